@@ -39,11 +39,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let config = Arc::new(config);
     let mut conversations = Conversations::default();
-    let mut model = Scripted::of(&pack);
+    let mut model = Scripted::from_pack(&pack);
 
     // Everything that a turn may not find out by itself comes in with the message: the time, and the seed of its ids.
     let message = Message { message: Some("When are you open?".to_owned()), at: 1_767_258_000_000, seed: 7, ..Message::default() };
-    let (mut turn, mut slice) = Turn::start(message.input(&conversations, config.program()), Arc::clone(&config))?;
+    let (mut turn, mut slice) = Turn::start(message.into_input(&conversations, config.program()), Arc::clone(&config))?;
     let mut notices = Vec::new();
     let outcome = loop {
         // A host publishes the notices of a slice before it starts the effects.

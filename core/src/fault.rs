@@ -1,6 +1,6 @@
 //! Faults: failures that end a turn.
 
-use crate::turn::{Abandon, FaultReport};
+use crate::turn::{CancelReason, FaultReport};
 
 /// Error codes. (docs/spec/pipeline.md#1.13)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,14 +63,14 @@ impl Fault {
     }
 
     /// A retryable fault: sending the message again may help.
-    pub fn recoverable(code: FaultCode, message: impl Into<String>) -> Fault {
+    pub fn new_recoverable(code: FaultCode, message: impl Into<String>) -> Fault {
         Fault { recoverable: true, ..Fault::new(code, message) }
     }
 
     /// A failed model call; clients get one code for all causes. (docs/decisions/README.md#Q-25)
-    pub fn of_llm() -> Fault {
+    pub fn from_llm_failure() -> Fault {
         let message = "the language model is not available at the moment; please send the message again";
-        Fault::recoverable(FaultCode::LlmCallFailed, message)
+        Fault::new_recoverable(FaultCode::LlmCallFailed, message)
     }
 
     /// A policy or a sensitive pattern that cannot be evaluated.
@@ -79,21 +79,24 @@ impl Fault {
     }
 
     /// A failed task whose result the turn requires.
-    pub fn of_task() -> Fault {
-        Fault::recoverable(FaultCode::ResponseResolutionFailed, "a task failed while the answer was made; please send the message again")
+    pub fn from_task_failure() -> Fault {
+        Fault::new_recoverable(
+            FaultCode::ResponseResolutionFailed,
+            "a task failed while the answer was made; please send the message again",
+        )
     }
 
     /// A canceled turn; `has_writes` says whether it had requested any write effect.
-    pub fn abandoned(cause: Abandon, has_writes: bool) -> Fault {
+    pub fn from_cancellation(cause: CancelReason, has_writes: bool) -> Fault {
         let (code, reason) = match cause {
-            Abandon::Timeout => (FaultCode::TurnTimeout, "this took too long and was stopped"),
-            Abandon::Lost => (FaultCode::TurnLost, "this was interrupted and could not be finished"),
+            CancelReason::Timeout => (FaultCode::TurnTimeout, "this took too long and was stopped"),
+            CancelReason::Lost => (FaultCode::TurnLost, "this was interrupted and could not be finished"),
         };
         let advice = match has_writes {
             true => "some of it may be done already, so please check before you send the message again",
             false => "please send the message again",
         };
-        Fault::recoverable(code, format!("{reason}; {advice}"))
+        Fault::new_recoverable(code, format!("{reason}; {advice}"))
     }
 
     /// The fault as reported to clients.
@@ -107,10 +110,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_abandoned_turn_that_wrote_is_not_to_be_sent_again_unchecked() {
-        let report = |wrote| Fault::abandoned(Abandon::Timeout, wrote).report();
+    fn a_canceled_turn_with_writes_asks_to_check_before_resending() {
+        let report = |wrote| Fault::from_cancellation(CancelReason::Timeout, wrote).report();
         assert_eq!((report(false).code.as_str(), report(true).recoverable), ("TURN_TIMEOUT", true));
         assert!(report(true).message.contains("please check") && !report(false).message.contains("check"));
-        assert_eq!(Fault::abandoned(Abandon::Lost, false).report().code, "TURN_LOST");
+        assert_eq!(Fault::from_cancellation(CancelReason::Lost, false).report().code, "TURN_LOST");
     }
 }

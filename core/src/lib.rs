@@ -40,7 +40,6 @@
 #![cfg_attr(not(all(feature = "tables", feature = "flow")), allow(dead_code, unused_imports))]
 
 mod action;
-mod agent;
 mod audit;
 pub mod config;
 mod entity;
@@ -55,16 +54,17 @@ mod llm;
 pub mod pack;
 #[cfg(feature = "tables")]
 mod pipeline;
+mod planner_loop;
 mod program;
 mod respond;
 mod rules;
 mod schema;
 mod service;
 mod session;
+mod step_context;
 pub mod text;
 mod tool;
 pub mod turn;
-mod turning;
 mod verbose;
 
-pub use audit::{Stage, glob, keeps};
+pub use audit::{Stage, is_recorded, matches_glob};

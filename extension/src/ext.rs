@@ -9,21 +9,21 @@ use std::task::Poll;
 
 use serde_json::{Map, Value};
 
-use crate::message::{Answer, Call, Completion, Effect, EffectError, Said};
+use crate::message::{Answer, Call, CallOutput, Completion, Effect, EffectError};
 use crate::patch::Notice;
 
 /// The effect context of a call: requests effects, publishes notices, and provides the input, time and randomness of the call.
 #[derive(Clone)]
-pub struct Ext(Rc<RefCell<Port>>);
+pub struct Ext(Rc<RefCell<Inner>>);
 
-struct Port {
+struct Inner {
     call: Call,
     input: Value,
     now: i64,
     seed: u64,
-    next: u32,
-    open: BTreeMap<u32, Option<Answer>>,
-    said: Said,
+    next_id: u32,
+    pending: BTreeMap<u32, Option<Answer>>,
+    output: CallOutput,
 }
 
 /// An effect that the host can execute.
@@ -55,7 +55,15 @@ pub struct Ticket<O>(u32, PhantomData<O>);
 
 impl Ext {
     pub(crate) fn new(call: Call, input: Value, at: i64, seed: u64) -> Ext {
-        Ext(Rc::new(RefCell::new(Port { call, input, now: at, seed, next: 0, open: BTreeMap::new(), said: Said::default() })))
+        Ext(Rc::new(RefCell::new(Inner {
+            call,
+            input,
+            now: at,
+            seed,
+            next_id: 0,
+            pending: BTreeMap::new(),
+            output: CallOutput::default(),
+        })))
     }
 
     /// What this call was made for.
@@ -90,12 +98,12 @@ impl Ext {
 
     /// Publishes a notice whose text comes from `ce_verbose`.
     pub fn verbose(&self, determinant: &str, metadata: Map<String, Value>) {
-        self.notice(Notice::Verbose { determinant: determinant.to_owned(), metadata, error: false });
+        self.push_notice(Notice::Verbose { determinant: determinant.to_owned(), metadata, error: false });
     }
 
     /// Publishes a notice with its own text.
     pub fn say(&self, text: &str) {
-        self.notice(Notice::Text { text: text.to_owned(), metadata: Map::new(), error: false });
+        self.push_notice(Notice::Text { text: text.to_owned(), metadata: Map::new(), error: false });
     }
 
     /// Requests an effect and waits for its answer.
@@ -109,10 +117,10 @@ impl Ext {
     /// Requests an effect without waiting; effects requested before the first wait run concurrently.
     pub fn request<O: Operation>(&self, operation: O) -> Ticket<O> {
         let mut port = self.0.borrow_mut();
-        let id = port.next;
-        port.next += 1;
-        port.open.insert(id, None);
-        port.said.effects.push(Effect { id, request: operation.request() });
+        let id = port.next_id;
+        port.next_id += 1;
+        port.pending.insert(id, None);
+        port.output.effects.push(Effect { id, request: operation.request() });
         Ticket(id, PhantomData)
     }
 
@@ -135,28 +143,28 @@ impl Ext {
     }
 
     fn take(&self, id: u32) -> Option<Answer> {
-        self.0.borrow_mut().open.get_mut(&id)?.take()
+        self.0.borrow_mut().pending.get_mut(&id)?.take()
     }
 
-    fn notice(&self, notice: Notice) {
-        self.0.borrow_mut().said.notices.push(notice);
+    fn push_notice(&self, notice: Notice) {
+        self.0.borrow_mut().output.notices.push(notice);
     }
 
     /// Delivers an answer.
-    pub(crate) fn answer(&self, completion: Completion) {
+    pub(crate) fn deliver(&self, completion: Completion) {
         let mut port = self.0.borrow_mut();
         port.now = port.now.max(completion.at);
-        if let Some(slot) = port.open.get_mut(&completion.id) {
+        if let Some(slot) = port.pending.get_mut(&completion.id) {
             *slot = Some(completion.outcome);
         }
     }
 
     /// Returns whether an answer is still pending.
-    pub(crate) fn waits(&self) -> bool {
-        self.0.borrow().open.values().any(Option::is_none)
+    pub(crate) fn has_pending(&self) -> bool {
+        self.0.borrow().pending.values().any(Option::is_none)
     }
 
-    pub(crate) fn said(&self) -> Said {
-        std::mem::take(&mut self.0.borrow_mut().said)
+    pub(crate) fn take_output(&self) -> CallOutput {
+        std::mem::take(&mut self.0.borrow_mut().output)
     }
 }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use serde::de::DeserializeOwned;
 
 use crate::ext::Ext;
-use crate::message::{ABI, End, Resume, Said, Start};
+use crate::message::{ABI, CallOutput, End, Resume, Start};
 use crate::patch::{Fault, Patch};
 use crate::view::View;
 
@@ -30,37 +30,39 @@ impl Extension {
     /// Starts a call with the host's first message; returns the extension's answer.
     pub fn start(&mut self, message: &[u8]) -> Vec<u8> {
         self.running = None;
-        spell(match parse::<Start>(message) {
-            Ok(start) if start.abi != ABI => ended(Fault::new("PROTOCOL", format!("the extension speaks abi {ABI}, not {}", start.abi))),
+        encode(match parse::<Start>(message) {
+            Ok(start) if start.abi != ABI => {
+                end_with_fault(Fault::new("PROTOCOL", format!("the extension speaks abi {ABI}, not {}", start.abi)))
+            }
             Ok(start) => self.begin(start),
-            Err(fault) => ended(fault),
+            Err(fault) => end_with_fault(fault),
         })
     }
 
     /// Continues the call with the answers to effects; returns the extension's answer.
     pub fn resume(&mut self, message: &[u8]) -> Vec<u8> {
-        spell(match parse::<Resume>(message) {
-            Ok(resume) => self.go_on(resume),
-            Err(fault) => ended(fault),
+        encode(match parse::<Resume>(message) {
+            Ok(resume) => self.continue_with(resume),
+            Err(fault) => end_with_fault(fault),
         })
     }
 
-    fn begin(&mut self, start: Start) -> Said {
+    fn begin(&mut self, start: Start) -> CallOutput {
         let x = Ext::new(start.call, start.input, start.at, start.seed);
         let Some(run) = (self.begin)(x.clone(), start.view) else {
             let message = format!("the extension has no task '{}': it has {}", x.task(), self.tasks.join(", "));
-            return ended(Fault::new("UNKNOWN_TASK", message));
+            return end_with_fault(Fault::new("UNKNOWN_TASK", message));
         };
         self.running = Some((x, run));
         self.poll()
     }
 
     /// Polls the task after each answer of a batch, so that a re-run behaves identically.
-    fn go_on(&mut self, resume: Resume) -> Said {
-        let mut all = Said::default();
+    fn continue_with(&mut self, resume: Resume) -> CallOutput {
+        let mut all = CallOutput::default();
         for completion in resume.completions {
             let Some((x, _)) = &self.running else { break };
-            x.answer(completion);
+            x.deliver(completion);
             let mut next = self.poll();
             all.effects.append(&mut next.effects);
             all.notices.append(&mut next.notices);
@@ -69,14 +71,14 @@ impl Extension {
         all
     }
 
-    fn poll(&mut self) -> Said {
-        let Some((x, run)) = &mut self.running else { return Said::default() };
+    fn poll(&mut self) -> CallOutput {
+        let Some((x, run)) = &mut self.running else { return CallOutput::default() };
         let polled = run.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        let mut output = x.said();
+        let mut output = x.take_output();
         output.end = match polled {
             Poll::Ready(Ok(patch)) => Some(End::Patch(Box::new(patch))),
             Poll::Ready(Err(fault)) => Some(End::Fault(fault)),
-            Poll::Pending if x.waits() => None,
+            Poll::Pending if x.has_pending() => None,
             Poll::Pending => Some(End::Fault(Fault::new("STALLED", "the extension waits for something that is not an effect"))),
         };
         if output.end.is_some() {
@@ -90,11 +92,11 @@ fn parse<T: DeserializeOwned>(message: &[u8]) -> Result<T, Fault> {
     serde_json::from_slice(message).map_err(|it| Fault::new("PROTOCOL", format!("the extension does not understand the host: {it}")))
 }
 
-fn ended(fault: Fault) -> Said {
-    Said { end: Some(End::Fault(fault)), ..Said::default() }
+fn end_with_fault(fault: Fault) -> CallOutput {
+    CallOutput { end: Some(End::Fault(fault)), ..CallOutput::default() }
 }
 
-fn spell(output: Said) -> Vec<u8> {
+fn encode(output: CallOutput) -> Vec<u8> {
     serde_json::to_vec(&output).unwrap_or_default()
 }
 
@@ -135,14 +137,14 @@ mod tests {
         serde_json::from_slice(&extension.resume(message.as_bytes())).unwrap()
     }
 
-    fn of_task(task: &str) -> Value {
+    fn start_message(task: &str) -> Value {
         json!({"abi": 1, "call": {"task": task}, "view": {"inputParams": {"amount": 5}}, "input": null, "at": 1000, "seed": 7})
     }
 
     #[test]
     fn two_effects_run_at_the_same_time_and_may_be_answered_in_any_order() {
         let mut it = conv_extension();
-        let output = start(&mut it, &of_task("t:both"));
+        let output = start(&mut it, &start_message("t:both"));
         let first = json!({"kind": "http", "method": "GET", "url": "https://a.example/1", "headers": [], "secret": "key"});
         let second = json!({"kind": "http", "method": "POST", "url": "https://a.example/2",
             "headers": [["Content-Type", "application/json"]], "body": "{\"amount\":5}"});
@@ -159,7 +161,7 @@ mod tests {
     #[test]
     fn a_failure_that_is_passed_on_is_a_fault() {
         let mut it = conv_extension();
-        start(&mut it, &of_task("t:both"));
+        start(&mut it, &start_message("t:both"));
         let denied = json!({"error": {"kind": "denied", "message": "no"}});
         let end = resume(&mut it, &json!([{"id": 0, "at": 0, "outcome": denied}, {"id": 1, "at": 0, "outcome": denied}]));
         assert_eq!(end["end"], json!({"fault": {"code": "DENIED", "message": "no"}}));
@@ -168,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_call_has_its_input_and_its_own_random_numbers() {
-        let mut message = of_task("t:twice");
+        let mut message = start_message("t:twice");
         message["call"]["hook"] = json!("beforeStep");
         message["input"] = json!({"value": "a"});
         let patch = &start(&mut conv_extension(), &message)["end"]["patch"];
@@ -178,10 +180,10 @@ mod tests {
     #[test]
     fn what_cannot_be_carried_out_is_a_fault_with_its_reason() {
         let code = |message: &Value| start(&mut conv_extension(), message)["end"]["fault"]["code"].clone();
-        let mut other = of_task("t:both");
+        let mut other = start_message("t:both");
         other["abi"] = json!(2);
         for (message, expected) in
-            [(of_task("t:none"), "UNKNOWN_TASK"), (of_task("t:never"), "STALLED"), (other, "PROTOCOL"), (json!([]), "PROTOCOL")]
+            [(start_message("t:none"), "UNKNOWN_TASK"), (start_message("t:never"), "STALLED"), (other, "PROTOCOL"), (json!([]), "PROTOCOL")]
         {
             assert_eq!(code(&message), expected, "{message}");
         }

@@ -79,7 +79,7 @@ pub(crate) enum Answer {
 
 /// The output of an extension for one message.
 #[derive(Default, Serialize)]
-pub(crate) struct Said {
+pub(crate) struct CallOutput {
     pub effects: Vec<Effect>,
     pub notices: Vec<Notice>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -97,7 +97,7 @@ pub enum Command {
         #[arg(long, value_name = "ID", required_unless_present = "person", conflicts_with = "person")]
         conversation: Option<String>,
         /// Delete all conversations with this stored input parameter; if repeated, all must match
-        #[arg(long, value_name = "NAME=VALUE", value_parser = crate::forget::member)]
+        #[arg(long, value_name = "NAME=VALUE", value_parser = crate::forget::parse_member)]
         person: Vec<(String, String)>,
     },
     /// Delete data older than convengine.retention allows

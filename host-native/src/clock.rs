@@ -5,32 +5,32 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use convengine_core::turn::Millis;
 
-const DAY: i64 = 86_400_000;
+const DAY_MS: i64 = 86_400_000;
 
 /// How far the host's time is ahead of the system clock, in milliseconds.
-static AHEAD: AtomicI64 = AtomicI64::new(0);
+static OFFSET_MS: AtomicI64 = AtomicI64::new(0);
 
 /// Returns the host's time.
 pub fn now() -> Millis {
-    machine().saturating_add(AHEAD.load(Ordering::Relaxed))
+    system_now().saturating_add(OFFSET_MS.load(Ordering::Relaxed))
 }
 
 /// Sets the host's time, which continues from there. For scripted turns with a time of their own.
 pub fn set(at: Millis) {
-    AHEAD.store(at.saturating_sub(machine()), Ordering::Relaxed);
+    OFFSET_MS.store(at.saturating_sub(system_now()), Ordering::Relaxed);
 }
 
-fn machine() -> Millis {
+fn system_now() -> Millis {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Formats a time as in `ce_audit`, in UTC: `2026-01-02 03:04:05.678`.
-pub fn audit_text(at: Millis) -> String {
+pub fn format_audit(at: Millis) -> String {
     render(at, ' ', "")
 }
 
 /// Formats a time as ISO 8601 with `Z`, for clients.
-pub fn iso_text(at: Millis) -> String {
+pub fn format_iso(at: Millis) -> String {
     render(at, 'T', "Z")
 }
 
@@ -53,7 +53,7 @@ pub fn parse(text: &str) -> Option<Millis> {
         return None;
     }
     let seconds = (hour * 60 + minute) * 60 + second;
-    Some(days_from_civil(year, month, day) * DAY + seconds * 1000 + millis_of(fraction)? - offset)
+    Some(days_from_civil(year, month, day) * DAY_MS + seconds * 1000 + parse_millis(fraction)? - offset)
 }
 
 fn split_zone(clock: &str) -> Option<(&str, i64)> {
@@ -71,13 +71,13 @@ fn split_zone(clock: &str) -> Option<(&str, i64)> {
     Some((clock, sign * (hours * 60 + minutes) * 60_000))
 }
 
-fn millis_of(fraction: &str) -> Option<i64> {
+fn parse_millis(fraction: &str) -> Option<i64> {
     let digits: String = fraction.chars().chain("000".chars()).take(3).collect();
     digits.parse().ok()
 }
 
 fn render(at: Millis, between: char, zone: &str) -> String {
-    let (days, rest) = (at.div_euclid(DAY), at.rem_euclid(DAY));
+    let (days, rest) = (at.div_euclid(DAY_MS), at.rem_euclid(DAY_MS));
     let (year, month, day) = civil_from_days(days);
     let (hour, minute, second, millis) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60, rest % 1000);
     format!("{year:04}-{month:02}-{day:02}{between}{hour:02}:{minute:02}:{second:02}.{millis:03}{zone}")
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_stored_form_is_one_instant() {
+    fn every_stored_format_is_parsed() {
         let at = 1_767_323_045_678;
         for form in [
             "1767323045678",
@@ -128,9 +128,9 @@ mod tests {
     #[test]
     fn text_and_millis_agree() {
         for at in [0, -1, 951_782_399_999, 951_782_400_000, 1_709_164_800_000, 4_102_444_799_999] {
-            assert_eq!(parse(&audit_text(at)), Some(at));
-            assert_eq!(parse(&iso_text(at)), Some(at));
+            assert_eq!(parse(&format_audit(at)), Some(at));
+            assert_eq!(parse(&format_iso(at)), Some(at));
         }
-        assert_eq!(audit_text(1_767_323_045_678), "2026-01-02 03:04:05.678");
+        assert_eq!(format_audit(1_767_323_045_678), "2026-01-02 03:04:05.678");
     }
 }

@@ -7,64 +7,64 @@ use tokio::runtime::Runtime;
 use crate::arguments::{Arguments, AuditCommand, Command, Options};
 use crate::exit::Failure;
 use crate::observe::log;
-use crate::settings::{Logging, Settings};
+use crate::settings::{LoggingSettings, Settings};
 use crate::store::{self, schema};
-use crate::{access, app, audit::materialise, export, forget, import, lint, play, recorded, replay, retention, snapshot};
+use crate::{access, app, audit::materialise, export, forget, import, journal_export, lint, play, replay, retention, snapshot};
 
 /// Runs a command and returns its exit code.
 pub fn run(arguments: Arguments) -> ExitCode {
     let Arguments { command, options } = arguments;
     let result = match command {
-        Command::Serve => served(&options),
-        Command::Migrate => within(&options, migrate),
+        Command::Serve => run_server(&options),
+        Command::Migrate => run_with_settings(&options, migrate),
         Command::Import { pack, strict, dry_run, json } => {
-            within(&options, async |it| import::command(it, &pack, import::How { strict, dry_run, json }).await)
+            run_with_settings(&options, async |it| import::run(it, &pack, import::ImportOptions { strict, dry_run, json }).await)
         }
-        Command::Snapshot { command } => within(&options, async |it| snapshot::command(it, command).await),
-        Command::Export => within(&options, export::command),
-        Command::Lint { pack, json } => within(&options, async |it| lint::command(it, pack.as_deref(), json).await),
+        Command::Snapshot { command } => run_with_settings(&options, async |it| snapshot::run(it, command).await),
+        Command::Export => run_with_settings(&options, export::run),
+        Command::Lint { pack, json } => run_with_settings(&options, async |it| lint::run(it, pack.as_deref(), json).await),
         Command::Replay { conversation, config } => {
-            within(&options, async |it| replay::command(it, &conversation, config.as_deref()).await)
+            run_with_settings(&options, async |it| replay::run(it, &conversation, config.as_deref()).await)
         }
-        Command::Journal { conversation } => within(&options, async |it| recorded::command(it, &conversation).await),
+        Command::Journal { conversation } => run_with_settings(&options, async |it| journal_export::command(it, &conversation).await),
         Command::Forget { conversation, person } => {
-            within(&options, async |it| forget::command(it, forget::Whom { conversation, person }).await)
+            run_with_settings(&options, async |it| forget::command(it, forget::ForgetTarget { conversation, person }).await)
         }
-        Command::Retention => within(&options, retention::command),
+        Command::Retention => run_with_settings(&options, retention::run),
         Command::Audit { command: AuditCommand::Materialise { from, to } } => {
-            within(&options, async |it| materialise::command(it, from.as_deref(), to.as_deref()).await)
+            run_with_settings(&options, async |it| materialise::command(it, from.as_deref(), to.as_deref()).await)
         }
-        Command::Key { command } => within(&options, async |it| access::command::command(it, &command).await),
+        Command::Key { command } => run_with_settings(&options, async |it| access::command::run(it, &command).await),
         // The player starts its own servers, each with its own runtime and settings.
         Command::Test(test) => {
-            log::begin(&Logging::default());
+            log::init(&LoggingSettings::default());
             return play::command(&test);
         }
     };
     result.map_or_else(|it| it.report(), |()| ExitCode::SUCCESS)
 }
 
-fn within(options: &Options, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
-    on(&Settings::read(options)?.of_tenant(options.tenant.as_deref())?, command)
+fn run_with_settings(options: &Options, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
+    run_on_runtime(&Settings::load(options)?.for_tenant(options.tenant.as_deref())?, command)
 }
 
-fn served(options: &Options) -> Result<(), Failure> {
+fn run_server(options: &Options) -> Result<(), Failure> {
     if let Some(name) = &options.tenant {
-        return Err(Failure::usage(format!("--tenant {name}: a server serves all tenants; omit the option")));
+        return Err(Failure::invalid_usage(format!("--tenant {name}: a server serves all tenants; omit the option")));
     }
-    on(&Settings::read(options)?, serve)
+    run_on_runtime(&Settings::load(options)?, serve)
 }
 
-fn on(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
-    log::begin(&settings.logging);
-    let runtime = Runtime::new().map_err(|it| Failure::service(format!("cannot start: {it}")))?;
+fn run_on_runtime(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
+    log::init(&settings.logging);
+    let runtime = Runtime::new().map_err(|it| Failure::service_unavailable(format!("cannot start: {it}")))?;
     let result = runtime.block_on(command(settings));
     runtime.shutdown_background();
     result
 }
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
-    let stop = stop_signal().map_err(|it| Failure::service(format!("cannot listen for signals: {it}")))?;
+    let stop = stop_signal().map_err(|it| Failure::service_unavailable(format!("cannot listen for signals: {it}")))?;
     app::serve(settings, |address| println!("convengine listening on http://{address}"), stop).await
 }
 
@@ -83,7 +83,7 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 
 async fn migrate(settings: &Settings) -> Result<(), Failure> {
     let mut connection = store::connect(&settings.database, true).await?;
-    let created = schema::migrate(&mut connection).await.map_err(|it| store::unusable(&settings.database, &it))?;
-    println!("created {} tables in {}", created.len(), settings.database.shown());
+    let created = schema::migrate(&mut connection).await.map_err(|it| store::database_failure(&settings.database, &it))?;
+    println!("created {} tables in {}", created.len(), settings.database.redacted_url());
     Ok(())
 }

@@ -14,17 +14,17 @@ pub struct Failure {
 
 impl Failure {
     /// Creates a failure with code 1: the checked subject has problems.
-    pub fn not_right(lines: Vec<String>) -> Self {
+    pub fn check_failed(lines: Vec<String>) -> Self {
         Failure { code: 1, lines }
     }
 
     /// Creates a failure with code 2: invalid usage or settings.
-    pub fn usage(line: impl Into<String>) -> Self {
+    pub fn invalid_usage(line: impl Into<String>) -> Self {
         Failure { code: 2, lines: vec![line.into()] }
     }
 
     /// Creates a failure with code 3: a required service is unavailable.
-    pub fn service(line: impl Into<String>) -> Self {
+    pub fn service_unavailable(line: impl Into<String>) -> Self {
         Failure { code: 3, lines: vec![line.into()] }
     }
 

@@ -14,7 +14,7 @@ pub struct Feedback {
     /// The conversation, a UUID in lower case.
     pub conversation: String,
     /// Whether the rating is positive.
-    pub good: bool,
+    pub is_positive: bool,
     /// The client's id of the reply.
     pub message_id: Option<String>,
     /// The reply as displayed by the client.
@@ -73,36 +73,38 @@ pub struct KnowledgeRow {
 impl Feedback {
     /// `THUMBS_UP` or `THUMBS_DOWN`.
     pub fn kind(&self) -> &'static str {
-        if self.good { "THUMBS_UP" } else { "THUMBS_DOWN" }
+        if self.is_positive { "THUMBS_UP" } else { "THUMBS_DOWN" }
     }
 
     /// Returns the feedback row.
-    pub fn row<'f>(&'f self, conversation: &'f ConversationRow) -> FeedbackRow<'f> {
+    pub fn to_row<'f>(&'f self, conversation: &'f ConversationRow) -> FeedbackRow<'f> {
         FeedbackRow {
             kind: self.kind(),
-            message_id: filled(self.message_id.as_deref()),
-            query: filled(conversation.last_user_text.as_deref()),
-            answer: self.answer_of(conversation),
+            message_id: non_blank(self.message_id.as_deref()),
+            query: non_blank(conversation.last_user_text.as_deref()),
+            answer: self.answer_text(conversation),
             tool: observations(conversation).last().and_then(|it| it.get("toolCode")?.as_str()),
             metadata: Value::Object(self.metadata.clone()).to_string(),
         }
     }
 
     /// Returns the failure row of a negative rating of an answered question.
-    pub fn failure<'f>(&'f self, conversation: &'f ConversationRow) -> Option<FailureRow<'f>> {
-        let question = filled(conversation.last_user_text.as_deref()).filter(|_| !self.good)?;
-        let member = |names: &[&str]| names.iter().find_map(|it| filled(self.metadata.get(*it)?.as_str()));
+    pub fn to_failure_row<'f>(&'f self, conversation: &'f ConversationRow) -> Option<FailureRow<'f>> {
+        let question = non_blank(conversation.last_user_text.as_deref()).filter(|_| !self.is_positive)?;
+        let member = |names: &[&str]| names.iter().find_map(|it| non_blank(self.metadata.get(*it)?.as_str()));
         Some(FailureRow {
             question,
-            generated: member(&["wrong_sql", "wrongSql"]).map(str::to_owned).or_else(|| observations(conversation).last().and_then(sql_of)),
+            generated: member(&["wrong_sql", "wrongSql"])
+                .map(str::to_owned)
+                .or_else(|| observations(conversation).last().and_then(find_sql)),
             corrected: member(&["correct_sql", "correctSql"]),
             cause: member(&["root_cause", "rootCause"]).unwrap_or("USER_FEEDBACK"),
-            reason: member(&["reason"]).map(str::to_owned).or_else(|| self.answer_of(conversation)),
+            reason: member(&["reason"]).map(str::to_owned).or_else(|| self.answer_text(conversation)),
         })
     }
 
     /// Returns the distinct queries executed by the conversation's tools.
-    pub fn knowledge(&self, conversation: &ConversationRow) -> Vec<KnowledgeRow> {
+    pub fn to_knowledge_rows(&self, conversation: &ConversationRow) -> Vec<KnowledgeRow> {
         let mut seen = BTreeSet::new();
         let mut rows = Vec::new();
         for observation in observations(conversation) {
@@ -110,13 +112,13 @@ impl Feedback {
             if !tool.trim().eq_ignore_ascii_case(QUERY_TOOL) {
                 continue;
             }
-            let answer = answer(observation);
-            let summary = text(&answer, &["summary"]);
-            let query = filled(conversation.last_user_text.as_deref()).map(str::to_owned).or_else(|| summary.clone());
+            let answer = parse_result(observation);
+            let summary = first_text(&answer, &["summary"]);
+            let query = non_blank(conversation.last_user_text.as_deref()).map(str::to_owned).or_else(|| summary.clone());
             let query = query.unwrap_or_else(|| "semantic query".to_owned());
-            let described = summary.or_else(|| text(&answer, &["message"]));
+            let described = summary.or_else(|| first_text(&answer, &["message"]));
             let description = described.unwrap_or_else(|| format!("{tool} was asked, and the answer was called {}", self.kind()));
-            let sql = sql_of(observation);
+            let sql = find_sql(observation);
             if seen.insert(format!("{tool}|{query}|{}", sql.as_deref().unwrap_or_default()).to_lowercase()) {
                 rows.push(KnowledgeRow { tool: tool.to_owned(), query, description, sql, observation: observation.clone() });
             }
@@ -124,11 +126,11 @@ impl Feedback {
         rows
     }
 
-    fn answer_of(&self, conversation: &ConversationRow) -> Option<String> {
-        let given = filled(self.answer.as_deref()).map(str::to_owned);
+    fn answer_text(&self, conversation: &ConversationRow) -> Option<String> {
+        let given = non_blank(self.answer.as_deref()).map(str::to_owned);
         given.or_else(|| {
-            let stored = filled(conversation.last_assistant.as_deref())?;
-            let value = serde_json::from_str::<Value>(stored).ok().and_then(|it| text(&it, &["value"]));
+            let stored = non_blank(conversation.last_assistant.as_deref())?;
+            let value = serde_json::from_str::<Value>(stored).ok().and_then(|it| first_text(&it, &["value"]));
             Some(value.unwrap_or_else(|| stored.to_owned()))
         })
     }
@@ -139,7 +141,7 @@ fn observations(conversation: &ConversationRow) -> &[Value] {
 }
 
 /// Returns the result of a tool call; some tools return JSON as text.
-fn answer(observation: &Value) -> Value {
+fn parse_result(observation: &Value) -> Value {
     match observation.get("json") {
         Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
         Some(other) => other.clone(),
@@ -147,23 +149,23 @@ fn answer(observation: &Value) -> Value {
     }
 }
 
-fn sql_of(observation: &Value) -> Option<String> {
-    let answer = answer(observation);
-    text(answer.get("_db").unwrap_or(&Value::Null), &["sql"]).or_else(|| text(&answer, &["compiledSql", "sql", "preparedSql"]))
+fn find_sql(observation: &Value) -> Option<String> {
+    let answer = parse_result(observation);
+    first_text(answer.get("_db").unwrap_or(&Value::Null), &["sql"]).or_else(|| first_text(&answer, &["compiledSql", "sql", "preparedSql"]))
 }
 
-fn text(value: &Value, names: &[&str]) -> Option<String> {
-    names.iter().find_map(|it| filled(value.get(*it)?.as_str())).map(str::to_owned)
+fn first_text(value: &Value, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|it| non_blank(value.get(*it)?.as_str())).map(str::to_owned)
 }
 
-fn filled(text: Option<&str>) -> Option<&str> {
+fn non_blank(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|it| !it.is_empty())
 }
 
 /// Returns the metadata of a failure row or knowledge row as JSON text.
-pub fn metadata(feedback: &Feedback, number: i64, conversation: &ConversationRow, knowledge: Option<&KnowledgeRow>) -> String {
+pub fn render_metadata(feedback: &Feedback, number: i64, conversation: &ConversationRow, knowledge: Option<&KnowledgeRow>) -> String {
     let Some(knowledge) = knowledge else {
-        let message = filled(feedback.message_id.as_deref());
+        let message = non_blank(feedback.message_id.as_deref());
         return json!({"feedbackId": number, "feedbackType": feedback.kind(), "messageId": message}).to_string();
     };
     json!({
@@ -182,13 +184,13 @@ pub fn metadata(feedback: &Feedback, number: i64, conversation: &ConversationRow
 mod tests {
     use super::*;
 
-    fn about(context: Value) -> ConversationRow {
+    fn conversation_row(context: Value) -> ConversationRow {
         ConversationRow {
             conversation_id: "c".to_owned(),
             status: "RUNNING".to_owned(),
             intent_code: "A".to_owned(),
             state_code: "B".to_owned(),
-            context: convengine_core::json::members(context),
+            context: convengine_core::json::into_members(context),
             last_user_text: Some(" how many? ".to_owned()),
             last_assistant: Some(r#"{"type":"TEXT","value":"seven"}"#.to_owned()),
             params: Map::new(),
@@ -198,50 +200,51 @@ mod tests {
     }
 
     fn feedback(good: bool, metadata: Value) -> Feedback {
-        let metadata = convengine_core::json::members(metadata);
-        Feedback { conversation: "c".to_owned(), good, message_id: Some(" ".to_owned()), answer: None, metadata }
+        let metadata = convengine_core::json::into_members(metadata);
+        Feedback { conversation: "c".to_owned(), is_positive: good, message_id: Some(" ".to_owned()), answer: None, metadata }
     }
 
     #[test]
-    fn blank_texts_are_left_out_and_the_answer_is_found() {
+    fn blank_texts_are_omitted_and_the_answer_is_found() {
         let row_of = |it: &Feedback, about: &ConversationRow| {
-            let row = it.row(about);
+            let row = it.to_row(about);
             (row.message_id.map(str::to_owned), row.query.map(str::to_owned), row.answer, row.tool.map(str::to_owned))
         };
         let mut given = feedback(true, json!({}));
-        let seen = about(json!({"mcp": {"observations": [{"toolCode": "a"}, {"toolCode": "b"}]}}));
+        let seen = conversation_row(json!({"mcp": {"observations": [{"toolCode": "a"}, {"toolCode": "b"}]}}));
         assert_eq!(row_of(&given, &seen), (None, Some("how many?".to_owned()), Some("seven".to_owned()), Some("b".to_owned())));
         given.answer = Some(" eight ".to_owned());
-        assert_eq!(given.row(&seen).answer.as_deref(), Some("eight"));
+        assert_eq!(given.to_row(&seen).answer.as_deref(), Some("eight"));
         given.answer = None;
-        let plain = ConversationRow { last_assistant: Some("not JSON".to_owned()), ..about(json!({})) };
-        assert_eq!((given.row(&plain).answer, given.row(&plain).tool), (Some("not JSON".to_owned()), None));
+        let plain = ConversationRow { last_assistant: Some("not JSON".to_owned()), ..conversation_row(json!({})) };
+        assert_eq!((given.to_row(&plain).answer, given.to_row(&plain).tool), (Some("not JSON".to_owned()), None));
     }
 
     #[test]
-    fn a_bad_answer_to_a_question_is_a_failure() {
-        let seen = about(json!({"mcp": {"observations": [{"toolCode": "t", "json": "{\"_db\":{\"sql\":\"select 1\"}}"}]}}));
-        assert_eq!(feedback(true, json!({})).failure(&seen), None);
+    fn a_negative_rating_of_an_answered_question_is_a_failure() {
+        let seen = conversation_row(json!({"mcp": {"observations": [{"toolCode": "t", "json": "{\"_db\":{\"sql\":\"select 1\"}}"}]}}));
+        assert_eq!(feedback(true, json!({})).to_failure_row(&seen), None);
         let bad = feedback(false, json!({"correctSql": "select 2", "root_cause": "JOIN"}));
-        let failure = bad.failure(&seen).expect("a failure");
+        let failure = bad.to_failure_row(&seen).expect("a failure");
         assert_eq!((failure.generated.as_deref(), failure.corrected, failure.cause), (Some("select 1"), Some("select 2"), "JOIN"));
         assert_eq!(failure.reason.as_deref(), Some("seven"));
         let with_query = feedback(false, json!({"wrong_sql": "select 3", "reason": "no"}));
-        let failure = with_query.failure(&seen).expect("a failure");
+        let failure = with_query.to_failure_row(&seen).expect("a failure");
         assert_eq!(
             (failure.generated.as_deref(), failure.cause, failure.reason.as_deref()),
             (Some("select 3"), "USER_FEEDBACK", Some("no"))
         );
         let silent = ConversationRow { last_user_text: None, ..seen };
-        assert_eq!(bad.failure(&silent), None);
+        assert_eq!(bad.to_failure_row(&silent), None);
     }
 
     #[test]
-    fn queries_are_remembered_once() {
+    fn queries_are_stored_once() {
         let query = |sql: &str| json!({"toolCode": "DB.semantic.query", "json": {"summary": "found 7", "sql": sql}});
-        let seen =
-            about(json!({"mcp": {"observations": [query("select 1"), {"toolCode": "other", "json": {}}, query("SELECT 1"), query("x")]}}));
-        let rows = feedback(true, json!({})).knowledge(&seen);
+        let seen = conversation_row(
+            json!({"mcp": {"observations": [query("select 1"), {"toolCode": "other", "json": {}}, query("SELECT 1"), query("x")]}}),
+        );
+        let rows = feedback(true, json!({})).to_knowledge_rows(&seen);
         assert_eq!(rows.iter().map(|it| it.sql.as_deref()).collect::<Vec<_>>(), [Some("select 1"), Some("x")]);
         assert_eq!((rows[0].query.as_str(), rows[0].description.as_str()), ("how many?", "found 7"));
     }

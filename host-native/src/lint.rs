@@ -7,7 +7,7 @@ use convengine_core::config::flow::DocumentIssue;
 use serde_json::json;
 
 use crate::exit::Failure;
-use crate::import::documents::{self, Checked};
+use crate::import::documents::{self, CheckedDocument};
 use crate::settings::{Settings, merge};
 use crate::{config, import, pack_file, store};
 
@@ -15,10 +15,10 @@ use crate::{config, import, pack_file, store};
 ///
 /// # Errors
 /// Exit code 1 if an issue is an error or rows cannot be stored.
-pub async fn command(settings: &Settings, pack: Option<&Path>, json: bool) -> Result<(), Failure> {
-    let Found { rows, documents } = match pack {
-        Some(file) => of_pack(settings, file).await?,
-        None => of_database(settings).await?,
+pub async fn run(settings: &Settings, pack: Option<&Path>, json: bool) -> Result<(), Failure> {
+    let Findings { rows, documents } = match pack {
+        Some(file) => lint_pack(settings, file).await?,
+        None => lint_database(settings).await?,
     };
     let of_documents = || documents.iter().flat_map(|it| &it.issues);
     if json {
@@ -29,31 +29,31 @@ pub async fn command(settings: &Settings, pack: Option<&Path>, json: bool) -> Re
         of_documents().for_each(|it| println!("{it}"));
     }
     let has_errors = rows.iter().any(Issue::is_error) || of_documents().any(DocumentIssue::is_error);
-    if has_errors { Err(Failure::not_right(Vec::new())) } else { Ok(()) }
+    if has_errors { Err(Failure::check_failed(Vec::new())) } else { Ok(()) }
 }
 
 /// The issues of rows, and the documents with theirs.
-struct Found {
+struct Findings {
     rows: Vec<Issue>,
-    documents: Vec<Checked>,
+    documents: Vec<CheckedDocument>,
 }
 
-async fn of_pack(settings: &Settings, file: &Path) -> Result<Found, Failure> {
-    let pack = pack_file::read(file).map_err(|it| Failure::not_right(vec![it.to_string()]))?;
-    let mut tree = convengine_core::config::settings::normalise(&pack.settings);
+async fn lint_pack(settings: &Settings, file: &Path) -> Result<Findings, Failure> {
+    let pack = pack_file::read(file).map_err(|it| Failure::check_failed(vec![it.to_string()]))?;
+    let mut tree = convengine_core::config::settings::normalize(&pack.settings);
     merge(&mut tree, settings.tree.clone());
-    let documents = documents::of(&pack, &tree);
-    Ok(Found { rows: import::rehearse(&pack, &tree).await?, documents })
+    let documents = documents::check_pack(&pack, &tree);
+    Ok(Findings { rows: import::lint_pack(&pack, &tree).await?, documents })
 }
 
-async fn of_database(settings: &Settings) -> Result<Found, Failure> {
-    let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
+async fn lint_database(settings: &Settings) -> Result<Findings, Failure> {
+    let unusable = |it: sqlx::Error| store::database_failure(&settings.database, &it);
     let mut connection = store::connect(&settings.database, false).await?;
     let rows = config::lint_database(&mut connection, &settings.tree).await.map_err(unusable)?;
     let drafts = match store::assistant::draft::has_table(&mut connection).await.map_err(unusable)? {
-        true => store::assistant::draft::documents(&mut connection).await.map_err(unusable)?,
+        true => store::assistant::draft::list_documents(&mut connection).await.map_err(unusable)?,
         false => Vec::new(),
     };
     let drafts = drafts.into_iter().filter_map(|it| serde_json::from_str(&it).ok());
-    Ok(Found { rows, documents: documents::checked(drafts, &settings.tree) })
+    Ok(Findings { rows, documents: documents::check_documents(drafts, &settings.tree) })
 }

@@ -15,19 +15,19 @@ pub enum PackFileError {
     Unreadable(String, std::io::Error),
     /// The file is neither a pack nor a talk.
     #[error("{0}: {1}")]
-    NotOne(String, PackError),
+    Invalid(String, PackError),
 }
 
 /// Returns the JSON text of a pack file; a talk is converted to the pack that it describes.
 ///
 /// # Errors
 /// [`PackFileError`] if a file cannot be read or a talk is invalid. Text that is not a pack is returned unchanged.
-pub fn text(path: &Path) -> Result<String, PackFileError> {
+pub fn read_text(path: &Path) -> Result<String, PackFileError> {
     let name = || path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| PackFileError::Unreadable(name(), error))?;
-    let within = |path: &Path, text| with_modules(path.parent().unwrap_or(Path::new("")), text);
+    let within = |path: &Path, text| inline_modules(path.parent().unwrap_or(Path::new("")), text);
     if !path.extension().is_some_and(|it| it.eq_ignore_ascii_case("talk")) {
-        return within(path, as_pack(text)).map_err(|(file, error)| PackFileError::Unreadable(file, error));
+        return within(path, wrap_document(text)).map_err(|(file, error)| PackFileError::Unreadable(file, error));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     let config = |file: &str| {
@@ -35,19 +35,19 @@ pub fn text(path: &Path) -> Result<String, PackFileError> {
         let text = std::fs::read_to_string(&file).map_err(|it| it.to_string())?;
         within(&file, text).map_err(|(file, error)| format!("{file}: {error}"))
     };
-    let pack = Pack::parse_talk(&text, config).map_err(|error| PackFileError::NotOne(name(), error))?;
+    let pack = Pack::parse_talk(&text, config).map_err(|error| PackFileError::Invalid(name(), error))?;
     Ok(serde_json::to_string(&pack).unwrap_or_default())
 }
 
 /// Wraps a flow document in a pack; other text is returned unchanged.
-fn as_pack(text: String) -> String {
+fn wrap_document(text: String) -> String {
     let found: Option<Value> = serde_json::from_str(&text).ok();
     let document = found.filter(|it| it.get("doc").is_some_and(Value::is_string) && it.get("tables").is_none());
     document.map_or(text, |it| json!({"name": it.get("name").cloned().unwrap_or_default(), "documents": [it]}).to_string())
 }
 
 /// Replaces the module files that a pack names, relative to `folder`, by their content; other text is returned unchanged.
-fn with_modules(folder: &Path, text: String) -> Result<String, (String, std::io::Error)> {
+fn inline_modules(folder: &Path, text: String) -> Result<String, (String, std::io::Error)> {
     if !text.contains("\"extensions\"") {
         return Ok(text);
     }
@@ -69,5 +69,5 @@ fn with_modules(folder: &Path, text: String) -> Result<String, (String, std::io:
 /// # Errors
 /// [`PackFileError`] if a file cannot be read or is invalid.
 pub fn read(path: &Path) -> Result<Pack, PackFileError> {
-    Pack::parse(&text(path)?).map_err(|error| PackFileError::NotOne(path.display().to_string(), error))
+    Pack::parse(&read_text(path)?).map_err(|error| PackFileError::Invalid(path.display().to_string(), error))
 }

@@ -7,26 +7,26 @@ use convengine_core::turn::Millis;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::drive::Host;
 use crate::exit::Failure;
-use crate::settings::{Retention, Settings};
-use crate::store::forget::{self, Aged};
+use crate::settings::{RetentionSettings, Settings};
+use crate::store::forget::{self, RowKind};
 use crate::store::{self, Connection};
+use crate::turn_runner::Host;
 use crate::{clock, forget as forgetting};
 
 /// Conversations deleted per transaction, few enough not to block turns for long.
-const CONVERSATIONS: i64 = 20;
+const CONVERSATIONS_PER_TRANSACTION: i64 = 20;
 /// Rows deleted per table and transaction.
-const ROWS: i64 = 500;
+const ROWS_PER_TRANSACTION: i64 = 500;
 /// The pause between two transactions.
-const BREATH: Duration = Duration::from_millis(20);
+const TRANSACTION_PAUSE: Duration = Duration::from_millis(20);
 /// The pause between two sweeps of a server.
-const PAUSE: Duration = Duration::from_mins(10);
-const DAY: Millis = 86_400_000;
+const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
+const DAY_MILLIS: Millis = 86_400_000;
 
 /// The number of deleted rows of a sweep.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepCounts {
     /// Conversations.
     pub conversations: u64,
     /// Audit rows.
@@ -41,35 +41,35 @@ pub struct Swept {
 ///
 /// # Errors
 /// Returns exit code 2 when no retention period is set, 3 when the database cannot be used.
-pub async fn command(settings: &Settings) -> Result<(), Failure> {
+pub async fn run(settings: &Settings) -> Result<(), Failure> {
     if settings.retention.is_off() {
-        return Err(Failure::usage(
+        return Err(Failure::invalid_usage(
             "no retention period is set; set convengine.retention.conversations, audit, feedback or calls to a number of days",
         ));
     }
-    let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
+    let unusable = |it: sqlx::Error| store::database_failure(&settings.database, &it);
     let mut connection = store::connect_existing(&settings.database).await?;
     let swept = sweep(&mut connection, &settings.retention, &mut |_| {}).await.map_err(unusable)?;
-    let Swept { conversations, audit, feedback, calls } = swept;
+    let SweepCounts { conversations, audit, feedback, calls } = swept;
     println!("deleted conversations: {conversations}, audit rows: {audit}, feedback rows: {feedback}, model calls: {calls}");
     Ok(())
 }
 
 /// Spawns the task that sweeps periodically.
-pub fn watch(host: Arc<Host>, retention: Retention) -> JoinHandle<()> {
+pub fn spawn(host: Arc<Host>, retention: RetentionSettings) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {
-            if let Err(error) = sweep_for(&host, &retention).await {
+            if let Err(error) = sweep_host(&host, &retention).await {
                 tracing::warn!(%error, "cannot delete old data yet");
             }
-            sleep(PAUSE).await;
+            sleep(SWEEP_INTERVAL).await;
         }
     })
 }
 
-async fn sweep_for(host: &Host, retention: &Retention) -> sqlx::Result<()> {
-    let mut connection = store::open(host.current.place(), false).await?;
-    let swept = sweep(&mut connection, retention, &mut |id| host.streams.end(id)).await;
+async fn sweep_host(host: &Host, retention: &RetentionSettings) -> sqlx::Result<()> {
+    let mut connection = store::open(host.config_manager.database(), false).await?;
+    let swept = sweep(&mut connection, retention, &mut |id| host.streams.close_conversation(id)).await;
     connection.close().await?;
     swept.map(|_| ())
 }
@@ -78,50 +78,59 @@ async fn sweep_for(host: &Host, retention: &Retention) -> sqlx::Result<()> {
 ///
 /// # Errors
 /// Returns any database error; earlier deletions are kept.
-pub async fn sweep(connection: &mut Connection, retention: &Retention, gone: &mut (dyn FnMut(&str) + Send)) -> sqlx::Result<Swept> {
-    let before = |days: u32| clock::now() - Millis::from(days) * DAY;
-    let mut swept = Swept::default();
+pub async fn sweep(
+    connection: &mut Connection,
+    retention: &RetentionSettings,
+    gone: &mut (dyn FnMut(&str) + Send),
+) -> sqlx::Result<SweepCounts> {
+    let before = |days: u32| clock::now() - Millis::from(days) * DAY_MILLIS;
+    let mut swept = SweepCounts::default();
     while let Some(days) = retention.conversations {
-        let ids = alone(connection, async |it| old_conversations(it, before(days)).await).await?.unwrap_or_default();
+        let ids = with_sweep_lock(connection, async |it| delete_old_conversations(it, before(days)).await).await?.unwrap_or_default();
         if ids.is_empty() {
             break;
         }
         ids.iter().for_each(|it| gone(it));
         swept.conversations += u64::try_from(ids.len()).unwrap_or(0);
-        sleep(BREATH).await;
+        sleep(TRANSACTION_PAUSE).await;
     }
     let kinds = [
-        (Aged::Audit, retention.audit, &mut swept.audit),
-        (Aged::Feedback, retention.feedback, &mut swept.feedback),
-        (Aged::Calls, retention.calls, &mut swept.calls),
+        (RowKind::Audit, retention.audit, &mut swept.audit),
+        (RowKind::Feedback, retention.feedback, &mut swept.feedback),
+        (RowKind::ModelCalls, retention.calls, &mut swept.calls),
     ];
     for (kind, days, count) in kinds {
         let Some(days) = days else { continue };
-        while let Some(deleted @ 1..) = alone(connection, async |it| forget::delete_aged(it, kind, before(days), ROWS).await).await? {
+        while let Some(deleted @ 1..) =
+            with_sweep_lock(connection, async |it| forget::delete_aged(it, kind, before(days), ROWS_PER_TRANSACTION).await).await?
+        {
             *count += deleted;
-            sleep(BREATH).await;
+            sleep(TRANSACTION_PAUSE).await;
         }
     }
-    if swept != Swept::default() {
-        forgetting::empty_log(connection).await?;
-        let Swept { conversations, audit, feedback, calls } = swept;
+    if swept != SweepCounts::default() {
+        forgetting::truncate_wal(connection).await?;
+        let SweepCounts { conversations, audit, feedback, calls } = swept;
         tracing::info!(conversations, audit, feedback, calls, "deleted old data");
     }
     Ok(swept)
 }
 
-async fn old_conversations(connection: &mut Connection, before: Millis) -> sqlx::Result<Vec<String>> {
-    let ids = forget::idle_since(connection, before, CONVERSATIONS).await?;
+async fn delete_old_conversations(connection: &mut Connection, before: Millis) -> sqlx::Result<Vec<String>> {
+    let ids = forget::list_idle_since(connection, before, CONVERSATIONS_PER_TRANSACTION).await?;
     if !ids.is_empty() {
-        forget::delete(connection, &ids).await?;
+        forget::delete_conversations(connection, &ids).await?;
     }
     Ok(ids)
 }
 
 /// Runs work in a transaction, unless another process holds the sweep lock.
-async fn alone<T>(connection: &mut Connection, work: impl AsyncFnOnce(&mut Connection) -> sqlx::Result<T>) -> sqlx::Result<Option<T>> {
+async fn with_sweep_lock<T>(
+    connection: &mut Connection,
+    work: impl AsyncFnOnce(&mut Connection) -> sqlx::Result<T>,
+) -> sqlx::Result<Option<T>> {
     connection.begin().await?;
-    let done = match forget::alone(connection).await {
+    let done = match forget::try_lock_sweep(connection).await {
         Ok(true) => work(connection).await.map(Some),
         Ok(false) => Ok(None),
         Err(error) => Err(error),

@@ -7,34 +7,43 @@ use serde_json::Value;
 
 use crate::audit::meta;
 use crate::clock;
-use crate::spend::cost;
+use crate::spend::cost_micros;
 use crate::store::turn::compress;
 use crate::store::turn_rows::{SessionRow, TurnRow, TurnRows};
 
 /// Values of a turn's row that are not part of the turn.
 #[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+pub struct RowContext<'a> {
     /// `closed` or `lost`.
     pub status: &'a str,
     /// The process that runs it.
     pub owner: &'a str,
     /// The idempotency key of the message.
-    pub key: Option<&'a str>,
+    pub idempotency_key: Option<&'a str>,
     /// Whether its row is already stored, because it waited for effects.
-    pub begun: bool,
+    pub is_started: bool,
     /// The number of leading notices whose audit rows are stored.
-    pub audited: usize,
+    pub stored_notices: usize,
     /// Whether the other audit rows and the model call log are derived later.
-    pub derived: bool,
+    pub derives_audit: bool,
     /// The workspace of the assistants.
     pub workspace: &'a str,
     /// The `_meta` of each notice, if it is stored with audit rows.
-    pub metas: Option<&'a BTreeMap<u32, Map>>,
+    pub audit_metas: Option<&'a BTreeMap<u32, Map>>,
 }
 
-impl Default for About<'_> {
+impl Default for RowContext<'_> {
     fn default() -> Self {
-        About { status: "closed", owner: "", key: None, begun: false, audited: 0, derived: false, workspace: "", metas: None }
+        RowContext {
+            status: "closed",
+            owner: "",
+            idempotency_key: None,
+            is_started: false,
+            stored_notices: 0,
+            derives_audit: false,
+            workspace: "",
+            audit_metas: None,
+        }
     }
 }
 
@@ -42,48 +51,62 @@ impl Default for About<'_> {
 ///
 /// # Errors
 /// Returns an error when the journal cannot be serialized.
-pub fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice], total_ms: Millis, about: About<'_>) -> std::io::Result<TurnRows> {
+pub fn render_turn(
+    turn: &Turn,
+    outcome: &Outcome,
+    notices: &[Notice],
+    total_ms: Millis,
+    about: RowContext<'_>,
+) -> std::io::Result<TurnRows> {
     let journal = turn.journal();
     let conversation = journal.input.conversation.as_str();
-    let unstored = notices.get(about.audited..).unwrap_or_default();
-    let reserved = if about.derived { count(unstored) } else { 0 };
+    let unstored = notices.get(about.stored_notices..).unwrap_or_default();
+    let reserved = if about.derives_audit { count_audit_notices(unstored) } else { 0 };
     let mut rows = TurnRows::default();
     let mut reset = false;
     for write in &outcome.writes {
         match write {
-            Write::Conversation(row) => rows.conversation(row),
-            Write::History(row) => rows.history(conversation, row),
+            Write::Conversation(row) => rows.add_conversation(row),
+            Write::History(row) => rows.add_history(conversation, row),
             // Derived together with the audit rows.
             Write::LlmCall(_) if reserved > 0 => {}
-            Write::Flow { state } => of_session(&mut rows, turn, state, about.workspace),
-            Write::LlmCall(row) => rows.llm_call(conversation, row),
-            Write::Memory(row) => rows.memory(conversation, row),
+            Write::Flow { state } => render_session(&mut rows, turn, state, about.workspace),
+            Write::LlmCall(row) => rows.add_llm_call(conversation, row),
+            Write::Memory(row) => rows.add_memory(conversation, row),
             Write::Reset => reset = true,
         }
     }
-    let text = if reserved > 0 && !journal.entries.is_empty() { compress(&journal.lean())? } else { compress(journal)? };
+    let text = if reserved > 0 && !journal.entries.is_empty() { compress(&journal.without_requests())? } else { compress(journal)? };
     let hash = state_hash(outcome, notices);
     let fault = outcome.fault.as_ref().map(|it| it.code.as_str());
-    let row = TurnRow { status: about.status, state_hash: &hash, reset, fault, total_ms, kept: reserved, ..turn_row(turn, &text, about) };
-    if about.begun {
-        rows.close(&row);
+    let row = TurnRow {
+        status: about.status,
+        state_hash: &hash,
+        reset,
+        fault,
+        total_ms,
+        reserved_audit_ids: reserved,
+        ..open_turn_row(turn, &text, about)
+    };
+    if about.is_started {
+        rows.close_turn(&row);
     } else {
-        rows.turn(&row);
+        rows.add_turn(&row);
     }
     if reset && !outcome.writes.iter().any(|it| matches!(it, Write::Memory(_))) {
-        rows.forget(conversation);
+        rows.delete_memory(conversation);
     }
-    if !about.derived {
-        match about.metas {
-            Some(metas) => rows.audit(conversation, &meta::within(&journal.input, unstored, metas), total_ms),
-            None => rows.audit(conversation, unstored, total_ms),
+    if !about.derives_audit {
+        match about.audit_metas {
+            Some(metas) => rows.add_audit(conversation, &meta::notices_with_meta(&journal.input, unstored, metas), total_ms),
+            None => rows.add_audit(conversation, unstored, total_ms),
         }
     }
     Ok(rows)
 }
 
 /// Adds the session row of an assistant and its metered usage.
-fn of_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &str) {
+fn render_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &str) {
     let journal = turn.journal();
     let input = &journal.input;
     let event = input.event.flow.as_deref();
@@ -92,9 +115,9 @@ fn of_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &str) 
     let assistant = text("assistant").unwrap_or_default();
     if input.session.turns == 0 {
         // A session has a conversation row, so that retention and deletion apply to it.
-        rows.created(&input.conversation, input.at);
+        rows.add_created_conversation(&input.conversation, input.at);
     }
-    rows.session(&SessionRow {
+    rows.add_session(&SessionRow {
         session: &input.conversation,
         assistant,
         deployment: text("deployment"),
@@ -103,21 +126,21 @@ fn of_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &str) 
         state,
         at,
     });
-    let micros: u64 = journal.entries.iter().map(|it| cost(&it.outcome)).sum();
+    let micros: u64 = journal.entries.iter().map(|it| cost_micros(&it.outcome)).sum();
     if micros > 0 {
         // A millionth of a currency unit is 100 microcents.
-        rows.usage(workspace, "llm", at, micros.saturating_mul(100), assistant);
+        rows.add_usage(workspace, "llm", at, micros.saturating_mul(100), assistant);
     }
 }
 
 /// Counts the audit notices.
-fn count(notices: &[Notice]) -> u32 {
+fn count_audit_notices(notices: &[Notice]) -> u32 {
     let count = notices.iter().filter(|it| matches!(it.body, NoticeBody::Audit { .. })).count();
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// Returns the row of an open turn. `journal` is already compressed.
-pub fn turn_row<'r>(turn: &'r Turn, journal: &'r [u8], about: About<'r>) -> TurnRow<'r> {
+pub fn open_turn_row<'r>(turn: &'r Turn, journal: &'r [u8], about: RowContext<'r>) -> TurnRow<'r> {
     let source = turn.journal();
     TurnRow {
         turn_id: &source.input.turn,
@@ -136,7 +159,7 @@ pub fn turn_row<'r>(turn: &'r Turn, journal: &'r [u8], about: About<'r>) -> Turn
         total_ms: 0,
         owner: about.owner,
         lease_ms: None,
-        message_key: about.key,
-        kept: 0,
+        message_key: about.idempotency_key,
+        reserved_audit_ids: 0,
     }
 }

@@ -3,7 +3,7 @@
 use reqwest::{Client, ClientBuilder, redirect};
 
 /// Installs the crypto provider of the process, which HTTP clients require; repeated calls have no effect.
-pub fn install() {
+pub fn install_crypto_provider() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
@@ -11,7 +11,7 @@ pub fn install() {
 ///
 /// Without TLS the system certificates are not loaded, so that plain HTTP works on machines that have none.
 pub fn client_for(address: &str) -> ClientBuilder {
-    install();
+    install_crypto_provider();
     let builder = Client::builder().redirect(redirect::Policy::none());
     if address.starts_with("https:") { builder } else { builder.tls_certs_only([]) }
 }

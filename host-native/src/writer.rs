@@ -8,21 +8,21 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::observe::Meter;
-use crate::store::call_log::CallLog;
-use crate::store::commit::{is_open, is_stored, write};
+use crate::store::call_log::CallLogColumns;
+use crate::store::commit::{is_stored, needs_no_transaction, write};
 use crate::store::turn_rows::TurnRows;
-use crate::store::{self, Connection, Place};
+use crate::store::{self, Connection, DatabaseConfig};
 
 /// Most turns in one transaction.
-const BATCH: usize = 32;
-const QUEUE: usize = 256;
+const MAX_BATCH: usize = 32;
+const QUEUE_CAPACITY: usize = 256;
 
 /// The timeout for writing a batch or connecting, so that an unreachable server or a held lock does not block all turns.
-const LIMIT: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long turns wait for the database to come back.
-const PATIENCE: Duration = Duration::from_secs(30);
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The pause between two attempts to reach it.
-const PAUSE: Duration = Duration::from_millis(200);
+const RECONNECT_DELAY: Duration = Duration::from_millis(200);
 
 /// Why the rows of a turn were not committed. None of them are stored then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,7 +46,7 @@ pub enum CommitError {
 
 impl CommitError {
     /// Returns the metric label of the error.
-    pub fn word(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         match self {
             CommitError::Conflict => "conflict",
             CommitError::TakenOver => "taken_over",
@@ -57,37 +57,37 @@ impl CommitError {
     }
 }
 
-type Answer = Result<(), CommitError>;
-type Waiting = (TurnRows, oneshot::Sender<Answer>);
+type CommitResult = Result<(), CommitError>;
+type QueuedRows = (TurnRows, oneshot::Sender<CommitResult>);
 
 /// A handle to the writer task.
 #[derive(Debug, Clone)]
 pub struct Writer {
-    queue: mpsc::Sender<Waiting>,
+    queue: mpsc::Sender<QueuedRows>,
 }
 
 impl Writer {
     /// Starts the task that owns the connection. It closes the connection and ends when the last handle is dropped.
-    pub fn start(connection: Connection, place: Place, meter: Meter) -> (Self, JoinHandle<()>) {
-        let (queue, waiting) = mpsc::channel(QUEUE);
-        (Writer { queue }, tokio::spawn(run(connection, place, meter, waiting)))
+    pub fn start(connection: Connection, place: DatabaseConfig, meter: Meter) -> (Self, JoinHandle<()>) {
+        let (queue, waiting) = mpsc::channel(QUEUE_CAPACITY);
+        (Writer { queue }, tokio::spawn(run_writer(connection, place, meter, waiting)))
     }
 
     /// Writes rows and waits until they are committed.
     ///
     /// # Errors
     /// Returns [`CommitError`].
-    pub async fn commit(&self, rows: TurnRows) -> Answer {
-        self.hand_over(rows).await?.await.map_err(|_| gone())?
+    pub async fn commit(&self, rows: TurnRows) -> CommitResult {
+        self.enqueue(rows).await?.await.map_err(|_| writer_stopped())?
     }
 
     /// Enqueues rows, to be written before later ones. The receiver completes when they are committed.
     ///
     /// # Errors
     /// Returns [`CommitError::Unavailable`] when the writer has stopped.
-    pub async fn hand_over(&self, rows: TurnRows) -> Result<oneshot::Receiver<Answer>, CommitError> {
+    pub async fn enqueue(&self, rows: TurnRows) -> Result<oneshot::Receiver<CommitResult>, CommitError> {
         let (answer, answered) = oneshot::channel();
-        self.queue.send((rows, answer)).await.map_err(|_| gone())?;
+        self.queue.send((rows, answer)).await.map_err(|_| writer_stopped())?;
         Ok(answered)
     }
 
@@ -98,14 +98,14 @@ impl Writer {
 }
 
 /// Returns the error for a stopped writer.
-pub fn gone() -> CommitError {
+pub fn writer_stopped() -> CommitError {
     CommitError::Unavailable("the writer has stopped".to_owned())
 }
 
-async fn run(connection: Connection, place: Place, meter: Meter, mut waiting: mpsc::Receiver<Waiting>) {
-    let mut writer = Desk::of(connection, place, meter).await;
-    let mut batch = Vec::with_capacity(BATCH);
-    while waiting.recv_many(&mut batch, BATCH).await > 0 {
+async fn run_writer(connection: Connection, place: DatabaseConfig, meter: Meter, mut waiting: mpsc::Receiver<QueuedRows>) {
+    let mut writer = BatchWriter::new(connection, place, meter).await;
+    let mut batch = Vec::with_capacity(MAX_BATCH);
+    while waiting.recv_many(&mut batch, MAX_BATCH).await > 0 {
         writer.write_batch(&mut batch).await;
     }
     let Some(connection) = writer.connection else { return };
@@ -115,44 +115,44 @@ async fn run(connection: Connection, place: Place, meter: Meter, mut waiting: mp
 }
 
 /// The state of the writer task.
-struct Desk {
-    place: Place,
+struct BatchWriter {
+    database: DatabaseConfig,
     connection: Option<Connection>,
-    log: CallLog,
+    call_log: CallLogColumns,
     /// When the database became unreachable.
-    lost: Option<Instant>,
+    lost_since: Option<Instant>,
     meter: Meter,
 }
 
 /// Why a batch was not written.
-enum Failed {
+enum BatchError {
     /// The database returned an error.
-    Refused(CommitError),
+    Commit(CommitError),
     /// The connection was lost; the outcome of the commit is unknown.
-    Lost(String),
+    ConnectionLost(String),
 }
 
-impl Desk {
-    async fn of(mut connection: Connection, place: Place, meter: Meter) -> Desk {
-        let log = CallLog::of(&mut connection).await;
-        if let Err(error) = store::limit(&mut connection).await {
+impl BatchWriter {
+    async fn new(mut connection: Connection, place: DatabaseConfig, meter: Meter) -> BatchWriter {
+        let log = CallLogColumns::detect(&mut connection).await;
+        if let Err(error) = store::set_timeouts(&mut connection).await {
             tracing::warn!(%error, "cannot set the writer's database timeouts");
         }
-        Desk { place, connection: Some(connection), log, lost: None, meter }
+        BatchWriter { database: place, connection: Some(connection), call_log: log, lost_since: None, meter }
     }
 
-    async fn write_batch(&mut self, batch: &mut Vec<Waiting>) {
+    async fn write_batch(&mut self, batch: &mut Vec<QueuedRows>) {
         let mut merged = TurnRows::default();
         batch.iter().for_each(|(rows, _)| merged.extend(rows));
-        match self.transact(&merged, batch.len()).await {
+        match self.write_and_record(&merged, batch.len()).await {
             Ok(()) => batch.drain(..).for_each(|(_, waiting)| _ = waiting.send(Ok(()))),
-            Err(Failed::Refused(error)) if batch.len() == 1 => {
+            Err(BatchError::Commit(error)) if batch.len() == 1 => {
                 batch.drain(..).for_each(|(_, waiting)| _ = waiting.send(Err(error.clone())))
             }
             // Retry individually, so that one conflict does not fail the whole batch.
-            Err(Failed::Refused(_) | Failed::Lost(_)) => {
+            Err(BatchError::Commit(_) | BatchError::ConnectionLost(_)) => {
                 for (rows, waiting) in batch.drain(..) {
-                    let answer = self.write_alone(&rows).await;
+                    let answer = self.write_single(&rows).await;
                     let _ = waiting.send(answer);
                 }
             }
@@ -160,76 +160,76 @@ impl Desk {
     }
 
     /// Writes the rows of one turn, reconnecting when the connection is lost.
-    async fn write_alone(&mut self, rows: &TurnRows) -> Answer {
+    async fn write_single(&mut self, rows: &TurnRows) -> CommitResult {
         loop {
-            match self.transact(rows, 1).await {
+            match self.write_and_record(rows, 1).await {
                 Ok(()) => return Ok(()),
-                Err(Failed::Refused(CommitError::Unavailable(reason))) => return Err(CommitError::Unavailable(reason)),
+                Err(BatchError::Commit(CommitError::Unavailable(reason))) => return Err(CommitError::Unavailable(reason)),
                 // A conflict may be this turn's own row, written before the connection was lost.
-                Err(Failed::Refused(error)) => return if self.has(rows).await { Ok(()) } else { Err(error) },
-                Err(Failed::Lost(reason)) => {
-                    let since = *self.lost.get_or_insert_with(Instant::now);
-                    if since.elapsed() > PATIENCE {
+                Err(BatchError::Commit(error)) => return if self.has_rows(rows).await { Ok(()) } else { Err(error) },
+                Err(BatchError::ConnectionLost(reason)) => {
+                    let since = *self.lost_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() > RECONNECT_TIMEOUT {
                         return Err(CommitError::Unavailable(reason));
                     }
-                    sleep(PAUSE).await;
+                    sleep(RECONNECT_DELAY).await;
                 }
             }
         }
     }
 
-    async fn has(&mut self, rows: &TurnRows) -> bool {
+    async fn has_rows(&mut self, rows: &TurnRows) -> bool {
         match &mut self.connection {
             Some(connection) => is_stored(connection, rows).await.unwrap_or(false),
             None => false,
         }
     }
 
-    async fn transact(&mut self, rows: &TurnRows, parts: usize) -> Result<(), Failed> {
+    async fn write_and_record(&mut self, rows: &TurnRows, parts: usize) -> Result<(), BatchError> {
         let started_at = Instant::now();
-        let result = self.written(rows).await;
+        let result = self.write_once(rows).await;
         let outcome = match &result {
             Ok(()) => "ok",
-            Err(Failed::Lost(_)) => "lost",
-            Err(Failed::Refused(error)) => error.word(),
+            Err(BatchError::ConnectionLost(_)) => "lost",
+            Err(BatchError::Commit(error)) => error.label(),
         };
-        self.meter.commit(outcome, parts, started_at);
+        self.meter.record_commit(outcome, parts, started_at);
         result
     }
 
-    async fn written(&mut self, rows: &TurnRows) -> Result<(), Failed> {
+    async fn write_once(&mut self, rows: &TurnRows) -> Result<(), BatchError> {
         if self.connection.is_none() {
-            let connecting = within(async {
-                let mut connection = store::open(&self.place, false).await?;
-                store::limit(&mut connection).await.map(|()| connection)
+            let connecting = with_timeout(async {
+                let mut connection = store::open(&self.database, false).await?;
+                store::set_timeouts(&mut connection).await.map(|()| connection)
             });
-            self.connection = Some(connecting.await.map_err(|it| Failed::Lost(it.to_string()))?);
+            self.connection = Some(connecting.await.map_err(|it| BatchError::ConnectionLost(it.to_string()))?);
         }
-        let Some(connection) = &mut self.connection else { return Err(Failed::Lost("no connection".to_owned())) };
-        let written = within(write_all(connection, rows, self.log)).await;
-        let written = if written.is_ok() && rows.durable { self.place.sync().await.map_err(sqlx::Error::Io) } else { written };
+        let Some(connection) = &mut self.connection else { return Err(BatchError::ConnectionLost("no connection".to_owned())) };
+        let written = with_timeout(write_in_transaction(connection, rows, self.call_log)).await;
+        let written = if written.is_ok() && rows.durable { self.database.flush_wal().await.map_err(sqlx::Error::Io) } else { written };
         let Err(error) = written else {
-            self.lost = None;
+            self.lost_since = None;
             return Ok(());
         };
-        if is_lost(&error) {
+        if is_connection_error(&error) {
             tracing::error!(%error, "lost the database connection");
             self.connection = None;
-            return Err(Failed::Lost(error.to_string()));
+            return Err(BatchError::ConnectionLost(error.to_string()));
         }
-        self.lost = None;
-        Err(Failed::Refused(refused(error)))
+        self.lost_since = None;
+        Err(BatchError::Commit(to_commit_error(error)))
     }
 }
 
 /// Limits work to [`LIMIT`]. The connection must be discarded after a timeout.
-async fn within<T>(work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
+async fn with_timeout<T>(work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
     let late = |_| sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the database did not answer in time"));
-    tokio::time::timeout(LIMIT, work).await.unwrap_or_else(|it| Err(late(it)))
+    tokio::time::timeout(WRITE_TIMEOUT, work).await.unwrap_or_else(|it| Err(late(it)))
 }
 
-async fn write_all(connection: &mut Connection, rows: &TurnRows, log: CallLog) -> sqlx::Result<()> {
-    if is_open(rows) {
+async fn write_in_transaction(connection: &mut Connection, rows: &TurnRows, log: CallLogColumns) -> sqlx::Result<()> {
+    if needs_no_transaction(rows) {
         return write(connection, rows, log).await;
     }
     connection.begin().await?;
@@ -237,7 +237,7 @@ async fn write_all(connection: &mut Connection, rows: &TurnRows, log: CallLog) -
         Ok(()) => connection.commit().await,
         Err(error) => Err(error),
     };
-    if written.as_ref().is_err_and(|it| !is_lost(it)) {
+    if written.as_ref().is_err_and(|it| !is_connection_error(it)) {
         // A failed commit leaves the transaction open; if it is already closed, the rollback fails harmlessly.
         if let Err(error) = connection.rollback().await {
             tracing::debug!(%error, "nothing to roll back");
@@ -247,20 +247,22 @@ async fn write_all(connection: &mut Connection, rows: &TurnRows, log: CallLog) -
 }
 
 /// Returns whether an error concerns the connection instead of the rows.
-fn is_lost(error: &sqlx::Error) -> bool {
+fn is_connection_error(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed | sqlx::Error::PoolClosed => true,
-        sqlx::Error::Database(it) => !is_sqlite(&**it) && it.code().is_some_and(|it| LOST.iter().any(|lost| it.starts_with(lost))),
+        sqlx::Error::Database(it) => {
+            !is_sqlite(&**it) && it.code().is_some_and(|it| RETRYABLE_CODES.iter().any(|lost| it.starts_with(lost)))
+        }
         _ => false,
     }
 }
 
 /// Prefixes of PostgreSQL error codes after which the write is retried: shutdown or startup, connection failure, read-only replica after
 /// a failover, idle transaction timeout, statement timeout, lock timeout, serialization failure or deadlock.
-const LOST: [&str; 7] = ["57P0", "08", "25006", "25P03", "57014", "55P03", "40"];
+const RETRYABLE_CODES: [&str; 7] = ["57P0", "08", "25006", "25P03", "57014", "55P03", "40"];
 
 /// Returns whether the rows themselves are invalid (an unsupported value or a violated constraint), so that a retry would fail too.
-fn is_rejected(error: &sqlx::Error) -> bool {
+fn is_permanent(error: &sqlx::Error) -> bool {
     let sqlx::Error::Database(error) = error else { return false };
     let code = error.code().unwrap_or_default();
     if is_sqlite(&**error) {
@@ -274,7 +276,7 @@ fn is_sqlite(error: &dyn sqlx::error::DatabaseError) -> bool {
     error.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some()
 }
 
-fn refused(error: sqlx::Error) -> CommitError {
+fn to_commit_error(error: sqlx::Error) -> CommitError {
     if matches!(error, sqlx::Error::RowNotFound) {
         return CommitError::TakenOver;
     }
@@ -284,15 +286,15 @@ fn refused(error: sqlx::Error) -> CommitError {
     match name.as_str() {
         it if it.contains("message_key") => CommitError::SameMessage,
         it if it.contains("ce_turn.") || it.contains("ce_turn_") => CommitError::Conflict,
-        _ if is_rejected(&error) => {
+        _ if is_permanent(&error) => {
             tracing::error!(%error, "the database rejected a turn");
             CommitError::Rejected(error.to_string())
         }
-        _ => unavailable(error),
+        _ => to_unavailable(error),
     }
 }
 
-fn unavailable(error: sqlx::Error) -> CommitError {
+fn to_unavailable(error: sqlx::Error) -> CommitError {
     tracing::error!(%error, "cannot store a turn");
     CommitError::Unavailable(error.to_string())
 }
@@ -303,9 +305,9 @@ mod tests {
     use crate::store::in_memory;
     use crate::store::turn_rows::TurnRow;
 
-    fn rows(conversation: &str, turn: &str) -> TurnRows {
+    fn turn_rows(conversation: &str, turn: &str) -> TurnRows {
         let mut rows = TurnRows::default();
-        rows.turn(&TurnRow {
+        rows.add_turn(&TurnRow {
             turn_id: turn,
             conversation_id: conversation,
             number: 1,
@@ -325,14 +327,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_the_loser_of_a_race_is_turned_away() {
+    async fn only_the_loser_of_a_race_is_rejected() {
         let connection = in_memory().await.expect("a database");
-        let mut writer = Desk::of(connection, Place { url: String::new(), full_sync: false }, Meter::default()).await;
+        let mut writer = BatchWriter::new(connection, DatabaseConfig { url: String::new(), full_sync: false }, Meter::default()).await;
         let mut batch = Vec::new();
         let mut answers = Vec::new();
         for (conversation, turn) in [("a", "1"), ("b", "2"), ("a", "3")] {
             let (answer, answered) = oneshot::channel();
-            batch.push((rows(conversation, turn), answer));
+            batch.push((turn_rows(conversation, turn), answer));
             answers.push(answered);
         }
         writer.write_batch(&mut batch).await;

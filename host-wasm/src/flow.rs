@@ -1,20 +1,20 @@
 //! What publishing would say of a flow document, in the form in which the page has all issues.
 
-use convengine_core::config::flow::{DocumentIssue, Weight, imported};
-use convengine_core::lint::flow::{Around, publish};
-use convengine_core::turn::STUB;
+use convengine_core::config::flow::{DocumentIssue, DocumentSeverity, import_canvas};
+use convengine_core::lint::flow::{PublishTarget, check_document};
+use convengine_core::turn::STUB_ADDRESS;
 use serde_json::{Value, json};
 
 /// The issues of publishing, which say as well why a document cannot be read; of secrets nothing is known here.
 pub fn issues(document: &Value) -> Value {
     // The pack's own service is one that may be called.
-    let text = document.to_string().replace(STUB, "https://stub.example");
-    let document = imported(serde_json::from_str(&text).unwrap_or_default());
-    publish(&document, &Around::nothing()).iter().map(issue).collect()
+    let text = document.to_string().replace(STUB_ADDRESS, "https://stub.example");
+    let document = import_canvas(serde_json::from_str(&text).unwrap_or_default());
+    check_document(&document, &PublishTarget::empty()).iter().map(issue).collect()
 }
 
 fn issue(it: &DocumentIssue) -> Value {
-    let severity = if it.severity == Weight::Error { "error" } else { "warning" };
+    let severity = if it.severity == DocumentSeverity::Error { "error" } else { "warning" };
     let hint = it.fix.as_deref().unwrap_or_default();
     let mut issue = json!({"severity": severity, "path": it.path, "reason": it.message, "hint": hint, "rule": it.code});
     if let (Some(graph), Some(issue)) = (&it.graph, issue.as_object_mut()) {

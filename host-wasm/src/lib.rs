@@ -17,10 +17,10 @@ use convengine_core::config::TextMatcher;
 use convengine_core::config::{Config, Issue};
 #[cfg(feature = "tables")]
 use convengine_core::lint;
-use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_of};
+use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_id_for_label};
 use convengine_core::turn::{
-    Abandon, Answer, Completion, Effect, EffectId, ExtensionRequest, Journal, Loaded, Millis, Notice, Outcome, Slice, Turn, View,
-    state_hash,
+    CancelReason, Completion, Effect, EffectId, EffectResult, ExtensionRequest, Journal, LoadedSession, Millis, Notice, Outcome,
+    SessionView, Slice, Turn, state_hash,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -58,7 +58,7 @@ impl Engine {
         Ok(Engine {
             config: Arc::new(config),
             issues,
-            scripted: Scripted::of(&pack),
+            scripted: Scripted::from_pack(&pack),
             pack,
             marks: Vec::new(),
             conversations: Conversations::default(),
@@ -74,7 +74,7 @@ impl Engine {
     /// The configuration's issues, as a JSON list: those of compiling, then what works, but hardly as meant.
     pub fn issues(&self) -> Result<String, JsValue> {
         #[cfg(feature = "flow")]
-        if let Some(document) = self.pack.flow() {
+        if let Some(document) = self.pack.flow_document() {
             return written(&flow::issues(document));
         }
         #[cfg(feature = "tables")]
@@ -86,7 +86,7 @@ impl Engine {
 
     /// The configuration's content hash.
     pub fn hash(&self) -> String {
-        self.config.hash().to_owned()
+        self.config.hash_source().to_owned()
     }
 
     /// How many turns the pack brings along.
@@ -105,8 +105,8 @@ impl Engine {
     /// Begins a turn with a message; returns the first slice.
     pub fn start(&mut self, message: &str) -> Result<String, JsValue> {
         let message: Message = parse("message", message)?;
-        let input = message.input(&self.conversations, self.config.program());
-        self.scripted.begins(&input);
+        let input = message.into_input(&self.conversations, self.config.program());
+        self.scripted.begin_turn(&input);
         let (turn, slice) = Turn::start(input, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
         self.begin(turn, slice, false)
     }
@@ -114,7 +114,7 @@ impl Engine {
     /// Whether the pack has an answer to an effect of the turn, by the effect's number.
     pub fn scripted(&self, effect: u32) -> Result<bool, JsValue> {
         let effect = self.asked.get(&EffectId(effect)).ok_or_else(no_effect)?;
-        Ok(self.scripted.knows(&effect.request))
+        Ok(self.scripted.has_answer(&effect.request))
     }
 
     /// The turn's clock, in milliseconds since 1970.
@@ -142,7 +142,7 @@ impl Engine {
         let effect: Value = parse("effect", effect)?;
         let request = effect.get("request").cloned().and_then(|it| serde_json::from_value::<ExtensionRequest>(it).ok());
         let outcome = match (request, said) {
-            (Some(request), Some(said)) => request.heard(&said),
+            (Some(request), Some(said)) => request.parse_output(&said),
             _ => parse("failure", failure)?,
         };
         let id = number(&effect).ok_or_else(|| thrown("BAD_INPUT", "this is not an effect: it has no number"))?;
@@ -159,11 +159,11 @@ impl Engine {
 
     /// Ends the turn where it stands, as a failed one; `why` is `timeout` or `lost`. Returns the last slice.
     pub fn abandon(&mut self, why: &str, at: f64) -> Result<String, JsValue> {
-        let why = serde_json::from_value::<Abandon>(Value::from(why));
+        let why = serde_json::from_value::<CancelReason>(Value::from(why));
         let why = why.map_err(|_| thrown("BAD_INPUT", "this is not a reason: use timeout or lost"))?;
         let turn = self.turn.as_mut().ok_or_else(no_turn)?;
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
-        let slice = turn.abandon(why, at as Millis).map_err(|it| thrown("TURN", &it.to_string()))?;
+        let slice = turn.cancel(why, at as Millis).map_err(|it| thrown("TURN", &it.to_string()))?;
         self.took(slice)
     }
 
@@ -176,9 +176,9 @@ impl Engine {
     /// `watched` has steps, whys and a state hash, and takes several times as long.
     pub fn restore(&mut self, journal: &str, watched: Option<bool>) -> Result<String, JsValue> {
         let journal: Journal = parse("journal", journal)?;
-        self.conversations.place(&journal.input.conversation, journal.input.session.clone());
+        self.conversations.insert(&journal.input.conversation, journal.input.session.clone());
         let watched = watched == Some(true);
-        let restore = if watched { Turn::restore_watched } else { Turn::restore };
+        let restore = if watched { Turn::restore_observed } else { Turn::restore };
         let (turn, slice) = restore(journal, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
         self.begin(turn, slice, watched)
     }
@@ -192,14 +192,14 @@ impl Engine {
     /// Sets the script back to a mark; without one, to its beginning.
     pub fn back(&mut self, mark: Option<usize>) {
         let marked = mark.and_then(|it| self.marks.get(it));
-        self.scripted = marked.cloned().unwrap_or_else(|| Scripted::of(&self.pack));
+        self.scripted = marked.cloned().unwrap_or_else(|| Scripted::from_pack(&self.pack));
     }
 
     /// Takes a conversation as stored (`conversation`, or the session of a journal's input) in the place of what is held of it;
     /// nothing makes it a new one.
     pub fn place(&mut self, id: &str, stored: Option<String>) -> Result<(), JsValue> {
-        let loaded: Loaded = stored.map_or_else(|| Ok(Loaded::default()), |it| parse("conversation", &it))?;
-        self.conversations.place(id, loaded);
+        let loaded: LoadedSession = stored.map_or_else(|| Ok(LoadedSession::default()), |it| parse("conversation", &it))?;
+        self.conversations.insert(id, loaded);
         Ok(())
     }
 
@@ -216,7 +216,7 @@ impl Engine {
 
     /// Why the decisions of the turn fell as they did, as a JSON list.
     pub fn whys(&self) -> Result<String, JsValue> {
-        text(&self.turn.as_ref().map(Turn::whys).unwrap_or_default())
+        text(&self.turn.as_ref().map(Turn::explanations).unwrap_or_default())
     }
 
     /// A conversation as stored, or `null`.
@@ -235,14 +235,14 @@ impl Engine {
         self.end.as_ref().zip(self.told.as_ref()).map(|(end, told)| state_hash(end, told)).unwrap_or_default()
     }
 
-    fn views<T>(&self, read: impl FnOnce(&[View]) -> T) -> T {
+    fn views<T>(&self, read: impl FnOnce(&[SessionView]) -> T) -> T {
         match &self.turn {
-            Some(turn) => turn.views(read),
+            Some(turn) => turn.read_views(read),
             None => read(&[]),
         }
     }
 
-    fn completion(&self, id: EffectId, outcome: Answer, delay_ms: u64, at: Option<f64>) -> Result<String, JsValue> {
+    fn completion(&self, id: EffectId, outcome: EffectResult, delay_ms: u64, at: Option<f64>) -> Result<String, JsValue> {
         let delay = Millis::try_from(delay_ms).unwrap_or(Millis::MAX);
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
         let asked_at = at.map_or_else(|| self.turn.as_ref().map_or(0, Turn::now), |it| it as Millis);
@@ -279,7 +279,7 @@ impl Engine {
 /// The id of the conversation that a talk calls by this label.
 #[wasm_bindgen]
 pub fn conversation_id(label: &str) -> String {
-    conversation_of(label)
+    conversation_id_for_label(label)
 }
 
 /// Which texts of a JSON list a row's pattern finds: a JSON list of booleans, with `null` where that takes too many steps. The type is

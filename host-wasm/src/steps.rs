@@ -1,16 +1,16 @@
 //! The steps of a turn, with the session before and after each.
 
-use convengine_core::turn::View;
+use convengine_core::turn::SessionView;
 use serde_json::{Value, json};
 
 /// One step: where it begins, and where it ends when it did.
 struct Step<'v> {
-    before: &'v View,
-    after: Option<&'v View>,
+    before: &'v SessionView,
+    after: Option<&'v SessionView>,
 }
 
 /// All steps in the order in which they began.
-pub fn all(views: &[View]) -> Value {
+pub fn all(views: &[SessionView]) -> Value {
     let told = pairs(views).into_iter().map(|Step { before, after }| {
         let changed = after.is_some_and(|it| it.session != before.session);
         json!({"step": before.step, "seq": before.seq, "finished": after.is_some(), "changed": changed})
@@ -19,12 +19,12 @@ pub fn all(views: &[View]) -> Value {
 }
 
 /// The session before and after one of them.
-pub fn around(views: &[View], index: usize) -> Option<Value> {
+pub fn around(views: &[SessionView], index: usize) -> Option<Value> {
     let Step { before, after } = pairs(views).into_iter().nth(index)?;
     Some(json!({"before": before.session, "after": after.map(|it| &it.session)}))
 }
 
-fn pairs(views: &[View]) -> Vec<Step<'_>> {
+fn pairs(views: &[SessionView]) -> Vec<Step<'_>> {
     let mut steps: Vec<Step<'_>> = Vec::new();
     for view in views {
         if view.edge == "before" {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use convengine_core::pack::Pack;
 use convengine_server::pack_file;
-use convengine_server::play::Explained;
+use convengine_server::play::KnownDifferences;
 use uuid::Uuid;
 
 /// A pack with its file.
@@ -147,8 +147,8 @@ fn case(path: PathBuf) -> Result<Case> {
 ///
 /// # Errors
 /// When the list cannot be read.
-pub fn explained() -> Result<Explained> {
-    Explained::parse(&std::fs::read_to_string(root().join("tests/explained.json"))?)
+pub fn explained() -> Result<KnownDifferences> {
+    KnownDifferences::parse(&std::fs::read_to_string(root().join("tests/explained.json"))?)
 }
 
 /// The server's binary, which is built beside the tests.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Message, Pack};
-use convengine_core::turn::{Loaded, Notice, Outcome, Turn, TurnInput};
+use convengine_core::turn::{LoadedSession, Notice, Outcome, Turn, TurnInput};
 
 /// A pack with its compiled configuration and its messages.
 #[derive(Debug)]
@@ -78,20 +78,20 @@ impl Plain {
     }
 
     /// Plays so many turns; returns what the next one loads.
-    fn play_to(&self, turns: usize, seen: &mut dyn FnMut(&Ended) -> Result<()>) -> Result<Loaded> {
-        let mut session = Loaded::default();
+    fn play_to(&self, turns: usize, seen: &mut dyn FnMut(&Ended) -> Result<()>) -> Result<LoadedSession> {
+        let mut session = LoadedSession::default();
         for message in self.messages.iter().cycle().take(turns) {
             let ended = self.next(message, session)?;
             seen(&ended)?;
-            session = ended.turn.journal().input.session.clone().after(&ended.outcome.writes);
+            session = ended.turn.journal().input.session.clone().with_writes(&ended.outcome.writes);
             // A host loads no more than the window.
             session.history.truncate(self.config.settings.history_max_turns);
         }
         Ok(session)
     }
 
-    fn next(&self, message: &Message, session: Loaded) -> Result<Ended> {
-        let mut input = message.clone().input(&Conversations::default(), self.config.program());
+    fn next(&self, message: &Message, session: LoadedSession) -> Result<Ended> {
+        let mut input = message.clone().into_input(&Conversations::default(), self.config.program());
         input.session = session;
         self.one(input)
     }

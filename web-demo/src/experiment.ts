@@ -8,7 +8,7 @@ export async function runExperiment(simulator: Simulator, it: Experiment): Promi
   const turn = simulator.tree.path[it.turn - 1];
   if (!turn) return false;
   if ('say' in it) {
-    await simulator.rerun(turn, { typed: { message: it.say }, reason: `turn ${it.turn} says “${it.say}”` });
+    await simulator.rerun(turn, { typed: { message: it.say }, reason: `turn ${it.turn}: “${it.say}”` });
     return true;
   }
   const place = turn.exchanges.findIndex(({ effect }) => effectName(effect) === it.on || effect.request.kind === it.on);

@@ -1,6 +1,6 @@
 import type { Json } from './types';
 
-/** A piece of printed JSON with what it is. */
+/** A token of formatted JSON. */
 export interface JsonToken {
   kind: 'key' | 'string' | 'number' | 'word' | 'mark';
   text: string;
@@ -8,7 +8,7 @@ export interface JsonToken {
 
 const TOKEN = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|(-?\d[\d.eE+-]*)|(true|false|null)|[\s{}[\],:]+/g;
 
-/** Prints a value as indented JSON, in pieces that can be coloured. */
+/** Formats a value as indented JSON, split into tokens for highlighting. */
 export function toJsonTokens(value: Json): JsonToken[] {
   const out: JsonToken[] = [];
   for (const [text, string, colon, number, word] of JSON.stringify(value, null, 2).matchAll(TOKEN)) {
@@ -20,7 +20,7 @@ export function toJsonTokens(value: Json): JsonToken[] {
   return out;
 }
 
-/** Reads a text as JSON when it is an object or a list, for display only. */
+/** Parses a text that is a JSON object or list; `undefined` for other texts. */
 export function parseStructured(text: string): Json | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
@@ -30,7 +30,7 @@ export function parseStructured(text: string): Json | undefined {
   }
 }
 
-/** Says a duration the way a person reads it. */
+/** Formats a duration, such as `1.5 s` or `20 ms`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds >= 1000) return `${Number((milliseconds / 1000).toFixed(1))} s`;
   return milliseconds >= 10 ? `${Math.round(milliseconds)} ms` : `${Number(milliseconds.toFixed(1))} ms`;
@@ -38,7 +38,7 @@ export function formatDuration(milliseconds: number): string {
 
 const PREVIEW_CHARS = 200;
 
-/** Puts the beginning of a text into one line. */
+/** Returns the beginning of a text on one line. */
 export function formatPreview(text: string): string {
   return text.slice(0, PREVIEW_CHARS).replaceAll(/\s+/g, ' ').trim();
 }

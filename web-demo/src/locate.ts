@@ -1,14 +1,14 @@
 import { idColumn } from './config/id-column';
 import { position, type Span } from './json-text';
 
-/** A stretch of a text with the line it begins on. */
+/** A range of a text with its first line, counted from one. */
 export interface TextRange {
   start: number;
   end: number;
   line: number;
 }
 
-/** Finds the place of an issue's path, such as `ce_rule[3].match_pattern`, in the text of a pack: a row is named by its id. */
+/** Locates the path of an issue, such as `ce_rule[3].match_pattern`, in the text of a pack; rows are named by id. */
 export function locateIssue(pack: string, root: Span, path: string): TextRange | undefined {
   if (path === '' || path.startsWith('/')) return locateInDocument(pack, root, path);
   const keys = [...path.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map((it) => it[1] ?? it[0]);
@@ -17,7 +17,7 @@ export function locateIssue(pack: string, root: Span, path: string): TextRange |
   return span && { start: span.start, end: span.end, line: position(pack, span.start).line };
 }
 
-/** Follows a JSON pointer as far as it goes. */
+/** Follows a JSON pointer as far as it resolves. */
 export function followPointer(root: Span, pointer: string): Span {
   let span = root;
   for (const key of pointer.split('/').slice(1)) {
@@ -29,7 +29,7 @@ export function followPointer(root: Span, pointer: string): Span {
   return span;
 }
 
-/** The place that an issue of a flow document points at. */
+/** Locates an issue of a flow document. */
 function locateInDocument(pack: string, root: Span, pointer: string): TextRange | undefined {
   const doc = (it: Span) => it.members?.get('doc');
   const document = root.members?.get('documents')?.elements?.find((it) => pack.slice(doc(it)?.start, doc(it)?.end) === '"conversation_flow"');
@@ -38,7 +38,7 @@ function locateInDocument(pack: string, root: Span, pointer: string): TextRange 
   return { start, end, line: position(pack, start).line };
 }
 
-/** Follows the path as far as it goes: an issue about an absent column still leads to its row. */
+/** Follows a path as far as it resolves: an issue about a missing column still leads to its row. */
 function followPath(pack: string, from: Span, keys: string[]): Span | undefined {
   let span: Span | undefined;
   let owner = '';

@@ -7,19 +7,19 @@ import { pageUpdate } from './page-update.svelte';
 import Page from './view/Page.svelte';
 
 declare global {
-  /** The door for the browser tests. */
+  /** The interface for browser tests. */
   var convengine: {
     play(pack: string): Promise<{ index: number; hash: string }[]>;
     extend(pack: string, effects: string[]): Promise<string[]>;
-    /** The turns of the branch that is shown. */
+    /** The turns of the visible branch. */
     turns(): TurnSummary[];
     ready: Promise<void>;
-    /** Settles when the page can do without the network. */
+    /** Resolves when the page works without the network. */
     complete: Promise<void>;
   };
 }
 
-/** A turn as tests see it. */
+/** A turn as tests read it. */
 interface TurnSummary {
   message: string;
   hash: string;
@@ -54,10 +54,10 @@ if (target) mount(Page, { target, props: { simulator } });
 void openFragment();
 addEventListener('hashchange', () => void openFragment());
 autosaveSession(simulator);
-// What is kept for later must not be in the way of what is needed now.
+// Caching the page must not delay its start.
 if (import.meta.env.PROD) void simulator.ready.catch(() => {}).then(() => pageUpdate.register());
 
-/** Opens the session that the address holds. What is there already is kept until somebody wants the new one. */
+/** Opens the session in the address; if there already is one, the page asks first. */
 async function openFragment(): Promise<void> {
   const fragment = /^#s=(.+)$/.exec(location.hash)?.[1];
   if (fragment === undefined) return;

@@ -1,10 +1,10 @@
-/** The page as the browser keeps it for use without a network, and a newer build of it that waits. */
+/** The cached page for offline use, and updates of it. */
 class PageUpdate {
-  /** Whether a newer build is there, which the page goes over to when it is asked to. */
+  /** Whether a newer build can be applied. */
   isAvailable = $state(false);
   private waiting: ServiceWorker | undefined;
 
-  /** Has the page kept, and looks for a newer build; where a browser keeps no pages, nothing is different. */
+  /** Registers the service worker and checks for updates; does nothing in browsers without service workers. */
   async register(): Promise<void> {
     if (!('serviceWorker' in navigator)) return;
     const { serviceWorker } = navigator;
@@ -12,16 +12,16 @@ class PageUpdate {
     try {
       const found = await serviceWorker.register('./sw.js');
       this.watch(found);
-      // Whoever comes back to a page that was open for days hears of the newer one too.
+      // A page that was open for days checks again when it becomes visible.
       document.addEventListener('visibilitychange', () => !document.hidden && void found.update().catch(() => {}));
     } catch {
-      // Without a network, and from places that the browser does not trust, the page goes on as it is.
+      // Offline or in an insecure context the page works without the cache.
     }
-    // Another window may have gone over: then this one is behind, and stays so until somebody wants otherwise.
+    // Another window may have applied the update; this one offers a reload.
     if (!first) serviceWorker.addEventListener('controllerchange', () => (this.isAvailable = true));
   }
 
-  /** Goes over to the newer build. */
+  /** Activates the newer build and reloads the page. */
   apply(): void {
     const reload = () => location.reload();
     if (this.waiting?.state !== 'installed') return reload();
@@ -29,14 +29,14 @@ class PageUpdate {
     this.waiting.postMessage('take over');
   }
 
-  /** Leaves everything as it is until the page is opened again. */
+  /** Hides the offer until the page is opened again. */
   dismiss(): void {
     this.isAvailable = false;
   }
 
   private watch(found: ServiceWorkerRegistration): void {
     const offer = (worker: ServiceWorker | null) => {
-      // The very first build replaces nothing.
+      // The first installation is not an update.
       if (worker?.state !== 'installed' || !navigator.serviceWorker.controller) return;
       this.waiting = worker;
       this.isAvailable = true;
@@ -48,5 +48,5 @@ class PageUpdate {
   }
 }
 
-/** The one of this page. */
+/** The update state of this page. */
 export const pageUpdate = new PageUpdate();

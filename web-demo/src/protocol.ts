@@ -1,5 +1,5 @@
 import type { Fault } from './run/fault';
-import type { Reach } from './effects/live';
+import type { LiveAccess } from './effects/live';
 import type { AnsweredEffect, Origin, UserInput } from './session/turn-data';
 import type { Effect, Issue, Json, Notice, Outcome, TurnDetails, Token, TurnRecord } from './types';
 
@@ -29,9 +29,9 @@ export interface Run {
   /** The last turn of the same conversation on the branch, from which it continues. */
   before: number | null;
   sources: Sources;
-  reach: Reach;
+  liveAccess: LiveAccess;
   /** Remaining live model calls; unlimited if absent. */
-  liveLeft?: number;
+  liveCallsLeft?: number;
   repeat?: Repeat;
   /** The pack that it runs on, if not the last loaded one. */
   pack?: string;
@@ -62,7 +62,7 @@ export interface RecordedAnswer {
 export type Decision =
   | { outcome: string; origin: Origin; delayMs?: number }
   | { fault: Fault }
-  | { use: 'script' | 'auto' | 'live' | 'recorded'; /** The current number of remaining live model calls. */ liveLeft?: number };
+  | { use: 'script' | 'auto' | 'live' | 'recorded'; /** The current number of remaining live model calls. */ liveCallsLeft?: number };
 
 /** Injects a fault into matching effects while it is active. */
 export interface FaultRule {

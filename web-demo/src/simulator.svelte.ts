@@ -17,17 +17,17 @@ import type { Issue } from './types';
 
 export type { RerunOptions, RecallOptions, SyntaxIssue, TypedInput };
 
-/** An issue with its place in the text. */
+/** An issue with its range in the text. */
 export type LocatedIssue = Issue & { range: TextRange | undefined };
 
-/** What became of the edited text. */
+/** The state of the edited text. */
 export type PackState = 'loading' | 'applied' | 'edited' | 'refused';
 
 const APPLY_DELAY_MS = 150;
 
-/** All that the page shows and does. */
+/** The state of the page and its actions. */
 export class Simulator {
-  /** The sample that the pack began as; nothing for a pack of one's own. */
+  /** The sample that the pack was opened from; `undefined` for other packs. */
   sample = $state.raw<Sample | undefined>(samples[0]);
   text = $state('');
   packState = $state<PackState>('loading');
@@ -35,64 +35,64 @@ export class Simulator {
   syntax = $state.raw<SyntaxIssue>();
   failure = $state.raw<EngineError>();
   hash = $state('');
-  /** Whether the pack that runs plays a flow document. */
+  /** Whether the running pack is a flow document. */
   isFlow = $state(false);
-  /** The turns that the pack brings along. */
+  /** The inputs of the pack's own turns. */
   packInputs = $state.raw<UserInput[]>([]);
-  /** A quiet remark of the page, told politely. */
+  /** A message of the page, announced politely. */
   notification = $state('');
-  /** The session of a link that was followed while there was another one. */
+  /** A linked session that was opened while another one existed. */
   offeredLink = $state<string>();
-  /** The sessions that the browser has kept: the latest, and the latest of the visit before. */
+  /** The sessions stored in the browser: the latest, and the latest of the previous visit. */
   savedSessions = $state.raw<string[]>([]);
-  /** How many turns are being run or wait for it. */
+  /** The number of turns that are running or queued. */
   busy = $state(0);
 
   readonly tree = new Tree((removed) => void this.client.deleteTurns(removed.flatMap((it) => it.record?.turn ?? [])).catch(() => {}));
   readonly ready: Promise<void>;
-  /** Who answers, and what the chat may reach of the world. */
+  /** Who answers effects, and what may be called. */
   readonly settings = new AnswerSettings(() => void this.client.forgetKeys().catch(() => {}));
   readonly client = new EngineClient((error) => this.recover(error));
   private runningPack: { pack: string; loaded?: LoadedPack } = { pack: '' };
-  /** The texts of packs by what they compile to. */
+  /** Pack texts by configuration hash. */
   private readonly packs = new Map<string, string>();
   private readonly inspector = new TurnInspector(this.client, this.tree);
-  /** The text that `revert` goes back to. */
+  /** The text that `revert` restores. */
   private original = $state('');
   private loading: Promise<void> = Promise.resolve();
   private applyTimer: ReturnType<typeof setTimeout> | undefined;
   private lastTurn = 0;
-  /** Counts the sessions that were opened. */
+  /** The number of opened sessions. */
   private sessionNumber = 0;
-  /** The branch that was played for the latest edit, and the one that it was played from. */
+  /** The branch replayed for the latest edit, and the branch it was replayed from. */
   private editedBranch: { from: Turn[]; turns: Turn[] } | undefined;
   private defaultConversationId = '';
   private isRecovering = false;
 
   constructor() {
     this.ready = this.loadFirstPack();
-    // Whoever awaits `ready` hears of a failure there; the page shows it by itself.
+    // Callers that await `ready` handle its failure; the page shows it anyway.
     this.ready.catch(() => {});
   }
 
-  /** Messages to begin with. */
+  /** Suggested first messages. */
   get suggestions(): string[] {
     return [...new Set(this.packInputs.map((it) => it.message))].filter(Boolean).slice(0, 4);
   }
 
-  /** What the pack is called. */
+  /** The title of the pack. */
   get name(): string {
     if (this.sample) return this.sample.title;
     const name = /"name"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(this.text)?.[1];
-    return name ?? 'A pack of your own';
+    return name ?? 'Untitled pack';
   }
 
-  /** The text of the pack that runs. */
+  /** The text of the running pack. */
   get pack(): string {
     return this.runningPack.pack;
   }
 
-  /** Goes over to a sample and plays its first conversation. */
+  /** Opens a sample and plays its first conversation. */
   async openSample(name: string): Promise<void> {
     const sample = findSample(name);
     const text = await sample?.load();
@@ -105,12 +105,12 @@ export class Simulator {
     await this.playPack(true);
   }
 
-  /** Goes over to another pack, whose conversations begin anew. */
+  /** Opens another pack with an empty tree. */
   async openPack(text: string): Promise<void> {
     clearTimeout(this.applyTimer);
     this.sessionNumber += 1;
     this.tree.turns.forEach((it) => it.running && this.stopTurn(it));
-    // Whoever wrote the pack is not to reach anything that was meant for another one.
+    // A new pack must not use live access granted for another one.
     this.settings.disableLive();
     this.sample = undefined;
     [this.text, this.original] = [text, text];
@@ -119,29 +119,29 @@ export class Simulator {
     await this.queueLoad(false).catch(() => {});
   }
 
-  /** Tells later whether the session is still the one that it is now. */
+  /** Returns a check of whether the current session is still open. */
   sessionCheck(): () => boolean {
     const { sessionNumber } = this;
     return () => this.sessionNumber === sessionNumber;
   }
 
-  /** Gives the text of the pack that a turn ran on. */
+  /** The text of the pack that a turn ran on. */
   findPack(turn: Turn): string {
     return this.packs.get(turn.record?.config ?? '') ?? this.pack;
   }
 
-  /** Opens the session of a link in the place of what is there; the page says why when it cannot be opened. */
+  /** Replaces the session with a linked one; a failure becomes a notification. */
   async openLink(fragment: string): Promise<void> {
     this.offeredLink = undefined;
     try {
       const { openLink } = await import('./session/transfer');
       await openLink(this, fragment);
     } catch (error) {
-      this.notification = `The link could not be opened: ${(error as Error).message}`;
+      this.notification = `Could not open the link: ${(error as Error).message}`;
     }
   }
 
-  /** Takes in a change of the text and applies it after a pause. */
+  /** Changes the text and applies it after a delay. */
   edit(text: string): void {
     if (text === this.text) return;
     this.text = text;
@@ -150,31 +150,31 @@ export class Simulator {
     this.applyTimer = setTimeout(() => void this.apply(), APPLY_DELAY_MS);
   }
 
-  /** Runs the edited text when it brings no new errors, and plays the shown branch again on it. */
+  /** Runs the edited text if it adds no errors, and replays the visible branch on it. */
   async apply(): Promise<void> {
     clearTimeout(this.applyTimer);
     const before = this.runningPack;
     const { isFlow } = this;
-    // Nobody waits any more for what the last edit was played for.
+    // The replay of the previous edit is obsolete.
     this.editedBranch?.turns.forEach((it) => it.running && this.stopTurn(it));
     await this.queueLoad(true).catch(() => {});
     if (this.runningPack === before || this.tree.path.length === 0) return;
-    // What was said to tables means nothing to a flow.
+    // Inputs for tables cannot be replayed on a flow, nor the reverse.
     if (this.isFlow !== isFlow) return this.restart();
     await this.replayBranch('pack edited');
   }
 
-  /** Whether somebody changed the pack. */
+  /** Whether the pack was changed. */
   get isChanged(): boolean {
     return this.text !== this.original;
   }
 
-  /** Goes back to the text that came with the page. */
+  /** Restores the text that the pack was opened with. */
   revert(): void {
     this.edit(this.original);
   }
 
-  /** Begins a new conversation; the others stay as branches. A flow speaks first. */
+  /** Starts a new conversation and keeps the others as branches. A flow sends the first message. */
   restart(event: FlowEvent = START_EVENT): void {
     this.tree.showBranch(undefined);
     if (this.isFlow) void this.startFlow(event);
@@ -184,7 +184,7 @@ export class Simulator {
     return this.runTurn(new Turn(++this.lastTurn, undefined, this.createInput({ message: '', event }, undefined)));
   }
 
-  /** Says something at the end of the branch that is shown, or after another turn. */
+  /** Sends a message at the end of the visible branch, or after another turn. */
   async send(typed: TypedInput, after?: Turn): Promise<Turn> {
     if (this.packState === 'edited') await this.apply();
     if (this.isFlow && !this.tree.head) await this.startFlow();
@@ -193,7 +193,7 @@ export class Simulator {
     return this.runTurn(new Turn(++this.lastTurn, parent, input, parent === this.tree.head ? '' : `“${input.message}” after turn ${parent?.number}`));
   }
 
-  /** Runs a turn again beside itself, on what stood before it; what its answers had in common with it is used again. */
+  /** Reruns a turn on a new branch from the same parent; answers to equal requests are reused. */
   async rerun(turn: Turn, { typed, until, edits = [], reason }: RerunOptions): Promise<Turn> {
     const input = typed ? this.createInput(typed, turn.parent, turn.input) : turn.input;
     const again = { recorded: toRecordedAnswers(turn.exchanges), edits, ...(until === undefined ? {} : { until }) };
@@ -202,7 +202,7 @@ export class Simulator {
     return this.runTurn(next, again);
   }
 
-  /** A turn that runs another one again as it was, but behind another one or on another pack. */
+  /** Creates a rerun of a turn with the same input, after another parent or on another pack. */
   private copyTurn(turn: Turn, parent: Turn | undefined, reason = ''): Turn {
     const next = new Turn(++this.lastTurn, parent, turn.input, reason, turn);
     next.silentFaults = turn.silentFaults;
@@ -210,9 +210,9 @@ export class Simulator {
   }
 
   /**
-   * Plays the shown branch again, with the answers that it had wherever the same is asked.
+   * Replays the visible branch; answers to equal requests are reused.
    *
-   * While somebody goes on editing, one branch is enough: what was played for an earlier edit gives way, unless it has been gone on with.
+   * During consecutive edits, the branch of the previous edit is removed unless it has been continued.
    */
   private async replayBranch(reason: string): Promise<void> {
     const edited = this.editedBranch && this.tree.isTail(this.editedBranch.turns) ? this.editedBranch : undefined;
@@ -224,13 +224,13 @@ export class Simulator {
       const next = this.copyTurn(turn, branch.turns.at(-1), index === 0 ? reason : '');
       branch.turns.push(next);
       await this.runTurn(next, { recorded: toRecordedAnswers(turn.exchanges), edits: turn.silentFaults });
-      // A later edit plays it anew.
+      // A later edit replays it.
       if (next.error || this.editedBranch !== branch) break;
     }
     if (this.editedBranch !== branch) this.tree.removeTurns(branch.turns);
   }
 
-  /** Plays what follows a turn on another branch at the end of the one that is shown. */
+  /** Replays turns of another branch at the end of the visible one. */
   async continueWith(turns: Turn[]): Promise<void> {
     const isCurrent = this.sessionCheck();
     for (const turn of turns) {
@@ -240,10 +240,10 @@ export class Simulator {
     }
   }
 
-  /** Plays the turns of the pack, or those of its first conversation, as a new branch, by the pack's script alone. */
+  /** Plays the pack's turns, or those of its first conversation, on a new branch; only the pack's script answers. */
   async playPack(firstOnly = false): Promise<void> {
     if (this.packState === 'edited') await this.apply();
-    // The turns are those of the pack that is being opened.
+    // The turns belong to the pack that is being opened.
     await this.loading.catch(() => {});
     const isCurrent = this.sessionCheck();
     this.tree.showBranch(undefined);
@@ -253,10 +253,10 @@ export class Simulator {
       turn = await this.runTurn(new Turn(++this.lastTurn, turn, input), undefined, 'pack');
       if (turn.error || !isCurrent()) break;
     }
-    if (this.packInputs.length === 0) this.notification = 'This pack brings no turns along.';
+    if (this.packInputs.length === 0) this.notification = 'This pack has no turns.';
   }
 
-  /** Runs a recorded turn again behind another one; a turn that differs from its record says where. */
+  /** Replays a journaled turn after another one; a divergence becomes the error of the turn. */
   async replayJournal(journal: string, pack: string, recordedHash: string, parent: Turn | undefined, reason = ''): Promise<Turn> {
     const input = { conversation: 'main', conversationId: '', message: '', inputParams: '', reset: false, at: 0, seed: 0 };
     const result = await this.client.replay(journal, pack, parent?.lastFinished?.record?.turn ?? null).catch((error: EngineError) => error);
@@ -269,8 +269,8 @@ export class Simulator {
   }
 
   /**
-   * Runs a turn with answers that are given beforehand, and adds it to a branch. What has none is answered by the pack or made up:
-   * whoever wrote down the answers is not to have anybody called.
+   * Runs a turn with recorded answers and adds it to a branch. Requests without one are answered by the pack's script or the stub;
+   * no live calls are made.
    */
   async runRecorded(input: UserInput, parent: Turn | undefined, answers: Repeat['recorded'], { reason = '', silentFaults = [], pack }: RecallOptions = {}): Promise<Turn> {
     const turn = new Turn(++this.lastTurn, parent, input, reason);
@@ -280,24 +280,24 @@ export class Simulator {
     return turn;
   }
 
-  /** Answers an effect that waits for a person. */
+  /** Answers a pending effect manually. */
   decide(turn: Turn, ask: Ask, decision: Decision, remember = false): void {
     if (remember && 'use' in decision) this.settings.rememberChoice(ask.effect, decision.use);
     turn.asks = turn.asks.filter((it) => it !== ask);
     void this.client.decide(turn.id, ask.effect.id, decision);
   }
 
-  /** Gives up a turn that waits for a person. */
+  /** Cancels a turn that waits for a manual answer. */
   stopTurn(turn: Turn): void {
     void this.client.stop(turn.id);
   }
 
-  /** Plays the turns of any pack and leaves the page as it is. */
+  /** Plays the turns of a pack without changing the page. */
   play(pack: string): Promise<PlayedTurn[]> {
     return this.client.play(pack);
   }
 
-  /** Answers calls of a pack's extensions outside of any turn; returns the completions. */
+  /** Runs calls of a pack's extensions outside of a turn; returns the completions. */
   callExtensions(pack: string, effects: string[]): Promise<string[]> {
     return this.client.callExtensions(pack, effects);
   }
@@ -312,19 +312,19 @@ export class Simulator {
     return nextInput(typed, parent, { main: this.defaultConversationId, flow: this.isFlow }, like);
   }
 
-  private async runTurn(turn: Turn, repeat?: Repeat, by: 'anybody' | 'pack' | 'record' = 'anybody', pack?: string): Promise<Turn> {
+  private async runTurn(turn: Turn, repeat?: Repeat, by: 'user' | 'pack' | 'record' = 'user', pack?: string): Promise<Turn> {
     this.tree.add(turn);
     this.busy += 1;
-    // A new worker first gets back what the old one had.
+    // A new worker first restores the turns of the old one.
     await this.loading.catch(() => {});
     const previous = turn.parent?.path ?? [];
     const before = previous.findLast((it) => it.record && it.input.conversationId === turn.input.conversationId);
-    const packOnly = { sources: { models: by === 'pack' ? ('pack' as const) : ('script' as const), others: 'script' as const, stale: {} }, reach: { models: [], secrets: [] }, faults: [] };
+    const packOnly = { sources: { models: by === 'pack' ? ('pack' as const) : ('script' as const), others: 'script' as const, stale: {} }, liveAccess: { models: [], secrets: [] }, faults: [] };
     const run = {
       input: turn.input,
       parent: turn.parent?.lastFinished?.record?.turn ?? null,
       before: before?.record?.turn ?? null,
-      ...(by === 'anybody' ? this.settings.toRunOptions() : packOnly),
+      ...(by === 'user' ? this.settings.toRunOptions() : packOnly),
       ...(pack === undefined ? {} : { pack }),
       ...(repeat ? { repeat: repeat } : {}),
     };
@@ -335,12 +335,12 @@ export class Simulator {
     } finally {
       this.busy -= 1;
     }
-    // The next turn comes first: looking takes longer than running.
+    // The next turn has priority: inspection takes longer than running.
     setTimeout(() => void this.inspector.inspectPending(() => this.busy > 0));
     return turn;
   }
 
-  /** Loads one after the other, so that what runs is what was asked for last. */
+  /** Queues a load, so that the last requested text is the one that runs. */
   private queueLoad(strict: boolean): Promise<void> {
     this.loading = this.loading.catch(() => {}).then(() => this.loadPack(strict));
     return this.loading;
@@ -355,7 +355,7 @@ export class Simulator {
       return;
     }
     const { pack, loaded: known } = this.runningPack;
-    // The same text again must not cost the conversation.
+    // Loading the same text again must not replay the conversation.
     if (strict && known && text === pack) return this.showLoaded(known);
     try {
       const loaded = await this.client.load(text, strict);
@@ -381,13 +381,13 @@ export class Simulator {
     this.packInputs = loaded.turns;
   }
 
-  /** Brings a new worker to where the old one was, unless that pack stops the engine too. */
+  /** Restores the state of the engine in a new worker, unless the pack stops the engine again. */
   private recover(error: EngineError): void {
     if (this.isRecovering) return;
     this.isRecovering = true;
-    this.notification = `The engine stopped (${error.message}) and was started again. What it had finished is still there.`;
+    this.notification = `The engine stopped (${error.message}) and was restarted. Finished turns were kept.`;
     const restored = this.client.load(this.runningPack.pack, false).then(() => restoreTurns(this.client, this.tree, this.packs));
-    // What is asked for meanwhile stands behind it.
+    // Requests made during recovery wait for it.
     this.loading = restored
       .catch((again: EngineError) => {
         this.failure = again;

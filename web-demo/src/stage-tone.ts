@@ -1,6 +1,6 @@
 import type { Json } from './types';
 
-/** Says the first few plain values of a payload in one line. */
+/** Summarises the first scalar values of a payload in one line. */
 export function payloadSummary(payload: Json): string {
   if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return formatPlain(payload);
   const values = Object.entries(payload).filter(([, value]) => isPlain(value));
@@ -10,23 +10,23 @@ export function payloadSummary(payload: Json): string {
     .join(' · ');
 }
 
-/** How a stage should catch the eye. */
-export type Tone = 'bad' | 'held' | 'hit' | 'calm' | 'idle';
+/** How prominently a stage is shown. */
+export type Tone = 'error' | 'warning' | 'success' | 'normal' | 'idle';
 
-/** Tells from its name how a stage should catch the eye. */
+/** Derives the tone of a stage from its name. */
 export function stageTone(stage: string): Tone {
   if (/^[a-z]/.test(stage)) return flowStageTone(stage);
-  if (/ERROR|FAIL/.test(stage)) return 'bad';
-  if (/BLOCK|DENY|REJECT|EXPIRED|COLLISION|CLARIFICATION|IGNORED/.test(stage)) return 'held';
+  if (/ERROR|FAIL/.test(stage)) return 'error';
+  if (/BLOCK|DENY|REJECT|EXPIRED|COLLISION|CLARIFICATION|IGNORED/.test(stage)) return 'warning';
   if (/NO_MATCH|SKIP|NO_TOOLS|NO_CHANGE|NOT_|PROMPT_RENDERING/.test(stage)) return 'idle';
-  return /MATCH|RESOLVED|APPLIED|ACCEPT|EXECUTED|TOOL_RESULT|ASSISTANT_OUTPUT/.test(stage) ? 'hit' : 'calm';
+  return /MATCH|RESOLVED|APPLIED|ACCEPT|EXECUTED|TOOL_RESULT|ASSISTANT_OUTPUT/.test(stage) ? 'success' : 'normal';
 }
 
-/** Of what happens in a walk through a flow. */
+/** Derives the tone of a flow stage. */
 function flowStageTone(stage: string): Tone {
-  if (/^(node\.error|gives_up|llm\.(failed|invalid)|guard\.)/.test(stage)) return 'bad';
-  if (/(invalid|rejected|unsure|ambiguous|undefined|expr\.error|no_input|late|abandoned|unwired)/.test(stage)) return 'held';
-  return /^(intent\.match|route|button|entity\.(filled|prefilled))/.test(stage) ? 'hit' : 'calm';
+  if (/^(node\.error|gives_up|llm\.(failed|invalid)|guard\.)/.test(stage)) return 'error';
+  if (/(invalid|rejected|unsure|ambiguous|undefined|expr\.error|no_input|late|abandoned|unwired)/.test(stage)) return 'warning';
+  return /^(intent\.match|route|button|entity\.(filled|prefilled))/.test(stage) ? 'success' : 'normal';
 }
 
 function isPlain(value: Json): boolean {

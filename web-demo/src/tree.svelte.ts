@@ -1,34 +1,34 @@
 import type { Turn } from './turn.svelte';
 
-/** Where everybody looks: a turn, and one of its steps; without a step, its end. */
+/** The selected turn and step; without a step, the end of the turn. */
 export interface Cursor {
   turn: Turn;
   step: number | undefined;
 }
 
-/** A branch by its newest turn. */
+/** A branch, identified by its newest turn. */
 export interface Branch {
   tip: Turn;
   name: string;
-  /** Why it left the branch that it comes from. */
+  /** Why it was created. */
   reason: string;
-  /** The number of the first turn that is its own. */
+  /** The number of its first own turn. */
   from: number;
 }
 
-/** All turns that were run, as a tree: a branch shares its beginning with the one that it left, and nothing is ever lost. */
+/** All turns as a tree: a branch shares its first turns with the branch it was created from. */
 export class Tree {
   turns = $state.raw<Turn[]>([]);
-  /** The newest turn of the branch that is shown; nothing for a new conversation. */
+  /** The newest turn of the visible branch; `undefined` for a new conversation. */
   head = $state.raw<Turn>();
   private chosen = $state.raw<Cursor>();
-  /** Which branches were shown, by their newest turns, and at which of them the page is. */
+  /** The visited branches by newest turn, and the current position among them. */
   private history = $state.raw<{ tips: (Turn | undefined)[]; chosen: number }>({ tips: [undefined], chosen: 0 });
 
-  /** The turns of the branch that is shown. */
+  /** The turns of the visible branch. */
   readonly path = $derived(this.head?.path ?? []);
 
-  /** All branches, in the order in which they began. */
+  /** All branches in order of creation. */
   readonly branches = $derived.by((): Branch[] => {
     const parents = new Set(this.turns.map((it) => it.parent));
     const tips = this.turns.filter((it) => !parents.has(it));
@@ -40,16 +40,16 @@ export class Tree {
     });
   });
 
-  /** Where everybody looks; the newest turn when nobody has chosen anything on this branch. */
+  /** The selected position; by default the end of the newest turn. */
   get cursor(): Cursor | undefined {
     if (this.chosen && this.path.includes(this.chosen.turn)) return this.chosen;
     return this.head && { turn: this.head, step: undefined };
   }
 
-  /** How many places the cursor can be at: every step of every turn, and each turn's end. */
+  /** The number of cursor positions: every step of every turn, and the end of each turn. */
   readonly positionCount = $derived(this.path.reduce((sum, it) => sum + countPositions(it), 0));
 
-  /** The number of the cursor's place, from zero. */
+  /** The zero-based cursor position. */
   readonly position = $derived.by(() => {
     const { cursor } = this;
     if (!cursor) return 0;
@@ -78,13 +78,13 @@ export class Tree {
     this.setHead(tip);
   }
 
-  /** Whether another branch was shown before this one, or after it before somebody went back. */
+  /** Whether there is a branch to go back or forward to. */
   canMove(direction: 1 | -1): boolean {
     const to = this.history.chosen + direction;
     return to >= 0 && to < this.history.tips.length;
   }
 
-  /** Goes back to the branch that was shown before, or forward again. */
+  /** Goes back to the previously shown branch, or forward again. */
   move(direction: 1 | -1): void {
     if (!this.canMove(direction)) return;
     const { tips, chosen } = this.history;
@@ -92,12 +92,12 @@ export class Tree {
     this.setHead(tips[chosen + direction]);
   }
 
-  /** Looks at a turn, or at one of its steps. */
+  /** Selects a turn or one of its steps. */
   select(turn: Turn, step?: number): void {
     this.chosen = { turn, step };
   }
 
-  /** Looks at a place by its number. */
+  /** Selects a position by its number. */
   goTo(position: number): void {
     let left = Math.max(0, Math.min(position, this.positionCount - 1));
     for (const turn of this.path) {
@@ -107,23 +107,23 @@ export class Tree {
     }
   }
 
-  /** Looks at the nearest place in that direction where the session changed. */
+  /** Selects the nearest position in a direction at which the session changed. */
   goToChange(direction: 1 | -1): void {
     for (let position = this.position + direction; position >= 0 && position < this.positionCount; position += direction) {
       if (this.isChangedAt(position)) return this.goTo(position);
     }
   }
 
-  /** @param onForget is told of turns that are not there any more */
+  /** @param onForget called with removed turns */
   constructor(private readonly onForget: (turns: Turn[]) => void = () => {}) {}
 
-  /** Tells whether turns are the end of the shown branch, and nobody went another way from one of them. */
+  /** Whether turns are the end of the visible branch and no other branch leaves them. */
   isTail(turns: Turn[]): boolean {
     const all = new Set(turns);
     return turns.at(-1) === this.head && this.turns.every((it) => !it.parent || !all.has(it.parent) || all.has(it));
   }
 
-  /** Forgets turns that nobody went on from. */
+  /** Removes turns that have no successors. */
   removeTurns(turns: Turn[]): void {
     const removed = new Set(turns);
     this.onForget(turns);
@@ -134,14 +134,14 @@ export class Tree {
     let here = 0;
     for (const [index, tip] of tips.entries()) {
       const it = index === chosen ? this.head : tip;
-      // Nobody goes from a branch to itself.
+      // The history has no step from a branch to itself.
       if (!(it && removed.has(it)) && (left.length === 0 || left.at(-1) !== it)) left.push(it);
       if (index === chosen) here = left.length - 1;
     }
     this.history = { tips: left, chosen: here };
   }
 
-  /** Forgets everything. */
+  /** Removes all turns. */
   clear(): void {
     this.onForget(this.turns);
     this.turns = [];
@@ -149,7 +149,7 @@ export class Tree {
     this.setHead(undefined);
   }
 
-  /** A branch that goes on is still the same one. */
+  /** Continues the visible branch, which keeps its place in the history. */
   private extendBranch(turn: Turn): void {
     const { tips, chosen } = this.history;
     this.history = { tips: tips.map((it, index) => (index === chosen || (it && it === turn.parent) ? turn : it)), chosen };

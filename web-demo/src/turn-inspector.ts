@@ -1,8 +1,8 @@
-/** Runs turns again that have ended: to look into them, and to have them in a new worker. */
+/** Replays finished turns, to read their steps and to restore them in a new worker. */
 import type { EngineClient } from './client';
 import type { Tree } from './tree.svelte';
 
-/** Looks into the turns of a tree while there is nothing to run. */
+/** Loads the details of finished turns while the engine is idle. */
 export class TurnInspector {
   private busy = false;
 
@@ -11,7 +11,7 @@ export class TurnInspector {
     private readonly tree: Tree,
   ) {}
 
-  /** Looks into what has not been looked into, the newest turn first, for as long as nothing else is to be done. */
+  /** Loads missing details, newest turn first, until a turn has to run. */
   async inspectPending(isBusy: () => boolean): Promise<void> {
     if (this.busy) return;
     this.busy = true;
@@ -25,14 +25,14 @@ export class TurnInspector {
         next.record = { ...record, ...seen };
       }
     } catch {
-      // The engine has stopped; whoever starts it again says so.
+      // The engine has stopped; its restart is reported elsewhere.
     } finally {
       this.busy = false;
     }
   }
 }
 
-/** Takes finished turns into a worker that knows none of them. */
+/** Restores finished turns in a new worker. */
 export async function restoreTurns(client: EngineClient, tree: Tree, packs: Map<string, string>): Promise<void> {
   for (const turn of tree.turns) {
     const { record } = turn;

@@ -4,27 +4,27 @@ import type { Repeat, Ask, Progress } from './protocol';
 import type { AnsweredEffect, UserInput } from './session/turn-data';
 import type { Effect, Notice, Token, TurnRecord } from './types';
 
-/** A turn of a conversation while it runs and after it ended. */
+/** A turn, running or finished. */
 export class Turn {
   notices = $state.raw<Notice[]>([]);
   exchanges = $state.raw<AnsweredEffect[]>([]);
   pendingEffects = $state.raw<Effect[]>([]);
-  /** What waits for a person to answer it. */
+  /** Effects that wait for a manual answer. */
   asks = $state.raw<Ask[]>([]);
-  /** What a model has written so far. */
+  /** The text that a model has streamed so far. */
   partialText = $state('');
   record = $state.raw<TurnRecord>();
   error = $state.raw<EngineError>();
-  /** Hash of the recorded turn that this one plays again. */
+  /** The state hash of the recorded turn that this one replays. */
   recordedHash = $state('');
 
-  /** How many turns stand before it on its branch. */
+  /** How many turns precede it on its branch. */
   readonly depth: number;
   private writingEffect: number | undefined;
 
   /**
-   * @param reason why it branches off, in a few words; empty where it goes on
-   * @param original the turn that it runs again
+   * @param reason why it branches off; empty where it continues a branch
+   * @param original the turn that it reruns
    */
   constructor(
     readonly id: number,
@@ -36,20 +36,20 @@ export class Turn {
     this.depth = parent ? parent.depth + 1 : 0;
   }
 
-  /** Faults that leave no answer behind: nothing came, or the process ended. A run of it again has to be told of them. */
+  /** Faults without a recorded answer (no reply, or a crash); a rerun has to apply them again. */
   silentFaults: Repeat['edits'] = [];
 
-  /** Its number within its branch, counted from one. */
+  /** Its number on its branch, counted from one. */
   get number(): number {
     return this.depth + 1;
   }
 
-  /** Whether the engine still works on it. */
+  /** Whether it is still running. */
   get running(): boolean {
     return !this.record && !this.error;
   }
 
-  /** What a person would see of the work: the last progress text, or what is waited for. */
+  /** The latest progress message, or what the turn waits for. */
   get activity(): string {
     const notice = this.notices.findLast((it) => it.kind === 'verbose' && it.text);
     if (notice?.kind === 'verbose' && notice.text) return notice.text;
@@ -57,24 +57,24 @@ export class Turn {
     return effect ? waitingText(effect) : 'Working';
   }
 
-  /** How often a model was asked anew for this turn: recorded and scripted answers cost nothing. */
+  /** The number of new model calls; recorded and scripted answers do not count. */
   get newCallCount(): number {
     return this.exchanges.filter((it) => it.effect.request.kind === 'llm' && ['live', 'auto', 'manual'].includes(it.origin)).length;
   }
 
-  /** The turns of its branch up to this one, the first one first. */
+  /** The turns of its branch up to this one, first to last. */
   get path(): Turn[] {
     const out: Turn[] = [];
     for (let at: Turn | undefined = this; at; at = at.parent) out.push(at);
     return out.reverse();
   }
 
-  /** The newest turn of its branch, up to this one, that has ended. */
+  /** The newest finished turn of its branch, up to this one. */
   get lastFinished(): Turn | undefined {
     return this.path.findLast((it) => it.record);
   }
 
-  /** Takes in what the worker says while the turn runs. */
+  /** Applies progress reported by the worker. */
   applyProgress(progress: Progress): void {
     if (progress.type === 'notices') this.notices = [...this.notices, ...progress.notices];
     else if (progress.type === 'effect') this.pendingEffects = [...this.pendingEffects.filter((it) => it.id !== progress.effect.id), progress.effect];
@@ -88,7 +88,7 @@ export class Turn {
     }
   }
 
-  /** Takes in the finished turn. */
+  /** Stores the record of the finished turn. */
   finish(record: TurnRecord): void {
     this.notices = record.notices;
     this.exchanges = record.exchanges;
@@ -97,14 +97,14 @@ export class Turn {
     this.record = record;
   }
 
-  /** Takes in why the turn could not be run. */
+  /** Stores why the turn could not be run. */
   fail(error: EngineError): void {
     this.pendingEffects = [];
     this.asks = [];
     this.error = error;
   }
 
-  /** Another answer, or another attempt at this one, begins anew. */
+  /** Appends a token; another effect or attempt starts over. */
   private appendToken(token: Token): void {
     const continues = token.effect === this.writingEffect && !('reset' in token);
     this.writingEffect = token.effect;

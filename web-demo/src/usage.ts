@@ -33,9 +33,9 @@ export function turnUsage({ input: input, exchanges, record }: UsageSource): Tur
   let last = input.at;
   for (const { completion } of exchanges) {
     last = Math.max(last, completion.at);
-    const { input, output } = tokenUsage(completion);
-    tokens.input += input;
-    tokens.output += output;
+    const used = tokenUsage(completion);
+    tokens.input += used.input;
+    tokens.output += used.output;
   }
   const calls = exchanges.filter((it) => it.effect.request.kind === 'llm').length;
   return { effects: exchanges.length, calls, tokens, elapsedMs: last - input.at, durationMs: record?.durationMs };

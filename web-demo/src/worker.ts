@@ -16,7 +16,7 @@ const SCRIPT_ONLY: Omit<Run, 'input'> = {
   parent: null,
   before: null,
   sources: { models: 'pack', others: 'script', stale: {} },
-  reach: { models: [], secrets: [] },
+  liveAccess: { models: [], secrets: [] },
   faults: [],
 };
 

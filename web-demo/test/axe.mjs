@@ -1,9 +1,9 @@
 /**
- * Looks for what keeps people out, with axe, on the screens of the page.
+ * Checks the screens of the page for accessibility violations with axe.
  *
  *   node test/axe.mjs BASE_URL [--screenshots FOLDER]
  *
- * Prints a line for each screen in each look: `{"screen", "look", "violations": [{"id", "help", "nodes"}]}`.
+ * Prints a line for each screen and look: `{"screen", "look", "violations": [{"id", "help", "nodes"}]}`.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -16,7 +16,7 @@ const { values: options, positionals } = parseArgs({ allowPositionals: true, opt
 const [base] = positionals;
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** How each screen is reached from a page that has just been opened. */
+/** How to reach each screen from a freshly opened page. */
 const SCREENS = {
   welcome: async () => {},
   played: loan,
@@ -43,39 +43,39 @@ const SCREENS = {
     await page.locator('#config .issue.error').first().waitFor();
   },
   'an answer by hand': async (page) => {
-    await page.locator('.reach summary').click();
+    await page.locator('.answer-panel summary').click();
     await page.getByRole('radio', { name: /^You/ }).check();
     await page.getByRole('textbox', { name: 'Message', exact: true }).fill('I need a loan for a boat');
     await page.keyboard.press('Enter');
     await page.locator('.ask').waitFor();
   },
   'a model of your own': async (page) => {
-    await page.locator('.reach summary').click();
-    await page.getByRole('radio', { name: /^A model of yours/ }).check();
-    await page.locator('.reach label', { hasText: /^Answers are/ }).locator('select').selectOption({ label: 'OpenAI-compatible' });
+    await page.locator('.answer-panel summary').click();
+    await page.getByRole('radio', { name: /^Your own model/ }).check();
+    await page.locator('.answer-panel label', { hasText: /^Provider/ }).locator('select').selectOption({ label: 'OpenAI-compatible' });
   },
   'filters and a menu of faults': async (page) => {
     await loan(page);
     await show(page, 'timeline');
     await page.getByRole('button', { name: 'Filter', exact: true }).click();
     await page.getByRole('button', { name: /^Actions of Model / }).last().click();
-    await page.getByRole('menuitem', { name: 'Fail it always with…' }).click();
-    await page.getByRole('menuitemradio', { name: /^the second time/i }).click();
+    await page.getByRole('menuitem', { name: 'Always fail with…' }).click();
+    await page.getByRole('menuitemradio', { name: /^second time/i }).click();
   },
-  'a fault that stands': async (page) => {
+  'an active fault': async (page) => {
     await loan(page);
     await show(page, 'timeline');
     await page.getByRole('button', { name: /^Actions of Model / }).last().click();
-    await page.getByRole('menuitem', { name: 'Fail it always with…' }).click();
+    await page.getByRole('menuitem', { name: 'Always fail with…' }).click();
     await page.getByRole('menuitem', { name: 'Connection refused' }).click();
     await show(page, 'chat');
-    await page.locator('.reach summary').click();
-    await page.getByRole('button', { name: /^Remove the fault of / }).waitFor();
+    await page.locator('.answer-panel summary').click();
+    await page.getByRole('button', { name: /^Remove fault: / }).waitFor();
   },
   branches: async (page) => {
     await loan(page);
-    await page.locator('article.turn').nth(3).getByRole('button', { name: /^Say something else/ }).click();
-    await page.getByLabel('Say instead in turn 4').fill('no');
+    await page.locator('article.turn').nth(3).getByRole('button', { name: /^Edit and branch/ }).click();
+    await page.getByLabel('New message for turn 4').fill('no');
     await page.keyboard.press('Enter');
     await page.locator('.branches summary').click();
   },
@@ -104,7 +104,7 @@ const SCREENS = {
   },
   share: async (page) => {
     await loan(page);
-    await opened(page, 'Share', 'Share by link');
+    await opened(page, 'Share', 'Share a link');
   },
   commands: async (page) => {
     await page.keyboard.press('Control+k');
@@ -114,7 +114,7 @@ const SCREENS = {
 
 const SIZES = ['1440x900', '360x780'];
 
-// Each in a browser of its own, side by side: most of the time goes into looking.
+// One browser per size, in parallel: axe takes most of the time.
 await Promise.all(SIZES.map((size) => withPage(base, { size }, (page) => screens(page, size))));
 
 async function screens(page, size) {
@@ -127,7 +127,7 @@ async function screens(page, size) {
     await reach(page).catch((error) => {
       throw new Error(`${name}, ${size}: ${firstLine(error.message)}`);
     });
-    // Evaluated through the debugger, which the content policy of the page does not bind.
+    // Evaluated through the debugger, to which the page's content policy does not apply.
     await page.evaluate(axe);
     for (const colorScheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme });
@@ -166,16 +166,16 @@ async function bank(page) {
     undefined,
     { timeout: WITHIN_MS },
   );
-  await page.getByText('Timers and end').click();
+  await page.getByText('Timers and session end').click();
 }
 
-/** Goes to an area of a page that is too narrow for all of them. */
+/** Shows an area on a narrow page. */
 async function show(page, area) {
   const tab = page.locator(`.areas [data-area="${area}"]`);
   if (await tab.isVisible()) await tab.click();
 }
 
-/** Opens a dialog by its button, or by its command where there is no room for buttons. */
+/** Opens a dialog by its button, or by its command where buttons are hidden. */
 async function opened(page, button, command) {
   const found = page.getByRole('button', { name: button, exact: true });
   if (await found.isVisible()) await found.click();

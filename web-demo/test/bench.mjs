@@ -1,12 +1,12 @@
 /**
- * Times the built page in a real Chromium: how soon it can be used, what a turn costs in it, and how soon it shows another place.
+ * Measures the built page in a real Chromium: time to interactive, cost of a turn, and latency of moving the cursor.
  *
  *   node test/bench.mjs DIST PACK.json PLAIN.json ENGINE_FOLDER ROUNDS
  *
- * The turns of PLAIN.json, which ask for nothing, make a conversation of more than 10,000 steps.
+ * The turns of PLAIN.json, which request no effects, make a conversation of more than 10,000 steps.
  *
- * The link to the server has so many bits a second and 40 ms of delay, for all that the page, its worker and what keeps it ask for.
- * Beside each time stands one of something that does less: an empty page, or the engine without a page. Prints one JSON line.
+ * The link to the server has a limited bandwidth and 40 ms of latency for all requests of the page and its workers. Each time has a
+ * baseline: an empty page, or the engine without a page. Prints one JSON line.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ import { Link } from './link.mjs';
 const WITHIN_MS = 120_000;
 const RATES = [10_000_000, 1_600_000];
 const TURNS = 200;
-/** So many turns have more than so many places: each step of each turn, and its end. */
+/** Number of turns, and the minimum number of cursor positions in them: every step, and the end of each turn. */
 const LONG = 410;
 const PLACES = 10_000;
 const MOVES = 30;
@@ -44,7 +44,7 @@ try {
   await rm(empty, { recursive: true, force: true });
 }
 
-/** Medians in milliseconds since the navigation began: with nothing in the browser, then with what it has kept, and for an empty page. */
+/** Medians in milliseconds since navigation start: with an empty cache, with a filled cache, and for an empty page. */
 async function loaded(bits) {
   const cold = [];
   const warm = [];
@@ -68,7 +68,7 @@ async function loaded(bits) {
   return { cold: both(cold), warm: both(warm), empty: middle(bare.map((it) => it.usable)) };
 }
 
-/** Runs in every page before its own scripts: looks at each frame whether what is written is taken, under a title. */
+/** Runs in every page before its own scripts: checks in each frame whether input is accepted, and records the time under a title. */
 function watch() {
   globalThis.usable = new Promise((done) => {
     const look = () => {
@@ -97,7 +97,7 @@ async function opened(context, address) {
   return times;
 }
 
-/** The mean of a turn of the pack, played again and again in the page's worker. */
+/** The mean duration of a turn of the pack, run repeatedly in the page's worker. */
 async function turns() {
   const page = await browser.newPage();
   await page.goto(server.address);
@@ -107,12 +107,12 @@ async function turns() {
     const turns = await globalThis.convengine.play(it);
     return [turns.length, performance.now() - begin];
   }, text);
-  const told = await meanOf(play);
+  const mean = await meanOf(play);
   await page.close();
-  return told;
+  return mean;
 }
 
-/** The same turns by the engine alone, in this process. */
+/** The same turns with the engine alone, in this process. */
 async function engineAlone() {
   const load = (name) => pathToFileURL(resolve(engineFolder, name)).href;
   const { default: init, Engine } = await import(load('convengine_wasm.js'));
@@ -123,7 +123,7 @@ async function engineAlone() {
   });
 }
 
-/** Milliseconds of a turn. What compiling the pack costs is measured by a pack without turns, and left out. */
+/** Milliseconds per turn, without the time to compile the pack, which is measured with a pack without turns. */
 async function meanOf(play) {
   const compiled = JSON.stringify({ ...JSON.parse(pack), turns: [] });
   for (const text of [pack, compiled]) await play(text);
@@ -152,14 +152,14 @@ function played(Engine, text) {
   return count;
 }
 
-/** From the input that moves the cursor to the next paint in which the inspector shows the other place. */
+/** Time from the input that moves the cursor to the next paint in which the inspector shows the new position. */
 async function cursor() {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   await page.goto(server.address);
   await page.evaluate(() => globalThis.convengine.ready);
   await page.locator('#config input[type=file][accept*=json]').setInputFiles({ name: 'long.json', mimeType: 'application/json', buffer: Buffer.from(long()) });
   const play = page.getByRole('button', { name: 'Play pack' });
-  // It has a name of its own, which the head of the page shows.
+  // Its name is unique and shown in the page header.
   await page.locator('.about', { hasText: plain.name }).waitFor({ timeout: WITHIN_MS });
   const begin = performance.now();
   await play.click();
@@ -169,8 +169,8 @@ async function cursor() {
     { timeout: WITHIN_MS, polling: 200 },
   );
   const shown = (performance.now() - begin) / LONG;
-  const slider = page.getByRole('slider', { name: 'Place in the conversation' });
-  // Its steps are looked for when there is nothing else to do.
+  const slider = page.getByRole('slider', { name: 'Position in the conversation' });
+  // Its steps are loaded when the engine is idle.
   await page.waitForFunction(
     (most) => Number(document.querySelector('.cursor-bar input[type=range]').max) >= most,
     PLACES,
@@ -182,14 +182,14 @@ async function cursor() {
   return { places, turns: LONG, shown, median: middle(times), p95: times[Math.ceil(times.length * 0.95) - 1] };
 }
 
-/** A conversation of so many turns: those of the bench's pack, again and again. */
+/** A conversation of that many turns: those of the benchmark pack, repeated. */
 function long() {
   const { turns, ...rest } = plain;
   const said = Array.from({ length: LONG }, (_, at) => ({ conversation: 'main', request: turns[at % turns.length].request }));
   return JSON.stringify({ ...rest, turns: said });
 }
 
-/** Runs in the page: moves the cursor, and waits until nothing more comes into the inspector. */
+/** Runs in the page: moves the cursor and waits until the inspector is stable. */
 async function moved(moves) {
   const QUIET_MS = 250;
   const slider = document.querySelector('.cursor-bar input[type=range]');
@@ -199,7 +199,7 @@ async function moved(moves) {
   watcher.observe(inspector, { childList: true, characterData: true, attributes: true, subtree: true });
   const times = [];
   for (let move = 0; move < moves; move += 1) {
-    // Far from each other, and the same in every run.
+    // Far apart, and the same in every run.
     slider.value = String((move * 7919 + 4231) % Number(slider.max));
     const begin = performance.now();
     painted = 0;

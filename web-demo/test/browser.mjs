@@ -1,5 +1,5 @@
 /**
- * Plays packs in the built page, in a real Chromium that is offline once the page has loaded.
+ * Runs packs in the built page, in a real Chromium that is offline once the page has loaded.
  *
  *   node test/browser.mjs BASE_URL PACK.json… [--message TEXT] [--screenshot FILE] [--dark] [--size WIDTHxHEIGHT]
  *
@@ -26,7 +26,7 @@ const [base, ...packs] = positionals;
 
 await withPage(base, options, async (page) => {
   const texts = await Promise.all(packs.map(async (file) => [file, await readFile(file, 'utf8')]));
-  // The engine of flow documents is fetched with the first one; from then on it is there.
+  // The flow engine is fetched with the first flow document.
   const flow = texts.find(([, text]) => JSON.parse(text).documents);
   if (flow) await played(page, ...flow);
   await page.context().setOffline(true);
@@ -44,7 +44,7 @@ function played(page, file, text) {
   });
 }
 
-/** Says something by keyboard alone, as the first thing in the chat. */
+/** Sends the first message of the chat by keyboard alone. */
 async function chat(page) {
   await type(page, options.message);
   const bubble = page.locator('[data-role="assistant"], [data-role="fault"]').first();

@@ -17,14 +17,14 @@ const FLAGS = [
 const EXECUTABLE = process.env.CHROMIUM || '/usr/bin/chromium';
 const LOADED_WITHIN_MS = 30_000;
 
-/** Starts a Chromium of which nothing stays. */
+/** Starts a Chromium with a temporary profile. */
 export function launch() {
   return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS, headless: true });
 }
 
 /**
- * Opens the page, waits for its engine and hands it to `run`; `before` may prepare it before it is opened. With `keep` the browser may
- * keep the page for use without a network.
+ * Opens the page, waits for its engine and calls `run`; `before` can prepare the page before it is opened. With `keep` service workers are
+ * allowed, so that the page is cached for offline use.
  *
  * Ends with exit code 1 and a line on standard error when anything fails or the page writes an error to its console.
  */
@@ -46,7 +46,7 @@ export async function withPage(base, { size = '1440x900', dark = false, keep = f
     const complaints = [];
     page.on('console', (it) => it.type() === 'error' && complaints.push(it.text()));
     page.on('pageerror', (it) => complaints.push(it.message));
-    // What the page itself has heard enough of has not failed.
+    // Requests that the page aborted have not failed.
     page.on('requestfailed', (it) => it.failure()?.errorText !== 'net::ERR_ABORTED' && complaints.push(`${it.url()} could not be fetched`));
     await before(page);
     const response = await page.goto(base, { waitUntil: 'load', timeout: LOADED_WITHIN_MS });
@@ -63,14 +63,14 @@ export async function withPage(base, { size = '1440x900', dark = false, keep = f
   }
 }
 
-/** Says something by keyboard alone. */
+/** Types a message and sends it by keyboard alone. */
 export async function type(page, message) {
   await page.getByRole('textbox', { name: 'Message', exact: true }).focus();
   await page.keyboard.type(message);
   await page.keyboard.press('Enter');
 }
 
-/** Leaves out the stack that the browser's messages carry. */
+/** Removes the stack from a browser message. */
 export function firstLine(text) {
   return text.split('\n', 1)[0].replace(/^page\.evaluate: /, '');
 }

@@ -1,4 +1,4 @@
-/** A pack of the demo, as the page's samples are. */
+/** A demo pack; the samples of the page are such packs. */
 export interface Pack {
   name: string;
   about: string;
@@ -7,7 +7,7 @@ export interface Pack {
 
 const texts = import.meta.glob<string>('../../tests/packs/demo/*.json', { query: '?raw', import: 'default', eager: true });
 
-/** The packs of the demo. */
+/** All demo packs. */
 export const packs: Pack[] = Object.values(texts).map((text) => {
   const { name, about } = JSON.parse(text) as { name: string; about: string };
   return { name, about, text };

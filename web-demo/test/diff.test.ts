@@ -8,8 +8,8 @@ function lines(before: Json, after: Json, all = false): string[] {
   return (all ? list : filterChanges(list)).map((it) => `${it.path} ${it.change} ${it.before} → ${it.after}`);
 }
 
-describe('rows', () => {
-  it('shows changed, added and removed leaves with the branches that lead to them', () => {
+describe('diffRows', () => {
+  it('shows changed, added and removed leaves with their branches', () => {
     const before = { intent: 'A', context: { locked: false, old: 1 }, list: [1, 2] };
     const after = { intent: 'A', context: { locked: true, fresh: [null] }, list: [1, 3] };
     expect(lines(before, after)).toEqual([
@@ -24,27 +24,27 @@ describe('rows', () => {
     expect(countChanges(diffRows(before, after))).toBe(4);
   });
 
-  it('keeps unchanged leaves on demand and says nothing of equal values', () => {
+  it('keeps unchanged leaves on demand and has no changes for equal values', () => {
     const value = { a: 1, b: { c: 'x' } };
     expect(lines(value, structuredClone(value))).toEqual([]);
     expect(lines(value, value, true)).toEqual(['a same 1 → 1', 'b same { } → { }', 'b.c same "x" → "x"']);
   });
 
-  it('opens an empty object that gets parts and compares other kinds as a whole', () => {
+  it('opens an empty object that gains members and compares other kinds as a whole', () => {
     expect(lines({ a: {} }, { a: { b: 1 } })).toEqual(['a changed { } → { }', 'a.b added null → 1']);
     expect(lines({ a: { b: 1 } }, { a: 'x' })).toEqual(['a changed {"b":1} → "x"']);
     expect(lines({ a: null }, { a: {} })).toEqual(['a changed null → {}']);
   });
 
-  it('reads no inherited members', () => {
+  it('ignores inherited members', () => {
     expect(lines({}, { constructor: 1 })).toEqual(['constructor added null → 1']);
   });
 });
 
-describe('clipped', () => {
+describe('clipText', () => {
   const long = 'a'.repeat(300);
 
-  it('leaves short texts whole and begins long ones where they differ', () => {
+  it('keeps short texts and clips long ones at the first difference', () => {
     expect(clipText('short', 'other')).toBe('short');
     expect(clipText(`${long}HERE${long}`, `${long}THERE`)).toMatch(/^…a{24}HEREa{92}…$/);
     expect(clipText(`${long}END`, long)).toBe(`…${'a'.repeat(24)}END`);

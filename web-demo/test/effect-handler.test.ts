@@ -7,17 +7,17 @@ import { createEffectHandler } from '../src/run/effect-handler';
 import { FAULTS, faultsFor, type FaultName } from '../src/run/fault';
 import type { Effect, JsonObject } from '../src/types';
 
-const QUIET: TurnObserver = { notices: () => {}, effect: () => {}, answer: () => {}, restart: () => {} };
-const SAID = { conversation: 'main', conversationId: 'c', message: 'm', inputParams: '', reset: false, at: 0, seed: 1 };
-const REACH = { models: [], secrets: [] };
+const SILENT_OBSERVER: TurnObserver = { notices: () => {}, effect: () => {}, answer: () => {}, restart: () => {} };
+const INPUT = { conversation: 'main', conversationId: 'c', message: 'm', inputParams: '', reset: false, at: 0, seed: 1 };
+const NO_ACCESS = { models: [], secrets: [] };
 const SCRIPTED = '{"ok":{"kind":"llm","text":"{\\"a\\":1.0}","provider":"scripted","model":"scripted"}}';
 
 const plan = (more: Partial<Run> = {}): Run => ({
-  input: SAID,
+  input: INPUT,
   parent: null,
   before: null,
   sources: { models: 'script', others: 'script', stale: {} },
-  reach: REACH,
+  liveAccess: NO_ACCESS,
   faults: [],
   ...more,
 });
@@ -30,8 +30,8 @@ const recorded = (user: string, text: string, origin: 'manual' | 'script' = 'man
   origin,
 });
 
-/** Answers one effect after the other, and notes who was asked. */
-function answering(run: Run, scripted: boolean, decision: Decision | 'stop' = 'stop', world?: Pick<LiveEffects, 'answer'>) {
+/** Creates a handler that answers effects in order and records what a person was asked. */
+function createHandler(run: Run, scripted: boolean, decision: Decision | 'stop' = 'stop', live?: Pick<LiveEffects, 'answer'>) {
   const asks: Ask[] = [];
   const engine = {
     scripted: () => scripted,
@@ -45,133 +45,133 @@ function answering(run: Run, scripted: boolean, decision: Decision | 'stop' = 's
   };
   const extensions = { answer: () => undefined } as unknown as ExtensionRunner;
   const ask = async (it: Ask) => (asks.push(it), decision);
-  const fulfil = createEffectHandler(run, { engine, pack: '{}', extensions, live: async () => world ?? new LiveEffects(REACH), observer: QUIET, salt: '', ask });
+  const handleEffect = createEffectHandler(run, { engine, pack: '{}', extensions, live: async () => live ?? new LiveEffects(NO_ACCESS), observer: SILENT_OBSERVER, salt: '', ask });
   let place = 0;
   const next = async (request: JsonObject, more: Partial<Effect> = {}): Promise<EffectResult> => {
     const effect = { id: place + 7, key: 'k', class: 'read', deadline_ms: 9, request, ...more } as Effect;
-    const done = await fulfil(effect, JSON.stringify(effect), place);
+    const done = await handleEffect(effect, JSON.stringify(effect), place);
     if ('completion' in done) place++;
     return done;
   };
   return { next, asks };
 }
 
-function told(done: EffectResult) {
+function summary(done: EffectResult) {
   if (!('completion' in done)) return done;
   const { at, outcome } = done.exchange.completion;
   return { origin: done.exchange.origin, took: at - 10, text: 'ok' in outcome ? outcome.ok['text'] : outcome.error.kind };
 }
 
-describe('the answers of a turn that is run again', () => {
-  it('are used again for the same request, each once, and cost nobody anything', async () => {
+describe('recorded answers of a repeated turn', () => {
+  it('are reused once per equal request without any call', async () => {
     const repeat = { recorded: [recorded('one', 'first'), recorded('two', 'second')], edits: [] };
-    const { next, asks } = answering(plan({ repeat }), false, { use: 'auto' });
-    expect(told(await next(llm('two')))).toEqual({ origin: 'reused', took: 3, text: 'second' });
-    expect(told(await next(llm('one')))).toEqual({ origin: 'reused', took: 3, text: 'first' });
+    const { next, asks } = createHandler(plan({ repeat }), false, { use: 'auto' });
+    expect(summary(await next(llm('two')))).toEqual({ origin: 'reused', took: 3, text: 'second' });
+    expect(summary(await next(llm('one')))).toEqual({ origin: 'reused', took: 3, text: 'first' });
     expect(asks).toEqual([]);
   });
 
-  it('are asked about when the request has changed, and what was decided is remembered by purpose', async () => {
+  it('need a decision if the request has changed, which is remembered by purpose', async () => {
     const repeat = { recorded: [recorded('one', 'first')], edits: [] };
-    const open = answering(plan({ repeat }), false, { use: 'recorded' });
-    expect(told(await open.next(llm('other')))).toEqual({ origin: 'stale', took: 0, text: 'first' });
+    const open = createHandler(plan({ repeat }), false, { use: 'recorded' });
+    expect(summary(await open.next(llm('other')))).toEqual({ origin: 'stale', took: 0, text: 'first' });
     expect(open.asks[0]?.recorded?.request).toEqual(llm('one'));
     const sources = { models: 'script' as const, others: 'script' as const, stale: { extract: 'recorded' as const } };
-    const settled = answering(plan({ repeat, sources }), false);
-    expect(told(await settled.next(llm('other')))).toMatchObject({ origin: 'stale' });
-    expect(settled.asks).toEqual([]);
+    const second = createHandler(plan({ repeat, sources }), false);
+    expect(summary(await second.next(llm('other')))).toMatchObject({ origin: 'stale' });
+    expect(second.asks).toEqual([]);
   });
 
-  it('come from the script when they came from there: it may have been edited', async () => {
+  it('are answered by the script again if it was their origin, because it may have been edited', async () => {
     const repeat = { recorded: [recorded('one', 'before', 'script')], edits: [] };
-    const { next } = answering(plan({ repeat }), true);
-    expect(told(await next(llm('one')))).toEqual({ origin: 'script', took: 20, text: '{"a":1.0}' });
+    const { next } = createHandler(plan({ repeat }), true);
+    expect(summary(await next(llm('one')))).toEqual({ origin: 'script', took: 20, text: '{"a":1.0}' });
   });
 
-  it('are given anew from the place on from which the branch goes', async () => {
+  it('are not reused from the position where the branch starts', async () => {
     const repeat = { recorded: [recorded('one', 'first'), recorded('two', 'second')], until: 1, edits: [] };
-    const { next, asks } = answering(plan({ repeat, sources: { models: 'manual', others: 'script', stale: {} } }), false, {
+    const { next, asks } = createHandler(plan({ repeat, sources: { models: 'manual', others: 'script', stale: {} } }), false, {
       outcome: '{"ok":{"kind":"llm","text":"mine"}}',
       origin: 'manual',
     });
-    expect(told(await next(llm('one')))).toMatchObject({ origin: 'reused' });
-    expect(told(await next(llm('two')))).toMatchObject({ origin: 'manual', text: 'mine' });
+    expect(summary(await next(llm('one')))).toMatchObject({ origin: 'reused' });
+    expect(summary(await next(llm('two')))).toMatchObject({ origin: 'manual', text: 'mine' });
     expect(asks).toHaveLength(1);
   });
 
-  it('are used again whoever answers now, unless the script that gave them answers still', async () => {
+  it('are reused regardless of the source, unless their script still answers', async () => {
     const repeat = { recorded: [recorded('one', 'first', 'script')], edits: [] };
     for (const models of ['live', 'manual', 'auto', 'script'] as const) {
-      const { next, asks } = answering(plan({ repeat, sources: { models, others: 'script', stale: {} } }), false);
-      expect(told(await next(llm('one')))).toEqual({ origin: 'reused', took: 3, text: 'first' });
+      const { next, asks } = createHandler(plan({ repeat, sources: { models, others: 'script', stale: {} } }), false);
+      expect(summary(await next(llm('one')))).toEqual({ origin: 'reused', took: 3, text: 'first' });
       expect(asks).toEqual([]);
     }
-    const changed = answering(plan({ repeat }), true);
-    expect(told(await changed.next(llm('one')))).toMatchObject({ origin: 'script', text: '{"a":1.0}' });
+    const changed = createHandler(plan({ repeat }), true);
+    expect(summary(await changed.next(llm('one')))).toMatchObject({ origin: 'script', text: '{"a":1.0}' });
   });
 
-  it('are for the call that was as often made: one more call before them takes none', async () => {
+  it('belong to the nth call of a name: an additional earlier call takes none', async () => {
     const repeat = { recorded: [recorded('one', 'first'), recorded('two', 'second')], edits: [] };
-    const { next, asks } = answering(plan({ repeat }), false, { use: 'recorded' });
-    expect(told(await next(llm('new')))).toMatchObject({ origin: 'stale', text: 'first' });
-    expect(told(await next(llm('two')))).toMatchObject({ origin: 'reused', text: 'second' });
+    const { next, asks } = createHandler(plan({ repeat }), false, { use: 'recorded' });
+    expect(summary(await next(llm('new')))).toMatchObject({ origin: 'stale', text: 'first' });
+    expect(summary(await next(llm('two')))).toMatchObject({ origin: 'reused', text: 'second' });
     expect(asks.length).toBe(1);
-    expect(told(await next({ ...llm('more'), purpose: 'policy' }))).toMatchObject({ origin: 'auto' });
+    expect(summary(await next({ ...llm('more'), purpose: 'policy' }))).toMatchObject({ origin: 'auto' });
   });
 
-  it('are what was edited, at its place alone', async () => {
+  it('are replaced by an edit at its position only', async () => {
     const edits = [{ place: 1, decision: { outcome: '{"ok":{"kind":"llm","text":"edited"}}', origin: 'edited' as const } }];
-    const { next } = answering(plan({ repeat: { recorded: [recorded('one', 'first')], edits } }), true);
-    expect(told(await next(llm('one')))).toMatchObject({ origin: 'reused' });
-    expect(told(await next(llm('one')))).toMatchObject({ origin: 'edited', text: 'edited' });
-    expect(told(await next(llm('one')))).toMatchObject({ origin: 'script' });
+    const { next } = createHandler(plan({ repeat: { recorded: [recorded('one', 'first')], edits } }), true);
+    expect(summary(await next(llm('one')))).toMatchObject({ origin: 'reused' });
+    expect(summary(await next(llm('one')))).toMatchObject({ origin: 'edited', text: 'edited' });
+    expect(summary(await next(llm('one')))).toMatchObject({ origin: 'script' });
   });
 });
 
 describe('a fault', () => {
-  const struckBy = async (name: FaultName, more: Partial<Effect> = {}, request = llm('one')) => {
-    const { next } = answering(plan({ repeat: { recorded: [], edits: [{ place: 0, decision: { fault: { name } } }] } }), true);
+  const applyFault = async (name: FaultName, more: Partial<Effect> = {}, request = llm('one')) => {
+    const { next } = createHandler(plan({ repeat: { recorded: [], edits: [{ place: 0, decision: { fault: { name } } }] } }), true);
     return [await next(request, more), next] as const;
   };
 
-  it('of each kind says what it is', async () => {
+  it('has the outcome of its kind', async () => {
     for (const name of faultsFor({ request: llm('one') } as unknown as Effect)) {
-      const [done] = await struckBy(name);
+      const [done] = await applyFault(name);
       if (name === 'never') expect(done).toEqual({ cancelAt: 120_010 });
       else if (name === 'crash') expect(done).toEqual({ crash: true });
-      else expect(told(done), name).toMatchObject({ origin: 'fault' });
+      else expect(summary(done), name).toMatchObject({ origin: 'fault' });
     }
-    expect(told((await struckBy('timeout'))[0])).toEqual({ origin: 'fault', took: 20, text: 'timeout' });
-    expect(told((await struckBy('delay'))[0])).toEqual({ origin: 'fault', took: 10_020, text: '{"a":1.0}' });
-    expect(told((await struckBy('truncated'))[0])).toMatchObject({ text: '{"a":' });
-    expect(told((await struckBy('unknown_intent'))[0])).toMatchObject({ text: expect.stringContaining('NO_SUCH_INTENT') as string });
+    expect(summary((await applyFault('timeout'))[0])).toEqual({ origin: 'fault', took: 20, text: 'timeout' });
+    expect(summary((await applyFault('delay'))[0])).toEqual({ origin: 'fault', took: 10_020, text: '{"a":1.0}' });
+    expect(summary((await applyFault('truncated'))[0])).toMatchObject({ text: '{"a":' });
+    expect(summary((await applyFault('unknown_intent'))[0])).toMatchObject({ text: expect.stringContaining('NO_SUCH_INTENT') as string });
   });
 
-  it('of a service is its status and not a failure to reach it', async () => {
-    const [done] = await struckBy('status_503', {}, { kind: 'http', caller: { tool: 't' }, url: 'http://x' });
+  it('of a service is an HTTP status, not a connection error', async () => {
+    const [done] = await applyFault('status_503', {}, { kind: 'http', caller: { tool: 't' }, url: 'http://x' });
     expect('completion' in done && JSON.parse(done.completion)).toMatchObject({ outcome: { ok: { kind: 'http', status: 503 } } });
   });
 
-  it('that ends the process leaves a write in doubt, and lets a read be asked again', async () => {
-    const [, again] = await struckBy('crash', { class: 'write' }, { kind: 'task', task: 'loan:file' });
-    expect(told(await again({ kind: 'task', task: 'loan:file' }, { class: 'write' }))).toMatchObject({ text: 'interrupted' });
-    const [, read] = await struckBy('crash');
-    expect(told(await read(llm('one')))).toMatchObject({ origin: 'script' });
+  it('that crashes the process leaves a write in doubt and repeats a read', async () => {
+    const [, again] = await applyFault('crash', { class: 'write' }, { kind: 'task', task: 'loan:file' });
+    expect(summary(await again({ kind: 'task', task: 'loan:file' }, { class: 'write' }))).toMatchObject({ text: 'interrupted' });
+    const [, read] = await applyFault('crash');
+    expect(summary(await read(llm('one')))).toMatchObject({ origin: 'script' });
   });
 
-  it('that ends the process takes no recorded answer and is counted once', async () => {
+  it('that crashes the process consumes no recorded answer and counts once', async () => {
     const repeat = { recorded: [recorded('one', 'first')], edits: [{ place: 0, decision: { fault: { name: 'crash' as const } } }] };
-    const { next } = answering(plan({ repeat, faults: [{ on: 'llm', nth: 2, fault: { name: 'timeout' } }] }), false, { use: 'auto' });
+    const { next } = createHandler(plan({ repeat, faults: [{ on: 'llm', nth: 2, fault: { name: 'timeout' } }] }), false, { use: 'auto' });
     expect(await next(llm('one'))).toEqual({ crash: true });
-    expect(told(await next(llm('one')))).toEqual({ origin: 'reused', took: 3, text: 'first' });
-    expect(told(await next(llm('two')))).toMatchObject({ text: 'timeout' });
+    expect(summary(await next(llm('one')))).toEqual({ origin: 'reused', took: 3, text: 'first' });
+    expect(summary(await next(llm('two')))).toMatchObject({ text: 'timeout' });
   });
 
-  it('that always strikes does so by kind and name, or the nth time only', async () => {
+  it('rule matches by kind and name, or the nth effect only', async () => {
     const rule = (on: string, nth: number) => [{ on, nth, fault: { name: 'timeout' as const } }];
     const kinds = async (on: string, nth: number) => {
-      const { next } = answering(plan({ faults: rule(on, nth) }), true);
-      return [told(await next(llm('one'))), told(await next({ ...llm('one'), purpose: 'policy' })), told(await next(llm('one')))].map((it) => 'origin' in it && it.origin);
+      const { next } = createHandler(plan({ faults: rule(on, nth) }), true);
+      return [summary(await next(llm('one'))), summary(await next({ ...llm('one'), purpose: 'policy' })), summary(await next(llm('one')))].map((it) => 'origin' in it && it.origin);
     };
     expect(await kinds('llm', 0)).toEqual(['fault', 'fault', 'fault']);
     expect(await kinds('llm extract', 0)).toEqual(['fault', 'script', 'fault']);
@@ -179,7 +179,7 @@ describe('a fault', () => {
     expect(await kinds('', 2)).toEqual(['script', 'fault', 'script']);
   });
 
-  it('has a title and a group, and fits what it is offered for', () => {
+  it('has a title and a group, and applies to the offered effects', () => {
     const offered = faultsFor({ request: { kind: 'task' } } as unknown as Effect);
     expect(offered).toContain('timeout');
     expect(offered).not.toContain('not_json');
@@ -190,7 +190,7 @@ describe('a fault', () => {
 describe('a live model', () => {
   const sources = { models: 'live', others: 'script', stale: {} } as const;
 
-  /** A model outside of the page that answers everything, and counts how often. */
+  /** A live model that answers everything and records its calls. */
   function outside() {
     const calls: string[] = [];
     const answer = async (_: unknown, { id, key }: Effect) => (calls.push(key), `{"completion":{"id":${id},"at":10,"outcome":{"ok":{"kind":"llm","text":"live"}}}}`);
@@ -199,19 +199,19 @@ describe('a live model', () => {
 
   it('is not called beyond the limit: the effect waits for a person, who may raise it', async () => {
     const { calls, world } = outside();
-    const { next, asks } = answering(plan({ sources, liveLeft: 1 }), false, { use: 'live', liveLeft: 2 }, world);
-    expect(told(await next(llm('one')))).toMatchObject({ origin: 'live', text: 'live' });
+    const { next, asks } = createHandler(plan({ sources, liveCallsLeft: 1 }), false, { use: 'live', liveCallsLeft: 2 }, world);
+    expect(summary(await next(llm('one')))).toMatchObject({ origin: 'live', text: 'live' });
     expect([calls.length, asks.length]).toEqual([1, 0]);
-    expect(told(await next(llm('two')))).toMatchObject({ origin: 'live' });
+    expect(summary(await next(llm('two')))).toMatchObject({ origin: 'live' });
     expect(asks.map((it) => it.limited)).toEqual([true]);
-    expect(told(await next(llm('three')))).toMatchObject({ origin: 'live' });
+    expect(summary(await next(llm('three')))).toMatchObject({ origin: 'live' });
     expect([calls.length, asks.length]).toEqual([3, 1]);
   });
 
-  it('is not called when the answer is given otherwise', async () => {
+  it('is not called if the answer is given otherwise', async () => {
     const { calls, world } = outside();
-    const { next, asks } = answering(plan({ sources, liveLeft: 0 }), false, { use: 'auto' }, world);
-    expect(told(await next(llm('one')))).toMatchObject({ origin: 'auto' });
+    const { next, asks } = createHandler(plan({ sources, liveCallsLeft: 0 }), false, { use: 'auto' }, world);
+    expect(summary(await next(llm('one')))).toMatchObject({ origin: 'auto' });
     expect([calls.length, asks.length]).toEqual([0, 1]);
   });
 });

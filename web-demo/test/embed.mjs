@@ -1,9 +1,9 @@
 /**
- * Drives the page of `examples/page` in a real Chromium, and the same package in Node.js and by its types.
+ * Tests the npm package: in the page of `examples/page` in a real Chromium, in Node.js, and by its types.
  *
  *   node test/embed.mjs EXAMPLE PACKAGE
  *
- * Prints one JSON line for each thing that is found, such as `{"page"}`: what the page answers.
+ * Prints one JSON line per finding, such as `{"page"}`: an answer of the page.
  */
 import { spawnSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -16,15 +16,15 @@ import { serveFolder } from './folder.mjs';
 const WITHIN_MS = 20_000;
 const TYPED = `
   import init, { Engine } from 'convengine';
-  import { drive, type Fulfil } from 'convengine/drive';
-  const fulfil: Fulfil = async ({ request }, text) => (request.kind === 'task' ? text : { error: { kind: 'unavailable', message: '' } });
-  export async function said(pack: string): Promise<string> {
+  import { runTurn, type EffectHandler } from 'convengine/turn-runner';
+  const handleEffect: EffectHandler = async ({ request }, text) => (request.kind === 'task' ? text : { error: { kind: 'unavailable', message: '' } });
+  export async function reply(pack: string): Promise<string> {
     await init();
-    const { outcome } = await drive(new Engine(pack), { message: 'hello' }, fulfil);
+    const { outcome } = await runTurn(new Engine(pack), { message: 'hello' }, handleEffect);
     return outcome.payload?.value ?? '';
   }
-  // @ts-expect-error a message has a text
-  void drive(new Engine(''), {});
+  // @ts-expect-error a message needs a text
+  void runTurn(new Engine(''), {});
 `;
 
 const [example, packed] = process.argv.slice(2);
@@ -36,7 +36,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** The example as its reader would set it up: the package beside the page. */
+/** Sets up the example as documented: the package next to the page. */
 async function page() {
   await cp(example, join(folder, 'page'), { recursive: true });
   await cp(packed, join(folder, 'page/convengine'), { recursive: true });
@@ -63,32 +63,32 @@ async function page() {
   }
 }
 
-/** The package as npm installs it. */
+/** Installs the package like npm and uses it in Node.js. */
 async function program() {
   const installed = join(folder, 'node_modules/convengine');
   await mkdir(installed, { recursive: true });
   await cp(packed, installed, { recursive: true });
   const script = join(folder, 'program.mjs');
-  await writeFile(script, `export * from 'convengine'; export { default } from 'convengine'; export * from 'convengine/drive';
+  await writeFile(script, `export * from 'convengine'; export { default } from 'convengine'; export * from 'convengine/turn-runner';
     export const wasm = import.meta.resolve('convengine/convengine.wasm');`);
-  const { default: init, Engine, drive, wasm } = await import(pathToFileURL(script).href);
+  const { default: init, Engine, runTurn, wasm } = await import(pathToFileURL(script).href);
   await init({ module_or_path: await readFile(new URL(wasm)) });
   const engine = new Engine(await readFile(join(example, 'pack.json'), 'utf8'));
-  const said = { message: 'Is there bread left?', at: 1_767_258_000_000, seed: 1 };
+  const input = { message: 'Is there bread left?', at: 1_767_258_000_000, seed: 1 };
   const asked = [];
-  const own = await drive(engine, said, async (effect, text) => {
+  const own = await runTurn(engine, input, async (effect, text) => {
     asked.push(effect.request.task, text.startsWith('{"id":'));
     return '{"ok":{"kind":"task","set_params":{"loaves":1,"price":1.0,"note":"a \\"comma\\", {brace"}}}';
   });
   print({ own: own.outcome.payload.value, asked, notices: own.notices.length > 10 });
-  print({ script: (await drive(engine, said)).outcome.payload.value });
-  const failed = await drive(engine, { ...said, seed: 2 }, () => ({ error: { kind: 'unavailable', message: 'no shelf' } }));
+  print({ script: (await runTurn(engine, input)).outcome.payload.value });
+  const failed = await runTurn(engine, { ...input, seed: 2 }, () => ({ error: { kind: 'unavailable', message: 'no shelf' } }));
   print({ failed: failed.outcome.payload?.value ?? failed.outcome.fault.code });
   await writeFile(join(folder, 'typed.ts'), TYPED);
   const compiler = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url));
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom,esnext.disposable'];
-  const told = spawnSync(process.execPath, [compiler, ...options, join(folder, 'typed.ts')], { cwd: folder, encoding: 'utf8' });
-  print({ types: told.stdout });
+  const check = spawnSync(process.execPath, [compiler, ...options, join(folder, 'typed.ts')], { cwd: folder, encoding: 'utf8' });
+  print({ types: check.stdout });
 }
 
 function print(line) {

@@ -2,18 +2,18 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { EngineLoader } from '../src/run/engine-loader';
 import { BANK } from './flow/bank';
 
-const begun = vi.hoisted(() => ({ tables: 0, flow: 0, broken: false }));
+const loads = vi.hoisted(() => ({ tables: 0, flow: 0, broken: false }));
 
 vi.mock('convengine-wasm', () => ({
-  default: async () => void begun.tables++,
+  default: async () => void loads.tables++,
   Engine: class {
     readonly plays = 'tables';
   },
 }));
 vi.mock('convengine-wasm-flow', () => ({
   default: async () => {
-    begun.flow++;
-    if (begun.broken) throw new Error('no network');
+    loads.flow++;
+    if (loads.broken) throw new Error('no network');
   },
   Engine: class {
     readonly plays = 'flow';
@@ -23,26 +23,26 @@ vi.mock('convengine-wasm-flow', () => ({
 const TABLES = '{"name": "shop", "tables": {"ce_rule": []}}';
 
 describe('EngineLoader', () => {
-  beforeEach(() => Object.assign(begun, { tables: 0, flow: 0, broken: false }));
+  beforeEach(() => Object.assign(loads, { tables: 0, flow: 0, broken: false }));
 
-  it('begins the engine of flows with the first flow, and once', async () => {
-    const programs = new EngineLoader();
-    await programs.load(TABLES);
-    expect(programs.open(TABLES)).toMatchObject({ plays: 'tables' });
-    expect(begun).toMatchObject({ tables: 1, flow: 0 });
-    expect(() => programs.open(BANK)).toThrow('not loaded');
-    await Promise.all([programs.load(BANK), programs.load(BANK)]);
-    expect(programs.open(BANK)).toMatchObject({ plays: 'flow' });
-    expect(programs.open(TABLES)).toMatchObject({ plays: 'tables' });
-    expect(begun).toMatchObject({ tables: 1, flow: 1 });
+  it('loads the flow engine once, with the first flow', async () => {
+    const loader = new EngineLoader();
+    await loader.load(TABLES);
+    expect(loader.open(TABLES)).toMatchObject({ plays: 'tables' });
+    expect(loads).toMatchObject({ tables: 1, flow: 0 });
+    expect(() => loader.open(BANK)).toThrow('not loaded');
+    await Promise.all([loader.load(BANK), loader.load(BANK)]);
+    expect(loader.open(BANK)).toMatchObject({ plays: 'flow' });
+    expect(loader.open(TABLES)).toMatchObject({ plays: 'tables' });
+    expect(loads).toMatchObject({ tables: 1, flow: 1 });
   });
 
-  it('tries again to fetch what could not be fetched', async () => {
-    const programs = new EngineLoader();
-    begun.broken = true;
-    await expect(programs.load(BANK)).rejects.toThrow('no network');
-    begun.broken = false;
-    await programs.load(BANK);
-    expect(programs.open(BANK)).toMatchObject({ plays: 'flow' });
+  it('retries a failed download', async () => {
+    const loader = new EngineLoader();
+    loads.broken = true;
+    await expect(loader.load(BANK)).rejects.toThrow('no network');
+    loads.broken = false;
+    await loader.load(BANK);
+    expect(loader.open(BANK)).toMatchObject({ plays: 'flow' });
   });
 });

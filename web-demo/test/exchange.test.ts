@@ -4,7 +4,7 @@ import type { Completion, Effect, JsonObject } from '../src/types';
 
 const effect = (request: JsonObject & { kind: string }): Effect => ({ id: 0, key: 'k', class: 'read', deadline_ms: 1, request });
 const reply = (ok: JsonObject & { kind: string }): Completion => ({ id: 0, at: 1, outcome: { ok } });
-const parts = (told: ReturnType<typeof requestParts>) => told.parts.map((it) => [it.name, it.value, it.folded]);
+const parts = (list: ReturnType<typeof requestParts>) => list.parts.map((it) => [it.name, it.value, it.folded]);
 
 const model = effect({ kind: 'llm', purpose: 'extract', mode: 'json', system: 'Read.', user: 'Ada', hint: null, schema: { a: 1 } });
 const task = effect({ kind: 'task', task: 'desk:file', called_for: 'rule', rule_id: 7, view: { state: 'NEW' } });
@@ -17,7 +17,7 @@ const service = effect({ kind: 'http', caller: { tool: 'crm.file' }, method: 'PO
 const sleep = effect({ kind: 'sleep', ms: 200 });
 
 describe('an effect', () => {
-  it('is named by what it is about', () => {
+  it('has a title and tags', () => {
     const all = [model, task, tool, group, container, embed, extension, service, sleep];
     expect(all.map(effectTitle)).toEqual(['extract', 'desk:file', 'parcel.find', 'FAQ', '1/2/3', '2 texts', 'fee', 'crm.file', '200 ms']);
     expect([model, task, tool, group].map(effectTags)).toEqual([['llm', 'json'], ['task', 'rule'], ['tool', 'HTTP_API'], ['tool']]);
@@ -25,7 +25,7 @@ describe('an effect', () => {
     expect([model, tool, sleep].map(waitingText)).toEqual(['Waiting for the model: extract', 'Waiting for the tool: parcel.find', 'Working']);
   });
 
-  it('shows every member of its request once, what is long folded', () => {
+  it('shows every request member once, long ones folded', () => {
     expect(parts(requestParts(model))).toEqual([
       ['User prompt', 'Ada', false],
       ['System prompt', 'Read.', true],
@@ -48,7 +48,7 @@ describe('an effect', () => {
     expect(parts(requestParts(sleep))).toEqual([]);
   });
 
-  it('shows what came of it', () => {
+  it('shows its outcome', () => {
     const done = reply({ kind: 'task', result: 'R-1', set_params: {}, set_context: { ref: 'R-1' }, intent: null, state: 'DONE' });
     expect(parts(outcomeParts(done))).toEqual([
       ['', 'R-1', false],

@@ -1,11 +1,11 @@
 /**
- * Calls extensions in the built page, and drops one onto it.
+ * Calls extensions in the built page, and drops modules onto it.
  *
  *   node test/extension.mjs BASE_URL calls JOB.json
  *   node test/extension.mjs BASE_URL drop PACK.json MESSAGE PARAMS FILE…
  *
- * `calls` prints one line for each effect of `{"pack", "effects"}`: its completion. `drop` prints what the page says of each file
- * (`{"status"}`), and what the chat answers after all of them (`{"chat"}`).
+ * `calls` prints one line for each effect of `{"pack", "effects"}`: its completion. `drop` prints the status of each file (`{"status"}`)
+ * and the answer of the chat after all of them (`{"chat"}`).
  */
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -29,7 +29,7 @@ async function drop(page) {
   const status = page.locator('[data-role="extension"]');
   for (const [index, module] of modules.entries()) {
     const before = await status.innerText();
-    // The first by mouse, the others by the file input, which the keyboard reaches.
+    // The first by mouse, the others by the file input, as with the keyboard.
     if (index === 0) await dropped(page, module);
     else await page.getByLabel('Add extension').setInputFiles(module);
     await page.waitForFunction((text) => document.querySelector('[data-role="extension"]')?.innerText !== text, before, {

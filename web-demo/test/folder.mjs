@@ -1,4 +1,4 @@
-/** A plain server of files, as any host of static pages is one. */
+/** A static file server, like any host of static pages. */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname, join } from 'node:path';
@@ -15,12 +15,12 @@ const TYPES = {
 /**
  * Serves a folder below a path.
  *
- * @param folder which files
- * @param below the path that the page has, such as `/tools/`
- * @param port the port, or 0 for any that is free
- * @param compressed whether the files that lie there compressed are sent so
- * @param link what the files are sent over, when that is to take its time
- * @param other answers what is no file
+ * @param folder the files
+ * @param below the base path of the page, such as `/tools/`
+ * @param port the port, or 0 for any free one
+ * @param compressed whether to send precompressed files
+ * @param link the simulated link that files are sent over
+ * @param other answers requests for paths without a file
  */
 export async function serveFolder(folder, { below = '/', port = 0, compressed = false, link, other = () => undefined } = {}) {
   const server = createServer(async (request, response) => {

@@ -7,7 +7,7 @@ import type { Effect, JsonObject } from '../src/types';
 import { chunked, loopback, sent, untilTheEnd, type Loopback, type Sent } from './loopback.mjs';
 
 const SECRET = 'crm-"0123456789"';
-const NAMED = [{ name: 'crm', value: SECRET }];
+const SECRETS = [{ name: 'crm', value: SECRET }];
 
 const servers: Loopback[] = [];
 afterEach(() => {
@@ -28,23 +28,23 @@ function request(url: string, more: JsonObject = {}): JsonObject & { kind: strin
 
 function call(url: string, more: JsonObject = {}): Promise<EffectOutcome> {
   const effect: Effect = { id: 0, key: 't/0', class: 'read', deadline_ms: 5000, request: request(url, more) };
-  return new HttpClient(NAMED, new SecretRedactor([...NAMED, { name: 'key of openai', value: 'sk-0123' }])).answer(effect);
+  return new HttpClient(SECRETS, new SecretRedactor([...SECRETS, { name: 'key of openai', value: 'sk-0123' }])).answer(effect);
 }
 
 const post = { method: 'POST', class: 'write', body: '{"a":1.0}' };
 
-describe('a call of a service', () => {
-  it('sends what was asked for, signed with the secret', async () => {
+describe('an HTTP call', () => {
+  it('sends the request with its secret', async () => {
     const { address, got } = await server(sent(200, 'yes'));
     const headers = [['X-Way', 'a'], ['x-way', 'b'], ['Authorization', 'none'], ['Content-Type', 'application/json']];
     const auth = { header: 'authorization', prefix: 'Bearer ', secret: 'crm' };
     expect(await call(`${address}/a?b=c%20d`, { ...post, headers, auth })).toEqual({ ok: { kind: 'http', status: 200, body: 'yes' } });
-    const { method, path, headers: told, body } = got[0] ?? { headers: {} as Record<string, string> };
+    const { method, path, headers: received, body } = got[0] ?? { headers: {} as Record<string, string> };
     expect([method, path, body]).toEqual(['POST', '/a?b=c%20d', '{"a":1.0}']);
-    expect([told['x-way'], told['content-type'], told['authorization']]).toEqual(['a, b', 'application/json', `Bearer ${SECRET}`]);
+    expect([received['x-way'], received['content-type'], received['authorization']]).toEqual(['a, b', 'application/json', `Bearer ${SECRET}`]);
   });
 
-  it('is sent with a key when it writes, and with no type of its own', async () => {
+  it('has an idempotency key if it writes, and no default content type', async () => {
     const { address, got } = await server(sent(200, ''));
     const headers = [['idempotency-key', 'own']];
     for (const more of [{}, post, { ...post, key: 't/earlier' }, { ...post, headers }, { ...post, class: 'irreversible' }]) {
@@ -54,20 +54,20 @@ describe('a call of a service', () => {
     expect(got.map((it) => it.headers['content-type'])).toEqual(Array.from({ length: 5 }));
   });
 
-  it('takes every status for an answer', async () => {
+  it('treats every status as a reply', async () => {
     const { address } = await server(sent(404, 'none'), sent(503, 'later', { 'Retry-After': '7' }), sent(204, ''));
     expect(await call(address)).toEqual({ ok: { kind: 'http', status: 404, body: 'none' } });
     expect(await call(address)).toEqual({ ok: { kind: 'http', status: 503, body: 'later', retry_after_ms: 7000 } });
     expect(await call(address)).toEqual({ ok: { kind: 'http', status: 204, body: '' } });
   });
 
-  it('strikes secrets out of the answer', async () => {
+  it('redacts secrets in the response', async () => {
     const { address } = await server(sent(200, `${SECRET} ${JSON.stringify(SECRET)} ${btoa(SECRET)} sk-0123`));
     const body = '[secret:crm] "[secret:crm]" [secret:crm] [secret:key of openai]';
     expect(await call(address)).toEqual({ ok: { kind: 'http', status: 200, body } });
   });
 
-  it('reads as much as it may, as text', async () => {
+  it('reads the body as text up to the limit', async () => {
     const bytes = new TextEncoder().encode('\ufeff🙂');
     const cut = chunked([bytes.subarray(0, 5), bytes.subarray(5)]);
     const { address } = await server(cut, sent(200, new Uint8Array([0x41, 0xff])), sent(200, 'x'.repeat(1001)));
@@ -79,7 +79,7 @@ describe('a call of a service', () => {
     });
   });
 
-  it('ends when its time ends, before or within the answer', async () => {
+  it('times out before or during the response', async () => {
     const begun = { bytes: untilTheEnd('He').bytes, stays: true };
     const { address } = await server({ bytes: new Uint8Array(), stays: true }, begun);
     const of = (message: string, more = {}) => ({ error: { kind: 'timeout', message, ...more } });
@@ -88,7 +88,7 @@ describe('a call of a service', () => {
     expect(await call(address, { timeout_ms: 60 })).toEqual(late);
   });
 
-  it('says where nobody answers, or the answer breaks off', async () => {
+  it('reports a failed connection or an incomplete response', async () => {
     const { bytes } = sent(200, 'half of it');
     const broken = await server({ bytes: bytes.subarray(0, bytes.length - 4) });
     expect(await call(broken.address)).toEqual({ error: { kind: 'unavailable', status: 200, message: "the response of '127.0.0.1' ended early" } });
@@ -110,21 +110,21 @@ describe('a call of a service', () => {
     ['http://a/', { headers: [['x', 'hidden 🙂']] }, 'invalid', "value of header 'x'"],
     ['http://a/', { body: 'b' }, 'unsupported', 'no body with GET'],
     ['http://a/', { method: 'TRACE' }, 'invalid', 'TRACE'],
-  ])('of %s with %j is not made', async (url, more, kind, words) => {
+  ])('to %s with %j is rejected', async (url, more, kind, words) => {
     const message = expect.stringContaining(words);
     const answer = await call(url, more as JsonObject);
     expect(answer).toMatchObject({ error: { kind, message } });
     expect(JSON.stringify(answer)).not.toContain('hidden');
   });
 
-  it("is not made to the page's own server", async () => {
+  it("to the page's own server is rejected", async () => {
     const { address, got } = await server(sent(200, ''));
     vi.stubGlobal('location', new URL(address));
     expect(await call(`${address}/api`)).toEqual({ error: { kind: 'denied', message: expect.stringContaining('own server') } });
     expect(got).toEqual([]);
   });
 
-  it('is followed elsewhere only when there is nothing to lose', () => {
+  it('follows redirects only of reads without secrets', () => {
     const of = (more: JsonObject) => buildRequest(request('http://a/', more) as unknown as HttpRequest, 'k', new Map([['crm', SECRET]]));
     const auth = { header: 'x', secret: 'crm' };
     const all = [of({}), of(post), of({ auth }), of({ method: 'HEAD' })];
@@ -132,13 +132,13 @@ describe('a call of a service', () => {
     expect(all.map((it) => it.credentials)).toEqual(['omit', 'omit', 'omit', 'omit']);
   });
 
-  it('says that a browser does not follow', async () => {
+  it('reports a redirect that is not followed', async () => {
     vi.stubGlobal('fetch', async () => ({ type: 'opaqueredirect', status: 0, headers: new Headers(), body: null }));
     const message = expect.stringContaining("'a' redirects");
     expect(await call('http://a/', post)).toEqual({ error: { kind: 'unsupported', message } });
   });
 
-  it('says which headers a browser does not send', async () => {
+  it('reports headers that browsers do not send', async () => {
     const Plain = Request;
     vi.stubGlobal('Request', function (url: URL, init: RequestInit) {
       const request = new Plain(url, init);

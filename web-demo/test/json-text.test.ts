@@ -3,7 +3,7 @@ import { elementTexts, JsonSyntaxError, memberText, position, parseSpans } from 
 import { locateIssue } from '../src/locate';
 import { messageText } from '../src/protocol';
 
-function fault(text: string): string {
+function syntaxError(text: string): string {
   try {
     parseSpans(text);
     return 'none';
@@ -14,23 +14,23 @@ function fault(text: string): string {
   }
 }
 
-describe('spans', () => {
-  it('gives parts exactly as they were written', () => {
+describe('parseSpans', () => {
+  it('returns parts exactly as written', () => {
     const text = '{ "effects" : [ {"n": 1.0, "s":"a,]\\"}"} , 12345678901234567890 ], "x": null }';
     expect(elementTexts(text, 'effects')).toEqual(['{"n": 1.0, "s":"a,]\\"}"}', '12345678901234567890']);
     expect(memberText(text, 'x')).toBe('null');
     expect(memberText(text, 'y')).toBeUndefined();
   });
 
-  it('says where a text stops being JSON', () => {
-    expect(fault('{"a":\n  tru}')).toBe('2:3 expected a value');
-    expect(fault('{"a": 1,}')).toBe('1:9 expected a name in double quotes');
-    expect(fault('{"a" 1}')).toBe('1:6 expected a colon');
-    expect(fault('[1 2]')).toBe('1:4 expected a comma or a closing bracket');
-    expect(fault('"a\nb"')).toBe('1:3 control character in a string: use \\n or \\t');
-    expect(fault('"\\x"')).toBe('1:2 invalid escape: double the backslash or complete it');
-    expect(fault('{} {}')).toBe('1:4 unexpected text after the value');
-    expect(fault('[1,')).toBe('1:4 expected a value before the end of the text');
+  it('reports the position of a syntax error', () => {
+    expect(syntaxError('{"a":\n  tru}')).toBe('2:3 expected a value');
+    expect(syntaxError('{"a": 1,}')).toBe('1:9 expected a name in double quotes');
+    expect(syntaxError('{"a" 1}')).toBe('1:6 expected a colon');
+    expect(syntaxError('[1 2]')).toBe('1:4 expected a comma or a closing bracket');
+    expect(syntaxError('"a\nb"')).toBe('1:3 control character in a string: use \\n or \\t');
+    expect(syntaxError('"\\x"')).toBe('1:2 invalid escape: double the backslash or complete it');
+    expect(syntaxError('{} {}')).toBe('1:4 unexpected text after the value');
+    expect(syntaxError('[1,')).toBe('1:4 expected a value before the end of the text');
   });
 
   it('agrees with the browser on what JSON is', () => {
@@ -43,7 +43,7 @@ describe('spans', () => {
         return false;
       }
     };
-    for (const text of texts) expect([text, fault(text) === 'none']).toEqual([text, parses(text)]);
+    for (const text of texts) expect([text, syntaxError(text) === 'none']).toEqual([text, parses(text)]);
   });
 });
 
@@ -54,7 +54,7 @@ describe('locate', () => {
     return place && `${place.line} ${pack.slice(place.start, place.end)}`;
   };
 
-  it('finds a value by the id of its row or else by its place, or the row that lacks it', () => {
+  it('finds a value by row id or position, or the row that lacks it', () => {
     expect(at('ce_rule[2].match_pattern')).toBe('5 "(("');
     expect(at('ce_rule[1].match_pattern')).toBe('4 {"rule_id": 1}');
     expect(at('tables.ce_rule[0].rule_id')).toBe('4 1');
@@ -64,7 +64,7 @@ describe('locate', () => {
 });
 
 describe('messageText', () => {
-  it('keeps input params as they were typed', () => {
+  it('keeps input params as typed', () => {
     const message = { conversation: 'main', conversationId: 'c', message: 'say "hi"', reset: false, inputParams: '{"rate": 1.0}', at: 5, seed: 7 };
     expect(messageText(message)).toBe(
       '{"conversation_id":"c","message":"say \\"hi\\"","reset":false,"input_params":{"rate": 1.0},"at":5,"seed":7}',

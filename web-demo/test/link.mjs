@@ -1,24 +1,24 @@
-/** A link as slow as one wants: what goes over it at the same time shares its bits, and every answer is late by a round trip. */
+/** A simulated slow link: concurrent responses share its bandwidth, and each is delayed by a round trip. */
 const PIECE = 4096;
 
 export class Link {
   bits = Infinity;
   late = 0;
-  /** When what was sent so far has gone over. */
+  /** When everything sent so far has arrived. */
   sent = 0;
   known = new WeakSet();
 
-  /** Lets so many bits a second over, after so many milliseconds. */
+  /** Sets bandwidth in bits per second and latency in milliseconds. */
   limit(bits, milliseconds) {
     [this.bits, this.late] = [bits, milliseconds];
   }
 
-  /** Lets everything over at once. */
+  /** Removes all limits. */
   free() {
     this.limit(Infinity, 0);
   }
 
-  /** Sends an answer; a connection that is new costs a round trip more. */
+  /** Sends a response; a new connection costs one more round trip. */
   async carry(bytes, response) {
     const trips = this.known.has(response.socket) ? 1 : 2;
     this.known.add(response.socket);
@@ -33,7 +33,7 @@ export class Link {
   }
 }
 
-/** Timers are too coarse for one piece, but time that was waited too long is not waited again. */
+/** Waits; timers are too coarse for one chunk, so excess waiting time is credited to the next ones. */
 function until(time) {
   const left = time - performance.now();
   return left > 0.5 ? new Promise((resolve) => setTimeout(resolve, left)) : undefined;

@@ -1,5 +1,5 @@
 /**
- * Chats in the built page with a model and a service outside of the pack, both on loopback, and looks for the key and the secret.
+ * Chats in the built page with a live model and a live service, both on loopback, and searches for leaked keys and secrets.
  *
  *   node test/live.mjs BASE_URL PACK.json [--screenshots FOLDER] [--dark] [--size WIDTHxHEIGHT]
  *
@@ -37,8 +37,8 @@ await withPage(base, { ...options, before: listen }, async (page) => {
   await area(page, 'chat');
   await choose(page);
   await picture(page, 'panel');
-  // The panel is closed as it was opened, by keyboard alone.
-  await page.locator('.reach summary').press('Enter');
+  // The panel is closed like it was opened, by keyboard alone.
+  await page.locator('.answer-panel summary').press('Enter');
 
   await type(page, 'my order');
   const writing = page.locator('[data-role="writing"]');
@@ -59,42 +59,42 @@ await withPage(base, { ...options, before: listen }, async (page) => {
 });
 outside.close();
 
-/** Keeps all that workers say to the page: the effects and their answers, which are all that a journal has, and what is shown. */
+/** Records all messages of workers: effects, answers and everything that is shown. */
 async function listen(page) {
   await page.addInitScript(() => {
-    globalThis.heard = [];
+    globalThis.workerMessages = [];
     globalThis.Worker = class extends Worker {
       constructor(...all) {
         super(...all);
-        this.addEventListener('message', (event) => globalThis.heard.push(JSON.stringify(event.data)));
+        this.addEventListener('message', (event) => globalThis.workerMessages.push(JSON.stringify(event.data)));
       }
     };
   });
 }
 
-/** Goes to an area of a page that is too narrow for all of them. */
+/** Switches to an area in the narrow layout. */
 async function area(page, name) {
   const tab = page.locator(`.areas [data-area="${name}"]`);
   if (await tab.isVisible()) await tab.click();
 }
 
-/** Names the model and the secret by keyboard alone. */
+/** Configures the model and the secret by keyboard alone. */
 async function choose(page) {
-  await page.locator('.reach summary').press('Enter');
-  await page.getByRole('radio', { name: /A model of yours/ }).press('Space');
-  await page.getByLabel('Tools, tasks and services').selectOption({ label: 'are scripted, else services are called' });
-  await page.locator('.reach label', { hasText: /^Answers are/ }).locator('select').selectOption({ label: 'OpenAI-compatible' });
+  await page.locator('.answer-panel summary').press('Enter');
+  await page.getByRole('radio', { name: /Your own model/ }).press('Space');
+  await page.getByLabel('Tools, tasks and services').selectOption({ label: 'Script, then call services' });
+  await page.locator('.answer-panel label', { hasText: /^Provider/ }).locator('select').selectOption({ label: 'OpenAI-compatible' });
   for (const [label, text] of [['Model name', 'test-model'], ['Address', `${address}/v1`], ['Key', KEY]]) {
     await page.getByLabel(label, { exact: true }).focus();
     await page.keyboard.type(text);
   }
-  await page.getByRole('button', { name: 'Add a secret' }).press('Enter');
+  await page.getByRole('button', { name: 'Add secret' }).press('Enter');
   await page.keyboard.type('crm');
   await page.keyboard.press('Tab');
   await page.keyboard.type(SECRET);
 }
 
-/** Gives the answer of a turn when it has ended. */
+/** Returns the answer of a turn when it has ended. */
 async function reply(page, index) {
   const turn = page.locator('article.turn').nth(index);
   const bubble = turn.locator('[data-role="assistant"], [data-role="fault"]').first();
@@ -102,11 +102,11 @@ async function reply(page, index) {
   return ((await bubble.locator('[data-role="reply"], span, pre').last().textContent()) ?? '').trim();
 }
 
-/** Looks for the key and the secret everywhere but in the fields in which they were written. */
+/** Searches for the key and the secret everywhere except in their input fields. */
 async function seen(page, said) {
   await page.evaluate(() => document.querySelectorAll('details').forEach((it) => (it.open = true)));
   const places = { console: said.join('\n'), url: page.url() };
-  for (const turn of await page.locator('article.turn .pick').all()) {
+  for (const turn of await page.locator('article.turn .select-turn').all()) {
     await area(page, 'chat');
     await turn.click();
     await area(page, 'inspector');
@@ -122,11 +122,11 @@ async function seen(page, said) {
   return Object.entries(places).filter(([, text]) => spellings.some((it) => text.includes(it))).map(([place]) => place);
 }
 
-/** Runs in the page: what it has kept anywhere, and what its workers have told it. */
+/** Runs in the page: returns everything that it has stored and that its workers have sent. */
 async function stored() {
   const bases = await indexedDB.databases();
   return {
-    workers: globalThis.heard.join('\n'),
+    workers: globalThis.workerMessages.join('\n'),
     storage: JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, bases, await caches.keys()]),
     pack: document.querySelector('#config').innerText,
   };
@@ -149,7 +149,7 @@ async function answer(request, response) {
   response.end(JSON.stringify(url.startsWith('/v1/') ? planned : { filed: 7, echo: authorization, base64: btoa(SECRET) }));
 }
 
-/** Writes an answer in pieces, the second half when the page has shown the first; the key comes back in two of them. */
+/** Streams an answer, its second half after the page has shown the first; the echoed key is split between two chunks. */
 async function write(response) {
   response.setHeader('content-type', 'text/event-stream');
   const piece = (content) => response.write(`data: ${JSON.stringify({ model: 'test-model', choices: [{ delta: { content } }] })}\n\n`);

@@ -1,11 +1,11 @@
-/** An answer, byte by byte. */
+/** A response, as bytes. */
 export interface Sent {
   bytes: Uint8Array;
   /** Leaves the connection open after the last byte. */
   stays?: boolean;
 }
 
-/** A call as it came in. */
+/** A received request. */
 export interface Got {
   method: string;
   path: string;

@@ -1,8 +1,8 @@
-/** A server on loopback that gives the answers it was told to give, byte by byte. */
+/** A loopback server that sends prepared responses, byte for byte. */
 import { createServer } from 'node:net';
 
 /**
- * Gives the first answer to the first call, and so on; the last is given again and again. Calls below `/at/N` get the answer N.
+ * Sends the first response to the first request, and so on; the last one repeats. Requests below `/at/N` get response N.
  *
  * @param answers each `{bytes, stays}`; one that stays leaves its connection open after the last byte
  */
@@ -34,7 +34,7 @@ export async function loopback(answers) {
   return { address: `http://127.0.0.1:${server.address().port}`, got, close };
 }
 
-/** Gives an answer with its length. */
+/** Returns a response with its length. */
 export function sent(status, body, headers = {}) {
   const bytes = Buffer.from(body);
   const all = { ...headers, 'Content-Length': bytes.length, Connection: 'close' };
@@ -42,12 +42,12 @@ export function sent(status, body, headers = {}) {
   return { bytes: Buffer.concat([Buffer.from(`HTTP/1.1 ${status} X\r\n${lines.join('')}\r\n`), bytes]) };
 }
 
-/** Gives an answer that ends with its connection, so that nothing but its own end marker tells whether it is whole. */
+/** Returns a response that ends with its connection, so that only its own end marker shows that it is complete. */
 export function untilTheEnd(body) {
   return { bytes: Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n'), Buffer.from(body)]) };
 }
 
-/** Gives an answer in chunks, after which the connection takes another call. */
+/** Returns a chunked response, after which the connection accepts another request. */
 export function chunked(pieces) {
   const head = Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
   const chunks = pieces.filter((it) => it.length > 0).flatMap((it) => [`${it.length.toString(16)}\r\n`, it, '\r\n']);

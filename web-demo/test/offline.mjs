@@ -1,9 +1,9 @@
 /**
- * Opens the built page from a plain server of files, below a path, and goes on without server and network; then a newer build comes.
+ * Opens the built page from a static file server, below a path, and continues without server and network; then a newer build arrives.
  *
  *   node test/offline.mjs DIST
  *
- * Prints one JSON line for each thing that is found, such as `{"turns"}`: what the page does offline, and when it goes over.
+ * Prints one JSON line per finding, such as `{"turns"}`: what the page does offline, and when it updates.
  */
 import { createHash } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -25,9 +25,9 @@ await withPage(server.address, { keep: true }, async (page) => {
   const kept = () => page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated', null, { timeout: WITHIN_MS });
   await kept();
   const called = await page.evaluate(async () => {
-    const told = [];
-    for (const path of ['api/v1/conversation', 'metrics', 'api/v1/conversation', 'metrics']) told.push(await (await fetch(path)).json());
-    return told;
+    const bodies = [];
+    for (const path of ['api/v1/conversation', 'metrics', 'api/v1/conversation', 'metrics']) bodies.push(await (await fetch(path)).json());
+    return bodies;
   });
   print({ called });
   const opened = await page.context().newPage();
@@ -66,7 +66,7 @@ await withPage(server.address, { keep: true }, async (page) => {
 await server.close().catch(() => {});
 await rm(folder, { recursive: true, force: true });
 
-/** Opens what is loaded late, a dialog and a sample, which plays its conversation. */
+/** Opens lazy parts: a dialog and a sample, which plays its conversation. */
 async function played(page) {
   await page.getByRole('button', { name: 'Samples', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Samples' });
@@ -75,7 +75,7 @@ async function played(page) {
   const answers = page.locator('article.turn [data-role="assistant"]');
   await answers.nth(3).waitFor({ timeout: WITHIN_MS });
   print({ reply: (await answers.first().locator('[data-role="reply"], pre').first().textContent()).trim() });
-  // Another engine, which nobody has asked for yet.
+  // The flow engine, which is not loaded yet.
   await page.getByRole('button', { name: 'Samples', exact: true }).click();
   await dialog.getByRole('button', { name: /Bank assistant as a flow/ }).click();
   await page.locator('.flow-node.active').waitFor({ timeout: WITHIN_MS });
@@ -83,7 +83,7 @@ async function played(page) {
   print({ flow: (await answers.nth(3).locator('[data-role="reply"]').textContent()).trim() });
 }
 
-/** Makes another build of the page, with another title, as `vite build` would. */
+/** Creates another build of the page with another title, like `vite build`. */
 async function newBuild() {
   const [index, script] = [join(folder, 'index.html'), join(folder, 'sw.js')];
   const text = (await readFile(index, 'utf8')).replace('<title>ConvEngine</title>', '<title>Newer</title>');

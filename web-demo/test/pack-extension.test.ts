@@ -7,20 +7,20 @@ const WASM = 'AGFzbQ==';
 describe('withModule', () => {
   const module = (text: string) => (JSON.parse(withModule(text, 'fee', BYTES)) as { extensions: object }).extensions;
 
-  it('adds an extension wherever it has no place yet', () => {
+  it('adds an extension that does not exist yet', () => {
     expect(module('{}')).toEqual({ fee: { wasm: WASM } });
     expect(module('{"name": "n"}')).toEqual({ fee: { wasm: WASM } });
     expect(module('{"extensions": {}}')).toEqual({ fee: { wasm: WASM } });
     expect(module('{"extensions": {"other": {"wasm": "AA=="}}}')).toEqual({ fee: { wasm: WASM }, other: { wasm: 'AA==' } });
   });
 
-  it('keeps the rights, and replaces what was there', () => {
+  it('keeps permissions and replaces the module', () => {
     expect(module('{"extensions": {"fee": {"requests": ["http"]}}}')).toEqual({ fee: { wasm: WASM, requests: ['http'] } });
     expect(module('{"extensions": {"fee": {"file": "fee.wasm", "requests": []}}}')).toEqual({ fee: { wasm: WASM, requests: [] } });
     expect(module('{"extensions": {"fee": {"requests": [], "wasm": "AA=="}}}')).toEqual({ fee: { requests: [], wasm: WASM } });
   });
 
-  it('leaves the rest of the text as it was written', () => {
+  it('keeps the rest of the text unchanged', () => {
     expect(withModule('{ "rate": 1.0 ,"extensions":{"fee":{"file":"x"}} }', 'fee', BYTES)).toBe(
       `{ "rate": 1.0 ,"extensions":{"fee":{"wasm": "${WASM}"}} }`,
     );

@@ -1,10 +1,10 @@
 /**
- * How many turns the browser's engine replays in a second, in a real Chromium.
+ * Measures how many turns per second the browser engine replays, in a real Chromium.
  *
  *   node test/replay.mjs PACK.json SECONDS
  *
- * The turns of the pack must ask for no effect. Prints one JSON line, `{"journals", "replayed"}`: how many journals go round, and
- * turns a second.
+ * The turns of the pack must request no effects. Prints one JSON line, `{"journals", "replayed"}`: the number of journals, and turns
+ * per second.
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

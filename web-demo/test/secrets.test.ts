@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { SecretRedactor } from '../src/effects/secrets';
 
 describe('a secret', () => {
-  it('is struck out in every spelling', () => {
+  it('is redacted in every encoding', () => {
     const secrets = new SecretRedactor([
       { name: 'crm', value: 'sk-1/2&<3>_4"\'é?>~' },
       { name: 'longer', value: 'sk-1/2&<3>_4"\'é?>~-and-more' },
@@ -28,7 +28,7 @@ describe('a secret', () => {
     expect(new SecretRedactor([]).redact('nothing')).toBe('nothing');
   });
 
-  it('is struck out however it is escaped', () => {
+  it('is redacted however it is escaped', () => {
     const value = `Kq+w/e&r<t>"y'u=12 34==`;
     const secrets = new SecretRedactor([{ name: 'crm', value }]);
     const once = JSON.stringify(value);
@@ -50,11 +50,11 @@ describe('a secret', () => {
     }
     const harmless = String.raw`{"a": "C:\\temp\u0021", "b": "\ud83d\ude00 \x", "c": "\u00"}`;
     expect(secrets.redact(harmless)).toBe(harmless);
-    const around = String.raw`{"n": 1.50, "k": "\u004bq+w/e&r<t>\"y'u=12 34==\u00e9"}`;
-    expect(secrets.redact(around)).toBe(String.raw`{"n": 1.50, "k": "[secret:crm]\u00e9"}`);
+    const context = String.raw`{"n": 1.50, "k": "\u004bq+w/e&r<t>\"y'u=12 34==\u00e9"}`;
+    expect(secrets.redact(context)).toBe(String.raw`{"n": 1.50, "k": "[secret:crm]\u00e9"}`);
   });
 
-  it('is struck out however a text is cut', () => {
+  it('is redacted however a text is split', () => {
     const secrets = new SecretRedactor([
       { name: 'key', value: 'sk-12345' },
       { name: 'short', value: 'ab12' },

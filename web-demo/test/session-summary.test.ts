@@ -4,8 +4,8 @@ import type { JsonObject } from '../src/types';
 
 const lines = (session: JsonObject) => summarizeSession(session).map((it) => `${it.open ? '* ' : ''}${it.name}: ${it.value}`);
 
-describe('how a conversation stands', () => {
-  it('names what is collected, what is missing and what is remembered', () => {
+describe('a session summary', () => {
+  it('lists collected values, missing values and memory', () => {
     const context = { amount: 8000, note: null, other: 'x', memory: { session_summary: 'wants a loan' } };
     const session = {
       intent: 'LOAN',
@@ -16,31 +16,31 @@ describe('how a conversation stands', () => {
       context,
     };
     expect(lines(session)).toEqual([
-      'At: LOAN / COLLECT',
+      'Position: LOAN / COLLECT',
       'Values: amount 8000',
       '* Missing: term, number',
-      '* Intent held: SCHEMA_INCOMPLETE',
-      'Remembered: wants a loan',
+      '* Intent lock: SCHEMA_INCOMPLETE',
+      'Memory: wants a loan',
     ]);
   });
 
-  it('names the pending action, and its limit only while it is open', () => {
+  it('lists the pending action, with its expiry only while it is open', () => {
     const at = (status: string, turn: number) => ({
       context: { pending_action_runtime: { status, action_key: 'REPLACE', action_ref: 'card:replace', expires_turn: turn } },
     });
-    expect(lines(at('OPEN', 4))).toEqual(['* Pending action: REPLACE OPEN, lapses in turn 4']);
+    expect(lines(at('OPEN', 4))).toEqual(['* Pending action: REPLACE OPEN, expires in turn 4']);
     expect(lines(at('IN_PROGRESS', -1))).toEqual(['* Pending action: REPLACE IN_PROGRESS']);
     expect(lines(at('EXECUTED', 4))).toEqual(['Pending action: REPLACE EXECUTED']);
   });
 
-  it('names questions', () => {
+  it('lists open questions', () => {
     const session = { pendingClarificationQuestion: 'Which one?', context: { guardrail_pending: { text: 'close it' } } };
-    expect(lines(session)).toEqual(['* Question: Which one?', '* For approval: close it']);
+    expect(lines(session)).toEqual(['* Question: Which one?', '* Awaiting approval: close it']);
   });
 });
 
 describe('the copy of the context', () => {
-  it('is left out while no schema is known', () => {
+  it('is omitted while no schema is known', () => {
     const context = { a: 1 };
     expect(withoutContextCopy({ schemaJson: { a: 1 }, context })).toEqual({ context });
     expect(lines({ schemaJson: { a: 1 }, context })).toEqual([]);

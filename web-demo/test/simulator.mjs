@@ -1,19 +1,19 @@
 /**
- * Uses the page as its people do.
+ * Drives the page like a user.
  *
- *   node test/simulator.mjs BASE_URL branch                     the loan sample, offline; another answer in turn 4
+ *   node test/simulator.mjs BASE_URL branch                     the loan sample, offline; another message in turn 4
  *   node test/simulator.mjs BASE_URL stopped                    the same, with an engine that stops before the other answer
- *   node test/simulator.mjs BASE_URL recorded ID FOLDER         takes a conversation over from the server and exports it as a test
+ *   node test/simulator.mjs BASE_URL recorded ID FOLDER         imports a conversation from the server and exports it as a test
  *   node test/simulator.mjs BASE_URL edited PACK.json FROM TO   plays a pack, replaces a text in it, and plays it again
- *   node test/simulator.mjs BASE_URL shared PACK.json FROM TO   plays a pack, replaces a text in it, and opens the link to both in another page
- *   node test/simulator.mjs BASE_URL waiting                    a turn waits for a person, and the pack is edited and left
- *   node test/simulator.mjs BASE_URL broken ROW FOUND KEYS     types keys for the pattern of a rule in its cell, and behind what is found in the text
+ *   node test/simulator.mjs BASE_URL shared PACK.json FROM TO   plays a pack, replaces a text in it, and opens the share link in another page
+ *   node test/simulator.mjs BASE_URL waiting                    a turn waits for a manual answer while the pack is edited and replaced
+ *   node test/simulator.mjs BASE_URL broken ROW FOUND KEYS     types keys into the pattern of a rule, in its cell and in the text
  *   node test/simulator.mjs BASE_URL row PACK.json TABLE COLUMN FROM TO   plays a pack and replaces a text in a cell of it
  *   node test/simulator.mjs BASE_URL failures TURNS EFFECT FAULT   fails each effect of turns of the loan, and then one of the last of them
  *   node test/simulator.mjs BASE_URL keyboard                   the first minute by keyboard alone
- *   node test/simulator.mjs BASE_URL flow                       the bank as a flow: its graph, a node of it, a fault and a timer
+ *   node test/simulator.mjs BASE_URL flow                       the bank as a flow: its graph, a node, a fault and a timer
  *
- * Prints JSON lines, each with one member that says what it is.
+ * Prints JSON lines, each with one named member.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, 
 
 await withPage(base, { before: listen }, (page) => WAYS[what](page, more));
 
-/** Counts what the engine's worker says was answered, so that nothing happens unseen. */
+/** Records the effects that the worker reports as answered. */
 async function listen(page) {
   await page.addInitScript(() => {
     globalThis.answered = [];
@@ -40,7 +40,7 @@ async function listen(page) {
         super(...all);
         globalThis.workers.push(this);
         this.addEventListener('message', ({ data }) => {
-          if (data.type === 'answer') globalThis.answered.push(data.answered.effect.request);
+          if (data.type === 'answer') globalThis.answered.push(data.exchange.effect.request);
         });
       }
     };
@@ -55,8 +55,8 @@ async function branch(page, [], beforeBranch = () => {}) {
   await page.evaluate(() => globalThis.answered.splice(0));
   await beforeBranch();
   const fourth = page.locator('article.turn').nth(3);
-  await fourth.getByRole('button', { name: /^Say something else/ }).click();
-  await page.getByLabel('Say instead in turn 4').fill('no');
+  await fourth.getByRole('button', { name: /^Edit and branch/ }).click();
+  await page.getByLabel('New message for turn 4').fill('no');
   await page.keyboard.press('Enter');
   await turns(page, 4);
   print({ branched: await shown(page) });
@@ -64,7 +64,7 @@ async function branch(page, [], beforeBranch = () => {}) {
   print({ branches: await page.locator('.branches').evaluate((it) => ((it.open = true), it.innerText)) });
 }
 
-/** Says in the worker's name that the engine has trapped, which no pack is known to bring about. */
+/** Simulates a trap of the engine, which no pack is known to cause. */
 async function stopped(page) {
   const failure = { id: -1, type: 'failed', code: 'ENGINE_STOPPED', message: 'unreachable', fatal: true };
   await branch(page, [], () => page.evaluate((data) => globalThis.workers[0].onmessage({ data }), failure));
@@ -73,14 +73,14 @@ async function stopped(page) {
 
 async function recorded(page, [id, folder]) {
   await page.getByRole('button', { name: 'Import' }).click();
-  await page.getByLabel('Id of the conversation').fill(id);
+  await page.getByLabel('Conversation id').fill(id);
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: 'Look at it' }).waitFor({ timeout: WITHIN_MS });
+  await dialog.getByRole('button', { name: 'View conversation' }).waitFor({ timeout: WITHIN_MS });
   print({ verdict: await dialog.locator('[role="status"] p').first().innerText() });
-  await dialog.getByRole('button', { name: 'Look at it' }).click();
+  await dialog.getByRole('button', { name: 'View conversation' }).click();
   print({ taken: await shown(page) });
-  print({ equal: await page.getByText('equal state hash').count() });
+  print({ equal: await page.getByText('state hash matches').count() });
   await page.getByRole('button', { name: 'Export test' }).click();
   const downloads = new Promise((resolve) => {
     const begun = [];

@@ -3,28 +3,28 @@ import { Tree } from '../src/tree.svelte';
 import { Turn } from '../src/turn.svelte';
 import type { StepInfo, TurnRecord } from '../src/types';
 
-const said = (message: string) => ({ conversation: 'main', conversationId: 'c', message, inputParams: '', reset: false, at: 0, seed: 1 });
+const input = (message: string) => ({ conversation: 'main', conversationId: 'c', message, inputParams: '', reset: false, at: 0, seed: 1 });
 const step = (name: string, changed = false): StepInfo => ({ step: name, seq: 0, finished: true, changed });
 
 let ids = 0;
-/** A turn that has ended after some steps. */
-function ended(parent: Turn | undefined, steps: StepInfo[], reason = ''): Turn {
-  const turn = new Turn(++ids, parent, said(`turn ${ids}`), reason);
+/** A finished turn with steps. */
+function finishedTurn(parent: Turn | undefined, steps: StepInfo[], reason = ''): Turn {
+  const turn = new Turn(++ids, parent, input(`turn ${ids}`), reason);
   turn.record = { steps } as TurnRecord;
   return turn;
 }
 
 describe('a tree of turns', () => {
   const tree = new Tree();
-  const first = tree.add(ended(undefined, [step('a'), step('b', true)]));
-  const second = tree.add(ended(first, [step('a')]));
-  const other = tree.add(ended(first, [step('a'), step('b'), step('c', true)], 'says no'));
+  const first = tree.add(finishedTurn(undefined, [step('a'), step('b', true)]));
+  const second = tree.add(finishedTurn(first, [step('a')]));
+  const other = tree.add(finishedTurn(first, [step('a'), step('b'), step('c', true)], 'says no'));
 
-  it('knows an end that nobody has left', () => {
+  it('recognises the end of a branch', () => {
     expect([tree.isTail([other]), tree.isTail([second]), tree.isTail([first, other])]).toEqual([true, false, false]);
   });
 
-  it('shows the newest branch, which shares its beginning', () => {
+  it('shows the newest branch, which shares its first turns', () => {
     expect(tree.path).toEqual([first, other]);
     expect(tree.branches.map(({ tip, reason, from }) => [tip, reason, from])).toEqual([
       [second, '', 1],
@@ -32,7 +32,7 @@ describe('a tree of turns', () => {
     ]);
   });
 
-  it('counts the places of a branch: every step, and the end of each turn', () => {
+  it('counts the positions of a branch: every step, and the end of each turn', () => {
     expect([tree.positionCount, tree.position]).toEqual([7, 6]);
     tree.goTo(1);
     expect(tree.cursor).toEqual({ turn: first, step: 1 });
@@ -46,7 +46,7 @@ describe('a tree of turns', () => {
     expect(tree.position).toBe(0);
   });
 
-  it('goes to the next change of the session, over the borders of turns', () => {
+  it('goes to the next session change, across turns', () => {
     tree.goTo(0);
     tree.goToChange(1);
     expect(tree.position).toBe(1);
@@ -58,28 +58,28 @@ describe('a tree of turns', () => {
     expect(tree.position).toBe(1);
   });
 
-  it('looks at the end of another branch when it is shown', () => {
+  it('selects the end of a branch when it is shown', () => {
     tree.select(other, 1);
     tree.showBranch(second);
     expect([tree.path, tree.cursor]).toEqual([[first, second], { turn: second, step: undefined }]);
   });
 
-  it('drops turns that nobody went on from', () => {
+  it('removes turns without successors', () => {
     const more = new Tree();
-    const kept = more.add(ended(undefined, []));
-    const dropped = more.add(ended(kept, []));
-    more.removeTurns([dropped]);
-    expect([more.turns, more.head]).toEqual([[kept], undefined]);
+    const first = more.add(finishedTurn(undefined, []));
+    const removed = more.add(finishedTurn(first, []));
+    more.removeTurns([removed]);
+    expect([more.turns, more.head]).toEqual([[first], undefined]);
   });
 });
 
-describe('the branches that were shown', () => {
+describe('the history of branches', () => {
   const tree = new Tree();
-  const first = tree.add(ended(undefined, []));
-  const second = tree.add(ended(first, []));
-  const other = tree.add(ended(first, [], 'says no'));
+  const first = tree.add(finishedTurn(undefined, []));
+  const second = tree.add(finishedTurn(first, []));
+  const other = tree.add(finishedTurn(first, [], 'says no'));
 
-  it('are gone back to and forward again', () => {
+  it('goes back and forward', () => {
     expect([tree.canMove(-1), tree.canMove(1)]).toEqual([true, false]);
     tree.move(-1);
     expect([tree.head, tree.canMove(-1), tree.canMove(1)]).toEqual([second, false, true]);
@@ -89,14 +89,14 @@ describe('the branches that were shown', () => {
     expect(tree.head).toBe(other);
   });
 
-  it('are shown as far as they have come since', () => {
-    const third = tree.add(ended(other, []));
+  it('follows branches that have been continued', () => {
+    const third = tree.add(finishedTurn(other, []));
     tree.move(-1);
     tree.move(1);
     expect([tree.head, tree.canMove(1)]).toEqual([third, false]);
   });
 
-  it('begin anew behind the one from which another is chosen', () => {
+  it('is truncated when another branch is chosen', () => {
     tree.showBranch(undefined);
     tree.move(-1);
     tree.showBranch(second);
@@ -105,15 +105,15 @@ describe('the branches that were shown', () => {
     expect(tree.path.at(1)).toBe(other);
   });
 
-  it('leave out what was dropped, also where the page is', () => {
+  it('omits removed turns, also the current one', () => {
     const more = new Tree();
-    const kept = more.add(ended(undefined, []));
-    const edited = more.add(ended(undefined, [], 'pack edited'));
+    const first = more.add(finishedTurn(undefined, []));
+    const edited = more.add(finishedTurn(undefined, [], 'pack edited'));
     more.removeTurns([edited]);
-    const again = more.add(ended(undefined, [], 'pack edited'));
-    more.showBranch(kept);
+    const again = more.add(finishedTurn(undefined, [], 'pack edited'));
+    more.showBranch(first);
     more.removeTurns([again]);
-    expect([more.head, more.canMove(-1), more.canMove(1)]).toEqual([kept, false, false]);
+    expect([more.head, more.canMove(-1), more.canMove(1)]).toEqual([first, false, false]);
     more.showBranch(undefined);
     more.clear();
     expect([more.canMove(-1), more.canMove(1)]).toEqual([false, false]);

@@ -12,8 +12,8 @@ function end(turn: AnnouncedTurn, outcome: Partial<Outcome>): AnnouncedTurn {
   return turn;
 }
 
-describe('what is announced of the chat', () => {
-  it('is the reply, once', () => {
+describe('the announcer of the chat', () => {
+  it('announces the reply once', () => {
     const [announcing, turn] = [new TurnAnnouncer(), running()];
     expect(announcing.update(turn, 0)).toEqual(SILENCE);
     end(turn, { payload: { type: 'TEXT', value: 'Hello' } });
@@ -21,7 +21,7 @@ describe('what is announced of the chat', () => {
     expect(announcing.update(turn, 20)).toBeUndefined();
   });
 
-  it('is nothing when another branch is shown, whose turns have ended', () => {
+  it('announces nothing when a finished branch is shown', () => {
     const announcing = new TurnAnnouncer();
     const other = end(running(), { payload: { type: 'TEXT', value: 'Hello' } });
     expect(announcing.update(other, 0)).toBeUndefined();
@@ -29,7 +29,7 @@ describe('what is announced of the chat', () => {
     expect([announcing.update(other, 20), announcing.update(undefined, 30), announcing.nextDelay(40)]).toEqual([undefined, undefined, undefined]);
   });
 
-  it('is the work of a long turn, and not more often than every few seconds', () => {
+  it('announces the progress of a long turn, at most every few seconds', () => {
     const [announcing, turn] = [new TurnAnnouncer(), running('a')];
     announcing.update(turn, 0);
     expect([announcing.nextDelay(0), announcing.update(turn, FIRST_DELAY_MS - 1)]).toEqual([FIRST_DELAY_MS, undefined]);
@@ -40,7 +40,7 @@ describe('what is announced of the chat', () => {
     expect(announcing.update(turn, FIRST_DELAY_MS + MIN_INTERVAL_MS)?.polite).toBe('b');
   });
 
-  it('interrupts for what went wrong', () => {
+  it('announces faults immediately', () => {
     const [announcing, turn] = [new TurnAnnouncer(), running()];
     announcing.update(turn, 0);
     end(turn, { fault: { code: 'LLM_FAILED', message: 'no answer', recoverable: true }, payload: { type: 'TEXT', value: 'Sorry' } });

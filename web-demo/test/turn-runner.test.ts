@@ -9,9 +9,9 @@ const notice = (seq: number) => `{"seq":${seq},"at":${seq},"kind":"audit","stage
 const slice = (effects: string[], notices: string[], end = 'null') =>
   `{"effects":[${effects.join(',')}],"notices":[${notices.join(',')}],"end":${end}}`;
 
-/** An engine that gives prepared slices and writes down what it is told. */
-class Prepared implements TurnEngine {
-  readonly told: string[] = [];
+/** An engine that returns prepared slices and records its calls. */
+class FakeEngine implements TurnEngine {
+  readonly calls: string[] = [];
 
   constructor(private readonly slices: string[]) {}
 
@@ -21,13 +21,13 @@ class Prepared implements TurnEngine {
   restore = (journal: string) => this.next(`restore ${journal}`);
   journal = () => '{"entries":[]}';
 
-  private next(said: string): string {
-    this.told.push(said);
+  private next(call: string): string {
+    this.calls.push(call);
     return this.slices.shift() ?? slice([], []);
   }
 }
 
-class Heard implements TurnObserver {
+class RecordingObserver implements TurnObserver {
   readonly log: string[] = [];
   notices: TurnObserver['notices'] = (list) => void this.log.push(...list.map((it) => `notice ${it.seq}`));
   effect: TurnObserver['effect'] = (it) => void this.log.push(`effect ${it.id}`);
@@ -35,64 +35,64 @@ class Heard implements TurnObserver {
   restart: TurnObserver['restart'] = () => void this.log.push('restart');
 }
 
-const answered: EffectHandler = async (effect) => {
+const answerEffect: EffectHandler = async (effect) => {
   const completion = `{"id":${effect.id},"at":5,"outcome":{"ok":{"kind":"llm","text":"a","cost":1.0}}}`;
   return { completion, exchange: { effect, completion: JSON.parse(completion) as Completion, delayMs: 0, origin: 'script' } };
 };
 
-describe('drive', () => {
+describe('runTurn', () => {
   it('answers effects one at a time and publishes notices before them', async () => {
-    const engine = new Prepared([
+    const engine = new FakeEngine([
       slice([effect(1), effect(2)], [notice(0)]),
       slice([], [notice(1)]),
       slice([], [notice(2)], outcome),
     ]);
-    const heard = new Heard();
-    const driven = await runTurn(engine, '{"message":"hi"}', heard, answered);
-    expect(heard.log).toEqual(['notice 0', 'effect 1', 'effect 2', 'answer 1', 'notice 1', 'answer 2', 'notice 2']);
-    expect(driven.outcome.intent).toBe('LOAN');
-    expect(driven.notices.map((it) => it.seq)).toEqual([0, 1, 2]);
-    expect(driven.exchanges.map((it) => [it.effect.key, it.seq])).toEqual([['k1', 1], ['k2', 1]]);
+    const observer = new RecordingObserver();
+    const result = await runTurn(engine, '{"message":"hi"}', observer, answerEffect);
+    expect(observer.log).toEqual(['notice 0', 'effect 1', 'effect 2', 'answer 1', 'notice 1', 'answer 2', 'notice 2']);
+    expect(result.outcome.intent).toBe('LOAN');
+    expect(result.notices.map((it) => it.seq)).toEqual([0, 1, 2]);
+    expect(result.exchanges.map((it) => [it.effect.key, it.seq])).toEqual([['k1', 1], ['k2', 1]]);
   });
 
-  it('hands texts back exactly as the engine spelled them', async () => {
-    const engine = new Prepared([slice([effect(1)], []), slice([], [], outcome)]);
+  it('returns texts exactly as the engine spelled them', async () => {
+    const engine = new FakeEngine([slice([effect(1)], []), slice([], [], outcome)]);
     const texts: string[] = [];
-    await runTurn(engine, '{"message":"hi","rate":1.0}', new Heard(), (it, text, place) => {
+    await runTurn(engine, '{"message":"hi","rate":1.0}', new RecordingObserver(), (it, text, place) => {
       texts.push(`${place} ${text}`);
-      return answered(it, text, place);
+      return answerEffect(it, text, place);
     });
     expect(texts).toEqual([`0 ${effect(1)}`]);
-    expect(engine.told).toEqual([
+    expect(engine.calls).toEqual([
       'start {"message":"hi","rate":1.0}',
       'resume [{"id":1,"at":5,"outcome":{"ok":{"kind":"llm","text":"a","cost":1.0}}}]',
     ]);
   });
 
-  it('gives a turn up when no answer comes', async () => {
-    const engine = new Prepared([slice([effect(1)], [notice(0)]), slice([], [notice(1)], outcome)]);
-    const driven = await runTurn(engine, '{}', new Heard(), async () => ({ cancelAt: 77 }));
-    expect(engine.told[1]).toBe('abandon timeout 77');
-    expect(driven.exchanges).toEqual([]);
-    expect(driven.notices.map((it) => it.seq)).toEqual([0, 1]);
+  it('cancels a turn without an answer', async () => {
+    const engine = new FakeEngine([slice([effect(1)], [notice(0)]), slice([], [notice(1)], outcome)]);
+    const result = await runTurn(engine, '{}', new RecordingObserver(), async () => ({ cancelAt: 77 }));
+    expect(engine.calls[1]).toBe('abandon timeout 77');
+    expect(result.exchanges).toEqual([]);
+    expect(result.notices.map((it) => it.seq)).toEqual([0, 1]);
   });
 
-  it('takes a turn over from its journal when the process ends, and tells everything again', async () => {
+  it('restores a turn from its journal after a crash and publishes everything again', async () => {
     const whole = slice([effect(1)], [notice(0)]);
-    const engine = new Prepared([whole, whole, slice([], [notice(1)], outcome)]);
-    const heard = new Heard();
+    const engine = new FakeEngine([whole, whole, slice([], [notice(1)], outcome)]);
+    const observer = new RecordingObserver();
     let first = true;
-    const driven = await runTurn(engine, '{}', heard, async (it, text, place) => {
-      if (!first) return answered(it, text, place);
+    const result = await runTurn(engine, '{}', observer, async (it, text, place) => {
+      if (!first) return answerEffect(it, text, place);
       first = false;
       return { crash: true };
     });
-    expect(engine.told[1]).toBe('restore {"entries":[]}');
-    expect(heard.log).toEqual(['notice 0', 'effect 1', 'restart', 'notice 0', 'effect 1', 'answer 1', 'notice 1']);
-    expect(driven.notices.map((it) => it.seq)).toEqual([0, 1]);
+    expect(engine.calls[1]).toBe('restore {"entries":[]}');
+    expect(observer.log).toEqual(['notice 0', 'effect 1', 'restart', 'notice 0', 'effect 1', 'answer 1', 'notice 1']);
+    expect(result.notices.map((it) => it.seq)).toEqual([0, 1]);
   });
 
-  it('stops when a turn neither ends nor asks', async () => {
-    await expect(runTurn(new Prepared([slice([], [])]), '{}', new Heard(), answered)).rejects.toThrow('neither ended nor requested');
+  it('fails if a turn neither ends nor requests an effect', async () => {
+    await expect(runTurn(new FakeEngine([slice([], [])]), '{}', new RecordingObserver(), answerEffect)).rejects.toThrow('neither ended nor requested');
   });
 });

@@ -4,8 +4,8 @@ import type { Token } from '../src/types';
 
 const SAID = { conversation: 'main', conversationId: 'c', message: 'hi', inputParams: '', reset: false, at: 0, seed: 1 };
 
-describe('what a model writes', () => {
-  it('is shown as it comes, and anew for another attempt or another answer', () => {
+describe('streamed text', () => {
+  it('grows with tokens, and starts over for another attempt or effect', () => {
     const turn = new Turn(1, undefined, SAID);
     const tokens: Token[] = [
       { effect: 1, text: 'a' },

@@ -7,13 +7,13 @@
 
 use serde_json::{Value, json};
 
-use crate::config::{Act, Undecided};
+use crate::config::{DialogueAct, Indeterminate};
 use crate::session::Session;
-use crate::text::on_one_line;
-use crate::turning::Turning;
+use crate::step_context::StepContext;
+use crate::text::collapse_whitespace;
 
 /// Context member that holds the denied message.
-const NODE: &str = "guardrail_pending";
+const CONTEXT_KEY: &str = "guardrail_pending";
 
 /// The approval status of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,17 +28,17 @@ pub struct Approval {
 ///
 /// # Errors
 /// [`Undecided`] when a pattern cannot be evaluated and the gate does not fail closed.
-pub fn approval(cx: &Turning<'_>) -> Result<Approval, Undecided> {
+pub fn check_approval(cx: &StepContext<'_>) -> Result<Approval, Indeterminate> {
     if cx.session.approved_text.is_some() {
         return Ok(Approval { sensitive: true, granted: true });
     }
     let settings = &cx.config.settings.guardrail;
-    let found = cx.config.sensitive.find(&on_one_line(cx.session.user_text.as_deref().unwrap_or_default()));
+    let found = cx.config.sensitive_patterns.is_sensitive(&collapse_whitespace(cx.session.user_text.as_deref().unwrap_or_default()));
     let sensitive = match found {
-        Ok(sensitive) => sensitive || (settings.fail_closed && cx.config.sensitive.is_broken()),
-        Err(Undecided) if settings.fail_closed => true,
+        Ok(sensitive) => sensitive || (settings.fail_closed && cx.config.sensitive_patterns.has_invalid_pattern()),
+        Err(Indeterminate) if settings.fail_closed => true,
         Err(undecided) if settings.require_approval => return Err(undecided),
-        Err(Undecided) => false,
+        Err(Indeterminate) => false,
     };
     Ok(Approval { sensitive, granted: is_granted(&cx.session, settings.fail_closed) })
 }
@@ -46,16 +46,16 @@ pub fn approval(cx: &Turning<'_>) -> Result<Approval, Undecided> {
 /// Applies this turn's answer to a denied message: a confirmation or a client approval makes it the message of the turn.
 ///
 /// Returns true when a confirmation approves nothing because only the client may approve; it must not confirm anything else either.
-pub fn take_answer(cx: &mut Turning<'_>) -> bool {
-    let Some(waiting) = cx.session.context.shift_remove(NODE) else { return false };
+pub fn take_answer(cx: &mut StepContext<'_>) -> bool {
+    let Some(waiting) = cx.session.context.shift_remove(CONTEXT_KEY) else { return false };
     let settings = &cx.config.settings.guardrail;
     let turn = waiting.get("turn").and_then(Value::as_u64).unwrap_or_default();
     if !settings.enabled || !settings.require_approval || turn + 1 != u64::from(cx.session.turn_number) {
         return false;
     }
     let text = waiting.get("text").and_then(Value::as_str).filter(|it| !it.trim().is_empty());
-    let Some(text) = text.filter(|_| is_approved(cx)) else { return cx.session.act() == Act::Affirm };
-    let act = cx.config.acts.named(text.trim()).unwrap_or(Act::NewRequest);
+    let Some(text) = text.filter(|_| is_approved(cx)) else { return cx.session.dialogue_act() == DialogueAct::Affirm };
+    let act = cx.config.dialogue_acts.match_pattern(text.trim()).unwrap_or(DialogueAct::NewRequest);
     cx.session.approved_text = Some(text.to_owned());
     cx.session.set_param("dialogue_act", act.name());
     cx.session.set_standalone_query(None);
@@ -63,18 +63,18 @@ pub fn take_answer(cx: &mut Turning<'_>) -> bool {
 }
 
 /// Whether the denied message is approved. A message that is itself sensitive approves nothing, unless it is a plain confirmation.
-fn is_approved(cx: &Turning<'_>) -> bool {
+fn is_approved(cx: &StepContext<'_>) -> bool {
     let settings = &cx.config.settings.guardrail;
-    let plain_yes = cx.config.acts.named(cx.session.text()) == Some(Act::Affirm);
-    let sensitive = cx.config.sensitive.find(&on_one_line(cx.session.text())) != Ok(false);
-    let is_affirmed = settings.affirm_approves && cx.session.act() == Act::Affirm;
+    let plain_yes = cx.config.dialogue_acts.match_pattern(cx.session.text()) == Some(DialogueAct::Affirm);
+    let sensitive = cx.config.sensitive_patterns.is_sensitive(&collapse_whitespace(cx.session.text())) != Ok(false);
+    let is_affirmed = settings.affirm_approves && cx.session.dialogue_act() == DialogueAct::Affirm;
     (is_affirmed && (plain_yes || !sensitive)) || (is_granted(&cx.session, settings.fail_closed) && !sensitive)
 }
 
 /// Stores the denied message so that the next turn can approve it.
-pub fn wait(session: &mut Session) {
+pub fn store_pending_approval(session: &mut Session) {
     let waiting = json!({"text": session.working_text(), "intent": session.intent, "state": session.state, "turn": session.turn_number});
-    session.context.insert(NODE.to_owned(), waiting);
+    session.context.insert(CONTEXT_KEY.to_owned(), waiting);
 }
 
 /// Whether the client or the application has approved; a gate that fails closed accepts booleans only.

@@ -1,13 +1,13 @@
 //! Pending actions: resolving the turn's action, its lifecycle, and messages that wait for approval.
 
 mod approval;
-mod choice;
 mod lifecycle;
+mod option_choice;
 mod registry;
 mod runtime;
 
-pub use approval::{approval, take_answer, wait};
-pub use choice::choose;
-pub use lifecycle::{decision, open_late, proceed, put_back, start};
-pub use registry::{Choice, Named, considered, is_pending, named};
-pub use runtime::{Runtime, Status};
+pub use approval::{check_approval, store_pending_approval, take_answer};
+pub use lifecycle::{current_decision, open_late, proceed, start, undo_decision};
+pub use option_choice::choose_option;
+pub use registry::{ActionChoice, ResolvedAction, explain_candidates, has_pending_action, resolve_action};
+pub use runtime::{ActionRuntime, ActionStatus};

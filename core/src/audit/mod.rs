@@ -7,11 +7,11 @@ pub use stage::Stage;
 use crate::config::settings::{AuditLevel, AuditSettings};
 
 /// Whether an event is recorded. (docs/spec/data-and-api.md#7.1)
-pub fn keeps(settings: &AuditSettings, stage: &str, intent: &str) -> bool {
-    if !settings.enabled || !level_keeps(settings.level, stage) {
+pub fn is_recorded(settings: &AuditSettings, stage: &str, intent: &str) -> bool {
+    if !settings.enabled || !matches_level(settings.level, stage) {
         return false;
     }
-    let any = |patterns: &[String], text: &str| patterns.iter().any(|it| glob(it, text));
+    let any = |patterns: &[String], text: &str| patterns.iter().any(|it| matches_glob(it, text));
     let passes = |include: &[String], exclude: &[String], text: &str| {
         let upper = text.trim().to_uppercase();
         (include.is_empty() || any(include, &upper)) && !any(exclude, &upper)
@@ -22,7 +22,7 @@ pub fn keeps(settings: &AuditSettings, stage: &str, intent: &str) -> bool {
             && passes(&settings.include_intents, &settings.exclude_intents, intent))
 }
 
-fn level_keeps(level: AuditLevel, stage: &str) -> bool {
+fn matches_level(level: AuditLevel, stage: &str) -> bool {
     match level {
         AuditLevel::All => true,
         AuditLevel::Standard => !matches!(stage, "STEP_ENTER" | "STEP_EXIT"),
@@ -32,7 +32,7 @@ fn level_keeps(level: AuditLevel, stage: &str) -> bool {
 }
 
 /// Matches a pattern in which `*` matches any text.
-pub fn glob(pattern: &str, text: &str) -> bool {
+pub fn matches_glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_any_text() {
+    fn a_star_matches_any_text() {
         for (pattern, text, expected) in [
             ("RULE_*", "RULE_MATCH (RULESSTEP)", true),
             ("*", "", true),
@@ -59,7 +59,7 @@ mod tests {
             ("STEP", "STEP_ENTER", false),
             ("*ENTER", "STEP_ENTER", true),
         ] {
-            assert_eq!(glob(pattern, text), expected, "{pattern} on {text}");
+            assert_eq!(matches_glob(pattern, text), expected, "{pattern} on {text}");
         }
     }
 
@@ -75,11 +75,11 @@ mod tests {
             exclude_intents: list("SECRET"),
             cache_inspector: false,
         };
-        assert!(keeps(&settings, "USER_INPUT", "ORDER"));
-        assert!(!keeps(&settings, "STEP_ENTER", "ORDER"));
-        assert!(!keeps(&settings, "RULE_NO_MATCH (RulesStep)", "ORDER"));
-        assert!(!keeps(&settings, "USER_INPUT", "secret"));
+        assert!(is_recorded(&settings, "USER_INPUT", "ORDER"));
+        assert!(!is_recorded(&settings, "STEP_ENTER", "ORDER"));
+        assert!(!is_recorded(&settings, "RULE_NO_MATCH (RulesStep)", "ORDER"));
+        assert!(!is_recorded(&settings, "USER_INPUT", "secret"));
         settings.level = AuditLevel::ErrorOnly;
-        assert!(keeps(&settings, "STEP_ERROR", "ORDER") && !keeps(&settings, "USER_INPUT", "ORDER"));
+        assert!(is_recorded(&settings, "STEP_ERROR", "ORDER") && !is_recorded(&settings, "USER_INPUT", "ORDER"));
     }
 }

@@ -122,7 +122,7 @@ pub enum Stage {
 
 impl Stage {
     /// The text that is stored.
-    pub fn text(self) -> String {
+    pub fn to_text(self) -> String {
         let (Stage::RuleMatch(source) | Stage::RuleApplied(source) | Stage::RuleNoMatch(source)) = self else {
             return self.name().to_owned();
         };

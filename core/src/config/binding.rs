@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::http_call::{HttpCall, HttpSource};
+use super::http_call::{HttpCall, HttpCallSource};
 use super::issue::Issue;
-use super::row::Row;
+use super::row::TableRow;
 use super::script::Script;
 use super::settings::HttpPolicy;
 use super::tables::Tables;
@@ -31,7 +31,7 @@ pub struct Bindings(BTreeMap<String, Binding>);
 impl Bindings {
     pub(super) fn compile(tables: &Tables, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> Bindings {
         let mut bindings = Bindings::default();
-        for row in tables.enabled("ce_task") {
+        for row in tables.enabled_rows("ce_task") {
             let (Some(task), Some(text)) = (row.code("task"), row.code("binding")) else { continue };
             match compile(&text, defaults) {
                 Ok(binding) => bindings.add(&row, task, binding, issues),
@@ -46,7 +46,7 @@ impl Bindings {
         self.0.get(task)
     }
 
-    fn add(&mut self, row: &Row<'_>, task: String, binding: Binding, issues: &mut Vec<Issue>) {
+    fn add(&mut self, row: &TableRow<'_>, task: String, binding: Binding, issues: &mut Vec<Issue>) {
         match self.0.entry(task) {
             Entry::Vacant(place) => drop(place.insert(binding)),
             Entry::Occupied(place) => {
@@ -65,7 +65,7 @@ fn compile(text: &str, defaults: &HttpPolicy) -> Result<Binding, String> {
     };
     match (kind.as_str(), of_kind) {
         ("http", Value::Object(_)) => {
-            let call = HttpCall::compile(&source(of_kind), defaults);
+            let call = HttpCall::compile(&http_source(of_kind), defaults);
             call.map(|it| Binding::Http(Arc::new(it))).map_err(|(column, reason)| format!("has an HTTP call whose {column} {reason}"))
         }
         ("extension", Value::String(name)) if !name.trim().is_empty() => Ok(Binding::Extension(name.trim().to_owned())),
@@ -75,12 +75,12 @@ fn compile(text: &str, defaults: &HttpPolicy) -> Result<Binding, String> {
 }
 
 /// The HTTP call of a task: the columns of `ce_http_tool` as members, also by the short names that packs use.
-fn source(call: &Value) -> HttpSource {
+fn http_source(call: &Value) -> HttpCallSource {
     let text = |names: [&str; 2]| {
         let value = names.iter().find_map(|it| call.get(it)).filter(|it| !it.is_null())?;
         Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
     };
-    HttpSource {
+    HttpCallSource {
         method: text(["method", "method"]).or_else(|| Some("POST".to_owned())),
         url: text(["url", "url_template"]),
         headers: text(["headers", "headers"]),

@@ -17,7 +17,7 @@ pub struct PromptPair {
 }
 
 /// Reads the `ce_config` rows of one component.
-pub(super) struct Component<'r> {
+pub(super) struct ComponentConfig<'r> {
     /// All rows.
     pub rows: &'r ConfigRows,
     /// `config_type` of the component.
@@ -26,7 +26,7 @@ pub(super) struct Component<'r> {
     pub issues: &'r mut Vec<Issue>,
 }
 
-impl Component<'_> {
+impl ComponentConfig<'_> {
     /// Returns the text of a key; the built-in one when no row has it.
     pub fn text(&self, key: &str, default: &str) -> String {
         self.rows.value(self.name, key).unwrap_or(default).to_owned()
@@ -37,14 +37,14 @@ impl Component<'_> {
         if let Some(source) = self.rows.value(self.name, key) {
             match Template::compile(source) {
                 Ok(template) => return template,
-                Err(reason) => self.left_out(key, reason),
+                Err(reason) => self.report_invalid(key, reason),
             }
         }
         Template::compile(default).unwrap_or_default()
     }
 
     /// Returns a prompt pair; the keys are `prefix` followed by `SYSTEM_PROMPT` and `USER_PROMPT`.
-    pub fn pair(&mut self, prefix: &str, system: &str, user: &str) -> PromptPair {
+    pub fn prompt_pair(&mut self, prefix: &str, system: &str, user: &str) -> PromptPair {
         PromptPair {
             system: self.template(&format!("{prefix}SYSTEM_PROMPT"), system),
             user: self.template(&format!("{prefix}USER_PROMPT"), user),
@@ -52,26 +52,26 @@ impl Component<'_> {
     }
 
     /// Returns a number from 0 to 1.
-    pub fn share(&mut self, key: &str, default: f64) -> f64 {
+    pub fn fraction(&mut self, key: &str, default: f64) -> f64 {
         let Some(text) = self.rows.value(self.name, key) else { return default };
         if let Some(number) = text.trim().parse::<f64>().ok().filter(|it| (0.0..=1.0).contains(it)) {
             return number;
         }
-        self.left_out(key, format!("'{text}' is not a number from 0 to 1"));
+        self.report_invalid(key, format!("'{text}' is not a number from 0 to 1"));
         default
     }
 
     /// Returns a boolean.
     pub fn boolean(&mut self, key: &str, default: bool) -> bool {
         let Some(text) = self.rows.value(self.name, key).map(|it| it.trim().to_ascii_lowercase()) else { return default };
-        settings::boolean(&Value::from(text.as_str())).unwrap_or_else(|| {
-            self.left_out(key, format!("'{text}' is not true or false"));
+        settings::parse_bool(&Value::from(text.as_str())).unwrap_or_else(|| {
+            self.report_invalid(key, format!("'{text}' is not true or false"));
             default
         })
     }
 
     /// Reports an invalid row.
-    pub fn left_out(&mut self, key: &str, reason: String) {
+    pub fn report_invalid(&mut self, key: &str, reason: String) {
         let path = format!("ce_config[{}/{key}].config_value", self.name);
         self.issues.push(Issue::error(path, reason, "the built-in value is used until it is corrected"));
     }

@@ -3,10 +3,10 @@
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
-use super::row::{Row, by_priority};
-use super::scope::{Scopes, UNKNOWN, enabled_intents, upper};
+use super::row::{TableRow, by_priority};
+use super::scope::{Scopes, UNKNOWN, enabled_intents, to_upper_code};
 use super::tables::Tables;
-use crate::turn::{Considered, Fate};
+use crate::turn::{Candidate, Verdict};
 
 /// A classifier row.
 #[derive(Debug, Clone)]
@@ -45,9 +45,9 @@ impl Classifiers {
         for row in rows {
             match compile(&row) {
                 // The scope check has reported the disabled intent; its classifiers never match.
-                Ok((_, row)) if !enabled.contains(&upper(&row.intent)) => {}
-                Ok((How::Pattern(matcher), row)) => classifiers.patterns.push((matcher, row)),
-                Ok((How::Example(phrase), row)) => classifiers.examples.push(Example { phrase, row }),
+                Ok((_, row)) if !enabled.contains(&to_upper_code(&row.intent)) => {}
+                Ok((RowMatch::Pattern(matcher), row)) => classifiers.patterns.push((matcher, row)),
+                Ok((RowMatch::Example(phrase), row)) => classifiers.examples.push(Example { phrase, row }),
                 Err(issue) => issues.push(issue),
             }
         }
@@ -56,40 +56,40 @@ impl Classifiers {
     }
 
     /// Returns the rows whose pattern matches a text, by priority.
-    pub fn matching(&self, text: &str) -> Vec<&Classifier> {
+    pub fn find_matching(&self, text: &str) -> Vec<&Classifier> {
         let lower = text.to_lowercase();
         let candidates = self.index.candidates(text, &lower).into_iter().filter_map(|it| self.patterns.get(it));
         candidates.filter(|it| it.0.matches(text, &lower) == Ok(true)).map(|it| &it.1).collect()
     }
 
     /// Returns the verdict on each pattern row for a text.
-    pub fn considered(&self, text: &str) -> Vec<Considered> {
-        self.patterns.iter().map(|(matcher, row)| matcher.considered(text, |it| row.considered(it))).collect()
+    pub fn candidates(&self, text: &str) -> Vec<Candidate> {
+        self.patterns.iter().map(|(matcher, row)| matcher.candidate(text, |it| row.candidate(it))).collect()
     }
 }
 
 impl Classifier {
     /// The row as a candidate of an explanation.
-    pub fn considered(&self, fate: Fate) -> Considered {
-        Considered::row("ce_intent_classifier", self.id, &self.intent, fate)
+    pub fn candidate(&self, fate: Verdict) -> Candidate {
+        Candidate::for_row("ce_intent_classifier", self.id, &self.intent, fate)
     }
 }
 
 /// How a row matches.
-enum How {
+enum RowMatch {
     Pattern(TextMatcher),
     Example(String),
 }
 
-fn compile(row: &Row<'_>) -> Result<(How, Classifier), Issue> {
+fn compile(row: &TableRow<'_>) -> Result<(RowMatch, Classifier), Issue> {
     let rule_type = row.code("rule_type").unwrap_or_default();
     let pattern = row.text("pattern").unwrap_or_default();
     if pattern.trim().is_empty() {
         return Err(row.error("pattern", "is blank", "it has a pattern"));
     }
-    let how = match TextMatcher::compile(&upper(&rule_type), &pattern) {
-        Some(compiled) => How::Pattern(compiled.map_err(|reason| row.error("pattern", reason, "the pattern is corrected"))?),
-        None if upper(&rule_type) == "SEMANTIC" => How::Example(pattern),
+    let how = match TextMatcher::compile(&to_upper_code(&rule_type), &pattern) {
+        Some(compiled) => RowMatch::Pattern(compiled.map_err(|reason| row.error("pattern", reason, "the pattern is corrected"))?),
+        None if to_upper_code(&rule_type) == "SEMANTIC" => RowMatch::Example(pattern),
         None => {
             let reason = format!("'{rule_type}' is not REGEX, EXACT, CONTAINS, STARTS_WITH or SEMANTIC");
             return Err(row.error("rule_type", reason, "the type is one of these"));
@@ -98,6 +98,6 @@ fn compile(row: &Row<'_>) -> Result<(How, Classifier), Issue> {
     let Some(intent) = row.code("intent_code") else {
         return Err(row.error("intent_code", "is blank", "it names an intent"));
     };
-    let state = row.code("state_code").map_or_else(|| UNKNOWN.to_owned(), |it| upper(&it));
+    let state = row.code("state_code").map_or_else(|| UNKNOWN.to_owned(), |it| to_upper_code(&it));
     Ok((how, Classifier { id: row.id(), intent, state }))
 }

@@ -1,9 +1,9 @@
 //! `ce_container_config`: containers whose data is fetched before values are extracted. (docs/spec/pipeline.md#2.16)
 
-use super::by_scope::ByScope;
 use super::issue::Issue;
-use super::row::{Row, by_priority};
+use super::row::{TableRow, by_priority};
 use super::scope::{ANY, Scopes};
+use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 
 /// A container row.
@@ -21,7 +21,7 @@ pub struct Container {
 
 /// Containers by intent and state; each list by priority.
 #[derive(Debug, Clone, Default)]
-pub struct Containers(ByScope<Container>);
+pub struct Containers(ScopeIndex<Container>);
 
 impl Containers {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Containers {
@@ -37,13 +37,13 @@ impl Containers {
     }
 
     /// Returns the rows of an intent and a state, else those of the state for any intent, else those of any intent and state.
-    pub fn of(&self, intent: &str, state: &str) -> &[Container] {
-        let levels = [(intent, state), (ANY, state), (ANY, ANY)].map(|(intent, state)| self.0.at(intent, state));
+    pub fn for_scope(&self, intent: &str, state: &str) -> &[Container] {
+        let levels = [(intent, state), (ANY, state), (ANY, ANY)].map(|(intent, state)| self.0.rows_at(intent, state));
         levels.into_iter().find(|it| !it.is_empty()).unwrap_or_default()
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<Container, Issue> {
+fn compile(row: &TableRow<'_>) -> Result<Container, Issue> {
     let number =
         |column: &str| row.integer(column).ok_or_else(|| row.error(column, "is not an integer", "it has the number of the container"));
     let Some(param) = row.code("input_param_name") else {
@@ -69,7 +69,7 @@ mod tests {
         let rows = [row(1, json!("10"), json!(null)), row(2, json!("main"), json!(1)), row(3, json!(30), json!(7))];
         let tables: Tables = serde_json::from_value(json!({"ce_container_config": rows})).unwrap();
         let (config, issues) = Config::compile(&tables, &json!({}));
-        let numbers: Vec<_> = config.containers.of("A", "B").iter().map(|it| (it.page_id, it.section_id, it.container_id)).collect();
+        let numbers: Vec<_> = config.containers.for_scope("A", "B").iter().map(|it| (it.page_id, it.section_id, it.container_id)).collect();
         assert_eq!(numbers, [(1, 2, 30), (1, 2, 10)]);
         let paths: Vec<&str> = issues.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(paths, ["ce_container_config[2].container_id"]);

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::turn::Map;
 
 /// Brings a row into its canonical form: fills in defaults, drops meaningless nulls, turns flags into booleans.
-pub(super) fn settle(table: &str, row: &mut Map) {
-    let defaults = of(table);
+pub(super) fn normalize_columns(table: &str, row: &mut Map) {
+    let defaults = column_defaults(table);
     for (column, value) in &defaults {
         row.entry(*column).or_insert_with(|| value.clone());
     }
@@ -14,7 +14,7 @@ pub(super) fn settle(table: &str, row: &mut Map) {
     row.retain(|column, value| !value.is_null() || defaults.iter().any(|it| it.0 == column));
     for (column, value) in row.iter_mut() {
         match value {
-            Value::Number(_) if FLAGS.contains(&column.as_str()) => *value = flag(value),
+            Value::Number(_) if BOOLEAN_COLUMNS.contains(&column.as_str()) => *value = parse_flag(value),
             // Databases store JSON as text.
             Value::Array(_) | Value::Object(_) => *value = Value::String(value.to_string()),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
@@ -23,9 +23,9 @@ pub(super) fn settle(table: &str, row: &mut Map) {
 }
 
 /// Boolean columns, which SQLite stores as numbers.
-const FLAGS: [&str; 3] = ["enabled", "safe_mode", "idempotent"];
+const BOOLEAN_COLUMNS: [&str; 3] = ["enabled", "safe_mode", "idempotent"];
 
-fn flag(value: &Value) -> Value {
+fn parse_flag(value: &Value) -> Value {
     match value.as_i64() {
         Some(0) => Value::Bool(false),
         Some(1) => Value::Bool(true),
@@ -33,7 +33,7 @@ fn flag(value: &Value) -> Value {
     }
 }
 
-fn of(table: &str) -> Vec<(&'static str, Value)> {
+fn column_defaults(table: &str) -> Vec<(&'static str, Value)> {
     let mut defaults = vec![("enabled", Value::Bool(true))];
     defaults.extend(match table {
         "ce_intent" | "ce_pending_action" | "ce_response" | "ce_tool" => vec![("priority", json!(100))],
@@ -57,10 +57,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_pack_leaves_out_is_the_default_and_null_is_not() {
+    fn omitted_columns_get_their_default_and_null_does_not() {
         let settled = |row: Value| {
             let mut row = row.as_object().unwrap().clone();
-            settle("ce_rule", &mut row);
+            normalize_columns("ce_rule", &mut row);
             Value::Object(row)
         };
         let full = json!({"rule_id": 1, "enabled": true, "phase": "PRE_RESPONSE_RESOLUTION", "priority": 100});

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::issue::Issue;
-use super::row::Row;
+use super::row::TableRow;
 use super::tables::Tables;
 
 /// The maximum duration of an extension call, in milliseconds.
-const LONGEST_MS: i64 = 30_000;
+const MAX_TIMEOUT_MS: i64 = 30_000;
 
 /// The maximum memory of an extension, in mebibytes.
-const LARGEST_MIB: i64 = 256;
+const MAX_MEMORY_MIB: i64 = 256;
 
 /// An extension with its permissions and limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Extension {
 
 impl Extension {
     /// Whether it may call a host, written as `host` or `host:port`.
-    pub fn may_call(&self, host: &str) -> bool {
+    pub fn can_call(&self, host: &str) -> bool {
         let name = host.rsplit_once(':').map_or(host, |it| it.0);
         self.hosts.iter().any(|it| it.eq_ignore_ascii_case(host) || it.eq_ignore_ascii_case(name))
     }
@@ -46,7 +46,7 @@ pub struct Extensions(BTreeMap<String, Extension>);
 impl Extensions {
     pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Extensions {
         let mut found = Extensions::default();
-        for row in tables.enabled("cv_extension") {
+        for row in tables.enabled_rows("cv_extension") {
             match compile(&row) {
                 Ok(extension) => drop(found.0.insert(extension.name.clone(), extension)),
                 Err(issue) => issues.push(issue),
@@ -61,7 +61,7 @@ impl Extensions {
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<Extension, Issue> {
+fn compile(row: &TableRow<'_>) -> Result<Extension, Issue> {
     let Some(name) = row.code("name") else { return Err(row.error("name", "is blank", "it names the extension")) };
     let module = row.code("module").unwrap_or_default().to_ascii_lowercase();
     if module.len() != 64 || !module.bytes().all(|it| it.is_ascii_hexdigit()) {
@@ -85,8 +85,8 @@ fn compile(row: &Row<'_>) -> Result<Extension, Issue> {
         requests: list("requests")?,
         hosts: list("hosts")?.into_iter().map(host).collect(),
         secrets: list("secrets")?,
-        memory_bytes: within("memory_mib", 16, LARGEST_MIB)?.saturating_mul(1 << 20),
-        timeout_ms: within("timeout_ms", 1000, LONGEST_MS)?,
+        memory_bytes: within("memory_mib", 16, MAX_MEMORY_MIB)?.saturating_mul(1 << 20),
+        timeout_ms: within("timeout_ms", 1000, MAX_TIMEOUT_MS)?,
     })
 }
 
@@ -96,7 +96,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_extension_has_its_rights_and_limits() {
+    fn an_extension_has_its_permissions_and_limits() {
         let module = "A".repeat(64);
         let tables = json!({"cv_extension": [
             {"name": "fee", "module": module, "requests": "[\"http\"]", "hosts": ["https://rates.example:443", "other.example"], "timeout_ms": 50},
@@ -107,7 +107,7 @@ mod tests {
         let fee = config.extensions.find("fee").unwrap();
         assert_eq!((fee.module.as_str(), fee.memory_bytes, fee.timeout_ms), ("a".repeat(64).as_str(), 16 << 20, 50));
         let hosts = ["rates.example:443", "RATES.example", "rates.example:80", "other.example:8080", "example"];
-        assert_eq!(hosts.map(|it| fee.may_call(it)), [true, false, false, true, false]);
+        assert_eq!(hosts.map(|it| fee.can_call(it)), [true, false, false, true, false]);
         let paths: Vec<&str> = issues.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(paths, ["cv_extension[list].hosts", "cv_extension[short].module", "cv_extension[slow].timeout_ms"]);
         assert!(config.extensions.find("off").is_none());

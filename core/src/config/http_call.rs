@@ -3,17 +3,17 @@
 use serde_json::Value;
 
 use super::settings::HttpPolicy;
-use super::tool_request::Args;
+use super::tool_request::ArgsTemplate;
 use crate::json::path::JsonPath;
 use crate::text::template::Template;
-use crate::turn::{STUB, SecretHeader};
+use crate::turn::{STUB_ADDRESS, SecretHeader};
 
 /// Openings of template placeholders, which the origin of a URL must not contain.
-const MARKS: [&str; 5] = ["{{", "#{", "[[", "[(", "[$"];
+const TEMPLATE_OPENINGS: [&str; 5] = ["{{", "#{", "[[", "[(", "[$"];
 
 /// The columns that describe a call, as stored.
 #[derive(Debug, Clone, Default)]
-pub struct HttpSource {
+pub struct HttpCallSource {
     /// `method`; `GET` when it is blank.
     pub method: Option<String>,
     /// `url_template`
@@ -44,35 +44,35 @@ pub struct HttpCall {
     /// The path segments, each rendered and encoded separately.
     pub path: Vec<Template>,
     /// The query.
-    pub query: Values,
+    pub query: ValueSource,
     /// Headers.
-    pub headers: Args,
+    pub headers: ArgsTemplate,
     /// The body; empty for methods without one.
-    pub body: Values,
+    pub body: ValueSource,
     /// The header that carries a secret.
     pub auth: Option<SecretHeader>,
     /// Time-outs, attempts, circuit breaker.
     pub policy: HttpPolicy,
     /// How the response body becomes the result.
-    pub mapping: Mapping,
+    pub mapping: ResponseMapping,
     /// Whether the call may be repeated.
     pub idempotent: bool,
 }
 
 /// The source of a query or body.
 #[derive(Debug, Clone)]
-pub enum Values {
+pub enum ValueSource {
     /// No values.
-    Nothing,
+    Empty,
     /// All arguments, unchanged.
-    Arguments,
+    AllArguments,
     /// Rendered templates.
-    Given(Args),
+    Templates(ArgsTemplate),
 }
 
 /// How a response body becomes a result.
 #[derive(Debug, Clone)]
-pub enum Mapping {
+pub enum ResponseMapping {
     /// The JSON value; a body that is not JSON becomes `{"text": …}`.
     RawJson,
     /// The value at a path.
@@ -84,40 +84,40 @@ pub enum Mapping {
 }
 
 /// An invalid column and the reason.
-pub type Wrong = (&'static str, String);
+pub type ColumnError = (&'static str, String);
 
 impl HttpCall {
     /// Compiles a call.
     ///
     /// # Errors
     /// The invalid column and the reason.
-    pub fn compile(source: &HttpSource, defaults: &HttpPolicy) -> Result<HttpCall, Wrong> {
+    pub fn compile(source: &HttpCallSource, defaults: &HttpPolicy) -> Result<HttpCall, ColumnError> {
         let method = source.method.as_deref().map_or_else(|| "GET".to_owned(), |it| it.trim().to_uppercase());
         if !["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].contains(&method.as_str()) {
             return Err(("method", format!("'{method}' is no method; use GET, HEAD, POST, PUT, PATCH or DELETE")));
         }
-        let (origin, path, query) = url(source.url.as_deref().unwrap_or_default()).map_err(|it| ("url_template", it))?;
+        let (origin, path, query) = parse_url(source.url.as_deref().unwrap_or_default()).map_err(|it| ("url_template", it))?;
         let has_body = !["GET", "HEAD", "DELETE"].contains(&method.as_str());
         let query = match (&source.query, query) {
             (Some(_), Some(_)) => return Err(("query", "stands beside a query in url_template; keep one of them".to_owned())),
-            (Some(text), None) => values(text).map_err(|it| ("query", it))?,
-            (None, Some(args)) => Values::Given(args),
-            (None, None) => Values::Nothing,
+            (Some(text), None) => parse_values(text).map_err(|it| ("query", it))?,
+            (None, Some(args)) => ValueSource::Templates(args),
+            (None, None) => ValueSource::Empty,
         };
         let body = match &source.body {
-            Some(text) if has_body => values(text).map_err(|it| ("body_template", it))?,
-            None if has_body => Values::Arguments,
-            Some(_) | None => Values::Nothing,
+            Some(text) if has_body => parse_values(text).map_err(|it| ("body_template", it))?,
+            None if has_body => ValueSource::AllArguments,
+            Some(_) | None => ValueSource::Empty,
         };
-        let policy = source.policy.as_deref().map(|it| defaults.with(&serde_json::from_str(it).unwrap_or_default()));
+        let policy = source.policy.as_deref().map(|it| defaults.with_overrides(&serde_json::from_str(it).unwrap_or_default()));
         Ok(HttpCall {
             path,
             query,
-            headers: Args::compile(source.headers.as_deref().unwrap_or_default()).map_err(|it| ("headers", it))?,
+            headers: ArgsTemplate::compile(source.headers.as_deref().unwrap_or_default()).map_err(|it| ("headers", it))?,
             body,
-            auth: source.auth.as_deref().map(auth).transpose().map_err(|it| ("auth_ref", it))?.flatten(),
+            auth: source.auth.as_deref().map(parse_auth).transpose().map_err(|it| ("auth_ref", it))?.flatten(),
             policy: policy.transpose().map_err(|it| ("policy", it))?.unwrap_or_else(|| defaults.clone()),
-            mapping: mapping(source.mapping.as_deref().unwrap_or_default()).map_err(|it| ("response_mapping", it))?,
+            mapping: parse_mapping(source.mapping.as_deref().unwrap_or_default()).map_err(|it| ("response_mapping", it))?,
             idempotent: source.idempotent || method == "PUT" || method == "DELETE" || !has_body,
             method,
             origin,
@@ -126,9 +126,9 @@ impl HttpCall {
 }
 
 /// Splits a URL into its literal origin, path segments and query templates.
-fn url(text: &str) -> Result<(String, Vec<Template>, Option<Args>), String> {
+fn parse_url(text: &str) -> Result<(String, Vec<Template>, Option<ArgsTemplate>), String> {
     let text = text.trim();
-    let start = ["http://", "https://", STUB].iter().find(|it| text.starts_with(*it)).map(|it| it.len());
+    let start = ["http://", "https://", STUB_ADDRESS].iter().find(|it| text.starts_with(*it)).map(|it| it.len());
     let Some(start) = start else { return Err("begins with neither http:// nor https://".to_owned()) };
     let after = text.get(start..).unwrap_or_default();
     let end = start + after.find(['/', '?']).unwrap_or(after.len());
@@ -136,27 +136,31 @@ fn url(text: &str) -> Result<(String, Vec<Template>, Option<Args>), String> {
     if origin.len() == start && !origin.starts_with('$') {
         return Err("names no host".to_owned());
     }
-    if MARKS.iter().any(|it| origin.contains(it)) || origin.contains('@') {
+    if TEMPLATE_OPENINGS.iter().any(|it| origin.contains(it)) || origin.contains('@') {
         return Err("has a value or a user in its host; only path and query can be filled".to_owned());
     }
     let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
     let path = path.split('/').skip(1).map(Template::compile).collect::<Result<_, _>>()?;
-    Ok((origin.to_owned(), path, query.map(of_query).transpose()?))
+    Ok((origin.to_owned(), path, query.map(parse_query).transpose()?))
 }
 
 /// The query of a URL as templates by name.
-fn of_query(query: &str) -> Result<Args, String> {
+fn parse_query(query: &str) -> Result<ArgsTemplate, String> {
     let pairs = query.split('&').filter(|it| !it.is_empty()).map(|it| it.split_once('=').unwrap_or((it, "")));
     let members = pairs.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
-    Args::compile(&Value::Object(members).to_string())
+    ArgsTemplate::compile(&Value::Object(members).to_string())
 }
 
-fn values(text: &str) -> Result<Values, String> {
-    if text.trim().eq_ignore_ascii_case("args") { Ok(Values::Arguments) } else { Args::compile(text).map(Values::Given) }
+fn parse_values(text: &str) -> Result<ValueSource, String> {
+    if text.trim().eq_ignore_ascii_case("args") {
+        Ok(ValueSource::AllArguments)
+    } else {
+        ArgsTemplate::compile(text).map(ValueSource::Templates)
+    }
 }
 
 /// Parses the name of a secret, or `{"type", "header", "prefix", "secret"}`.
-fn auth(text: &str) -> Result<Option<SecretHeader>, String> {
+fn parse_auth(text: &str) -> Result<Option<SecretHeader>, String> {
     let text = text.trim();
     if !text.starts_with('{') {
         return Ok(Some(SecretHeader { header: "Authorization".to_owned(), prefix: "Bearer ".to_owned(), secret: text.to_owned() }));
@@ -176,7 +180,7 @@ fn auth(text: &str) -> Result<Option<SecretHeader>, String> {
 }
 
 /// Parses a mode, or `{"mode", "path", "fields"}`.
-fn mapping(text: &str) -> Result<Mapping, String> {
+fn parse_mapping(text: &str) -> Result<ResponseMapping, String> {
     let text = text.trim();
     let value: Value = if text.starts_with('{') {
         serde_json::from_str(text).map_err(|it| format!("is no JSON object: {it}"))?
@@ -185,18 +189,18 @@ fn mapping(text: &str) -> Result<Mapping, String> {
     };
     let member = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().trim();
     match member("mode").to_uppercase().as_str() {
-        "" | "RAW" | "RAW_JSON" => Ok(Mapping::RawJson),
-        "TEXT" => Ok(Mapping::Text),
+        "" | "RAW" | "RAW_JSON" => Ok(ResponseMapping::RawJson),
+        "TEXT" => Ok(ResponseMapping::Text),
         // As in the original, a blank path selects the whole body.
-        "JSON_PATH" if member("path").is_empty() => Ok(Mapping::RawJson),
-        "JSON_PATH" => JsonPath::compile(member("path")).map(Mapping::JsonPath),
+        "JSON_PATH" if member("path").is_empty() => Ok(ResponseMapping::RawJson),
+        "JSON_PATH" => JsonPath::compile(member("path")).map(ResponseMapping::JsonPath),
         "FIELD_TEMPLATE" => {
             let fields = value.get("fields").and_then(Value::as_object).ok_or("has no object 'fields'")?;
             let field = |(name, path): (&String, &Value)| {
                 let path = path.as_str().map(str::trim).filter(|it| !it.is_empty() && !name.trim().is_empty())?;
                 Some(JsonPath::compile(path).map(|it| (name.clone(), it)))
             };
-            fields.iter().filter_map(field).collect::<Result<_, _>>().map(Mapping::Fields)
+            fields.iter().filter_map(field).collect::<Result<_, _>>().map(ResponseMapping::Fields)
         }
         other => Err(format!("has the mode '{other}'; use RAW_JSON, JSON_PATH, FIELD_TEMPLATE or TEXT")),
     }
@@ -208,30 +212,30 @@ mod tests {
     use crate::config::{Config, Tables};
     use serde_json::json;
 
-    fn compile(source: HttpSource) -> Result<HttpCall, Wrong> {
+    fn compile(source: HttpCallSource) -> Result<HttpCall, ColumnError> {
         let defaults = Config::compile(&Tables::default(), &json!({})).0.settings.tools.http;
         HttpCall::compile(&source, &defaults)
     }
 
-    fn at(url: &str) -> HttpSource {
-        HttpSource { url: Some(url.to_owned()), ..HttpSource::default() }
+    fn with_url(url: &str) -> HttpCallSource {
+        HttpCallSource { url: Some(url.to_owned()), ..HttpCallSource::default() }
     }
 
     #[test]
     fn nothing_can_be_filled_into_the_host() {
         for url in ["http://{{args.host}}/a", "https://a.#{b}.c", "https://user@host/", "http://", "ftp://a", "", "http://a[[${b}]]:80/"] {
-            assert_eq!(compile(at(url)).unwrap_err().0, "url_template", "{url}");
+            assert_eq!(compile(with_url(url)).unwrap_err().0, "url_template", "{url}");
         }
-        let call = compile(at("https://crm.example:8443/v1/{{id}}/x?full=1&q={{q}}")).unwrap();
+        let call = compile(with_url("https://crm.example:8443/v1/{{id}}/x?full=1&q={{q}}")).unwrap();
         assert_eq!((call.origin.as_str(), call.path.len(), call.method.as_str()), ("https://crm.example:8443", 3, "GET"));
-        assert!(matches!(call.query, Values::Given(_)));
-        assert_eq!(compile(at("${STUB}/parcels")).unwrap().origin, "${STUB}");
+        assert!(matches!(call.query, ValueSource::Templates(_)));
+        assert_eq!(compile(with_url("${STUB}/parcels")).unwrap().origin, "${STUB}");
     }
 
     #[test]
-    fn columns_that_are_wrong_are_named() {
-        let with = |edit: fn(&mut HttpSource)| {
-            let mut source = at("http://a/b?c=1");
+    fn invalid_columns_are_named() {
+        let with = |edit: fn(&mut HttpCallSource)| {
+            let mut source = with_url("http://a/b?c=1");
             edit(&mut source);
             compile(source).unwrap_err().0
         };
@@ -246,10 +250,10 @@ mod tests {
 
     #[test]
     fn a_secret_is_named_and_writing_calls_are_not_repeated_by_default() {
-        let source = HttpSource { method: Some("post".to_owned()), auth: Some("crm".to_owned()), ..at("http://a/") };
+        let source = HttpCallSource { method: Some("post".to_owned()), auth: Some("crm".to_owned()), ..with_url("http://a/") };
         let call = compile(source).unwrap();
         let expected = SecretHeader { header: "Authorization".to_owned(), prefix: "Bearer ".to_owned(), secret: "crm".to_owned() };
         assert_eq!((call.auth, call.idempotent), (Some(expected), false));
-        assert!(matches!(call.body, Values::Arguments));
+        assert!(matches!(call.body, ValueSource::AllArguments));
     }
 }

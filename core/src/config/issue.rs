@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The rule name of issues found by the compiler itself.
-const COMPILE: &str = "compile";
+const COMPILE_RULE: &str = "compile";
 
 /// The severity of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct Issue {
 impl Issue {
     /// Creates an error.
     pub fn error(path: impl Into<String>, reason: impl Into<String>, hint: impl Into<String>) -> Issue {
-        Issue { severity: Severity::Error, path: path.into(), reason: reason.into(), hint: hint.into(), rule: COMPILE }
+        Issue { severity: Severity::Error, path: path.into(), reason: reason.into(), hint: hint.into(), rule: COMPILE_RULE }
     }
 
     /// Creates a warning.
@@ -49,7 +49,7 @@ impl Issue {
     }
 
     /// Sets the rule that found it.
-    pub(crate) fn of(self, rule: &'static str) -> Issue {
+    pub(crate) fn with_rule(self, rule: &'static str) -> Issue {
         Issue { rule, ..self }
     }
 }
@@ -61,6 +61,6 @@ impl fmt::Display for Issue {
             Severity::Error => "error",
         };
         write!(f, "{severity} {}: {}; {}", self.path, self.reason, self.hint)?;
-        if self.rule == COMPILE { Ok(()) } else { write!(f, " ({})", self.rule) }
+        if self.rule == COMPILE_RULE { Ok(()) } else { write!(f, " ({})", self.rule) }
     }
 }

@@ -1,7 +1,7 @@
 //! Text patterns of policy and classifier rows: REGEX, EXACT, CONTAINS and STARTS_WITH. (docs/decisions/README.md#9)
 
 use crate::text::regex::{Regex, StepLimit};
-use crate::turn::{Considered, Fate, TOO_MANY_STEPS};
+use crate::turn::{Candidate, TOO_MANY_STEPS, Verdict};
 
 /// A compiled pattern for user text; matching ignores case.
 #[derive(Debug, Clone)]
@@ -29,11 +29,11 @@ impl TextMatcher {
     }
 
     /// Returns the candidate of a row, with the verdict of its pattern on a text.
-    pub(super) fn considered(&self, text: &str, row: impl FnOnce(Fate) -> Considered) -> Considered {
+    pub(super) fn candidate(&self, text: &str, row: impl FnOnce(Verdict) -> Candidate) -> Candidate {
         match self.matches(text, &text.to_lowercase()) {
-            Ok(true) => row(Fate::Matched),
-            Ok(false) => row(Fate::NotMatched).because("the message does not match the pattern"),
-            Err(StepLimit) => row(Fate::Failed).because(TOO_MANY_STEPS),
+            Ok(true) => row(Verdict::Matched),
+            Ok(false) => row(Verdict::NotMatched).with_reason("the message does not match the pattern"),
+            Err(StepLimit) => row(Verdict::Failed).with_reason(TOO_MANY_STEPS),
         }
     }
 
@@ -43,7 +43,7 @@ impl TextMatcher {
     /// [`StepLimit`] when a regular expression exceeds its step limit.
     pub fn matches(&self, text: &str, lower: &str) -> Result<bool, StepLimit> {
         match self {
-            TextMatcher::Regex(regex) => regex.find(text),
+            TextMatcher::Regex(regex) => regex.is_match(text),
             TextMatcher::Exact(pattern) => Ok(lower.trim() == pattern),
             TextMatcher::Contains(pattern) => Ok(lower.contains(pattern.as_str())),
             TextMatcher::StartsWith(pattern) => Ok(lower.starts_with(pattern.as_str())),

@@ -8,24 +8,24 @@ use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::contiguous::NFA;
 
 use super::matcher::TextMatcher;
-use crate::text::literals::{Demand, demands, folded, sharpness};
+use crate::text::required_literals::{LiteralAlternatives, fold_case, required_literals, selectivity};
 
 /// Characters of a literal that are indexed; the pattern itself checks the rest.
-const LONGEST: usize = 32;
+const MAX_LITERAL_CHARS: usize = 32;
 
 /// Shorter literals occur in almost every text.
-const SHORT: usize = 3;
+const MIN_LITERAL_CHARS: usize = 3;
 
 /// An index over patterns, identified by position.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MatcherSet {
     exact: BTreeMap<String, Vec<usize>>,
     /// Literals of CONTAINS and STARTS_WITH, searched in the lower-case text.
-    words: Pieces,
+    substrings: LiteralIndex,
     /// Literals required by REGEX, searched in the case-folded text.
-    demands: Pieces,
+    required_literals: LiteralIndex,
     /// Patterns to try on every text.
-    always: Vec<usize>,
+    unindexed: Vec<usize>,
 }
 
 impl MatcherSet {
@@ -36,23 +36,23 @@ impl MatcherSet {
         for (position, matcher) in matchers.enumerate() {
             match matcher {
                 TextMatcher::Exact(text) => set.exact.entry(text.clone()).or_default().push(position),
-                TextMatcher::Contains(word) => words.push((word.clone(), Place { position, at_start: false })),
-                TextMatcher::StartsWith(word) => words.push((word.clone(), Place { position, at_start: true })),
-                TextMatcher::Regex(regex) => regexes.push((position, demands(regex.pattern()))),
+                TextMatcher::Contains(word) => words.push((word.clone(), PatternRef { position, at_start: false })),
+                TextMatcher::StartsWith(word) => words.push((word.clone(), PatternRef { position, at_start: true })),
+                TextMatcher::Regex(regex) => regexes.push((position, required_literals(regex.pattern()))),
             }
         }
-        set.words = Pieces::new(words, &mut set.always);
-        set.demands = Pieces::new(sharpest(regexes, &mut set.always), &mut set.always);
+        set.substrings = LiteralIndex::new(words, &mut set.unindexed);
+        set.required_literals = LiteralIndex::new(select_literals(regexes, &mut set.unindexed), &mut set.unindexed);
         set
     }
 
     /// Returns the positions of all patterns that may match, ascending; `lower` is the text in lower case.
     pub fn candidates(&self, text: &str, lower: &str) -> Vec<usize> {
-        let mut found = self.always.clone();
+        let mut found = self.unindexed.clone();
         found.extend(self.exact.get(lower.trim()).into_iter().flatten());
-        self.words.find(lower, &mut found);
-        if !self.demands.places.is_empty() {
-            self.demands.find(&folded(text), &mut found);
+        self.substrings.find_into(lower, &mut found);
+        if !self.required_literals.patterns.is_empty() {
+            self.required_literals.find_into(&fold_case(text), &mut found);
         }
         found.sort_unstable();
         found.dedup();
@@ -61,21 +61,21 @@ impl MatcherSet {
 }
 
 /// Chooses for each pattern the requirement that fewest patterns share; a pattern without one is always tried.
-fn sharpest(regexes: Vec<(usize, Vec<Demand>)>, always: &mut Vec<usize>) -> Vec<(String, Place)> {
+fn select_literals(regexes: Vec<(usize, Vec<LiteralAlternatives>)>, always: &mut Vec<usize>) -> Vec<(String, PatternRef)> {
     let mut sharers: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (position, demands) in &regexes {
         for piece in demands.iter().flatten() {
             sharers.entry(piece.clone()).or_default().push(*position);
         }
     }
-    let bluntness = |demand: &Demand| {
+    let bluntness = |demand: &LiteralAlternatives| {
         let sharing: usize = demand.iter().filter_map(|it| sharers.get(it)).map(Vec::len).sum();
-        (sharpness(demand) < SHORT, sharing, Reverse(sharpness(demand)))
+        (selectivity(demand) < MIN_LITERAL_CHARS, sharing, Reverse(selectivity(demand)))
     };
     let mut pieces = Vec::new();
     for (position, demands) in regexes {
         match demands.into_iter().min_by_key(bluntness) {
-            Some(demand) => pieces.extend(demand.into_iter().map(|it| (it, Place { position, at_start: false }))),
+            Some(demand) => pieces.extend(demand.into_iter().map(|it| (it, PatternRef { position, at_start: false }))),
             None => always.push(position),
         }
     }
@@ -84,43 +84,43 @@ fn sharpest(regexes: Vec<(usize, Vec<Demand>)>, always: &mut Vec<usize>) -> Vec<
 
 /// The pattern that requires a literal, and whether only at the start of the text.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct PatternRef {
     position: usize,
     at_start: bool,
 }
 
 /// Literals searched for in one pass.
 #[derive(Debug, Clone, Default)]
-struct Pieces {
+struct LiteralIndex {
     automaton: Option<NFA>,
     /// By the index of the literal in the automaton.
-    places: Vec<Vec<Place>>,
+    patterns: Vec<Vec<PatternRef>>,
 }
 
-impl Pieces {
+impl LiteralIndex {
     /// Builds the automaton; when there are too many literals for it, their patterns are always tried.
-    fn new(pieces: Vec<(String, Place)>, always: &mut Vec<usize>) -> Pieces {
-        let mut by_piece: BTreeMap<String, Vec<Place>> = BTreeMap::new();
+    fn new(pieces: Vec<(String, PatternRef)>, always: &mut Vec<usize>) -> LiteralIndex {
+        let mut by_piece: BTreeMap<String, Vec<PatternRef>> = BTreeMap::new();
         for (piece, place) in pieces {
-            by_piece.entry(piece.chars().take(LONGEST).collect()).or_default().push(place);
+            by_piece.entry(piece.chars().take(MAX_LITERAL_CHARS).collect()).or_default().push(place);
         }
         if by_piece.is_empty() {
-            return Pieces::default();
+            return LiteralIndex::default();
         }
         let bytes: Vec<&[u8]> = by_piece.keys().map(String::as_bytes).collect();
         match NFA::new(bytes.as_slice()) {
-            Ok(automaton) => Pieces { automaton: Some(automaton), places: by_piece.into_values().collect() },
+            Ok(automaton) => LiteralIndex { automaton: Some(automaton), patterns: by_piece.into_values().collect() },
             Err(_) => {
                 always.extend(by_piece.values().flatten().map(|it| it.position));
-                Pieces::default()
+                LiteralIndex::default()
             }
         }
     }
 
-    fn find(&self, text: &str, found: &mut Vec<usize>) {
+    fn find_into(&self, text: &str, found: &mut Vec<usize>) {
         let Some(automaton) = &self.automaton else { return };
         let Ok(hits) = automaton.try_find_overlapping_iter(Input::new(text)) else {
-            found.extend(self.places.iter().flatten().map(|it| it.position));
+            found.extend(self.patterns.iter().flatten().map(|it| it.position));
             return;
         };
         // A long text may contain a literal thousands of times, and thousands of patterns may share it.
@@ -128,7 +128,7 @@ impl Pieces {
         for hit in hits {
             let (first, at_start) = (seen.insert(hit.pattern()), hit.start() == 0);
             if first || at_start {
-                let places = self.places.get(hit.pattern().as_usize()).into_iter().flatten();
+                let places = self.patterns.get(hit.pattern().as_usize()).into_iter().flatten();
                 found.extend(places.filter(|it| if it.at_start { at_start } else { first }).map(|it| it.position));
             }
         }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn of_thousands_of_patterns_few_are_tried() {
+    fn few_of_thousands_of_patterns_are_tried() {
         let compile = |it: usize| {
             let (kind, pattern) = match it % 4 {
                 0 => ("REGEX", format!(r"\b(order|parcel)\b.*\bitem {it}\b")),

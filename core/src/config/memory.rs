@@ -1,12 +1,12 @@
 //! Prompts of the model that summarises a conversation. (docs/decisions/README.md#3)
 
-use super::built_in::{Component, PromptPair};
+use super::built_in::{ComponentConfig, PromptPair};
 use super::issue::Issue;
 use super::tables::ConfigRows;
 
 /// Compiles the summary prompts; rows of `MemoryStep` override the built-in ones.
-pub(super) fn prompts(rows: &ConfigRows, issues: &mut Vec<Issue>) -> PromptPair {
-    Component { rows, name: "MemoryStep", issues }.pair("", SYSTEM, USER)
+pub(super) fn compile_prompts(rows: &ConfigRows, issues: &mut Vec<Issue>) -> PromptPair {
+    ComponentConfig { rows, name: "MemoryStep", issues }.prompt_pair("", SYSTEM, USER)
 }
 
 const SYSTEM: &str = "You keep the running summary of a service chat, so that somebody who has not read it can go on. You get the summary \

@@ -3,20 +3,18 @@
 //! Compiling never fails. A row that cannot be compiled is skipped and becomes an [`Issue`]; only an invalid policy row stops
 //! turns, because skipping it would let through what it blocks. (docs/decisions/README.md#3)
 
-mod acts;
-mod age;
-mod agent;
 mod binding;
 mod built_in;
-mod by_scope;
 mod classifier;
 mod container;
 mod defaults;
+mod dialogue_act;
 mod disambiguation;
 mod extension;
 pub mod flow;
 mod guardrail;
 mod http_call;
+mod intent_resolver;
 mod issue;
 mod matcher;
 mod matcher_set;
@@ -26,11 +24,13 @@ mod planner;
 mod policy;
 mod profile;
 mod prompt;
+mod recency;
 mod response;
 mod row;
 mod rule;
 mod schema;
 mod scope;
+mod scope_index;
 mod script;
 pub mod settings;
 mod sql_repair;
@@ -42,16 +42,16 @@ mod tool;
 mod tool_request;
 mod verbose;
 
-pub use acts::{Act, ActPrompts, Acts};
-pub use agent::{Agent, AllowedIntent};
 pub use binding::{Binding, Bindings};
 pub use built_in::PromptPair;
 pub use classifier::{Classifier, Classifiers, Example};
 pub use container::{Container, Containers};
-pub use disambiguation::Question;
+pub use dialogue_act::{DialogueAct, DialogueActPrompts, DialogueActs};
+pub use disambiguation::DisambiguationQuestion;
 pub use extension::{Extension, Extensions};
-pub use guardrail::{SensitivePatterns, Undecided};
-pub use http_call::{HttpCall, Mapping, Values};
+pub use guardrail::{Indeterminate, SensitivePatterns};
+pub use http_call::{HttpCall, ResponseMapping, ValueSource};
+pub use intent_resolver::{AllowedIntent, IntentResolverConfig};
 pub use issue::{Issue, Severity};
 pub use matcher::TextMatcher;
 pub use pending_action::{PendingAction, PendingActions};
@@ -59,28 +59,28 @@ pub use planner::{Planner, Planners};
 pub use policy::{Policies, Policy};
 pub use profile::{Arbitration, Profile, V1, V2};
 pub use prompt::{InteractionTerms, PromptTemplate, PromptTemplates, SCHEMA_JSON};
-pub use response::{Making, OutputFormat, Response, Responses};
-pub(crate) use row::{Row, by_priority};
-pub use rule::{Action, Condition, Phase, Rule, Rules, SetDialogueAct};
-pub use schema::{Field, Kind, OutputSchema, Schemas, Shape};
+pub use response::{OutputFormat, Response, ResponseSource, Responses};
+pub(crate) use row::{TableRow, by_priority};
+pub use rule::{Phase, Rule, RuleAction, RuleCondition, Rules, SetDialogueAct};
+pub use schema::{OutputSchema, SchemaField, Schemas, ValueKind, ValueSchema};
 use scope::Scopes;
-pub use scope::{ANY, UNKNOWN, same_code};
-pub(crate) use scope::{around, upper};
+pub use scope::{ANY, UNKNOWN, is_same_code};
+pub(crate) use scope::{enclosing_scopes, to_upper_code};
 pub use script::{MEMBERS as TASK_MEMBERS, Script};
-pub use settings::{Decision, DialogueActMode, Settings};
+pub use settings::{DialogueActMode, InteractionDecision, Settings};
 pub use state_graph::StateEdges;
 pub use step::Step;
 pub use tables::Tables;
-pub use task::{HookMoment, PlacedTask, PlacedTasks, TaskPlace};
-pub use tool::{Arguments, Executor, SqlTemplate, Tool, Tools, tool_group};
-pub use tool_request::{Args, ToolRow, ToolRows};
-pub use verbose::{Occasion, StepMatch, Verbose, VerboseRows};
+pub use task::{HookPoint, HookStage, HookTask, HookTasks};
+pub use tool::{ArgumentsSchema, Executor, SqlTemplate, Tool, Tools, canonical_tool_group};
+pub use tool_request::{ArgsTemplate, ToolRequestRow, ToolRequestRows};
+pub use verbose::{StepMatcher, VerboseEvent, VerboseRow, VerboseRows};
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::json::canon;
+use crate::json::canonical;
 use crate::turn::ProgramRef;
 
 /// An immutable compiled configuration.
@@ -89,19 +89,19 @@ pub struct Config {
     /// `convengine.*` settings; a row of `ce_config` overrides the settings tree.
     pub settings: Settings,
     /// Patterns and prompts that classify the dialogue act.
-    pub acts: Acts,
+    pub dialogue_acts: DialogueActs,
     /// Intents, prompts and thresholds of the intent resolver.
-    pub agent: Agent,
+    pub intent_resolver: IntentResolverConfig,
     /// Policy rows.
     pub policies: Policies,
     /// Classifier rows of enabled intents.
     pub classifiers: Classifiers,
     /// Patterns that mark a message as sensitive.
-    pub sensitive: SensitivePatterns,
+    pub sensitive_patterns: SensitivePatterns,
     /// Actions that run once the user confirms.
     pub pending_actions: PendingActions,
     /// Texts of the question that disambiguates pending actions.
-    pub question: Question,
+    pub disambiguation: DisambiguationQuestion,
     /// Containers to fetch, by scope.
     pub containers: Containers,
     /// Allowed state transitions.
@@ -117,7 +117,7 @@ pub struct Config {
     /// Responses by intent.
     pub responses: Responses,
     /// Tasks hooked into steps, container data and responses.
-    pub tasks: PlacedTasks,
+    pub hooks: HookTasks,
     /// Executors of tasks that the host does not run itself.
     pub bindings: Bindings,
     /// Extensions by name.
@@ -125,7 +125,7 @@ pub struct Config {
     /// Tools by scope and code.
     pub tools: Tools,
     /// Tool requests made by the configuration.
-    pub tool_rows: ToolRows,
+    pub tool_requests: ToolRequestRows,
     /// Prompts of the model that repairs failed SQL queries.
     pub sql_repair: PromptPair,
     /// Planner prompts by scope.
@@ -142,41 +142,41 @@ impl Config {
     /// Compiles control tables and a settings tree (the value under `convengine`).
     pub fn compile(tables: &Tables, tree: &Value) -> (Config, Vec<Issue>) {
         let mut issues = Vec::new();
-        let tree = settings::normalise(tree);
-        let mut tables = tables.compiled();
+        let tree = settings::normalize(tree);
+        let mut tables = tables.to_normalized();
         let rows = tables.config_rows();
         let settings = Settings::read(&tree, &rows, &mut issues);
         let profile = settings.profile;
-        profile.leave_out(&mut tables, &mut issues);
+        profile.remove_unread_tables(&mut tables, &mut issues);
         let tables = &tables;
-        let source = json!({"tables": tables, "settings": settings::of_the_core(&tree)});
-        let scopes = Scopes::of(tables);
+        let source = json!({"tables": tables, "settings": settings::core_settings(&tree)});
+        let scopes = Scopes::from_tables(tables);
         let config = Config {
-            sensitive: SensitivePatterns::compile(&settings.guardrail, &mut issues),
-            state_edges: StateEdges::compile(tables, &settings.state_graph.allowed, &mut issues),
-            acts: Acts::compile(&rows, &mut issues),
-            agent: Agent::compile(tables, &rows, &mut issues),
+            sensitive_patterns: SensitivePatterns::compile(&settings.guardrail, &mut issues),
+            state_edges: StateEdges::compile(tables, &settings.state_graph.allowed_transitions, &mut issues),
+            dialogue_acts: DialogueActs::compile(&rows, &mut issues),
+            intent_resolver: IntentResolverConfig::compile(tables, &rows, &mut issues),
             policies: Policies::compile(tables, &mut issues),
             classifiers: Classifiers::compile(tables, &scopes, &mut issues),
             pending_actions: PendingActions::compile(tables, &scopes, &mut issues),
-            question: Question::compile(&rows, &mut issues),
+            disambiguation: DisambiguationQuestion::compile(&rows, &mut issues),
             containers: Containers::compile(tables, &scopes, &mut issues),
-            memory: memory::prompts(&rows, &mut issues),
+            memory: memory::compile_prompts(&rows, &mut issues),
             rules: Rules::compile(tables, &scopes, profile, &mut issues),
             schemas: Schemas::compile(tables, &scopes, &mut issues),
             prompts: PromptTemplates::compile(tables, &scopes, &mut issues),
-            tasks: PlacedTasks::compile(tables, &scopes, &mut issues),
+            hooks: HookTasks::compile(tables, &scopes, &mut issues),
             bindings: Bindings::compile(tables, &settings.tools.http, &mut issues),
             extensions: Extensions::compile(tables, &mut issues),
             tools: Tools::compile(tables, &scopes, &settings.tools.http, &mut issues),
-            tool_rows: ToolRows::compile(tables, &scopes, &mut issues),
-            sql_repair: sql_repair::prompts(&rows, &mut issues),
+            tool_requests: ToolRequestRows::compile(tables, &scopes, &mut issues),
+            sql_repair: sql_repair::compile_prompts(&rows, &mut issues),
             planners: Planners::compile(tables, &scopes, &rows, &mut issues),
             responses: Responses::compile(tables, &scopes, profile, &mut issues),
             verbose: VerboseRows::compile(tables, &scopes, &mut issues),
             settings,
             flow: None,
-            hash: hash(&source),
+            hash: hash_source(&source),
             source,
         };
         (config, issues)
@@ -186,16 +186,16 @@ impl Config {
     ///
     /// # Errors
     /// The first issue that makes the document unreadable.
-    pub fn of_flow(document: &Value) -> Result<Config, String> {
+    pub fn from_flow(document: &Value) -> Result<Config, String> {
         let flow = flow::Flow::compile(document)?;
-        let hash = flow::snapshot(document).trim_start_matches("sha256:").to_owned();
+        let hash = flow::snapshot_hash(document).trim_start_matches("sha256:").to_owned();
         Ok(Config { hash, source: json!({"flow": document}), flow: Some(Arc::new(flow)), ..Config::default() })
     }
 
     /// Recompiles a stored snapshot.
     pub fn from_source(source: &Value) -> (Config, Vec<Issue>) {
         #[cfg(feature = "flow")]
-        if let Some(Ok(config)) = source.get("flow").map(Config::of_flow) {
+        if let Some(Ok(config)) = source.get("flow").map(Config::from_flow) {
             return (config, Vec::new());
         }
         #[cfg(feature = "tables")]
@@ -208,7 +208,7 @@ impl Config {
     }
 
     /// SHA-256 of the canonical source, in hexadecimal.
-    pub fn hash(&self) -> &str {
+    pub fn hash_source(&self) -> &str {
         &self.hash
     }
 
@@ -224,12 +224,12 @@ impl Config {
 
     /// Why no turn can run: the path and reason of an invalid policy row.
     pub fn policy_unavailable(&self) -> Option<&str> {
-        self.policies.unavailable.as_deref()
+        self.policies.unavailable_reason.as_deref()
     }
 }
 
-fn hash(source: &Value) -> String {
-    let mut hasher = canon::Hasher::default();
-    hasher.json(source);
+fn hash_source(source: &Value) -> String {
+    let mut hasher = canonical::Hasher::default();
+    hasher.add_json(source);
     hasher.finish()
 }

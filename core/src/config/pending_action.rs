@@ -1,12 +1,12 @@
 //! `ce_pending_action`: actions that run once the user confirms.
 
-use super::by_scope::ByScope;
 use super::issue::Issue;
-use super::row::Row;
+use super::row::TableRow;
 use super::scope::Scopes;
+use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 use crate::text::task::TaskName;
-use crate::turn::{Considered, Fate};
+use crate::turn::{Candidate, Verdict};
 
 /// A pending action row.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub struct PendingAction {
 
 /// Pending actions by intent and state.
 #[derive(Debug, Clone, Default)]
-pub struct PendingActions(ByScope<PendingAction>);
+pub struct PendingActions(ScopeIndex<PendingAction>);
 
 impl PendingActions {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> PendingActions {
@@ -43,25 +43,25 @@ impl PendingActions {
 
     /// Returns the actions that apply to an intent and a state, by priority, then by id.
     pub fn eligible(&self, intent: &str, state: &str) -> Vec<&PendingAction> {
-        let mut found: Vec<&PendingAction> = self.0.fitting(intent, state).collect();
+        let mut found: Vec<&PendingAction> = self.0.applicable(intent, state).collect();
         found.sort_by_key(|it| (it.priority, it.id));
         found
     }
 
     /// Returns the rows of other scopes as candidates.
-    pub fn outside(&self, intent: &str, state: &str) -> Vec<Considered> {
-        self.0.outside(intent, state, PendingAction::considered)
+    pub fn out_of_scope(&self, intent: &str, state: &str) -> Vec<Candidate> {
+        self.0.out_of_scope(intent, state, PendingAction::candidate)
     }
 }
 
 impl PendingAction {
     /// The row as a candidate of an explanation.
-    pub fn considered(&self, fate: Fate) -> Considered {
-        Considered::row("ce_pending_action", self.id, self.key.as_ref().unwrap_or(&self.reference), fate)
+    pub fn candidate(&self, fate: Verdict) -> Candidate {
+        Candidate::for_row("ce_pending_action", self.id, self.key.as_ref().unwrap_or(&self.reference), fate)
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<PendingAction, Issue> {
+fn compile(row: &TableRow<'_>) -> Result<PendingAction, Issue> {
     let part = |column: &str| row.code(column).ok_or_else(|| row.error(column, "is blank", "it names a bean and its methods"));
     let reference = format!("{}:{}", part("bean_name")?, part("method_names")?);
     let Some(task) = TaskName::parse(&reference) else {

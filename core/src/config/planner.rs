@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::built_in::{Component, PromptPair};
-use super::by_scope::ByScope;
+use super::built_in::{ComponentConfig, PromptPair};
 use super::issue::Issue;
-use super::row::Row;
-use super::scope::{ANY, Scopes, around};
+use super::row::TableRow;
+use super::scope::{ANY, Scopes, enclosing_scopes};
+use super::scope_index::ScopeIndex;
 use super::tables::{ConfigRows, Tables};
 use crate::text::template::Template;
 
@@ -18,55 +18,55 @@ pub struct Planner {
     /// Their origin, for the audit.
     pub source: String,
     /// Tool codes that the prompts mention in backticks, in lower case.
-    pub named: BTreeSet<String>,
+    pub mentioned_tools: BTreeSet<String>,
 }
 
 /// Planner rows by scope.
 #[derive(Debug, Clone, Default)]
 pub struct Planners {
-    rows: ByScope<Planner>,
-    otherwise: Planner,
+    rows: ScopeIndex<Planner>,
+    fallback: Planner,
 }
 
 impl Planners {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, config: &ConfigRows, issues: &mut Vec<Issue>) -> Planners {
         let mut rows = scopes.rows(tables, "ce_mcp_planner", issues);
-        rows.sort_by_key(Row::id);
-        let mut planners = ByScope::default();
+        rows.sort_by_key(TableRow::id);
+        let mut planners = ScopeIndex::default();
         for row in rows {
             match compile(&row) {
                 Ok(planner) => planners.add(&row, planner),
                 Err(issue) => issues.push(issue),
             }
         }
-        let prompts = Component { rows: config, name: "McpPlanner", issues }.pair("", SYSTEM, USER);
-        Planners { rows: planners, otherwise: Planner::new(prompts, "ce_config(SYSTEM_PROMPT,USER_PROMPT)".to_owned()) }
+        let prompts = ComponentConfig { rows: config, name: "McpPlanner", issues }.prompt_pair("", SYSTEM, USER);
+        Planners { rows: planners, fallback: Planner::new(prompts, "ce_config(SYSTEM_PROMPT,USER_PROMPT)".to_owned()) }
     }
 
     /// Returns the planner for an intent and a state: the row with the highest id in the narrowest scope, else the fallback.
     pub fn select(&self, intent: &str, state: &str) -> &Planner {
-        let last = |(intent, state)| self.rows.at(intent, state).last();
-        around(intent, state).into_iter().find_map(last).unwrap_or(&self.otherwise)
+        let last = |(intent, state)| self.rows.rows_at(intent, state).last();
+        enclosing_scopes(intent, state).into_iter().find_map(last).unwrap_or(&self.fallback)
     }
 }
 
 impl Planner {
     fn new(prompts: PromptPair, source: String) -> Planner {
-        let mut named = BTreeSet::new();
+        let mut mentioned_tools = BTreeSet::new();
         for template in [&prompts.system, &prompts.user] {
-            named.extend(quoted(template.source()).map(str::to_lowercase));
+            mentioned_tools.extend(quoted_tool_codes(template.source()).map(str::to_lowercase));
         }
-        Planner { prompts, source, named }
+        Planner { prompts, source, mentioned_tools }
     }
 }
 
 /// Words in backticks that look like tool codes because they contain a dot.
-fn quoted(text: &str) -> impl Iterator<Item = &str> {
+fn quoted_tool_codes(text: &str) -> impl Iterator<Item = &str> {
     let code = |it: &&str| it.contains('.') && it.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
     text.split('`').skip(1).filter(code)
 }
 
-fn compile(row: &Row<'_>) -> Result<Planner, Issue> {
+fn compile(row: &TableRow<'_>) -> Result<Planner, Issue> {
     let template = |column: &str| {
         let source = row.text(column).filter(|it| !it.trim().is_empty());
         let source = source.ok_or_else(|| row.error(column, "is blank", "it has a prompt"))?;
@@ -97,8 +97,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_with_a_dot_between_back_ticks_name_tools() {
-        let found: Vec<&str> = quoted("Prefer `a.b` over `c`, then `D.e-f_1`; not `x y.z` nor p.q, and ``` `last.one`").collect();
+    fn words_with_a_dot_in_backticks_name_tools() {
+        let found: Vec<&str> =
+            quoted_tool_codes("Prefer `a.b` over `c`, then `D.e-f_1`; not `x y.z` nor p.q, and ``` `last.one`").collect();
         assert_eq!(found, ["a.b", "D.e-f_1", "last.one"]);
     }
 }

@@ -3,11 +3,11 @@
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
-use super::row::{Row, by_priority};
-use super::scope::upper;
+use super::row::{TableRow, by_priority};
+use super::scope::to_upper_code;
 use super::tables::Tables;
 use crate::text::regex::StepLimit;
-use crate::turn::{Considered, Fate};
+use crate::turn::{Candidate, Verdict};
 
 /// A policy row.
 #[derive(Debug, Clone)]
@@ -29,21 +29,21 @@ pub struct Policies {
     patterns: Vec<(TextMatcher, Policy)>,
     index: MatcherSet,
     /// LLM rows; the model is called only when no pattern row blocks.
-    pub questions: Vec<Policy>,
+    pub llm_policies: Vec<Policy>,
     /// Why no turn may run: the path and reason of an invalid row.
-    pub unavailable: Option<String>,
+    pub unavailable_reason: Option<String>,
 }
 
 impl Policies {
     pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Policies {
         let mut policies = Policies::default();
-        let rows = by_priority(tables.enabled("ce_policy"));
+        let rows = by_priority(tables.enabled_rows("ce_policy"));
         for row in rows {
             match compile(&row) {
                 Ok((Some(matcher), policy)) => policies.patterns.push((matcher, policy)),
-                Ok((None, policy)) => policies.questions.push(policy),
+                Ok((None, policy)) => policies.llm_policies.push(policy),
                 Err((column, reason)) => {
-                    policies.unavailable.get_or_insert(format!("{}: {reason}", row.path(column)));
+                    policies.unavailable_reason.get_or_insert(format!("{}: {reason}", row.path(column)));
                     issues.push(Issue::error(row.path(column), reason, "no turn runs until the row is corrected or disabled"));
                 }
             }
@@ -56,7 +56,7 @@ impl Policies {
     ///
     /// # Errors
     /// [`StepLimit`] when an earlier row exceeds its step limit.
-    pub fn forbidding(&self, text: &str) -> Result<Option<&Policy>, StepLimit> {
+    pub fn find_blocking(&self, text: &str) -> Result<Option<&Policy>, StepLimit> {
         let lower = text.to_lowercase();
         for (matcher, policy) in self.index.candidates(text, &lower).into_iter().filter_map(|it| self.patterns.get(it)) {
             if matcher.matches(text, &lower)? {
@@ -67,36 +67,36 @@ impl Policies {
     }
 
     /// Returns the verdict on each pattern row for a text; LLM rows are listed as not reached.
-    pub fn considered(&self, text: &str) -> Vec<Considered> {
-        let mut rows: Vec<Considered> = Vec::new();
+    pub fn candidates(&self, text: &str) -> Vec<Candidate> {
+        let mut rows: Vec<Candidate> = Vec::new();
         for (matcher, policy) in &self.patterns {
-            let decided = rows.last().is_some_and(|it| it.verdict != Fate::NotMatched);
+            let decided = rows.last().is_some_and(|it| it.verdict != Verdict::NotMatched);
             rows.push(if decided {
-                policy.considered(Fate::NotReached)
+                policy.candidate(Verdict::NotReached)
             } else {
-                let judged = matcher.considered(text, |it| policy.considered(it));
-                if judged.verdict == Fate::Matched { policy.considered(Fate::Won) } else { judged }
+                let judged = matcher.candidate(text, |it| policy.candidate(it));
+                if judged.verdict == Verdict::Matched { policy.candidate(Verdict::Won) } else { judged }
             });
         }
-        rows.extend(self.questions.iter().map(|it| it.considered(Fate::NotReached)));
+        rows.extend(self.llm_policies.iter().map(|it| it.candidate(Verdict::NotReached)));
         rows
     }
 }
 
 impl Policy {
-    fn considered(&self, fate: Fate) -> Considered {
-        Considered::row("ce_policy", self.id, &self.pattern, fate)
+    fn candidate(&self, fate: Verdict) -> Candidate {
+        Candidate::for_row("ce_policy", self.id, &self.pattern, fate)
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<(Option<TextMatcher>, Policy), (&'static str, String)> {
+fn compile(row: &TableRow<'_>) -> Result<(Option<TextMatcher>, Policy), (&'static str, String)> {
     let rule_type = row.code("rule_type").unwrap_or_default();
     let Some(pattern) = row.text("pattern").filter(|it| !it.trim().is_empty()) else {
         return Err(("pattern", "is blank".to_owned()));
     };
-    let matcher = match TextMatcher::compile(&upper(&rule_type), &pattern) {
+    let matcher = match TextMatcher::compile(&to_upper_code(&rule_type), &pattern) {
         Some(compiled) => Some(compiled.map_err(|reason| ("pattern", reason))?),
-        None if upper(&rule_type) == "LLM" => None,
+        None if to_upper_code(&rule_type) == "LLM" => None,
         None => return Err(("rule_type", format!("'{rule_type}' is not REGEX, EXACT, CONTAINS, STARTS_WITH or LLM"))),
     };
     let response_text = row.text("response_text").unwrap_or_default();

@@ -31,11 +31,11 @@ pub struct Profile {
     /// How the intent is chosen.
     pub arbitration: Arbitration,
     /// Whether texts of EXACT responses are literal, not templates.
-    pub plain_texts: bool,
+    pub has_literal_texts: bool,
     /// Whether newly collected values clear earlier tool results, because tools run later in the turn.
-    pub drops_findings: bool,
+    pub clears_tool_results: bool,
     /// Whether rows of `ce_verbose` publish progress messages.
-    pub verbose: bool,
+    pub has_progress_messages: bool,
     /// The default of `flow.conversation-history.max-turns`.
     pub history_max_turns: usize,
 }
@@ -88,9 +88,9 @@ pub const V2: Profile = Profile {
         Phase::PreResponseResolution,
     ],
     arbitration: Arbitration::ClassifierFirst,
-    plain_texts: false,
-    drops_findings: true,
-    verbose: true,
+    has_literal_texts: false,
+    clears_tool_results: true,
+    has_progress_messages: true,
     history_max_turns: 20,
 };
 
@@ -118,14 +118,14 @@ pub const V1: Profile = Profile {
     ],
     rule_phases: &[Phase::PostAgentIntent, Phase::PreResponseResolution],
     arbitration: Arbitration::AgentFirst,
-    plain_texts: true,
-    drops_findings: false,
-    verbose: false,
+    has_literal_texts: true,
+    clears_tool_results: false,
+    has_progress_messages: false,
     history_max_turns: 10,
 };
 
 /// Setting groups read by a single step.
-const SETTINGS: [(&str, Step); 10] = [
+const STEP_SETTINGS: [(&str, Step); 10] = [
     ("flow.dialogue-act", Step::DialogueAct),
     ("flow.query-rewrite", Step::DialogueAct),
     ("flow.interaction-policy", Step::InteractionPolicy),
@@ -139,15 +139,15 @@ const SETTINGS: [(&str, Step); 10] = [
 ];
 
 /// Tables read by a single step.
-const TABLES: [(&str, Step); 3] =
+const STEP_TABLES: [(&str, Step); 3] =
     [("ce_pending_action", Step::PendingAction), ("ce_tool", Step::ToolOrchestration), ("ce_state_graph", Step::StateGraph)];
 
 /// Prefixes of parameters that one step rewrites at every turn; without that step their stored values are stale.
-const PARAMS: [(&str, Step); 2] = [("dialogue_act", Step::DialogueAct), ("memory_", Step::Memory)];
+const STEP_PARAMS: [(&str, Step); 2] = [("dialogue_act", Step::DialogueAct), ("memory_", Step::Memory)];
 
 impl Profile {
     /// Whether it includes a step.
-    pub fn runs(&self, step: Step) -> bool {
+    pub fn has_step(&self, step: Step) -> bool {
         self.order.contains(&step)
     }
 
@@ -158,18 +158,18 @@ impl Profile {
 
     /// Setting groups that none of its steps reads.
     pub(super) fn unread_settings(&self) -> impl Iterator<Item = &'static str> {
-        SETTINGS.iter().filter(|it| !self.runs(it.1)).map(|it| it.0)
+        STEP_SETTINGS.iter().filter(|it| !self.has_step(it.1)).map(|it| it.0)
     }
 
     /// Whether a parameter belongs to a step it lacks, so that a stored value comes from another profile.
     pub fn is_stale(&self, param: &str) -> bool {
-        PARAMS.iter().any(|it| param.starts_with(it.0) && !self.runs(it.1))
+        STEP_PARAMS.iter().any(|it| param.starts_with(it.0) && !self.has_step(it.1))
     }
 
     /// Tables that none of its steps reads.
     pub(crate) fn unread_tables(&self) -> impl Iterator<Item = &'static str> {
-        let verbose = (!self.verbose).then_some("ce_verbose");
-        TABLES.iter().filter(|it| !self.runs(it.1)).map(|it| it.0).chain(verbose)
+        let verbose = (!self.has_progress_messages).then_some("ce_verbose");
+        STEP_TABLES.iter().filter(|it| !self.has_step(it.1)).map(|it| it.0).chain(verbose)
     }
 
     /// The hint for configuration that it does not read.
@@ -178,9 +178,9 @@ impl Profile {
     }
 
     /// Removes the tables that it does not read, with a warning for those that have enabled rows.
-    pub(super) fn leave_out(&self, tables: &mut Tables, issues: &mut Vec<Issue>) {
+    pub(super) fn remove_unread_tables(&self, tables: &mut Tables, issues: &mut Vec<Issue>) {
         for table in self.unread_tables() {
-            let rows = tables.enabled(table).len();
+            let rows = tables.enabled_rows(table).len();
             tables.0.remove(table);
             if rows > 0 {
                 let reason = format!("the profile '{}' does not read this table ({rows} enabled)", self.name);
@@ -199,12 +199,12 @@ mod tests {
 
     /// Each step comes after all of its prerequisites, and no step occurs twice.
     #[test]
-    fn the_order_keeps_what_the_steps_demand() {
+    fn the_order_satisfies_the_prerequisites_of_the_steps() {
         for (name, profile) in PROFILES {
             let position = |step: Step| profile.order.iter().position(|it| *it == step);
             for (index, step) in profile.order.iter().enumerate() {
                 assert_eq!(position(*step), Some(index), "{name}: {} occurs twice", step.name());
-                for before in step.after() {
+                for before in step.prerequisites() {
                     assert!(position(*before).is_none_or(|it| it < index), "{name}: {} comes before {}", step.name(), before.name());
                 }
             }
@@ -213,7 +213,7 @@ mod tests {
             assert_eq!(profile.name, name);
         }
         assert_eq!((V2.order.len(), V1.order.len()), (27, 16));
-        assert!(V1.order.iter().all(|it| V2.runs(*it)), "version 2 has every step");
+        assert!(V1.order.iter().all(|it| V2.has_step(*it)), "version 2 has every step");
     }
 
     fn compile(tables: &Value, tree: &Value) -> (Config, Vec<String>) {
@@ -229,7 +229,7 @@ mod tests {
         let (named, _) = compile(&json!({}), &json!({"pipeline": {"profile": "v2"}}));
         let (v1, _) = compile(&json!({}), &json!({"pipeline": {"profile": " V1"}}));
         assert_eq!([&v2, &named, &v1].map(Config::program), [ProgramRef::PipelineV2, ProgramRef::PipelineV2, ProgramRef::PipelineV1]);
-        assert_ne!(v1.hash(), v2.hash());
+        assert_ne!(v1.hash_source(), v2.hash_source());
         assert_eq!(Config::from_source(v1.source()).0.program(), ProgramRef::PipelineV1);
         let (own, _) = compile(&json!({}), &json!({"pipeline": {"profile": "v1"}, "flow": {"conversationHistory": {"maxTurns": 3}}}));
         assert_eq!([v2, v1, own].map(|it| it.settings.history_max_turns), [20, 10, 3]);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_profile_does_not_read_is_told_once() {
+    fn what_a_profile_does_not_read_is_reported_once() {
         let row = |key: &str| json!({key: 1, "intent_code": "ANY", "state_code": "ANY"});
         let rule = |id: u32, phase: &str| json!({"rule_id": id, "phase": phase, "rule_type": "EXACT", "match_pattern": "ANY", "action": "SET_STATE", "action_value": "A"});
         let response = |id: u32, text: &str| json!({"response_id": id, "intent_code": "ANY", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": text});
@@ -267,6 +267,10 @@ mod tests {
         let tables = json!({"ce_pending_action": [row("pending_action_id")], "ce_tool": [row("tool_id")]});
         let (config, lines) = compile(&tables, &json!({"pipeline": {"profile": "v1"}}));
         assert_eq!(lines.len(), 2, "{lines:?}");
-        assert_eq!(config.hash(), compile(&json!({}), &json!({"pipeline": {"profile": "v1"}})).0.hash(), "their rows are removed");
+        assert_eq!(
+            config.hash_source(),
+            compile(&json!({}), &json!({"pipeline": {"profile": "v1"}})).0.hash_source(),
+            "their rows are removed"
+        );
     }
 }

@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use super::by_scope::ByScope;
 use super::issue::Issue;
-use super::row::Row;
-use super::scope::{ANY, Scopes, apart, around, same_code, upper};
+use super::row::TableRow;
+use super::scope::{ANY, Scopes, enclosing_scopes, is_same_code, mismatch_reason, to_upper_code};
+use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 use crate::text::template::Template;
-use crate::turn::{Considered, Fate};
+use crate::turn::{Candidate, Verdict};
 
 /// The format of extraction templates.
 pub const SCHEMA_JSON: &str = "SCHEMA_JSON";
 
 /// Known interaction modes.
-const MODES: [&str; 11] =
+const INTERACTION_MODES: [&str; 11] =
     ["NORMAL", "IDLE", "COLLECT", "CONFIRM", "PROCESSING", "FINAL", "ERROR", "DISAMBIGUATE", "FOLLOW_UP", "PENDING_ACTION", "REVIEW"];
 
 /// A template row.
@@ -34,7 +34,7 @@ pub struct PromptTemplate {
     pub interaction: Option<InteractionTerms>,
     format: String,
     /// Orders rows by age: the larger value is the newer row.
-    newness: (i64, i64),
+    recency: (i64, i64),
 }
 
 /// What the user may do in a scope. (docs/spec/pipeline.md#2.9, step 4)
@@ -46,17 +46,17 @@ pub struct InteractionTerms {
 
 impl InteractionTerms {
     /// Whether the user may confirm.
-    pub fn may_affirm(&self) -> bool {
+    pub fn can_affirm(&self) -> bool {
         self.allows("affirm", &["CONFIRM"])
     }
 
     /// Whether the user may change a value.
-    pub fn may_edit(&self) -> bool {
+    pub fn can_edit(&self) -> bool {
         self.allows("edit", &["CONFIRM", "REVIEW"])
     }
 
     /// Whether the user may retry the last action.
-    pub fn may_retry(&self) -> bool {
+    pub fn can_retry(&self) -> bool {
         self.allows("retry", &["ERROR", "PROCESSING"])
     }
 
@@ -68,14 +68,14 @@ impl InteractionTerms {
 }
 
 impl PromptTemplate {
-    fn considered(&self, fate: Fate) -> Considered {
-        Considered::row("ce_prompt_template", self.id, self.user.source(), fate)
+    fn candidate(&self, fate: Verdict) -> Candidate {
+        Candidate::for_row("ce_prompt_template", self.id, self.user.source(), fate)
     }
 }
 
 /// Template rows by intent and state.
 #[derive(Debug, Clone, Default)]
-pub struct PromptTemplates(ByScope<PromptTemplate>);
+pub struct PromptTemplates(ScopeIndex<PromptTemplate>);
 
 impl PromptTemplates {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> PromptTemplates {
@@ -90,45 +90,46 @@ impl PromptTemplates {
     }
 
     /// Returns the newest extraction template of an intent in a state, else in any state.
-    pub fn extraction(&self, intent: &str, state: &str) -> Option<&PromptTemplate> {
-        let newest = |state: &str| self.of_format(SCHEMA_JSON, intent, state).max_by_key(|it| it.newness);
+    pub fn find_extraction(&self, intent: &str, state: &str) -> Option<&PromptTemplate> {
+        let newest = |state: &str| self.rows_of_format(SCHEMA_JSON, intent, state).max_by_key(|it| it.recency);
         newest(state).or_else(|| newest(ANY))
     }
 
     /// Returns the response template of a format in the narrowest scope.
-    pub fn answer(&self, format: &str, intent: &str, state: &str) -> Option<&PromptTemplate> {
-        around(intent, state).into_iter().find_map(|(intent, state)| self.of_format(format, intent, state).next())
+    pub fn find_response(&self, format: &str, intent: &str, state: &str) -> Option<&PromptTemplate> {
+        enclosing_scopes(intent, state).into_iter().find_map(|(intent, state)| self.rows_of_format(format, intent, state).next())
     }
 
     /// Returns what the user may do in an intent and a state: the newest row that defines it in the narrowest scope.
-    pub fn interaction(&self, intent: &str, state: &str) -> Option<&InteractionTerms> {
+    pub fn find_interaction(&self, intent: &str, state: &str) -> Option<&InteractionTerms> {
         if intent.trim().is_empty() || state.trim().is_empty() {
             return None;
         }
-        let newest = |(intent, state)| self.0.at(intent, state).iter().filter(|it| it.interaction.is_some()).max_by_key(|it| it.newness);
-        around(intent, state).into_iter().find_map(newest).and_then(|it| it.interaction.as_ref())
+        let newest =
+            |(intent, state)| self.0.rows_at(intent, state).iter().filter(|it| it.interaction.is_some()).max_by_key(|it| it.recency);
+        enclosing_scopes(intent, state).into_iter().find_map(newest).and_then(|it| it.interaction.as_ref())
     }
 
     /// Returns the verdict on each row as the template of a format for an intent and a state; `chosen` is the id of the selected row.
-    pub fn considered(&self, format: &str, intent: &str, state: &str, chosen: Option<i64>) -> Vec<Considered> {
-        let judge = |(scope, it): ((&str, &str), &PromptTemplate)| match apart(scope, intent, state) {
-            _ if it.format != format => it.considered(Fate::NotMatched).because(format!("it is of the format {}", it.format)),
-            Some(reason) => it.considered(Fate::OutOfScope).because(reason),
-            None if chosen == Some(it.id) => it.considered(Fate::Won),
-            None if format == SCHEMA_JSON && !same_code(scope.0, intent) => {
-                it.considered(Fate::Lost).because("values are extracted by a row of the intent itself")
+    pub fn candidates(&self, format: &str, intent: &str, state: &str, chosen: Option<i64>) -> Vec<Candidate> {
+        let judge = |(scope, it): ((&str, &str), &PromptTemplate)| match mismatch_reason(scope, intent, state) {
+            _ if it.format != format => it.candidate(Verdict::NotMatched).with_reason(format!("it is of the format {}", it.format)),
+            Some(reason) => it.candidate(Verdict::OutOfScope).with_reason(reason),
+            None if chosen == Some(it.id) => it.candidate(Verdict::Won),
+            None if format == SCHEMA_JSON && !is_same_code(scope.0, intent) => {
+                it.candidate(Verdict::Lost).with_reason("values are extracted by a row of the intent itself")
             }
-            None => it.considered(Fate::Lost).because("a row of a closer scope, or of the same, goes before it"),
+            None => it.candidate(Verdict::Lost).with_reason("a row of a closer scope, or of the same, goes before it"),
         };
-        self.0.all().map(judge).collect()
+        self.0.entries().map(judge).collect()
     }
 
-    fn of_format(&self, format: &str, intent: &str, state: &str) -> impl Iterator<Item = &PromptTemplate> {
-        self.0.at(intent, state).iter().filter(move |it| it.format == format)
+    fn rows_of_format(&self, format: &str, intent: &str, state: &str) -> impl Iterator<Item = &PromptTemplate> {
+        self.0.rows_at(intent, state).iter().filter(move |it| it.format == format)
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<PromptTemplate, Issue> {
+fn compile(row: &TableRow<'_>) -> Result<PromptTemplate, Issue> {
     // Older databases call the column response_type. (docs/decisions/README.md#9)
     let Some(format) = row.code("output_format").or_else(|| row.code("response_type")) else {
         return Err(row.error("output_format", "is blank", "it names a format, such as TEXT, JSON or SCHEMA_JSON"));
@@ -143,15 +144,15 @@ fn compile(row: &Row<'_>) -> Result<PromptTemplate, Issue> {
         state: row.code_or_any("state_code"),
         system: template("system_prompt")?,
         user: template("user_prompt")?,
-        interaction: interaction(row),
-        newness: (row.integer("created_at").unwrap_or_default(), row.id()),
-        format: upper(&format),
+        interaction: parse_interaction(row),
+        recency: (row.integer("created_at").unwrap_or_default(), row.id()),
+        format: to_upper_code(&format),
     })
 }
 
 /// A row defines the interaction when its mode is known or its contract is JSON.
-fn interaction(row: &Row<'_>) -> Option<InteractionTerms> {
-    let mode = row.code("interaction_mode").map(|it| upper(&it)).filter(|it| MODES.contains(&it.as_str()));
+fn parse_interaction(row: &TableRow<'_>) -> Option<InteractionTerms> {
+    let mode = row.code("interaction_mode").map(|it| to_upper_code(&it)).filter(|it| INTERACTION_MODES.contains(&it.as_str()));
     let contract = row.text("interaction_contract").and_then(|it| serde_json::from_str::<Value>(&it).ok());
     if mode.is_none() && contract.is_none() {
         return None;

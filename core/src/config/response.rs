@@ -2,20 +2,20 @@
 
 use serde_json::Value;
 
-use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::profile::Profile;
-use super::row::Row;
-use super::scope::{ANY, Scopes, apart, same_code, upper};
+use super::row::TableRow;
+use super::scope::{ANY, Scopes, is_same_code, mismatch_reason, to_upper_code};
+use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 use crate::text::template::Template;
-use crate::turn::{Considered, Fate};
+use crate::turn::{Candidate, Verdict};
 
 /// Subtracted from the priority of a row of the state itself.
-const OWN_STATE: i64 = 1000;
+const OWN_STATE_BONUS: i64 = 1000;
 
 /// Subtracted from the priority of a row of any state.
-const ANY_STATE: i64 = 10;
+const ANY_STATE_BONUS: i64 = 10;
 
 /// The output format of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl OutputFormat {
 
 /// How a response is produced.
 #[derive(Debug, Clone)]
-pub enum Making {
+pub enum ResponseSource {
     /// From the text of the row.
     Exact(Template),
     /// By a model, from a prompt template of the same format.
@@ -66,7 +66,7 @@ pub struct Response {
     /// `response_type` as stored.
     pub type_name: String,
     /// How the response is produced.
-    pub making: Making,
+    pub source: ResponseSource,
     /// The lowest wins; null is last.
     pub priority: i64,
     /// Breaks ties: the first in the table wins.
@@ -75,7 +75,7 @@ pub struct Response {
 
 /// Response rows by intent and state.
 #[derive(Debug, Clone, Default)]
-pub struct Responses(ByScope<Response>);
+pub struct Responses(ScopeIndex<Response>);
 
 impl Responses {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, profile: &Profile, issues: &mut Vec<Issue>) -> Responses {
@@ -95,19 +95,19 @@ impl Responses {
     }
 
     fn best(&self, intent: &str, state: &str) -> Option<&Response> {
-        let own = self.0.at(intent, state).iter().map(|it| (OWN_STATE, it));
-        let any = self.0.at(intent, ANY).iter().map(|it| (ANY_STATE, it));
+        let own = self.0.rows_at(intent, state).iter().map(|it| (OWN_STATE_BONUS, it));
+        let any = self.0.rows_at(intent, ANY).iter().map(|it| (ANY_STATE_BONUS, it));
         own.chain(any).min_by_key(|(closeness, it)| it.rank(*closeness)).map(|it| it.1)
     }
 
     /// Returns the verdict on each row for an intent and a state: the selected row, those that lose by score, then the others.
-    pub fn considered(&self, intent: &str, state: &str) -> Vec<Considered> {
+    pub fn candidates(&self, intent: &str, state: &str) -> Vec<Candidate> {
         let chosen = self.select(intent, state);
         let mut fitting: Vec<(i64, &Response)> = self
             .0
-            .all()
-            .filter(|it| apart(it.0, intent, state).is_none())
-            .map(|((_, own), it)| (if same_code(own, state) { OWN_STATE } else { ANY_STATE }, it))
+            .entries()
+            .filter(|it| mismatch_reason(it.0, intent, state).is_none())
+            .map(|((_, own), it)| (if is_same_code(own, state) { OWN_STATE_BONUS } else { ANY_STATE_BONUS }, it))
             .collect();
         // The selected row first, then the rows it competed with.
         let other_intent = |it: &Response| chosen.is_some_and(|chosen| chosen.intent != it.intent);
@@ -117,18 +117,18 @@ impl Responses {
             let (score, position) = it.rank(closeness);
             let formula = format!("priority {} - {closeness} for the closeness of its state = {score}", it.priority);
             let (fate, reason) = match best {
-                Some((_, first)) if first == position => (Fate::Won, formula),
-                Some(_) if other_intent(it) => (Fate::Lost, "it would win only without a row of the intent itself".to_owned()),
+                Some((_, first)) if first == position => (Verdict::Won, formula),
+                Some(_) if other_intent(it) => (Verdict::Lost, "it would win only without a row of the intent itself".to_owned()),
                 // On a tie, the first in the table wins.
                 Some((best, first)) => {
                     let winning = best.saturating_add(closeness).saturating_sub(i64::from(position > first));
-                    (Fate::Lost, format!("{formula}, and the lowest wins: priority {winning} would"))
+                    (Verdict::Lost, format!("{formula}, and the lowest wins: priority {winning} would"))
                 }
-                None => (Fate::NotMatched, formula),
+                None => (Verdict::NotMatched, formula),
             };
-            Considered { score: score.into(), ..it.considered(fate).because(reason) }
+            Candidate { score: score.into(), ..it.candidate(fate).with_reason(reason) }
         });
-        judged.chain(self.0.outside(intent, state, Response::considered)).collect()
+        judged.chain(self.0.out_of_scope(intent, state, Response::candidate)).collect()
     }
 }
 
@@ -138,18 +138,18 @@ impl Response {
         (self.priority.saturating_sub(closeness), self.position)
     }
 
-    fn considered(&self, fate: Fate) -> Considered {
-        let what = match &self.making {
-            Making::Exact(template) => template.source(),
-            Making::Derived { hint, .. } => hint,
+    fn candidate(&self, fate: Verdict) -> Candidate {
+        let what = match &self.source {
+            ResponseSource::Exact(template) => template.source(),
+            ResponseSource::Derived { hint, .. } => hint,
         };
-        Considered::row("ce_response", self.id, what, fate)
+        Candidate::for_row("ce_response", self.id, what, fate)
     }
 }
 
-fn compile(row: &Row<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<Response, Issue> {
+fn compile(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<Response, Issue> {
     let output_format = row.code("output_format").unwrap_or_default();
-    let format = match upper(&output_format).as_str() {
+    let format = match to_upper_code(&output_format).as_str() {
         "TEXT" => OutputFormat::Text,
         "JSON" => OutputFormat::Json,
         _ => return Err(row.error("output_format", format!("'{output_format}' is not TEXT or JSON"), "the format is one of these")),
@@ -161,37 +161,37 @@ fn compile(row: &Row<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<
         format,
         format_name: output_format,
         type_name: row.code("response_type").unwrap_or_default(),
-        making: making(row, profile, issues)?,
+        source: compile_source(row, profile, issues)?,
         priority: row.integer("priority").unwrap_or(999_999),
         position: row.position(),
     })
 }
 
-fn making(row: &Row<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<Making, Issue> {
+fn compile_source(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<ResponseSource, Issue> {
     let response_type = row.code("response_type").unwrap_or_default();
-    match upper(&response_type).as_str() {
+    match to_upper_code(&response_type).as_str() {
         // Older databases spell EXACT as TEXT. (docs/decisions/README.md#9)
-        "EXACT" | "TEXT" if profile.plain_texts => Ok(Making::Exact(plain(row, profile, issues))),
+        "EXACT" | "TEXT" if profile.has_literal_texts => Ok(ResponseSource::Exact(compile_literal(row, profile, issues))),
         "EXACT" | "TEXT" => {
             let text = Template::compile(&row.text("exact_text").unwrap_or_default());
-            text.map(Making::Exact).map_err(|reason| row.error("exact_text", reason, "the template is corrected"))
+            text.map(ResponseSource::Exact).map_err(|reason| row.error("exact_text", reason, "the template is corrected"))
         }
         "DERIVED" => {
             let schema = row.text("json_schema").filter(|it| !it.trim().is_empty());
             let schema = schema.map(|it| serde_json::from_str(&it)).transpose();
             let invalid = |it: serde_json::Error| row.error("json_schema", format!("is not JSON: {it}"), "the schema is corrected");
-            Ok(Making::Derived { hint: row.text("derivation_hint").unwrap_or_default(), schema: schema.map_err(invalid)? })
+            Ok(ResponseSource::Derived { hint: row.text("derivation_hint").unwrap_or_default(), schema: schema.map_err(invalid)? })
         }
         _ => Err(row.error("response_type", format!("'{response_type}' is not EXACT or DERIVED"), "the type is one of these")),
     }
 }
 
 /// A literal text, with a warning when it looks like a template.
-fn plain(row: &Row<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Template {
+fn compile_literal(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Template {
     let text = row.text("exact_text").unwrap_or_default();
     if Template::compile(&text).is_ok_and(|it| it.literal().is_none()) {
         let reason = format!("the profile '{}' shows the text verbatim, without filling in values", profile.name);
         issues.push(Issue::warning(row.path("exact_text"), reason, profile.hint("let a model write the response (DERIVED)")));
     }
-    Template::plain(&text)
+    Template::from_text(&text)
 }

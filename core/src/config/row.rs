@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::issue::Issue;
-use super::scope::{ANY, upper};
+use super::scope::{ANY, to_upper_code};
 use crate::turn::Map;
 
 /// A row with its table, key column and position, for issue paths.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Row<'r> {
+pub(crate) struct TableRow<'r> {
     table: &'static str,
     key: &'static str,
     /// Position in the table, from 1; identifies a row without an id.
@@ -17,15 +17,15 @@ pub(crate) struct Row<'r> {
 }
 
 /// Sorts rows by priority, then by id; rows without a priority come last.
-pub(crate) fn by_priority(mut rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+pub(crate) fn by_priority(mut rows: Vec<TableRow<'_>>) -> Vec<TableRow<'_>> {
     rows.sort_by_key(|it| (it.integer("priority").unwrap_or(i64::MAX), it.id()));
     rows
 }
 
-impl<'r> Row<'r> {
+impl<'r> TableRow<'r> {
     /// Wraps a row with what its issue paths need.
     pub fn new(table: &'static str, key: &'static str, position: usize, map: &'r Map) -> Self {
-        Row { table, key, position, map }
+        TableRow { table, key, position, map }
     }
 
     /// The position in the table, from 1.
@@ -54,7 +54,7 @@ impl<'r> Row<'r> {
 
     /// A trimmed text column in upper case; `ANY` for null and blank.
     pub fn code_or_any(&self, column: &str) -> String {
-        self.code(column).map_or_else(|| ANY.to_owned(), |it| upper(&it))
+        self.code(column).map_or_else(|| ANY.to_owned(), |it| to_upper_code(&it))
     }
 
     /// An integer column; `None` for null and for text that is not an integer.
@@ -65,7 +65,7 @@ impl<'r> Row<'r> {
     }
 
     /// Whether the row is enabled; null counts as enabled.
-    pub fn enabled(&self) -> bool {
+    pub fn is_enabled(&self) -> bool {
         self.flag("enabled")
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::issue::{Issue, Severity};
-use super::row::Row;
+use super::row::TableRow;
 use super::tables::Tables;
 
 /// The code of any intent or state.
@@ -13,25 +13,25 @@ pub const ANY: &str = "ANY";
 pub const UNKNOWN: &str = "UNKNOWN";
 
 /// Whether two codes are equal, ignoring case and surrounding white space.
-pub fn same_code(a: &str, b: &str) -> bool {
+pub fn is_same_code(a: &str, b: &str) -> bool {
     let (a, b) = (a.trim(), b.trim());
-    a.eq_ignore_ascii_case(b) || (!a.is_ascii() && upper(a) == upper(b))
+    a.eq_ignore_ascii_case(b) || (!a.is_ascii() && to_upper_code(a) == to_upper_code(b))
 }
 
 /// Trims a code and converts it to upper case.
-pub(crate) fn upper(code: &str) -> String {
+pub(crate) fn to_upper_code(code: &str) -> String {
     code.trim().to_uppercase()
 }
 
 /// The scopes that contain an intent and a state, narrowest first.
-pub(crate) fn around<'c>(intent: &'c str, state: &'c str) -> [(&'c str, &'c str); 4] {
+pub(crate) fn enclosing_scopes<'c>(intent: &'c str, state: &'c str) -> [(&'c str, &'c str); 4] {
     [(intent, state), (intent, ANY), (ANY, state), (ANY, ANY)]
 }
 
 /// Why a row of a scope does not apply to an intent and a state; `None` when it does.
-pub(crate) fn apart(own: (&str, &str), intent: &str, state: &str) -> Option<String> {
+pub(crate) fn mismatch_reason(own: (&str, &str), intent: &str, state: &str) -> Option<String> {
     let differs = |what, own: &str, here: &str| {
-        let apart = !same_code(own, ANY) && !same_code(own, here);
+        let apart = !is_same_code(own, ANY) && !is_same_code(own, here);
         apart.then(|| format!("it is for the {what} {own}, and the {what} is {here}"))
     };
     let both: Vec<String> = [differs("intent", own.0, intent), differs("state", own.1, state)].into_iter().flatten().collect();
@@ -40,7 +40,7 @@ pub(crate) fn apart(own: (&str, &str), intent: &str, state: &str) -> Option<Stri
 
 /// The codes of enabled intents, in upper case.
 pub(super) fn enabled_intents(tables: &Tables) -> BTreeSet<String> {
-    tables.enabled("ce_intent").into_iter().filter_map(|it| it.code("intent_code")).map(|it| upper(&it)).collect()
+    tables.enabled_rows("ce_intent").into_iter().filter_map(|it| it.code("intent_code")).map(|it| to_upper_code(&it)).collect()
 }
 
 /// The intents and states that rows may name.
@@ -51,15 +51,15 @@ pub(super) struct Scopes {
 
 impl Scopes {
     /// Collects the enabled intents and the states of rules.
-    pub fn of(tables: &Tables) -> Scopes {
+    pub fn from_tables(tables: &Tables) -> Scopes {
         let mut intents = enabled_intents(tables);
         intents.extend([ANY.to_owned(), UNKNOWN.to_owned()]);
-        Scopes { intents, states: states(tables) }
+        Scopes { intents, states: state_codes(tables) }
     }
 
     /// Returns the enabled rows of a table with a valid scope; a row of an unknown intent is kept with a warning.
-    pub fn rows<'t>(&self, tables: &'t Tables, table: &str, issues: &mut Vec<Issue>) -> Vec<Row<'t>> {
-        let mut rows = tables.enabled(table);
+    pub fn rows<'t>(&self, tables: &'t Tables, table: &str, issues: &mut Vec<Issue>) -> Vec<TableRow<'t>> {
+        let mut rows = tables.enabled_rows(table);
         rows.retain(|row| {
             let issue = check_row(row, &self.intents, &self.states);
             let keep = issue.as_ref().is_none_or(|it| it.severity == Severity::Warning);
@@ -70,9 +70,9 @@ impl Scopes {
     }
 }
 
-fn check_row(row: &Row<'_>, intents: &BTreeSet<String>, states: &BTreeSet<String>) -> Option<Issue> {
-    let intent = row.code("intent_code").map(|it| upper(&it));
-    let state = row.code("state_code").map(|it| upper(&it));
+fn check_row(row: &TableRow<'_>, intents: &BTreeSet<String>, states: &BTreeSet<String>) -> Option<Issue> {
+    let intent = row.code("intent_code").map(|it| to_upper_code(&it));
+    let state = row.code("state_code").map(|it| to_upper_code(&it));
     if row.table() == "ce_rule" && (intent.is_none() || state.is_none()) {
         return None;
     }
@@ -98,10 +98,10 @@ fn check_row(row: &Row<'_>, intents: &BTreeSet<String>, states: &BTreeSet<String
     None
 }
 
-fn states(tables: &Tables) -> BTreeSet<String> {
-    let rules = tables.enabled("ce_rule");
+fn state_codes(tables: &Tables) -> BTreeSet<String> {
+    let rules = tables.enabled_rows("ce_rule");
     let scoped = rules.iter().filter_map(|it| it.code("state_code"));
-    let sets = |it: &&Row<'_>| it.code("action").is_some_and(|action| same_code(&action, "SET_STATE"));
+    let sets = |it: &&TableRow<'_>| it.code("action").is_some_and(|action| is_same_code(&action, "SET_STATE"));
     let set = rules.iter().filter(sets).filter_map(|it| it.code("action_value"));
-    scoped.chain(set).map(|it| upper(&it)).chain([ANY.to_owned(), UNKNOWN.to_owned()]).collect()
+    scoped.chain(set).map(|it| to_upper_code(&it)).chain([ANY.to_owned(), UNKNOWN.to_owned()]).collect()
 }

@@ -14,7 +14,7 @@ pub struct Script(Vec<(String, Part)>);
 
 #[derive(Debug, Clone)]
 enum Part {
-    Fixed(Value),
+    Literal(Value),
     Text(Template),
     Formula(String, Formula),
     List(Vec<Part>),
@@ -31,7 +31,7 @@ impl Script {
         if let Some(name) = members.keys().find(|it| !MEMBERS.contains(&it.as_str())) {
             return Err(format!("has a script with the unknown member '{name}'; use {}", MEMBERS.join(", ")));
         }
-        object(members).map(Script)
+        compile_members(members).map(Script)
     }
 
     /// Returns the result, with templates rendered by `fill` and formulas evaluated by `calculate`.
@@ -39,41 +39,41 @@ impl Script {
     /// # Errors
     /// The formula that cannot be evaluated, and why.
     pub fn run(&self, fill: &dyn Fn(&Template) -> String, calculate: &dyn Fn(&Formula) -> Result<Value, String>) -> Result<Map, String> {
-        members(&self.0, fill, calculate)
+        evaluate_members(&self.0, fill, calculate)
     }
 }
 
-fn object(members: &Map) -> Result<Vec<(String, Part)>, String> {
-    members.iter().map(|(name, it)| Ok((name.clone(), part(it).map_err(|error| format!("has '{name}', which {error}"))?))).collect()
+fn compile_members(members: &Map) -> Result<Vec<(String, Part)>, String> {
+    members.iter().map(|(name, it)| Ok((name.clone(), compile_part(it).map_err(|error| format!("has '{name}', which {error}"))?))).collect()
 }
 
-fn part(value: &Value) -> Result<Part, String> {
+fn compile_part(value: &Value) -> Result<Part, String> {
     match value {
         Value::String(text) => match text.strip_prefix('=') {
             Some(formula) => Formula::compile(formula.trim()).map(|it| Part::Formula(text.clone(), it)),
             None => Template::compile(text).map(Part::Text),
         },
-        Value::Array(items) => items.iter().map(part).collect::<Result<_, _>>().map(Part::List),
-        Value::Object(members) => object(members).map(Part::Object),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(Part::Fixed(value.clone())),
+        Value::Array(items) => items.iter().map(compile_part).collect::<Result<_, _>>().map(Part::List),
+        Value::Object(members) => compile_members(members).map(Part::Object),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(Part::Literal(value.clone())),
     }
 }
 
 type Fill<'f> = &'f dyn Fn(&Template) -> String;
 type Calculate<'f> = &'f dyn Fn(&Formula) -> Result<Value, String>;
 
-fn members(parts: &[(String, Part)], fill: Fill<'_>, calculate: Calculate<'_>) -> Result<Map, String> {
-    parts.iter().map(|(name, it)| Ok((name.clone(), it.value(fill, calculate)?))).collect()
+fn evaluate_members(parts: &[(String, Part)], fill: Fill<'_>, calculate: Calculate<'_>) -> Result<Map, String> {
+    parts.iter().map(|(name, it)| Ok((name.clone(), it.evaluate(fill, calculate)?))).collect()
 }
 
 impl Part {
-    fn value(&self, fill: Fill<'_>, calculate: Calculate<'_>) -> Result<Value, String> {
+    fn evaluate(&self, fill: Fill<'_>, calculate: Calculate<'_>) -> Result<Value, String> {
         match self {
-            Part::Fixed(value) => Ok(value.clone()),
+            Part::Literal(value) => Ok(value.clone()),
             Part::Text(template) => Ok(Value::String(fill(template))),
             Part::Formula(source, formula) => calculate(formula).map_err(|it| format!("the formula '{source}' has no value: {it}")),
-            Part::List(items) => items.iter().map(|it| it.value(fill, calculate)).collect::<Result<_, _>>().map(Value::Array),
-            Part::Object(parts) => members(parts, fill, calculate).map(Value::Object),
+            Part::List(items) => items.iter().map(|it| it.evaluate(fill, calculate)).collect::<Result<_, _>>().map(Value::Array),
+            Part::Object(parts) => evaluate_members(parts, fill, calculate).map(Value::Object),
         }
     }
 }
@@ -86,7 +86,7 @@ mod tests {
     fn run(script: &Value) -> Result<Map, String> {
         let document = json!({"amount": 200, "name": "Ada"});
         let lookup = |name: &str| document.get(name);
-        Script::compile(script)?.run(&|it| it.render(lookup).text, &|it| it.value(&lookup))
+        Script::compile(script)?.run(&|it| it.render(lookup).text, &|it| it.evaluate(&lookup))
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_member_or_formula() {
         for (script, expected) in [
             (json!({"set_param": {}}), "'set_param'"),
             (json!({"result": "= 1 +"}), "has 'result', which"),

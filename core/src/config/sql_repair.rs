@@ -1,6 +1,6 @@
 //! Prompts of the model that repairs a SQL query rejected by its database. (docs/spec/tools.md#4.1)
 
-use super::built_in::{Component, PromptPair};
+use super::built_in::{ComponentConfig, PromptPair};
 use super::issue::Issue;
 use super::tables::ConfigRows;
 
@@ -11,6 +11,6 @@ const SYSTEM: &str = "You correct one SQL query that its database refused. Chang
 const USER: &str = "The query:\n{{sql_before}}\n\nIts parameters:\n{{params_json}}\n\nWhat the database said:\n{{error_message}}\n";
 
 /// Compiles the repair prompts; `ce_config` rows of `McpDbExecutor` override the built-in ones.
-pub(super) fn prompts(rows: &ConfigRows, issues: &mut Vec<Issue>) -> PromptPair {
-    Component { rows, name: "McpDbExecutor", issues }.pair("DB_SQL_PREFLIGHT_", SYSTEM, USER)
+pub(super) fn compile_prompts(rows: &ConfigRows, issues: &mut Vec<Issue>) -> PromptPair {
+    ComponentConfig { rows, name: "McpDbExecutor", issues }.prompt_pair("DB_SQL_PREFLIGHT_", SYSTEM, USER)
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::issue::Issue;
-use super::row::Row;
-use super::scope::{ANY, enabled_intents, same_code, upper};
+use super::row::TableRow;
+use super::scope::{ANY, enabled_intents, is_same_code, to_upper_code};
 use super::tables::Tables;
 
 /// Target states by source state, in upper case.
@@ -19,13 +19,19 @@ impl StateEdges {
         let mut edges = StateEdges::default();
         for (from, states) in settings {
             // A final state has no successor; it is listed all the same.
-            edges.0.entry(ANY.to_owned()).or_default().entry(upper(from)).or_default().extend(states.iter().map(|it| upper(it)));
+            edges
+                .0
+                .entry(ANY.to_owned())
+                .or_default()
+                .entry(to_upper_code(from))
+                .or_default()
+                .extend(states.iter().map(|it| to_upper_code(it)));
         }
         let intents = enabled_intents(tables);
-        for row in tables.enabled("ce_state_graph") {
-            match edge(&row) {
+        for row in tables.enabled_rows("ce_state_graph") {
+            match parse_edge(&row) {
                 Ok((intent, from, to)) => {
-                    if !same_code(&intent, ANY) && !intents.contains(&intent) {
+                    if !is_same_code(&intent, ANY) && !intents.contains(&intent) {
                         let reason = format!("'{intent}' is not an enabled intent");
                         issues.push(Issue::warning(row.path("intent_code"), reason, "enable it in ce_intent or correct the code"));
                     }
@@ -38,25 +44,26 @@ impl StateEdges {
     }
 
     /// Returns the states that may follow a state.
-    pub fn after(&self, intent: &str, from: &str) -> Vec<&str> {
-        let edges = [upper(intent).as_str(), ANY].map(|it| self.0.get(it)).into_iter().flatten();
-        let states = edges.flat_map(|it| [it.get(&upper(from)), it.get(ANY)]).flatten().flatten();
+    pub fn successors(&self, intent: &str, from: &str) -> Vec<&str> {
+        let edges = [to_upper_code(intent).as_str(), ANY].map(|it| self.0.get(it)).into_iter().flatten();
+        let states = edges.flat_map(|it| [it.get(&to_upper_code(from)), it.get(ANY)]).flatten().flatten();
         states.map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Whether a transition is allowed; any is when the intent has no edge at all.
-    pub fn allows(&self, intent: &str, from: &str, to: &str) -> bool {
-        let own = self.0.get(&upper(intent));
+    pub fn is_allowed(&self, intent: &str, from: &str, to: &str) -> bool {
+        let own = self.0.get(&to_upper_code(intent));
         let general = self.0.get(ANY);
-        let (from, to) = (upper(from), upper(to));
+        let (from, to) = (to_upper_code(from), to_upper_code(to));
         let leads =
             |edges: &Edges| [from.as_str(), ANY].iter().filter_map(|it| edges.get(*it)).any(|it| it.contains(&to) || it.contains(ANY));
         (own.is_none() && general.is_none()) || own.into_iter().chain(general).any(leads)
     }
 }
 
-fn edge(row: &Row<'_>) -> Result<(String, String, String), Issue> {
-    let state = |column: &str| row.code(column).map(|it| upper(&it)).ok_or_else(|| row.error(column, "is blank", "it names a state"));
+fn parse_edge(row: &TableRow<'_>) -> Result<(String, String, String), Issue> {
+    let state =
+        |column: &str| row.code(column).map(|it| to_upper_code(&it)).ok_or_else(|| row.error(column, "is blank", "it names a state"));
     let intent = row.code_or_any("intent_code");
     Ok((intent, state("from_state")?, state("to_state")?))
 }

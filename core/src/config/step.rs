@@ -68,7 +68,7 @@ impl Step {
     }
 
     /// The steps that must run before it, if the profile has them: it reads what they write, or they guard it.
-    pub fn after(self) -> &'static [Step] {
+    pub fn prerequisites(self) -> &'static [Step] {
         match self {
             Step::LoadOrCreateConversation => &[],
             Step::CacheInspectAudit | Step::ResetConversation => &[Step::LoadOrCreateConversation],

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::row::Row;
-use super::{age, defaults};
+use super::row::TableRow;
+use super::{defaults, recency};
 use crate::turn::Map;
 
 /// The compiled tables with their key columns; other tables are stored untouched.
-const COMPILED: [(&str, &str); 20] = [
+const COMPILED_TABLES: [(&str, &str); 20] = [
     ("ce_config", "config_id"),
     ("ce_intent", "intent_code"),
     ("ce_intent_classifier", "classifier_id"),
@@ -34,7 +34,7 @@ const COMPILED: [(&str, &str); 20] = [
 ];
 
 /// The table whose newest row wins.
-const TEMPLATES: &str = "ce_prompt_template";
+const TEMPLATE_TABLE: &str = "ce_prompt_template";
 
 /// Rows by table name, each a JSON object, in primary key order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -46,35 +46,35 @@ pub(super) struct ConfigRows(Vec<(String, String, String)>);
 
 impl Tables {
     /// Returns the compiled tables in canonical form, without time stamps; of those, only the order of prompt templates is kept.
-    pub(crate) fn compiled(&self) -> Tables {
+    pub(crate) fn to_normalized(&self) -> Tables {
         let mut tables = Tables::default();
-        for (table, key) in COMPILED {
+        for (table, key) in COMPILED_TABLES {
             let Some(rows) = self.0.get(table) else { continue };
-            let mut rows: Vec<Map> = rows.iter().map(|row| settled(table, row)).collect();
-            in_key_order(&mut rows, key);
+            let mut rows: Vec<Map> = rows.iter().map(|row| normalize_row(table, row)).collect();
+            sort_by_key_column(&mut rows, key);
             tables.0.insert(table.to_owned(), rows);
         }
-        if let Some(rows) = tables.0.get_mut(TEMPLATES) {
-            age::rank(rows);
+        if let Some(rows) = tables.0.get_mut(TEMPLATE_TABLE) {
+            recency::replace_times_by_rank(rows);
         }
         tables
     }
 
     /// Returns the rows of a compiled table.
-    pub(crate) fn rows(&self, table: &str) -> Vec<Row<'_>> {
-        let Some((table, key)) = COMPILED.iter().find(|it| it.0 == table) else { return Vec::new() };
+    pub(crate) fn rows(&self, table: &str) -> Vec<TableRow<'_>> {
+        let Some((table, key)) = COMPILED_TABLES.iter().find(|it| it.0 == table) else { return Vec::new() };
         let rows = self.0.get(*table).map(Vec::as_slice).unwrap_or_default();
-        rows.iter().enumerate().map(|(index, map)| Row::new(table, key, index + 1, map)).collect()
+        rows.iter().enumerate().map(|(index, map)| TableRow::new(table, key, index + 1, map)).collect()
     }
 
     /// Returns the enabled rows of a compiled table.
-    pub(crate) fn enabled(&self, table: &str) -> Vec<Row<'_>> {
-        self.rows(table).into_iter().filter(Row::enabled).collect()
+    pub(crate) fn enabled_rows(&self, table: &str) -> Vec<TableRow<'_>> {
+        self.rows(table).into_iter().filter(TableRow::is_enabled).collect()
     }
 
     pub(super) fn config_rows(&self) -> ConfigRows {
-        let read = |row: Row<'_>| Some((row.code("config_type")?, row.code("config_key")?, row.text("config_value")?));
-        ConfigRows(self.enabled("ce_config").into_iter().filter_map(read).collect())
+        let read = |row: TableRow<'_>| Some((row.code("config_type")?, row.code("config_key")?, row.text("config_value")?));
+        ConfigRows(self.enabled_rows("ce_config").into_iter().filter_map(read).collect())
     }
 }
 
@@ -87,22 +87,22 @@ impl ConfigRows {
 }
 
 /// Sorts rows by key, as the database returns them; keeps their order when a row has no id.
-fn in_key_order(rows: &mut [Map], key: &str) {
+fn sort_by_key_column(rows: &mut [Map], key: &str) {
     let all = |is: fn(&Value) -> bool| rows.iter().all(|it| it.get(key).is_some_and(is));
     if all(Value::is_i64) || all(Value::is_string) {
-        rows.sort_by(|a, b| number_and_text(a, key).cmp(&number_and_text(b, key)));
+        rows.sort_by(|a, b| key_parts(a, key).cmp(&key_parts(b, key)));
     }
 }
 
 /// The key as a number and as text; one of the two is `None` in all rows.
-fn number_and_text<'r>(row: &'r Map, key: &str) -> (Option<i64>, Option<&'r str>) {
+fn key_parts<'r>(row: &'r Map, key: &str) -> (Option<i64>, Option<&'r str>) {
     let value = row.get(key);
     (value.and_then(Value::as_i64), value.and_then(Value::as_str))
 }
 
-fn settled(table: &str, row: &Map) -> Map {
-    let is_kept = |column: &str| table == TEMPLATES || column != "created_at";
+fn normalize_row(table: &str, row: &Map) -> Map {
+    let is_kept = |column: &str| table == TEMPLATE_TABLE || column != "created_at";
     let mut row: Map = row.iter().filter(|it| is_kept(it.0)).map(|(column, value)| (column.clone(), value.clone())).collect();
-    defaults::settle(table, &mut row);
+    defaults::normalize_columns(table, &mut row);
     row
 }

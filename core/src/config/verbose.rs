@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::by_scope::{ByScope, key};
 use super::issue::Issue;
-use super::row::Row;
-use super::scope::{ANY, Scopes, upper};
+use super::row::TableRow;
+use super::scope::{ANY, Scopes, to_upper_code};
+use super::scope_index::{ScopeIndex, index_key};
 use super::tables::Tables;
 use crate::json::path::JsonPath;
 use crate::text::regex::Regex;
@@ -13,7 +13,7 @@ use crate::text::template::Template;
 
 /// How a row selects the steps it applies to.
 #[derive(Debug, Clone)]
-pub enum StepMatch {
+pub enum StepMatcher {
     /// This step, or every step for `ANY`.
     Exact(String),
     /// Steps whose name matches the pattern.
@@ -24,7 +24,7 @@ pub enum StepMatch {
 
 /// A progress message.
 #[derive(Debug, Clone)]
-pub struct Verbose {
+pub struct VerboseRow {
     /// `verbose_id`.
     pub id: i64,
     /// The intent, in upper case.
@@ -34,7 +34,7 @@ pub struct Verbose {
     /// The determinant, in upper case.
     pub determinant: String,
     /// The steps it applies to.
-    pub step: StepMatch,
+    pub step: StepMatcher,
     /// The rule it applies to.
     pub rule_id: Option<i64>,
     /// The tool it applies to.
@@ -49,7 +49,7 @@ pub struct Verbose {
 
 /// An event for which progress messages are looked up.
 #[derive(Debug, Clone, Copy)]
-pub struct Occasion<'o> {
+pub struct VerboseEvent<'o> {
     /// The determinant.
     pub determinant: &'o str,
     /// The rule, if the event is about one.
@@ -64,13 +64,13 @@ pub struct Occasion<'o> {
 
 /// Progress messages by determinant, by rule or tool, and by scope.
 #[derive(Debug, Clone, Default)]
-pub struct VerboseRows(BTreeMap<String, OfDeterminant>);
+pub struct VerboseRows(BTreeMap<String, DeterminantRows>);
 
 #[derive(Debug, Clone, Default)]
-struct OfDeterminant {
-    of_rule: BTreeMap<i64, ByScope<Verbose>>,
-    of_tool: BTreeMap<String, ByScope<Verbose>>,
-    others: ByScope<Verbose>,
+struct DeterminantRows {
+    rows_by_rule: BTreeMap<i64, ScopeIndex<VerboseRow>>,
+    rows_by_tool: BTreeMap<String, ScopeIndex<VerboseRow>>,
+    others: ScopeIndex<VerboseRow>,
 }
 
 impl VerboseRows {
@@ -91,41 +91,41 @@ impl VerboseRows {
     }
 
     /// Iterates over the rows that may apply to an event.
-    pub fn candidates<'r>(&'r self, occasion: Occasion<'r>) -> impl Iterator<Item = &'r Verbose> {
-        let own = key(occasion.determinant);
+    pub fn candidates<'r>(&'r self, occasion: VerboseEvent<'r>) -> impl Iterator<Item = &'r VerboseRow> {
+        let own = index_key(occasion.determinant);
         let any = if own == ANY { None } else { self.0.get(ANY) };
-        [self.0.get(&*own), any].into_iter().flatten().flat_map(move |it| it.fitting(occasion))
+        [self.0.get(&*own), any].into_iter().flatten().flat_map(move |it| it.applicable(occasion))
     }
 }
 
-impl OfDeterminant {
+impl DeterminantRows {
     /// Adds a row; one for both a rule and a tool is indexed by the rule.
-    fn add(&mut self, row: &Row<'_>, verbose: Verbose) {
+    fn add(&mut self, row: &TableRow<'_>, verbose: VerboseRow) {
         let rows = match (verbose.rule_id, &verbose.tool_code) {
-            (Some(rule_id), _) => self.of_rule.entry(rule_id).or_default(),
-            (None, Some(tool_code)) => self.of_tool.entry(upper(tool_code)).or_default(),
+            (Some(rule_id), _) => self.rows_by_rule.entry(rule_id).or_default(),
+            (None, Some(tool_code)) => self.rows_by_tool.entry(to_upper_code(tool_code)).or_default(),
             (None, None) => &mut self.others,
         };
         rows.add(row, verbose);
     }
 
-    fn fitting<'r>(&'r self, occasion: Occasion<'r>) -> impl Iterator<Item = &'r Verbose> {
-        let of_rule = occasion.rule_id.and_then(|it| self.of_rule.get(&it));
-        let of_tool = occasion.tool_code.and_then(|it| self.of_tool.get(&*key(it)));
+    fn applicable<'r>(&'r self, occasion: VerboseEvent<'r>) -> impl Iterator<Item = &'r VerboseRow> {
+        let of_rule = occasion.rule_id.and_then(|it| self.rows_by_rule.get(&it));
+        let of_tool = occasion.tool_code.and_then(|it| self.rows_by_tool.get(&*index_key(it)));
         let rows = [of_rule, of_tool, Some(&self.others)].into_iter().flatten();
-        rows.flat_map(move |it| it.fitting(occasion.intent, occasion.state))
+        rows.flat_map(move |it| it.applicable(occasion.intent, occasion.state))
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<Verbose, Issue> {
+fn compile(row: &TableRow<'_>) -> Result<VerboseRow, Issue> {
     let need = |column: &str| row.code(column).ok_or_else(|| row.error(column, "is blank", "it is filled in"));
     let step_value = need("step_value")?;
     let step_match = row.code("step_match").unwrap_or_else(|| "EXACT".to_owned());
     let invalid = |reason| row.error("step_value", reason, "the value is corrected");
-    let step = match upper(&step_match).as_str() {
-        "EXACT" => StepMatch::Exact(step_value),
-        "REGEX" => Regex::new(&step_value).map(StepMatch::Regex).map_err(invalid)?,
-        "JSON_PATH" => JsonPath::compile(&step_value).map(StepMatch::JsonPath).map_err(invalid)?,
+    let step = match to_upper_code(&step_match).as_str() {
+        "EXACT" => StepMatcher::Exact(step_value),
+        "REGEX" => Regex::new(&step_value).map(StepMatcher::Regex).map_err(invalid)?,
+        "JSON_PATH" => JsonPath::compile(&step_value).map(StepMatcher::JsonPath).map_err(invalid)?,
         _ => return Err(row.error("step_match", format!("'{step_match}' is not EXACT, REGEX or JSON_PATH"), "it is one of these")),
     };
     let template = |column: &str| {
@@ -133,11 +133,11 @@ fn compile(row: &Row<'_>) -> Result<Verbose, Issue> {
         let compile = |it: String| Template::compile(&it).map_err(|reason| row.error(column, reason, "the template is corrected"));
         source.map(compile).transpose()
     };
-    Ok(Verbose {
+    Ok(VerboseRow {
         id: row.id(),
         intent: row.code_or_any("intent_code"),
         state: row.code_or_any("state_code"),
-        determinant: upper(&need("determinant")?),
+        determinant: to_upper_code(&need("determinant")?),
         step,
         rule_id: row.integer("rule_id"),
         tool_code: row.code("tool_code"),

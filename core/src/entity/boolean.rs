@@ -1,14 +1,14 @@
 //! `@boolean`: words of consent and refusal.
 
-use super::locale::words;
+use super::locale::words_of_locale;
 use crate::text::phrase::Phrase;
 
 /// Reads consent or refusal; `None` when the text has neither or both.
 pub(super) fn find(text: &str, locale: &str) -> Option<bool> {
-    let words = words(locale);
-    let phrase = Phrase::plain(text);
+    let words = words_of_locale(locale);
+    let phrase = Phrase::without_accents(text);
     let mut rest = phrase.tokens();
-    if let ([only], [yes, no]) = (rest, words.alone) {
+    if let ([only], [yes, no]) = (rest, words.whole_text_only) {
         let is = |list: &str| list.split(',').any(|it| it == only);
         match (is(yes), is(no), only.as_str()) {
             (true, _, _) | (_, _, "true") => return Some(true),
@@ -19,7 +19,7 @@ pub(super) fn find(text: &str, locale: &str) -> Option<bool> {
     let lists = [words.yes, words.no, words.not, words.unsure];
     let [mut yes, mut no, mut not, mut unsure] = [false; 4];
     while !rest.is_empty() {
-        let lengths = lists.map(|list| longest(list, rest));
+        let lengths = lists.map(|list| longest_match(list, rest));
         let length = lengths.iter().copied().max().unwrap_or_default();
         for (length_of, is_found) in lengths.into_iter().zip([&mut yes, &mut no, &mut not, &mut unsure]) {
             *is_found |= length > 0 && length_of == length;
@@ -35,7 +35,7 @@ pub(super) fn find(text: &str, locale: &str) -> Option<bool> {
 }
 
 /// The number of leading tokens in the longest matching phrase of a list.
-fn longest(list: &str, tokens: &[String]) -> usize {
+fn longest_match(list: &str, tokens: &[String]) -> usize {
     let is_prefix = |phrase: &&str| phrase.split(' ').count() <= tokens.len() && phrase.split(' ').zip(tokens).all(|it| it.0 == it.1);
     list.split(',').filter(is_prefix).map(|it| it.split(' ').count()).max().unwrap_or_default()
 }
@@ -45,7 +45,7 @@ mod tests {
     use super::find;
 
     #[test]
-    fn consent_and_refusal_are_told_apart() {
+    fn consent_and_refusal_are_distinguished() {
         for (locale, yes, no, neither) in [
             (
                 "en-US",

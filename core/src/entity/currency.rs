@@ -2,21 +2,22 @@
 
 use serde_json::{Map, Value};
 
-use super::locale::{language, region, words};
+use super::locale::{language, region, words_of_locale};
 use super::number;
-use super::span::{Read, Scan, first};
+use super::scanner::{Parsed, SpanScanner, find_first};
 
 /// ISO 4217 codes that are also accepted in lower case; the others could be words.
-const COMMON: &str = "USDEURGBPJPYCHFCADAUDNZDCNYINRSEKNOKDKKPLNCZKHUFBRLMXNZARSGDHKDKRWTRYRUBAEDSARTHBILSRONUAHIDRPHPVNDMYRCLPARSCOP";
+const LOWER_CASE_CODES: &str =
+    "USDEURGBPJPYCHFCADAUDNZDCNYINRSEKNOKDKKPLNCZKHUFBRLMXNZARSGDHKDKRWTRYRUBAEDSARTHBILSRONUAHIDRPHPVNDMYRCLPARSCOP";
 
 /// The other codes of ISO 4217.
-const CODES: &str = "AFNALLAMDANGAOAAWGAZNBAMBBDBDTBGNBHDBIFBMDBNDBOBBSDBTNBWPBYNBZDCDFCRCCUPCVEDJFDOPDZDEGPERNETBFJDFKPGELGHSGIPGMDGNFGTQ\
+const OTHER_CODES: &str = "AFNALLAMDANGAOAAWGAZNBAMBBDBDTBGNBHDBIFBMDBNDBOBBSDBTNBWPBYNBZDCDFCRCCUPCVEDJFDOPDZDEGPERNETBFJDFKPGELGHSGIPGMDGNFGTQ\
                      GYDHNLHTGIQDIRRISKJMDJODKESKGSKHRKMFKPWKWDKYDKZTLAKLBPLKRLRDLSLLYDMADMDLMGAMKDMMKMNTMOPMRUMURMVRMWKMZNNADNGNNIONPROMR\
                      PABPENPGKPKRPYGQARRSDRWFSBDSCRSDGSHPSLESOSSRDSSPSTNSVCSYPSZLTJSTMTTNDTOPTTDTWDTZSUGXUYUUZSVEDVESVUVWSTXAFXCDXOFXPFYER\
                      ZMWZWG";
 
 /// Symbols, longer ones first; `$`, `¥` and `kr` are resolved by locale.
-const SIGNS: [(&str, &str); 28] = [
+const SYMBOLS: [(&str, &str); 28] = [
     ("US$", "USD"),
     ("CA$", "CAD"),
     ("AU$", "AUD"),
@@ -52,13 +53,13 @@ const NAMES: &str = "dollar,dollars,bucks,dolar,dolares,dollari,dollaro|euro,eur
                      sterlina,sterline,pond|us dollar,us dollars,american dollar,american dollars|canadian dollar,canadian dollars|\
                      australian dollar,australian dollars|yen|rupee,rupees,rupie,rupien,rupias|franken,franc,francs,franchi|real,reais";
 /// Symbols or codes for the rows of [`NAMES`].
-const NAMED: [&str; 10] = ["$", "EUR", "GBP", "USD", "CAD", "AUD", "JPY", "INR", "CHF", "BRL"];
+const NAME_CURRENCIES: [&str; 10] = ["$", "EUR", "GBP", "USD", "CAD", "AUD", "JPY", "INR", "CHF", "BRL"];
 
 /// Names of the hundredth part.
-const CENTS: &str = "cents,cent,centimes,centime,centimos,centimo,centavos,centavo,centesimi,centesimo,pence,penny";
+const CENT_NAMES: &str = "cents,cent,centimes,centime,centimos,centimo,centavos,centavo,centesimi,centesimo,pence,penny";
 
 /// Symbols whose currency depends on the region.
-const OWN: [(&str, &str, &str); 14] = [
+const REGIONAL_SYMBOLS: [(&str, &str, &str); 14] = [
     ("$", "CA", "CAD"),
     ("$", "AU", "AUD"),
     ("$", "NZ", "NZD"),
@@ -77,7 +78,7 @@ const OWN: [(&str, &str, &str); 14] = [
 
 /// Returns the first amount of a text, and whether it is the whole text.
 pub(super) fn find(text: &str, locale: &str) -> Option<(Value, bool)> {
-    first(text, |start| money(start, locale))
+    find_first(text, |start| read_money(start, locale))
 }
 
 /// Normalizes an object with `amount` and `currency`.
@@ -91,30 +92,31 @@ pub(super) fn accept(value: &Value) -> Option<Value> {
     let (whole, decimals) = digits.split_once('.').unwrap_or((digits, "0"));
     let is_decimal = [whole, decimals].iter().all(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()));
     let currency = value.get("currency")?.as_str()?.trim().to_ascii_uppercase();
-    (is_decimal && is_code(&currency)).then(|| stored(amount, currency))
+    (is_decimal && is_code(&currency)).then(|| stored_amount(amount, currency))
 }
 
-fn stored(amount: String, currency: String) -> Value {
+fn stored_amount(amount: String, currency: String) -> Value {
     let members = [("amount".to_owned(), amount.into()), ("currency".to_owned(), currency.into())];
     Value::Object(Map::from_iter(members))
 }
 
-fn money<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Value> {
+fn read_money<'t>(start: SpanScanner<'t>, locale: &str) -> Parsed<'t, Value> {
     // A minus sign before the symbol: "-$5".
-    let minus = start.eat("-−").filter(|it| !start.before().is_some_and(char::is_alphanumeric) && currency(*it, locale).is_some());
+    let minus =
+        start.eat("-−").filter(|it| !start.previous_char().is_some_and(char::is_alphanumeric) && read_currency(*it, locale).is_some());
     let from = minus.unwrap_or(start);
-    let before = currency(from, locale).filter(|_| !from.before().is_some_and(char::is_alphabetic));
-    let number = before.as_ref().map_or(from, |it| it.1.spaces());
-    let (mut amount, mut end) = number::signed(number, locale)?;
+    let before = read_currency(from, locale).filter(|_| !from.previous_char().is_some_and(char::is_alphabetic));
+    let number = before.as_ref().map_or(from, |it| it.1.skip_spaces());
+    let (mut amount, mut end) = number::read_signed(number, locale)?;
     if minus.is_some() {
         amount.insert(0, '-');
     }
-    let behind = currency(end.spaces(), locale).filter(|it| it.1.ends() || it.1.digits().is_some());
+    let behind = read_currency(end.skip_spaces(), locale).filter(|it| it.1.is_word_end() || it.1.read_digits().is_some());
     // A code is more exact than a sign: "$5 CAD".
     let (code, may_have_cents) = match (before, behind) {
-        (before, Some((code, next))) if before.is_none() || is_code_between(end.spaces(), next) => {
+        (before, Some((code, next))) if before.is_none() || is_code_between(end.skip_spaces(), next) => {
             // No cents after a code: "100 AUD 50".
-            let is_spoken = !is_code_between(end.spaces(), next);
+            let is_spoken = !is_code_between(end.skip_spaces(), next);
             end = next;
             (code, is_spoken)
         }
@@ -122,43 +124,43 @@ fn money<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Value> {
         (None, _) => return None,
     };
     if !amount.contains('.')
-        && let Some((cents, next)) = cents(end, locale, may_have_cents)
+        && let Some((cents, next)) = read_cents(end, locale, may_have_cents)
     {
         amount.push('.');
         amount.push_str(&cents);
         end = next;
     }
-    (end.ends() && !end.goes_on()).then(|| (stored(amount, code), end))
+    (end.is_word_end() && !end.is_number_continued()).then(|| (stored_amount(amount, code), end))
 }
 
 /// Whether the text between two positions is a currency code.
-fn is_code_between(start: Scan<'_>, end: Scan<'_>) -> bool {
+fn is_code_between(start: SpanScanner<'_>, end: SpanScanner<'_>) -> bool {
     let read = start.rest().len() - end.rest().len();
     start.rest().get(..read).is_some_and(|it| is_code(&it.to_ascii_uppercase()))
 }
 
 /// Reads a currency as its code.
-fn currency<'t>(at: Scan<'t>, locale: &str) -> Read<'t, String> {
-    if let Some((sign, end)) = SIGNS.iter().find_map(|it| Some((it.1, at.eat_text(it.0)?))) {
-        let is_letters = end.before().is_some_and(char::is_alphabetic);
-        if !is_letters || !end.next().is_some_and(char::is_alphabetic) {
-            return Some((local(sign, locale)?, end));
+fn read_currency<'t>(at: SpanScanner<'t>, locale: &str) -> Parsed<'t, String> {
+    if let Some((sign, end)) = SYMBOLS.iter().find_map(|it| Some((it.1, at.eat_text(it.0)?))) {
+        let is_letters = end.previous_char().is_some_and(char::is_alphabetic);
+        if !is_letters || !end.next_char().is_some_and(char::is_alphabetic) {
+            return Some((code_of_symbol(sign, locale)?, end));
         }
     }
-    if let Some((row, end)) = at.row(NAMES) {
-        return Some((local(NAMED.get(row)?, locale)?, end));
+    if let Some((row, end)) = at.read_row(NAMES) {
+        return Some((code_of_symbol(NAME_CURRENCIES.get(row)?, locale)?, end));
     }
     let written = at.rest().get(..3).filter(|it| it.bytes().all(|it| it.is_ascii_alphabetic()))?;
     let code = written.to_ascii_uppercase();
-    let is_known = if written == code { is_code(&code) } else { is_in(COMMON, &code) };
+    let is_known = if written == code { is_code(&code) } else { contains_code(LOWER_CASE_CODES, &code) };
     let end = at.skip(3);
-    (is_known && !end.next().is_some_and(char::is_alphabetic)).then_some((code, end))
+    (is_known && !end.next_char().is_some_and(char::is_alphabetic)).then_some((code, end))
 }
 
 /// Returns the code of a symbol in a locale.
-fn local(sign: &str, locale: &str) -> Option<String> {
+fn code_of_symbol(sign: &str, locale: &str) -> Option<String> {
     let region = region(locale);
-    let own = OWN.iter().find(|it| it.0 == sign && it.1 == region).map(|it| it.2);
+    let own = REGIONAL_SYMBOLS.iter().find(|it| it.0 == sign && it.1 == region).map(|it| it.2);
     let code = own.unwrap_or(match (sign, language(locale)) {
         ("$", _) => "USD",
         ("¥", "zh") => "CNY",
@@ -173,25 +175,27 @@ fn local(sign: &str, locale: &str) -> Option<String> {
 }
 
 /// Reads cents, or two final digits after a currency symbol or name.
-fn cents<'t>(at: Scan<'t>, locale: &str, is_spoken: bool) -> Read<'t, String> {
-    let at = at.spaces();
-    let and = at.row(words(locale).and).map(|it| it.1.spaces());
+fn read_cents<'t>(at: SpanScanner<'t>, locale: &str, is_spoken: bool) -> Parsed<'t, String> {
+    let at = at.skip_spaces();
+    let and = at.read_row(words_of_locale(locale).and).map(|it| it.1.skip_spaces());
     let at = and.unwrap_or(at);
-    let (digits, end) =
-        at.digits().map(|it| (it.0.to_owned(), it.1)).or_else(|| number::amount(at, locale).filter(|it| !it.0.contains('.')))?;
-    let named = end.spaces().row(CENTS).map(|it| it.1);
+    let (digits, end) = at
+        .read_digits()
+        .map(|it| (it.0.to_owned(), it.1))
+        .or_else(|| number::read_unsigned(at, locale).filter(|it| !it.0.contains('.')))?;
+    let named = end.skip_spaces().read_row(CENT_NAMES).map(|it| it.1);
     let is_cents = digits.len() == 2 || digits.len() == 1 && named.is_some();
     // "5 dollars 20 people" has no cents.
-    let is_last = is_spoken && and.is_none() && end.ends() && !end.goes_on() && end.spaces().word().is_none();
+    let is_last = is_spoken && and.is_none() && end.is_word_end() && !end.is_number_continued() && end.skip_spaces().read_word().is_none();
     let end = named.or(is_last.then_some(end))?;
     is_cents.then(|| (if digits.len() == 1 { "0".to_owned() + &digits } else { digits }, end))
 }
 
 fn is_code(code: &str) -> bool {
-    is_in(COMMON, code) || is_in(CODES, code)
+    contains_code(LOWER_CASE_CODES, code) || contains_code(OTHER_CODES, code)
 }
 
-fn is_in(codes: &str, code: &str) -> bool {
+fn contains_code(codes: &str, code: &str) -> bool {
     code.len() == 3 && codes.as_bytes().chunks_exact(3).any(|it| it == code.as_bytes())
 }
 
@@ -261,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_not_one() {
+    fn other_texts_are_not_amounts() {
         for text in
             ["", "5", "dollars", "$", "5 all", "5 apples", "5 QQQ", "USD", "$5k", "$1.2.3", "100 kr", "5 eurobonds", "€", "AB$5x", "5 usdx"]
         {
@@ -270,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_taken() {
+    fn objects_are_accepted() {
         let accepted = |value: Value| accept(&value);
         assert_eq!(accepted(json!({"currency": "usd", "amount": "1234.50"})), Some(json!({"amount": "1234.50", "currency": "USD"})));
         assert_eq!(accepted(json!({"amount": -5, "currency": "EUR"})), Some(json!({"amount": "-5", "currency": "EUR"})));
@@ -289,12 +293,12 @@ mod tests {
 
     #[test]
     fn codes_are_whole() {
-        assert_eq!((COMMON.len() % 3, CODES.len() % 3), (0, 0));
-        let codes: Vec<&[u8]> = COMMON.as_bytes().chunks(3).chain(CODES.as_bytes().chunks(3)).collect();
+        assert_eq!((LOWER_CASE_CODES.len() % 3, OTHER_CODES.len() % 3), (0, 0));
+        let codes: Vec<&[u8]> = LOWER_CASE_CODES.as_bytes().chunks(3).chain(OTHER_CODES.as_bytes().chunks(3)).collect();
         let mut once = codes.clone();
         once.sort_unstable();
         once.dedup();
         assert_eq!(once.len(), codes.len());
-        assert!(SIGNS.iter().all(|it| it.1.len() < 3 || is_code(it.1)));
+        assert!(SYMBOLS.iter().all(|it| it.1.len() < 3 || is_code(it.1)));
     }
 }

@@ -1,8 +1,8 @@
 //! `@date`: days in digits and in words, by the conventions of the locale.
 
-use super::locale::{Words, language, region, words};
-use super::span::{Read, Scan, first};
-use super::{Said, number};
+use super::locale::{LocaleWords, language, region, words_of_locale};
+use super::scanner::{Parsed, SpanScanner, find_first};
+use super::{ExtractionContext, number};
 use crate::text::date::Date;
 
 const DAY_MS: i64 = 86_400_000;
@@ -11,62 +11,65 @@ const DAY_MS: i64 = 86_400_000;
 const ORDINALS: &str = "st,nd,rd,th,er,e,o,a,º,ª";
 
 /// The day and locale that dates are relative to.
-struct Place<'s> {
+struct DateContext<'s> {
     /// Days since 1970.
     today: i64,
     locale: &'s str,
-    words: &'static Words,
+    words: &'static LocaleWords,
 }
 
 /// Returns the first day of a text in ISO 8601, and whether it is the whole text.
-pub(super) fn find(text: &str, context: Said<'_>) -> Option<(String, bool)> {
-    let dates = Place { today: context.now.div_euclid(DAY_MS), locale: context.locale, words: words(context.locale) };
-    first(text, |start| {
-        let found = if start.digits().is_some() { dates.in_digits(start) } else { dates.in_words(start) };
-        let (day, end) = found.filter(|it| it.1.ends())?;
-        let date = Date::of_millis(day.checked_mul(DAY_MS)?);
-        (1..=9999).contains(&date.year).then(|| (date.day(), end))
+pub(super) fn find(text: &str, context: ExtractionContext<'_>) -> Option<(String, bool)> {
+    let dates = DateContext { today: context.now.div_euclid(DAY_MS), locale: context.locale, words: words_of_locale(context.locale) };
+    find_first(text, |start| {
+        let found = if start.read_digits().is_some() { dates.read_from_digits(start) } else { dates.read_from_words(start) };
+        let (day, end) = found.filter(|it| it.1.is_word_end())?;
+        let date = Date::from_millis(day.checked_mul(DAY_MS)?);
+        (1..=9999).contains(&date.year).then(|| (date.to_day_string(), end))
     })
 }
 
-impl Place<'_> {
-    fn in_digits<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
+impl DateContext<'_> {
+    fn read_from_digits<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, i64> {
         if start.is_within_number() {
             return None;
         }
-        self.calendar(start).or_else(|| self.later(start))
+        self.read_calendar(start).or_else(|| self.read_from_now(start))
     }
 
-    fn in_words<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
-        start.next().filter(|it| it.is_alphabetic())?;
-        self.relative(start).or_else(|| self.calendar(start)).or_else(|| self.span_of_days(start)).or_else(|| self.later(start))
+    fn read_from_words<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, i64> {
+        start.next_char().filter(|it| it.is_alphabetic())?;
+        self.read_relative(start)
+            .or_else(|| self.read_calendar(start))
+            .or_else(|| self.read_in_offset(start))
+            .or_else(|| self.read_from_now(start))
     }
 
     /// Reads a calendar date.
-    fn calendar<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
-        if start.digits().is_none() {
-            return self.month_and_day(start);
+    fn read_calendar<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, i64> {
+        if start.read_digits().is_none() {
+            return self.read_month_and_day(start);
         }
-        iso(start).or_else(|| self.numeric(start)).or_else(|| self.day_and_month(start))
+        read_iso(start).or_else(|| self.read_numeric(start)).or_else(|| self.read_day_and_month(start))
     }
 
     /// Reads `3/4`, `3.4.2026` or `3-4-26`.
-    fn numeric<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
-        let (one, next) = start.small(2)?;
-        let sign = next.next().filter(|it| "/.-".contains(*it))?;
+    fn read_numeric<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, i64> {
+        let (one, next) = start.read_number(2)?;
+        let sign = next.next_char().filter(|it| "/.-".contains(*it))?;
         let sign = sign.encode_utf8(&mut [0; 4]).to_owned();
-        let (two, end) = next.eat(&sign)?.small(2)?;
+        let (two, end) = next.eat(&sign)?.read_number(2)?;
         let (month, day) = if self.is_month_first() { (one, two) } else { (two, one) };
-        if let Some((year, digits, end)) = end.eat(&sign).and_then(year) {
-            return (digits != 3 && !end.goes_on()).then_some((day_of(year, month, day)?, end));
+        if let Some((year, digits, end)) = end.eat(&sign).and_then(read_year) {
+            return (digits != 3 && !end.is_number_continued()).then_some((days_since_epoch(year, month, day)?, end));
         }
         // Without a year, points could be a number and hyphens a range.
         let end = match sign.as_str() {
             "/" => end,
-            "." if !number::is_point(self.locale) => end.past_any("."),
+            "." if !number::has_decimal_point(self.locale) => end.skip_optional("."),
             _ => return None,
         };
-        (!end.goes_on()).then_some((self.coming(month, day)?, end))
+        (!end.is_number_continued()).then_some((self.next_occurrence(month, day)?, end))
     }
 
     fn is_month_first(&self) -> bool {
@@ -74,93 +77,97 @@ impl Place<'_> {
     }
 
     /// Reads `5 March`, `5th of March 2027` or `5. März`.
-    fn day_and_month<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
-        let (day, end) = day_number(start)?;
-        let end = gap(end.past_any("."));
-        let end = if self.words.of.is_empty() { end } else { end.words(self.words.of).map_or(end, Scan::spaces) };
-        let (month, end) = self.month(end)?;
-        self.with_year(month, day, end)
+    fn read_day_and_month<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, i64> {
+        let (day, end) = read_day(start)?;
+        let end = skip_gap(end.skip_optional("."));
+        let end = if self.words.before_month.is_empty() {
+            end
+        } else {
+            end.skip_words(self.words.before_month).map_or(end, SpanScanner::skip_spaces)
+        };
+        let (month, end) = self.read_month(end)?;
+        self.read_optional_year(month, day, end)
     }
 
     /// Reads `March 5` or `Mar. 5th, 2027`.
-    fn month_and_day<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
-        let (month, end) = self.month(start)?;
-        let (day, end) = day_number(gap(end.past_any(".")))?;
-        (!end.goes_on()).then_some(())?;
-        self.with_year(month, day, end)
+    fn read_month_and_day<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, i64> {
+        let (month, end) = self.read_month(start)?;
+        let (day, end) = read_day(skip_gap(end.skip_optional(".")))?;
+        (!end.is_number_continued()).then_some(())?;
+        self.read_optional_year(month, day, end)
     }
 
-    fn month<'t>(&self, at: Scan<'t>) -> Read<'t, i64> {
-        if let Some((index, end)) = at.row(self.words.months) {
+    fn read_month<'t>(&self, at: SpanScanner<'t>) -> Parsed<'t, i64> {
+        if let Some((index, end)) = at.read_row(self.words.months) {
             return Some((index as i64 + 1, end));
         }
-        let (word, end) = at.word()?;
+        let (word, end) = at.read_word()?;
         let mut matching = self.words.months.split('|').enumerate().filter(|it| word.len() >= 3 && it.1.starts_with(&word));
         let month = matching.next()?.0 as i64 + 1;
         matching.next().is_none().then_some((month, end))
     }
 
     /// Reads an optional year after day and month.
-    fn with_year<'t>(&self, month: i64, day: i64, end: Scan<'t>) -> Read<'t, i64> {
-        let behind = gap(end.past_any(".").past_any(","));
-        let behind = ["de", "del"].iter().find_map(|it| behind.words(it)).map_or(behind, Scan::spaces);
-        match year(behind).filter(|it| it.1 == 4 && it.2.ends() && !it.2.goes_on()) {
-            Some((year, _, end)) => Some((day_of(year, month, day)?, end)),
-            None => Some((self.coming(month, day)?, end)),
+    fn read_optional_year<'t>(&self, month: i64, day: i64, end: SpanScanner<'t>) -> Parsed<'t, i64> {
+        let behind = skip_gap(end.skip_optional(".").skip_optional(","));
+        let behind = ["de", "del"].iter().find_map(|it| behind.skip_words(it)).map_or(behind, SpanScanner::skip_spaces);
+        match read_year(behind).filter(|it| it.1 == 4 && it.2.is_word_end() && !it.2.is_number_continued()) {
+            Some((year, _, end)) => Some((days_since_epoch(year, month, day)?, end)),
+            None => Some((self.next_occurrence(month, day)?, end)),
         }
     }
 
     /// Returns the next occurrence of a day, including today.
-    fn coming(&self, month: i64, day: i64) -> Option<i64> {
-        let year = Date::of_millis(self.today.checked_mul(DAY_MS)?).year;
+    fn next_occurrence(&self, month: i64, day: i64) -> Option<i64> {
+        let year = Date::from_millis(self.today.checked_mul(DAY_MS)?).year;
         // February 29 may be eight years away.
-        (year..=year + 8).filter_map(|it| day_of(it, month, day)).find(|it| *it >= self.today)
+        (year..=year + 8).filter_map(|it| days_since_epoch(it, month, day)).find(|it| *it >= self.today)
     }
 
     /// Reads `tomorrow` or `Friday`.
-    fn relative<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
-        let before = start.word_before();
-        if !before.is_empty() && self.words.no_day.split(',').any(|it| it == before) {
+    fn read_relative<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, i64> {
+        let before = start.previous_word();
+        if !before.is_empty() && self.words.before_other_day.split(',').any(|it| it == before) {
             return None;
         }
         // Relative days first, because they may be longer phrases.
-        if let Some((index, end)) = start.row(self.words.days) {
+        if let Some((index, end)) = start.read_row(self.words.days) {
             return Some((self.today + [0, 1, -1, 2].get(index)?, end));
         }
-        let (weekday, end) = start.row(self.words.weekdays)?;
+        let (weekday, end) = start.read_row(self.words.weekdays)?;
         // 1970-01-01 was a Thursday.
         let ahead = (weekday as i64 - (self.today + 3)).rem_euclid(7);
         // "Wednesday, March 5": the date is more exact than the weekday.
-        let behind = end.past_any(".,").spaces();
-        let behind = behind.row("the,den,dem,el,le,il,o").map_or(behind, |it| it.1.spaces());
-        if let Some(found) = self.calendar(behind) {
+        let behind = end.skip_optional(".,").skip_spaces();
+        let behind = behind.read_row("the,den,dem,el,le,il,o").map_or(behind, |it| it.1.skip_spaces());
+        if let Some(found) = self.read_calendar(behind) {
             return Some(found);
         }
-        let is_gone = end.spaces().row(self.words.gone).is_some();
+        let is_gone = end.skip_spaces().read_row(self.words.after_past_day).is_some();
         (!is_gone).then_some((self.today + if ahead == 0 { 7 } else { ahead }, end))
     }
 
     /// Reads `in 3 weeks`.
-    fn span_of_days<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
-        let (_, end) = start.row(self.words.within)?;
-        self.ahead(end.spaces())
+    fn read_in_offset<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, i64> {
+        let (_, end) = start.read_row(self.words.before_offset)?;
+        self.read_offset(end.skip_spaces())
     }
 
     /// Reads `3 weeks from now`.
-    fn later<'t>(&self, start: Scan<'t>) -> Read<'t, i64> {
-        let (day, end) = self.ahead(start)?;
-        Some((day, end.spaces().row("from now,from today,hence").filter(|_| language(self.locale) == "en")?.1))
+    fn read_from_now<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, i64> {
+        let (day, end) = self.read_offset(start)?;
+        Some((day, end.skip_spaces().read_row("from now,from today,hence").filter(|_| language(self.locale) == "en")?.1))
     }
 
     /// Reads an offset from today in days, weeks, months or years.
-    fn ahead<'t>(&self, at: Scan<'t>) -> Read<'t, i64> {
-        let counted = number::amount(at, self.locale).and_then(|(count, end)| Some((count.parse::<i64>().ok()?, end)));
-        let (count, end) = counted.or_else(|| at.row(self.words.article).map(|it| (1, it.1)))?;
-        let (unit, end) = end.spaces().row(self.words.units)?;
+    fn read_offset<'t>(&self, at: SpanScanner<'t>) -> Parsed<'t, i64> {
+        let counted = number::read_unsigned(at, self.locale).and_then(|(count, end)| Some((count.parse::<i64>().ok()?, end)));
+        let (count, end) = counted.or_else(|| at.read_row(self.words.article).map(|it| (1, it.1)))?;
+        let (unit, end) = end.skip_spaces().read_row(self.words.units)?;
         let count = Some(count).filter(|it| *it <= 4_000_000)?;
         let day = match unit {
-            0 => self.months_ahead(count * 12)?,
-            1 => self.months_ahead(count)?,
+            0 => self.add_months(count * 12)?,
+            1 => self.add_months(count)?,
             2 => self.today + count * 7,
             3 => self.today + count,
             _ => return None,
@@ -169,29 +176,29 @@ impl Place<'_> {
     }
 
     /// Returns the same day of a later month, or the last day of that month.
-    fn months_ahead(&self, count: i64) -> Option<i64> {
-        let today = Date::of_millis(self.today.checked_mul(DAY_MS)?);
+    fn add_months(&self, count: i64) -> Option<i64> {
+        let today = Date::from_millis(self.today.checked_mul(DAY_MS)?);
         let months = today.year * 12 + today.month - 1 + count;
         let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
-        (28..=today.day).rev().chain([today.day]).find_map(|day| day_of(year, month, day))
+        (28..=today.day).rev().chain([today.day]).find_map(|day| days_since_epoch(year, month, day))
     }
 }
 
 /// Reads `2026-03-05`, with or without a time.
-fn iso(start: Scan<'_>) -> Read<'_, i64> {
-    let (year, digits, next) = year(start)?;
+fn read_iso(start: SpanScanner<'_>) -> Parsed<'_, i64> {
+    let (year, digits, next) = read_year(start)?;
     let sign = ["-", "/", "."].into_iter().find(|it| digits == 4 && next.eat(it).is_some())?;
-    let (month, next) = next.eat(sign)?.small(2)?;
-    let (day, end) = next.eat(sign)?.small(2)?;
-    let is_whole = !end.goes_on();
-    let time = end.eat("T").filter(|it| it.digits().is_some());
+    let (month, next) = next.eat(sign)?.read_number(2)?;
+    let (day, end) = next.eat(sign)?.read_number(2)?;
+    let is_whole = !end.is_number_continued();
+    let time = end.eat("T").filter(|it| it.read_digits().is_some());
     let time = time.map(|it| it.skip(it.rest().bytes().take_while(|it| it.is_ascii_digit() || b":.,Z+-".contains(it)).count()));
-    is_whole.then_some((day_of(year, month, day)?, time.unwrap_or(end)))
+    is_whole.then_some((days_since_epoch(year, month, day)?, time.unwrap_or(end)))
 }
 
 /// Reads a year. Returns it, the number of its digits, and the position after it.
-fn year(at: Scan<'_>) -> Option<(i64, usize, Scan<'_>)> {
-    let (year, end) = at.small(4)?;
+fn read_year(at: SpanScanner<'_>) -> Option<(i64, usize, SpanScanner<'_>)> {
+    let (year, end) = at.read_number(4)?;
     let digits = at.rest().len() - end.rest().len();
     let century = if digits > 2 {
         0
@@ -204,21 +211,21 @@ fn year(at: Scan<'_>) -> Option<(i64, usize, Scan<'_>)> {
 }
 
 /// Reads the number of a day, such as `5` or `5th`.
-fn day_number(at: Scan<'_>) -> Read<'_, i64> {
-    let (day, end) = at.small(2)?;
-    let ordinal = end.eat("ºª").or_else(|| end.row(ORDINALS).map(|it| it.1));
+fn read_day(at: SpanScanner<'_>) -> Parsed<'_, i64> {
+    let (day, end) = at.read_number(2)?;
+    let ordinal = end.eat("ºª").or_else(|| end.read_row(ORDINALS).map(|it| it.1));
     let end = ordinal.unwrap_or(end);
-    end.ends().then_some((day, end))
+    end.is_word_end().then_some((day, end))
 }
 
 /// Skips white space or a hyphen.
-fn gap(at: Scan<'_>) -> Scan<'_> {
-    let spaces = at.spaces();
-    if spaces.rest().len() == at.rest().len() { at.past_any("-") } else { spaces }
+fn skip_gap(at: SpanScanner<'_>) -> SpanScanner<'_> {
+    let spaces = at.skip_spaces();
+    if spaces.rest().len() == at.rest().len() { at.skip_optional("-") } else { spaces }
 }
 
 /// Days since 1970-01-01; `None` when the day does not exist.
-fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
+fn days_since_epoch(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {
         2 => 28 + i64::from(is_leap),
@@ -241,8 +248,8 @@ mod tests {
     /// Wednesday, 2026-01-28, at noon.
     const NOW: i64 = 1_769_601_600_000;
 
-    fn on(text: &str, locale: &str) -> String {
-        find(text, Said { locale, now: NOW }).map(|it| it.0).unwrap_or_default()
+    fn find_day(text: &str, locale: &str) -> String {
+        find(text, ExtractionContext { locale, now: NOW }).map(|it| it.0).unwrap_or_default()
     }
 
     #[test]
@@ -321,12 +328,12 @@ mod tests {
             ("daqui a 2 meses", "pt", "2026-03-28"),
             ("over 3 dagen", "nl", "2026-01-31"),
         ] {
-            assert_eq!(on(text, locale), expected, "{text} {locale}");
+            assert_eq!(find_day(text, locale), expected, "{text} {locale}");
         }
     }
 
     #[test]
-    fn what_is_no_day_is_not_one() {
+    fn other_texts_are_not_days() {
         for (text, locale) in [
             ("", "en"),
             ("soon", "en"),
@@ -361,20 +368,20 @@ mod tests {
             ("5 juice", "en"),
             ("heute", "fr"),
         ] {
-            assert_eq!(on(text, locale), "", "{text} {locale}");
+            assert_eq!(find_day(text, locale), "", "{text} {locale}");
         }
     }
 
     #[test]
-    fn the_calendar_goes_there_and_back() {
+    fn days_survive_a_round_trip() {
         for day in (-719_162..2_932_896).step_by(97) {
-            let date = Date::of_millis(day * DAY_MS);
-            assert_eq!(day_of(date.year, date.month, date.day), Some(day));
+            let date = Date::from_millis(day * DAY_MS);
+            assert_eq!(days_since_epoch(date.year, date.month, date.day), Some(day));
         }
         for now in [i64::MIN, i64::MAX, -62_200_000_000_000] {
-            let _ = find("today", Said { locale: "en", now });
-            let _ = find("in 2 months", Said { locale: "en", now });
-            let _ = find("5 May", Said { locale: "en", now });
+            let _ = find("today", ExtractionContext { locale: "en", now });
+            let _ = find("in 2 months", ExtractionContext { locale: "en", now });
+            let _ = find("5 May", ExtractionContext { locale: "en", now });
         }
     }
 }

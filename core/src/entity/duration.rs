@@ -1,22 +1,22 @@
 //! `@duration`: durations in words and in ISO 8601.
 
-use super::locale::{Words, words};
+use super::locale::{LocaleWords, words_of_locale};
 use super::number;
-use super::span::{Read, Scan, first};
+use super::scanner::{Parsed, SpanScanner, find_first};
 
 /// ISO 8601 designators of years, months, weeks, days, hours, minutes and seconds.
-const LETTERS: [&str; 7] = ["Y", "M", "W", "D", "H", "M", "S"];
+const DESIGNATORS: [&str; 7] = ["Y", "M", "W", "D", "H", "M", "S"];
 
 /// Index of hours; time designators start here.
-const HOURS: usize = 4;
+const HOURS_INDEX: usize = 4;
 /// Index of minutes.
-const MINUTES: usize = 5;
+const MINUTES_INDEX: usize = 5;
 
 /// Fractions that are not supported.
 const QUARTERS: &str = "quarter,quart,cuarto,quarto,kwartier,kwart,viertel";
 
 /// Words that may follow an unrelated number and are not units: "5 or 6 days".
-const LINKS: &str = "for,in,of,or,to,and,at,on,is,with,after,until,plus,fur,oder,bis,und,mit,nach,por,para,en,de,o,y,pour,ou,dans,et,pendant,\
+const LINK_WORDS: &str = "for,in,of,or,to,and,at,on,is,with,after,until,plus,fur,oder,bis,und,mit,nach,por,para,en,de,o,y,pour,ou,dans,et,pendant,\
                      per,da,e,em,voor,tot,met";
 
 /// The count of each unit, as decimal text.
@@ -24,19 +24,19 @@ type Parts = [Option<String>; 7];
 
 /// Returns the first duration of a text in ISO 8601, and whether it is the whole text.
 pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
-    let (parts, whole) = first(text, |start| iso(start).or_else(|| spoken(start, locale)))?;
-    Some((written(&parts)?, whole))
+    let (parts, whole) = find_first(text, |start| read_iso(start).or_else(|| read_words(start, locale)))?;
+    Some((format_iso(&parts)?, whole))
 }
 
 /// Formats the parts as ISO 8601; `None` when there are none, or when any but the last has decimals.
-fn written(parts: &Parts) -> Option<String> {
+fn format_iso(parts: &Parts) -> Option<String> {
     let mut text = String::from("P");
-    for (index, (part, letter)) in parts.iter().zip(LETTERS).enumerate() {
+    for (index, (part, letter)) in parts.iter().zip(DESIGNATORS).enumerate() {
         let Some(part) = part else { continue };
         if text.contains('.') {
             return None;
         }
-        if index >= HOURS && !text.contains('T') {
+        if index >= HOURS_INDEX && !text.contains('T') {
             text.push('T');
         }
         text.push_str(part);
@@ -46,73 +46,73 @@ fn written(parts: &Parts) -> Option<String> {
     (text.len() > 1).then_some(text)
 }
 
-fn iso(start: Scan<'_>) -> Read<'_, Parts> {
+fn read_iso(start: SpanScanner<'_>) -> Parsed<'_, Parts> {
     let mut parts = Parts::default();
     let mut at = start.eat("pP")?;
     let mut next_unit = 0;
     loop {
-        if let Some(time) = at.eat("tT").filter(|_| next_unit <= HOURS) {
-            (at, next_unit) = (time, HOURS);
+        if let Some(time) = at.eat("tT").filter(|_| next_unit <= HOURS_INDEX) {
+            (at, next_unit) = (time, HOURS_INDEX);
             // `T` requires a part.
-            time.digits()?;
+            time.read_digits()?;
         }
-        let Some((whole, mut end)) = at.digits() else { break };
-        let mut part = plain(whole);
-        if let Some((decimals, next)) = end.eat(".,").and_then(Scan::digits) {
+        let Some((whole, mut end)) = at.read_digits() else { break };
+        let mut part = trim_leading_zeros(whole);
+        if let Some((decimals, next)) = end.eat(".,").and_then(SpanScanner::read_digits) {
             part.push('.');
             part.push_str(decimals);
             end = next;
         }
-        let last = if next_unit < HOURS { HOURS } else { LETTERS.len() };
-        let units = LETTERS.iter().enumerate().take(last).skip(next_unit);
+        let last = if next_unit < HOURS_INDEX { HOURS_INDEX } else { DESIGNATORS.len() };
+        let units = DESIGNATORS.iter().enumerate().take(last).skip(next_unit);
         let (unit, next) = units.into_iter().find_map(|(unit, letter)| Some((unit, end.eat_text(letter)?)))?;
         *parts.get_mut(unit)? = Some(part);
         (at, next_unit) = (next, unit + 1);
     }
-    (parts.iter().any(Option::is_some) && at.ends()).then_some((parts, at))
+    (parts.iter().any(Option::is_some) && at.is_word_end()).then_some((parts, at))
 }
 
 /// Removes leading zeros.
-fn plain(digits: &str) -> String {
+fn trim_leading_zeros(digits: &str) -> String {
     let short = digits.trim_start_matches('0');
     if short.is_empty() { "0" } else { short }.to_owned()
 }
 
-fn spoken<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Parts> {
+fn read_words<'t>(start: SpanScanner<'t>, locale: &str) -> Parsed<'t, Parts> {
     // Durations are not negative.
-    let before = start.past().strip_suffix(['-', '−']);
+    let before = start.preceding().strip_suffix(['-', '−']);
     // "three quarters of an hour"
-    if before.is_some_and(|it| !it.ends_with(char::is_alphanumeric)) || start.word_before() == "of" {
+    if before.is_some_and(|it| !it.ends_with(char::is_alphanumeric)) || start.previous_word() == "of" {
         return None;
     }
-    let words = words(locale);
+    let words = words_of_locale(locale);
     let mut parts = Parts::default();
     let mut end = None;
     let mut at = start;
-    while let Some((unit, mut count, mut next)) = part(at, words, locale) {
+    while let Some((unit, mut count, mut next)) = read_part(at, words, locale) {
         let Some(place) = parts.get_mut(unit).filter(|it| it.is_none()) else { break };
         // "an hour and a half", where no other unit follows.
-        let half = half(next, words).filter(|it| part(after_and(next, words), words, locale).is_none() && it.ends());
+        let half = skip_and_a_half(next, words).filter(|it| read_part(skip_and(next, words), words, locale).is_none() && it.is_word_end());
         if let Some(half) = half.filter(|_| !count.contains('.')) {
             count.push_str(".5");
             next = half;
         }
         *place = Some(count);
         // "1h30"
-        if unit == HOURS
-            && let Some((minutes, behind)) = bare_minutes(next)
+        if unit == HOURS_INDEX
+            && let Some((minutes, behind)) = read_bare_minutes(next)
         {
-            *parts.get_mut(MINUTES)? = Some(minutes);
+            *parts.get_mut(MINUTES_INDEX)? = Some(minutes);
             next = behind;
         }
         end = Some(next);
-        at = after_and(next.past_any(".,"), words);
-        let article = at.row(words.article).map_or(at, |it| it.1.spaces());
-        if article.row(QUARTERS).is_some() {
+        at = skip_and(next.skip_optional(".,"), words);
+        let article = at.read_row(words.article).map_or(at, |it| it.1.skip_spaces());
+        if article.read_row(QUARTERS).is_some() {
             return None;
         }
     }
-    if end.is_none() && is_unread(start, words, locale) {
+    if end.is_none() && has_unknown_unit(start, words, locale) {
         // Prevents a partial match further right.
         return Some((parts, start));
     }
@@ -120,66 +120,67 @@ fn spoken<'t>(start: Scan<'t>, locale: &str) -> Read<'t, Parts> {
 }
 
 /// Whether a number with an unknown unit precedes a duration: "2 fortnights 3 days".
-fn is_unread(start: Scan<'_>, words: &Words, locale: &str) -> bool {
-    let Some((_, end)) = digits(start, locale) else { return false };
-    let end = end.spaces().past_any("-");
-    let Some((_, next)) = end.word().filter(|_| end.row(LINKS).is_none()) else { return false };
-    part(after_and(next.past_any(".,"), words), words, locale).is_some()
+fn has_unknown_unit(start: SpanScanner<'_>, words: &LocaleWords, locale: &str) -> bool {
+    let Some((_, end)) = read_number(start, locale) else { return false };
+    let end = end.skip_spaces().skip_optional("-");
+    let Some((_, next)) = end.read_word().filter(|_| end.read_row(LINK_WORDS).is_none()) else { return false };
+    read_part(skip_and(next.skip_optional(".,"), words), words, locale).is_some()
 }
 
 /// Reads a number and its unit.
-fn part<'t>(at: Scan<'t>, words: &Words, locale: &str) -> Option<(usize, String, Scan<'t>)> {
-    let (count, end) = count(at, words, locale)?;
-    let (unit, end) = end.spaces().past_any("-").row(words.units)?;
+fn read_part<'t>(at: SpanScanner<'t>, words: &LocaleWords, locale: &str) -> Option<(usize, String, SpanScanner<'t>)> {
+    let (count, end) = read_count(at, words, locale)?;
+    let (unit, end) = end.skip_spaces().skip_optional("-").read_row(words.units)?;
     // The digits of the next part may follow without a space.
-    let is_end = !end.next().is_some_and(char::is_alphabetic);
+    let is_end = !end.next_char().is_some_and(char::is_alphabetic);
     is_end.then_some((unit, count, end))
 }
 
-fn count<'t>(at: Scan<'t>, words: &Words, locale: &str) -> Read<'t, String> {
-    let article = |at: Scan<'t>| at.row(words.article).map_or(at, |it| it.1.past_any("'’").spaces());
+fn read_count<'t>(at: SpanScanner<'t>, words: &LocaleWords, locale: &str) -> Parsed<'t, String> {
+    let article = |at: SpanScanner<'t>| at.read_row(words.article).map_or(at, |it| it.1.skip_optional("'’").skip_spaces());
     // "half an hour", "eine halbe Stunde"
-    if let Some((_, end)) = article(at).row(words.half) {
-        return Some(("0.5".to_owned(), article(end.past_any("'’").spaces())));
+    if let Some((_, end)) = article(at).read_row(words.half) {
+        return Some(("0.5".to_owned(), article(end.skip_optional("'’").skip_spaces())));
     }
-    if let Some((count, end)) = digits(at, locale) {
+    if let Some((count, end)) = read_number(at, locale) {
         // "two and a half hours"
-        let Some(half) = half(end, words).filter(|it| !count.contains('.') && it.spaces().row(words.units).is_some()) else {
+        let Some(half) = skip_and_a_half(end, words).filter(|it| !count.contains('.') && it.skip_spaces().read_row(words.units).is_some())
+        else {
             return Some((count, end));
         };
         return Some((count + ".5", half));
     }
-    at.row(words.article).map(|(_, end)| ("1".to_owned(), end.past_any("'’")))
+    at.read_row(words.article).map(|(_, end)| ("1".to_owned(), end.skip_optional("'’")))
 }
 
-fn digits<'t>(at: Scan<'t>, locale: &str) -> Read<'t, String> {
+fn read_number<'t>(at: SpanScanner<'t>, locale: &str) -> Parsed<'t, String> {
     // Parts may follow each other without spaces: "1h30m".
-    if at.before().is_some_and(char::is_alphabetic) && at.digits().is_some() {
-        return at.digits().map(|it| (plain(it.0), it.1));
+    if at.previous_char().is_some_and(char::is_alphabetic) && at.read_digits().is_some() {
+        return at.read_digits().map(|it| (trim_leading_zeros(it.0), it.1));
     }
-    number::amount(at, locale)
+    number::read_unsigned(at, locale)
 }
 
 /// Skips "and a half".
-fn half<'t>(at: Scan<'t>, words: &Words) -> Option<Scan<'t>> {
-    let (_, and) = at.spaces().row(words.and)?;
-    let and = and.spaces();
-    let article = and.row(words.article).map_or(and, |it| it.1.spaces());
-    article.row(words.half).map(|it| it.1)
+fn skip_and_a_half<'t>(at: SpanScanner<'t>, words: &LocaleWords) -> Option<SpanScanner<'t>> {
+    let (_, and) = at.skip_spaces().read_row(words.and)?;
+    let and = and.skip_spaces();
+    let article = and.read_row(words.article).map_or(and, |it| it.1.skip_spaces());
+    article.read_row(words.half).map(|it| it.1)
 }
 
-fn after_and<'t>(at: Scan<'t>, words: &Words) -> Scan<'t> {
-    let at = at.spaces();
-    at.row(words.and).map_or(at, |it| it.1.spaces())
+fn skip_and<'t>(at: SpanScanner<'t>, words: &LocaleWords) -> SpanScanner<'t> {
+    let at = at.skip_spaces();
+    at.read_row(words.and).map_or(at, |it| it.1.skip_spaces())
 }
 
 /// Reads two digits of minutes after hours.
-fn bare_minutes(at: Scan<'_>) -> Read<'_, String> {
-    let (minutes, end) = at.spaces().digits()?;
+fn read_bare_minutes(at: SpanScanner<'_>) -> Parsed<'_, String> {
+    let (minutes, end) = at.skip_spaces().read_digits()?;
     // "2 hours 15 people" has no minutes.
-    let is_last = at.digits().is_some() || end.spaces().word().is_none();
-    let is_bare = is_last && end.ends() && !end.goes_on() && minutes.len() == 2 && minutes < "60";
-    is_bare.then(|| (plain(minutes), end))
+    let is_last = at.read_digits().is_some() || end.skip_spaces().read_word().is_none();
+    let is_bare = is_last && end.is_word_end() && !end.is_number_continued() && minutes.len() == 2 && minutes < "60";
+    is_bare.then(|| (trim_leading_zeros(minutes), end))
 }
 
 #[cfg(test)]
@@ -187,7 +188,7 @@ mod tests {
     use super::find;
 
     #[test]
-    fn spans_are_found() {
+    fn durations_are_found() {
         for (text, locale, expected) in [
             ("90 minutes", "en", "PT90M"),
             ("2 days", "en", "P2D"),
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_span_is_not_one() {
+    fn other_texts_are_not_durations() {
         for text in [
             "",
             "soon",
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_text_is_told_from_a_part() {
+    fn a_whole_text_is_distinguished_from_a_part() {
         for (text, whole) in [("90 minutes", true), ("PT90M", true), ("in 90 minutes", false), ("90 minutes!", false), ("1h30", true)] {
             assert_eq!(find(text, "en").map(|it| it.1), Some(whole), "{text}");
         }

@@ -1,47 +1,47 @@
 //! `@email`: email addresses.
 
-use super::span::is_accent;
+use super::scanner::is_accent;
 use crate::text::phrase::is_unspaced;
 
 /// Maximum characters of an address.
-const MOST: usize = 254;
+const MAX_CHARS: usize = 254;
 
 /// Returns the first address of a text with its domain in lower case, and whether it is the whole text.
 pub(super) fn find(text: &str) -> Option<(String, bool)> {
     text.match_indices('@').find_map(|(at, _)| {
-        let local = local(text.get(..at)?)?;
-        let domain = domain(text.get(at + 1..)?)?;
+        let local = local_part(text.get(..at)?)?;
+        let domain = domain_part(text.get(at + 1..)?)?;
         let whole = text.len() == local.len() + 1 + domain.len();
         let address = [local, "@", &domain.to_lowercase()].concat();
-        (address.chars().count() <= MOST).then_some((address, whole))
+        (address.chars().count() <= MAX_CHARS).then_some((address, whole))
     })
 }
 
 /// Returns the local part at the end of a text.
-fn local(text: &str) -> Option<&str> {
+fn local_part(text: &str) -> Option<&str> {
     let end = |part: fn(char) -> bool| text.get(text.trim_end_matches(part).len()..).filter(|it| !it.is_empty());
     // In scripts without spaces, words may precede the address directly.
-    let local = end(|it| is_part(it) && !is_unspaced(it)).or_else(|| end(is_part))?;
+    let local = end(|it| is_local_char(it) && !is_unspaced(it)).or_else(|| end(is_local_char))?;
     let local = local.trim_start_matches(|it: char| !it.is_alphanumeric() && it != '_');
     (!local.is_empty() && !local.ends_with('.') && !local.contains("..")).then_some(local)
 }
 
-fn is_part(character: char) -> bool {
+fn is_local_char(character: char) -> bool {
     character.is_alphanumeric() || is_accent(character) || ".!#$%&'*+/=?^_{|}~-".contains(character)
 }
 
 /// Returns the domain at the start of a text.
-fn domain(text: &str) -> Option<&str> {
+fn domain_part(text: &str) -> Option<&str> {
     let end = text.find(|it: char| !it.is_alphanumeric() && !is_accent(it) && it != '-' && it != '.').unwrap_or(text.len());
     let domain = text.get(..end)?.trim_end_matches(['.', '-']);
     let is_next_to_another = text.get(end..)?.starts_with(['@', '_']);
     // Excludes IP addresses.
-    let has_letters = ending(domain)?.contains(char::is_alphabetic);
+    let has_letters = top_level_domain(domain)?.contains(char::is_alphabetic);
     (has_letters && !is_next_to_another).then_some(domain)
 }
 
 /// Returns the last label of a domain with at least two labels.
-pub(super) fn ending(domain: &str) -> Option<&str> {
+pub(super) fn top_level_domain(domain: &str) -> Option<&str> {
     let is_label = |it: &str| (1..=63).contains(&it.len()) && !it.starts_with('-') && !it.ends_with('-');
     domain.rsplit_once('.').map(|it| it.1).filter(|_| domain.split('.').all(is_label))
 }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_not_one() {
+    fn other_texts_are_not_addresses() {
         for text in [
             "",
             "@",

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::Found;
-use crate::text::phrase::{folded, is_one_word};
+use super::Extraction;
+use crate::text::phrase::{fold_text, is_one_word};
 
 /// Minimum letters of a word for fuzzy matching.
-const LEAST_LETTERS: usize = 5;
+const MIN_FUZZY_LETTERS: usize = 5;
 
 /// A list of values with synonyms.
 #[derive(Debug, Clone)]
-pub struct List {
+pub struct ListEntity {
     values: Vec<String>,
     spellings: Vec<Spelling>,
     max_edits: usize,
@@ -24,9 +24,9 @@ struct Spelling {
     value: usize,
 }
 
-impl List {
-    pub(super) fn new(entries: &[(String, Vec<String>)], max_edits: u8) -> List {
-        let mut list = List { values: Vec::new(), spellings: Vec::new(), max_edits: max_edits.into() };
+impl ListEntity {
+    pub(super) fn new(entries: &[(String, Vec<String>)], max_edits: u8) -> ListEntity {
+        let mut list = ListEntity { values: Vec::new(), spellings: Vec::new(), max_edits: max_edits.into() };
         for (value, synonyms) in entries {
             let known = list.values.iter().position(|it| it == value);
             let index = known.unwrap_or(list.values.len());
@@ -34,7 +34,7 @@ impl List {
                 list.values.push(value.clone());
             }
             for written in [value].into_iter().chain(synonyms) {
-                let folded = folded(written);
+                let folded = fold_text(written);
                 if !folded.is_empty() {
                     list.spellings.push(Spelling { written: written.clone(), folded, value: index });
                 }
@@ -60,21 +60,21 @@ impl List {
         }
         let clash = |(first, others): (usize, Vec<usize>)| {
             let spelling = self.spellings.get(first)?;
-            Some((spelling.written.clone(), self.named([spelling.value].into_iter().chain(others).collect())))
+            Some((spelling.written.clone(), self.values_at([spelling.value].into_iter().chain(others).collect())))
         };
         clashing.into_iter().filter_map(clash).collect()
     }
 
     /// The values at these indexes, without duplicates, in document order.
-    fn named(&self, mut numbers: Vec<usize>) -> Vec<String> {
+    fn values_at(&self, mut numbers: Vec<usize>) -> Vec<String> {
         numbers.sort_unstable();
         numbers.dedup();
         numbers.into_iter().filter_map(|it| self.values.get(it)).cloned().collect()
     }
 
     /// Finds a value as whole words in a text: by the longest spelling, then the leftmost, else by fuzzy matching.
-    pub(super) fn find(&self, text: &str) -> Found {
-        let text = folded(text);
+    pub(super) fn find(&self, text: &str) -> Extraction {
+        let text = fold_text(text);
         let mut best: Option<(usize, usize)> = None;
         let mut fitting = Vec::new();
         for spelling in &self.spellings {
@@ -82,7 +82,7 @@ impl List {
             if best.is_some_and(|it| it.0 > length) {
                 continue;
             }
-            let Some(at) = place(&text, &spelling.folded) else { continue };
+            let Some(at) = find_whole_words(&text, &spelling.folded) else { continue };
             if best.is_none_or(|it| it.0 < length || it.1 > at) {
                 best = Some((length, at));
                 fitting.clear();
@@ -91,35 +91,35 @@ impl List {
                 fitting.push(spelling.value);
             }
         }
-        let mut values = self.named(fitting);
+        let mut values = self.values_at(fitting);
         match values.len() {
-            0 => self.nearest(&text).map_or(Found::Nothing, |it| Found::One(it.into())),
-            1 => values.pop().map_or(Found::Nothing, |it| Found::One(it.into())),
-            _ => Found::Several(values),
+            0 => self.find_nearest(&text).map_or(Extraction::NotFound, |it| Extraction::Value(it.into())),
+            1 => values.pop().map_or(Extraction::NotFound, |it| Extraction::Value(it.into())),
+            _ => Extraction::Ambiguous(values),
         }
     }
 
     /// Returns the value of which the whole text is a spelling.
-    pub(super) fn whole(&self, text: &str) -> Option<String> {
+    pub(super) fn find_whole(&self, text: &str) -> Option<String> {
         // An exact value takes precedence over other spellings that fold to the same text.
         if let Some(value) = self.values.iter().find(|it| *it == text) {
             return Some(value.clone());
         }
-        let text = folded(text);
+        let text = fold_text(text);
         let fitting = self.spellings.iter().filter(|it| it.folded == text).map(|it| it.value).collect();
-        let mut values = self.named(fitting);
+        let mut values = self.values_at(fitting);
         values.pop().filter(|_| values.is_empty())
     }
 
     /// Returns the value with the smallest edit distance; `None` for a tie.
-    fn nearest(&self, text: &str) -> Option<String> {
-        let text_words: Vec<Vec<char>> = words(text);
+    fn find_nearest(&self, text: &str) -> Option<String> {
+        let text_words: Vec<Vec<char>> = split_words(text);
         let mut least = self.max_edits;
         let mut nearest: Vec<usize> = Vec::new();
         for spelling in self.spellings.iter().filter(|_| self.max_edits > 0) {
-            let spelling_words = words(&spelling.folded);
+            let spelling_words = split_words(&spelling.folded);
             for run in text_words.windows(spelling_words.len().max(1)) {
-                let Some(edits) = run_edits(run, &spelling_words, least) else { continue };
+                let Some(edits) = words_distance(run, &spelling_words, least) else { continue };
                 if edits < least {
                     least = edits;
                     nearest.clear();
@@ -127,13 +127,13 @@ impl List {
                 nearest.push(spelling.value);
             }
         }
-        let mut values = self.named(nearest);
+        let mut values = self.values_at(nearest);
         values.pop().filter(|_| values.is_empty())
     }
 }
 
 /// The position of the first occurrence of a spelling as whole words.
-fn place(text: &str, spelling: &str) -> Option<usize> {
+fn find_whole_words(text: &str, spelling: &str) -> Option<usize> {
     let is_cut = |left: Option<char>, right: Option<char>| left.zip(right).is_some_and(|it| is_one_word(it.0, it.1));
     let (first, last) = (spelling.chars().next(), spelling.chars().next_back());
     text.match_indices(spelling).map(|it| it.0).find(|at| {
@@ -143,13 +143,13 @@ fn place(text: &str, spelling: &str) -> Option<usize> {
     })
 }
 
-fn words(text: &str) -> Vec<Vec<char>> {
+fn split_words(text: &str) -> Vec<Vec<char>> {
     let words = text.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty());
     words.map(|it| it.chars().collect()).collect()
 }
 
 /// The edit distance of a sequence of words; `None` when it exceeds `most`.
-fn run_edits(words: &[Vec<char>], expected: &[Vec<char>], most: usize) -> Option<usize> {
+fn words_distance(words: &[Vec<char>], expected: &[Vec<char>], most: usize) -> Option<usize> {
     if expected.is_empty() {
         return None;
     }
@@ -157,14 +157,14 @@ fn run_edits(words: &[Vec<char>], expected: &[Vec<char>], most: usize) -> Option
         if words == expected {
             return Some(sum);
         }
-        let can_differ = words.len().min(expected.len()) >= LEAST_LETTERS && words.len().abs_diff(expected.len()) <= most;
-        let edits = if can_differ { sum + edits(words, expected) } else { usize::MAX };
+        let can_differ = words.len().min(expected.len()) >= MIN_FUZZY_LETTERS && words.len().abs_diff(expected.len()) <= most;
+        let edits = if can_differ { sum + edit_distance(words, expected) } else { usize::MAX };
         (edits <= most).then_some(edits)
     })
 }
 
 /// The Damerau-Levenshtein distance (optimal string alignment) of two texts.
-pub(crate) fn edits(left: &[char], right: &[char]) -> usize {
+pub(crate) fn edit_distance(left: &[char], right: &[char]) -> usize {
     let mut older: Vec<usize> = Vec::new();
     let mut old: Vec<usize> = (0..=right.len()).collect();
     let mut before = None;
@@ -191,19 +191,19 @@ pub(crate) fn edits(left: &[char], right: &[char]) -> usize {
 mod tests {
     use super::*;
 
-    fn list(text: &str, max_edits: u8) -> List {
+    fn list(text: &str, max_edits: u8) -> ListEntity {
         let entry = |it: &str| {
             let (value, synonyms) = it.split_once('=').unwrap_or((it, ""));
             (value.to_owned(), synonyms.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect())
         };
-        List::new(&text.split('|').map(entry).collect::<Vec<_>>(), max_edits)
+        ListEntity::new(&text.split('|').map(entry).collect::<Vec<_>>(), max_edits)
     }
 
-    fn found(found: Found) -> String {
+    fn found_text(found: Extraction) -> String {
         match found {
-            Found::Nothing => String::new(),
-            Found::One(value) => value.as_str().unwrap().to_owned(),
-            Found::Several(values) => values.join("|"),
+            Extraction::NotFound => String::new(),
+            Extraction::Value(value) => value.as_str().unwrap().to_owned(),
+            Extraction::Ambiguous(values) => values.join("|"),
         }
     }
 
@@ -232,18 +232,18 @@ mod tests {
             ("carte", ""),
             ("", ""),
         ] {
-            assert_eq!(found(list.find(text)), expected, "{text}");
+            assert_eq!(found_text(list.find(text)), expected, "{text}");
         }
     }
 
     #[test]
     fn a_spelling_of_several_values_is_ambiguous() {
         let list = list("Gold=premium|Silver=Premium,basic|Bronze=basic,PREMIUM", 2);
-        assert_eq!(found(list.find("premium please")), "Gold|Silver|Bronze");
-        assert_eq!(found(list.find("basic")), "Silver|Bronze");
-        assert_eq!(found(list.find("basic gold")), "Silver|Bronze");
-        assert_eq!(found(list.find("premum")), "");
-        assert_eq!((list.whole("premium"), list.whole("GOLD")), (None, Some("Gold".to_owned())));
+        assert_eq!(found_text(list.find("premium please")), "Gold|Silver|Bronze");
+        assert_eq!(found_text(list.find("basic")), "Silver|Bronze");
+        assert_eq!(found_text(list.find("basic gold")), "Silver|Bronze");
+        assert_eq!(found_text(list.find("premum")), "");
+        assert_eq!((list.find_whole("premium"), list.find_whole("GOLD")), (None, Some("Gold".to_owned())));
         let clash = |spelling: &str, values: &[&str]| (spelling.to_owned(), values.iter().map(|it| (*it).to_owned()).collect());
         assert_eq!(list.clashes(), [clash("premium", &["Gold", "Silver", "Bronze"]), clash("basic", &["Silver", "Bronze"])]);
     }
@@ -251,16 +251,16 @@ mod tests {
     #[test]
     fn spellings_of_one_value_do_not_clash() {
         assert_eq!(list("Gold=gold,GOLD,or|Silver=argent|Gold=aurum", 0).clashes(), []);
-        assert_eq!(found(list("Gold=gold,GOLD|Gold=aurum", 0).find("gold")), "Gold");
+        assert_eq!(found_text(list("Gold=gold,GOLD|Gold=aurum", 0).find("gold")), "Gold");
         let list = list("a b=x| ", 0);
         assert_eq!(
-            (list.values().len(), list.whole(" A   B "), list.whole("a"), list.whole("a b c")),
+            (list.values().len(), list.find_whole(" A   B "), list.find_whole("a"), list.find_whole("a b c")),
             (2, Some("a b".to_owned()), None, None)
         );
     }
 
     #[test]
-    fn wrong_letters_are_forgiven() {
+    fn typing_errors_are_tolerated() {
         let one = list("express=express mail|standard|gold|overnight=next day delivery|expresso", 1);
         for (text, expected) in [
             ("expres", "express"),
@@ -276,17 +276,17 @@ mod tests {
             ("stand", ""),
             ("exp", ""),
         ] {
-            assert_eq!(found(one.find(text)), expected, "{text}");
+            assert_eq!(found_text(one.find(text)), expected, "{text}");
         }
         let two = list("standard|planet|planed", 2);
-        assert_eq!(found(two.find("stundord")), "standard");
-        assert_eq!(found(two.find("planek")), "", "two values tie");
-        assert_eq!(found(list("standard", 0).find("standrd")), "");
+        assert_eq!(found_text(two.find("stundord")), "standard");
+        assert_eq!(found_text(two.find("planek")), "", "two values tie");
+        assert_eq!(found_text(list("standard", 0).find("standrd")), "");
     }
 
     #[test]
     fn edits_are_counted() {
-        let count = |left: &str, right: &str| edits(&left.chars().collect::<Vec<_>>(), &right.chars().collect::<Vec<_>>());
+        let count = |left: &str, right: &str| edit_distance(&left.chars().collect::<Vec<_>>(), &right.chars().collect::<Vec<_>>());
         for (left, right, expected) in
             [("", "", 0), ("a", "", 1), ("", "ab", 2), ("ab", "ba", 1), ("kitten", "sitting", 3), ("ca", "abc", 3), ("abcdef", "abdcef", 1)]
         {

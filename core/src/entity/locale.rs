@@ -3,7 +3,7 @@
 //! Rows of a table are separated by `|`, alternatives in a row by `,`. All words are folded.
 
 /// The words of a language.
-pub(super) struct Words {
+pub(super) struct LocaleWords {
     language: &'static str,
     /// Conjunctions between the last two items of a list.
     pub and: &'static str,
@@ -18,13 +18,13 @@ pub(super) struct Words {
     /// Today, tomorrow, yesterday, the day after tomorrow.
     pub days: &'static str,
     /// Words before a past day, or before a word that only looks like a day.
-    pub no_day: &'static str,
+    pub before_other_day: &'static str,
     /// Words after a past day.
-    pub gone: &'static str,
+    pub after_past_day: &'static str,
     /// Words before a month.
-    pub of: &'static str,
+    pub before_month: &'static str,
     /// Words before an offset from today, such as "in".
-    pub within: &'static str,
+    pub before_offset: &'static str,
     /// Years, months, weeks, days, hours, minutes, seconds.
     pub units: &'static str,
     /// Words of consent.
@@ -36,11 +36,11 @@ pub(super) struct Words {
     /// Words of doubt.
     pub unsure: &'static str,
     /// Consent and refusal, only as the whole text.
-    pub alone: [&'static str; 2],
+    pub whole_text_only: [&'static str; 2],
 }
 
 /// Returns the words of a locale's language; English for an unsupported language.
-pub(super) fn words(locale: &str) -> &'static Words {
+pub(super) fn words_of_locale(locale: &str) -> &'static LocaleWords {
     let language = language(locale);
     WORDS.iter().find(|it| language.eq_ignore_ascii_case(it.language)).unwrap_or(&EN)
 }
@@ -56,9 +56,9 @@ pub(super) fn region(locale: &str) -> String {
     region.unwrap_or_default().to_ascii_uppercase()
 }
 
-const WORDS: [Words; 7] = [EN, DE, ES, FR, IT, PT, NL];
+const WORDS: [LocaleWords; 7] = [EN, DE, ES, FR, IT, PT, NL];
 
-const EN: Words = Words {
+const EN: LocaleWords = LocaleWords {
     language: "en",
     and: "and",
     article: "a,an",
@@ -66,10 +66,10 @@ const EN: Words = Words {
     months: "january|february|march|april|may|june|july|august|september|october|november|december",
     weekdays: "monday,mon|tuesday,tue,tues|wednesday,wed|thursday,thu,thur,thurs|friday,fri|saturday,sat|sunday,sun",
     days: "today|tomorrow|yesterday|day after tomorrow",
-    no_day: "last,past,before",
-    gone: "",
-    of: "of",
-    within: "in",
+    before_other_day: "last,past,before",
+    after_past_day: "",
+    before_month: "of",
+    before_offset: "in",
     units: "years,year,yrs,yr|months,month|weeks,week,wks,wk,w|days,day,d|hours,hour,hrs,hr,h|\
             minutes,minute,mins,min,m|seconds,second,secs,sec,s",
     yes: "yes,yeah,yep,yup,yea,sure,ok,okay,correct,thats right,that s right,all right,alright,certainly,definitely,absolutely,\
@@ -78,10 +78,10 @@ const EN: Words = Words {
     no: "no,nope,nah,never,negative,incorrect,wrong,no way,of course not,absolutely not,definitely not,certainly not,no thanks,false",
     not: "not,dont,don t,didnt,didn t,isnt,isn t,cant,can t,wont,won t,doesnt,doesn t",
     unsure: "dont know,don t know,not know,not sure,no idea,no clue,maybe,perhaps",
-    alone: ["1,y,right", "0,n"],
+    whole_text_only: ["1,y,right", "0,n"],
 };
 
-const DE: Words = Words {
+const DE: LocaleWords = LocaleWords {
     language: "de",
     and: "und",
     article: "ein,eine,einen,einem,einer",
@@ -89,10 +89,10 @@ const DE: Words = Words {
     months: "januar,janner|februar|marz,maerz|april|mai|juni|juli|august|september|oktober|november|dezember",
     weekdays: "montag|dienstag|mittwoch|donnerstag|freitag|samstag,sonnabend|sonntag",
     days: "heute|morgen|gestern|ubermorgen,uebermorgen",
-    no_day: "letzten,letzter,letzte,vergangenen,guten",
-    gone: "",
-    of: "",
-    within: "in",
+    before_other_day: "letzten,letzter,letzte,vergangenen,guten",
+    after_past_day: "",
+    before_month: "",
+    before_offset: "in",
     units: "jahren,jahre,jahr|monaten,monate,monat|wochen,woche,w|tagen,tage,tag|stunden,stunde,std,h|\
             minuten,minute,min,m|sekunden,sekunde,sek,s",
     yes: "ja,jawohl,jep,jo,klar,gerne,gern,sicher,ok,okay,richtig,stimmt,genau,korrekt,naturlich,selbstverstandlich,einverstanden,wahr,\
@@ -100,10 +100,10 @@ const DE: Words = Words {
     no: "nein,ne,nee,niemals,nie,falsch,auf keinen fall,lieber nicht,sicher nicht,naturlich nicht,stimmt nicht",
     not: "nicht,kein,keine",
     unsure: "weiss nicht,weiss ich nicht,weiss es nicht,nicht sicher,keine ahnung,vielleicht",
-    alone: ["1,j", "0,n"],
+    whole_text_only: ["1,j", "0,n"],
 };
 
-const ES: Words = Words {
+const ES: LocaleWords = LocaleWords {
     language: "es",
     and: "y,e",
     article: "un,una",
@@ -111,19 +111,19 @@ const ES: Words = Words {
     months: "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre,setiembre|octubre|noviembre|diciembre",
     weekdays: "lunes|martes|miercoles|jueves|viernes|sabado|domingo",
     days: "hoy|manana|ayer|pasado manana",
-    no_day: "la,esta,pasado",
-    gone: "pasado",
-    of: "de",
-    within: "en,dentro de",
+    before_other_day: "la,esta,pasado",
+    after_past_day: "pasado",
+    before_month: "de",
+    before_offset: "en,dentro de",
     units: "anos,ano|meses,mes|semanas,semana|dias,dia,d|horas,hora,h|minutos,minuto,min,m|segundos,segundo,seg,s",
     yes: "si,sip,claro,claro que si,vale,ok,okay,correcto,exacto,cierto,por supuesto,desde luego,de acuerdo,verdadero,como no,por que no",
     no: "no,nunca,jamas,incorrecto,falso,para nada,claro que no,por supuesto que no,de ninguna manera",
     not: "nada",
     unsure: "no se,no lo se,no estoy seguro,no estoy segura,quizas,quiza,tal vez",
-    alone: ["1,s", "0,n"],
+    whole_text_only: ["1,s", "0,n"],
 };
 
-const FR: Words = Words {
+const FR: LocaleWords = LocaleWords {
     language: "fr",
     and: "et",
     article: "un,une",
@@ -131,20 +131,20 @@ const FR: Words = Words {
     months: "janvier|fevrier|mars|avril|mai|juin|juillet|aout|septembre|octobre|novembre|decembre",
     weekdays: "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche",
     days: "aujourd hui|demain|hier|apres demain",
-    no_day: "avant",
-    gone: "dernier",
-    of: "",
-    within: "dans",
+    before_other_day: "avant",
+    after_past_day: "dernier",
+    before_month: "",
+    before_offset: "dans",
     units: "ans,an,annees,annee|mois|semaines,semaine|jours,jour,j|heures,heure,h|minutes,minute,min,mn,m|secondes,seconde,sec,s",
     yes: "oui,ouais,ouaip,ok,okay,daccord,d accord,bien sur,certainement,exact,exactement,volontiers,tout a fait,absolument,vrai,\
           pourquoi pas,pas de probleme,pas de souci",
     no: "non,nan,jamais,pas du tout,pas question,faux,bien sur que non,absolument pas,certainement pas,pas vraiment",
     not: "pas",
     unsure: "sais pas,pas sur,pas sure,peut etre,aucune idee",
-    alone: ["1,o", "0,n"],
+    whole_text_only: ["1,o", "0,n"],
 };
 
-const IT: Words = Words {
+const IT: LocaleWords = LocaleWords {
     language: "it",
     and: "e,ed",
     article: "un,una,uno",
@@ -152,20 +152,20 @@ const IT: Words = Words {
     months: "gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre",
     weekdays: "lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica",
     days: "oggi|domani|ieri|dopodomani",
-    no_day: "altro",
-    gone: "scorso,scorsa",
-    of: "",
-    within: "tra,fra",
+    before_other_day: "altro",
+    after_past_day: "scorso,scorsa",
+    before_month: "",
+    before_offset: "tra,fra",
     units: "anni,anno|mesi,mese|settimane,settimana|giorni,giorno|ore,ora,h|minuti,minuto,min,m|secondi,secondo,sec,s",
     yes: "si,certo,certo che si,certamente,ok,okay,esatto,corretto,giusto,va bene,volentieri,daccordo,d accordo,assolutamente,\
           assolutamente si,vero,perche no,nessun problema",
     no: "no,mai,falso,sbagliato,per niente,assolutamente no,certo che no,va bene no",
     not: "non",
     unsure: "non so,non lo so,non sono sicuro,non sono sicura,forse",
-    alone: ["1,s", "0,n"],
+    whole_text_only: ["1,s", "0,n"],
 };
 
-const PT: Words = Words {
+const PT: LocaleWords = LocaleWords {
     language: "pt",
     and: "e",
     article: "um,uma",
@@ -173,19 +173,19 @@ const PT: Words = Words {
     months: "janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro",
     weekdays: "segunda feira,segunda|terca feira,terca|quarta feira,quarta|quinta feira,quinta|sexta feira,sexta|sabado|domingo",
     days: "hoje|amanha|ontem|depois de amanha",
-    no_day: "",
-    gone: "passado,passada",
-    of: "de",
-    within: "em,daqui a,dentro de",
+    before_other_day: "",
+    after_past_day: "passado,passada",
+    before_month: "de",
+    before_offset: "em,daqui a,dentro de",
     units: "anos,ano|meses,mes|semanas,semana|dias,dia,d|horas,hora,h|minutos,minuto,min,m|segundos,segundo,seg,s",
     yes: "sim,claro,claro que sim,ok,okay,certo,correto,com certeza,exato,esta bem,beleza,verdadeiro,por que nao,sem problema",
     no: "nao,nunca,jamais,falso,errado,de jeito nenhum,claro que nao,com certeza nao",
     not: "nada",
     unsure: "nao sei,nao tenho certeza,talvez",
-    alone: ["1,s", "0,n"],
+    whole_text_only: ["1,s", "0,n"],
 };
 
-const NL: Words = Words {
+const NL: LocaleWords = LocaleWords {
     language: "nl",
     and: "en",
     article: "een",
@@ -193,22 +193,22 @@ const NL: Words = Words {
     months: "januari|februari|maart,mrt|april|mei|juni|juli|augustus|september|oktober|november|december",
     weekdays: "maandag|dinsdag|woensdag|donderdag|vrijdag|zaterdag|zondag",
     days: "vandaag|morgen|gisteren|overmorgen",
-    no_day: "afgelopen,vorige,goede,goeden",
-    gone: "",
-    of: "",
-    within: "over",
+    before_other_day: "afgelopen,vorige,goede,goeden",
+    after_past_day: "",
+    before_month: "",
+    before_offset: "over",
     units: "jaren,jaar|maanden,maand|weken,week,w|dagen,dag|uren,uur,u,h|minuten,minuut,min,m|seconden,seconde,sec,s",
     yes: "ja,jawel,zeker,ok,oke,okay,klopt,prima,graag,natuurlijk,juist,correct,akkoord,is goed,waar,geen probleem,waarom niet",
     no: "nee,neen,nooit,fout,onjuist,onwaar,liever niet,zeker niet,natuurlijk niet,klopt niet",
     not: "niet,geen",
     unsure: "weet niet,weet ik niet,weet het niet,niet zeker,geen idee,misschien",
-    alone: ["1,j", "0,n"],
+    whole_text_only: ["1,j", "0,n"],
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::phrase::folded;
+    use crate::text::phrase::fold_text;
 
     #[test]
     fn locales_have_a_language_and_a_region() {
@@ -217,16 +217,16 @@ mod tests {
         {
             assert_eq!((language(locale), region(locale).as_str()), expected);
         }
-        assert_eq!((words("FR-be").language, words("sv").language), ("fr", "en"));
+        assert_eq!((words_of_locale("FR-be").language, words_of_locale("sv").language), ("fr", "en"));
     }
 
     #[test]
-    fn tables_are_whole_and_folded() {
+    fn tables_are_complete_and_folded() {
         for it in WORDS {
             let rows = [it.months, it.weekdays, it.days, it.units].map(|it| it.split('|').count());
             assert_eq!(rows, [12, 7, 4, 7], "{}", it.language);
             for words in [it.months, it.weekdays, it.days, it.units, it.yes, it.no, it.not, it.unsure, it.and, it.half] {
-                assert_eq!(folded(words), words);
+                assert_eq!(fold_text(words), words);
                 assert!(!words.contains(", ") && !words.contains(",,"), "{words}");
             }
         }

@@ -8,22 +8,22 @@ mod email;
 mod list;
 mod locale;
 mod number;
-mod parts;
 mod pattern;
 mod phone;
-mod span;
+mod scanner;
 mod system;
+mod text_list;
 mod url;
 
-pub use self::list::List;
-pub(crate) use self::list::edits;
-pub use self::pattern::Patterns;
-pub use self::system::System;
+pub use self::list::ListEntity;
+pub(crate) use self::list::edit_distance;
+pub use self::pattern::PatternEntity;
+pub use self::system::SystemEntity;
 use serde_json::Value;
 
 /// The locale and time used to interpret a text.
 #[derive(Debug, Clone, Copy)]
-pub struct Said<'s> {
+pub struct ExtractionContext<'s> {
     /// The session's locale, as `en-US`.
     pub locale: &'s str,
     /// The turn's clock, in milliseconds since 1970.
@@ -34,41 +34,41 @@ pub struct Said<'s> {
 #[derive(Debug, Clone)]
 pub enum Entity {
     /// A built-in type.
-    System(System),
+    System(SystemEntity),
     /// A list of values with synonyms.
-    List(List),
+    List(ListEntity),
     /// Regular expressions.
-    Patterns(Patterns),
+    Patterns(PatternEntity),
 }
 
 /// The result of an extraction.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum Extraction {
     /// No value.
-    Nothing,
+    NotFound,
     /// A value.
-    One(Value),
+    Value(Value),
     /// Several values of a list that match equally well.
-    Several(Vec<String>),
+    Ambiguous(Vec<String>),
 }
 
 impl Entity {
     /// Returns the system type with a name such as `@number`.
-    pub fn system(name: &str) -> Option<Entity> {
-        System::named(name).map(Entity::System)
+    pub fn from_system_name(name: &str) -> Option<Entity> {
+        SystemEntity::from_name(name).map(Entity::System)
     }
 
     /// Creates a list of values with synonyms; `max_edits` is the allowed edit distance per match.
-    pub fn list(entries: &[(String, Vec<String>)], max_edits: u8) -> Entity {
-        Entity::List(List::new(entries, max_edits))
+    pub fn from_entries(entries: &[(String, Vec<String>)], max_edits: u8) -> Entity {
+        Entity::List(ListEntity::new(entries, max_edits))
     }
 
     /// Creates an entity from patterns, tried in order. The value is the capture of the group with this name or number.
     ///
     /// # Errors
     /// Returns why a pattern is invalid, on one line.
-    pub fn patterns(patterns: &[String], group: Option<&str>) -> Result<Entity, String> {
-        Patterns::new(patterns, group).map(Entity::Patterns)
+    pub fn from_patterns(patterns: &[String], group: Option<&str>) -> Result<Entity, String> {
+        PatternEntity::new(patterns, group).map(Entity::Patterns)
     }
 
     /// The kind for messages: a system type such as `@number`, `list` or `regex`.
@@ -89,16 +89,16 @@ impl Entity {
     }
 
     /// The first pattern without the configured group (lint N005).
-    pub fn without_group(&self) -> Option<&str> {
+    pub fn pattern_without_group(&self) -> Option<&str> {
         match self {
-            Entity::Patterns(patterns) => patterns.without_group(),
+            Entity::Patterns(patterns) => patterns.pattern_without_group(),
             Entity::System(_) | Entity::List(_) => None,
         }
     }
 
     /// Extracts the first value of a text.
-    pub fn extract(&self, text: &str, context: Said<'_>) -> Found {
-        let one = |value: Option<Value>| value.map_or(Found::Nothing, Found::One);
+    pub fn extract(&self, text: &str, context: ExtractionContext<'_>) -> Extraction {
+        let one = |value: Option<Value>| value.map_or(Extraction::NotFound, Extraction::Value);
         match self {
             Entity::System(system) => one(system.find(text.trim(), context).map(|it| it.0)),
             Entity::List(list) => list.find(text),
@@ -107,22 +107,22 @@ impl Entity {
     }
 
     /// Normalizes a value from a button, a parameter or a model; `None` when it is not valid for this type.
-    pub fn accept(&self, value: &Value, context: Said<'_>) -> Option<Value> {
+    pub fn accept(&self, value: &Value, context: ExtractionContext<'_>) -> Option<Value> {
         match (self, value) {
             (Entity::System(system), Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => system.accept(value),
-            (Entity::System(System::Number), Value::Number(_)) => system::number(value),
-            (_, Value::Number(number)) => self.whole(&number.to_string(), context),
-            (_, Value::String(text)) => self.whole(text, context),
+            (Entity::System(SystemEntity::Number), Value::Number(_)) => system::normalize_number(value),
+            (_, Value::Number(number)) => self.parse_whole(&number.to_string(), context),
+            (_, Value::String(text)) => self.parse_whole(text, context),
             (Entity::List(_) | Entity::Patterns(_), Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
         }
     }
 
     /// Parses a text that must be a value as a whole.
-    fn whole(&self, text: &str, context: Said<'_>) -> Option<Value> {
+    fn parse_whole(&self, text: &str, context: ExtractionContext<'_>) -> Option<Value> {
         match self {
             Entity::System(system) => system.find(text.trim(), context).filter(|it| it.1).map(|it| it.0),
-            Entity::List(list) => list.whole(text).map(Value::String),
-            Entity::Patterns(patterns) => patterns.whole(text.trim()).map(Value::String),
+            Entity::List(list) => list.find_whole(text).map(Value::String),
+            Entity::Patterns(patterns) => patterns.find_whole(text.trim()).map(Value::String),
         }
     }
 }
@@ -130,37 +130,41 @@ impl Entity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::phrase::{Phrase, folded};
+    use crate::text::phrase::{Phrase, fold_text};
     use serde_json::json;
 
     /// Wednesday, 2026-01-28, at noon.
-    const SAID: Said<'_> = Said { locale: "en-US", now: 1_769_601_600_000 };
+    const CONTEXT: ExtractionContext<'_> = ExtractionContext { locale: "en-US", now: 1_769_601_600_000 };
 
-    const SYSTEM: [&str; 10] = ["@string", "@number", "@email", "@phone", "@url", "@boolean", "@date", "@currency", "@duration", "@list"];
+    const SYSTEM_NAMES: [&str; 10] =
+        ["@string", "@number", "@email", "@phone", "@url", "@boolean", "@date", "@currency", "@duration", "@list"];
 
     fn system(name: &str) -> Entity {
-        Entity::system(name).unwrap()
+        Entity::from_system_name(name).unwrap()
     }
 
     fn sizes() -> Entity {
-        Entity::list(&[("Small".to_owned(), vec!["little".to_owned()]), ("Large".to_owned(), vec!["big".to_owned(), "1".to_owned()])], 1)
+        Entity::from_entries(
+            &[("Small".to_owned(), vec!["little".to_owned()]), ("Large".to_owned(), vec!["big".to_owned(), "1".to_owned()])],
+            1,
+        )
     }
 
     fn orders() -> Entity {
-        Entity::patterns(&[r"order (\d+)".to_owned()], None).unwrap()
+        Entity::from_patterns(&[r"order (\d+)".to_owned()], None).unwrap()
     }
 
     #[test]
-    fn types_have_a_name() {
-        for name in SYSTEM {
+    fn entities_have_a_kind() {
+        for name in SYSTEM_NAMES {
             assert_eq!(system(name).kind(), name);
         }
-        assert!(["number", "@Number", "@x", ""].iter().all(|it| Entity::system(it).is_none()));
+        assert!(["number", "@Number", "@x", ""].iter().all(|it| Entity::from_system_name(it).is_none()));
         assert_eq!((sizes().kind(), orders().kind()), ("list", "regex"));
     }
 
     #[test]
-    fn values_are_found_in_what_is_said() {
+    fn values_are_extracted_from_text() {
         for (name, text, expected) in [
             ("@string", "  hello  there ", json!("hello  there")),
             ("@number", " about 3 ", json!(3)),
@@ -173,20 +177,20 @@ mod tests {
             ("@duration", "90 minutes", json!("PT90M")),
             ("@list", "a, b and c", json!(["a", "b", "c"])),
         ] {
-            assert_eq!(system(name).extract(text, SAID), Found::One(expected.clone()), "{name}");
-            assert_eq!(system(name).extract(" \t", SAID), Found::Nothing, "{name}");
-            assert_eq!(system(name).accept(&expected, SAID), Some(expected), "{name} as it is stored");
+            assert_eq!(system(name).extract(text, CONTEXT), Extraction::Value(expected.clone()), "{name}");
+            assert_eq!(system(name).extract(" \t", CONTEXT), Extraction::NotFound, "{name}");
+            assert_eq!(system(name).accept(&expected, CONTEXT), Some(expected), "{name} as it is stored");
         }
-        assert_eq!(sizes().extract("a big one", SAID), Found::One(json!("Large")));
-        assert_eq!(orders().extract("my order 12.", SAID), Found::One(json!("12")));
-        let clash = Entity::list(&[("A".to_owned(), vec!["x".to_owned()]), ("B".to_owned(), vec!["X".to_owned()])], 0);
-        assert_eq!(clash.extract("x", SAID), Found::Several(vec!["A".to_owned(), "B".to_owned()]));
+        assert_eq!(sizes().extract("a big one", CONTEXT), Extraction::Value(json!("Large")));
+        assert_eq!(orders().extract("my order 12.", CONTEXT), Extraction::Value(json!("12")));
+        let clash = Entity::from_entries(&[("A".to_owned(), vec!["x".to_owned()]), ("B".to_owned(), vec!["X".to_owned()])], 0);
+        assert_eq!(clash.extract("x", CONTEXT), Extraction::Ambiguous(vec!["A".to_owned(), "B".to_owned()]));
         assert_eq!(clash.synonym_clashes(), [("x".to_owned(), vec!["A".to_owned(), "B".to_owned()])]);
-        assert_eq!((sizes().synonym_clashes(), orders().without_group()), (vec![], None));
+        assert_eq!((sizes().synonym_clashes(), orders().pattern_without_group()), (vec![], None));
     }
 
     #[test]
-    fn given_values_have_to_be_of_the_type() {
+    fn given_values_must_be_valid_for_the_type() {
         let rows = [
             ("@string", json!("x"), json!("x")),
             ("@string", json!(5), json!("5")),
@@ -218,14 +222,14 @@ mod tests {
             ("@list", json!([1]), Value::Null),
         ];
         for (name, value, expected) in rows {
-            assert_eq!(system(name).accept(&value, SAID).unwrap_or_default(), expected, "{name} {value}");
+            assert_eq!(system(name).accept(&value, CONTEXT).unwrap_or_default(), expected, "{name} {value}");
         }
-        assert!(SYSTEM.iter().all(|it| system(it).accept(&Value::Null, SAID).is_none()));
-        assert_eq!(sizes().accept(&json!("LITTLE"), SAID), Some(json!("Small")));
-        assert_eq!(sizes().accept(&json!(1), SAID), Some(json!("Large")));
-        assert_eq!(sizes().accept(&json!("a little"), SAID), None);
-        assert_eq!(sizes().accept(&json!(["Small"]), SAID), None);
-        assert_eq!(orders().accept(&json!(12), SAID), Some(json!("12")));
+        assert!(SYSTEM_NAMES.iter().all(|it| system(it).accept(&Value::Null, CONTEXT).is_none()));
+        assert_eq!(sizes().accept(&json!("LITTLE"), CONTEXT), Some(json!("Small")));
+        assert_eq!(sizes().accept(&json!(1), CONTEXT), Some(json!("Large")));
+        assert_eq!(sizes().accept(&json!("a little"), CONTEXT), None);
+        assert_eq!(sizes().accept(&json!(["Small"]), CONTEXT), None);
+        assert_eq!(orders().accept(&json!(12), CONTEXT), Some(json!("12")));
     }
 
     /// Generates a text of typical fragments and random characters.
@@ -301,26 +305,26 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_said_nothing_breaks_and_what_is_stored_is_accepted_again() {
+    fn any_text_is_safe_and_extracted_values_are_accepted_again() {
         let mut state = 7;
         let (list, orders) = (sizes(), orders());
         for round in 0..400 {
             let text = garbage(&mut state);
             for locale in ["en-US", "de-DE", "es-MX", "fr-FR", "it", "pt-BR", "nl", "sv-SE", "en-IN", ""] {
-                let context = Said { locale, ..SAID };
-                for name in SYSTEM {
+                let context = ExtractionContext { locale, ..CONTEXT };
+                for name in SYSTEM_NAMES {
                     let entity = system(name);
-                    if let Found::One(value) = entity.extract(&text, context)
+                    if let Extraction::Value(value) = entity.extract(&text, context)
                         && !["@number", "@list"].contains(&name)
                     {
                         assert_eq!(entity.accept(&value, context), Some(value), "{round} {name} {locale} {text:?}");
                     }
                     let _ = entity.accept(&text.as_str().into(), context);
                 }
-                assert!(Phrase::of(&text, locale).tokens().iter().all(|it| !it.is_empty()));
+                assert!(Phrase::new(&text, locale).tokens().iter().all(|it| !it.is_empty()));
             }
-            let _ = (list.extract(&text, SAID), orders.extract(&text, SAID));
-            assert_eq!(folded(&folded(&text)), folded(&text), "{text:?}");
+            let _ = (list.extract(&text, CONTEXT), orders.extract(&text, CONTEXT));
+            assert_eq!(fold_text(&fold_text(&text)), fold_text(&text), "{text:?}");
         }
     }
 }

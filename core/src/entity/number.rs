@@ -3,16 +3,16 @@
 use serde_json::Value;
 
 use super::locale::{language, region};
-use super::span::{Read, Scan, first};
+use super::scanner::{Parsed, SpanScanner, find_first};
 
 /// Languages with a decimal comma.
-const COMMA: &str = "bg cs da de el es fi fr hu id it nb nl nn no pl pt ro ru sk sv tr uk vi";
+const COMMA_LANGUAGES: &str = "bg cs da de el es fi fr hu id it nb nl nn no pl pt ro ru sk sv tr uk vi";
 
 /// Those of them that group digits with spaces.
-const SPACES: &str = "bg cs fi fr hu nb nn no pl ru sk sv uk";
+const SPACE_GROUPING_LANGUAGES: &str = "bg cs fi fr hu nb nn no pl ru sk sv uk";
 
 /// Locales with a decimal point although their language has a comma.
-const POINT: &str = "es-MX es-US es-GT es-HN es-NI es-PA es-PE es-PR es-DO es-SV de-CH it-CH de-LI";
+const POINT_LOCALES: &str = "es-MX es-US es-GT es-HN es-NI es-PA es-PE es-PR es-DO es-SV de-CH it-CH de-LI";
 
 const ONES: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen \
                     eighteen nineteen";
@@ -20,57 +20,58 @@ const TENS: &str = "twenty thirty forty fifty sixty seventy eighty ninety";
 const SCALES: [(&str, u64); 3] = [("hundred", 2), ("thousand", 3), ("million", 6)];
 
 /// The number format of a locale.
-struct Marks {
+struct NumberSeparators {
     decimal: &'static str,
     group: &'static str,
     /// Whether groups of two digits precede the last group of three.
     is_indian: bool,
 }
 
-fn marks(locale: &str) -> Marks {
+fn number_format(locale: &str) -> NumberSeparators {
     let (language, region) = (language(locale), region(locale));
     let lists = |list: &str| list.split(' ').any(|it| it.eq_ignore_ascii_case(language));
     let is_swiss = region == "CH" || region == "LI";
-    let is_point = POINT.split(' ').filter_map(|it| it.split_once('-')).any(|it| it.0.eq_ignore_ascii_case(language) && it.1 == region);
-    let (decimal, group) = match (lists(COMMA) && !is_point, lists(SPACES)) {
+    let is_point =
+        POINT_LOCALES.split(' ').filter_map(|it| it.split_once('-')).any(|it| it.0.eq_ignore_ascii_case(language) && it.1 == region);
+    let (decimal, group) = match (lists(COMMA_LANGUAGES) && !is_point, lists(SPACE_GROUPING_LANGUAGES)) {
         (false, _) if is_swiss => (".", "'’"),
         (false, _) => (".", ","),
         (true, true) => (",", " \u{a0}\u{202f}"),
         (true, false) => (",", "."),
     };
-    Marks { decimal, group, is_indian: region == "IN" }
+    NumberSeparators { decimal, group, is_indian: region == "IN" }
 }
 
 /// Whether a locale has a decimal point.
-pub(super) fn is_point(locale: &str) -> bool {
-    marks(locale).decimal == "."
+pub(super) fn has_decimal_point(locale: &str) -> bool {
+    number_format(locale).decimal == "."
 }
 
 /// Returns the first number of a text, and whether it is the whole text.
 pub(super) fn find(text: &str, locale: &str) -> Option<(Value, bool)> {
-    let (value, whole) = first(text, |start| {
-        let (plain, end) = signed(start, locale)?;
-        let percent = end.spaces().eat("%").or_else(|| end.spaces().words("percent").filter(|it| it.ends()));
+    let (value, whole) = find_first(text, |start| {
+        let (plain, end) = read_signed(start, locale)?;
+        let percent = end.skip_spaces().eat("%").or_else(|| end.skip_spaces().skip_words("percent").filter(|it| it.is_word_end()));
         let end = percent.unwrap_or(end);
-        (end.ends() && !end.goes_on()).then(|| (value(&plain, percent.is_some()), end))
+        (end.is_word_end() && !end.is_number_continued()).then(|| (to_json_number(&plain, percent.is_some()), end))
     })?;
     // A number that cannot be represented is not skipped in favor of another.
     Some((value?, whole))
 }
 
 /// Converts a decimal text to a JSON number, an integer if possible; `None` when digits would be lost.
-fn value(plain: &str, is_percent: bool) -> Option<Value> {
+fn to_json_number(plain: &str, is_percent: bool) -> Option<Value> {
     let (whole, fraction) = plain.split_once('.').unwrap_or((plain, ""));
     let integer = if is_percent { whole.strip_suffix("00") } else { Some(whole) };
     if let Some(integer) = integer.filter(|_| fraction.bytes().all(|it| it == b'0')) {
         return integer.parse::<i64>().map(Value::from).or_else(|_| integer.parse::<u64>().map(Value::from)).ok();
     }
     let number: f64 = (plain.to_owned() + if is_percent { "e-2" } else { "" }).parse().ok()?;
-    exact(number)
+    to_exact_number(number)
 }
 
 /// Converts a float to its stored form; `None` for integers too large to be exact and for infinite values.
-pub(super) fn exact(number: f64) -> Option<Value> {
+pub(super) fn to_exact_number(number: f64) -> Option<Value> {
     match number.fract() == 0.0 {
         true => (number.abs() < 9e15).then(|| (number as i64).into()),
         false => number.is_finite().then(|| number.into()),
@@ -78,42 +79,42 @@ pub(super) fn exact(number: f64) -> Option<Value> {
 }
 
 /// Reads a number with an optional sign, as decimal text.
-pub(super) fn signed<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
-    if let Some((_, unsigned)) = start.row("minus,negative") {
-        return amount(unsigned.spaces(), locale).map(|it| ("-".to_owned() + &it.0, it.1));
+pub(super) fn read_signed<'t>(start: SpanScanner<'t>, locale: &str) -> Parsed<'t, String> {
+    if let Some((_, unsigned)) = start.read_row("minus,negative") {
+        return read_unsigned(unsigned.skip_spaces(), locale).map(|it| ("-".to_owned() + &it.0, it.1));
     }
-    let unsigned = start.past_any("+-−");
+    let unsigned = start.skip_optional("+-−");
     if unsigned.rest().len() == start.rest().len() {
-        return amount(start, locale);
+        return read_unsigned(start, locale);
     }
-    if start.before().is_some_and(char::is_alphanumeric) {
+    if start.previous_char().is_some_and(char::is_alphanumeric) {
         return None;
     }
     // Before a word, it is a hyphen.
-    unsigned.next().filter(|it| !it.is_alphabetic())?;
-    let (plain, end) = literal(unsigned, locale)?;
-    let (plain, end) = multiplied(plain, end, locale);
-    Some((if start.next() == Some('+') { plain } else { "-".to_owned() + &plain }, end))
+    unsigned.next_char().filter(|it| !it.is_alphabetic())?;
+    let (plain, end) = read_digits(unsigned, locale)?;
+    let (plain, end) = apply_scales(plain, end, locale);
+    Some((if start.next_char() == Some('+') { plain } else { "-".to_owned() + &plain }, end))
 }
 
 /// Reads a number without a sign, as decimal text.
-pub(super) fn amount<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
-    if start.next().is_some_and(char::is_alphabetic) {
-        return in_words(start, locale);
+pub(super) fn read_unsigned<'t>(start: SpanScanner<'t>, locale: &str) -> Parsed<'t, String> {
+    if start.next_char().is_some_and(char::is_alphabetic) {
+        return read_words(start, locale);
     }
     if start.is_within_number() {
         return None;
     }
-    let (plain, end) = literal(start, locale)?;
-    Some(multiplied(plain, end, locale))
+    let (plain, end) = read_digits(start, locale)?;
+    Some(apply_scales(plain, end, locale))
 }
 
 /// Reads digits with the group and decimal separators of the locale.
-fn literal<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
-    let marks = marks(locale);
-    let (mut plain, mut end) = start.digits().map_or((String::new(), start), |it| (it.0.to_owned(), it.1));
+fn read_digits<'t>(start: SpanScanner<'t>, locale: &str) -> Parsed<'t, String> {
+    let marks = number_format(locale);
+    let (mut plain, mut end) = start.read_digits().map_or((String::new(), start), |it| (it.0.to_owned(), it.1));
     let can_group = (1..=3).contains(&plain.len());
-    while let Some((group, next)) = end.eat(marks.group).and_then(Scan::digits).filter(|_| can_group) {
+    while let Some((group, next)) = end.eat(marks.group).and_then(SpanScanner::read_digits).filter(|_| can_group) {
         let is_pair = marks.is_indian && group.len() == 2 && next.eat(marks.group).is_some();
         if group.len() != 3 && !is_pair {
             break;
@@ -123,7 +124,7 @@ fn literal<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
     }
     let zeros = plain.len() - plain.trim_start_matches('0').len();
     plain.drain(..zeros.min(plain.len().saturating_sub(1)));
-    if let Some((decimals, next)) = end.eat(marks.decimal).and_then(Scan::digits) {
+    if let Some((decimals, next)) = end.eat(marks.decimal).and_then(SpanScanner::read_digits) {
         if plain.is_empty() {
             plain.push('0');
         }
@@ -131,12 +132,12 @@ fn literal<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
         plain.push_str(decimals);
         end = next;
     }
-    (!plain.is_empty() && !end.goes_on()).then_some((plain, end))
+    (!plain.is_empty() && !end.is_number_continued()).then_some((plain, end))
 }
 
 /// Applies the scale words after digits, such as `2 thousand`.
-fn multiplied<'t>(mut plain: String, mut end: Scan<'t>, locale: &str) -> (String, Scan<'t>) {
-    while let Some((zeros, next)) = scale(end, locale) {
+fn apply_scales<'t>(mut plain: String, mut end: SpanScanner<'t>, locale: &str) -> (String, SpanScanner<'t>) {
+    while let Some((zeros, next)) = read_scale(end, locale) {
         let (whole, decimals) = plain.split_once('.').unwrap_or((&plain, ""));
         let mut moved = whole.to_owned();
         let mut decimals = decimals.chars();
@@ -152,16 +153,16 @@ fn multiplied<'t>(mut plain: String, mut end: Scan<'t>, locale: &str) -> (String
     (plain, end)
 }
 
-fn scale<'t>(end: Scan<'t>, locale: &str) -> Read<'t, u64> {
+fn read_scale<'t>(end: SpanScanner<'t>, locale: &str) -> Parsed<'t, u64> {
     if language(locale) != "en" {
         return None;
     }
-    let (word, next) = end.spaces().word()?;
+    let (word, next) = end.skip_spaces().read_word()?;
     SCALES.iter().find(|it| it.0 == word).map(|it| (it.1, next))
 }
 
 /// Reads English number words.
-fn in_words<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
+fn read_words<'t>(start: SpanScanner<'t>, locale: &str) -> Parsed<'t, String> {
     if language(locale) != "en" {
         return None;
     }
@@ -169,9 +170,9 @@ fn in_words<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
     let (mut at, mut end) = (start, None);
     // Whether the last word was a scale, after which `and` is allowed.
     let mut is_scale = false;
-    while let Some((mut word, mut next)) = at.word() {
+    while let Some((mut word, mut next)) = at.read_word() {
         if is_scale && word == "and" {
-            let Some(behind) = next.past_any("-").spaces().word() else { break };
+            let Some(behind) = next.skip_optional("-").skip_spaces().read_word() else { break };
             (word, next) = behind;
         }
         let one = ONES.split(' ').position(|it| it == word).map(|it| it as u64);
@@ -198,13 +199,13 @@ fn in_words<'t>(start: Scan<'t>, locale: &str) -> Read<'t, String> {
         }
         is_scale = factor.is_some();
         end = Some(next);
-        at = next.past_any("-").spaces();
+        at = next.skip_optional("-").skip_spaces();
     }
-    let mut end = end.filter(|it| it.ends())?;
+    let mut end = end.filter(|it| it.is_word_end())?;
     let mut plain = (total + part).to_string();
     // "five point two"
-    let mut next = end.spaces().words("point");
-    while let Some((word, behind)) = next.and_then(|it| it.spaces().word()) {
+    let mut next = end.skip_spaces().skip_words("point");
+    while let Some((word, behind)) = next.and_then(|it| it.skip_spaces().read_word()) {
         let Some(digit) = ONES.split(' ').take(10).position(|it| it == word) else { break };
         if !plain.contains('.') {
             plain.push('.');
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_not_one() {
+    fn other_texts_are_not_numbers() {
         for (text, locale) in [
             ("", "en"),
             ("none", "en"),
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_text_is_told_from_a_part() {
+    fn a_whole_text_is_distinguished_from_a_part() {
         for (text, whole) in [("12", true), ("12 %", true), ("12 pieces", false), ("$12", false), ("twenty-one", true), ("12.", false)] {
             assert_eq!(find(text, "en").map(|it| it.1), Some(whole), "{text}");
         }

@@ -3,14 +3,14 @@
 use fancy_regex::RegexBuilder;
 use regex_syntax::ast::{Ast, GroupKind, parse::Parser};
 
-use crate::text::on_one_line;
+use crate::text::collapse_whitespace;
 
 /// Backtracking limit per match; linear patterns do not backtrack.
-const STEP_LIMIT: usize = 200_000;
+const BACKTRACK_LIMIT: usize = 200_000;
 
 /// Patterns, tried in order.
 #[derive(Debug, Clone)]
-pub struct Patterns {
+pub struct PatternEntity {
     patterns: Vec<Pattern>,
     group: Option<String>,
 }
@@ -19,34 +19,34 @@ pub struct Patterns {
 struct Pattern {
     regex: fancy_regex::Regex,
     /// The pattern inside the value group.
-    inner: Option<String>,
+    group_pattern: Option<String>,
     has_group: bool,
 }
 
-impl Patterns {
-    pub(super) fn new(patterns: &[String], group: Option<&str>) -> Result<Patterns, String> {
+impl PatternEntity {
+    pub(super) fn new(patterns: &[String], group: Option<&str>) -> Result<PatternEntity, String> {
         let patterns = patterns.iter().map(|it| Pattern::new(it, group)).collect::<Result<_, _>>()?;
-        Ok(Patterns { patterns, group: group.map(str::to_owned) })
+        Ok(PatternEntity { patterns, group: group.map(str::to_owned) })
     }
 
     /// The first pattern without the configured group.
-    pub(super) fn without_group(&self) -> Option<&str> {
+    pub(super) fn pattern_without_group(&self) -> Option<&str> {
         self.patterns.iter().find(|it| !it.has_group).map(|it| it.regex.as_str())
     }
 
     /// Returns the value of the first pattern that matches in a text.
     pub(super) fn find(&self, text: &str) -> Option<String> {
-        self.patterns.iter().find_map(|it| value(&it.regex, text, self.group.as_deref()))
+        self.patterns.iter().find_map(|it| captured_value(&it.regex, text, self.group.as_deref()))
     }
 
     /// Returns the value of a whole text: matched by a pattern, or by the inside of its value group.
-    pub(super) fn whole(&self, text: &str) -> Option<String> {
+    pub(super) fn find_whole(&self, text: &str) -> Option<String> {
         let found = |pattern: &Pattern| {
-            let whole = compiled(&anchored(pattern.regex.as_str())).ok()?;
-            value(&whole, text, self.group.as_deref())
+            let whole = compile(&anchor(pattern.regex.as_str())).ok()?;
+            captured_value(&whole, text, self.group.as_deref())
         };
         let matches_group = |pattern: &Pattern| {
-            let inner = compiled(&anchored(pattern.inner.as_ref()?)).ok()?;
+            let inner = compile(&anchor(pattern.group_pattern.as_ref()?)).ok()?;
             inner.is_match(text).is_ok_and(|it| it).then(|| text.to_owned())
         };
         self.patterns.iter().find_map(found).or_else(|| self.patterns.iter().find_map(matches_group)).filter(|it| !it.is_empty())
@@ -55,29 +55,29 @@ impl Patterns {
 
 impl Pattern {
     fn new(pattern: &str, group: Option<&str>) -> Result<Pattern, String> {
-        let describe_error = |reason: String| ["'", pattern, "': ", &on_one_line(&reason)].concat();
+        let describe_error = |reason: String| ["'", pattern, "': ", &collapse_whitespace(&reason)].concat();
         let tree = Parser::new().parse(pattern).map_err(|error| describe_error(error.kind().to_string()))?;
-        let regex = compiled(pattern).map_err(|error| describe_error(error.to_string()))?;
-        let group_tree = inside(&tree, group.unwrap_or("1"));
+        let regex = compile(pattern).map_err(|error| describe_error(error.to_string()))?;
+        let group_tree = find_group(&tree, group.unwrap_or("1"));
         let inner = group_tree.and_then(|it| pattern.get(it.span().start.offset..it.span().end.offset));
         // Leading flags apply to the whole pattern.
         let flags = if let Ast::Concat(parts) = &tree { parts.asts.first() } else { None };
         let flags = flags.filter(|it| matches!(it, Ast::Flags(_))).and_then(|it| pattern.get(..it.span().end.offset));
         let inner = inner.map(|it| flags.unwrap_or_default().to_owned() + it);
-        Ok(Pattern { regex, inner, has_group: group.is_none() || group_tree.is_some() })
+        Ok(Pattern { regex, group_pattern: inner, has_group: group.is_none() || group_tree.is_some() })
     }
 }
 
-fn compiled(pattern: &str) -> Result<fancy_regex::Regex, fancy_regex::Error> {
-    RegexBuilder::new(pattern).backtrack_limit(STEP_LIMIT).build()
+fn compile(pattern: &str) -> Result<fancy_regex::Regex, fancy_regex::Error> {
+    RegexBuilder::new(pattern).backtrack_limit(BACKTRACK_LIMIT).build()
 }
 
-fn anchored(pattern: &str) -> String {
+fn anchor(pattern: &str) -> String {
     ["^(?:", pattern, ")$"].concat()
 }
 
 /// The capture of the configured group, else of the first group, else the whole match.
-fn value(regex: &fancy_regex::Regex, text: &str, group: Option<&str>) -> Option<String> {
+fn captured_value(regex: &fancy_regex::Regex, text: &str, group: Option<&str>) -> Option<String> {
     let found = regex.captures(text).ok()??;
     let named = group.and_then(|it| it.parse().map_or_else(|_| found.name(it), |number: usize| found.get(number)));
     let value = named.or_else(|| found.get(1)).or_else(|| found.get(0))?;
@@ -85,7 +85,7 @@ fn value(regex: &fancy_regex::Regex, text: &str, group: Option<&str>) -> Option<
 }
 
 /// The syntax tree inside a group, by name or number.
-fn inside<'a>(tree: &'a Ast, group: &str) -> Option<&'a Ast> {
+fn find_group<'a>(tree: &'a Ast, group: &str) -> Option<&'a Ast> {
     match tree {
         Ast::Group(it) => {
             let is_requested = match &it.kind {
@@ -93,11 +93,11 @@ fn inside<'a>(tree: &'a Ast, group: &str) -> Option<&'a Ast> {
                 GroupKind::CaptureName { name, .. } => name.name == group || name.index.to_string() == group,
                 GroupKind::NonCapturing(_) => false,
             };
-            if is_requested { Some(&it.ast) } else { inside(&it.ast, group) }
+            if is_requested { Some(&it.ast) } else { find_group(&it.ast, group) }
         }
-        Ast::Repetition(it) => inside(&it.ast, group),
-        Ast::Alternation(it) => it.asts.iter().find_map(|it| inside(it, group)),
-        Ast::Concat(it) => it.asts.iter().find_map(|it| inside(it, group)),
+        Ast::Repetition(it) => find_group(&it.ast, group),
+        Ast::Alternation(it) => it.asts.iter().find_map(|it| find_group(it, group)),
+        Ast::Concat(it) => it.asts.iter().find_map(|it| find_group(it, group)),
         Ast::Empty(_)
         | Ast::Flags(_)
         | Ast::Literal(_)
@@ -111,14 +111,14 @@ fn inside<'a>(tree: &'a Ast, group: &str) -> Option<&'a Ast> {
 
 #[cfg(test)]
 mod tests {
-    use super::Patterns;
+    use super::PatternEntity;
 
-    fn patterns(patterns: &[&str], group: Option<&str>) -> Patterns {
-        Patterns::new(&patterns.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>(), group).unwrap()
+    fn patterns(patterns: &[&str], group: Option<&str>) -> PatternEntity {
+        PatternEntity::new(&patterns.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>(), group).unwrap()
     }
 
     #[test]
-    fn the_first_pattern_that_occurs_is_taken() {
+    fn the_first_matching_pattern_wins() {
         let orders = patterns(&[r"\bORD-(\d{4})\b", r"\b[A-Z]{2}\d{3}\b", r"(?i)\bticket (?<id>\w+)"], None);
         for (text, expected) in [
             ("my order ORD-1234 or AB123", "1234"),
@@ -149,21 +149,21 @@ mod tests {
             ("Y", "Y"),
             ("XY", ""),
         ] {
-            assert_eq!(orders.whole(text).unwrap_or_default(), expected, "{text}");
+            assert_eq!(orders.find_whole(text).unwrap_or_default(), expected, "{text}");
         }
-        assert_eq!(patterns(&[r"(?i)id ([a-c]+)"], None).whole("ABC").as_deref(), Some("ABC"));
+        assert_eq!(patterns(&[r"(?i)id ([a-c]+)"], None).find_whole("ABC").as_deref(), Some("ABC"));
     }
 
     #[test]
     fn a_group_may_be_missing() {
-        assert_eq!(patterns(&[r"(?<id>\d)", r"x(y)"], Some("id")).without_group(), Some("x(y)"));
-        assert_eq!(patterns(&[r"(?:(?<id>\d))+|a"], Some("id")).without_group(), None);
-        assert_eq!(patterns(&[r"(a)"], Some("2")).without_group(), Some("(a)"));
-        assert_eq!(patterns(&["a"], None).without_group(), None);
+        assert_eq!(patterns(&[r"(?<id>\d)", r"x(y)"], Some("id")).pattern_without_group(), Some("x(y)"));
+        assert_eq!(patterns(&[r"(?:(?<id>\d))+|a"], Some("id")).pattern_without_group(), None);
+        assert_eq!(patterns(&[r"(a)"], Some("2")).pattern_without_group(), Some("(a)"));
+        assert_eq!(patterns(&["a"], None).pattern_without_group(), None);
     }
 
     #[test]
-    fn what_is_not_linear_is_refused() {
+    fn non_linear_patterns_are_refused() {
         for (pattern, reason) in [
             (r"(?=a)b", "look-around"),
             (r"(?<!a)b", "look-around"),
@@ -175,7 +175,7 @@ mod tests {
             (r"\p{Nope}", ""),
             (r"(\w{1000}){1000}", ""),
         ] {
-            let error = Patterns::new(&[pattern.to_owned()], None).unwrap_err();
+            let error = PatternEntity::new(&[pattern.to_owned()], None).unwrap_err();
             assert!(error.contains(reason) && error.contains(pattern) && !error.contains('\n'), "{error}");
         }
     }

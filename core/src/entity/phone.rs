@@ -43,24 +43,24 @@ const REGIONS: [(&str, &str, &str, usize, usize); 36] = [
 ];
 
 /// Separators between digits.
-const BETWEEN: &str = " \u{a0}\u{202f}().-–";
+const SEPARATORS: &str = " \u{a0}\u{202f}().-–";
 
 /// The number of digits of a phone number.
-const DIGITS: std::ops::RangeInclusive<usize> = 7..=15;
+const DIGIT_COUNT: std::ops::RangeInclusive<usize> = 7..=15;
 
 /// Returns the first phone number of a text, and whether it is the whole text.
 pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
     let mut rest = text;
     while let Some(start) = rest.find(|it: char| it.is_ascii_digit()) {
         let (before, from) = rest.split_at(start);
-        let run = run(from);
+        let run = leading_digits(from);
         let (outside, behind) = (before.trim_end_matches(['(', '+']), from.get(run.len()..)?);
         let is_plus = before.get(outside.len()..)?.contains('+');
         let is_whole = text.len() == rest.len() && outside.is_empty() && behind.is_empty();
         // Digits next to letters are ids.
         if !outside.ends_with(char::is_alphanumeric)
             && !behind.starts_with(char::is_alphanumeric)
-            && let Some(number) = international(run, is_plus, locale)
+            && let Some(number) = to_international(run, is_plus, locale)
         {
             return Some((number, is_whole));
         }
@@ -70,12 +70,12 @@ pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
 }
 
 /// Returns the leading digits of a text with at most three separators in a row.
-fn run(text: &str) -> &str {
+fn leading_digits(text: &str) -> &str {
     let (mut end, mut signs) = (0, 0);
     for (at, character) in text.char_indices() {
         if character.is_ascii_digit() {
             (end, signs) = (at + 1, 0);
-        } else if BETWEEN.contains(character) && signs < 3 {
+        } else if SEPARATORS.contains(character) && signs < 3 {
             signs += 1;
         } else {
             break;
@@ -84,7 +84,7 @@ fn run(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-fn international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
+fn to_international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
     let digits_of = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     let digits = digits_of(run);
     let foreign = if is_plus { Some("") } else { digits.strip_prefix("00").map(|_| "00") };
@@ -92,9 +92,9 @@ fn international(run: &str, is_plus: bool, locale: &str) -> Option<String> {
         // `(0)` is the trunk prefix.
         let digits = digits_of(&run.replacen("(0)", "", 1));
         let number = digits.strip_prefix(prefix)?;
-        return (DIGITS.contains(&number.len()) && !number.starts_with('0')).then(|| "+".to_owned() + number);
+        return (DIGIT_COUNT.contains(&number.len()) && !number.starts_with('0')).then(|| "+".to_owned() + number);
     }
-    if !DIGITS.contains(&digits.len()) {
+    if !DIGIT_COUNT.contains(&digits.len()) {
         return None;
     }
     let region = region(locale);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_not_one() {
+    fn other_texts_are_not_numbers() {
         for text in
             ["", "call me", "123456", "1234567890123456", "A1234567", "1234567B", "+0123456789", "+", "12 34", "1 2 3", "555    1234"]
         {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_text_is_told_from_a_part() {
+    fn a_whole_text_is_distinguished_from_a_part() {
         for (text, whole) in [
             ("+4930123456", true),
             ("(555) 123-4567", true),

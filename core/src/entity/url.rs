@@ -1,29 +1,29 @@
 //! `@url`: web addresses, with or without a scheme.
 
-use super::email::ending;
-use super::span::{Read, Scan, first};
+use super::email::top_level_domain;
+use super::scanner::{Parsed, SpanScanner, find_first};
 
 /// Characters that end an address.
-const ENDS: &str = "<>\"`{}|\\^";
+const TERMINATORS: &str = "<>\"`{}|\\^";
 
 /// Trailing punctuation that is not part of an address.
-const PUNCTUATION: &str = ".,;:!?'*_’”“»…";
+const TRAILING_PUNCTUATION: &str = ".,;:!?'*_’”“»…";
 
 /// Returns the first address of a text, and whether it is the whole text.
 pub(super) fn find(text: &str) -> Option<(String, bool)> {
-    first(text, |start| with_scheme(start).or_else(|| bare(start)))
+    find_first(text, |start| read_with_scheme(start).or_else(|| read_without_scheme(start)))
 }
 
-fn with_scheme(start: Scan<'_>) -> Read<'_, String> {
+fn read_with_scheme(start: SpanScanner<'_>) -> Parsed<'_, String> {
     let host = start.eat_text("https://").or_else(|| start.eat_text("http://"))?;
-    host.next().filter(|it| it.is_alphanumeric() || *it == '[')?;
-    let address = address(start.rest());
+    host.next_char().filter(|it| it.is_alphanumeric() || *it == '[')?;
+    let address = leading_address(start.rest());
     // Trimming must not have removed the host.
     (address.len() > start.rest().len() - host.rest().len()).then(|| (address.to_owned(), start.skip(address.len())))
 }
 
-fn bare(start: Scan<'_>) -> Read<'_, String> {
-    if start.before().is_some_and(|it| "@.-_/".contains(it)) || !start.next()?.is_alphanumeric() {
+fn read_without_scheme(start: SpanScanner<'_>) -> Parsed<'_, String> {
+    if start.previous_char().is_some_and(|it| "@.-_/".contains(it)) || !start.next_char()?.is_alphanumeric() {
         return None;
     }
     let text = start.rest();
@@ -38,21 +38,21 @@ fn bare(start: Scan<'_>) -> Read<'_, String> {
         return None;
     }
     let is_port = behind.strip_prefix(':').is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()));
-    let address = if is_port || behind.starts_with(['/', '?', '#']) { address(text) } else { host };
+    let address = if is_port || behind.starts_with(['/', '?', '#']) { leading_address(text) } else { host };
     Some(("https://".to_owned() + address, start.skip(address.len())))
 }
 
 /// Whether a text is a domain with an alphabetic top-level domain.
 fn is_domain(text: &str) -> bool {
-    ending(text).is_some_and(|it| (2..=24).contains(&it.chars().count()) && it.chars().all(char::is_alphabetic))
+    top_level_domain(text).is_some_and(|it| (2..=24).contains(&it.chars().count()) && it.chars().all(char::is_alphabetic))
 }
 
 /// Returns the address at the start of a text, without trailing punctuation.
-fn address(text: &str) -> &str {
-    let end = text.find(|it: char| it.is_whitespace() || ENDS.contains(it)).unwrap_or(text.len());
+fn leading_address(text: &str) -> &str {
+    let end = text.find(|it: char| it.is_whitespace() || TERMINATORS.contains(it)).unwrap_or(text.len());
     let mut address = text.get(..end).unwrap_or_default();
     loop {
-        let shorter = address.trim_end_matches(|it| PUNCTUATION.contains(it));
+        let shorter = address.trim_end_matches(|it| TRAILING_PUNCTUATION.contains(it));
         let open = |bracket: char| shorter.matches(bracket).count();
         let shorter = match shorter.chars().next_back() {
             Some(')') if open('(') < open(')') => shorter.strip_suffix(')'),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_not_one() {
+    fn other_texts_are_not_addresses() {
         for text in [
             "",
             "hello",

@@ -3,38 +3,38 @@
 
 use serde_json::{Value, json};
 
-use super::said::{Asked, End, Said, Wish};
-use super::{Call, publish};
+use super::message::{CallEnd, ExtensionMessage, GuestRequest, NumberedRequest};
+use super::{TaskCall, publish};
 use crate::config::Extension;
 use crate::llm::{self, Prompts};
+use crate::step_context::StepContext;
 use crate::turn::{
-    Answer, Class, EffectError, EffectErrorKind, ExtensionRequest, HttpCaller, HttpRequest, LlmMode, Reply, SecretHeader, SleepRequest,
-    TaskReply,
+    EffectClass, EffectError, EffectErrorKind, EffectResult, ExtensionRequest, HttpCaller, HttpRequest, LlmMode, Reply, SecretHeader,
+    SleepRequest, TaskReply,
 };
-use crate::turning::Turning;
 
 /// Version of the message format.
-const ABI: u32 = 1;
+const ABI_VERSION: u32 = 1;
 
 /// Messages with requests that an extension may send per call.
-const ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 
 /// Requests per message.
-const AT_ONCE: usize = 8;
+const MAX_REQUESTS_PER_MESSAGE: usize = 8;
 
 /// Timeout of a service call in milliseconds, and the maximum size of its answer in bytes.
 const HTTP_TIMEOUT_MS: u32 = 10_000;
 const HTTP_BYTES: u32 = 1_048_576;
 
 /// Runs a task as an extension call.
-pub(super) async fn call(cx: &mut Turning<'_>, name: &str, call: &Call) -> Result<TaskReply, EffectError> {
+pub(super) async fn call_extension(cx: &mut StepContext<'_>, name: &str, call: &TaskCall) -> Result<TaskReply, EffectError> {
     let config = cx.config;
     let Some(extension) = config.extensions.find(name) else {
         let reason = format!("there is no extension '{name}': add it to the pack, or import one that has it");
         return Err(EffectError::new(EffectErrorKind::NotFound, reason));
     };
-    let mut messages = vec![start(cx, call)];
-    for _ in 0..ROUNDS {
+    let mut messages = vec![start_message(cx, call)];
+    for _ in 0..MAX_ROUNDS {
         let request = ExtensionRequest {
             extension: extension.name.clone(),
             module: extension.module.clone(),
@@ -42,23 +42,23 @@ pub(super) async fn call(cx: &mut Turning<'_>, name: &str, call: &Call) -> Resul
             memory_bytes: extension.memory_bytes,
             timeout_ms: extension.timeout_ms,
         };
-        let output = cx.door.perform(request).await?.said;
-        let output: Said = serde_json::from_value(output).map_err(|it| broken(name, &it.to_string()))?;
-        output.notices.iter().for_each(|it| publish::publication(cx, it));
+        let output = cx.effects.perform(request).await?.message;
+        let output: ExtensionMessage = serde_json::from_value(output).map_err(|it| protocol_error(name, &it.to_string()))?;
+        output.notices.iter().for_each(|it| publish::publish_task_progress(cx, it));
         match output.end {
-            Some(End::Patch(changes)) => return Ok(changes.reply()),
-            Some(End::Fault { code, message }) => {
+            Some(CallEnd::Patch(changes)) => return Ok(changes.into_reply()),
+            Some(CallEnd::Fault { code, message }) => {
                 return Err(EffectError::new(EffectErrorKind::Refused, format!("the extension '{name}' failed with {code}: {message}")));
             }
-            None => messages.push(answers(cx, extension, output.effects).await?),
+            None => messages.push(answer_requests(cx, extension, output.effects).await?),
         }
     }
-    Err(broken(name, &format!("it asked more than {ROUNDS} times")))
+    Err(protocol_error(name, &format!("it asked more than {MAX_ROUNDS} times")))
 }
 
-fn start(cx: &Turning<'_>, call: &Call) -> Value {
+fn start_message(cx: &StepContext<'_>, call: &TaskCall) -> Value {
     let mut target = json!({"task": call.task});
-    let members = match (&call.input, call.place) {
+    let members = match (&call.input, call.placement) {
         // A hook gets its step and moment only.
         (Some(input), Some(members)) if call.called_for == crate::turn::TaskUse::Hook => {
             vec![("hook", json!(members)), ("step", input.get("step").cloned().unwrap_or_default())]
@@ -68,35 +68,38 @@ fn start(cx: &Turning<'_>, call: &Call) -> Value {
     };
     target.as_object_mut().into_iter().for_each(|it| it.extend(members.iter().map(|(key, value)| ((*key).to_owned(), value.clone()))));
     // Below 2^53, so that every language can represent the number exactly.
-    let seed = cx.door.random() >> 11;
-    json!({"abi": ABI, "call": target, "input": call.input, "view": cx.session.task_view(), "at": cx.door.now(), "seed": seed})
+    let seed = cx.effects.random() >> 11;
+    json!({"abi": ABI_VERSION, "call": target, "input": call.input, "view": cx.session.task_view(), "at": cx.effects.now(), "seed": seed})
 }
 
 /// Answers the requests of an extension, in their order.
-async fn answers(cx: &mut Turning<'_>, extension: &Extension, requests: Vec<Asked>) -> Result<Value, EffectError> {
-    if requests.is_empty() || requests.len() > AT_ONCE {
-        return Err(broken(&extension.name, &format!("it has to end, or to ask for 1 to {AT_ONCE} things at once")));
+async fn answer_requests(cx: &mut StepContext<'_>, extension: &Extension, requests: Vec<NumberedRequest>) -> Result<Value, EffectError> {
+    if requests.is_empty() || requests.len() > MAX_REQUESTS_PER_MESSAGE {
+        return Err(protocol_error(
+            &extension.name,
+            &format!("it has to end, or to ask for 1 to {MAX_REQUESTS_PER_MESSAGE} things at once"),
+        ));
     }
     let mut completions = Vec::with_capacity(requests.len());
-    for Asked { id, request } in requests {
-        let outcome = match allowed(extension, &request) {
-            Ok(()) => perform(cx, extension, request).await,
+    for NumberedRequest { id, request } in requests {
+        let outcome = match check_allowed(extension, &request) {
+            Ok(()) => perform_request(cx, extension, request).await,
             Err(reason) => Err(EffectError::new(EffectErrorKind::Denied, reason)),
         };
-        completions.push(json!({"id": id, "at": cx.door.now(), "outcome": Answer::from(outcome)}));
+        completions.push(json!({"id": id, "at": cx.effects.now(), "outcome": EffectResult::from(outcome)}));
     }
     Ok(json!({"completions": completions}))
 }
 
 /// Checks a request against the manifest.
-fn allowed(extension: &Extension, request: &Wish) -> Result<(), String> {
+fn check_allowed(extension: &Extension, request: &GuestRequest) -> Result<(), String> {
     let kind = request.kind();
     if !extension.requests.iter().any(|it| it == kind) {
         return Err(format!("the extension may not ask for '{kind}': add it to its 'requests'"));
     }
-    let Wish::Http { url, secret, .. } = request else { return Ok(()) };
-    let host = host(url).ok_or("the address has no host")?;
-    if !extension.may_call(&host) {
+    let GuestRequest::Http { url, secret, .. } = request else { return Ok(()) };
+    let host = parse_host(url).ok_or("the address has no host")?;
+    if !extension.can_call(&host) {
         return Err(format!("the extension may not call '{host}': add it to its 'hosts'"));
     }
     match secret {
@@ -108,23 +111,23 @@ fn allowed(extension: &Extension, request: &Wish) -> Result<(), String> {
 }
 
 /// `host` or `host:port` of a URL; `None` when it is invalid or has a user part, which could pass for a host.
-fn host(url: &str) -> Option<String> {
+fn parse_host(url: &str) -> Option<String> {
     let rest = url
         .strip_prefix("https://")
         .or_else(|| url.strip_prefix("http://"))
-        .or_else(|| url.starts_with(crate::turn::STUB).then_some(url))?;
+        .or_else(|| url.starts_with(crate::turn::STUB_ADDRESS).then_some(url))?;
     let host = rest.split(['/', '?', '#', '\\']).next()?;
     (!host.is_empty() && !host.contains('@')).then(|| host.to_ascii_lowercase())
 }
 
-async fn perform(cx: &mut Turning<'_>, extension: &Extension, request: Wish) -> Result<Reply, EffectError> {
+async fn perform_request(cx: &mut StepContext<'_>, extension: &Extension, request: GuestRequest) -> Result<Reply, EffectError> {
     match request {
-        Wish::Http { method, url, headers, body, secret } => {
+        GuestRequest::Http { method, url, headers, body, secret } => {
             let method = method.to_uppercase();
             let auth = secret.map(|secret| SecretHeader { header: "Authorization".to_owned(), prefix: "Bearer ".to_owned(), secret });
             let request = HttpRequest {
                 caller: HttpCaller::Extension(extension.name.clone()),
-                class: if ["GET", "HEAD"].contains(&method.as_str()) { Class::Read } else { Class::Write },
+                class: if ["GET", "HEAD"].contains(&method.as_str()) { EffectClass::Read } else { EffectClass::Write },
                 idempotent: ["PUT", "DELETE"].contains(&method.as_str()),
                 method,
                 url,
@@ -139,17 +142,17 @@ async fn perform(cx: &mut Turning<'_>, extension: &Extension, request: Wish) -> 
                 secrets: Vec::new(),
                 sign: None,
             };
-            cx.door.perform(request).await.map(Reply::Http)
+            cx.effects.perform(request).await.map(Reply::Http)
         }
-        Wish::Llm { system, user, schema } => {
+        GuestRequest::Llm { system, user, schema } => {
             let mode = if schema.is_some() { LlmMode::JsonStrict } else { LlmMode::Text };
-            llm::ask(cx, "agent", mode, Prompts { system, user, hint: None }, schema).await.map(Reply::Llm)
+            llm::call_model(cx, "agent", mode, Prompts { system, user, hint: None }, schema).await.map(Reply::Llm)
         }
-        Wish::Sleep { ms } => cx.door.perform(SleepRequest::of(ms)).await.map(|()| Reply::Slept),
+        GuestRequest::Sleep { ms } => cx.effects.perform(SleepRequest::new(ms)).await.map(|()| Reply::Slept),
     }
 }
 
-fn broken(name: &str, reason: &str) -> EffectError {
+fn protocol_error(name: &str, reason: &str) -> EffectError {
     EffectError::new(EffectErrorKind::Invalid, format!("the extension '{name}' does not keep to the protocol: {reason}"))
 }
 
@@ -158,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_what_is_called_and_nothing_else() {
+    fn only_the_real_host_is_parsed() {
         for (url, expected) in [
             ("https://Rates.example:443/a?b", Some("rates.example:443")),
             ("http://rates.example", Some("rates.example")),
@@ -167,7 +170,7 @@ mod tests {
             ("file:///etc/passwd", None),
             ("https:///x", None),
         ] {
-            assert_eq!(host(url).as_deref(), expected, "{url}");
+            assert_eq!(parse_host(url).as_deref(), expected, "{url}");
         }
     }
 }

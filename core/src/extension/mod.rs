@@ -1,31 +1,31 @@
 //! Tasks, called for pending actions, rules, hooks, transformers and tools; each returns a patch of the session. A task runs in the host
 //! or in the service, script or extension that `ce_task.binding` names. (docs/spec/pipeline.md#6 rule 5)
 
-mod bound;
+mod binding;
 mod guest;
+mod message;
 mod publish;
-mod said;
 mod transform;
 
-pub use transform::{container_data, container_request, final_payload, hook, payload};
+pub use transform::{run_hooks, transform_container_data, transform_container_request, transform_final_payload, transform_payload};
 
 use serde_json::{Value, json};
 
 use crate::config::Binding;
-use crate::json::members;
+use crate::json::into_members;
 use crate::session::Session;
+use crate::step_context::StepContext;
 use crate::text::task::TaskName;
 use crate::turn::{EffectError, Map, Patch, TaskReply, TaskRequest, TaskUse};
-use crate::turning::Turning;
 
 /// A call of one method of a task.
-struct Call {
+struct TaskCall {
     /// `bean:method`.
     task: String,
     called_for: TaskUse,
     rule_id: Option<i64>,
     /// The placement of a hook or a transformer, such as `beforeStep` or `final`.
-    place: Option<&'static str>,
+    placement: Option<&'static str>,
     input: Option<Value>,
 }
 
@@ -33,8 +33,8 @@ struct Call {
 ///
 /// # Errors
 /// The first failure; the remaining methods are not called.
-pub async fn call(
-    cx: &mut Turning<'_>,
+pub async fn call_task(
+    cx: &mut StepContext<'_>,
     task: &TaskName,
     called_for: TaskUse,
     rule_id: Option<i64>,
@@ -43,34 +43,34 @@ pub async fn call(
     let mut result = Value::Null;
     for method in &task.methods {
         let task = format!("{}:{method}", task.bean);
-        let outcome = ask(cx, Call { task, called_for, rule_id, place: None, input: input.clone() }).await;
-        result = outcome.inspect_err(|error| cx.session.failed_to_write(error))?;
+        let outcome = run_method(cx, TaskCall { task, called_for, rule_id, placement: None, input: input.clone() }).await;
+        result = outcome.inspect_err(|error| cx.session.record_failed_write(error))?;
     }
     Ok(result)
 }
 
-async fn ask(cx: &mut Turning<'_>, call: Call) -> Result<Value, EffectError> {
+async fn run_method(cx: &mut StepContext<'_>, call: TaskCall) -> Result<Value, EffectError> {
     let config = cx.config;
     let reply = match config.bindings.find(&call.task) {
-        None => cx.door.perform(call.request(&cx.session)).await?,
-        Some(Binding::Http(remote)) => bound::remote(cx, remote, &call).await?,
-        Some(Binding::Script(script)) => bound::script(cx, script, &call)?,
-        Some(Binding::Extension(name)) => guest::call(cx, name, &call).await?,
+        None => cx.effects.perform(call.to_request(&cx.session)).await?,
+        Some(Binding::Http(remote)) => binding::call_bound_service(cx, remote, &call).await?,
+        Some(Binding::Script(script)) => binding::run_script(cx, script, &call)?,
+        Some(Binding::Extension(name)) => guest::call_extension(cx, name, &call).await?,
     };
-    Ok(take(cx, reply))
+    Ok(apply_reply(cx, reply))
 }
 
 /// Applies a reply's patch and publishes its messages; returns its result.
-fn take(cx: &mut Turning<'_>, reply: TaskReply) -> Value {
-    apply(&mut cx.session, reply.patch);
+fn apply_reply(cx: &mut StepContext<'_>, reply: TaskReply) -> Value {
+    apply_patch(&mut cx.session, reply.patch);
     for publication in &reply.publish {
-        publish::publication(cx, publication);
+        publish::publish_task_progress(cx, publication);
     }
     reply.result
 }
 
-impl Call {
-    fn request(&self, session: &Session) -> TaskRequest {
+impl TaskCall {
+    fn to_request(&self, session: &Session) -> TaskRequest {
         TaskRequest {
             task: self.task.clone(),
             called_for: self.called_for,
@@ -81,12 +81,12 @@ impl Call {
     }
 
     /// Values for the templates of a binding, beside the session.
-    fn values(&self) -> Map {
-        members(json!({"task": self.task, "input": self.input}))
+    fn template_values(&self) -> Map {
+        into_members(json!({"task": self.task, "input": self.input}))
     }
 }
 
-fn apply(session: &mut Session, patch: Patch) {
+fn apply_patch(session: &mut Session, patch: Patch) {
     for (key, value) in patch.params {
         session.set_param_by_rule(&key, value);
     }

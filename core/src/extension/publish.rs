@@ -2,27 +2,27 @@
 
 use serde_json::{Value, json};
 
-use crate::turn::{Level, Map, NoticeBody, Publication, VerboseNotice};
-use crate::turning::Turning;
+use crate::step_context::StepContext;
+use crate::turn::{Level, Map, NoticeBody, TaskProgress, VerboseNotice};
 use crate::verbose::{Progress, publish};
 
 /// Publishes a task's progress message: with the text of `ce_verbose`, or with its own.
-pub(super) fn publication(cx: &Turning<'_>, publication: &Publication) {
-    let step = cx.session.step_infos.iter().rev().find(|it| it.left.is_none()).map_or("", |it| it.name);
+pub(super) fn publish_task_progress(cx: &StepContext<'_>, publication: &TaskProgress) {
+    let step = cx.session.step_infos.iter().rev().find(|it| it.exit.is_none()).map_or("", |it| it.name);
     match publication {
-        Publication::Verbose { determinant, metadata, error } => {
+        TaskProgress::Verbose { determinant, metadata, error } => {
             publish(cx, Progress { error: *error, ..Progress::new(step, determinant) }, || metadata.clone());
         }
-        Publication::Text { text, metadata, error } => own_words(cx, step, text, metadata, *error),
+        TaskProgress::Text { text, metadata, error } => publish_text(cx, step, text, metadata, *error),
     }
 }
 
-fn own_words(cx: &Turning<'_>, step: &str, text: &str, metadata: &Map, error: bool) {
+fn publish_text(cx: &StepContext<'_>, step: &str, text: &str, metadata: &Map, error: bool) {
     let mut facts = metadata.clone();
     for (key, value) in [("conversationId", json!(cx.session.conversation_id)), ("stepName", json!(step)), ("determinant", json!("TEXT"))] {
         facts.entry(key).or_insert(value);
     }
-    cx.door.notice(NoticeBody::Verbose(Box::new(VerboseNotice {
+    cx.effects.publish(NoticeBody::Verbose(Box::new(VerboseNotice {
         verbose_id: None,
         step: step.to_owned(),
         determinant: "TEXT".to_owned(),

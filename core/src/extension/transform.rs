@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, ask};
+use super::{TaskCall, run_method};
 use crate::audit::Stage;
-use crate::config::{HookMoment, PlacedTask, TaskPlace};
+use crate::config::{HookPoint, HookStage, HookTask};
+use crate::step_context::StepContext;
 use crate::turn::{EffectError, Payload, PayloadKind, TaskUse};
-use crate::turning::Turning;
 
 /// Runs the hooks of a step; a failed hook is audited and otherwise ignored.
-pub async fn hook(cx: &mut Turning<'_>, step: &str, moment: HookMoment) {
+pub async fn run_hooks(cx: &mut StepContext<'_>, step: &str, moment: HookStage) {
     let config = cx.config;
-    if config.tasks.is_empty() {
+    if config.hooks.is_empty() {
         return;
     }
     let (intent, state) = (cx.session.intent.clone(), cx.session.state.clone());
-    for task in config.tasks.hooks(step, moment, &intent, &state) {
+    for task in config.hooks.at_step(step, moment, &intent, &state) {
         let input = Some(json!({"step": step, "phase": moment.name()}));
-        let call = Call { task: task.name.clone(), called_for: TaskUse::Hook, rule_id: None, place: Some(moment.name()), input };
-        if let Err(error) = ask(cx, call).await {
+        let call = TaskCall { task: task.name.clone(), called_for: TaskUse::Hook, rule_id: None, placement: Some(moment.name()), input };
+        if let Err(error) = run_method(cx, call).await {
             cx.audit(Stage::StepHookError, |_| {
                 json!({
                     "step": step, "phase": moment.name(), "hookClass": task.name, "errorType": error.kind, "errorMessage": error.message,
@@ -32,57 +32,57 @@ pub async fn hook(cx: &mut Turning<'_>, step: &str, moment: HookMoment) {
 ///
 /// # Errors
 /// The first failed task.
-pub async fn container_request(cx: &mut Turning<'_>, params: Value) -> Result<Value, EffectError> {
-    through(cx, TaskPlace::ContainerRequest, params).await
+pub async fn transform_container_request(cx: &mut StepContext<'_>, params: Value) -> Result<Value, EffectError> {
+    apply_transformers(cx, HookPoint::ContainerRequest, params).await
 }
 
 /// Returns a container's data after interceptors and transformer.
 ///
 /// # Errors
 /// The first failed task.
-pub async fn container_data(cx: &mut Turning<'_>, data: Value) -> Result<Value, EffectError> {
-    let data = through(cx, TaskPlace::ContainerResponse, data).await?;
-    through(cx, TaskPlace::ContainerTransformer, data).await
+pub async fn transform_container_data(cx: &mut StepContext<'_>, data: Value) -> Result<Value, EffectError> {
+    let data = apply_transformers(cx, HookPoint::ContainerResponse, data).await?;
+    apply_transformers(cx, HookPoint::ContainerTransformer, data).await
 }
 
 /// Runs the response transformers on the payload; the stored answer is not changed.
 ///
 /// # Errors
 /// The first failed task.
-pub async fn payload(cx: &mut Turning<'_>) -> Result<(), EffectError> {
-    transform_payload(cx, TaskPlace::ResponseLlm).await
+pub async fn transform_payload(cx: &mut StepContext<'_>) -> Result<(), EffectError> {
+    apply_payload_transformers(cx, HookPoint::ResponseLlm).await
 }
 
 /// Runs the final-response transformers on the payload, which is not stored.
 ///
 /// # Errors
 /// The first failed task.
-pub async fn final_payload(cx: &mut Turning<'_>) -> Result<(), EffectError> {
-    transform_payload(cx, TaskPlace::ResponseFinal).await
+pub async fn transform_final_payload(cx: &mut StepContext<'_>) -> Result<(), EffectError> {
+    apply_payload_transformers(cx, HookPoint::ResponseFinal).await
 }
 
-async fn transform_payload(cx: &mut Turning<'_>, place: TaskPlace) -> Result<(), EffectError> {
+async fn apply_payload_transformers(cx: &mut StepContext<'_>, place: HookPoint) -> Result<(), EffectError> {
     let config = cx.config;
-    if config.tasks.is_empty() {
+    if config.hooks.is_empty() {
         return Ok(());
     }
     let (intent, state) = (cx.session.intent.clone(), cx.session.state.clone());
-    for task in config.tasks.of(place, &intent, &state) {
+    for task in config.hooks.at_point(place, &intent, &state) {
         let Some(payload) = cx.session.payload.clone() else { return Ok(()) };
-        let result = ask(cx, transformer(task, place, json!(payload))).await?;
-        if let Some(payload) = transformed(&payload, result) {
+        let result = run_method(cx, transformer_call(task, place, json!(payload))).await?;
+        if let Some(payload) = parse_transformed(&payload, result) {
             cx.session.payload = Some(payload);
         }
     }
     Ok(())
 }
 
-fn transformer(task: &PlacedTask, place: TaskPlace, input: Value) -> Call {
-    Call { task: task.name.clone(), called_for: TaskUse::Transform, rule_id: None, place: Some(place.name()), input: Some(input) }
+fn transformer_call(task: &HookTask, place: HookPoint, input: Value) -> TaskCall {
+    TaskCall { task: task.name.clone(), called_for: TaskUse::Transform, rule_id: None, placement: Some(place.name()), input: Some(input) }
 }
 
 /// A string keeps the payload's kind, any other value makes it JSON; null or a blank string keeps the payload.
-fn transformed(payload: &Payload, result: Value) -> Option<Payload> {
+fn parse_transformed(payload: &Payload, result: Value) -> Option<Payload> {
     match result {
         Value::Null => None,
         Value::String(value) if value.trim().is_empty() => None,
@@ -93,14 +93,14 @@ fn transformed(payload: &Payload, result: Value) -> Option<Payload> {
     }
 }
 
-async fn through(cx: &mut Turning<'_>, place: TaskPlace, mut value: Value) -> Result<Value, EffectError> {
+async fn apply_transformers(cx: &mut StepContext<'_>, place: HookPoint, mut value: Value) -> Result<Value, EffectError> {
     let config = cx.config;
-    if config.tasks.is_empty() {
+    if config.hooks.is_empty() {
         return Ok(value);
     }
     let (intent, state) = (cx.session.intent.clone(), cx.session.state.clone());
-    for task in config.tasks.of(place, &intent, &state) {
-        let result = ask(cx, transformer(task, place, value.clone())).await?;
+    for task in config.hooks.at_point(place, &intent, &state) {
+        let result = run_method(cx, transformer_call(task, place, value.clone())).await?;
         if !result.is_null() {
             value = result;
         }

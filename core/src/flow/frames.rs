@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::Walk;
+use super::Walker;
 use crate::config::flow::GraphRef;
 use crate::config::flow::document::Param;
 use crate::flow::state::{Frame, FrameKind, Resume};
-use crate::text::path::Path;
+use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
 
 /// Maximum depth of interrupting intents.
-const INTERRUPTS: usize = 4;
+const MAX_INTERRUPT_DEPTH: usize = 4;
 
-impl<'c> Walk<'c> {
+impl<'c> Walker<'c> {
     /// The graph of the current frame.
     pub(super) fn graph(&self) -> Option<GraphRef<'c>> {
         self.flow.graph(&self.frame()?.graph)
     }
 
     /// Pushes a frame at the entry of a graph. Returns `false` when the graph does not exist.
-    pub(super) fn push(&mut self, graph: &str, kind: FrameKind) -> bool {
-        let Some(entry) = self.flow.graph(graph).map(|it| it.form.entry.clone()) else { return false };
+    pub(super) fn push_graph(&mut self, graph: &str, kind: FrameKind) -> bool {
+        let Some(entry) = self.flow.graph(graph).map(|it| it.definition.entry.clone()) else { return false };
         self.state.stack.push(Frame {
             graph: graph.to_owned(),
             node: entry,
@@ -42,30 +42,30 @@ impl<'c> Walk<'c> {
         let is_interrupt =
             |it: &[Frame]| matches!(it, [below, above] if below.resume == Some(Resume::Reenter) && above.kind == FrameKind::Intent);
         let depth = self.state.stack.windows(2).filter(|it| is_interrupt(it)).count();
-        if interrupted && depth >= INTERRUPTS {
+        if interrupted && depth >= MAX_INTERRUPT_DEPTH {
             self.warn("interrupt_depth", json!({"intent": intent}));
             while self.state.stack.pop().is_some_and(|it| it.kind != FrameKind::Intent) {}
         } else if interrupted && let Some(frame) = self.state.stack.last_mut() {
             frame.resume = Some(Resume::Reenter);
         }
-        if !self.push(graph, FrameKind::Intent) {
+        if !self.push_graph(graph, FrameKind::Intent) {
             return false;
         }
         if let Some(frame) = self.state.stack.last_mut() {
             frame.intent_id = Some(intent.to_owned());
         }
-        self.name_active();
+        self.update_active_intent();
         true
     }
 
     /// Sets `_active_intent_id` to the innermost intent.
-    pub(super) fn name_active(&mut self) {
+    pub(super) fn update_active_intent(&mut self) {
         let active = self.state.stack.iter().rev().find_map(|it| it.intent_id.clone());
         self.state.vars.insert("_active_intent_id".to_owned(), json!(active));
     }
 
     /// Drops all frames above the root and stops waiting.
-    pub(super) fn drop_frames(&mut self) {
+    pub(super) fn reset_to_root(&mut self) {
         self.state.stack.truncate(1);
         self.state.counters.attempts.clear();
         if let Some(root) = self.state.stack.last_mut() {
@@ -73,20 +73,20 @@ impl<'c> Walk<'c> {
         }
         self.state.awaiting = None;
         self.state.vars.shift_remove("_slot");
-        self.name_active();
+        self.update_active_intent();
     }
 
     /// Pops the current frame and writes its return values to its caller.
-    pub(super) fn pop(&mut self, returned: &Map) -> Option<Frame> {
+    pub(super) fn pop_frame(&mut self, returned: &Map) -> Option<Frame> {
         let frame = self.state.stack.pop()?;
         for (name, variable) in &frame.return_map {
             let value = returned.get(name).or_else(|| frame.locals.as_ref()?.get(name)).cloned();
-            if let (Some(value), Ok(path)) = (value, Path::parse(variable)) {
+            if let (Some(value), Ok(path)) = (value, VariablePath::parse(variable)) {
                 // A value of the wrong type is ignored.
-                let _ = self.write(&path, value);
+                let _ = self.write_variable(&path, value);
             }
         }
-        self.name_active();
+        self.update_active_intent();
         Some(frame)
     }
 
@@ -96,14 +96,14 @@ impl<'c> Walk<'c> {
     }
 
     /// The declaration of a local variable of the current frame.
-    pub(super) fn local(&self, name: &str) -> Option<&'c Param> {
+    pub(super) fn local_declaration(&self, name: &str) -> Option<&'c Param> {
         self.frame()?.locals.as_ref()?;
-        let form = self.graph()?.form;
-        form.params.iter().chain(&form.returns).find(|it| it.name.first() == name)
+        let form = self.graph()?.definition;
+        form.params.iter().chain(&form.returns).find(|it| it.name.first_name() == name)
     }
 }
 
 /// Converts an object to its members.
-pub(super) fn object(value: Value) -> Map {
-    crate::json::members(value)
+pub(super) fn into_members(value: Value) -> Map {
+    crate::json::into_members(value)
 }

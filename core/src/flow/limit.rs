@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use super::Walk;
+use super::Walker;
 
 /// Number of nodes listed in the trace.
-const LAST: usize = 16;
+const MAX_TRACED_NODES: usize = 16;
 
-impl Walk<'_> {
+impl Walker<'_> {
     /// Aborts the turn; variables are kept.
-    pub(super) fn step_limit(&mut self) {
-        let from = self.steps.len().saturating_sub(LAST);
+    pub(super) fn abort_at_step_limit(&mut self) {
+        let from = self.steps.len().saturating_sub(MAX_TRACED_NODES);
         let last: Vec<String> = self.steps.iter().skip(from).map(|it| format!("{}/{}", it.graph, it.id)).collect();
         self.warn("guard.step_limit", json!({"steps": self.steps.len(), "last": last}));
-        self.gives_up("step_limit");
+        self.abort_turn("step_limit");
     }
 }

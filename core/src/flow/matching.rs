@@ -2,27 +2,27 @@
 
 use serde_json::{Value, json};
 
-use super::Walk;
-use super::frames::object;
-use crate::config::flow::document::{AfterTalk, IntentForm, Node, NodeKind};
+use super::Walker;
+use super::frames::into_members;
+use crate::config::flow::document::{Continuation, IntentDef, Node, NodeKind};
 use crate::json::schema::JsonSchema;
-use crate::text::path::Path;
 use crate::text::phrase::Phrase;
+use crate::text::variable_path::VariablePath;
 use crate::turn::Millis;
 
 /// Minimum confidence for an intent that verification has rejected (docs/spec/flow-rulings.md#12).
-const AGAINST_DOUBT: f64 = 0.8;
+const MIN_CONFIDENCE_AFTER_REJECTION: f64 = 0.8;
 
 /// Maximum phrases per intent in a model request.
-const EXAMPLES: usize = 5;
+const MAX_PHRASES: usize = 5;
 
 /// Maximum intents in a model request.
-const CANDIDATES: usize = 40;
+const MAX_CANDIDATES: usize = 40;
 
 /// A matched intent.
 #[derive(Debug, Clone)]
-pub(super) struct Match<'c> {
-    pub intent: &'c IntentForm,
+pub(super) struct IntentMatch<'c> {
+    pub intent: &'c IntentDef,
     pub source: &'static str,
     pub confidence: f64,
     pub phrase: Option<&'c str>,
@@ -30,9 +30,9 @@ pub(super) struct Match<'c> {
 }
 
 /// The search for the intent of a message.
-pub(super) struct Search<'c> {
+pub(super) struct IntentSearch<'c> {
     /// When it started.
-    since: Millis,
+    started_at: Millis,
     /// Intents that a model has rejected.
     rejected: Vec<&'c str>,
 }
@@ -41,75 +41,79 @@ pub(super) struct Search<'c> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interrupt {
     /// An intent; its graph has been pushed.
-    Pushed,
+    IntentPushed,
     /// Small talk; it has been answered.
-    Talked,
+    SmallTalk,
     /// Small talk that ends the session.
-    Ended,
+    SessionEnded,
     /// Nothing.
-    No,
+    NotInterrupted,
 }
 
 /// What a message resolves to when nothing is awaited.
-pub(super) enum Meant<'c> {
+pub(super) enum ResolvedMessage<'c> {
     /// An intent.
-    Intent(Match<'c>),
+    Intent(IntentMatch<'c>),
     /// Small talk; it has been answered.
-    Talk,
+    SmallTalk,
     /// No intent.
-    Nothing(Search<'c>),
+    Unmatched(IntentSearch<'c>),
 }
 
-impl<'c> Walk<'c> {
+impl<'c> Walker<'c> {
     /// Resolves the message when nothing is awaited.
-    pub(super) async fn meant(&mut self) -> Meant<'c> {
-        let mut search = self.search();
-        let input = self.uttered_phrase();
-        if self.small_talk(&input, &search) {
-            return Meant::Talk;
+    pub(super) async fn resolve_intent(&mut self) -> ResolvedMessage<'c> {
+        let mut search = self.start_search();
+        let input = self.input_phrase();
+        if self.answer_small_talk(&input, &search) {
+            return ResolvedMessage::SmallTalk;
         }
-        if let Some(hit) = self.by_phrase(&input) {
-            match self.verified(hit, &input).await {
-                Ok(hit) => return self.matched(hit, &search),
+        if let Some(hit) = self.match_phrase(&input) {
+            match self.verify_match(hit, &input).await {
+                Ok(hit) => return self.accept_match(hit, &search),
                 Err(intent) => search.rejected.push(intent),
             }
         }
-        match self.by_model(&input, &search.rejected).await {
-            Some(hit) => self.matched(hit, &search),
-            None => Meant::Nothing(search),
+        match self.match_by_model(&input, &search.rejected).await {
+            Some(hit) => self.accept_match(hit, &search),
+            None => ResolvedMessage::Unmatched(search),
         }
     }
 
     /// Lets small talk or an interrupting intent interrupt a question.
-    pub(super) async fn interrupt(&mut self) -> Interrupt {
-        let search = self.search();
-        let input = self.uttered_phrase();
-        if self.small_talk(&input, &search) {
-            return if self.state.status == crate::flow::state::SessionStatus::Completed { Interrupt::Ended } else { Interrupt::Talked };
+    pub(super) async fn try_interrupt(&mut self) -> Interrupt {
+        let search = self.start_search();
+        let input = self.input_phrase();
+        if self.answer_small_talk(&input, &search) {
+            return if self.state.status == crate::flow::state::SessionStatus::Completed {
+                Interrupt::SessionEnded
+            } else {
+                Interrupt::SmallTalk
+            };
         }
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
         // A phrase of the active intent is an answer, not an interrupt.
-        let hit = self.by_phrase(&input).filter(|it| it.intent.interrupts && it.intent.id != active);
-        let Some(hit) = hit else { return Interrupt::No };
-        let Ok(hit) = self.verified(hit, &input).await else { return Interrupt::No };
-        self.tell(&hit, &search);
-        if self.begin_intent(&hit) { Interrupt::Pushed } else { Interrupt::No }
+        let hit = self.match_phrase(&input).filter(|it| it.intent.interrupts && it.intent.id != active);
+        let Some(hit) = hit else { return Interrupt::NotInterrupted };
+        let Ok(hit) = self.verify_match(hit, &input).await else { return Interrupt::NotInterrupted };
+        self.publish_match(&hit, &search);
+        if self.begin_intent(&hit) { Interrupt::IntentPushed } else { Interrupt::NotInterrupted }
     }
 
     /// Starts a search.
-    pub(super) fn search(&self) -> Search<'c> {
-        Search { since: self.door.now(), rejected: Vec::new() }
+    pub(super) fn start_search(&self) -> IntentSearch<'c> {
+        IntentSearch { started_at: self.effects.now(), rejected: Vec::new() }
     }
 
-    fn uttered_phrase(&self) -> Phrase {
-        Phrase::of(&self.uttered(), &self.flow.document.default_locale)
+    fn input_phrase(&self) -> Phrase {
+        Phrase::new(&self.input_text(), &self.flow.document.default_locale)
     }
 
     /// Answers small talk. Returns whether the message was small talk.
-    fn small_talk(&mut self, input: &Phrase, search: &Search<'_>) -> bool {
+    fn answer_small_talk(&mut self, input: &Phrase, search: &IntentSearch<'_>) -> bool {
         let flow = self.flow;
-        let scored = flow.document.small_talk.iter().zip(&flow.talk).enumerate().filter_map(|(at, (form, patterns))| {
-            let score = patterns.iter().map(|it| input.likeness(it)).fold(0.0, f64::max);
+        let scored = flow.document.small_talk.iter().zip(&flow.small_talk_patterns).enumerate().filter_map(|(at, (form, patterns))| {
+            let score = patterns.iter().map(|it| input.similarity(it)).fold(0.0, f64::max);
             (score > 0.0 && score >= form.min_score).then_some((at, form, score))
         });
         // The first wins a tie.
@@ -118,38 +122,38 @@ impl<'c> Walk<'c> {
             _ => Some(next),
         });
         let Some((_, form, score)) = best else { return false };
-        self.found(search, None, "small_talk", score, json!({"small_talk": form.id}));
+        self.publish_match_record(search, None, "small_talk", score, json!({"small_talk": form.id}));
         let place = format!("small_talk/{}", form.id);
         // 64 bits, because `usize` has 32 in a browser and must select the same response there.
         let count = u64::try_from(form.responses.len()).unwrap_or(0);
-        let at = self.chance(&place).checked_rem(count).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
+        let at = self.seeded_random(&place).checked_rem(count).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
         if let Some(text) = form.responses.get(at) {
-            let text = self.localized(text, crate::config::flow::document::Selection::SeededRandom, &place);
-            self.say_plain(&text);
+            let text = self.render_localized(text, crate::config::flow::document::Selection::SeededRandom, &place);
+            self.send_text(&text);
         }
         self.state.counters.fallbacks = 0;
-        if form.after == AfterTalk::EndSession {
-            self.completes();
+        if form.after == Continuation::EndSession {
+            self.complete_session();
         }
         true
     }
 
     /// The intent with the best phrase in the message: the longest, then the highest score and priority.
-    fn by_phrase(&self, input: &Phrase) -> Option<Match<'c>> {
+    fn match_phrase(&self, input: &Phrase) -> Option<IntentMatch<'c>> {
         let flow = self.flow;
-        let mut best: Option<(usize, f64, Match<'c>)> = None;
+        let mut best: Option<(usize, f64, IntentMatch<'c>)> = None;
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases) {
-            if !intent.enabled || intent.is_fallback || phrases.not.iter().any(|it| input.hit(it).is_some()) {
+            if !intent.enabled || intent.is_fallback || phrases.negative.iter().any(|it| input.match_phrase(it).is_some()) {
                 continue;
             }
-            for (text, phrase) in intent.phrases.iter().zip(&phrases.said) {
-                let Some((_, score)) = input.hit(phrase) else { continue };
+            for (text, phrase) in intent.phrases.iter().zip(&phrases.positive) {
+                let Some((_, score)) = input.match_phrase(phrase) else { continue };
                 let length = phrase.tokens().len();
                 let better = best.as_ref().is_none_or(|(best_length, best_score, it)| {
                     (length, score, -intent.priority) > (*best_length, *best_score, -it.intent.priority)
                 });
                 if better {
-                    let hit = Match { intent, source: "phrase", confidence: score, phrase: Some(text), slots: Value::Null };
+                    let hit = IntentMatch { intent, source: "phrase", confidence: score, phrase: Some(text), slots: Value::Null };
                     best = Some((length, score, hit));
                 }
             }
@@ -158,34 +162,34 @@ impl<'c> Walk<'c> {
     }
 
     /// Lets a model verify a phrase match. The error is the id of a rejected intent; a model that fails accepts.
-    async fn verified(&mut self, hit: Match<'c>, input: &Phrase) -> Result<Match<'c>, &'c str> {
-        let exact = hit.phrase.is_some_and(|it| Phrase::of(it, &self.flow.document.default_locale).tokens() == input.tokens());
+    async fn verify_match(&mut self, hit: IntentMatch<'c>, input: &Phrase) -> Result<IntentMatch<'c>, &'c str> {
+        let exact = hit.phrase.is_some_and(|it| Phrase::new(it, &self.flow.document.default_locale).tokens() == input.tokens());
         if !self.settings().llm_verify || exact {
             return Ok(hit);
         }
-        let phrases: Vec<&String> = hit.intent.phrases.iter().take(EXAMPLES).collect();
+        let phrases: Vec<&String> = hit.intent.phrases.iter().take(MAX_PHRASES).collect();
         let system = "A keyword search has matched a user's message with an intent of an assistant. Decide whether the message \
                       really asks for that intent. Answer with JSON: {\"match\": true or false, \"confidence\": 0 to 1}.";
         let user = json!({
-            "message": self.uttered(), "intent": hit.intent.name, "description": hit.intent.description, "phrases": phrases,
+            "message": self.input_text(), "intent": hit.intent.name, "description": hit.intent.description, "phrases": phrases,
         });
         let schema = json!({
             "type": "object", "required": ["match", "confidence"],
             "properties": {"match": {"type": "boolean"}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}},
         });
-        let Some(reply) = self.ask_in_form("intent_verify", system, &user, schema).await else { return Ok(hit) };
+        let Some(reply) = self.ask_for_schema("intent_verify", system, &user, schema).await else { return Ok(hit) };
         if reply.get("match") == Some(&Value::Bool(false)) {
             self.trace("intent.rejected", json!({"intent": hit.intent.id}));
             return Err(&hit.intent.id);
         }
-        Ok(Match { source: "phrase_verified", confidence: confidence(&reply), ..hit })
+        Ok(IntentMatch { source: "phrase_verified", confidence: read_confidence(&reply), ..hit })
     }
 
     /// Asks a model for an object of a schema; `None` when the reply does not conform (docs/spec/flows-http.md#7).
-    async fn ask_in_form(&mut self, purpose: &str, system: &str, user: &Value, schema: Value) -> Option<Value> {
+    async fn ask_for_schema(&mut self, purpose: &str, system: &str, user: &Value, schema: Value) -> Option<Value> {
         let compiled = JsonSchema::compile(&schema);
         let reply = self.ask_json(purpose, system, user, schema).await?;
-        let fits = compiled.is_ok_and(|it| it.check(&reply).is_none());
+        let fits = compiled.is_ok_and(|it| it.find_violation(&reply).is_none());
         if !fits {
             self.warn("llm.invalid", json!({"purpose": purpose}));
         }
@@ -193,19 +197,19 @@ impl<'c> Walk<'c> {
     }
 
     /// Lets a model choose an intent.
-    async fn by_model(&mut self, input: &Phrase, doubted: &[&str]) -> Option<Match<'c>> {
+    async fn match_by_model(&mut self, input: &Phrase, doubted: &[&str]) -> Option<IntentMatch<'c>> {
         if !self.settings().llm_match || input.tokens().is_empty() {
             return None;
         }
-        let candidates = self.candidates(input);
+        let candidates = self.select_candidates(input);
         if candidates.is_empty() {
             return None;
         }
         let shown: Vec<Value> = candidates
             .iter()
             .map(|it| {
-                let slots: serde_json::Map<String, Value> = self.slots(it).map(|it| (it.0.to_string(), json!(it.1))).collect();
-                let phrases: Vec<&String> = it.phrases.iter().take(EXAMPLES).collect();
+                let slots: serde_json::Map<String, Value> = self.slots_of_intent(it).map(|it| (it.0.to_string(), json!(it.1))).collect();
+                let phrases: Vec<&String> = it.phrases.iter().take(MAX_PHRASES).collect();
                 json!({"id": it.id, "name": it.name, "description": it.description, "phrases": phrases, "slots": slots})
             })
             .collect();
@@ -219,45 +223,46 @@ impl<'c> Walk<'c> {
                 "intent_id": {"enum": ids}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}, "slots": {"type": "object"},
             },
         });
-        let user = json!({"message": self.uttered(), "intents": shown});
-        let reply = self.ask_in_form("intent_match", system, &user, schema).await?;
+        let user = json!({"message": self.input_text(), "intents": shown});
+        let reply = self.ask_for_schema("intent_match", system, &user, schema).await?;
         let id = reply.get("intent_id")?.as_str()?;
         let intent = candidates.into_iter().find(|it| it.id == id)?;
-        let confidence = confidence(&reply);
-        let least = if doubted.contains(&id) { AGAINST_DOUBT } else { 0.0 };
+        let confidence = read_confidence(&reply);
+        let least = if doubted.contains(&id) { MIN_CONFIDENCE_AFTER_REJECTION } else { 0.0 };
         if confidence < self.settings().intent_min_confidence.max(least) {
             self.trace("intent.unsure", json!({"intent": id, "confidence": confidence}));
             return None;
         }
         let slots = reply.get("slots").cloned().unwrap_or_default();
-        Some(Match { intent, source: "llm", confidence, phrase: None, slots })
+        Some(IntentMatch { intent, source: "llm", confidence, phrase: None, slots })
     }
 
     /// The intents for a model request: all, or those that share the most words with the message.
-    fn candidates(&self, input: &Phrase) -> Vec<&'c IntentForm> {
+    fn select_candidates(&self, input: &Phrase) -> Vec<&'c IntentDef> {
         let flow = self.flow;
-        let mut found: Vec<(usize, &IntentForm)> = Vec::new();
+        let mut found: Vec<(usize, &IntentDef)> = Vec::new();
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases).filter(|it| it.0.enabled && !it.0.is_fallback) {
             let shared = |it: &Phrase| it.tokens().iter().filter(|it| input.tokens().contains(it)).count();
-            let name = Phrase::of(&format!("{} {}", intent.name, intent.description), &flow.document.default_locale);
-            found.push((phrases.said.iter().chain([&name]).map(shared).max().unwrap_or(0), intent));
+            let name = Phrase::new(&format!("{} {}", intent.name, intent.description), &flow.document.default_locale);
+            found.push((phrases.positive.iter().chain([&name]).map(shared).max().unwrap_or(0), intent));
         }
-        if found.len() > CANDIDATES {
+        if found.len() > MAX_CANDIDATES {
             found.sort_by_key(|it| std::cmp::Reverse(it.0));
-            found.truncate(CANDIDATES);
+            found.truncate(MAX_CANDIDATES);
         }
         found.into_iter().map(|it| it.1).collect()
     }
 
-    fn matched(&mut self, hit: Match<'c>, search: &Search<'_>) -> Meant<'c> {
+    fn accept_match(&mut self, hit: IntentMatch<'c>, search: &IntentSearch<'_>) -> ResolvedMessage<'c> {
         self.state.counters.fallbacks = 0;
-        self.tell(&hit, search);
-        Meant::Intent(hit)
+        self.publish_match(&hit, search);
+        ResolvedMessage::Intent(hit)
     }
 
-    fn tell(&mut self, hit: &Match<'c>, search: &Search<'_>) {
+    fn publish_match(&mut self, hit: &IntentMatch<'c>, search: &IntentSearch<'_>) {
         let mut slots = hit.slots.as_object().cloned().unwrap_or_default();
-        let hidden: Vec<String> = self.slots(hit.intent).filter(|it| it.2 || self.redacts(it.0, it.1)).map(|it| it.0.to_string()).collect();
+        let hidden: Vec<String> =
+            self.slots_of_intent(hit.intent).filter(|it| it.2 || self.is_value_redacted(it.0, it.1)).map(|it| it.0.to_string()).collect();
         for (name, value) in &mut slots {
             if hidden.contains(name) {
                 *value = json!(format!("[{name}]"));
@@ -265,24 +270,31 @@ impl<'c> Walk<'c> {
         }
         let phrase = hit.phrase.map(|it| ("matched_phrase".to_owned(), json!(it)));
         let more = [("slots".to_owned(), Value::Object(slots))].into_iter().chain(phrase).collect();
-        self.found(search, Some(&hit.intent.id), hit.source, hit.confidence, more);
+        self.publish_match_record(search, Some(&hit.intent.id), hit.source, hit.confidence, more);
     }
 
     /// Publishes the match record of a message (docs/spec/flows.md#5.3).
-    pub(super) fn found(&mut self, search: &Search<'_>, intent: Option<&str>, source: &'static str, confidence: f64, more: Value) {
+    pub(super) fn publish_match_record(
+        &mut self,
+        search: &IntentSearch<'_>,
+        intent: Option<&str>,
+        source: &'static str,
+        confidence: f64,
+        more: Value,
+    ) {
         let matched = json!({"intent_id": intent, "source": source, "confidence": confidence});
-        let mut record = object(matched.clone());
-        record.extend(object(json!({"rejected": search.rejected, "slots": {}, "ms": self.door.now() - search.since})));
-        record.extend(object(more));
+        let mut record = into_members(matched.clone());
+        record.extend(into_members(json!({"rejected": search.rejected, "slots": {}, "ms": self.effects.now() - search.started_at})));
+        record.extend(into_members(more));
         self.trace("intent.match", Value::Object(record));
         // The welcome does not answer a message.
         if source != "welcome" {
-            self.debug.matched = matched;
+            self.debug.matched_intent = matched;
         }
     }
 
     /// Enters the graph of a matched intent.
-    pub(super) fn begin_intent(&mut self, hit: &Match<'c>) -> bool {
+    pub(super) fn begin_intent(&mut self, hit: &IntentMatch<'c>) -> bool {
         let is_entered = self.enter_intent(hit);
         if is_entered {
             self.state.counters.fallbacks = 0;
@@ -291,37 +303,37 @@ impl<'c> Walk<'c> {
     }
 
     /// Enters the graph of an intent, matched or fallback.
-    pub(super) fn enter_intent(&mut self, hit: &Match<'c>) -> bool {
-        let last = json!({"id": hit.intent.id, "confidence": hit.confidence, "source": hit.source, "text": self.uttered()});
+    pub(super) fn enter_intent(&mut self, hit: &IntentMatch<'c>) -> bool {
+        let last = json!({"id": hit.intent.id, "confidence": hit.confidence, "source": hit.source, "text": self.input_text()});
         if !self.push_intent(&hit.intent.id, &hit.intent.graph) {
             return false;
         }
         let depth = self.depth().saturating_sub(1);
         self.state.vars.insert("_last_intent".to_owned(), last);
-        self.trigger = Some(super::Trigger { text: self.uttered(), depth, seen: Vec::new() });
-        self.take_hints(hit);
+        self.trigger = Some(super::IntentTrigger { text: self.input_text(), depth, prefilled_slots: Vec::new() });
+        self.write_slot_hints(hit);
         true
     }
 
     /// Writes slot values that a model has found, if they are valid for their entities.
-    fn take_hints(&mut self, hit: &Match<'c>) {
+    fn write_slot_hints(&mut self, hit: &IntentMatch<'c>) {
         let Some(slots) = hit.slots.as_object() else { return };
-        let slots_of_intent: Vec<_> = self.slots(hit.intent).collect();
+        let slots_of_intent: Vec<_> = self.slots_of_intent(hit.intent).collect();
         for (variable, entity, redacted) in slots_of_intent {
             let given = slots.get(&variable.to_string()).filter(|it| !it.is_null());
-            let kind = self.flow.entity(entity);
-            let Some(value) = given.zip(kind).and_then(|(it, kind)| kind.accept(it, self.heard())) else { continue };
+            let kind = self.flow.compile_entity(entity);
+            let Some(value) = given.zip(kind).and_then(|(it, kind)| kind.accept(it, self.extraction_context())) else { continue };
             // The slot asks for a value of the wrong type.
-            let _ = self.write(variable, value);
-            if redacted || self.redacts(variable, entity) {
-                self.strike_out(variable);
+            let _ = self.write_variable(variable, value);
+            if redacted || self.is_value_redacted(variable, entity) {
+                self.redact_input(variable);
             }
         }
     }
 
     /// The slots of an intent, of its parameters and of the entity nodes of its graph: variable, entity, and whether the node redacts it.
-    fn slots(&self, intent: &'c IntentForm) -> impl Iterator<Item = (&'c Path, &'c str, bool)> + use<'c> {
-        let nodes = self.flow.graph(&intent.graph).map(|it| it.form.nodes.as_slice()).unwrap_or_default();
+    fn slots_of_intent(&self, intent: &'c IntentDef) -> impl Iterator<Item = (&'c VariablePath, &'c str, bool)> + use<'c> {
+        let nodes = self.flow.graph(&intent.graph).map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
         let slot = |it: &'c Node| {
             if let NodeKind::Entity(data) = &it.kind { Some((&data.variable, data.entity.as_str(), data.redact)) } else { None }
         };
@@ -330,7 +342,7 @@ impl<'c> Walk<'c> {
 }
 
 /// The confidence in a model's reply.
-fn confidence(reply: &Value) -> f64 {
+fn read_confidence(reply: &Value) -> f64 {
     reply.get("confidence").and_then(Value::as_f64).unwrap_or_default()
 }
 
@@ -341,10 +353,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::pack::Pack;
-    use crate::turn::{Answer, Completion, Loaded, NoticeBody, ProgramRef, Reply, Slice, Turn, TurnInput, UserEvent, Write};
+    use crate::turn::{Completion, EffectResult, LoadedSession, NoticeBody, ProgramRef, Reply, Slice, Turn, TurnInput, UserEvent, Write};
 
     #[test]
-    fn a_record_says_how_long_the_search_took() {
+    fn a_match_record_has_the_duration_of_the_search() {
         let config = Arc::new(Pack::parse(include_str!("../../../tests/packs/flow/matching.json")).unwrap().compile().0);
         let start = |session: Option<Value>, event: Value| {
             let input = TurnInput {
@@ -353,8 +365,8 @@ mod tests {
                 at: 1000,
                 seed: 1,
                 program: ProgramRef::Flow,
-                event: UserEvent::of_flow(event),
-                session: Loaded { flow: session.map(Box::new), ..Loaded::default() },
+                event: UserEvent::from_flow_event(event),
+                session: LoadedSession { flow: session.map(Box::new), ..LoadedSession::default() },
             };
             Turn::start(input, Arc::clone(&config)).unwrap()
         };
@@ -374,7 +386,7 @@ mod tests {
         let mut reply = |turn: &mut Turn, slice: &Slice, text: &str, ms: i64| {
             at += ms;
             let reply = Reply::Llm(serde_json::from_value(json!({"text": text})).unwrap());
-            turn.resume(vec![Completion { id: slice.effects[0].id, at, outcome: Answer::Ok(reply) }]).unwrap()
+            turn.resume(vec![Completion { id: slice.effects[0].id, at, outcome: EffectResult::Ok(reply) }]).unwrap()
         };
         let slice = reply(&mut turn, &slice, r#"{"match": false, "confidence": 1}"#, 300);
         assert_eq!(took(&slice), None);

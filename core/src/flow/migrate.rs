@@ -10,20 +10,23 @@ use crate::config::flow::document::{Node, NodeKind, VersionPolicy};
 /// How a session is migrated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Passage {
+pub enum MigrationKind {
     /// It continues at the same nodes.
-    Maps,
+    #[serde(rename = "maps")]
+    Mapped,
     /// Its user is asked again: the slot has another entity, or a node no longer exists.
-    Reasks,
+    #[serde(rename = "reasks")]
+    Reasked,
     /// It stays on its version.
-    Stays,
+    #[serde(rename = "stays")]
+    Pinned,
 }
 
 /// The result of migrating a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Migration {
     /// How the session is migrated.
-    pub passage: Passage,
+    pub kind: MigrationKind,
     /// Whether it stays because one of its nodes no longer exists.
     pub is_lost: bool,
     /// Its state in the new version; unchanged when it stays.
@@ -34,7 +37,7 @@ pub struct Migration {
 
 /// The migration that a document declares for sessions of another version.
 #[derive(Debug, Default)]
-struct Declared<'v> {
+struct DeclaredMigration<'v> {
     nodes: Option<&'v Members<String, Value>>,
     vars: Vec<&'v Value>,
     unmappable: &'v str,
@@ -42,50 +45,50 @@ struct Declared<'v> {
 
 /// Migrates a session state from one version to another. `source` is the new document, whose `meta` declares migrations.
 pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &Value) -> Migration {
-    let stays = |is_lost| Migration { passage: Passage::Stays, is_lost, state: state.clone(), report: Value::Null };
+    let stays = |is_lost| Migration { kind: MigrationKind::Pinned, is_lost, state: state.clone(), report: Value::Null };
     let Ok(mut session) = SessionState::deserialize(state) else { return stays(false) };
     let may = match from.document.settings.version_policy {
         VersionPolicy::Pin => false,
         VersionPolicy::MigrateAtRoot => session.stack.len() <= 1 && session.awaiting.is_none(),
         VersionPolicy::MigrateEager => true,
     };
-    let declared = Declared::of(source, &session.snapshot);
-    let before: Vec<String> = session.stack.iter().map(place).collect();
-    let gone = session.stack.iter_mut().position(|it| !declared.takes(from, to, it));
+    let declared = DeclaredMigration::from_document(source, &session.snapshot);
+    let before: Vec<String> = session.stack.iter().map(frame_key).collect();
+    let gone = session.stack.iter_mut().position(|it| !declared.map_frame(from, to, it));
     let is_pinned = gone.is_some() && declared.unmappable == "stay_pinned";
     if !may || is_pinned {
         return stays(may);
     }
-    declared.moves(from, &mut session);
-    let mut passage = Passage::Maps;
+    declared.rename_stored_ids(from, &mut session);
+    let mut passage = MigrationKind::Mapped;
     match gone {
         Some(at) => {
-            passage = Passage::Reasks;
-            falls_back(&mut session, to, at, declared.unmappable);
+            passage = MigrationKind::Reasked;
+            reset_unmappable(&mut session, to, at, declared.unmappable);
         }
-        None if asks_otherwise(from, to, &before, &session) => {
-            passage = Passage::Reasks;
-            asks_again(&mut session);
+        None if has_other_entity(from, to, &before, &session) => {
+            passage = MigrationKind::Reasked;
+            reask_slot(&mut session);
         }
         None => {}
     }
-    declared.vars.iter().for_each(|it| change(&mut session, it));
+    declared.vars.iter().for_each(|it| apply_variable_change(&mut session, it));
     let mapped: Vec<&String> = before.iter().take(gone.unwrap_or(before.len())).collect();
     let dropped: Vec<&String> = before.iter().skip(gone.unwrap_or(before.len())).collect();
     let report = json!({"from": session.snapshot, "to": snapshot, "mapped": mapped, "dropped": dropped});
     snapshot.clone_into(&mut session.snapshot);
     let active = session.stack.iter().rev().find_map(|it| it.intent_id.clone());
     session.vars.insert("_active_intent_id".to_owned(), json!(active));
-    Migration { passage, is_lost: false, state: serde_json::to_value(&session).unwrap_or_default(), report }
+    Migration { kind: passage, is_lost: false, state: serde_json::to_value(&session).unwrap_or_default(), report }
 }
 
-impl<'v> Declared<'v> {
-    fn of(source: &'v Value, snapshot: &str) -> Declared<'v> {
+impl<'v> DeclaredMigration<'v> {
+    fn from_document(source: &'v Value, snapshot: &str) -> DeclaredMigration<'v> {
         let all = source.pointer("/meta/migrations").and_then(Value::as_array).into_iter().flatten();
         let hash = |it: &str| it.trim_start_matches("sha256:").to_owned();
         let mut fitting = all.filter(|it| it.get("from_hash").and_then(Value::as_str).is_some_and(|it| hash(it) == hash(snapshot)));
-        let Some(found) = fitting.next() else { return Declared { unmappable: "restart_intent", ..Declared::default() } };
-        Declared {
+        let Some(found) = fitting.next() else { return DeclaredMigration { unmappable: "restart_intent", ..DeclaredMigration::default() } };
+        DeclaredMigration {
             nodes: found.get("nodes").and_then(Value::as_object),
             vars: found.get("vars").and_then(Value::as_array).into_iter().flatten().collect(),
             unmappable: found.get("unmappable").and_then(Value::as_str).unwrap_or("restart_intent"),
@@ -93,16 +96,16 @@ impl<'v> Declared<'v> {
     }
 
     /// The new id of a node, when it is renamed.
-    fn renamed(&self, graph: &str, id: &str) -> Option<&'v str> {
+    fn renamed_node(&self, graph: &str, id: &str) -> Option<&'v str> {
         let found = self.nodes.and_then(|it| it.get(&format!("{graph}/{id}")).or_else(|| it.get(id)))?.as_str()?;
         Some(found.rsplit_once('/').map_or(found, |it| it.1))
     }
 
     /// Renames counters and agent memories, which are stored by node id.
-    fn moves(&self, from: &Flow, session: &mut SessionState) {
+    fn rename_stored_ids(&self, from: &Flow, session: &mut SessionState) {
         let graphs = || from.document.graphs.iter();
         let nodes = || graphs().flat_map(|graph| graph.nodes.iter().map(|node| (graph.id.as_str(), node.id.as_str())));
-        let moved: Vec<(&str, &str, &str)> = nodes().filter_map(|(graph, id)| Some((graph, id, self.renamed(graph, id)?))).collect();
+        let moved: Vec<(&str, &str, &str)> = nodes().filter_map(|(graph, id)| Some((graph, id, self.renamed_node(graph, id)?))).collect();
         for (graph, old, new) in moved {
             let (old_place, new_place) = (format!("{graph}/{old}"), format!("{graph}/{new}"));
             let counters = &mut session.counters;
@@ -122,9 +125,9 @@ impl<'v> Declared<'v> {
     }
 
     /// Maps a frame. Returns `false` when its node does not exist in the new version.
-    fn takes(&self, from: &Flow, to: &Flow, frame: &mut Frame) -> bool {
+    fn map_frame(&self, from: &Flow, to: &Flow, frame: &mut Frame) -> bool {
         let kind = from.node(&frame.graph, &frame.node).map(|it| it.type_name.clone());
-        let renamed = |id: &str| self.renamed(&frame.graph, id).map(str::to_owned);
+        let renamed = |id: &str| self.renamed_node(&frame.graph, id).map(str::to_owned);
         let node = renamed(&frame.node).unwrap_or_else(|| frame.node.clone());
         let caller = frame.return_to.as_ref().map(|it| renamed(it).unwrap_or_else(|| it.clone()));
         if to.node(&frame.graph, &node).map(|it| &it.type_name) != kind.as_ref() || kind.is_none() {
@@ -137,11 +140,11 @@ impl<'v> Declared<'v> {
 }
 
 /// Resets a session with an unmappable frame: to the entry of its intent, or to the root.
-fn falls_back(session: &mut SessionState, to: &Flow, gone: usize, policy: &str) {
+fn reset_unmappable(session: &mut SessionState, to: &Flow, gone: usize, policy: &str) {
     session.awaiting = None;
     session.vars.shift_remove("_slot");
     let intent = session.stack.iter().take(gone + 1).rposition(|it| it.kind == FrameKind::Intent);
-    let entry = |frame: &Frame| to.graph(&frame.graph).map(|it| it.form.entry.clone());
+    let entry = |frame: &Frame| to.graph(&frame.graph).map(|it| it.definition.entry.clone());
     let restarts = intent.filter(|_| policy != "to_root").and_then(|at| Some((at, entry(session.stack.get(at)?)?)));
     if let Some((at, node)) = restarts {
         session.stack.truncate(at + 1);
@@ -152,7 +155,7 @@ fn falls_back(session: &mut SessionState, to: &Flow, gone: usize, policy: &str) 
         return;
     }
     session.stack.truncate(1);
-    let root = to.graph(&to.document.root).map(|it| (it.form.id.clone(), it.form.entry.clone()));
+    let root = to.graph(&to.document.root).map(|it| (it.definition.id.clone(), it.definition.entry.clone()));
     if let (Some(frame), Some((graph, node))) = (session.stack.last_mut(), root) {
         // The root frame itself is unmappable.
         if gone == 0 {
@@ -163,14 +166,14 @@ fn falls_back(session: &mut SessionState, to: &Flow, gone: usize, policy: &str) 
 }
 
 /// Whether the awaited slot has another entity.
-fn asks_otherwise(from: &Flow, to: &Flow, before: &[String], session: &SessionState) -> bool {
+fn has_other_entity(from: &Flow, to: &Flow, before: &[String], session: &SessionState) -> bool {
     let asks = session.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Entity);
     let (Some(old), Some(now)) = (before.last().and_then(|it| it.split_once('/')), session.stack.last()) else { return false };
     let entity = |node: Option<&Node>| if let NodeKind::Entity(data) = &node?.kind { Some(data.entity.clone()) } else { None };
     asks && entity(from.node(old.0, old.1)) != entity(to.node(&now.graph, &now.node))
 }
 
-fn asks_again(session: &mut SessionState) {
+fn reask_slot(session: &mut SessionState) {
     session.awaiting = None;
     session.vars.shift_remove("_slot");
     if let Some(frame) = session.stack.last_mut() {
@@ -180,7 +183,7 @@ fn asks_again(session: &mut SessionState) {
 }
 
 /// Applies a declared change to a variable: `{rename, to}`, `{default, value}` or `{drop}`.
-fn change(session: &mut SessionState, change: &Value) {
+fn apply_variable_change(session: &mut SessionState, change: &Value) {
     let text = |key: &str| change.get(key).and_then(Value::as_str);
     if let (Some(old), Some(new)) = (text("rename"), text("to"))
         && let Some(value) = session.vars.shift_remove(old)
@@ -197,14 +200,14 @@ fn change(session: &mut SessionState, change: &Value) {
     }
 }
 
-fn place(frame: &Frame) -> String {
+fn frame_key(frame: &Frame) -> String {
     format!("{}/{}", frame.graph, frame.node)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::flow::snapshot;
+    use crate::config::flow::snapshot_hash;
 
     fn document(nodes: &Value, edges: &Value, policy: &str) -> Value {
         let root = json!([{"id": "start", "type": "start", "name": "Start", "data": {}},
@@ -239,67 +242,67 @@ mod tests {
             awaiting = json!({"kind": "entity", "node": "slot", "entity": "@number", "variable": "people"});
         }
         json!({
-            "schema_version": "1.0", "session_id": "s", "program": "assistant", "snapshot": snapshot(of), "status": "active", "turn": 2,
+            "schema_version": "1.0", "session_id": "s", "program": "assistant", "snapshot": snapshot_hash(of), "status": "active", "turn": 2,
             "seq": 3, "vars": {"name": "Ada", "_agent_memory_slot": {"v": 1}}, "counters": {"attempts": {"g/slot": 1}}, "stack": stack, "awaiting": awaiting,
         })
     }
 
-    fn passes(from: &Value, to: &Value, waits: bool) -> Migration {
+    fn migrate_session(from: &Value, to: &Value, waits: bool) -> Migration {
         let compiled = [from, to].map(|it| Flow::compile(it).unwrap());
-        migrate(&compiled[0], &compiled[1], to, &snapshot(to), &state(from, waits))
+        migrate(&compiled[0], &compiled[1], to, &snapshot_hash(to), &state(from, waits))
     }
 
     #[test]
-    fn a_session_maps_asks_again_or_stays() {
+    fn a_session_is_mapped_reasked_or_pinned() {
         let of = |policy: &str, slot: &str, entity: &str| document(&nodes(slot, entity), &edges(slot), policy);
         let from = of("migrate_eager", "slot", "@number");
         for (to, waits, passage, top) in [
-            (of("pin", "slot", "@number"), true, Passage::Maps, "g/slot"),
-            (of("pin", "slot", "@string"), true, Passage::Reasks, "g/slot"),
-            (of("pin", "other", "@number"), true, Passage::Reasks, "g/asked"),
-            (of("pin", "other", "@number"), false, Passage::Maps, "root/idle"),
+            (of("pin", "slot", "@number"), true, MigrationKind::Mapped, "g/slot"),
+            (of("pin", "slot", "@string"), true, MigrationKind::Reasked, "g/slot"),
+            (of("pin", "other", "@number"), true, MigrationKind::Reasked, "g/asked"),
+            (of("pin", "other", "@number"), false, MigrationKind::Mapped, "root/idle"),
         ] {
-            let Migration { passage: found, state, report, .. } = passes(&from, &to, waits);
+            let Migration { kind: found, state, report, .. } = migrate_session(&from, &to, waits);
             let session: SessionState = serde_json::from_value(state).unwrap();
-            assert_eq!((found, session.stack.last().map(place).as_deref()), (passage, Some(top)));
+            assert_eq!((found, session.stack.last().map(frame_key).as_deref()), (passage, Some(top)));
             assert_eq!(
                 (session.snapshot.as_str(), session.awaiting.is_some()),
-                (snapshot(&to).as_str(), passage == Passage::Maps && waits)
+                (snapshot_hash(&to).as_str(), passage == MigrationKind::Mapped && waits)
             );
-            assert_eq!((&report["from"], &report["to"]), (&json!(snapshot(&from)), &json!(snapshot(&to))));
+            assert_eq!((&report["from"], &report["to"]), (&json!(snapshot_hash(&from)), &json!(snapshot_hash(&to))));
         }
         for (policy, waits, passage) in [
-            ("pin", true, Passage::Stays),
-            ("pin", false, Passage::Stays),
-            ("migrate_at_root", true, Passage::Stays),
-            ("migrate_at_root", false, Passage::Maps),
+            ("pin", true, MigrationKind::Pinned),
+            ("pin", false, MigrationKind::Pinned),
+            ("migrate_at_root", true, MigrationKind::Pinned),
+            ("migrate_at_root", false, MigrationKind::Mapped),
         ] {
-            let found = passes(&of(policy, "slot", "@number"), &of("pin", "slot", "@number"), waits);
-            assert_eq!((found.passage, found.is_lost), (passage, false), "{policy}");
+            let found = migrate_session(&of(policy, "slot", "@number"), &of("pin", "slot", "@number"), waits);
+            assert_eq!((found.kind, found.is_lost), (passage, false), "{policy}");
         }
     }
 
     #[test]
-    fn what_is_declared_comes_first() {
+    fn declared_migrations_take_precedence() {
         let from = document(&nodes("slot", "@number"), &edges("slot"), "migrate_eager");
         let to = |declared: Value| {
             let mut to = document(&nodes("seats", "@number"), &edges("seats"), "pin");
             let mut declared = declared;
-            declared["from_hash"] = json!(snapshot(&from));
+            declared["from_hash"] = json!(snapshot_hash(&from));
             to["meta"] = json!({"migrations": [declared]});
-            passes(&from, &to, true)
+            migrate_session(&from, &to, true)
         };
         let vars = json!([{"rename": "name", "to": "guest"}, {"default": "seats", "value": 2}, {"drop": "_slot"}]);
         let moved = to(json!({"nodes": {"slot": "seats"}, "vars": vars}));
         let counted = (&moved.state["counters"]["attempts"], &moved.state["vars"]["_agent_memory_seats"], &moved.state["awaiting"]["node"]);
         assert_eq!(counted, (&json!({"g/seats": 1}), &json!({"v": 1}), &json!("seats")), "what is stored by node id is renamed");
         assert_eq!(moved.state["vars"]["_agent_memory_slot"], Value::Null);
-        assert_eq!((moved.passage, &moved.state["stack"][1]["node"]), (Passage::Maps, &json!("seats")));
+        assert_eq!((moved.kind, &moved.state["stack"][1]["node"]), (MigrationKind::Mapped, &json!("seats")));
         assert_eq!((&moved.state["vars"]["guest"], &moved.state["vars"]["seats"]), (&json!("Ada"), &json!(2)));
         let pinned = to(json!({"unmappable": "stay_pinned"}));
-        assert_eq!((pinned.passage, pinned.is_lost), (Passage::Stays, true));
+        assert_eq!((pinned.kind, pinned.is_lost), (MigrationKind::Pinned, true));
         let idle = to(json!({"unmappable": "to_root"}));
-        assert_eq!((idle.passage, idle.state["stack"].as_array().map(Vec::len)), (Passage::Reasks, Some(1)));
+        assert_eq!((idle.kind, idle.state["stack"].as_array().map(Vec::len)), (MigrationKind::Reasked, Some(1)));
         assert_eq!(idle.state["vars"]["_active_intent_id"], Value::Null);
     }
 }

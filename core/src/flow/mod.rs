@@ -3,23 +3,23 @@
 //! It owns the stored session and what it answers. Parsing documents is done in `config::flow`.
 
 mod budget;
+mod button_input;
 mod channel;
-mod end;
-mod fail;
+mod dispatch;
+mod failure;
 mod frames;
 mod limit;
 mod mask;
 mod matching;
+mod messages;
 mod migrate;
-mod model;
+mod model_calls;
 mod node;
-mod orchestrate;
-mod press;
-mod redact;
+mod outcome;
+mod redact_turn;
+mod redaction;
 mod scope;
-mod speak;
 mod state;
-mod struck;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -28,8 +28,8 @@ mod trace;
 mod variables;
 mod walk;
 
-pub use mask::mask;
-pub use migrate::{Migration, Passage, migrate};
+pub use mask::redact_session;
+pub use migrate::{Migration, MigrationKind, migrate};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,127 +37,128 @@ use serde_json::{Value, json};
 use crate::config::flow::Flow;
 use crate::config::flow::document::ValueType;
 use crate::flow::state::{Awaiting, Counters, FlowEvent, FlowUsage, Frame, FrameKind, SessionState, SessionStatus};
-use crate::flow::variables::coerced;
+use crate::flow::variables::coerce;
 use crate::text::date::Date;
-use crate::text::path::Path;
-use crate::turn::{Abandon, Door, Map, NoticeBody, Outcome, TurnInput, Write};
+use crate::text::variable_path::VariablePath;
+use crate::turn::{CancelReason, EffectContext, Map, NoticeBody, Outcome, TurnInput, Write};
 
 /// Version of the stored session format; sessions of any other version are rejected.
 const SCHEMA_VERSION: &str = "1.0";
 
 /// Runs the nodes of a session during one turn.
-pub struct Walk<'c> {
+pub struct Walker<'c> {
     /// The compiled document.
     flow: &'c Flow,
     /// The session state.
     state: SessionState,
     /// Requests effects and publishes notices.
-    door: Door,
+    effects: EffectContext,
     /// The event of the turn.
     event: FlowEvent,
     /// The published version; `None` for the draft.
     version: Option<u64>,
     /// The number of this event in the session, from 1.
-    number: u64,
+    event_number: u64,
     /// Nodes entered so far.
-    steps: Vec<trace::Step<'c>>,
+    steps: Vec<trace::StepRecord<'c>>,
     /// Messages published so far.
-    said: Vec<Value>,
+    messages: Vec<Value>,
     /// The `debug` object of the answer.
-    debug: trace::Debug,
+    debug: trace::DebugInfo,
     /// The message that triggered the intent, while it is the event of this turn.
-    trigger: Option<Trigger>,
+    trigger: Option<IntentTrigger>,
     /// Whether a waiting node has consumed the event, so that no other node uses it (docs/spec/flows.md#6).
-    taken: bool,
+    is_event_consumed: bool,
     /// Fallback nodes entered in this turn, as `graph/node`.
-    fallbacks: Vec<String>,
+    entered_fallbacks: Vec<String>,
     /// Rows of the model call log.
-    kept: Vec<Write>,
+    model_call_writes: Vec<Write>,
     /// The remaining spend budget for models.
-    budget: budget::Budget,
+    budget: budget::SpendBudget,
     /// Why the turn stopped early; empty when it did not.
-    stop: &'static str,
+    stop_reason: &'static str,
     /// Whether the stored session could not be read; it is left unchanged then.
-    unreadable: bool,
+    is_unreadable: bool,
     /// Whether the event is stale and changes nothing.
-    late: bool,
+    is_late: bool,
     /// Whether a message exceeded the size limit; the turn fails then.
-    oversized: bool,
+    is_oversized: bool,
     /// Texts redacted in this turn, each with the name of its variable.
-    struck: Vec<(String, String)>,
+    redacted_texts: Vec<(String, String)>,
     /// The stored session before the turn.
-    before: Option<Box<Value>>,
+    session_before: Option<Box<Value>>,
 }
 
 /// The message that triggered an intent.
 #[derive(Debug, Clone)]
-struct Trigger {
+struct IntentTrigger {
     text: String,
     /// Number of frames below the frame of the intent.
     depth: usize,
     /// Slots that have already been prefilled from it, as `graph/node`.
-    seen: Vec<String>,
+    prefilled_slots: Vec<String>,
 }
 
 /// Checks that a JSON object is a session event.
 ///
 /// # Errors
 /// Returns the parse error as text when it is not.
-pub fn check(event: &Value) -> Result<(), String> {
+pub fn check_event(event: &Value) -> Result<(), String> {
     FlowEvent::deserialize(event).map(|_| ()).map_err(|it| it.to_string())
 }
 
 /// Runs the event until the session waits for input or ends.
-pub async fn run(walker: &mut Walk<'_>) {
-    if walker.unreadable {
+pub async fn run(walker: &mut Walker<'_>) {
+    if walker.is_unreadable {
         walker.state.status = SessionStatus::Failed;
-        walker.gives_up("state_unreadable");
+        walker.abort_turn("state_unreadable");
         return;
     }
-    walker.orchestrate().await;
+    walker.dispatch_event().await;
 }
 
-impl<'c> Walk<'c> {
+impl<'c> Walker<'c> {
     /// Loads the session of a turn, or creates it.
-    pub fn open(input: TurnInput, flow: &'c Flow, snapshot: &str, effects: Door) -> Walk<'c> {
-        let message_event = |text: Option<String>| FlowEvent::Message { text: text.unwrap_or_default(), attachments: Vec::new(), event_id: None };
+    pub fn open(input: TurnInput, flow: &'c Flow, snapshot: &str, effects: EffectContext) -> Walker<'c> {
+        let message_event =
+            |text: Option<String>| FlowEvent::Message { text: text.unwrap_or_default(), attachments: Vec::new(), event_id: None };
         let envelope = input.event.flow.map(|it| *it).unwrap_or_default();
         let version = envelope.get("version").and_then(Value::as_u64);
         let migrated = envelope.get("migrated").cloned();
-        let budget = budget::Budget::of(&envelope, &flow.document.settings);
+        let budget = budget::SpendBudget::from_event(&envelope, &flow.document.settings);
         let event = FlowEvent::deserialize(&envelope).unwrap_or_else(|_| message_event(input.event.text));
-        let at = Date::of_millis(input.at).exact();
-        let before = input.session.flow;
-        let stored = before.as_deref().and_then(session).filter(|it| it.schema_version == SCHEMA_VERSION);
-        let unreadable = before.is_some() && stored.is_none();
-        let mut state = stored.unwrap_or_else(|| begin(flow, snapshot, &input.conversation, &event, &at));
+        let at = Date::from_millis(input.at).to_rfc3339_millis();
+        let session_before = input.session.flow;
+        let stored = session_before.as_deref().and_then(parse_session).filter(|it| it.schema_version == SCHEMA_VERSION);
+        let is_unreadable = session_before.is_some() && stored.is_none();
+        let mut state = stored.unwrap_or_else(|| new_session(flow, snapshot, &input.conversation, &event, &at));
         state.seq += 1;
         state.last_event_at = at;
-        let number = state.seq;
+        let event_number = state.seq;
         if let Some(report) = migrated {
-            effects.notice(NoticeBody::Audit { stage: "session.migrated".to_owned(), payload: report });
+            effects.publish(NoticeBody::Audit { stage: "session.migrated".to_owned(), payload: report });
         }
-        Walk {
+        Walker {
             flow,
             state,
-            door: effects,
+            effects,
             event,
             version,
-            number,
+            event_number,
             steps: Vec::new(),
-            said: Vec::new(),
-            debug: trace::Debug::default(),
+            messages: Vec::new(),
+            debug: trace::DebugInfo::default(),
             trigger: None,
-            taken: false,
-            fallbacks: Vec::new(),
-            kept: Vec::new(),
+            is_event_consumed: false,
+            entered_fallbacks: Vec::new(),
+            model_call_writes: Vec::new(),
             budget,
-            stop: "",
-            unreadable,
-            late: false,
-            oversized: false,
-            struck: Vec::new(),
-            before,
+            stop_reason: "",
+            is_unreadable,
+            is_late: false,
+            is_oversized: false,
+            redacted_texts: Vec::new(),
+            session_before,
         }
     }
 
@@ -169,33 +170,33 @@ impl<'c> Walk<'c> {
         &self.flow.document.settings
     }
 
-    fn wait(&mut self, awaiting: Awaiting) {
+    fn await_input(&mut self, awaiting: Awaiting) {
         self.trace("await", json!({"kind": awaiting.kind, "node": awaiting.node}));
         self.state.awaiting = Some(awaiting);
     }
 
     /// Ends the turn.
-    pub fn outcome(self) -> Outcome {
-        end::outcome(self)
+    pub fn into_outcome(self) -> Outcome {
+        outcome::build_outcome(self)
     }
 
     /// Ends a turn that the host canceled.
-    pub fn abandoned(mut self, reason: Abandon) -> Outcome {
-        self.gives_up(match reason {
-            Abandon::Timeout => "turn_timeout",
-            Abandon::Lost => "turn_lost",
+    pub fn into_canceled_outcome(mut self, reason: CancelReason) -> Outcome {
+        self.abort_turn(match reason {
+            CancelReason::Timeout => "turn_timeout",
+            CancelReason::Lost => "turn_lost",
         });
-        end::outcome(self)
+        outcome::build_outcome(self)
     }
 }
 
 /// Parses a stored session; `None` when it is invalid.
-fn session(stored: &Value) -> Option<SessionState> {
+fn parse_session(stored: &Value) -> Option<SessionState> {
     SessionState::deserialize(stored).ok()
 }
 
 /// Creates a session with the document's defaults and the parameters of the event.
-fn begin(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str) -> SessionState {
+fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str) -> SessionState {
     let (params, locale, channel, user) = match event {
         FlowEvent::Start { params, locale, channel, user } => (params.clone(), locale.clone(), channel.clone(), user.clone()),
         FlowEvent::Message { .. }
@@ -208,19 +209,19 @@ fn begin(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str
     for variable in &flow.document.variables {
         if let Some(default) = &variable.default {
             // Cannot fail: a declared path has no list indexes.
-            let _ = variable.name.put(&mut vars, default.clone());
+            let _ = variable.name.set(&mut vars, default.clone());
         }
     }
     for (name, value) in params.into_iter().filter(|it| !it.0.starts_with('_')) {
         // A value of the wrong type is ignored and the default stays.
-        let path = Path::name(name.as_str());
+        let path = VariablePath::from_name(name.as_str());
         let declared = flow.document.variables.iter().find(|it| it.name == path).map_or(ValueType::Any, |it| it.kind);
-        vars.extend(coerced(value, declared).ok().map(|it| (name, it)));
+        vars.extend(coerce(value, declared).ok().map(|it| (name, it)));
     }
     let root = flow.graph(&flow.document.root);
     let frame = root.map(|it| Frame {
-        graph: it.form.id.clone(),
-        node: it.form.entry.clone(),
+        graph: it.definition.id.clone(),
+        node: it.definition.entry.clone(),
         kind: FrameKind::Root,
         intent_id: None,
         locals: None,

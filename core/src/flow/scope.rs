@@ -4,33 +4,33 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::Walk;
+use super::Walker;
 use crate::flow::state::FlowEvent;
 use crate::text::date::Date;
-use crate::text::names::Names;
-use crate::text::path::{Path, follow};
+use crate::text::names::NameResolver;
+use crate::text::variable_path::{VariablePath, get_at};
 use crate::turn::Map;
 
 /// The names of a session, with extra roots of the current node.
 pub(super) struct Scope<'w, 'c> {
-    walk: &'w Walk<'c>,
+    walker: &'w Walker<'c>,
     /// Additional roots: `args`, `item`, `index`, `value`.
-    here: Map,
+    extra_roots: Map,
 }
 
-impl<'c> Walk<'c> {
+impl<'c> Walker<'c> {
     /// Returns the names without extra roots.
     pub(super) fn scope(&self) -> Scope<'_, 'c> {
-        Scope { walk: self, here: Map::new() }
+        Scope { walker: self, extra_roots: Map::new() }
     }
 
     /// Returns the names with extra roots.
     pub(super) fn scope_with(&self, extra: Map) -> Scope<'_, 'c> {
-        Scope { walk: self, here: extra }
+        Scope { walker: self, extra_roots: extra }
     }
 
     /// The last text of the user.
-    pub(super) fn said_text(&self) -> &str {
+    pub(super) fn last_user_text(&self) -> &str {
         match &self.event {
             FlowEvent::Message { text, .. } => text,
             FlowEvent::Start { .. }
@@ -55,7 +55,7 @@ impl<'c> Walk<'c> {
 
     fn system_value(&self, name: &str) -> Option<Value> {
         Some(match name {
-            "now" => json!(Date::of_millis(self.door.now()).exact()),
+            "now" => json!(Date::from_millis(self.effects.now()).to_rfc3339_millis()),
             "locale" => json!(self.state.locale),
             "channel" => json!(self.state.channel),
             "session_id" => json!(self.state.session_id),
@@ -74,50 +74,50 @@ impl<'c> Walk<'c> {
     }
 }
 
-impl Names for Scope<'_, '_> {
-    fn value(&self, path: &Path) -> Option<Cow<'_, Value>> {
-        let walker = self.walk;
+impl NameResolver for Scope<'_, '_> {
+    fn value(&self, path: &VariablePath) -> Option<Cow<'_, Value>> {
+        let walker = self.walker;
         let rest = || path.rest();
-        let read_inside = |value: Value| path.parts().get(1..).and_then(|it| follow(&value, it)).cloned().map(Cow::Owned);
-        if let Some(value) = self.here.get(path.first()) {
-            return path.parts().get(1..).and_then(|it| follow(value, it)).map(Cow::Borrowed);
+        let read_inside = |value: Value| path.parts().get(1..).and_then(|it| get_at(&value, it)).cloned().map(Cow::Owned);
+        if let Some(value) = self.extra_roots.get(path.first_name()) {
+            return path.parts().get(1..).and_then(|it| get_at(value, it)).map(Cow::Borrowed);
         }
-        match path.first() {
+        match path.first_name() {
             "session" => match rest() {
                 Some(path) => walker.variable(&path).map(Cow::Borrowed),
                 None => path.parts().len().eq(&1).then(|| Cow::Owned(Value::Object(walker.state.vars.clone()))),
             },
             "event" => read_inside(walker.event_value()),
-            "system" => walker.system_value(rest()?.first()).map(Cow::Owned),
+            "system" => walker.system_value(rest()?.first_name()).map(Cow::Owned),
             "strings" => walker
                 .flow
                 .document
                 .string(&rest()?, &walker.state.locale)
                 .map(Cow::Borrowed)
                 .or_else(|| walker.variable(path).map(Cow::Borrowed)),
-            "user" => path.parts().get(1..).and_then(|it| follow(walker.state.user.as_ref()?, it)).map(Cow::Borrowed),
+            "user" => path.parts().get(1..).and_then(|it| get_at(walker.state.user.as_ref()?, it)).map(Cow::Borrowed),
             "intent" => read_inside(walker.intent_value()?),
             _ => walker.variable(path).map(Cow::Borrowed),
         }
     }
 
-    fn said(&self) -> &str {
-        self.walk.said_text()
+    fn user_message(&self) -> &str {
+        self.walker.last_user_text()
     }
 
     fn now(&self) -> i64 {
-        self.walk.door.now()
+        self.walker.effects.now()
     }
 
     fn locale(&self) -> &str {
-        &self.walk.state.locale
+        &self.walker.state.locale
     }
 }
 
-impl Walk<'_> {
+impl Walker<'_> {
     /// Returns a variable: of the current frame when it is local, else of the session.
-    pub(super) fn variable(&self, path: &Path) -> Option<&Value> {
-        let locals = self.frame().and_then(|it| it.locals.as_ref()).filter(|it| it.contains_key(path.first()));
+    pub(super) fn variable(&self, path: &VariablePath) -> Option<&Value> {
+        let locals = self.frame().and_then(|it| it.locals.as_ref()).filter(|it| it.contains_key(path.first_name()));
         path.find(locals.unwrap_or(&self.state.vars))
     }
 }

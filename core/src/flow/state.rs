@@ -144,7 +144,7 @@ pub struct SessionState {
     pub usage: FlowUsage,
     /// The latest messages.
     #[serde(default)]
-    pub history: Vec<Said>,
+    pub history: Vec<HistoryEntry>,
     /// The transfer to a person.
     #[serde(default)]
     pub handoff: Option<Value>,
@@ -291,7 +291,7 @@ pub struct FlowUsage {
 
 /// An entry of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
+pub struct HistoryEntry {
     /// `user`, `bot`, `human` or `system`.
     pub role: String,
     /// The text.

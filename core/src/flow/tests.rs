@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::pack::Pack;
 use crate::turn::{
-    Abandon, Answer, Completion, HttpReply, Loaded, Outcome, ProgramRef, Reply, Request, Slice, Turn, TurnInput, UserEvent, Write,
+    CancelReason, Completion, EffectResult, HttpReply, LoadedSession, Outcome, ProgramRef, Reply, Request, Slice, Turn, TurnInput,
+    UserEvent, Write,
 };
 
 const SERVICES: &str = include_str!("../../../tests/packs/flow/services.json");
@@ -25,8 +26,8 @@ fn start(config: &Arc<Config>, session: Option<Value>, event: Value) -> (Turn, S
         at: AT,
         seed: 1,
         program: ProgramRef::Flow,
-        event: UserEvent::of_flow(event),
-        session: Loaded { flow: session.map(Box::new), ..Loaded::default() },
+        event: UserEvent::from_flow_event(event),
+        session: LoadedSession { flow: session.map(Box::new), ..LoadedSession::default() },
     };
     Turn::start(input, Arc::clone(config)).unwrap()
 }
@@ -51,7 +52,7 @@ fn session(config: &Arc<Config>, messages: &[&str]) -> Value {
 }
 
 #[test]
-fn a_session_that_cannot_be_read_fails_and_stays_as_it_is() {
+fn an_unreadable_session_fails_and_is_left_unchanged() {
     let config = config(SERVICES);
     let mut newer = session(&config, &[]);
     newer["schema_version"] = json!("2.0");
@@ -65,13 +66,13 @@ fn a_session_that_cannot_be_read_fails_and_stays_as_it_is() {
 }
 
 #[test]
-fn an_abandoned_turn_leaves_a_session_that_goes_on() {
+fn a_canceled_turn_leaves_a_session_that_continues() {
     let config = config(SERVICES);
     let before = session(&config, &[]);
-    for (cancel_reason, reason) in [(Abandon::Timeout, "turn_timeout"), (Abandon::Lost, "turn_lost")] {
+    for (cancel_reason, reason) in [(CancelReason::Timeout, "turn_timeout"), (CancelReason::Lost, "turn_lost")] {
         let (mut turn, slice) = start(&config, Some(before.clone()), text("flaky"));
         assert_eq!((slice.effects.len(), slice.end), (1, None));
-        let outcome = turn.abandon(cancel_reason, AT + 120_000).unwrap().end.unwrap();
+        let outcome = turn.cancel(cancel_reason, AT + 120_000).unwrap().end.unwrap();
         let output = answer(&outcome);
         assert_eq!((&output["status"], &output["debug"]["stop_reason"]), (&json!("awaiting_input"), &json!(reason)));
         assert_eq!(output["messages"].as_array().map(Vec::len), Some(1));
@@ -87,14 +88,14 @@ fn an_abandoned_turn_leaves_a_session_that_goes_on() {
 }
 
 #[test]
-fn a_service_may_ask_for_a_longer_wait_but_not_for_a_long_one() {
+fn a_retry_after_is_honored_up_to_its_maximum() {
     let config = config(SERVICES);
     for (requested, slept) in
         [(None, Some(200)), (Some(100), Some(200)), (Some(3000), Some(3000)), (Some(10_000), Some(10_000)), (Some(10_001), None)]
     {
         let (mut turn, slice) = start(&config, Some(session(&config, &[])), text("flaky"));
         let reply = HttpReply { status: 429, body: String::new(), retry_after_ms: requested, broken_json: false };
-        let done = Completion { id: slice.effects[0].id, at: AT, outcome: Answer::Ok(Reply::Http(reply)) };
+        let done = Completion { id: slice.effects[0].id, at: AT, outcome: EffectResult::Ok(Reply::Http(reply)) };
         let next = turn.resume(vec![done]).unwrap();
         let pause = next.effects.first().and_then(|it| if let Request::Sleep(sleep) = &it.request { Some(sleep.ms) } else { None });
         assert_eq!((pause, next.end.is_some()), (slept, slept.is_none()), "{requested:?}");
@@ -102,7 +103,7 @@ fn a_service_may_ask_for_a_longer_wait_but_not_for_a_long_one() {
 }
 
 #[test]
-fn a_seeded_variant_follows_from_session_turn_and_node() {
+fn a_seeded_variant_depends_on_session_turn_and_node() {
     let config = config(MESSAGES);
     let variant = |turns: usize| {
         let before = session(&config, &vec!["variants"; turns]);
@@ -115,7 +116,7 @@ fn a_seeded_variant_follows_from_session_turn_and_node() {
 }
 
 #[test]
-fn a_session_that_grows_too_large_stays_as_it_was() {
+fn a_session_that_grows_too_large_is_left_unchanged() {
     let config = config(MESSAGES);
     let before = session(&config, &[]);
     let mut large = before;

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::Walk;
-use super::walk::Next;
-use crate::config::flow::document::{AfterTalk, NodeKind};
+use super::Walker;
+use super::walk::Transition;
+use crate::config::flow::document::{Continuation, NodeKind};
 use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, SessionStatus, Timer};
 use crate::text::date::Date;
 
@@ -12,27 +12,27 @@ use crate::text::date::Date;
 const NO_INPUT: &str = "no_input";
 
 /// The timer for an abandoned session.
-const SESSION: &str = "session";
+const SESSION_TIMER: &str = "session";
 
-impl<'c> Walk<'c> {
+impl<'c> Walker<'c> {
     /// Arms the timers that run until the next event.
     pub(super) fn set_timers(&mut self) {
         let before = std::mem::take(&mut self.state.timers);
         if self.state.status != SessionStatus::Active {
             return;
         }
-        let now = self.door.now();
-        let due = |ms: u64| Date::of_millis(now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX))).exact();
+        let now = self.effects.now();
+        let due = |ms: u64| Date::from_millis(now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX))).to_rfc3339_millis();
         let timer = |name: &str, ms: u64| Timer { id: name.to_owned(), due: due(ms), purpose: name.to_owned() };
         let mut timers = Vec::new();
         if let Some(ms) = self.no_input_ms() {
-            let running = before.iter().find(|it| self.late && it.id == NO_INPUT);
+            let running = before.iter().find(|it| self.is_late && it.id == NO_INPUT);
             timers.push(running.cloned().unwrap_or_else(|| timer(NO_INPUT, ms)));
         }
         // Timer events are not activity of the user, so they keep the running timer.
         let by_clock = matches!(self.event, FlowEvent::Timer { .. });
-        let running = before.into_iter().find(|it| by_clock && it.id == SESSION);
-        timers.push(running.unwrap_or_else(|| timer(SESSION, self.settings().session_timeout_s.saturating_mul(1000))));
+        let running = before.into_iter().find(|it| by_clock && it.id == SESSION_TIMER);
+        timers.push(running.unwrap_or_else(|| timer(SESSION_TIMER, self.settings().session_timeout_s.saturating_mul(1000))));
         self.state.timers = timers;
     }
 
@@ -44,43 +44,43 @@ impl<'c> Walk<'c> {
             return None;
         }
         // No timer when it would have no effect.
-        let wired = || self.node_now().is_some_and(|node| self.graph().is_some_and(|it| it.wired(&node.id, NO_INPUT)));
+        let wired = || self.current_node().is_some_and(|node| self.graph().is_some_and(|it| it.is_wired(&node.id, NO_INPUT)));
         if !event.enabled && !wired() {
             return None;
         }
-        let of_node = if let NodeKind::Entity(data) = &self.node_now()?.kind { data.no_input_ms } else { None };
+        let of_node = if let NodeKind::Entity(data) = &self.current_node()?.kind { data.no_input_ms } else { None };
         let of_settings = self.settings().no_input_timeout_s.saturating_mul(1000);
         of_node.or(Some(of_settings)).filter(|it| *it > 0)
     }
 
     /// Handles a timer event.
-    pub(super) async fn timer(&mut self, id: &str) {
+    pub(super) async fn on_timer(&mut self, id: &str) {
         if !self.state.timers.iter().any(|it| it.id == id) {
             self.trace("timer.late", json!({"timer": id}));
-            self.late = true;
+            self.is_late = true;
             return;
         }
         match id {
-            SESSION => {
+            SESSION_TIMER => {
                 self.trace("session.abandoned", json!({}));
                 self.state.status = SessionStatus::Abandoned;
                 self.state.awaiting = None;
             }
-            NO_INPUT => self.no_input().await,
+            NO_INPUT => self.on_no_input().await,
             _ => self.trace("timer.unknown", json!({"timer": id})),
         }
     }
 
     /// Handles a missing answer.
-    async fn no_input(&mut self) {
-        let Some(node) = self.node_now() else { return };
+    async fn on_no_input(&mut self) {
+        let Some(node) = self.current_node() else { return };
         let depth = self.depth();
         self.state.counters.no_input += 1;
         self.trace("no_input", json!({"count": self.state.counters.no_input}));
-        if self.graph().is_some_and(|it| it.wired(&node.id, NO_INPUT)) {
+        if self.graph().is_some_and(|it| it.is_wired(&node.id, NO_INPUT)) {
             self.state.awaiting = None;
-            if self.leave(node, NO_INPUT) {
-                self.walk().await;
+            if self.leave_node(node, NO_INPUT) {
+                self.run_nodes().await;
             }
             return;
         }
@@ -93,21 +93,21 @@ impl<'c> Walk<'c> {
         let count = awaiting.no_input_count;
         if count > event.max_times {
             match event.then {
-                AfterTalk::EndSession => self.completes(),
-                AfterTalk::Continue => {}
+                Continuation::EndSession => self.complete_session(),
+                Continuation::Continue => {}
             }
             return;
         }
         if let Some(graph) = &event.graph {
             if let Some(message) = &event.message {
-                self.say(message, "events.no_input");
+                self.send_localized(message, "events.no_input");
             }
             if let Some(frame) = self.state.stack.last_mut() {
                 frame.resume = Some(crate::flow::state::Resume::Reenter);
             }
             self.state.awaiting = None;
-            if self.push(graph, FrameKind::Event) {
-                self.walk().await;
+            if self.push_graph(graph, FrameKind::Event) {
+                self.run_nodes().await;
             }
             // The event's graph ended at the same question: its count continues.
             if let Some(awaiting) = self.state.awaiting.as_mut().filter(|it| self.state.stack.len() == depth && it.node == node.id) {
@@ -116,9 +116,9 @@ impl<'c> Walk<'c> {
             return;
         }
         if let Some(message) = &event.message {
-            self.say(message, "events.no_input");
+            self.send_localized(message, "events.no_input");
         }
-        if let Next::Wait(mut awaiting) = self.ask_again(node) {
+        if let Transition::Wait(mut awaiting) = self.reprompt_node(node) {
             awaiting.no_input_count = count;
             self.state.awaiting = Some(awaiting);
         }

@@ -4,35 +4,35 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::Walk;
+use super::Walker;
 use crate::json::object;
 use crate::turn::{Millis, NoticeBody};
 
 /// A node entered in this turn.
 #[derive(Debug, Clone)]
-pub struct Step<'c> {
+pub struct StepRecord<'c> {
     pub graph: String,
     pub id: Cow<'c, str>,
     pub name: Cow<'c, str>,
     pub kind: &'c str,
     pub port: Option<String>,
-    pub at: Millis,
-    pub left: Option<Millis>,
+    pub entered_at: Millis,
+    pub left_at: Option<Millis>,
 }
 
 /// The `debug` object of the answer, except for its steps.
 #[derive(Debug, Clone, Default)]
-pub struct Debug {
-    pub matched: Value,
+pub struct DebugInfo {
+    pub matched_intent: Value,
     pub effects: Vec<Value>,
-    pub changed: Vec<String>,
+    pub changed_variables: Vec<String>,
     pub warnings: Vec<&'static str>,
     /// Provider and model of the last agent reply.
     pub provider: Value,
     pub model: Value,
 }
 
-impl Walk<'_> {
+impl Walker<'_> {
     /// Publishes a trace event with the current graph and node.
     pub(super) fn trace(&self, kind: &str, mut data: Value) {
         if let (Some(frame), Some(data)) = (self.frame(), data.as_object_mut()) {
@@ -42,16 +42,16 @@ impl Walk<'_> {
                 }
             }
         }
-        self.door.notice(NoticeBody::Audit { stage: kind.to_owned(), payload: data });
+        self.effects.publish(NoticeBody::Audit { stage: kind.to_owned(), payload: data });
     }
 
     /// Records the session before or after a node for observers.
-    pub(super) fn look(&self, place: &str, edge: &str) {
-        self.door.view(place, edge, || crate::json::members(serde_json::to_value(&self.state).unwrap_or_default()));
+    pub(super) fn record_view(&self, place: &str, edge: &str) {
+        self.effects.record_view(place, edge, || crate::json::into_members(serde_json::to_value(&self.state).unwrap_or_default()));
     }
 
     /// The current node as `graph/node`.
-    pub(super) fn standing(&self) -> String {
+    pub(super) fn current_node_key(&self) -> String {
         self.frame().map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default()
     }
 
@@ -62,7 +62,7 @@ impl Walk<'_> {
     }
 
     /// Records an effect with its outcome.
-    pub(super) fn note_effect(&mut self, kind: &str, purpose: Option<&str>, outcome: &str, attempt: u32) {
+    pub(super) fn record_effect(&mut self, kind: &str, purpose: Option<&str>, outcome: &str, attempt: u32) {
         let mut effect = json!({"kind": kind, "outcome": outcome, "attempt": attempt});
         if let (Some(purpose), Some(effect)) = (purpose, effect.as_object_mut()) {
             effect.insert("purpose".to_owned(), json!(purpose));
@@ -71,22 +71,22 @@ impl Walk<'_> {
     }
 
     /// Records the port by which a node of the current graph was left.
-    pub(super) fn note_port(&mut self, node: &str, port: &str) {
-        let now = self.door.now();
+    pub(super) fn record_port(&mut self, node: &str, port: &str) {
+        let now = self.effects.now();
         let Some(graph) = self.state.stack.last().map(|it| it.graph.as_str()) else { return };
         // No step when the node was entered in an earlier turn.
         let step = self.steps.iter_mut().rev().find(|it| it.id == node && it.graph == graph);
         if let Some(step) = step.filter(|it| it.port.is_none()) {
             step.port = Some(port.to_owned());
-            step.left = Some(now);
+            step.left_at = Some(now);
         }
     }
 }
 
-impl Step<'_> {
+impl StepRecord<'_> {
     /// Converts the step to its form in the answer.
-    pub fn shown(self, now: Millis) -> Value {
-        let ms = self.left.unwrap_or(now) - self.at;
+    pub fn into_json(self, now: Millis) -> Value {
+        let ms = self.left_at.unwrap_or(now) - self.entered_at;
         object([
             ("id", self.id.into_owned().into()),
             ("name", self.name.into_owned().into()),

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::Walk;
-use super::fail::Failure;
-use super::trace::Step;
-use crate::config::flow::document::{EdgeForm, Node, NodeKind};
+use super::Walker;
+use super::failure::Failure;
+use super::trace::StepRecord;
+use crate::config::flow::document::{EdgeDef, Node, NodeKind};
 use crate::flow::state::{Awaiting, FrameKind, Resume};
 use crate::json::object;
 use crate::turn::Map;
 
 /// What happens after a node has run.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum Transition {
     /// The node is left by a port.
     Port(String),
     /// The node waits for input.
@@ -22,98 +22,98 @@ pub(super) enum Next {
     /// The node has failed.
     Fail(Failure),
     /// The graph returns.
-    Return(Ending),
+    Return(GraphReturn),
     /// Another graph has been pushed.
-    Entered,
+    GraphPushed,
     /// The turn ends here; the frame is unchanged.
-    Stay,
+    EndTurn,
 }
 
 /// The return of a graph.
 #[derive(Debug, Default)]
-pub(super) struct Ending {
+pub(super) struct GraphReturn {
     /// The port by which the caller continues.
     pub exit: String,
     /// The return values.
-    pub returned: Map,
+    pub values: Map,
     /// Whether the session ends; by default, only the root graph ends it.
     pub end_session: Option<bool>,
 }
 
 /// The target of an edge.
-enum Edge<'c> {
+enum EdgeTarget<'c> {
     To(&'c str),
     None,
 }
 
-impl<'c> Walk<'c> {
+impl<'c> Walker<'c> {
     /// Runs nodes from the current one until the turn ends.
-    pub(super) async fn walk(&mut self) {
+    pub(super) async fn run_nodes(&mut self) {
         loop {
-            if self.oversized {
+            if self.is_oversized {
                 return;
             }
-            let Some(node) = self.node_now() else {
-                self.gives_up("no_node");
+            let Some(node) = self.current_node() else {
+                self.abort_turn("no_node");
                 return;
             };
-            if !self.count(node) {
+            if !self.record_node_entry(node) {
                 return;
             }
-            let place = self.standing();
-            self.look(&place, "before");
-            let next = if node.disabled { Next::Port(node.default_port().to_owned()) } else { self.enter(node).await };
-            self.look(&place, "after");
-            if !self.follow(node, next).await {
+            let place = self.current_node_key();
+            self.record_view(&place, "before");
+            let next = if node.disabled { Transition::Port(node.default_port().to_owned()) } else { self.run_node(node).await };
+            self.record_view(&place, "after");
+            if !self.apply_transition(node, next).await {
                 return;
             }
         }
     }
 
     /// The current node.
-    pub(super) fn node_now(&self) -> Option<&'c Node> {
+    pub(super) fn current_node(&self) -> Option<&'c Node> {
         self.graph()?.node(&self.frame()?.node)
     }
 
     /// Records the entry of a node. Returns `false` at the step limit.
-    fn count(&mut self, node: &'c Node) -> bool {
+    fn record_node_entry(&mut self, node: &'c Node) -> bool {
         let graph = self.frame().map(|it| it.graph.clone()).unwrap_or_default();
-        self.step(graph, Cow::Borrowed(&node.id), Cow::Borrowed(&node.name), &node.type_name)
+        self.record_step(graph, Cow::Borrowed(&node.id), Cow::Borrowed(&node.name), &node.type_name)
     }
 
     /// Records the entry of a node or of a parameter. Returns `false` at the step limit.
-    pub(super) fn step(&mut self, graph: String, id: Cow<'c, str>, name: Cow<'c, str>, kind: &'c str) -> bool {
+    pub(super) fn record_step(&mut self, graph: String, id: Cow<'c, str>, name: Cow<'c, str>, kind: &'c str) -> bool {
         let most = usize::try_from(self.settings().max_steps_per_turn).unwrap_or(64).min(64);
         if self.steps.len() >= most {
-            self.step_limit();
+            self.abort_at_step_limit();
             return false;
         }
         let members = [("graph", graph.as_str()), ("node", &id), ("name", &name), ("type", kind)];
         self.trace("node.enter", object(members.map(|(name, text)| (name, text.into()))));
         *self.state.counters.visits.entry([&graph, "/", &id].concat()).or_default() += 1;
-        self.steps.push(Step { graph, id, name, kind, port: None, at: self.door.now(), left: None });
+        self.steps.push(StepRecord { graph, id, name, kind, port: None, entered_at: self.effects.now(), left_at: None });
         true
     }
 
     /// Applies a transition. Returns whether the turn continues.
-    pub(super) async fn follow(&mut self, node: &'c Node, next: Next) -> bool {
+    pub(super) async fn apply_transition(&mut self, node: &'c Node, next: Transition) -> bool {
         match next {
-            Next::Port(port) => self.leave(node, &port),
-            Next::Wait(awaiting) => {
-                self.wait(awaiting);
+            Transition::Port(port) => self.leave_node(node, &port),
+            Transition::Wait(awaiting) => {
+                self.await_input(awaiting);
                 false
             }
-            Next::Fail(failure) => self.fails(node, failure),
-            Next::Return(ending) => self.returns(ending).await,
-            Next::Entered => true,
-            Next::Stay => false,
+            Transition::Fail(failure) => self.fail_node(node, failure),
+            Transition::Return(ending) => self.return_from_graph(ending).await,
+            Transition::GraphPushed => true,
+            Transition::EndTurn => false,
         }
     }
 
     /// Leaves a node by a port. Returns whether the turn continues.
-    pub(super) fn leave(&mut self, node: &'c Node, port: &str) -> bool {
+    pub(super) fn leave_node(&mut self, node: &'c Node, port: &str) -> bool {
         let found = match node.kind {
-            NodeKind::Decision | NodeKind::Router => self.branch(node),
+            NodeKind::Decision | NodeKind::Router => self.choose_branch(node),
             NodeKind::Start(_)
             | NodeKind::End(_)
             | NodeKind::Intent(_)
@@ -125,12 +125,12 @@ impl<'c> Walk<'c> {
             | NodeKind::Subflow(_)
             | NodeKind::InstructionAgent(_)
             | NodeKind::Unavailable => {
-                self.note_port(&node.id, port);
-                self.edge(node, port)
+                self.record_port(&node.id, port);
+                self.find_edge(node, port)
             }
         };
         match found {
-            Edge::To(target) => {
+            EdgeTarget::To(target) => {
                 let graph = self.frame().map(|it| it.graph.as_str()).unwrap_or_default();
                 self.trace("edge", object([("node", node.id.as_str().into()), ("target", target.into()), ("graph", graph.into())]));
                 if let Some(frame) = self.state.stack.last_mut() {
@@ -138,57 +138,57 @@ impl<'c> Walk<'c> {
                 }
                 true
             }
-            Edge::None => self.no_edge(node, port),
+            EdgeTarget::None => self.handle_missing_edge(node, port),
         }
     }
 
-    fn edge(&self, node: &Node, port: &str) -> Edge<'c> {
-        self.graph().and_then(|it| it.edges(&node.id, port).next()).map_or(Edge::None, |it| Edge::To(&it.target))
+    fn find_edge(&self, node: &Node, port: &str) -> EdgeTarget<'c> {
+        self.graph().and_then(|it| it.edges(&node.id, port).next()).map_or(EdgeTarget::None, |it| EdgeTarget::To(&it.target))
     }
 
     /// Chooses the first edge whose condition is true, default edges last; else the port `else`.
-    fn branch(&mut self, node: &'c Node) -> Edge<'c> {
-        let edges: Vec<&'c EdgeForm> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, "out")).collect();
+    fn choose_branch(&mut self, node: &'c Node) -> EdgeTarget<'c> {
+        let edges: Vec<&'c EdgeDef> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, "out")).collect();
         for edge in edges {
-            let is_true = edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.holds(&it.expr, Map::new()));
+            let is_true = edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.is_condition_true(&it.expr, Map::new()));
             if is_true {
-                self.note_port(&node.id, "out");
+                self.record_port(&node.id, "out");
                 let label = edge.condition.as_ref().map(|it| it.expr.source.as_str());
                 self.trace(
                     "route",
                     object([("node", node.id.as_str().into()), ("edge", edge.id.as_str().into()), ("label", label.into())]),
                 );
-                return Edge::To(&edge.target);
+                return EdgeTarget::To(&edge.target);
             }
         }
-        self.note_port(&node.id, "else");
-        self.edge(node, "else")
+        self.record_port(&node.id, "else");
+        self.find_edge(node, "else")
     }
 
     /// Returns from a graph. Returns whether the turn continues.
-    pub(super) async fn returns(&mut self, ending: Ending) -> bool {
+    pub(super) async fn return_from_graph(&mut self, ending: GraphReturn) -> bool {
         let Some(frame) = self.frame() else { return false };
         let kind = frame.kind;
         self.trace("graph.end", json!({"graph": frame.graph, "exit": ending.exit}));
         let is_root = kind == FrameKind::Root;
         if ending.end_session == Some(true) || (is_root && ending.end_session != Some(false)) {
-            self.completes();
+            self.complete_session();
             return false;
         }
         if is_root {
             return false;
         }
-        let Some(frame) = self.pop(&ending.returned) else { return false };
+        let Some(frame) = self.pop_frame(&ending.values) else { return false };
         if kind == FrameKind::Subflow && frame.return_to.is_some() {
-            let Some(node) = self.node_now() else { return false };
-            return self.back_from(node, &ending.exit);
+            let Some(node) = self.current_node() else { return false };
+            return self.return_to_caller(node, &ending.exit);
         }
-        self.resume_below().await
+        self.resume_frame().await
     }
 
     /// Continues the caller by the port of the exit, or by `out` when that has no edge.
-    fn back_from(&mut self, node: &'c Node, exit: &str) -> bool {
-        let port = match self.graph().is_some_and(|it| it.wired(&node.id, exit)) {
+    fn return_to_caller(&mut self, node: &'c Node, exit: &str) -> bool {
+        let port = match self.graph().is_some_and(|it| it.is_wired(&node.id, exit)) {
             true => exit,
             false if exit == "out" => "out",
             false => {
@@ -196,17 +196,17 @@ impl<'c> Walk<'c> {
                 "out"
             }
         };
-        self.leave(node, port)
+        self.leave_node(node, port)
     }
 
     /// Continues the frame that is now current. Returns whether the turn continues.
-    pub(super) async fn resume_below(&mut self) -> bool {
+    pub(super) async fn resume_frame(&mut self) -> bool {
         let resumes = self.state.stack.last_mut().and_then(|it| it.resume.take());
-        match (resumes, self.node_now()) {
+        match (resumes, self.current_node()) {
             (Some(Resume::Reenter), Some(node)) => {
                 self.trace("resume", json!({"node": node.id}));
-                let next = self.ask_again(node);
-                Box::pin(self.follow(node, next)).await
+                let next = self.reprompt_node(node);
+                Box::pin(self.apply_transition(node, next)).await
             }
             // The graph of the welcome event has run before the root graph.
             (Some(Resume::After), _) => true,
@@ -215,10 +215,10 @@ impl<'c> Walk<'c> {
     }
 
     /// Completes the session.
-    pub(super) fn completes(&mut self) {
+    pub(super) fn complete_session(&mut self) {
         self.trace("session.completed", json!({}));
         self.state.status = crate::flow::state::SessionStatus::Completed;
-        self.drop_frames();
+        self.reset_to_root();
         self.state.timers.clear();
     }
 }

@@ -1,22 +1,22 @@
 //! Collisions: two intents with nearly equal scores.
 
-use super::reply::AgentReply;
-use crate::config::Agent;
+use super::reply::ResolverReply;
+use crate::config::IntentResolverConfig;
 
 /// Whether the two best scores are too close to choose.
-pub(super) fn collides(agent: &Agent, reply: &AgentReply) -> bool {
+pub(super) fn has_collision(agent: &IntentResolverConfig, reply: &ResolverReply) -> bool {
     let [first, second, ..] = reply.scores.as_slice() else { return false };
     first.confidence - second.confidence <= agent.collision_gap
 }
 
 /// A question that names the two best intents.
-pub(super) fn question(reply: &AgentReply) -> Option<String> {
+pub(super) fn collision_question(reply: &ResolverReply) -> Option<String> {
     let [first, second, ..] = reply.scores.as_slice() else { return None };
-    Some(format!("Did you mean {} or {}?", words(&first.intent), words(&second.intent)))
+    Some(format!("Did you mean {} or {}?", code_to_words(&first.intent), code_to_words(&second.intent)))
 }
 
 /// Formats a code as words: `CLOSE_CARD` becomes `Close Card`.
-fn words(code: &str) -> String {
+fn code_to_words(code: &str) -> String {
     let word = |it: &str| {
         let mut characters = it.chars();
         let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();

@@ -1,12 +1,12 @@
 //! Intent resolution: by pattern, by similarity to examples, or by a model.
 
-mod agent;
 mod classifier;
 mod collision;
 mod reply;
+mod resolver;
 
-pub use agent::ask;
 pub use classifier::classify;
+pub use resolver::resolve_with_model;
 
 /// The state in which two intents collide.
 pub const INTENT_COLLISION: &str = "INTENT_COLLISION";

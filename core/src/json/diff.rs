@@ -20,12 +20,12 @@ impl fmt::Display for Difference {
         let side = |it: &Option<Value>| it.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
         let (left, right) = (side(&self.left), side(&self.right));
         let same = left.chars().zip(right.chars()).take_while(|it| it.0 == it.1).count();
-        write!(f, "{}: {} became {}", self.field, window(&left, same), window(&right, same))
+        write!(f, "{}: {} became {}", self.field, excerpt(&left, same), excerpt(&right, same))
     }
 }
 
 /// Shortens a long text to an excerpt around the position `at`; returns a short one unchanged.
-fn window(text: &str, at: usize) -> String {
+fn excerpt(text: &str, at: usize) -> String {
     const AROUND: usize = 60;
     let length = text.chars().count();
     if length <= 4 * AROUND {
@@ -38,7 +38,7 @@ fn window(text: &str, at: usize) -> String {
 }
 
 /// Returns all leaves in which two values differ, in the order of the left value.
-pub fn leaves(left: &Value, right: &Value) -> Vec<Difference> {
+pub fn diff_leaves(left: &Value, right: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     walk(String::new(), Some(left), Some(right), &mut found);
     found
@@ -71,8 +71,8 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn leaves_are_named_by_their_path() {
-        let found = leaves(&json!({"a": [1, {"b": 2}], "c": 3}), &json!({"a": [1, {"b": 4}, 5]}));
+    fn leaves_are_identified_by_their_path() {
+        let found = diff_leaves(&json!({"a": [1, {"b": 2}], "c": 3}), &json!({"a": [1, {"b": 4}, 5]}));
         let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
         let long = Difference { field: "p".to_owned(), left: Some(json!("x".repeat(500))), right: Some(json!("x".repeat(499) + "y")) };
         assert!(long.to_string().ends_with("xy\"") && long.to_string().len() < 250, "{long}");

@@ -26,7 +26,7 @@ pub fn write(value: &Value, out: &mut String) {
         }
         Value::Object(members) => {
             let mut members: Vec<(&String, &Value)> = members.iter().collect();
-            members.sort_unstable_by(|a, b| in_utf16(a.0, b.0));
+            members.sort_unstable_by(|a, b| compare_utf16(a.0, b.0));
             out.push('{');
             for (at, (key, member)) in members.into_iter().enumerate() {
                 if at > 0 {
@@ -42,13 +42,13 @@ pub fn write(value: &Value, out: &mut String) {
 }
 
 /// Returns the canonical form of a value.
-pub fn text(value: &Value) -> String {
+pub fn to_text(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
     out
 }
 
-fn in_utf16(a: &str, b: &str) -> Ordering {
+fn compare_utf16(a: &str, b: &str) -> Ordering {
     // ASCII keys, the common case, have the same order in bytes.
     if a.is_ascii() && b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
 }
@@ -66,7 +66,7 @@ fn write_number(number: f64, out: &mut String) {
     }
     let shortest = format!("{:e}", number.abs());
     let (digits, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
-    let digits = even(digits.replace('.', ""), number.abs());
+    let digits = round_half_even(digits.replace('.', ""), number.abs());
     let point = exponent.parse::<i32>().unwrap_or_default() + 1;
     if number < 0.0 {
         out.push('-');
@@ -102,7 +102,7 @@ fn write_number(number: f64, out: &mut String) {
 }
 
 /// Breaks ties: of two equally near shortest numbers, RFC 8785 takes the even one, while the standard library may take either.
-fn even(digits: String, number: f64) -> String {
+fn round_half_even(digits: String, number: f64) -> String {
     let last = digits.bytes().next_back().unwrap_or_default();
     // With fewer digits, the nearest number is unique.
     if digits.len() < 16 || last.is_multiple_of(2) {
@@ -127,11 +127,11 @@ mod tests {
     use super::*;
 
     fn canonical(source: &str) -> String {
-        text(&serde_json::from_str(source).unwrap())
+        to_text(&serde_json::from_str(source).unwrap())
     }
 
     #[test]
-    fn numbers_are_those_of_appendix_b() {
+    fn numbers_match_appendix_b() {
         for (bits, expected) in [
             (0x0000_0000_0000_0000, "0"),
             (0x8000_0000_0000_0000, "0"),
@@ -158,12 +158,12 @@ mod tests {
             (0xbecb_f647_612f_3696, "-0.0000033333333333333333"),
             (0x4314_3ff3_c1cb_0959, "1424953923781206.2"),
         ] {
-            assert_eq!(text(&Value::from(f64::from_bits(bits))), expected, "{bits:x}");
+            assert_eq!(to_text(&Value::from(f64::from_bits(bits))), expected, "{bits:x}");
         }
     }
 
     #[test]
-    fn whole_numbers_are_those_of_doubles() {
+    fn integers_are_formatted_as_doubles() {
         for (source, expected) in [
             ("1.0", "1"),
             ("1e21", "1e+21"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_and_texts_are_those_of_the_standard() {
+    fn objects_and_strings_follow_the_standard() {
         // Section 3.2.2 to 3.2.4, and the keys of 3.2.3.
         let sample = r#"{
             "numbers": [333333333.3333333, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],

@@ -1,6 +1,6 @@
 //! Owns JSON processing on top of `serde_json`: canonical forms and hashes, differences, paths and schemas.
 
-pub mod canon;
+pub mod canonical;
 pub mod diff;
 pub mod jcs;
 pub mod path;
@@ -13,18 +13,18 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// Returns the members of an object; empty for any other value.
-pub fn members(value: Value) -> Map<String, Value> {
+pub fn into_members(value: Value) -> Map<String, Value> {
     if let Value::Object(members) = value { members } else { Map::new() }
 }
 
 /// Creates an object from members by moving them, where `json!` would grow the object step by step and serialise existing values
 /// again.
 pub fn object<const N: usize>(mut members: [(&str, Value); N]) -> Value {
-    of_members(&mut members)
+    object_from_members(&mut members)
 }
 
 /// The part of [`object`] that is not generic, compiled once to keep the browser engine small.
-fn of_members(members: &mut [(&str, Value)]) -> Value {
+fn object_from_members(members: &mut [(&str, Value)]) -> Value {
     let mut object = Map::with_capacity(members.len());
     for (name, value) in members {
         object.insert((*name).to_owned(), value.take());
@@ -33,14 +33,14 @@ fn of_members(members: &mut [(&str, Value)]) -> Value {
 }
 
 /// Edits the object at a key, creating it if there is none.
-pub fn change(of: &mut Map<String, Value>, key: &str, edit: impl FnOnce(&mut Map<String, Value>)) {
-    let mut node = members(of.get_mut(key).map(Value::take).unwrap_or_default());
+pub fn update_object(of: &mut Map<String, Value>, key: &str, edit: impl FnOnce(&mut Map<String, Value>)) {
+    let mut node = into_members(of.get_mut(key).map(Value::take).unwrap_or_default());
     edit(&mut node);
     of.insert(key.to_owned(), Value::Object(node));
 }
 
 /// Returns the size of a value as JSON, in bytes; `None` when it cannot be serialised.
-pub fn length<T: Serialize>(value: &T) -> Option<usize> {
+pub fn serialized_length<T: Serialize>(value: &T) -> Option<usize> {
     struct Counter(usize);
 
     impl Write for Counter {
@@ -70,6 +70,6 @@ pub fn has_content(value: &Value) -> bool {
 }
 
 /// Returns the trimmed text of a string; `None` when it is blank or the value is not a string.
-pub fn trimmed(value: Option<&Value>) -> Option<String> {
+pub fn trim_text(value: Option<&Value>) -> Option<String> {
     value?.as_str().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned)
 }

@@ -5,9 +5,9 @@
 
 mod binding;
 mod condition;
-mod fact;
+mod context;
 pub mod flow;
-mod ground;
+mod known_paths;
 mod pattern;
 mod response;
 mod rule;
@@ -19,13 +19,13 @@ mod variable;
 mod verbose;
 
 use crate::config::{Issue, Profile, Tables};
-use ground::Ground;
+use context::LintContext;
 
 /// Lints control tables for a profile. `issues` are the issues of compiling these tables.
 pub fn check(tables: &Tables, profile: &'static Profile, issues: &[Issue]) -> Vec<Issue> {
-    let mut tables = tables.compiled();
+    let mut tables = tables.to_normalized();
     tables.0.retain(|table, _| profile.unread_tables().all(|it| it != table));
-    let context = Ground::of(&tables, profile, issues);
+    let context = LintContext::new(&tables, profile, issues);
     let mut findings = Vec::new();
     for check in [
         pattern::check,

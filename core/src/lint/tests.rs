@@ -21,7 +21,7 @@ fn findings_with(tables: &Value, settings: &Value) -> Vec<String> {
 }
 
 /// Returns base tables without findings, with tables of the test added or replaced.
-fn with(tables: Value) -> Value {
+fn with_base(tables: Value) -> Value {
     let mut all = json!({
         "ce_intent": [{"intent_code": "LOAN", "description": "loans"}, {"intent_code": "CARD", "description": "cards"}],
         "ce_response": [exact(1, "ANY", "ANY")],
@@ -66,30 +66,30 @@ const PRE: &str = "PRE_RESPONSE_RESOLUTION";
 
 /// Asserts that the first tables have these findings and the second ones none.
 #[track_caller]
-fn told(bad: Value, expected: &[&str], good: Value) {
-    assert_eq!(findings(&with(bad)), expected);
-    assert_eq!(findings(&with(good)), [""; 0], "the fixed rows");
+fn expect(bad: Value, expected: &[&str], good: Value) {
+    assert_eq!(findings(&with_base(bad)), expected);
+    assert_eq!(findings(&with_base(good)), [""; 0], "the fixed rows");
 }
 
 #[test]
-fn patterns_that_match_other_texts_than_meant() {
+fn patterns_that_match_unintended_texts() {
     let classifiers = |rows: Value| json!({"ce_intent_classifier": rows});
     let one = |kind: &str, pattern: &str| classifiers(json!([classifier(1, kind, pattern, "LOAN", "UNKNOWN")]));
     let at = "ce_intent_classifier[1].pattern";
-    told(one("REGEX", r"\\b(loan)\\b"), &[&format!("regex-doubled-escape {at}")], one("REGEX", r"\b(loan)\b"));
-    told(one("REGEX", r"loan\\s+now"), &[&format!("regex-doubled-escape {at}")], one("REGEX", r"c:\\windows"));
-    told(one("CONTAINS", " loan"), &[&format!("padded-pattern {at}")], one("EXACT", " loan"));
-    told(one("CONTAINS", "loan|credit"), &[&format!("regex-in-plain-pattern {at}")], one("REGEX", "loan|credit"));
+    expect(one("REGEX", r"\\b(loan)\\b"), &[&format!("regex-doubled-escape {at}")], one("REGEX", r"\b(loan)\b"));
+    expect(one("REGEX", r"loan\\s+now"), &[&format!("regex-doubled-escape {at}")], one("REGEX", r"c:\\windows"));
+    expect(one("CONTAINS", " loan"), &[&format!("padded-pattern {at}")], one("EXACT", " loan"));
+    expect(one("CONTAINS", "loan|credit"), &[&format!("regex-in-plain-pattern {at}")], one("REGEX", "loan|credit"));
     let two =
         |a: &str, b: &str| classifiers(json!([classifier(1, "REGEX", a, "LOAN", "UNKNOWN"), classifier(2, "REGEX", b, "CARD", "UNKNOWN")]));
-    told(two("loan|", "card"), &[&format!("matches-everything {at}")], two("^(?!.*card)", "card"));
-    told(two("money", "MONEY"), &["overlapping-classifiers ce_intent_classifier[2].pattern"], two("money", "card"));
+    expect(two("loan|", "card"), &[&format!("matches-everything {at}")], two("^(?!.*card)", "card"));
+    expect(two("money", "MONEY"), &["overlapping-classifiers ce_intent_classifier[2].pattern"], two("money", "card"));
     let policy = |pattern: &str| json!({"ce_policy": [{"policy_id": 4, "rule_type": "REGEX", "pattern": pattern, "response_text": "No."}]});
-    told(policy("(ssn)?"), &["matches-everything ce_policy[4].pattern"], policy("ssn?"));
+    expect(policy("(ssn)?"), &["matches-everything ce_policy[4].pattern"], policy("ssn?"));
 }
 
 #[test]
-fn conditions_on_what_is_never_there() {
+fn conditions_on_unknown_paths() {
     let condition = |path: &str| json!({"ce_rule": [rule(3, [PRE, "LOAN", "ANY"], ["JSON_PATH", path], ["SET_INPUT_PARAM", "a:1"])]});
     let at = "ce_rule[3].match_pattern";
     for (bad, rule, good) in [
@@ -101,49 +101,49 @@ fn conditions_on_what_is_never_there() {
         ("$.inputParams.n > '5'", "!condition-never-met", "$.inputParams.n > 5"),
         ("$.missingRequiredFields.length()", "!condition-never-met", "$.missingRequiredFields.length() > 0"),
     ] {
-        told(condition(bad), &[&format!("{rule} {at}")], condition(good));
+        expect(condition(bad), &[&format!("{rule} {at}")], condition(good));
     }
     // An extracted field is in the context.
     let mut collected = condition("$[?(@.confidence >= 0.6)]");
     let schema = scoped(json!({"schema_id": 1, "json_schema": {"properties": {"confidence": {}}}, "priority": 1}), "LOAN", "ANY");
     collected["ce_output_schema"] = json!([schema]);
     collected["ce_prompt_template"] = json!([template(1, ["LOAN", "ANY"], "SCHEMA_JSON")]);
-    assert_eq!(findings(&with(collected)), [""; 0]);
+    assert_eq!(findings(&with_base(collected)), [""; 0]);
     let mut by_task = condition("$.enquiry == 1");
-    assert_eq!(findings(&with(by_task.clone())), [format!("unknown-fact-path {at}")]);
+    assert_eq!(findings(&with_base(by_task.clone())), [format!("unknown-fact-path {at}")]);
     by_task["ce_task"] = json!([scoped(json!({"task_id": 1, "kind": "HOOK", "stage": "BEFORE", "task": "crm:load"}), "ANY", "ANY")]);
-    assert_eq!(findings(&with(by_task)), [""; 0], "a task may write anything into the context");
+    assert_eq!(findings(&with_base(by_task)), [""; 0], "a task may write anything into the context");
 }
 
 #[test]
-fn rules_that_go_round_or_run_on() {
+fn rules_that_loop_or_cascade() {
     let rules = |rows: Value| json!({"ce_rule": rows, "ce_response": [exact(1, "ANY", "ANY"), exact(2, "LOAN", "B")]});
     let to = |id: u32, from: &str, condition: [&str; 2], to: &str| rule(id, [PRE, "LOAN", from], condition, ["SET_STATE", to]);
-    told(
+    expect(
         rules(json!([to(1, "A", ALWAYS, "B"), to(2, "B", ALWAYS, "A")])),
         &["rule-loop ce_rule[1].action_value"],
         rules(json!([to(1, "A", ALWAYS, "B"), to(2, "B", ["EXACT", "back"], "A")])),
     );
     let known = ["JSON_PATH", "$.inputParams.number != null"];
-    told(
+    expect(
         rules(json!([to(1, "IDLE", known, "B"), to(2, "B", ALWAYS, "C")])),
         &["same-pass-cascade ce_rule[2].match_pattern"],
         rules(json!([to(1, "IDLE", known, "B"), to(2, "B", ["EXACT", "yes"], "C")])),
     );
-    told(
+    expect(
         rules(json!([to(1, "IDLE", ["EXACT", "yes"], "B"), to(2, "IDLE", ["EXACT", "yes"], "C")])),
         &["shadowed-row ce_rule[1].action_value"],
         rules(json!([to(1, "IDLE", ["EXACT", "yes"], "B"), to(2, "IDLE", ["EXACT", "no"], "C")])),
     );
     let pass_through = rules(json!([to(1, "IDLE", known, "M"), to(2, "M", ALWAYS, "C")]));
-    assert_eq!(findings(&with(pass_through)), [""; 0], "no row uses the state M");
+    assert_eq!(findings(&with_base(pass_through)), [""; 0], "no row uses the state M");
 }
 
 #[test]
-fn rules_that_finish_too_early() {
+fn rules_that_transition_too_early() {
     let after_tools =
         |path: &str| json!({"ce_rule": [rule(1, ["POST_AGENT_MCP", "LOAN", "ANY"], ["JSON_PATH", path], ["SET_STATE", "DONE"])]});
-    told(
+    expect(
         after_tools("$[?(@.context.mcp.finalAnswer != null)]"),
         &["completes-on-error ce_rule[1].match_pattern"],
         after_tools("$[?(@.context.mcp.finalAnswer != null && @.context.mcp.lifecycle.error == false)]"),
@@ -152,17 +152,17 @@ fn rules_that_finish_too_early() {
         let action = scoped(json!({"pending_action_id": 1, "action_key": "k", "bean_name": "b", "method_names": "m"}), "LOAN", "IDLE");
         json!({"ce_pending_action": [action], "ce_rule": [rule(1, [PRE, "LOAN", "IDLE"], condition, ["SET_STATE", "DONE"])]})
     };
-    told(
+    expect(
         confirm(ALWAYS),
         &["confirm-without-result ce_rule[1].match_pattern"],
         confirm(["JSON_PATH", "$.inputParams.pending_action_result == 'EXECUTED'"]),
     );
     let intent = |code: &str| json!({"ce_rule": [rule(1, [PRE, "LOAN", "ANY"], ["EXACT", "card"], ["SET_INTENT", code])]});
-    told(intent("CARDS"), &["unknown-intent ce_rule[1].action_value"], intent("card"));
+    expect(intent("CARDS"), &["unknown-intent ce_rule[1].action_value"], intent("card"));
 }
 
 #[test]
-fn states_that_are_not_reached() {
+fn unreachable_states() {
     let states = |hint: &str| {
         json!({
             "ce_intent": [{"intent_code": "LOAN", "description": "loans", "llm_hint": hint}],
@@ -170,20 +170,20 @@ fn states_that_are_not_reached() {
             "ce_response": [exact(1, "ANY", "ANY"), exact(2, "LOAN", "CONFIRM")],
         })
     };
-    told(states("none"), &["unreachable-state ce_response[2].state_code"], states("set the state CONFIRM when all is known"));
+    expect(states("none"), &["unreachable-state ce_response[2].state_code"], states("set the state CONFIRM when all is known"));
     let begin = |phase: &str| {
         json!({
             "ce_intent_classifier": [classifier(1, "CONTAINS", "loan", "LOAN", "UNKNOWN")],
             "ce_rule": [rule(1, [phase, "LOAN", "UNKNOWN"], ALWAYS, ["SET_STATE", "ANALYZE"])],
         })
     };
-    told(begin("POST_AGENT_INTENT"), &["bootstrap-phase-unreachable ce_rule[1].phase"], begin("POST_CLASSIFIER_INTENT"));
+    expect(begin("POST_AGENT_INTENT"), &["bootstrap-phase-unreachable ce_rule[1].phase"], begin("POST_CLASSIFIER_INTENT"));
     let of_model = |phase: &str| json!({"ce_rule": [rule(1, [phase, "LOAN", "UNKNOWN"], ALWAYS, ["SET_STATE", "ANALYZE"])]});
-    told(of_model("POST_CLASSIFIER_INTENT"), &["bootstrap-phase-unreachable ce_rule[1].phase"], of_model("POST_AGENT_INTENT"));
+    expect(of_model("POST_CLASSIFIER_INTENT"), &["bootstrap-phase-unreachable ce_rule[1].phase"], of_model("POST_AGENT_INTENT"));
 }
 
 #[test]
-fn states_without_an_answer() {
+fn states_without_a_response() {
     let answers = |state: &str| {
         json!({
             "ce_intent_classifier": [classifier(1, "CONTAINS", "loan", "LOAN", "UNKNOWN")],
@@ -191,7 +191,7 @@ fn states_without_an_answer() {
             "ce_response": [exact(1, "UNKNOWN", "ANY"), exact(2, "LOAN", "UNKNOWN"), exact(3, "LOAN", state)],
         })
     };
-    told(answers("IDLE"), &["state-without-answer ce_rule[1].action_value"], answers("DONE"));
+    expect(answers("IDLE"), &["state-without-answer ce_rule[1].action_value"], answers("DONE"));
     let classified = |state: &str| {
         json!({
             "ce_intent_classifier": [classifier(1, "CONTAINS", "loan", "LOAN", state)],
@@ -199,8 +199,8 @@ fn states_without_an_answer() {
             "ce_response": [exact(1, "UNKNOWN", "ANY"), exact(2, "LOAN", "IDLE")],
         })
     };
-    told(classified("UNKNOWN"), &["state-without-answer ce_intent_classifier[1].state_code"], classified("IDLE"));
-    told(
+    expect(classified("UNKNOWN"), &["state-without-answer ce_intent_classifier[1].state_code"], classified("IDLE"));
+    expect(
         json!({"ce_response": [exact(1, "LOAN", "ANY")]}),
         &["no-fallback-response ce_response"],
         json!({"ce_response": [exact(1, "LOAN", "ANY"), exact(2, "UNKNOWN", "ANY")]}),
@@ -208,7 +208,7 @@ fn states_without_an_answer() {
 }
 
 #[test]
-fn responses_that_cannot_be_made_or_never_win() {
+fn responses_without_templates_or_never_chosen() {
     let made = |format: &str, state: &str| {
         json!({
             "ce_response": [exact(1, "ANY", "ANY"), derived(2, "LOAN", "IDLE", "TEXT")],
@@ -216,17 +216,17 @@ fn responses_that_cannot_be_made_or_never_win() {
             "ce_rule": [rule(1, [PRE, "LOAN", "IDLE"], ["EXACT", "x"], ["SET_INPUT_PARAM", "a:1"])],
         })
     };
-    told(made("JSON", "IDLE"), &["!derived-without-template ce_response[2].response_type"], made("TEXT", "ANY"));
-    told(
+    expect(made("JSON", "IDLE"), &["!derived-without-template ce_response[2].response_type"], made("TEXT", "ANY"));
+    expect(
         made("DERIVED", "IDLE"),
         &["!derived-without-template ce_response[2].response_type", "!schema-column ce_prompt_template[5].output_format"],
         made("TEXT", "IDLE"),
     );
     let mut json_answer = made("JSON", "ANY");
     json_answer["ce_response"][1] = derived(2, "LOAN", "IDLE", "JSON");
-    assert_eq!(findings(&with(json_answer.clone())), [""; 0]);
+    assert_eq!(findings(&with_base(json_answer.clone())), [""; 0]);
     json_answer["ce_response"][1]["json_schema"] = Value::Null;
-    assert_eq!(findings(&with(json_answer)), ["json-without-schema ce_response[2].json_schema"]);
+    assert_eq!(findings(&with_base(json_answer)), ["json-without-schema ce_response[2].json_schema"]);
     let ranked = |of_state: u32, again: &str| {
         let mut rows = json!({
             "ce_response": [exact(1, "ANY", "ANY"), exact(2, "LOAN", "IDLE"), exact(3, "LOAN", again), exact(4, "LOAN", "ANY")],
@@ -235,23 +235,23 @@ fn responses_that_cannot_be_made_or_never_win() {
         rows["ce_response"][1]["priority"] = of_state.into();
         rows
     };
-    told(ranked(1091, "B"), &["priority-outweighs-specificity ce_response[2].priority"], ranked(1090, "B"));
-    told(ranked(101, "IDLE"), &["shadowed-row ce_response[2].priority"], ranked(101, "B"));
-    told(ranked(99, "IDLE"), &["shadowed-row ce_response[3].priority"], ranked(99, "B"));
+    expect(ranked(1091, "B"), &["priority-outweighs-specificity ce_response[2].priority"], ranked(1090, "B"));
+    expect(ranked(101, "IDLE"), &["shadowed-row ce_response[2].priority"], ranked(101, "B"));
+    expect(ranked(99, "IDLE"), &["shadowed-row ce_response[3].priority"], ranked(99, "B"));
 }
 
 #[test]
-fn templates_and_schemas_that_do_not_meet() {
+fn templates_and_schemas_that_do_not_match() {
     let twice = |state: &str| {
         json!({
             "ce_prompt_template": [template(1, ["LOAN", "ANY"], "TEXT"), template(2, ["LOAN", state], "TEXT")],
             "ce_rule": [rule(1, [PRE, "LOAN", "IDLE"], ["EXACT", "x"], ["SET_INPUT_PARAM", "a:1"])],
         })
     };
-    told(twice("ANY"), &["shadowed-row ce_prompt_template[2].output_format"], twice("IDLE"));
+    expect(twice("ANY"), &["shadowed-row ce_prompt_template[2].output_format"], twice("IDLE"));
     let mut extracting = twice("ANY");
     extracting["ce_prompt_template"] = json!([template(1, ["LOAN", "ANY"], "SCHEMA_JSON"), template(2, ["LOAN", "ANY"], "SCHEMA_JSON")]);
-    assert_eq!(findings(&with(extracting)), ["shadowed-row ce_prompt_template[1].output_format"], "extraction takes the newest");
+    assert_eq!(findings(&with_base(extracting)), ["shadowed-row ce_prompt_template[1].output_format"], "extraction takes the newest");
     let extracted = |state: &str, next: &str| {
         json!({
             "ce_output_schema": [scoped(json!({"schema_id": 7, "json_schema": {"properties": {}}, "priority": 1}), "LOAN", "IDLE")],
@@ -260,18 +260,18 @@ fn templates_and_schemas_that_do_not_meet() {
         })
     };
     let at = "schema-without-extractor ce_output_schema[7].intent_code";
-    told(extracted("DONE", "DONE"), &[&format!("!{at}")], extracted("ANY", "DONE"));
-    assert_eq!(findings(&with(extracted("IDLE", "DONE"))), [""; 0], "fields that other states extract need no prompt");
+    expect(extracted("DONE", "DONE"), &[&format!("!{at}")], extracted("ANY", "DONE"));
+    assert_eq!(findings(&with_base(extracted("IDLE", "DONE"))), [""; 0], "fields that other states extract need no prompt");
     let everywhere = |next: &str| {
         let mut rows = extracted("IDLE", next);
         rows["ce_output_schema"][0]["state_code"] = "ANY".into();
         rows
     };
-    told(everywhere("DONE"), &[at], everywhere("IDLE"));
+    expect(everywhere("DONE"), &[at], everywhere("IDLE"));
 }
 
 #[test]
-fn names_that_templates_do_not_have() {
+fn unknown_variables_of_templates() {
     let exact_text = |text: &str| {
         let mut row = exact(1, "ANY", "ANY");
         row["exact_text"] = text.into();
@@ -283,7 +283,7 @@ fn names_that_templates_do_not_have() {
         ("{{session.customerId}}", "unknown-variable", "{{session.userText}} {{customerId}}"),
         ("{{conversation_id}}", "unknown-variable", "{{conversationId}}"),
     ] {
-        told(exact_text(bad), &[&format!("{rule} ce_response[1].exact_text")], exact_text(good));
+        expect(exact_text(bad), &[&format!("{rule} ce_response[1].exact_text")], exact_text(good));
     }
     let prompt = |text: &str| {
         let mut row = template(1, ["LOAN", "ANY"], "TEXT");
@@ -291,11 +291,11 @@ fn names_that_templates_do_not_have() {
         json!({"ce_prompt_template": [row]})
     };
     let at = "unknown-variable ce_prompt_template[1].system_prompt";
-    told(prompt("{{session.user_text}}"), &[at], prompt("{{user_input}} {{conversation_history}} {{user_text}}"));
+    expect(prompt("{{session.user_text}}"), &[at], prompt("{{user_input}} {{conversation_history}} {{user_text}}"));
 }
 
 #[test]
-fn tools_that_are_not_there_and_actions_that_tie() {
+fn unknown_tools_and_tied_actions() {
     let tools = |prompt: &str, intent: &str| {
         let tool = |id: u32, code: &str| scoped(json!({"tool_id": id, "tool_code": code, "tool_group": "HTTP_API"}), intent, "ANY");
         json!({
@@ -304,8 +304,8 @@ fn tools_that_are_not_there_and_actions_that_tie() {
         })
     };
     let good = || tools("First `loan.rating`, then `loan.submit`; the `answer` stands in `context.mcp`.", "LOAN");
-    told(tools("Call `loan.check` first.", "LOAN"), &["unknown-tool ce_mcp_planner[9].system_prompt"], good());
-    told(tools("Call `loan.rating` first.", "CARD"), &["tool-out-of-scope ce_mcp_planner[9].system_prompt"], good());
+    expect(tools("Call `loan.check` first.", "LOAN"), &["unknown-tool ce_mcp_planner[9].system_prompt"], good());
+    expect(tools("Call `loan.rating` first.", "CARD"), &["tool-out-of-scope ce_mcp_planner[9].system_prompt"], good());
     let actions = |priority: u32| {
         let row = |id: u32, key: &str, priority: u32| {
             let row = json!({"pending_action_id": id, "action_key": key, "bean_name": "b", "method_names": "m", "priority": priority});
@@ -313,11 +313,11 @@ fn tools_that_are_not_there_and_actions_that_tie() {
         };
         json!({"ce_pending_action": [row(1, "A", 10), row(2, "B", priority)]})
     };
-    told(actions(10), &["tied-pending-actions ce_pending_action[2].priority"], actions(20));
+    expect(actions(10), &["tied-pending-actions ce_pending_action[2].priority"], actions(20));
 }
 
 #[test]
-fn tools_and_tasks_that_are_set_up_wrong() {
+fn invalid_bindings_of_tools_and_tasks() {
     let tools = |id: u32, headers: Value| {
         json!({
             "ce_mcp_tool": [scoped(json!({"tool_id": 1, "tool_code": "a.b", "tool_group": "HTTP_API"}), "LOAN", "ANY")],
@@ -325,8 +325,8 @@ fn tools_and_tasks_that_are_set_up_wrong() {
         })
     };
     let good = || tools(1, json!({"Authorization": "{{inputParams.token}}", "X-Source": "desk"}));
-    told(tools(2, json!({})), &["setup-without-tool ce_http_tool[2].tool_id"], good());
-    told(tools(1, json!({"authorization": "Bearer abc"})), &["credential-in-row ce_http_tool[1].headers"], good());
+    expect(tools(2, json!({})), &["setup-without-tool ce_http_tool[2].tool_id"], good());
+    expect(tools(1, json!({"authorization": "Bearer abc"})), &["credential-in-row ce_http_tool[1].headers"], good());
     let task = |binding: Value, name: &str| {
         json!({
             "ce_task": [{"task_id": 1, "kind": "TASK", "task": "a:b", "binding": binding}],
@@ -334,9 +334,9 @@ fn tools_and_tasks_that_are_set_up_wrong() {
         })
     };
     let at = "ce_task[1].binding";
-    told(task(json!({"extension": "fee"}), "fees"), &[&format!("unknown-extension {at}")], task(json!({"extension": "fee"}), "fee"));
+    expect(task(json!({"extension": "fee"}), "fees"), &[&format!("unknown-extension {at}")], task(json!({"extension": "fee"}), "fee"));
     let call = |headers: Value| task(json!({"http": {"url": "https://a.example/", "headers": headers}}), "fee");
-    told(call(json!({"X-Api-Key": "k-1"})), &[&format!("credential-in-row {at}")], call(json!({"X-Id": "k-1"})));
+    expect(call(json!({"X-Api-Key": "k-1"})), &[&format!("credential-in-row {at}")], call(json!({"X-Id": "k-1"})));
 }
 
 #[test]
@@ -350,28 +350,28 @@ fn progress_messages_that_are_never_shown() {
     };
     let at = "ce_verbose[2].priority";
     let call = "MCP_TOOL_CALL";
-    told(rows(402, "McpToolStep", call), &[&format!("priority-outweighs-specificity {at}")], rows(400, "McpToolStep", call));
-    assert_eq!(findings(&with(rows(900, "McpToolStep", "MCP_FINAL_ANSWER"))), [""; 0], "another event");
-    told(rows(1, "AgentToolStep", call), &["unknown-step ce_verbose[2].step_value"], rows(1, "McpToolStep", call));
+    expect(rows(402, "McpToolStep", call), &[&format!("priority-outweighs-specificity {at}")], rows(400, "McpToolStep", call));
+    assert_eq!(findings(&with_base(rows(900, "McpToolStep", "MCP_FINAL_ANSWER"))), [""; 0], "another event");
+    expect(rows(1, "AgentToolStep", call), &["unknown-step ce_verbose[2].step_value"], rows(1, "McpToolStep", call));
     let mut same = rows(2, "McpToolStep", call);
     same["ce_verbose"][1]["intent_code"] = "ANY".into();
-    assert_eq!(findings(&with(same)), [format!("shadowed-row {at}")]);
+    assert_eq!(findings(&with_base(same)), [format!("shadowed-row {at}")]);
 }
 
 #[test]
-fn rows_that_are_left_out_or_disabled_are_not_looked_at() {
+fn invalid_and_disabled_rows_are_skipped() {
     let broken = rule(1, [PRE, "LOAN", "ANY"], ["JSON_PATH", "$.confidence ="], ["SET_STATE", "NOWHERE"]);
-    assert_eq!(findings(&with(json!({"ce_rule": [broken]}))), [""; 0]);
+    assert_eq!(findings(&with_base(json!({"ce_rule": [broken]}))), [""; 0]);
     let mut off = rule(1, [PRE, "LOAN", "ANY"], ["JSON_PATH", "$.confidence"], ["SET_STATE", "DONE"]);
-    assert_eq!(findings(&with(json!({"ce_rule": [off.clone()]}))), ["unknown-fact-path ce_rule[1].match_pattern"]);
+    assert_eq!(findings(&with_base(json!({"ce_rule": [off.clone()]}))), ["unknown-fact-path ce_rule[1].match_pattern"]);
     off["enabled"] = json!(false);
-    assert_eq!(findings(&with(json!({"ce_rule": [off]}))), [""; 0]);
+    assert_eq!(findings(&with_base(json!({"ce_rule": [off]}))), [""; 0]);
 }
 
 #[test]
 fn a_profile_is_checked_as_it_runs() {
     let v1 = json!({"pipeline": {"profile": "v1"}});
-    let tables = with(json!({
+    let tables = with_base(json!({
         "ce_intent_classifier": [classifier(1, "CONTAINS", "loan", "LOAN", "FOUND")],
         "ce_rule": [
             rule(1, ["AGENT_POST_INTENT", "LOAN", "FOUND"], ALWAYS, ["SET_STATE", "ASKED"]),

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::fact::{Facts, VIEW, alike};
-use super::ground::Ground;
-use crate::config::{Issue, Row};
+use super::context::LintContext;
+use super::known_paths::{KnownPaths, VIEW_MEMBERS, find_similar};
+use crate::config::{Issue, TableRow};
 use crate::text::template::Template;
 
 /// Names of every template, besides the session view.
-const ALWAYS: [&str; 22] = [
+const COMMON_NAMES: [&str; 22] = [
     "session",
     "inputParams",
     "safeInputParams",
@@ -34,7 +34,7 @@ const ALWAYS: [&str; 22] = [
 ];
 
 /// Names that exist only in prompts, with the equivalent in other texts.
-const OF_PROMPTS: [(&str, &str); 19] = [
+const PROMPT_NAMES: [(&str, &str); 19] = [
     ("user_input", "userText"),
     ("userInput", "userText"),
     ("user_text", "userText"),
@@ -57,30 +57,30 @@ const OF_PROMPTS: [(&str, &str); 19] = [
 ];
 
 /// Template columns by table, and whether they are prompts.
-const SURFACES: [(&str, &[&str], bool); 4] = [
+const TEMPLATE_COLUMNS: [(&str, &[&str], bool); 4] = [
     ("ce_response", &["exact_text"], false),
     ("ce_verbose", &["message", "error_message"], false),
     ("ce_prompt_template", &["system_prompt", "user_prompt"], true),
     ("ce_mcp_planner", &["system_prompt", "user_prompt"], true),
 ];
 
-pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<Issue>) {
-    let facts = Facts::of(context);
-    let own = own(context, &facts);
-    let plain = |table: &str| context.profile.plain_texts && table == "ce_response";
-    for (table, columns, is_prompt) in SURFACES.into_iter().filter(|it| !plain(it.0)) {
+pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
+    let facts = KnownPaths::new(context);
+    let own = defined_names(context, &facts);
+    let plain = |table: &str| context.profile.has_literal_texts && table == "ce_response";
+    for (table, columns, is_prompt) in TEMPLATE_COLUMNS.into_iter().filter(|it| !plain(it.0)) {
         for row in context.rows(table) {
             for column in columns {
                 let source = row.text(column).unwrap_or_default();
                 let Ok(template) = Template::compile(&source) else { continue };
-                findings.extend(template.names().filter_map(|name| judge(row, column, name, &own, is_prompt)));
+                findings.extend(template.names().filter_map(|name| check_variable(row, column, name, &own, is_prompt)));
             }
         }
     }
 }
 
 /// Returns the names that the configuration defines: extracted fields, and parameters that rules set.
-fn own(context: &Ground<'_>, facts: &Facts) -> BTreeSet<String> {
+fn defined_names(context: &LintContext<'_>, facts: &KnownPaths) -> BTreeSet<String> {
     let mut own = facts.properties.clone();
     for rule in context.rules.iter().filter(|it| it.action.starts_with("SET_") || it.action.starts_with("GET_")) {
         let words = rule.value.split(|it: char| !(it.is_alphanumeric() || it == '_'));
@@ -89,19 +89,19 @@ fn own(context: &Ground<'_>, facts: &Facts) -> BTreeSet<String> {
     own
 }
 
-fn judge(row: &Row<'_>, column: &str, name: &str, own: &BTreeSet<String>, is_prompt: bool) -> Option<Issue> {
+fn check_variable(row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<String>, is_prompt: bool) -> Option<Issue> {
     let mut parts = name.split('.');
     let (first, second) = (parts.next()?, parts.next());
     let warning = |rule: &'static str, hint: String| {
-        Some(Issue::warning(row.path(column), format!("unknown variable '{name}', which renders as empty text"), hint).of(rule))
+        Some(Issue::warning(row.path(column), format!("unknown variable '{name}', which renders as empty text"), hint).with_rule(rule))
     };
-    let view = || VIEW.iter().map(|it| it.0);
+    let view = || VIEW_MEMBERS.iter().map(|it| it.0);
     match (first, second) {
         ("context", Some("agent")) if !own.contains("agent") => {
             return warning("unknown-context-path", "write context.mcp".to_owned());
         }
         ("session", Some(member)) if member != "stepInfos" && view().all(|it| it != member) => {
-            let hint = alike(member, view()).map_or_else(
+            let hint = find_similar(member, view()).map_or_else(
                 || "read parameters from inputParams and collected values from context".to_owned(),
                 |it| format!("write session.{it}"),
             );
@@ -109,14 +109,14 @@ fn judge(row: &Row<'_>, column: &str, name: &str, own: &BTreeSet<String>, is_pro
         }
         _ => {}
     }
-    if own.contains(first) || view().chain(ALWAYS).any(|it| it == first) {
+    if own.contains(first) || view().chain(COMMON_NAMES).any(|it| it == first) {
         return None;
     }
-    let of_prompts = OF_PROMPTS.iter().find(|it| it.0 == first);
+    let of_prompts = PROMPT_NAMES.iter().find(|it| it.0 == first);
     if let Some((_, instead)) = of_prompts.filter(|_| !is_prompt) {
         return warning("unknown-variable", format!("it exists only in prompts; write {instead}"));
     }
-    let similar = alike(first, view().chain(ALWAYS)).filter(|_| of_prompts.is_none() && !is_prompt)?;
+    let similar = find_similar(first, view().chain(COMMON_NAMES)).filter(|_| of_prompts.is_none() && !is_prompt)?;
     warning("unknown-variable", format!("write {similar}"))
 }
 
@@ -130,14 +130,14 @@ mod tests {
     use crate::turn::ProgramRef;
 
     #[test]
-    fn what_the_engine_shares_as_parameters_is_known() {
+    fn shared_parameters_are_known() {
         let turn = r#"{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "hello"}}}"#;
         let pack = Pack::parse(&format!(r#"{{"name": "one", "turns": [{turn}]}}"#)).unwrap();
-        let mut session = Session::open(pack.message(0).unwrap().input(&Conversations::default(), ProgramRef::PipelineV2), 20);
+        let mut session = Session::from_input(pack.message(0).unwrap().into_input(&Conversations::default(), ProgramRef::PipelineV2), 20);
         session.share_view();
         let response = json!({"response_id": 1});
-        let row = Row::new("ce_response", "response_id", 1, response.as_object().unwrap());
-        let judged = |name: &str| judge(&row, "exact_text", name, &BTreeSet::new(), false);
+        let row = TableRow::new("ce_response", "response_id", 1, response.as_object().unwrap());
+        let judged = |name: &str| check_variable(&row, "exact_text", name, &BTreeSet::new(), false);
         assert!(session.params.len() > 5);
         let unknown: Vec<&String> = session.params.keys().filter(|it| judged(it).is_some()).collect();
         assert!(unknown.is_empty(), "{unknown:?}");

@@ -2,16 +2,16 @@
 
 mod variables;
 
-pub use variables::variables;
+pub use variables::prompt_variables;
 
 use serde_json::{Value, json};
 
 use crate::audit::Stage;
 use crate::session::Session;
+use crate::step_context::StepContext;
 use crate::text::plain_text;
 use crate::text::template::Template;
 use crate::turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Map, Write};
-use crate::turning::Turning;
 
 /// A pair of rendered prompts.
 #[derive(Debug, Clone, Default)]
@@ -25,16 +25,16 @@ pub struct Prompts {
 }
 
 /// Renders two prompts and audits both.
-pub fn prompts(cx: &Turning<'_>, system: &Template, user: &Template, variables: &Map) -> Prompts {
+pub fn render_prompts(cx: &StepContext<'_>, system: &Template, user: &Template, variables: &Map) -> Prompts {
     let render = |template: &Template| {
         let text = cx.session.render(template, || variables.clone()).text;
-        cx.audit(Stage::PromptRendering, |_| json!({"rendered_template": text, "promptVars": texts(variables)}));
+        cx.audit(Stage::PromptRendering, |_| json!({"rendered_template": text, "promptVars": to_texts(variables)}));
         text
     };
     Prompts { system: render(system), user: render(user), hint: None }
 }
 
-fn texts(variables: &Map) -> Map {
+fn to_texts(variables: &Map) -> Map {
     variables.iter().map(|(key, value)| (key.clone(), Value::from(plain_text(value)))).collect()
 }
 
@@ -42,8 +42,8 @@ fn texts(variables: &Map) -> Map {
 ///
 /// # Errors
 /// The host's error; the call site decides how to handle it.
-pub async fn ask(
-    cx: &mut Turning<'_>,
+pub async fn call_model(
+    cx: &mut StepContext<'_>,
     purpose: &str,
     mode: LlmMode,
     prompts: Prompts,
@@ -60,31 +60,31 @@ pub async fn ask(
         user_text: cx.session.text().to_owned(),
         dialogue: None,
     };
-    let mut row = log_row(&cx.session, &request);
-    let outcome = cx.door.perform(request).await;
-    row.created_at = cx.door.now();
+    let mut row = new_log_row(&cx.session, &request);
+    let outcome = cx.effects.perform(request).await;
+    row.created_at = cx.effects.now();
     match &outcome {
         Ok(reply) => {
             row.success = true;
             row.response_text = Some(reply.text.clone());
-            row.provider = known(&reply.provider);
-            row.model = known(&reply.model);
+            row.provider = name_or_unknown(&reply.provider);
+            row.model = name_or_unknown(&reply.model);
             row.input_tokens = reply.usage.map(|it| it.input_tokens);
             row.output_tokens = reply.usage.map(|it| it.output_tokens);
             row.cost_micros = reply.usage.and_then(|it| it.cost_micros);
         }
         Err(error) => row.error_message = Some(error.message.clone()),
     }
-    cx.session.kept.push(Write::LlmCall(row));
+    cx.session.writes.push(Write::LlmCall(row));
     outcome
 }
 
-fn log_row(session: &Session, request: &LlmRequest) -> LlmCallRow {
+fn new_log_row(session: &Session, request: &LlmRequest) -> LlmCallRow {
     LlmCallRow {
         intent_code: session.intent.clone(),
         state_code: session.state.clone(),
-        provider: known(""),
-        model: known(""),
+        provider: name_or_unknown(""),
+        model: name_or_unknown(""),
         prompt_text: prompt_text(request),
         user_context: request.context.to_string(),
         response_text: None,
@@ -101,12 +101,12 @@ fn prompt_text(request: &LlmRequest) -> String {
     format!("[system] {}\n\n[user] {}", request.system, request.user_prompt())
 }
 
-fn known(name: &str) -> String {
+fn name_or_unknown(name: &str) -> String {
     if name.trim().is_empty() { crate::config::UNKNOWN.to_owned() } else { name.to_owned() }
 }
 
 /// Returns the content of a Markdown code fence, which models like to put around JSON; without a fence, the text.
-pub fn unfenced(reply: &str) -> &str {
+pub fn strip_code_fence(reply: &str) -> &str {
     let text = reply.trim();
     let inner = text.strip_prefix("```").and_then(|it| it.strip_suffix("```"));
     let label = |it: &str| it.get(..4).is_some_and(|label| label.eq_ignore_ascii_case("json"));
@@ -114,24 +114,27 @@ pub fn unfenced(reply: &str) -> &str {
 }
 
 /// Explains which template was chosen, or that none matches.
-pub fn explain_template(cx: &Turning<'_>, format: &str, chosen: Option<i64>) {
+pub fn explain_template(cx: &StepContext<'_>, format: &str, chosen: Option<i64>) {
     let (intent, state) = (&cx.session.intent, &cx.session.state);
-    if let Some(explanation) = cx.door.why("template") {
+    if let Some(explanation) = cx.effects.begin_explanation("template") {
         let verdict = if chosen.is_some() { "the template of the closest scope is taken" } else { "no template fits" };
-        let rows = cx.config.prompts.considered(format, intent, state, chosen);
-        explanation.about(json!({"format": format, "intent": intent, "state": state})).of(rows).decided(&cx.door, verdict);
+        let rows = cx.config.prompts.candidates(format, intent, state, chosen);
+        explanation
+            .with_subject(json!({"format": format, "intent": intent, "state": state}))
+            .with_candidates(rows)
+            .record(&cx.effects, verdict);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::unfenced;
+    use super::strip_code_fence;
 
     #[test]
-    fn a_fence_is_taken_off() {
-        assert_eq!(unfenced("```json\n{\"a\": 1}\n```\n"), "{\"a\": 1}");
-        assert_eq!(unfenced(" ```{}``` "), "{}");
-        assert_eq!(unfenced("```JSON\r\n[]\r\n```"), "[]");
-        assert_eq!(unfenced("{}"), "{}");
+    fn a_code_fence_is_removed() {
+        assert_eq!(strip_code_fence("```json\n{\"a\": 1}\n```\n"), "{\"a\": 1}");
+        assert_eq!(strip_code_fence(" ```{}``` "), "{}");
+        assert_eq!(strip_code_fence("```JSON\r\n[]\r\n```"), "[]");
+        assert_eq!(strip_code_fence("{}"), "{}");
     }
 }

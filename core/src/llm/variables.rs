@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::step_context::StepContext;
 use crate::turn::Map;
-use crate::turning::Turning;
 
 /// The variables of every prompt under all their names; parameters override them.
-pub fn variables(cx: &Turning<'_>, schema: &Value) -> Map {
+pub fn prompt_variables(cx: &StepContext<'_>, schema: &Value) -> Map {
     let session = &cx.session;
     let history: Vec<Value> = session.history.iter().rev().map(|it| json!({"user": it.user, "assistant": it.assistant})).collect();
     let schema = if schema.is_null() { session.schema.as_ref().map_or(Value::Null, |it| (*it.definition).clone()) } else { schema.clone() };
@@ -40,7 +40,7 @@ pub fn variables(cx: &Turning<'_>, schema: &Value) -> Map {
         (&["pending_clarification", "pendingClarification"], json!(session.clarification.as_ref().map(|it| &it.question))),
         (&["container_data", "containerData"], containers),
         (&["validation", "validation_tables"], Value::Null),
-        (&["allowed_intents", "allowedIntents"], cx.config.agent.intents_json.clone()),
+        (&["allowed_intents", "allowedIntents"], cx.config.intent_resolver.intents_json.clone()),
         (&["mcp_observations", "observations", "mcpObservations"], Value::Null),
         (&["conversation_history", "conversationHistory", "history"], Value::Array(history)),
     ];

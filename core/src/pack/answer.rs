@@ -3,15 +3,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::scripted::of_model;
+use super::scripted::model_answer;
 use crate::turn::{
-    Answer, ContainerReply, EffectError, EffectErrorKind, HttpCaller, HttpReply, Reply, Request, SqlReply, TaskReply, ToolReply,
+    ContainerReply, EffectError, EffectErrorKind, EffectResult, HttpCaller, HttpReply, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
 
 /// The key by which a scripted answer matches a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Asked {
+pub enum ScriptedCall {
     /// A model call, by purpose.
     Llm(String),
     /// A task, as `bean:method`.
@@ -22,32 +22,32 @@ pub enum Asked {
     Container(String),
 }
 
-impl Asked {
+impl ScriptedCall {
     /// Returns the key of a request; `None` for requests that are never scripted.
-    pub fn of(request: &Request) -> Option<Asked> {
+    pub fn from_request(request: &Request) -> Option<ScriptedCall> {
         match request {
-            Request::Llm(request) => Some(Asked::Llm(request.purpose.clone())),
-            Request::Task(request) => Some(Asked::Task(request.task.clone())),
-            Request::Tool(request) => Some(Asked::Tool(request.tool_code.as_ref().unwrap_or(&request.tool_group).clone())),
-            Request::Container(it) => Some(Asked::Container(format!("{}/{}/{}", it.page_id, it.section_id, it.container_id))),
+            Request::Llm(request) => Some(ScriptedCall::Llm(request.purpose.clone())),
+            Request::Task(request) => Some(ScriptedCall::Task(request.task.clone())),
+            Request::Tool(request) => Some(ScriptedCall::Tool(request.tool_code.as_ref().unwrap_or(&request.tool_group).clone())),
+            Request::Container(it) => Some(ScriptedCall::Container(format!("{}/{}/{}", it.page_id, it.section_id, it.container_id))),
             Request::Http(request) => match &request.caller {
-                HttpCaller::Tool(code) => Some(Asked::Tool(code.clone())),
-                HttpCaller::Task(name) => Some(Asked::Task(name.clone())),
+                HttpCaller::Tool(code) => Some(ScriptedCall::Tool(code.clone())),
+                HttpCaller::Task(name) => Some(ScriptedCall::Task(name.clone())),
                 HttpCaller::Extension(_) => None,
             },
-            Request::Sql(request) => Some(Asked::Tool(request.tool_code.clone())),
+            Request::Sql(request) => Some(ScriptedCall::Tool(request.tool_code.clone())),
             Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => None,
         }
     }
 }
 
-impl std::fmt::Display for Asked {
+impl std::fmt::Display for ScriptedCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Asked::Llm(purpose) => f.write_str(purpose),
-            Asked::Task(name) => write!(f, "task {name}"),
-            Asked::Tool(code) => write!(f, "tool {code}"),
-            Asked::Container(name) => write!(f, "container {name}"),
+            ScriptedCall::Llm(purpose) => f.write_str(purpose),
+            ScriptedCall::Task(name) => write!(f, "task {name}"),
+            ScriptedCall::Tool(code) => write!(f, "tool {code}"),
+            ScriptedCall::Container(name) => write!(f, "container {name}"),
         }
     }
 }
@@ -57,7 +57,7 @@ impl std::fmt::Display for Asked {
 pub struct PackAnswer {
     /// What it answers.
     #[serde(flatten)]
-    pub asked: Asked,
+    pub call: ScriptedCall,
     /// The reply.
     #[serde(default)]
     pub reply: Value,
@@ -74,23 +74,23 @@ pub struct PackAnswer {
 
 impl PackAnswer {
     /// Converts it to the answer of an effect request.
-    pub(super) fn answer(&self, request: &Request) -> Answer {
+    pub(super) fn to_answer(&self, request: &Request) -> EffectResult {
         if let Some(error) = &self.error {
-            return Answer::Error(error.clone());
+            return EffectResult::Error(error.clone());
         }
         let text = || self.reply.as_str().map_or_else(|| self.reply.to_string(), str::to_owned);
-        match (&self.asked, request) {
+        match (&self.call, request) {
             (_, Request::Http(_)) => {
-                Answer::Ok(Reply::Http(HttpReply { status: 200, body: text(), retry_after_ms: None, broken_json: false }))
+                EffectResult::Ok(Reply::Http(HttpReply { status: 200, body: text(), retry_after_ms: None, broken_json: false }))
             }
-            (_, Request::Sql(_)) => Answer::Ok(Reply::Sql(SqlReply::of(self.reply.clone()))),
-            (Asked::Llm(purpose), _) => of_model(purpose, Some(&self.reply)),
-            (Asked::Task(_), _) => match serde_json::from_value::<TaskReply>(self.reply.clone()) {
-                Ok(reply) => Answer::Ok(Reply::Task(Box::new(reply))),
-                Err(error) => Answer::Error(EffectError::new(EffectErrorKind::Invalid, error.to_string())),
+            (_, Request::Sql(_)) => EffectResult::Ok(Reply::Sql(SqlReply::from_script(self.reply.clone()))),
+            (ScriptedCall::Llm(purpose), _) => model_answer(purpose, Some(&self.reply)),
+            (ScriptedCall::Task(_), _) => match serde_json::from_value::<TaskReply>(self.reply.clone()) {
+                Ok(reply) => EffectResult::Ok(Reply::Task(Box::new(reply))),
+                Err(error) => EffectResult::Error(EffectError::new(EffectErrorKind::Invalid, error.to_string())),
             },
-            (Asked::Tool(_), _) => Answer::Ok(Reply::Tool(ToolReply { text: text() })),
-            (Asked::Container(_), _) => Answer::Ok(Reply::Container(ContainerReply { data: self.reply.clone() })),
+            (ScriptedCall::Tool(_), _) => EffectResult::Ok(Reply::Tool(ToolReply { text: text() })),
+            (ScriptedCall::Container(_), _) => EffectResult::Ok(Reply::Container(ContainerReply { data: self.reply.clone() })),
         }
     }
 }

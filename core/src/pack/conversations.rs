@@ -5,48 +5,48 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::json::canon;
-use crate::turn::{Loaded, Outcome, Slice};
+use crate::json::canonical;
+use crate::turn::{LoadedSession, Outcome, Slice};
 
 /// The maximum number of exchanges per conversation, the same as hosts with a database load.
-const HISTORY: usize = 500;
+const MAX_HISTORY: usize = 500;
 
 /// A store of conversations by id.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Conversations(BTreeMap<String, Loaded>);
+pub struct Conversations(BTreeMap<String, LoadedSession>);
 
 impl Conversations {
     /// Returns a conversation as stored; a new one if the id is unknown.
-    pub fn load(&self, id: &str) -> Loaded {
+    pub fn load(&self, id: &str) -> LoadedSession {
         self.0.get(id).cloned().unwrap_or_default()
     }
 
     /// Inserts or replaces a conversation.
-    pub fn place(&mut self, id: &str, loaded: Loaded) {
+    pub fn insert(&mut self, id: &str, loaded: LoadedSession) {
         self.0.insert(id.to_lowercase(), loaded);
     }
 
     /// Stores the rows of a finished turn.
     pub fn commit(&mut self, outcome: &Outcome) {
-        let mut loaded = self.load(&outcome.conversation_id).after(&outcome.writes);
-        loaded.history.truncate(HISTORY);
+        let mut loaded = self.load(&outcome.conversation_id).with_writes(&outcome.writes);
+        loaded.history.truncate(MAX_HISTORY);
         self.0.insert(outcome.conversation_id.clone(), loaded);
     }
 }
 
 /// SHA-256 over the canonical JSON of every slice of a turn, including its outcome. (docs/decisions/README.md#8a)
 #[derive(Default)]
-pub struct SliceHash(canon::Hasher);
+pub struct SliceHash(canonical::Hasher);
 
 impl SliceHash {
     /// Adds the next slice.
     pub fn add(&mut self, slice: &Slice) {
-        self.0.value(slice);
+        self.0.add_value(slice);
     }
 
     /// Adds the next slice as JSON.
     pub fn add_value(&mut self, slice: &Value) {
-        self.0.json(slice);
+        self.0.add_json(slice);
     }
 
     /// Returns the hash in hexadecimal.

@@ -14,20 +14,21 @@ use crate::turn::Map;
 const TABLE: &str = "cv_extension";
 
 /// Members that rows store as JSON text.
-const LISTS: [&str; 3] = ["requests", "hosts", "secrets"];
+const LIST_MEMBERS: [&str; 3] = ["requests", "hosts", "secrets"];
 
 /// Members that rows store as they are.
-const PLAIN: [&str; 4] = ["memory_mib", "timeout_ms", "enabled", "description"];
+const SCALAR_MEMBERS: [&str; 4] = ["memory_mib", "timeout_ms", "enabled", "description"];
 
 /// Adds the row of each extension to the tables and returns the modules by their SHA-256.
 ///
 /// # Errors
 /// [`PackError`] for an extension without a valid manifest or module.
-pub(super) fn take_up(pack: &mut Pack) -> Result<BTreeMap<String, Vec<u8>>, PackError> {
+pub(super) fn extract_modules(pack: &mut Pack) -> Result<BTreeMap<String, Vec<u8>>, PackError> {
     let mut modules = BTreeMap::new();
     let mut manifests = Vec::new();
     for (name, extension) in &pack.extensions {
-        let (row, bytes) = read(name, extension).map_err(|reason| PackError::pack(format!("extensions.{name}: {reason}")))?;
+        let (row, bytes) =
+            parse_extension(name, extension).map_err(|reason| PackError::invalid_pack(format!("extensions.{name}: {reason}")))?;
         modules.extend(row.get("module").and_then(Value::as_str).map(|it| (it.to_owned(), bytes)));
         manifests.push(row);
     }
@@ -41,39 +42,40 @@ pub(super) fn take_up(pack: &mut Pack) -> Result<BTreeMap<String, Vec<u8>>, Pack
 }
 
 /// Converts the row and the module of a database to an extension of a pack.
-pub fn stored_extension(row: &Map, module: &[u8]) -> Value {
+pub fn extension_from_row(row: &Map, module: &[u8]) -> Value {
     let mut extension = Map::from_iter([("wasm".to_owned(), Value::from(STANDARD.encode(module)))]);
-    for name in LISTS {
+    for name in LIST_MEMBERS {
         let list = row.get(name).and_then(Value::as_str).and_then(|it| serde_json::from_str(it).ok());
         extension.insert(name.to_owned(), list.unwrap_or_else(|| json!([])));
     }
-    extension.extend(PLAIN.iter().filter_map(|name| Some(((*name).to_owned(), row.get(*name)?.clone()))));
+    extension.extend(SCALAR_MEMBERS.iter().filter_map(|name| Some(((*name).to_owned(), row.get(*name)?.clone()))));
     Value::Object(extension)
 }
 
-fn read(name: &str, extension: &Value) -> Result<(Map, Vec<u8>), String> {
+fn parse_extension(name: &str, extension: &Value) -> Result<(Map, Vec<u8>), String> {
     let members = extension.as_object().ok_or("must be an object with the module as 'wasm', in Base64")?;
-    let known = |it: &str| ["wasm", "file"].contains(&it) || LISTS.contains(&it) || PLAIN.contains(&it);
+    let known = |it: &str| ["wasm", "file"].contains(&it) || LIST_MEMBERS.contains(&it) || SCALAR_MEMBERS.contains(&it);
     if let Some(other) = members.keys().find(|it| !known(it)) {
-        let names = [&LISTS[..], &PLAIN[..]].concat().join(", ");
+        let names = [&LIST_MEMBERS[..], &SCALAR_MEMBERS[..]].concat().join(", ");
         return Err(format!("unknown member '{other}'; use wasm, file, {names}"));
     }
-    let bytes = module(members)?;
-    let mut row: Map = [("name", json!(name)), ("module", json!(sha256(&bytes)))].map(|it| (it.0.to_owned(), it.1)).into_iter().collect();
-    for name in LISTS {
+    let bytes = decode_module(members)?;
+    let mut row: Map =
+        [("name", json!(name)), ("module", json!(sha256_hex(&bytes)))].map(|it| (it.0.to_owned(), it.1)).into_iter().collect();
+    for name in LIST_MEMBERS {
         let list = members.get(name).filter(|it| !it.is_null()).map_or_else(|| "[]".to_owned(), Value::to_string);
         row.insert(name.to_owned(), Value::from(list));
     }
     // The defaults of the table.
     let defaults = [json!(16), json!(1000), json!(true), Value::Null];
-    for (name, default) in PLAIN.into_iter().zip(defaults) {
+    for (name, default) in SCALAR_MEMBERS.into_iter().zip(defaults) {
         let value = members.get(name).cloned().unwrap_or(default);
         row.extend((!value.is_null()).then(|| (name.to_owned(), value)));
     }
     Ok((row, bytes))
 }
 
-fn module(members: &Map) -> Result<Vec<u8>, String> {
+fn decode_module(members: &Map) -> Result<Vec<u8>, String> {
     let text = |name: &str| members.get(name).and_then(Value::as_str);
     match (text("wasm"), text("file")) {
         (Some(wasm), _) => STANDARD.decode(wasm).map_err(|_| "the module is not valid Base64; encode the bytes of the file".to_owned()),
@@ -82,7 +84,7 @@ fn module(members: &Map) -> Result<Vec<u8>, String> {
     }
 }
 
-fn sha256(bytes: &[u8]) -> String {
+fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|it| format!("{it:02x}")).collect()
 }
 
@@ -104,13 +106,13 @@ mod tests {
         assert_eq!(pack.modules, BTreeMap::from([(hash.to_owned(), b"\0asm".to_vec())]));
         let again = Pack::parse(&serde_json::to_string(&pack).unwrap()).unwrap();
         assert_eq!((&again.tables, &again.modules), (&pack.tables, &pack.modules));
-        let stored = stored_extension(&pack.tables.0["cv_extension"][0], &pack.modules[hash]);
+        let stored = extension_from_row(&pack.tables.0["cv_extension"][0], &pack.modules[hash]);
         let again = parse(json!({"fee": stored})).unwrap();
         assert_eq!((again.tables, again.modules), (pack.tables, pack.modules));
     }
 
     #[test]
-    fn what_is_no_module_has_its_reason() {
+    fn invalid_modules_are_rejected_with_a_reason() {
         for (extension, words) in [
             (json!({}), "extensions.fee: there is no module"),
             (json!({"file": "fee.wasm"}), "extensions.fee: the module file 'fee.wasm' is missing"),

@@ -2,22 +2,22 @@
 
 use serde_json::Value;
 
-use super::{Message, conversation_of};
+use super::{Message, conversation_id_for_label};
 use crate::turn::{Map, Millis};
 
 /// The path prefix of the sessions of a draft.
-const SESSIONS: &str = "/v1/runtime/assistants/";
+const SESSIONS_PREFIX: &str = "/v1/runtime/assistants/";
 
 /// Parses a turn of a session; `None` for other paths and for events without a type.
-pub(super) fn message(path: &str, body: &Value, label: Option<&str>, at: Millis, seed: u64) -> Option<Message> {
-    let (_, rest) = path.strip_prefix(SESSIONS)?.split_once('/')?;
+pub(super) fn parse_message(path: &str, body: &Value, label: Option<&str>, at: Millis, seed: u64) -> Option<Message> {
+    let (_, rest) = path.strip_prefix(SESSIONS_PREFIX)?.split_once('/')?;
     let event = match rest.split('/').collect::<Vec<_>>().as_slice() {
-        ["sessions"] => start(body),
+        ["sessions"] => start_event(body),
         ["sessions", _, "turns"] => body.get("type")?.as_str().map(|_| body.clone())?,
         _ => return None,
     };
     Some(Message {
-        conversation_id: Some(conversation_of(label.unwrap_or("main"))),
+        conversation_id: Some(conversation_id_for_label(label.unwrap_or("main"))),
         message: None,
         reset: false,
         input_params: Map::new(),
@@ -27,7 +27,7 @@ pub(super) fn message(path: &str, body: &Value, label: Option<&str>, at: Millis,
     })
 }
 
-fn start(body: &Value) -> Value {
+fn start_event(body: &Value) -> Value {
     let mut event = body.as_object().cloned().unwrap_or_default();
     event.insert("type".to_owned(), Value::from("session.start"));
     Value::Object(event)

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Conversations;
-use crate::turn::{Map, Millis, ProgramRef, TurnInput, UserEvent, uuid_text};
+use crate::turn::{Map, Millis, ProgramRef, TurnInput, UserEvent, uuid_from_seed};
 
 /// A message that a runner or the page sends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct Message {
 
 impl Message {
     /// Parses the body of `POST /message`; `None` if a member has a wrong type.
-    pub(super) fn of_body(body: &Value, at: Millis, seed: u64) -> Option<Message> {
+    pub(super) fn from_body(body: &Value, at: Millis, seed: u64) -> Option<Message> {
         let body = body.as_object()?;
         let member = |key: &str| body.get(key).filter(|it| !it.is_null());
         let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -50,21 +50,21 @@ impl Message {
 
     /// Returns the conversation id, derived from the seed for a new conversation.
     pub fn conversation(&self) -> String {
-        self.conversation_id.as_ref().map_or_else(|| uuid_text(self.seed), |it| it.to_lowercase())
+        self.conversation_id.as_ref().map_or_else(|| uuid_from_seed(self.seed), |it| it.to_lowercase())
     }
 
     /// Returns the turn input with the stored session; `program` is that of the configuration.
-    pub fn input(self, conversations: &Conversations, program: ProgramRef) -> TurnInput {
+    pub fn into_input(self, conversations: &Conversations, program: ProgramRef) -> TurnInput {
         let conversation = self.conversation();
         TurnInput {
-            turn: uuid_text(self.seed ^ 0x7475_726e),
+            turn: uuid_from_seed(self.seed ^ 0x7475_726e),
             session: conversations.load(&conversation),
             conversation,
             at: self.at,
             seed: self.seed,
             program,
             event: match self.flow {
-                Some(event) => UserEvent::of_flow(event),
+                Some(event) => UserEvent::from_flow_event(event),
                 None => UserEvent { text: self.message, reset: self.reset, params: self.input_params, flow: None },
             },
         }

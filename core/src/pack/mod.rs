@@ -7,25 +7,25 @@ mod answer;
 mod check;
 mod conversations;
 mod extension;
+mod fake;
+mod fake_http;
 #[cfg(feature = "flow")]
 mod flow_turn;
 mod message;
 mod script_turn;
 mod scripted;
-mod stand_in;
-mod stub;
 mod talk;
 mod tool_rows;
 
-pub use answer::{Asked, PackAnswer};
+pub use answer::{PackAnswer, ScriptedCall};
 pub use check::{Check, PackCheck};
 pub use conversations::{Conversations, SliceHash};
-pub use extension::stored_extension;
+pub use extension::extension_from_row;
+pub use fake::Fakes;
+pub use fake_http::{HttpAnswer, HttpRule};
 pub use message::Message;
 pub use scripted::{ScriptRule, Scripted};
-pub use stand_in::StandIns;
-pub use stub::{HttpAnswer, HttpRule};
-pub use talk::conversation_of;
+pub use talk::conversation_id_for_label;
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ use crate::turn::{Map, Millis};
 
 /// The time of the first turn of a pack, 2026-01-01T09:00:00Z; each further turn is a minute later.
 const FIRST_TURN_AT: Millis = 1_767_258_000_000;
-const BETWEEN_TURNS: Millis = 60_000;
+const TURN_INTERVAL: Millis = 60_000;
 
 /// A pack file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -57,19 +57,19 @@ pub struct Pack {
     #[serde(default)]
     pub llm: Vec<ScriptRule>,
     /// Scripted tasks: `bean:method` to its reply, or to `{"error": text}`.
-    #[serde(default, deserialize_with = "null_is_empty")]
+    #[serde(default, deserialize_with = "null_as_empty")]
     pub tasks: Map,
     /// Scripted tools by code.
-    #[serde(default, deserialize_with = "null_is_empty")]
+    #[serde(default, deserialize_with = "null_as_empty")]
     pub tools: Map,
     /// Scripted containers: `page/section/container` to the data.
-    #[serde(default, deserialize_with = "null_is_empty")]
+    #[serde(default, deserialize_with = "null_as_empty")]
     pub containers: Map,
     /// The fake HTTP service at `${STUB}`.
     #[serde(default)]
     pub http: Vec<HttpRule>,
     /// Extensions by name: the module and its permissions. [`Pack::parse`] adds their rows to the tables.
-    #[serde(default, deserialize_with = "null_is_empty")]
+    #[serde(default, deserialize_with = "null_as_empty")]
     pub extensions: Map,
     /// The modules of the extensions by their SHA-256.
     #[serde(skip)]
@@ -138,7 +138,7 @@ pub struct PackError {
 }
 
 impl PackError {
-    fn pack(reason: impl std::fmt::Display) -> PackError {
+    fn invalid_pack(reason: impl std::fmt::Display) -> PackError {
         PackError { form: "pack", reason: reason.to_string() }
     }
 }
@@ -149,21 +149,21 @@ impl Pack {
     /// # Errors
     /// [`PackError`] with line and column if the text is not JSON or does not have the structure of a pack.
     pub fn parse(text: &str) -> Result<Pack, PackError> {
-        let mut pack: Pack = serde_json::from_str(text).map_err(PackError::pack)?;
-        pack.modules = extension::take_up(&mut pack)?;
+        let mut pack: Pack = serde_json::from_str(text).map_err(PackError::invalid_pack)?;
+        pack.modules = extension::extract_modules(&mut pack)?;
         for request in pack.turns.iter_mut().filter_map(|it| it.request.as_mut()) {
-            request.body = expand(&request.body);
+            request.body = expand_repeats(&request.body);
         }
-        tool_rows::place(&mut pack);
+        tool_rows::insert_tool_rows(&mut pack);
         Ok(pack)
     }
 
     /// Compiles the flow document or the tables that the pack plays.
     pub fn compile(&self) -> (Config, Vec<Issue>) {
         #[cfg(feature = "flow")]
-        if let Some(document) = self.flow() {
+        if let Some(document) = self.flow_document() {
             let unreadable = |reason| (Config::default(), vec![Issue::error("documents", reason, "correct the document")]);
-            return Config::of_flow(document).map_or_else(unreadable, |config| (config, Vec::new()));
+            return Config::from_flow(document).map_or_else(unreadable, |config| (config, Vec::new()));
         }
         #[cfg(feature = "tables")]
         return Config::compile(&self.tables, &self.settings);
@@ -172,7 +172,7 @@ impl Pack {
     }
 
     /// Returns the flow document that the pack plays; `None` if it has tables, which take precedence.
-    pub fn flow(&self) -> Option<&Value> {
+    pub fn flow_document(&self) -> Option<&Value> {
         let is_flow = |it: &&Value| it.get("doc").and_then(Value::as_str) == Some("conversation_flow");
         self.documents.iter().find(is_flow).filter(|_| self.tables.0.is_empty())
     }
@@ -182,33 +182,33 @@ impl Pack {
         let turn = self.turns.get(index)?;
         let request = turn.request.as_ref().filter(|it| it.method.eq_ignore_ascii_case("POST"))?;
         let number = u64::try_from(index).ok()?;
-        let of_index = FIRST_TURN_AT + BETWEEN_TURNS * Millis::try_from(index).ok()?;
+        let of_index = FIRST_TURN_AT + TURN_INTERVAL * Millis::try_from(index).ok()?;
         let (at, seed) = (turn.at.unwrap_or(of_index), number + 1);
         if request.path == "/api/v1/conversation/message" {
-            return Message::of_body(&request.body, at, seed);
+            return Message::from_body(&request.body, at, seed);
         }
         #[cfg(not(feature = "flow"))]
         return None;
         #[cfg(feature = "flow")]
-        flow_turn::message(&request.path, &request.body, turn.conversation.as_deref(), at, seed)
+        flow_turn::parse_message(&request.path, &request.body, turn.conversation.as_deref(), at, seed)
     }
 }
 
-fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map, D::Error> {
+fn null_as_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map, D::Error> {
     Option::<Map>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// Expands `{"$repeat": text, "$length": n}` to the text repeated to n characters.
-fn expand(value: &Value) -> Value {
+fn expand_repeats(value: &Value) -> Value {
     match value {
         Value::Object(members) => match (members.get("$repeat"), members.get("$length")) {
             (Some(Value::String(text)), Some(length)) => {
                 let length = length.as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or_default();
                 Value::String(text.chars().cycle().take(length).collect())
             }
-            _ => Value::Object(members.iter().map(|(key, value)| (key.clone(), expand(value))).collect()),
+            _ => Value::Object(members.iter().map(|(key, value)| (key.clone(), expand_repeats(value))).collect()),
         },
-        Value::Array(items) => Value::Array(items.iter().map(expand).collect()),
+        Value::Array(items) => Value::Array(items.iter().map(expand_repeats).collect()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
 }
@@ -219,7 +219,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn long_texts_are_written_out() {
-        assert_eq!(expand(&json!({"m": [{"$repeat": "añ", "$length": 3}]})), json!({"m": ["aña"]}));
+    fn repeats_are_expanded() {
+        assert_eq!(expand_repeats(&json!({"m": [{"$repeat": "añ", "$length": 3}]})), json!({"m": ["aña"]}));
     }
 }

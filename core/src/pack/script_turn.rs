@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::{Asked, PackAnswer, PackTurn, expand};
+use super::{PackAnswer, PackTurn, ScriptedCall, expand_repeats};
 use crate::turn::{Millis, TurnInput};
 
 /// A turn of the script.
@@ -21,45 +21,45 @@ struct ScriptTurn {
 /// The turns of a script with their own answers or time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ScriptTurns {
-    waiting: VecDeque<ScriptTurn>,
-    current: VecDeque<PackAnswer>,
+    pending: VecDeque<ScriptTurn>,
+    answers: VecDeque<PackAnswer>,
 }
 
 impl ScriptTurns {
     pub(super) fn new(turns: &[PackTurn]) -> ScriptTurns {
         // Without answers and times there is nothing to track.
         let used = turns.iter().any(|it| it.at.is_some() || !it.answers.is_empty());
-        let waiting = turns.iter().filter(|_| used).filter_map(ScriptTurn::of).collect();
-        ScriptTurns { waiting, current: VecDeque::new() }
+        let pending = turns.iter().filter(|_| used).filter_map(ScriptTurn::from_turn).collect();
+        ScriptTurns { pending, answers: VecDeque::new() }
     }
 
     /// Advances to the next turn with this input and returns its time. Other inputs do not advance and get no answers.
-    pub(super) fn begins(&mut self, input: &TurnInput) -> Option<Millis> {
-        self.current.clear();
-        let position = self.waiting.iter().position(|it| it.sends(input))?;
-        let turn = self.waiting.drain(..=position).next_back()?;
-        self.current = turn.answers;
+    pub(super) fn begin_turn(&mut self, input: &TurnInput) -> Option<Millis> {
+        self.answers.clear();
+        let position = self.pending.iter().position(|it| it.matches(input))?;
+        let turn = self.pending.drain(..=position).next_back()?;
+        self.answers = turn.answers;
         turn.at
     }
 
     /// Whether the turn has an unused answer.
-    pub(super) fn knows(&self, call: &Asked) -> bool {
-        self.current.iter().any(|it| it.asked == *call)
+    pub(super) fn has_answer(&self, call: &ScriptedCall) -> bool {
+        self.answers.iter().any(|it| it.call == *call)
     }
 
     /// Removes and returns the next matching answer of the turn.
-    pub(super) fn answer(&mut self, call: &Asked) -> Option<PackAnswer> {
-        let position = self.current.iter().position(|it| it.asked == *call)?;
-        self.current.remove(position)
+    pub(super) fn take_answer(&mut self, call: &ScriptedCall) -> Option<PackAnswer> {
+        let position = self.answers.iter().position(|it| it.call == *call)?;
+        self.answers.remove(position)
     }
 }
 
 impl ScriptTurn {
-    fn of(turn: &PackTurn) -> Option<ScriptTurn> {
+    fn from_turn(turn: &PackTurn) -> Option<ScriptTurn> {
         let request = turn.request.as_ref()?;
-        let body = expand(&request.body);
+        let body = expand_repeats(&request.body);
         #[cfg(feature = "flow")]
-        let of_flow = super::flow_turn::message(&request.path, &body, turn.conversation.as_deref(), 0, 0);
+        let of_flow = super::flow_turn::parse_message(&request.path, &body, turn.conversation.as_deref(), 0, 0);
         #[cfg(not(feature = "flow"))]
         let of_flow: Option<super::Message> = None;
         if let Some(message) = of_flow {
@@ -81,7 +81,7 @@ impl ScriptTurn {
         })
     }
 
-    fn sends(&self, input: &TurnInput) -> bool {
+    fn matches(&self, input: &TurnInput) -> bool {
         let is_same_event = match (&self.event, &input.event.flow) {
             (Some(expected), Some(event)) => expected.as_object().into_iter().flatten().all(|it| event.get(it.0) == Some(it.1)),
             (None, None) => self.text == input.event.text,
@@ -100,21 +100,21 @@ mod tests {
     const TALK: &str = "config c\n> yes\n< a\n> no\n  llm policy first\n< a\n> @b no\n  llm policy second\n  llm policy third\n< a\n";
 
     /// Returns the answers to two calls in a turn with this message.
-    fn answers(turns: &mut ScriptTurns, conversation: &Value, text: &str) -> Vec<Option<Value>> {
-        let message = Message::of_body(&serde_json::json!({"conversationId": conversation, "message": text}), 0, 1).unwrap();
-        turns.begins(&message.input(&Conversations::default(), ProgramRef::PipelineV2));
-        (0..2).map(|_| turns.answer(&Asked::Llm("policy".to_owned())).map(|it| it.reply)).collect()
+    fn answers_of_turn(turns: &mut ScriptTurns, conversation: &Value, text: &str) -> Vec<Option<Value>> {
+        let message = Message::from_body(&serde_json::json!({"conversationId": conversation, "message": text}), 0, 1).unwrap();
+        turns.begin_turn(&message.into_input(&Conversations::default(), ProgramRef::PipelineV2));
+        (0..2).map(|_| turns.take_answer(&ScriptedCall::Llm("policy".to_owned())).map(|it| it.reply)).collect()
     }
 
     #[test]
-    fn answers_count_in_their_own_turn_alone() {
+    fn answers_apply_only_to_their_own_turn() {
         let pack = Pack::parse_talk(TALK, |_| Ok(r#"{"name": "n"}"#.to_owned())).unwrap();
         let id = |turn: usize| pack.turns[turn].request.as_ref().unwrap().body["conversationId"].clone();
         let mut turns = ScriptTurns::new(&pack.turns);
-        assert_eq!(answers(&mut turns, &id(0), "yes"), [None, None]);
-        assert_eq!(answers(&mut turns, &id(0), "something else"), [None, None]);
-        assert_eq!(answers(&mut turns, &id(0), "no"), [Some("first".into()), None]);
-        assert_eq!(answers(&mut turns, &id(0), "no"), [None, None]);
-        assert_eq!(answers(&mut turns, &id(2), "no"), [Some("second".into()), Some("third".into())]);
+        assert_eq!(answers_of_turn(&mut turns, &id(0), "yes"), [None, None]);
+        assert_eq!(answers_of_turn(&mut turns, &id(0), "something else"), [None, None]);
+        assert_eq!(answers_of_turn(&mut turns, &id(0), "no"), [Some("first".into()), None]);
+        assert_eq!(answers_of_turn(&mut turns, &id(0), "no"), [None, None]);
+        assert_eq!(answers_of_turn(&mut turns, &id(2), "no"), [Some("second".into()), Some("third".into())]);
     }
 }

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::fake::Fakes;
 use super::script_turn::ScriptTurns;
-use super::stand_in::StandIns;
-use super::{Asked, Pack, PackError, PackTurn};
+use super::{Pack, PackError, PackTurn, ScriptedCall};
 use crate::turn::{
-    Answer, Breakers, EffectError, EffectErrorKind, EmbedReply, EmbedRequest, HttpRequest, LlmMode, LlmReply, LlmRequest, Millis, Reply,
-    Request, TurnInput,
+    CircuitBreakers, EffectError, EffectErrorKind, EffectResult, EmbedReply, EmbedRequest, HttpRequest, LlmMode, LlmReply, LlmRequest,
+    Millis, Reply, Request, TurnInput,
 };
 
 /// A rule of the scripted model. All its conditions must match.
@@ -39,16 +39,16 @@ pub struct ScriptRule {
 #[derive(Debug, Clone, Default)]
 pub struct Scripted {
     rules: Vec<(ScriptRule, usize)>,
-    stand_ins: StandIns,
+    fakes: Fakes,
     turns: ScriptTurns,
-    breakers: Breakers,
+    breakers: CircuitBreakers,
     /// The total latency of all answers, in milliseconds. Independent of the clock of the pack: turns run back to back, as over HTTP.
     elapsed: Millis,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum File {
+enum ScriptFile {
     Rules(Vec<ScriptRule>),
     Pack {
         #[serde(default)]
@@ -65,8 +65,8 @@ impl Scripted {
     }
 
     /// Creates the model of a pack with its fakes; answers of turns take precedence.
-    pub fn of(pack: &Pack) -> Scripted {
-        Scripted { stand_ins: StandIns::of(pack), turns: ScriptTurns::new(&pack.turns), ..Scripted::new(pack.llm.clone()) }
+    pub fn from_pack(pack: &Pack) -> Scripted {
+        Scripted { fakes: Fakes::from_pack(pack), turns: ScriptTurns::new(&pack.turns), ..Scripted::new(pack.llm.clone()) }
     }
 
     /// Parses a list of rules, or a pack with rules.
@@ -74,116 +74,116 @@ impl Scripted {
     /// # Errors
     /// [`PackError`] if the text is neither.
     pub fn parse(text: &str) -> Result<Scripted, PackError> {
-        match serde_json::from_str::<Value>(text).and_then(serde_json::from_value::<File>) {
-            Ok(File::Rules(llm)) => Ok(Scripted::new(llm)),
-            Ok(File::Pack { llm, turns }) => Ok(Scripted { turns: ScriptTurns::new(&turns), ..Scripted::new(llm) }),
-            Err(error) => Err(PackError::pack(format!("expected a list of rules or a pack with a list 'llm': {error}"))),
+        match serde_json::from_str::<Value>(text).and_then(serde_json::from_value::<ScriptFile>) {
+            Ok(ScriptFile::Rules(llm)) => Ok(Scripted::new(llm)),
+            Ok(ScriptFile::Pack { llm, turns }) => Ok(Scripted { turns: ScriptTurns::new(&turns), ..Scripted::new(llm) }),
+            Err(error) => Err(PackError::invalid_pack(format!("expected a list of rules or a pack with a list 'llm': {error}"))),
         }
     }
 
     /// Starts a turn with its own answers. Returns its time if the pack sets one.
-    pub fn begins(&mut self, input: &TurnInput) -> Option<Millis> {
-        self.turns.begins(input)
+    pub fn begin_turn(&mut self, input: &TurnInput) -> Option<Millis> {
+        self.turns.begin_turn(input)
     }
 
     /// Returns the next answer of the current turn and its latency in milliseconds.
-    pub fn bound(&mut self, request: &Request) -> Option<(Answer, u64)> {
-        let answer = self.turns.answer(&Asked::of(request)?)?;
-        Some((answer.answer(request), answer.delay_ms))
+    pub fn answer_from_turn(&mut self, request: &Request) -> Option<(EffectResult, u64)> {
+        let answer = self.turns.take_answer(&ScriptedCall::from_request(request)?)?;
+        Some((answer.to_answer(request), answer.delay_ms))
     }
 
     /// Whether a request has a scripted answer, which may be a failure.
-    pub fn knows(&self, request: &Request) -> bool {
-        if Asked::of(request).is_some_and(|it| self.turns.knows(&it)) {
+    pub fn has_answer(&self, request: &Request) -> bool {
+        if ScriptedCall::from_request(request).is_some_and(|it| self.turns.has_answer(&it)) {
             return true;
         }
         let of_llm = |it: &LlmRequest| {
             let prompt = it.prompt();
-            self.rules.iter().any(|(rule, uses)| rule.fits(*uses, it, &prompt))
+            self.rules.iter().any(|(rule, uses)| rule.matches(*uses, it, &prompt))
         };
         match request {
             Request::Llm(request) => of_llm(request),
-            Request::Embed(request) => request.texts.iter().all(|it| of_llm(&LlmRequest::embedding(it))),
+            Request::Embed(request) => request.texts.iter().all(|it| of_llm(&LlmRequest::for_embedding(it))),
             Request::Sleep(_) => true,
             Request::Extension(_) => false,
             Request::Task(_) | Request::Tool(_) | Request::Container(_) | Request::Http(_) | Request::Sql(_) => {
-                self.stand_ins.knows(request)
+                self.fakes.has_answer(request)
             }
         }
     }
 
     /// Answers a request. Also returns the latency in milliseconds.
-    pub fn answer(&mut self, request: &Request) -> (Answer, u64) {
-        let (answer, delay_ms) = match self.bound(request) {
+    pub fn answer(&mut self, request: &Request) -> (EffectResult, u64) {
+        let (answer, delay_ms) = match self.answer_from_turn(request) {
             Some(bound) => bound,
-            None => self.by_the_book(request),
+            None => self.answer_from_rules(request),
         };
         self.elapsed = self.elapsed.saturating_add(Millis::try_from(delay_ms).unwrap_or(Millis::MAX));
         (answer, delay_ms)
     }
 
-    fn by_the_book(&mut self, request: &Request) -> (Answer, u64) {
-        let unsupported = |reason: &str| Answer::Error(EffectError::new(EffectErrorKind::Unsupported, reason));
+    fn answer_from_rules(&mut self, request: &Request) -> (EffectResult, u64) {
+        let unsupported = |reason: &str| EffectResult::Error(EffectError::new(EffectErrorKind::Unsupported, reason));
         match request {
-            Request::Llm(request) => self.llm(request),
+            Request::Llm(request) => self.answer_llm(request),
             Request::Embed(request) => (self.embed(request), 0),
-            Request::Task(request) => (self.stand_ins.task(request), 0),
-            Request::Tool(request) => (self.stand_ins.tool(request), 0),
-            Request::Container(request) => (self.stand_ins.container(request), 0),
-            Request::Sleep(request) => (Answer::Ok(Reply::Slept), request.ms.into()),
-            Request::Http(request) => (self.http(request), 0),
-            Request::Sql(request) => (self.stand_ins.sql(request).unwrap_or_else(|| unsupported("there is no database here")), 0),
+            Request::Task(request) => (self.fakes.answer_task(request), 0),
+            Request::Tool(request) => (self.fakes.answer_tool(request), 0),
+            Request::Container(request) => (self.fakes.answer_container(request), 0),
+            Request::Sleep(request) => (EffectResult::Ok(Reply::Slept), request.ms.into()),
+            Request::Http(request) => (self.answer_http(request), 0),
+            Request::Sql(request) => (self.fakes.answer_sql(request).unwrap_or_else(|| unsupported("there is no database here")), 0),
             Request::Extension(_) => (unsupported("extensions need a host"), 0),
         }
     }
 
-    fn http(&mut self, request: &HttpRequest) -> Answer {
-        let admission = match self.breakers.enter(request, self.elapsed) {
+    fn answer_http(&mut self, request: &HttpRequest) -> EffectResult {
+        let admission = match self.breakers.acquire(request, self.elapsed) {
             Ok(admission) => admission,
-            Err(open) => return Answer::Error(open),
+            Err(open) => return EffectResult::Error(open),
         };
         let outside =
             || EffectError::new(EffectErrorKind::Unsupported, "the service is outside of the pack, which answers for ${STUB} alone");
-        let answer = self.stand_ins.http(request).unwrap_or_else(|| Answer::Error(outside()));
-        self.breakers.leave(admission, request, Some(&answer), self.elapsed);
+        let answer = self.fakes.answer_http(request).unwrap_or_else(|| EffectResult::Error(outside()));
+        self.breakers.release(admission, request, Some(&answer), self.elapsed);
         answer
     }
 
     /// Embeds each text with the first matching rule of the purpose `embed`, whose reply is the vector.
-    pub fn embed(&mut self, request: &EmbedRequest) -> Answer {
+    pub fn embed(&mut self, request: &EmbedRequest) -> EffectResult {
         let mut vectors = Vec::with_capacity(request.texts.len());
         for text in &request.texts {
-            let of_text = LlmRequest::embedding(text);
-            let (Answer::Ok(Reply::Llm(reply)), _) = self.llm(&of_text) else {
+            let of_text = LlmRequest::for_embedding(text);
+            let (EffectResult::Ok(Reply::Llm(reply)), _) = self.answer_llm(&of_text) else {
                 let message = format!("no scripted rule embeds '{text}'");
-                return Answer::Error(EffectError::new(EffectErrorKind::Unsupported, message));
+                return EffectResult::Error(EffectError::new(EffectErrorKind::Unsupported, message));
             };
             match serde_json::from_str(&reply.text) {
                 Ok(vector) => vectors.push(vector),
-                Err(error) => return Answer::Error(EffectError::new(EffectErrorKind::Invalid, error.to_string())),
+                Err(error) => return EffectResult::Error(EffectError::new(EffectErrorKind::Invalid, error.to_string())),
             }
         }
-        Answer::Ok(Reply::Embed(EmbedReply { vectors }))
+        EffectResult::Ok(Reply::Embed(EmbedReply { vectors }))
     }
 
     /// Answers a model call. Also returns the latency in milliseconds.
-    pub fn llm(&mut self, request: &LlmRequest) -> (Answer, u64) {
+    pub fn answer_llm(&mut self, request: &LlmRequest) -> (EffectResult, u64) {
         let prompt = request.prompt();
-        let Some((rule, uses)) = self.rules.iter_mut().find(|(rule, uses)| rule.fits(*uses, request, &prompt)) else {
+        let Some((rule, uses)) = self.rules.iter_mut().find(|(rule, uses)| rule.matches(*uses, request, &prompt)) else {
             let message = format!("no scripted rule answers this call (purpose {}, message '{}')", request.purpose, request.user_text);
-            return (Answer::Error(EffectError::new(EffectErrorKind::Unavailable, message)), 0);
+            return (EffectResult::Error(EffectError::new(EffectErrorKind::Unavailable, message)), 0);
         };
         *uses += 1;
         let answer = match &rule.error {
-            Some(error) => Answer::Error(EffectError::new(EffectErrorKind::Unavailable, error.clone())),
-            None => of_model(&request.purpose, rule.said(*uses)),
+            Some(error) => EffectResult::Error(EffectError::new(EffectErrorKind::Unavailable, error.clone())),
+            None => model_answer(&request.purpose, rule.reply_for_use(*uses)),
         };
         (answer, rule.delay_ms)
     }
 }
 
 impl ScriptRule {
-    fn fits(&self, uses: usize, request: &LlmRequest, prompt: &str) -> bool {
+    fn matches(&self, uses: usize, request: &LlmRequest, prompt: &str) -> bool {
         let kind = match request.mode {
             LlmMode::Text => "text",
             LlmMode::Json => "json",
@@ -197,22 +197,22 @@ impl ScriptRule {
             && self.times.is_none_or(|it| uses < it)
     }
 
-    fn said(&self, use_number: usize) -> Option<&Value> {
+    fn reply_for_use(&self, use_number: usize) -> Option<&Value> {
         let nth = self.replies.get(use_number - 1).or_else(|| self.replies.last());
         self.reply.as_ref().or(nth)
     }
 }
 
 /// Converts a scripted reply to the answer of a model call.
-pub(super) fn of_model(purpose: &str, scripted: Option<&Value>) -> Answer {
+pub(super) fn model_answer(purpose: &str, scripted: Option<&Value>) -> EffectResult {
     let reply = match scripted {
-        None => Some(LlmReply::scripted(String::new())),
-        Some(reply) if purpose == "agent" => LlmReply::scripted_agent(reply),
-        Some(Value::String(text)) => Some(LlmReply::scripted(text.clone())),
-        Some(other) => Some(LlmReply::scripted(other.to_string())),
+        None => Some(LlmReply::from_script(String::new())),
+        Some(reply) if purpose == "agent" => LlmReply::from_agent_script(reply),
+        Some(Value::String(text)) => Some(LlmReply::from_script(text.clone())),
+        Some(other) => Some(LlmReply::from_script(other.to_string())),
     };
     let invalid = || EffectError::new(EffectErrorKind::Invalid, "the reply is neither a text nor a list of 'tool_calls'");
-    reply.map_or_else(|| Answer::Error(invalid()), |it| Answer::Ok(Reply::Llm(it)))
+    reply.map_or_else(|| EffectResult::Error(invalid()), |it| EffectResult::Ok(Reply::Llm(it)))
 }
 
 #[cfg(test)]
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn ask(model: &mut Scripted, text: &str) -> Answer {
+    fn call_model(model: &mut Scripted, text: &str) -> EffectResult {
         let request = LlmRequest {
             purpose: "dialogue_act".to_owned(),
             mode: LlmMode::Json,
@@ -232,15 +232,15 @@ mod tests {
             user_text: text.trim().to_owned(),
             dialogue: None,
         };
-        model.llm(&request).0
+        model.answer_llm(&request).0
     }
 
-    fn reply(text: &str) -> Answer {
-        Answer::Ok(Reply::Llm(LlmReply::scripted(text.to_owned())))
+    fn text_answer(text: &str) -> EffectResult {
+        EffectResult::Ok(Reply::Llm(LlmReply::from_script(text.to_owned())))
     }
 
     #[test]
-    fn the_first_rule_that_fits_answers() {
+    fn the_first_matching_rule_answers() {
         let rules = json!([
             {"purpose": "policy", "reply": "no"},
             {"user_text": " hi ", "times": 1, "reply": {"b": 1, "a": 2.0}},
@@ -248,24 +248,24 @@ mod tests {
             {"kind": "json", "error": "down"}
         ]);
         let mut model = Scripted::parse(&rules.to_string()).unwrap();
-        let answers: Vec<Answer> = (0..4).map(|_| ask(&mut model, "hi")).collect();
-        assert_eq!(answers, [reply(r#"{"b":1,"a":2.0}"#), reply("one"), reply("two"), reply("two")]);
-        assert!(matches!(ask(&mut model, "bye"), Answer::Error(error) if error.message == "down"));
+        let answers: Vec<EffectResult> = (0..4).map(|_| call_model(&mut model, "hi")).collect();
+        assert_eq!(answers, [text_answer(r#"{"b":1,"a":2.0}"#), text_answer("one"), text_answer("two"), text_answer("two")]);
+        assert!(matches!(call_model(&mut model, "bye"), EffectResult::Error(error) if error.message == "down"));
     }
 
     #[test]
     fn an_agent_is_answered_with_a_text_or_with_calls() {
-        let of = |reply: Value| of_model("agent", Some(&reply));
-        assert_eq!(of(json!("hi")), reply("hi"));
+        let of = |reply: Value| model_answer("agent", Some(&reply));
+        assert_eq!(of(json!("hi")), text_answer("hi"));
         let calls = json!({"text": "One moment.", "tool_calls": [{"id": "a", "name": "t", "arguments": {"n": 1}}, {"name": "u"}]});
-        let Answer::Ok(Reply::Llm(model_reply)) = of(calls) else { unreachable!("the reply is valid") };
+        let EffectResult::Ok(Reply::Llm(model_reply)) = of(calls) else { unreachable!("the reply is valid") };
         assert_eq!((model_reply.text.as_str(), model_reply.tool_calls.len()), ("One moment.", 2));
         assert_eq!(serde_json::to_value(&model_reply.tool_calls).unwrap()[1], json!({"id": "", "name": "u", "arguments": {}}));
         for invalid in
             [json!({"text": "hi"}), json!([]), json!(1), json!({"tool_calls": [{"id": "a"}]}), json!({"tool_calls": [], "text": 1})]
         {
-            assert!(matches!(of(invalid), Answer::Error(error) if error.kind == EffectErrorKind::Invalid));
+            assert!(matches!(of(invalid), EffectResult::Error(error) if error.kind == EffectErrorKind::Invalid));
         }
-        assert_eq!(of_model("policy", Some(&json!({"a": 1}))), reply("{\"a\":1}"));
+        assert_eq!(model_answer("policy", Some(&json!({"a": 1}))), text_answer("{\"a\":1}"));
     }
 }

@@ -2,24 +2,25 @@
 
 use serde_json::{Value, json};
 
-use crate::config::{Row, same_code};
+use crate::config::{TableRow, is_same_code};
 use crate::turn::Map;
 
 use super::Pack;
 
 /// Moves `{"request", "response"}` to `ce_http_tool` and `{"expression"}` to `cv_tool_spec`. Other scripts, and definitions of unknown
 /// tools, stay.
-pub(super) fn place(pack: &mut Pack) {
-    let (definitions, scripts): (Vec<_>, Vec<_>) = std::mem::take(&mut pack.tools).into_iter().partition(|(_, script)| is_set_up(script));
+pub(super) fn insert_tool_rows(pack: &mut Pack) {
+    let (definitions, scripts): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut pack.tools).into_iter().partition(|(_, script)| is_definition(script));
     pack.tools = scripts.into_iter().collect();
     for (code, script) in definitions {
-        let ids = ids(pack, &code);
+        let ids = tool_ids(pack, &code);
         if ids.is_empty() {
             pack.tools.insert(code, script);
             continue;
         }
         for id in ids {
-            let (table, row) = row(id, &script);
+            let (table, row) = tool_row(id, &script);
             let rows = pack.tables.0.entry(table.to_owned()).or_default();
             if !rows.iter().any(|it| it.get("tool_id").and_then(Value::as_i64) == Some(id)) {
                 rows.push(row);
@@ -29,17 +30,17 @@ pub(super) fn place(pack: &mut Pack) {
 }
 
 /// Whether a script defines how to run a tool, as opposed to its answer.
-fn is_set_up(script: &Value) -> bool {
+fn is_definition(script: &Value) -> bool {
     script.get("request").is_some() || script.get("expression").is_some()
 }
 
-fn ids(pack: &Pack, code: &str) -> Vec<i64> {
+fn tool_ids(pack: &Pack, code: &str) -> Vec<i64> {
     let rows = pack.tables.0.get("ce_mcp_tool").map(Vec::as_slice).unwrap_or_default();
-    let rows = rows.iter().enumerate().map(|(index, row)| Row::new("ce_mcp_tool", "tool_id", index + 1, row));
-    rows.filter(|it| it.code("tool_code").is_some_and(|it| same_code(&it, code))).map(|it| it.id()).collect()
+    let rows = rows.iter().enumerate().map(|(index, row)| TableRow::new("ce_mcp_tool", "tool_id", index + 1, row));
+    rows.filter(|it| it.code("tool_code").is_some_and(|it| is_same_code(&it, code))).map(|it| it.id()).collect()
 }
 
-fn row(id: i64, script: &Value) -> (&'static str, Map) {
+fn tool_row(id: i64, script: &Value) -> (&'static str, Map) {
     let mut row = Map::from_iter([("tool_id".to_owned(), json!(id))]);
     let Some(request) = script.get("request") else {
         row.insert("spec".to_owned(), Value::from(json!({"expression": script.get("expression")}).to_string()));
@@ -52,7 +53,7 @@ fn row(id: i64, script: &Value) -> (&'static str, Map) {
     let member = |name: &str| request.get(name).cloned();
     set("method", member("method"));
     set("url_template", member("url").or_else(|| member("url_template")));
-    let (mut headers, auth) = auth(&member("auth").unwrap_or_default());
+    let (mut headers, auth) = convert_auth(&member("auth").unwrap_or_default());
     headers.extend(member("headers").and_then(|it| it.as_object().cloned()).unwrap_or_default());
     set("headers", (!headers.is_empty()).then_some(Value::Object(headers)));
     set("auth_ref", auth);
@@ -65,7 +66,7 @@ fn row(id: i64, script: &Value) -> (&'static str, Map) {
 }
 
 /// Converts `auth`: a reference to a secret stays, and a literal value, which only test packs may have, becomes a header.
-fn auth(auth: &Value) -> (Map, Option<Value>) {
+fn convert_auth(auth: &Value) -> (Map, Option<Value>) {
     let text = |name: &str| auth.get(name).and_then(Value::as_str);
     let Some(value) = text("value") else { return (Map::new(), (!auth.is_null()).then(|| auth.clone())) };
     let bearer = text("type").is_some_and(|it| it.to_uppercase().starts_with("BEARER"));
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_up_by_code_becomes_rows() {
+    fn tool_definitions_become_rows() {
         let pack = json!({
             "name": "n", "tables": {"ce_mcp_tool": [{"tool_id": 7, "tool_code": "A.b"}, {"tool_code": "c"}, {"tool_id": 9, "tool_code": "d"}]},
             "tools": {

@@ -1,26 +1,26 @@
 //! The table-driven pipeline: runs the steps of a profile in order.
 
 mod step;
-mod wrap;
+mod step_runner;
 
 use crate::config::Step;
 use crate::fault::Fault;
-use crate::turning::Turning;
+use crate::step_context::StepContext;
 
 /// Whether the pipeline continues after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
+pub enum StepOutcome {
     /// The next step runs.
     Continue,
     /// The turn has its answer; no further step runs.
     Stop,
 }
 
-impl Flow {
+impl StepOutcome {
     fn name(self) -> &'static str {
         match self {
-            Flow::Continue => "Continue",
-            Flow::Stop => "Stop",
+            StepOutcome::Continue => "Continue",
+            StepOutcome::Stop => "Stop",
         }
     }
 }
@@ -29,12 +29,12 @@ impl Flow {
 ///
 /// # Errors
 /// The fault of the failed step; no further step runs.
-pub async fn run(cx: &mut Turning<'_>) -> Result<(), Fault> {
+pub async fn run(cx: &mut StepContext<'_>) -> Result<(), Fault> {
     for step in cx.config.settings.profile.order {
         if *step == Step::CacheInspectAudit && !cx.config.settings.audit.cache_inspector {
             continue;
         }
-        if wrap::run(cx, *step).await? == Flow::Stop {
+        if step_runner::run_step(cx, *step).await? == StepOutcome::Stop {
             break;
         }
     }

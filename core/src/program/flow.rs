@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use crate::config::Config;
-use crate::flow::{self, Walk};
-use crate::turn::{Door, Outcome, Program, TurnInput};
+use crate::flow::{self, Walker};
+use crate::turn::{EffectContext, Outcome, Program, TurnInput};
 
 /// Creates the program that runs the configuration's flow document.
-pub(super) fn program(input: TurnInput, effects: Door, config: Arc<Config>) -> Program {
+pub(super) fn build_program(input: TurnInput, effects: EffectContext, config: Arc<Config>) -> Program {
     Box::pin(async move {
-        let Some(flow) = config.flow.as_deref() else { return Outcome::lost(&input.conversation) };
-        let mut walker = Walk::open(input, flow, config.hash(), effects.clone());
-        match effects.unless_abandoned(flow::run(&mut walker)).await {
-            Ok(()) => walker.outcome(),
-            Err(reason) => walker.abandoned(reason),
+        let Some(flow) = config.flow.as_deref() else { return Outcome::for_lost_turn(&input.conversation) };
+        let mut walker = Walker::open(input, flow, config.hash_source(), effects.clone());
+        match effects.run_unless_canceled(flow::run(&mut walker)).await {
+            Ok(()) => walker.into_outcome(),
+            Err(reason) => walker.into_canceled_outcome(reason),
         }
     })
 }

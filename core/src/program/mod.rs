@@ -1,17 +1,20 @@
 //! Starts and restores turns: selects the program and produces the outcome.
 
+#[cfg(test)]
+mod explanations;
 #[cfg(feature = "flow")]
 mod flow;
 #[cfg(feature = "tables")]
 mod tables;
-#[cfg(test)]
-mod whys;
 
 use std::sync::Arc;
 
 use crate::config::Config;
 use crate::fault::Fault;
-use crate::turn::{Abandon, Door, Journal, Map, Mode, Outcome, Program, Rescued, SessionAfter, Slice, Turn, TurnError, TurnInput, Watch};
+use crate::turn::{
+    CancelReason, EffectContext, Journal, LaunchMode, Map, Observation, Outcome, Program, RescuedTurn, SessionAfter, Slice, Turn,
+    TurnError, TurnInput,
+};
 
 impl Turn {
     /// Starts a turn and runs it up to its first wait.
@@ -19,15 +22,15 @@ impl Turn {
     /// # Errors
     /// [`TurnError::Program`] when the configuration runs another program; [`TurnError::Stalled`] is a bug in the core.
     pub fn start(input: TurnInput, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
-        start(input, config, Mode { held: false, watch: Watch::Nothing })
+        start(input, config, LaunchMode { defer_end: false, observation: Observation::Nothing })
     }
 
     /// Starts a turn that records session views and explanations for observers; see [`Turn::views`] and [`Turn::whys`].
     ///
     /// # Errors
     /// Same as [`Turn::start`].
-    pub fn start_watched(input: TurnInput, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
-        start(input, config, Mode { held: false, watch: Watch::Steps })
+    pub fn start_observed(input: TurnInput, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
+        start(input, config, LaunchMode { defer_end: false, observation: Observation::Steps })
     }
 
     /// Replays a recorded turn to the end of its journal; a canceled turn is canceled again. A slice without an end requests effects
@@ -37,15 +40,15 @@ impl Turn {
     /// [`TurnError::Protocol`] and [`TurnError::Program`] for a journal of another protocol or program; [`TurnError::Diverged`] when the
     /// replay requests other effects than the recorded turn.
     pub fn restore(journal: Journal, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
-        fitting(Turn::rescue(&journal, config)?)
+        reject_divergence(Turn::rescue(&journal, config)?)
     }
 
     /// Like [`Turn::restore`], but records session views and explanations; see [`Turn::views`] and [`Turn::whys`].
     ///
     /// # Errors
     /// Same as [`Turn::restore`].
-    pub fn restore_watched(journal: Journal, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
-        fitting(again(&journal, config, Watch::Steps)?)
+    pub fn restore_observed(journal: Journal, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
+        reject_divergence(replay(&journal, config, Observation::Steps)?)
     }
 
     /// Replays a recorded turn for as long as its journal matches, so that a host can resume or cancel a turn after a crash.
@@ -58,60 +61,60 @@ impl Turn {
     /// # Errors
     /// [`TurnError::Protocol`] and [`TurnError::Program`] for a journal of another protocol or program; [`TurnError::Stalled`] is a bug in
     /// the core.
-    pub fn rescue(journal: &Journal, config: Arc<Config>) -> Result<Rescued, TurnError> {
-        again(journal, config, Watch::Nothing)
+    pub fn rescue(journal: &Journal, config: Arc<Config>) -> Result<RescuedTurn, TurnError> {
+        replay(journal, config, Observation::Nothing)
     }
 
     /// Like [`Turn::rescue`], but records the session at each audit; see [`Turn::metas`].
     ///
     /// # Errors
     /// Same as [`Turn::rescue`].
-    pub fn retrace(journal: &Journal, config: Arc<Config>) -> Result<Rescued, TurnError> {
-        again(journal, config, Watch::Audits)
+    pub fn rescue_with_audit_metadata(journal: &Journal, config: Arc<Config>) -> Result<RescuedTurn, TurnError> {
+        replay(journal, config, Observation::Audits)
     }
 }
 
-fn fitting(rescued: Rescued) -> Result<(Turn, Slice), TurnError> {
-    let Rescued { turn, slice, diverged } = rescued;
+fn reject_divergence(rescued: RescuedTurn) -> Result<(Turn, Slice), TurnError> {
+    let RescuedTurn { turn, slice, divergence: diverged } = rescued;
     diverged.map_or(Ok((turn, slice)), Err)
 }
 
-fn again(journal: &Journal, config: Arc<Config>, watch: Watch) -> Result<Rescued, TurnError> {
-    journal.check()?;
-    let defer_end = !journal.entries.is_empty() || journal.abandoned.is_some();
-    let (mut turn, mut slice) = start(journal.input.clone(), config, Mode { held: defer_end, watch })?;
-    let diverged = turn.rerun(journal, &mut slice)?;
-    Ok(Rescued { turn, slice, diverged })
+fn replay(journal: &Journal, config: Arc<Config>, watch: Observation) -> Result<RescuedTurn, TurnError> {
+    journal.check_protocol()?;
+    let defer_end = !journal.entries.is_empty() || journal.canceled.is_some();
+    let (mut turn, mut slice) = start(journal.input.clone(), config, LaunchMode { defer_end, observation: watch })?;
+    let diverged = turn.replay_journal(journal, &mut slice)?;
+    Ok(RescuedTurn { turn, slice, divergence: diverged })
 }
 
-fn start(input: TurnInput, config: Arc<Config>, mode: Mode) -> Result<(Turn, Slice), TurnError> {
+fn start(input: TurnInput, config: Arc<Config>, mode: LaunchMode) -> Result<(Turn, Slice), TurnError> {
     // The settings decide, because tables are compiled for a profile. The input stores the program, so that the journal names it.
     if input.program != config.program() {
-        return Err(TurnError::Program { asked: input.program, runs: config.program() });
+        return Err(TurnError::Program { requested: input.program, configured: config.program() });
     }
-    let program = program(&config);
-    Turn::launch(input, config.hash().to_owned(), mode, |input, effects| program(input, effects, config))
+    let program = select_program(&config);
+    Turn::launch(input, config.hash_source().to_owned(), mode, |input, effects| program(input, effects, config))
 }
 
 /// Creates the program of a turn.
-type Run = fn(TurnInput, Door, Arc<Config>) -> Program;
+type ProgramFactory = fn(TurnInput, EffectContext, Arc<Config>) -> Program;
 
 /// Selects the program for a configuration.
 #[cfg_attr(not(feature = "flow"), allow(unused_variables))]
-fn program(config: &Config) -> Run {
+fn select_program(config: &Config) -> ProgramFactory {
     #[cfg(feature = "flow")]
     if config.flow.is_some() {
-        return flow::program;
+        return flow::build_program;
     }
     #[cfg(feature = "tables")]
-    return tables::program;
+    return tables::build_program;
     #[cfg(not(feature = "tables"))]
     |input, _, _| Box::pin(async move { Outcome::lost(&input.conversation) })
 }
 
 impl Outcome {
     /// The outcome of a lost turn whose journal cannot be read any more.
-    pub fn lost(conversation: &str) -> Outcome {
+    pub fn for_lost_turn(conversation: &str) -> Outcome {
         let session = SessionAfter { intent: String::new(), state: String::new(), context: Map::new(), params: Map::new() };
         Outcome {
             conversation_id: conversation.to_owned(),
@@ -120,7 +123,7 @@ impl Outcome {
             payload: None,
             context: None,
             // Unknown whether it had requested writes.
-            fault: Some(Fault::abandoned(Abandon::Lost, true).report()),
+            fault: Some(Fault::from_cancellation(CancelReason::Lost, true).report()),
             writes: Vec::new(),
             session,
             flow: None,

@@ -10,29 +10,29 @@ use crate::extension;
 use crate::fault::Fault;
 use crate::pipeline;
 use crate::session::Session;
-use crate::turn::{Abandon, Door, Outcome, Program, TurnInput, Write};
-use crate::turning::Turning;
+use crate::step_context::StepContext;
+use crate::turn::{CancelReason, EffectContext, Outcome, Program, TurnInput, Write};
 
 /// Creates the program that runs the configuration's pipeline.
-pub(super) fn program(input: TurnInput, effects: Door, config: Arc<Config>) -> Program {
+pub(super) fn build_program(input: TurnInput, effects: EffectContext, config: Arc<Config>) -> Program {
     Box::pin(async move {
-        let session = Session::open(input, config.settings.history_max_turns);
-        let mut cx = Turning { config: &config, session, door: effects };
-        let effects = cx.door.clone();
-        match effects.unless_abandoned(run(&mut cx)).await {
-            Ok(Ok(())) => succeeded(cx.session),
-            Ok(Err(fault)) => failed(cx, &fault),
-            Err(reason) => abandoned(cx, reason),
+        let session = Session::from_input(input, config.settings.history_max_turns);
+        let mut cx = StepContext { config: &config, session, effects };
+        let effects = cx.effects.clone();
+        match effects.run_unless_canceled(run(&mut cx)).await {
+            Ok(Ok(())) => success_outcome(cx.session),
+            Ok(Err(fault)) => failure_outcome(cx, &fault),
+            Err(reason) => cancel_outcome(cx, reason),
         }
     })
 }
 
-async fn run(cx: &mut Turning<'_>) -> Result<(), Fault> {
+async fn run(cx: &mut StepContext<'_>) -> Result<(), Fault> {
     pipeline::run(cx).await?;
-    extension::final_payload(cx).await.map_err(|_| Fault::of_task())
+    extension::transform_final_payload(cx).await.map_err(|_| Fault::from_task_failure())
 }
 
-fn succeeded(session: Session) -> Outcome {
+fn success_outcome(session: Session) -> Outcome {
     Outcome {
         conversation_id: session.conversation_id.clone(),
         intent: session.intent.clone(),
@@ -41,23 +41,26 @@ fn succeeded(session: Session) -> Outcome {
         context: Some(session.context.clone()),
         fault: None,
         flow: None,
-        session: session.after(),
-        writes: writes(session.kept),
+        session: session.session_after(),
+        writes: order_writes(session.writes),
     }
 }
 
 /// The outcome of a canceled turn: failed, with the session as it is.
-fn abandoned(cx: Turning<'_>, reason: Abandon) -> Outcome {
-    cx.audit(Stage::TurnCancelled, |_| json!({"reason": reason.name(), "step": cx.door.step(), "openEffects": cx.door.open_effects()}));
-    let fault = Fault::abandoned(reason, cx.door.wrote());
-    failed(cx, &fault)
+fn cancel_outcome(cx: StepContext<'_>, reason: CancelReason) -> Outcome {
+    cx.audit(
+        Stage::TurnCancelled,
+        |_| json!({"reason": reason.name(), "step": cx.effects.step(), "openEffects": cx.effects.open_effect_count()}),
+    );
+    let fault = Fault::from_cancellation(reason, cx.effects.has_written());
+    failure_outcome(cx, &fault)
 }
 
 /// The outcome of a failed turn: nothing is committed but the writes marked for failure and the model call log.
-fn failed(mut cx: Turning<'_>, fault: &Fault) -> Outcome {
-    if let Some(count) = cx.session.kept_on_failure {
-        let calls = cx.session.kept.split_off(count).into_iter().filter(|it| matches!(it, Write::LlmCall(_)));
-        cx.session.kept.extend(calls.collect::<Vec<Write>>());
+fn failure_outcome(mut cx: StepContext<'_>, fault: &Fault) -> Outcome {
+    if let Some(count) = cx.session.writes_on_failure {
+        let calls = cx.session.writes.split_off(count).into_iter().filter(|it| matches!(it, Write::LlmCall(_)));
+        cx.session.writes.extend(calls.collect::<Vec<Write>>());
     }
     cx.audit(
         Stage::EngineKnownFailure,
@@ -71,13 +74,13 @@ fn failed(mut cx: Turning<'_>, fault: &Fault) -> Outcome {
         context: None,
         fault: Some(fault.report()),
         flow: None,
-        session: cx.session.after(),
-        writes: writes(cx.session.kept),
+        session: cx.session.session_after(),
+        writes: order_writes(cx.session.writes),
     }
 }
 
 /// Keeps only the last version of the conversation row and puts it first, because other rows reference it.
-fn writes(writes: Vec<Write>) -> Vec<Write> {
+fn order_writes(writes: Vec<Write>) -> Vec<Write> {
     let (mut rows, others): (Vec<Write>, Vec<Write>) = writes.into_iter().partition(|it| matches!(it, Write::Conversation(_)));
     rows.pop().into_iter().chain(others).collect()
 }

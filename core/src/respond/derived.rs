@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::answer;
+use super::set_answer;
 use crate::audit::Stage;
 use crate::config::{OutputFormat, Response};
 use crate::fault::{Fault, FaultCode};
-use crate::json::members;
+use crate::json::into_members;
 use crate::llm;
+use crate::step_context::StepContext;
 use crate::text::template::Template;
 use crate::turn::{LlmMode, Map};
-use crate::turning::Turning;
-use crate::verbose::{Progress, publish, tell};
+use crate::verbose::{Progress, publish, publish_and_audit};
 
 /// The parts of a model call that writes an answer.
-struct Order<'o> {
+struct AnswerRequest<'o> {
     purpose: &'static str,
     resolver: &'static str,
     system: &'o Template,
@@ -28,9 +28,9 @@ struct Order<'o> {
 ///
 /// # Errors
 /// No template of the row's format matches, or the model call failed.
-pub async fn derived(cx: &mut Turning<'_>, response: &Response, hint: &str, schema: Option<Value>) -> Result<String, Fault> {
+pub async fn derive_answer(cx: &mut StepContext<'_>, response: &Response, hint: &str, schema: Option<Value>) -> Result<String, Fault> {
     let config = cx.config;
-    let template = config.prompts.answer(response.format.name(), &cx.session.intent, &cx.session.state);
+    let template = config.prompts.find_response(response.format.name(), &cx.session.intent, &cx.session.state);
     llm::explain_template(cx, response.format.name(), template.map(|it| it.id));
     let Some(template) = template else {
         let message = format!(
@@ -45,10 +45,10 @@ pub async fn derived(cx: &mut Turning<'_>, response: &Response, hint: &str, sche
         OutputFormat::Text => ("response_text", "TextOutputFormatResolver"),
         OutputFormat::Json => ("response_json", "JsonOutputFormatResolver"),
     };
-    let order = Order { purpose, resolver, system: &template.system, user: &template.user, hint, schema, format: response.format };
-    let text = ask(cx, &order, Some(template.id)).await?;
+    let order = AnswerRequest { purpose, resolver, system: &template.system, user: &template.user, hint, schema, format: response.format };
+    let text = ask_model(cx, &order, Some(template.id)).await?;
     if response.format == OutputFormat::Json {
-        follow(cx, &text);
+        apply_reply_scope(cx, &text);
     }
     Ok(text)
 }
@@ -57,20 +57,20 @@ pub async fn derived(cx: &mut Turning<'_>, response: &Response, hint: &str, sche
 ///
 /// # Errors
 /// The model call failed.
-pub async fn collision(cx: &mut Turning<'_>) -> Result<(), Fault> {
+pub async fn answer_collision(cx: &mut StepContext<'_>) -> Result<(), Fault> {
     cx.audit(Stage::IntentCollisionDetected, |session| json!({"intent": session.intent, "state": session.state}));
     let config = cx.config;
-    let prompts = &config.agent.collision;
-    let order = Order {
+    let prompts = &config.intent_resolver.collision_prompts;
+    let order = AnswerRequest {
         purpose: "intent_collision",
         resolver: "TextOutputFormatResolver",
         system: &prompts.system,
         user: &prompts.user,
-        hint: &config.agent.collision_hint,
+        hint: &config.intent_resolver.collision_hint,
         schema: None,
         format: OutputFormat::Text,
     };
-    let text = ask(cx, &order, None).await?;
+    let text = ask_model(cx, &order, None).await?;
     cx.audit(Stage::IntentCollisionResolved, |session| {
         json!({
             "output": text, "intent": session.intent, "state": session.state, "context": session.context,
@@ -80,7 +80,7 @@ pub async fn collision(cx: &mut Turning<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn ask(cx: &mut Turning<'_>, order: &Order<'_>, template: Option<i64>) -> Result<String, Fault> {
+async fn ask_model(cx: &mut StepContext<'_>, order: &AnswerRequest<'_>, template: Option<i64>) -> Result<String, Fault> {
     let (purpose, resolver) = (order.purpose, order.resolver);
     cx.audit(Stage::ResolveResponseSelected, |session| {
         let mut facts = Map::new();
@@ -94,11 +94,11 @@ async fn ask(cx: &mut Turning<'_>, order: &Order<'_>, template: Option<i64>) -> 
         Value::Object(facts)
     });
     cx.session.share_view();
-    let variables = llm::variables(cx, &Value::Null);
-    let mut prompts = llm::prompts(cx, order.system, order.user, &variables);
+    let variables = llm::prompt_variables(cx, &Value::Null);
+    let mut prompts = llm::render_prompts(cx, order.system, order.user, &variables);
     prompts.hint = Some(order.hint.to_owned());
     let is_json = order.format == OutputFormat::Json;
-    let mut input = members(json!({"system_prompt": prompts.system, "user_prompt": prompts.user, "derivation_hint": order.hint}));
+    let mut input = into_members(json!({"system_prompt": prompts.system, "user_prompt": prompts.user, "derivation_hint": order.hint}));
     if is_json {
         input.insert("schema".to_owned(), json!(order.schema));
     }
@@ -108,30 +108,30 @@ async fn ask(cx: &mut Turning<'_>, order: &Order<'_>, template: Option<i64>) -> 
         Value::Object(input)
     });
     let mode = if is_json { LlmMode::Json } else { LlmMode::Text };
-    let text = match llm::ask(cx, purpose, mode, prompts, order.schema.clone()).await {
-        Ok(reply) if is_json => repaired(reply.text),
+    let text = match llm::call_model(cx, purpose, mode, prompts, order.schema.clone()).await {
+        Ok(reply) if is_json => strip_json_fence(reply.text),
         Ok(reply) => reply.text,
         Err(error) => {
-            publish(cx, Progress::error(resolver, "RESOLVE_RESPONSE_LLM_ERROR"), || members(json!({"error": error.message})));
-            return Err(Fault::of_llm());
+            publish(cx, Progress::error(resolver, "RESOLVE_RESPONSE_LLM_ERROR"), || into_members(json!({"error": error.message})));
+            return Err(Fault::from_llm_failure());
         }
     };
     let output = json!({"output": text});
-    tell(cx, Stage::ResolveResponseLlmOutput, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_OUTPUT"), output);
+    publish_and_audit(cx, Stage::ResolveResponseLlmOutput, Progress::new(resolver, "RESOLVE_RESPONSE_LLM_OUTPUT"), output);
     let source = if is_json { "RESPONSE_JSON" } else { "RESPONSE_TEXT" };
-    answer(cx, order.format, source, text.clone());
+    set_answer(cx, order.format, source, text.clone());
     Ok(text)
 }
 
 /// JSON without its code fence; any other text is returned as is.
-fn repaired(reply: String) -> String {
-    let inner = llm::unfenced(&reply);
+fn strip_json_fence(reply: String) -> String {
+    let inner = llm::strip_code_fence(&reply);
     let is_json = reply.trim_start().starts_with("```") && serde_json::from_str::<serde::de::IgnoredAny>(inner).is_ok();
     if is_json { inner.to_owned() } else { reply }
 }
 
 /// Takes over intent and state from the model's JSON. (docs/decisions/README.md#Q-29)
-fn follow(cx: &mut Turning<'_>, text: &str) {
+fn apply_reply_scope(cx: &mut StepContext<'_>, text: &str) {
     let Ok(reply) = serde_json::from_str::<Map>(text) else { return };
     let code = |key: &str| reply.get(key).and_then(Value::as_str).filter(|it| !it.trim().is_empty()).map(str::to_owned);
     if let Some(intent) = code("intent") {
@@ -144,12 +144,12 @@ fn follow(cx: &mut Turning<'_>, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::repaired;
+    use super::strip_json_fence;
 
     #[test]
-    fn json_loses_its_fence_and_text_keeps_its_own() {
-        assert_eq!(repaired("```json\n{\"a\":1}\n```".to_owned()), "{\"a\":1}");
-        assert_eq!(repaired("{\"a\":1}".to_owned()), "{\"a\":1}");
-        assert_eq!(repaired("```\nnot JSON\n```".to_owned()), "```\nnot JSON\n```");
+    fn json_loses_its_fence_and_text_does_not() {
+        assert_eq!(strip_json_fence("```json\n{\"a\":1}\n```".to_owned()), "{\"a\":1}");
+        assert_eq!(strip_json_fence("{\"a\":1}".to_owned()), "{\"a\":1}");
+        assert_eq!(strip_json_fence("```\nnot JSON\n```".to_owned()), "```\nnot JSON\n```");
     }
 }

@@ -2,23 +2,23 @@
 
 mod derived;
 
-pub use derived::{collision, derived};
+pub use derived::{answer_collision, derive_answer};
 
 use serde_json::{Value, json};
 
 use crate::audit::Stage;
-use crate::config::{Making, OutputFormat, Response, same_code};
+use crate::config::{OutputFormat, Response, ResponseSource, is_same_code};
 use crate::session::UNCONFIRMED;
+use crate::step_context::StepContext;
 use crate::text::template::Template;
 use crate::turn::{Map, Payload, PayloadKind};
-use crate::turning::Turning;
 
 /// Maximum length of a template preview in an audit row, in characters.
-const PREVIEW: usize = 500;
+const MAX_PREVIEW_CHARS: usize = 500;
 
 /// Renders the answer from the row's text. (docs/spec/data-and-api.md#5.2)
-pub fn exact(cx: &mut Turning<'_>, response: &Response, template: &Template) -> String {
-    let rendered = cx.session.render(template, || own_variables(response, template));
+pub fn render_exact(cx: &mut StepContext<'_>, response: &Response, template: &Template) -> String {
+    let rendered = cx.session.render(template, || response_variables(response, template));
     let final_answer = cx.session.context.get("mcp").and_then(|it| it.get("finalAnswer")).map(crate::text::plain_text);
     let final_answer = final_answer.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty() && it != "null");
     let blank = rendered.text.trim().is_empty() && template.literal().is_none();
@@ -28,23 +28,23 @@ pub fn exact(cx: &mut Turning<'_>, response: &Response, template: &Template) -> 
         (Some(_), None) | (None, _) => rendered.text,
     };
     if let Some(reason) = reason.filter(|_| !blank || !text.trim().is_empty()) {
-        cx.audit(Stage::ExactResponseRendering, |_| fallback(template, &reason));
+        cx.audit(Stage::ExactResponseRendering, |_| fallback_payload(template, &reason));
     }
     cx.audit(Stage::ResponseExact, |_| json!({"text": text}));
-    answer(cx, response.format, "RESPONSE_EXACT", text.clone());
+    set_answer(cx, response.format, "RESPONSE_EXACT", text.clone());
     text
 }
 
-fn fallback(template: &Template, reason: &str) -> Value {
-    let preview: String = template.source().chars().take(PREVIEW).collect();
-    let more = if template.source().chars().count() > PREVIEW { "..." } else { "" };
+fn fallback_payload(template: &Template, reason: &str) -> Value {
+    let preview: String = template.source().chars().take(MAX_PREVIEW_CHARS).collect();
+    let more = if template.source().chars().count() > MAX_PREVIEW_CHARS { "..." } else { "" };
     json!({
         "component": "response-exact", "fallbackUsed": true, "errorClass": "TEMPLATE_EVALUATION", "errorMessage": reason,
         "templatePreview": format!("{preview}{more}"),
     })
 }
 
-fn own_variables(response: &Response, template: &Template) -> Map {
+fn response_variables(response: &Response, template: &Template) -> Map {
     let values =
         [("outputFormat", json!(response.format.name())), ("responseType", json!("EXACT")), ("exactText", json!(template.source()))];
     let absent = ["derivationHint", "jsonSchema"].map(|it| (it, Value::Null));
@@ -52,7 +52,7 @@ fn own_variables(response: &Response, template: &Template) -> Map {
 }
 
 /// Sets the payload and its stored form. (docs/spec/data-and-api.md#5.5)
-fn answer(cx: &mut Turning<'_>, format: OutputFormat, source: &'static str, text: String) {
+fn set_answer(cx: &mut StepContext<'_>, format: OutputFormat, source: &'static str, text: String) {
     let structured = || serde_json::from_str::<Value>(&text).is_ok_and(|it| it.is_object() || it.is_array());
     let (kind, stored) = match format {
         OutputFormat::Text => (PayloadKind::Text, json!({"type": "TEXT", "value": text}).to_string()),
@@ -66,44 +66,44 @@ fn answer(cx: &mut Turning<'_>, format: OutputFormat, source: &'static str, text
 }
 
 /// Answers with the question asked in this turn; returns false when none was asked. (docs/decisions/README.md#3, clarification)
-pub fn question(cx: &mut Turning<'_>) -> bool {
-    let Some(question) = cx.session.clarification.as_ref().filter(|_| cx.session.asked).map(|it| it.question.clone()) else {
+pub fn answer_open_question(cx: &mut StepContext<'_>) -> bool {
+    let Some(question) = cx.session.clarification.as_ref().filter(|_| cx.session.is_question_new).map(|it| it.question.clone()) else {
         return false;
     };
-    say(cx, &question, "CLARIFICATION");
+    answer_text(cx, &question, "CLARIFICATION");
     true
 }
 
 /// Answers that the outcome of a call is unknown, unless the configuration covers it: a rule has changed intent or state since, or the
 /// response uses what the call left. Returns false when there is nothing to say.
-pub fn unconfirmed(cx: &mut Turning<'_>, response: &Response) -> bool {
-    let Some((intent, state)) = &cx.session.unconfirmed else { return false };
-    let has_moved = !same_code(intent, &cx.session.intent) || !same_code(state, &cx.session.state);
-    if has_moved || templates(cx, response).iter().any(|it| it.names().any(tells)) {
+pub fn answer_unconfirmed(cx: &mut StepContext<'_>, response: &Response) -> bool {
+    let Some((intent, state)) = &cx.session.unconfirmed_at else { return false };
+    let has_moved = !is_same_code(intent, &cx.session.intent) || !is_same_code(state, &cx.session.state);
+    if has_moved || response_templates(cx, response).iter().any(|it| it.names().any(is_call_variable)) {
         return false;
     }
-    say(cx, UNCONFIRMED, "UNCONFIRMED");
+    answer_text(cx, UNCONFIRMED, "UNCONFIRMED");
     true
 }
 
-fn templates<'c>(cx: &Turning<'c>, response: &'c Response) -> Vec<&'c Template> {
-    match &response.making {
-        Making::Exact(template) => vec![template],
-        Making::Derived { .. } => {
-            let prompt = cx.config.prompts.answer(response.format.name(), &cx.session.intent, &cx.session.state);
+fn response_templates<'c>(cx: &StepContext<'c>, response: &'c Response) -> Vec<&'c Template> {
+    match &response.source {
+        ResponseSource::Exact(template) => vec![template],
+        ResponseSource::Derived { .. } => {
+            let prompt = cx.config.prompts.find_response(response.format.name(), &cx.session.intent, &cx.session.state);
             prompt.map(|it| vec![&it.system, &it.user]).unwrap_or_default()
         }
     }
 }
 
 /// Whether a template variable covers call results: the whole context or parameters, or their action and tool members.
-fn tells(name: &str) -> bool {
+fn is_call_variable(name: &str) -> bool {
     let is_call_member = |part: &str| ["pending_action", "tool_", "mcp"].iter().any(|it| part.starts_with(it));
     ["context", "inputParams", "session"].contains(&name) || name.split('.').any(is_call_member)
 }
 
 /// Answers with a built-in text.
-fn say(cx: &mut Turning<'_>, text: &str, kind: &str) {
+fn answer_text(cx: &mut StepContext<'_>, text: &str, kind: &str) {
     cx.session.last_assistant = Some(json!({"type": "TEXT", "value": text}).to_string());
     cx.session.payload = Some(Payload { kind: PayloadKind::Text, value: text.to_owned() });
     cx.audit(Stage::AssistantOutput, |session| {

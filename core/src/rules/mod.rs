@@ -1,6 +1,6 @@
 //! Rules: which apply, in which order, and what they do.
 
-mod act;
+mod action;
 mod pass;
 
-pub use pass::pass;
+pub use pass::run_pass;

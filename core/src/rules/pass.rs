@@ -2,48 +2,53 @@
 
 use serde_json::{Value, json};
 
-use super::act;
+use super::action;
 use crate::audit::Stage;
-use crate::config::{Condition, Phase, Rule};
+use crate::config::{Phase, Rule, RuleCondition};
 use crate::session::{Facts, RuleRun, Session};
-use crate::turn::{Considered, Fate, Map, TOO_MANY_STEPS, Why};
-use crate::turning::Turning;
+use crate::step_context::StepContext;
+use crate::turn::{Candidate, Explanation, Map, TOO_MANY_STEPS, Verdict};
 use crate::verbose::{Progress, publish};
 
 /// Maximum rounds of a pass, even if intent or state still changes.
-const ROUNDS: u32 = 5;
+const MAX_ROUNDS: u32 = 5;
 
 /// Facts that every audit row of a pass contains.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pass {
+pub(super) struct RulePass {
     pub phase: Phase,
     pub source: &'static str,
     origin: &'static str,
 }
 
 /// Runs the rules of a phase, if the profile has it.
-pub async fn pass(cx: &mut Turning<'_>, phase: Phase, source: &'static str) {
+pub async fn run_pass(cx: &mut StepContext<'_>, phase: Phase, source: &'static str) {
     if !cx.config.settings.profile.has_phase(phase) {
         return;
     }
     let origin = if source.to_lowercase().contains("agentintentresolver") { "AGENT_INTENT_RESOLVER" } else { "RULES_STEP" };
-    let pass = Pass { phase, source, origin };
-    announce(cx, pass);
+    let pass = RulePass { phase, source, origin };
+    set_pass_params(cx, pass);
     let mut evaluated = false;
     let mut facts = Facts::default();
-    for round in 1..=ROUNDS {
+    for round in 1..=MAX_ROUNDS {
         let (intent, state) = (cx.session.intent.clone(), cx.session.state.clone());
         let config = cx.config;
-        let mut explanation = cx.door.why("rules");
+        let mut explanation = cx.effects.begin_explanation("rules");
         for rule in config.rules.eligible(phase, &intent, &state) {
             evaluated = true;
-            let considered = evaluate(cx, pass, rule, &state, &mut facts, explanation.is_some()).await;
+            let considered = evaluate_rule(cx, pass, rule, &state, &mut facts, explanation.is_some()).await;
             if let Some(explanation) = &mut explanation {
                 explanation.rows.extend(considered);
             }
         }
         if let Some(explanation) = explanation {
-            explain(cx, pass, explanation, json!({"phase": phase.name(), "round": round, "intent": intent, "state": state, "source": source}));
+            record_explanation(
+                cx,
+                pass,
+                explanation,
+                json!({"phase": phase.name(), "round": round, "intent": intent, "state": state, "source": source}),
+            );
         }
         if cx.session.intent == intent && cx.session.state == state {
             break;
@@ -61,8 +66,8 @@ pub async fn pass(cx: &mut Turning<'_>, phase: Phase, source: &'static str) {
     }
 }
 
-fn announce(cx: &mut Turning<'_>, pass: Pass) {
-    let post_intent = pass.is(Phase::PostAgentIntent);
+fn set_pass_params(cx: &mut StepContext<'_>, pass: RulePass) {
+    let post_intent = pass.is_phase(Phase::PostAgentIntent);
     cx.session.rule_run = Some(RuleRun { post_intent, source: pass.source, origin: pass.origin });
     for (key, value) in [
         ("post_intent_rule", json!(post_intent)),
@@ -70,8 +75,8 @@ fn announce(cx: &mut Turning<'_>, pass: Pass) {
         ("rule_execution_origin", json!(pass.origin)),
         ("rule_phase", json!(pass.phase.name())),
         ("rule_agent_post_intent", json!(post_intent)),
-        ("rule_agent_post_mcp", json!(pass.is(Phase::PostAgentMcp))),
-        ("rule_tool_post_execution", json!(pass.is(Phase::PostToolExecution))),
+        ("rule_agent_post_mcp", json!(pass.is_phase(Phase::PostAgentMcp))),
+        ("rule_tool_post_execution", json!(pass.is_phase(Phase::PostToolExecution))),
     ] {
         cx.session.set_param(key, value);
     }
@@ -81,24 +86,24 @@ fn announce(cx: &mut Turning<'_>, pass: Pass) {
 /// action.
 ///
 /// Returns the rule's explanation when `is_observed`.
-async fn evaluate(
-    cx: &mut Turning<'_>,
-    pass: Pass,
+async fn evaluate_rule(
+    cx: &mut StepContext<'_>,
+    pass: RulePass,
     rule: &Rule,
     state_of_round: &str,
     facts: &mut Facts,
     is_observed: bool,
-) -> Option<Considered> {
-    let applies = applies(cx, rule, facts);
-    let considered = is_observed.then(|| considered(&cx.session, rule, applies, facts));
+) -> Option<Candidate> {
+    let applies = is_applicable(cx, rule, facts);
+    let considered = is_observed.then(|| explain_rule(&cx.session, rule, applies, facts));
     if !applies {
         cx.audit(Stage::RuleNoMatch(pass.source), |session| {
             json!({
                 "ruleId": rule.id, "type": rule.rule_type, "ruleStateCode": rule.state_code, "pattern": rule.pattern,
                 "action": rule.action_name, "intent": session.intent, "state": session.state, "evaluatedState": state_of_round,
                 "reason": "TYPE_CONDITION_NOT_MET", "ruleExecutionSource": pass.source, "ruleExecutionOrigin": pass.origin,
-                "rulePhase": pass.phase.name(), "ruleDbPhase": rule.phase, "ruleAgentPostIntent": pass.is(Phase::PostAgentIntent),
-                "ruleAgentPostMcp": pass.is(Phase::PostAgentMcp), "ruleToolPostExecution": pass.is(Phase::PostToolExecution),
+                "rulePhase": pass.phase.name(), "ruleDbPhase": rule.phase, "ruleAgentPostIntent": pass.is_phase(Phase::PostAgentIntent),
+                "ruleAgentPostMcp": pass.is_phase(Phase::PostAgentMcp), "ruleToolPostExecution": pass.is_phase(Phase::PostToolExecution),
             })
         });
         return considered;
@@ -107,14 +112,14 @@ async fn evaluate(
         json!({
             "ruleId": rule.id, "action": rule.action_name, "ruleType": rule.rule_type, "ruleStateCode": rule.state_code,
             "intent": session.intent, "state": session.state, "ruleExecutionSource": pass.source, "ruleExecutionOrigin": pass.origin,
-            "rulePhase": pass.phase.name(), "ruleAgentPostIntent": pass.is(Phase::PostAgentIntent),
-            "ruleAgentPostMcp": pass.is(Phase::PostAgentMcp), "ruleToolPostExecution": pass.is(Phase::PostToolExecution),
+            "rulePhase": pass.phase.name(), "ruleAgentPostIntent": pass.is_phase(Phase::PostAgentIntent),
+            "ruleAgentPostMcp": pass.is_phase(Phase::PostAgentMcp), "ruleToolPostExecution": pass.is_phase(Phase::PostToolExecution),
             "context": session.context, "schemaJson": session.schema_json(),
         })
     });
-    publish(cx, Progress::new("RulesStep", "RULE_MATCH").of_rule(rule.id), || pass.metadata());
-    publish(cx, Progress::new("RuleActionResolverFactory", "RULE_ACTION_RESOLVER_SELECTED").of_rule(rule.id), || pass.metadata());
-    act::run(cx, rule).await;
+    publish(cx, Progress::new("RulesStep", "RULE_MATCH").with_rule(rule.id), || pass.metadata());
+    publish(cx, Progress::new("RuleActionResolverFactory", "RULE_ACTION_RESOLVER_SELECTED").with_rule(rule.id), || pass.metadata());
+    action::run_action(cx, rule).await;
     *facts = Facts::default();
     cx.audit(Stage::RuleApplied(pass.source), |session| {
         let parsed = rule.action_value.as_deref().and_then(|it| serde_json::from_str::<Value>(it).ok());
@@ -122,66 +127,66 @@ async fn evaluate(
             "ruleId": rule.id, "intent": session.intent, "type": rule.rule_type, "ruleStateCode": rule.state_code,
             "pattern": rule.pattern, "action": rule.action_name, "ruleExecutionSource": pass.source,
             "ruleExecutionOrigin": pass.origin, "rulePhase": pass.phase.name(),
-            "ruleAgentPostIntent": pass.is(Phase::PostAgentIntent), "ruleAgentPostMcp": pass.is(Phase::PostAgentMcp),
-            "ruleToolPostExecution": pass.is(Phase::PostToolExecution), "actionValue": parsed,
+            "ruleAgentPostIntent": pass.is_phase(Phase::PostAgentIntent), "ruleAgentPostMcp": pass.is_phase(Phase::PostAgentMcp),
+            "ruleToolPostExecution": pass.is_phase(Phase::PostToolExecution), "actionValue": parsed,
         })
     });
-    publish(cx, Progress::new("RulesStep", "RULE_APPLIED").of_rule(rule.id), || pass.metadata());
+    publish(cx, Progress::new("RulesStep", "RULE_APPLIED").with_rule(rule.id), || pass.metadata());
     considered
 }
 
 /// Whether the rule's condition is met; a pattern that exceeds its step limit does not match.
-fn applies(cx: &Turning<'_>, rule: &Rule, facts: &mut Facts) -> bool {
+fn is_applicable(cx: &StepContext<'_>, rule: &Rule, facts: &mut Facts) -> bool {
     let text = cx.session.user_text.as_deref();
     match &rule.condition {
-        Condition::Always => text.is_some(),
-        Condition::Exact(pattern) => text.is_some_and(|it| it.trim().to_lowercase() == *pattern),
-        Condition::Regex(regex) => text.is_some_and(|it| regex.find(it) == Ok(true)),
-        Condition::JsonPath(path) => facts.hold(&cx.session, path),
-        Condition::ContextJsonPath(path) => facts.in_context(&cx.session, path),
+        RuleCondition::Always => text.is_some(),
+        RuleCondition::Exact(pattern) => text.is_some_and(|it| it.trim().to_lowercase() == *pattern),
+        RuleCondition::Regex(regex) => text.is_some_and(|it| regex.is_match(it) == Ok(true)),
+        RuleCondition::JsonPath(path) => facts.matches(&cx.session, path),
+        RuleCondition::ContextJsonPath(path) => facts.matches_context(&cx.session, path),
     }
 }
 
 /// Explains the verdict on a rule, with the values that its condition read.
-fn considered(session: &Session, rule: &Rule, applies: bool, facts: &Facts) -> Considered {
+fn explain_rule(session: &Session, rule: &Rule, applies: bool, facts: &Facts) -> Candidate {
     let text = session.user_text.as_deref();
     let (reason, values) = match &rule.condition {
-        Condition::Always => ("there is no message", Map::new()),
-        Condition::Exact(_) => ("the message is another one", message(text)),
-        Condition::Regex(regex) if text.is_some_and(|it| regex.find(it).is_err()) => {
-            return rule.considered(Fate::Failed).because(TOO_MANY_STEPS);
+        RuleCondition::Always => ("there is no message", Map::new()),
+        RuleCondition::Exact(_) => ("the message is another one", message_facts(text)),
+        RuleCondition::Regex(regex) if text.is_some_and(|it| regex.is_match(it).is_err()) => {
+            return rule.candidate(Verdict::Failed).with_reason(TOO_MANY_STEPS);
         }
-        Condition::Regex(_) => ("the pattern does not occur in the message", message(text)),
-        Condition::JsonPath(path) => ("the path does not hold", facts.read(path, false)),
-        Condition::ContextJsonPath(path) => ("the path finds nothing in the context", facts.read(path, true)),
+        RuleCondition::Regex(_) => ("the pattern does not occur in the message", message_facts(text)),
+        RuleCondition::JsonPath(path) => ("the path does not hold", facts.read_values(path, false)),
+        RuleCondition::ContextJsonPath(path) => ("the path finds nothing in the context", facts.read_values(path, true)),
     };
     let considered = if applies {
         let action = format!("{} {}", rule.action_name, rule.action_value.as_deref().unwrap_or_default());
-        rule.considered(Fate::Matched).because(action.trim_end())
+        rule.candidate(Verdict::Matched).with_reason(action.trim_end())
     } else {
-        rule.considered(Fate::NotMatched).because(reason)
+        rule.candidate(Verdict::NotMatched).with_reason(reason)
     };
-    Considered { facts: values, ..considered }
+    Candidate { facts: values, ..considered }
 }
 
-fn message(text: Option<&str>) -> Map {
+fn message_facts(text: Option<&str>) -> Map {
     Map::from_iter([("userText".to_owned(), json!(text))])
 }
 
 /// Records the explanation of a phase; skipped for a phase without rules.
-fn explain(cx: &Turning<'_>, pass: Pass, mut explanation: Why, about: Value) {
+fn record_explanation(cx: &StepContext<'_>, pass: RulePass, mut explanation: Explanation, about: Value) {
     let of = |key: &str| about.get(key).and_then(Value::as_str).unwrap_or_default();
-    let outside = cx.config.rules.outside(pass.phase, of("intent"), of("state"));
+    let outside = cx.config.rules.out_of_scope(pass.phase, of("intent"), of("state"));
     explanation.rows.extend(outside);
     if !explanation.rows.is_empty() {
-        let matched = explanation.rows.iter().filter(|it| it.verdict == Fate::Matched).count();
+        let matched = explanation.rows.iter().filter(|it| it.verdict == Verdict::Matched).count();
         let verdict = format!("{matched} of {} rules apply", explanation.rows.len());
-        explanation.about(about).decided(&cx.door, verdict);
+        explanation.with_subject(about).record(&cx.effects, verdict);
     }
 }
 
-impl Pass {
-    fn is(self, phase: Phase) -> bool {
+impl RulePass {
+    fn is_phase(self, phase: Phase) -> bool {
         self.phase == phase
     }
 
@@ -191,9 +196,9 @@ impl Pass {
             ("ruleExecutionSource", json!(self.source)),
             ("ruleExecutionOrigin", json!(self.origin)),
             ("rulePhase", json!(self.phase.name())),
-            ("ruleAgentPostIntent", json!(self.is(Phase::PostAgentIntent))),
-            ("ruleAgentPostMcp", json!(self.is(Phase::PostAgentMcp))),
-            ("ruleToolPostExecution", json!(self.is(Phase::PostToolExecution))),
+            ("ruleAgentPostIntent", json!(self.is_phase(Phase::PostAgentIntent))),
+            ("ruleAgentPostMcp", json!(self.is_phase(Phase::PostAgentMcp))),
+            ("ruleToolPostExecution", json!(self.is_phase(Phase::PostToolExecution))),
         ];
         members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }

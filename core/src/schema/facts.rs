@@ -7,23 +7,23 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::config::{Field, Kind, OutputSchema, Shape};
+use crate::config::{OutputSchema, SchemaField, ValueKind, ValueSchema};
 use crate::json::has_content;
 use crate::session::SchemaFacts;
 use crate::turn::Map;
 
 /// Computes which of a schema's values a context has.
-pub fn facts(schema: &OutputSchema, context: &Map) -> SchemaFacts {
-    let missing = missing(schema, context);
+pub fn compute_facts(schema: &OutputSchema, context: &Map) -> SchemaFacts {
+    let missing = missing_fields(schema, context);
     let options = |it: &String| {
-        let options = schema.details.get(it)?.get("enumOptions").filter(|it| has_content(it))?;
+        let options = schema.prompt_details.get(it)?.get("enumOptions").filter(|it| has_content(it))?;
         Some((it.clone(), options.clone()))
     };
     SchemaFacts {
         id: schema.id,
         definition: Arc::clone(&schema.definition),
         description: Arc::clone(&schema.description),
-        details: Arc::clone(&schema.details),
+        details: Arc::clone(&schema.prompt_details),
         properties: Arc::clone(&schema.names),
         complete: missing.is_empty(),
         has_any: schema.fields.iter().any(|it| context.get(&it.name).is_some_and(has_content)),
@@ -33,45 +33,45 @@ pub fn facts(schema: &OutputSchema, context: &Map) -> SchemaFacts {
 }
 
 /// Whether no required value is missing.
-pub fn complete(schema: &OutputSchema, context: &Map) -> bool {
-    schema.fields.iter().all(|it| is_there(it, context))
+pub fn is_complete(schema: &OutputSchema, context: &Map) -> bool {
+    schema.fields.iter().all(|it| is_present(it, context))
 }
 
-fn missing(schema: &OutputSchema, context: &Map) -> Vec<String> {
-    let mut fields: Vec<&Field> = schema.fields.iter().filter(|it| !is_there(it, context)).collect();
-    fields.sort_by_key(|it| it.required);
+fn missing_fields(schema: &OutputSchema, context: &Map) -> Vec<String> {
+    let mut fields: Vec<&SchemaField> = schema.fields.iter().filter(|it| !is_present(it, context)).collect();
+    fields.sort_by_key(|it| it.required_position);
     fields.into_iter().map(|it| it.name.clone()).collect()
 }
 
-fn is_there(field: &Field, members: &Map) -> bool {
-    field.required.is_none() || members.get(&field.name).is_some_and(|it| is_as_declared(&field.shape, it))
+fn is_present(field: &SchemaField, members: &Map) -> bool {
+    field.required_position.is_none() || members.get(&field.name).is_some_and(|it| is_valid(&field.schema, it))
 }
 
 /// Whether a value is as declared. Formats, patterns, bounds and list items are not checked.
-fn is_as_declared(shape: &Shape, value: &Value) -> bool {
-    let is_option = shape.options.is_empty() || shape.options.iter().any(|it| same(it, value));
-    let has_gap = |members: &Map| shape.fields.iter().any(|it| !is_there(it, members));
+fn is_valid(shape: &ValueSchema, value: &Value) -> bool {
+    let is_option = shape.options.is_empty() || shape.options.iter().any(|it| is_equal(it, value));
+    let has_gap = |members: &Map| shape.fields.iter().any(|it| !is_present(it, members));
     has_content(value)
         && is_option
-        && (shape.kinds.is_empty() || shape.kinds.iter().any(|it| is(*it, value)))
+        && (shape.kinds.is_empty() || shape.kinds.iter().any(|it| is_kind(*it, value)))
         && !value.as_object().is_some_and(has_gap)
         && value.as_array().is_none_or(|it| it.len() >= shape.min_items)
 }
 
-fn is(kind: Kind, value: &Value) -> bool {
+fn is_kind(kind: ValueKind, value: &Value) -> bool {
     match kind {
-        Kind::Object => value.is_object(),
-        Kind::Array => value.is_array(),
-        Kind::Text => value.is_string(),
-        Kind::Integer => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|it| it.fract() == 0.0),
-        Kind::Number => value.is_number(),
-        Kind::Boolean => value.is_boolean(),
-        Kind::Null => value.is_null(),
+        ValueKind::Object => value.is_object(),
+        ValueKind::Array => value.is_array(),
+        ValueKind::String => value.is_string(),
+        ValueKind::Integer => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|it| it.fract() == 0.0),
+        ValueKind::Number => value.is_number(),
+        ValueKind::Boolean => value.is_boolean(),
+        ValueKind::Null => value.is_null(),
     }
 }
 
 /// Whether two values are equal; 1 equals 1.0.
-fn same(a: &Value, b: &Value) -> bool {
+fn is_equal(a: &Value, b: &Value) -> bool {
     a == b || (a.is_number() && b.is_number() && a.as_f64() == b.as_f64())
 }
 
@@ -144,19 +144,19 @@ mod tests {
         for (a, good_a) in &shapes() {
             for (b, good_b) in &shapes() {
                 let config = schema(&json!({"properties": {"b": b, "a": a, "c": a}, "required": ["a", "b"]}));
-                let schema = config.schemas.by_id(1).unwrap();
+                let schema = config.schemas.find_by_id(1).unwrap();
                 for value in values() {
                     for context in [json!({"a": value}), json!({"a": value, "b": good_b, "c": null}), json!({"b": value, "a": good_a})] {
                         let mut context = context.as_object().unwrap().clone();
-                        let found = facts(schema, &context);
+                        let found = compute_facts(schema, &context);
                         assert_eq!(found.complete, found.missing.is_empty(), "{a} {b} {context:?}");
-                        assert_eq!(found.complete, complete(schema, &context), "{a} {b} {context:?}");
+                        assert_eq!(found.complete, is_complete(schema, &context), "{a} {b} {context:?}");
                         for (name, good) in [("a", good_a), ("b", good_b)] {
                             if found.missing.iter().any(|it| it == name) {
                                 context.insert(name.to_owned(), good.clone());
                             }
                         }
-                        assert_eq!(facts(schema, &context).missing, [""; 0], "{a} {b} {context:?}");
+                        assert_eq!(compute_facts(schema, &context).missing, [""; 0], "{a} {b} {context:?}");
                     }
                 }
             }
@@ -167,8 +167,8 @@ mod tests {
     fn a_value_that_is_not_as_declared_is_missing() {
         let admitted = |shape: &Value| {
             let config = schema(&json!({"properties": {"a": shape}, "required": ["a"]}));
-            let schema = config.schemas.by_id(1).unwrap();
-            let complete = |it: &Value| facts(schema, json!({"a": it}).as_object().unwrap()).complete;
+            let schema = config.schemas.find_by_id(1).unwrap();
+            let complete = |it: &Value| compute_facts(schema, json!({"a": it}).as_object().unwrap()).complete;
             values().into_iter().filter(complete).collect::<Vec<Value>>()
         };
         assert_eq!(admitted(&json!({"type": "string"})), [json!("x"), json!("RED"), json!("red")]);
@@ -184,16 +184,16 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_chosen_is_named_for_what_is_missing_alone() {
+    fn options_are_listed_for_missing_fields_only() {
         let config = schema(&json!({
             "required": ["later", "colour", "size"],
             "properties": {"size": {"enum": ["S", "L"], "type": "string"}, "colour": {"enum": ["RED"], "description": "of the cover"}, "b": {"enum": [1]}},
         }));
-        let schema = config.schemas.by_id(1).unwrap();
-        let found = facts(schema, json!({"colour": "GREEN", "size": "L"}).as_object().unwrap());
+        let schema = config.schemas.find_by_id(1).unwrap();
+        let found = compute_facts(schema, json!({"colour": "GREEN", "size": "L"}).as_object().unwrap());
         assert_eq!((found.missing, found.has_any), (vec!["later".to_owned(), "colour".to_owned()], true));
         assert_eq!(Value::Object(found.options), json!({"colour": ["RED"]}));
         assert_eq!(found.details["colour"], json!({"description": "of the cover", "type": null, "enumOptions": ["RED"]}));
-        assert!(!facts(schema, json!({"other": 1, "b": []}).as_object().unwrap()).has_any);
+        assert!(!compute_facts(schema, json!({"other": 1, "b": []}).as_object().unwrap()).has_any);
     }
 }

@@ -10,15 +10,15 @@ use crate::turn::Map;
 pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
     let mut fresh = false;
     for field in &schema.fields {
-        let Some(value) = reply.get(&field.name).filter(|it| says_something(it)) else { continue };
-        into(context, &field.name, value);
+        let Some(value) = reply.get(&field.name).filter(|it| has_value(it)) else { continue };
+        merge_member(context, &field.name, value);
         fresh = true;
     }
     fresh
 }
 
 /// Copies values from the parameters that the context lacks.
-pub fn seed(schema: &OutputSchema, context: &mut Map, params: &Map) {
+pub fn merge_params(schema: &OutputSchema, context: &mut Map, params: &Map) {
     for field in &schema.fields {
         let is_missing = !context.get(&field.name).is_some_and(has_content);
         if let Some(value) = params.get(&field.name).filter(|it| is_missing && has_content(it)) {
@@ -28,12 +28,12 @@ pub fn seed(schema: &OutputSchema, context: &mut Map, params: &Map) {
 }
 
 /// Whether a value is merged: nulls, blank strings and empty lists are not, an empty object is. (recording `s28_schema_types`)
-fn says_something(value: &Value) -> bool {
+fn has_value(value: &Value) -> bool {
     has_content(value) || value.is_object()
 }
 
 /// Merges objects member by member and replaces any other value; null is ignored.
-fn into(members: &mut Map, name: &str, value: &Value) {
+fn merge_member(members: &mut Map, name: &str, value: &Value) {
     match value {
         Value::Null => {}
         Value::Object(new) => {
@@ -42,7 +42,7 @@ fn into(members: &mut Map, name: &str, value: &Value) {
             }
             let Some(inner) = members.get_mut(name).and_then(Value::as_object_mut) else { return };
             for (name, value) in new {
-                into(inner, name, value);
+                merge_member(inner, name, value);
             }
         }
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {

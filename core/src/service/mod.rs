@@ -2,24 +2,27 @@
 
 mod fill;
 
-pub use fill::Filled;
+pub use fill::TemplateScope;
 
 use serde_json::{Value, json};
 
-use crate::config::{HttpCall, Mapping, Values};
+use crate::config::{HttpCall, ResponseMapping, ValueSource};
 use crate::json::path::JsonPath;
-use crate::turn::{Breaker, Class, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Millis, Retries, SleepRequest};
-use crate::turning::Turning;
+use crate::step_context::StepContext;
+use crate::turn::{
+    BreakerPolicy, EffectClass, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Millis, RetryConditions,
+    SleepRequest,
+};
 
 /// Maximum wait between two attempts, in milliseconds; a service that asks for a longer one is not retried.
-const LONGEST_WAIT_MS: u64 = 10_000;
+const MAX_WAIT_MS: u64 = 10_000;
 
 /// Characters of an error body that are passed on to the planner.
-const EXCERPT: usize = 300;
+const MAX_EXCERPT_CHARS: usize = 300;
 
 /// The final answer of a service.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
+pub struct ServiceReply {
     /// The envelope for tools: `{status, attempt, latencyMs, mapped}`.
     pub envelope: Value,
     /// The mapped answer only.
@@ -30,64 +33,76 @@ pub struct Answered {
 ///
 /// # Errors
 /// The request cannot be rendered, the host's error of the last attempt, or the error status of the service.
-pub async fn call(cx: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, arguments: &Map) -> Result<Answered, EffectError> {
-    let mut request = request(cx, caller, call, values, arguments)?;
+pub async fn call_service(
+    cx: &StepContext<'_>,
+    caller: HttpCaller,
+    call: &HttpCall,
+    values: &Map,
+    arguments: &Map,
+) -> Result<ServiceReply, EffectError> {
+    let mut request = build_request(cx, caller, call, values, arguments)?;
     let policy = &call.policy;
     let mut backoff = u64::from(policy.initial_backoff_ms);
     let mut attempt = 1;
     loop {
         let is_last = attempt >= policy.max_attempts;
         if let Some(breaker) = request.breaker.as_mut().filter(|_| is_last) {
-            breaker.retries = Retries::default();
+            breaker.retries = RetryConditions::default();
         }
-        let requested_at = cx.door.now();
-        let key = cx.door.next_key();
-        let outcome = cx.door.perform(request.clone()).await;
+        let requested_at = cx.effects.now();
+        let key = cx.effects.next_key();
+        let outcome = cx.effects.perform(request.clone()).await;
         let (failure, status) = match outcome {
             Ok(reply) if (200..300).contains(&reply.status) => {
-                return answered(call, &reply, attempt, cx.door.now().saturating_sub(requested_at));
+                return map_reply(call, &reply, attempt, cx.effects.now().saturating_sub(requested_at));
             }
-            Ok(reply) => (refused(&reply, attempt), Some(reply.status)),
+            Ok(reply) => (refusal_error(&reply, attempt), Some(reply.status)),
             Err(error) => (error, None),
         };
         let wait = failure.retry_after_ms.unwrap_or(0).max(backoff);
-        if is_last || !may_retry(call, status, &failure) || wait > LONGEST_WAIT_MS {
+        if is_last || !can_retry(call, status, &failure) || wait > MAX_WAIT_MS {
             return Err(failure);
         }
         // A failed sleep counts as elapsed.
-        let _ = cx.door.perform(SleepRequest::of(u32::try_from(wait).unwrap_or(u32::MAX))).await;
-        backoff = longer(backoff, policy.backoff_multiplier).min(policy.max_backoff_ms.into());
+        let _ = cx.effects.perform(SleepRequest::new(u32::try_from(wait).unwrap_or(u32::MAX))).await;
+        backoff = next_backoff(backoff, policy.backoff_multiplier).min(policy.max_backoff_ms.into());
         request.key.get_or_insert(key);
         attempt += 1;
     }
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "milliseconds are small")]
-fn longer(backoff: u64, multiplier: f64) -> u64 {
+fn next_backoff(backoff: u64, multiplier: f64) -> u64 {
     ((backoff as f64 * multiplier).round() as u64).max(1)
 }
 
-fn request(cx: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, arguments: &Map) -> Result<HttpRequest, EffectError> {
-    let filled = Filled { session: &cx.session, values };
+fn build_request(
+    cx: &StepContext<'_>,
+    caller: HttpCaller,
+    call: &HttpCall,
+    values: &Map,
+    arguments: &Map,
+) -> Result<HttpRequest, EffectError> {
+    let filled = TemplateScope { session: &cx.session, values };
     let invalid = |reason: String| EffectError::new(EffectErrorKind::Invalid, reason);
-    let mut headers = pairs(&filled.args(&call.headers));
+    let mut headers = text_pairs(&filled.render_args(&call.headers));
     let body = match &call.body {
-        Values::Nothing => None,
-        Values::Arguments => Some(Value::Object(arguments.clone()).to_string()),
-        Values::Given(args) => Some(Value::Object(filled.args(args)).to_string()),
+        ValueSource::Empty => None,
+        ValueSource::AllArguments => Some(Value::Object(arguments.clone()).to_string()),
+        ValueSource::Templates(args) => Some(Value::Object(filled.render_args(args)).to_string()),
     };
     if body.is_some() && !headers.iter().any(|it| it.0.eq_ignore_ascii_case("content-type")) {
         headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
     }
     let query = match &call.query {
-        Values::Nothing => Map::new(),
-        Values::Arguments => arguments.clone(),
-        Values::Given(args) => filled.args(args),
+        ValueSource::Empty => Map::new(),
+        ValueSource::AllArguments => arguments.clone(),
+        ValueSource::Templates(args) => filled.render_args(args),
     };
-    let path = fill::path(&call.path, &filled).map_err(invalid)?;
+    let path = fill::render_path(&call.path, &filled).map_err(invalid)?;
     let policy = &call.policy;
-    let retries = Retries { statuses: policy.retry_status_codes.clone(), io: policy.retry_on_io_exception };
-    let breaker = policy.circuit_breaker_enabled.then_some(Breaker {
+    let retries = RetryConditions { statuses: policy.retry_status_codes.clone(), io: policy.retry_on_io_exception };
+    let breaker = policy.circuit_breaker_enabled.then_some(BreakerPolicy {
         threshold: policy.circuit_failure_threshold,
         open_ms: policy.circuit_open_ms,
         retries,
@@ -95,10 +110,10 @@ fn request(cx: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, 
     let writes = !["GET", "HEAD"].contains(&call.method.as_str());
     Ok(HttpRequest {
         caller,
-        class: if writes { Class::Write } else { Class::Read },
+        class: if writes { EffectClass::Write } else { EffectClass::Read },
         idempotent: writes && call.idempotent,
         method: call.method.clone(),
-        url: format!("{}{path}{}", call.origin, fill::query(&pairs(&query))),
+        url: format!("{}{path}{}", call.origin, fill::encode_query(&text_pairs(&query))),
         headers,
         body,
         auth: call.auth.clone(),
@@ -113,13 +128,13 @@ fn request(cx: &Turning<'_>, caller: HttpCaller, call: &HttpCall, values: &Map, 
 }
 
 /// Names and texts; nulls are skipped.
-fn pairs(values: &Map) -> Vec<(String, String)> {
+fn text_pairs(values: &Map) -> Vec<(String, String)> {
     let pair = |(name, value): (&String, &Value)| (name.clone(), crate::text::plain_text(value));
     values.iter().filter(|(name, value)| !name.trim().is_empty() && !value.is_null()).map(pair).collect()
 }
 
 /// Whether another attempt may succeed without executing anything twice.
-fn may_retry(call: &HttpCall, status: Option<u16>, failure: &EffectError) -> bool {
+fn can_retry(call: &HttpCall, status: Option<u16>, failure: &EffectError) -> bool {
     let policy = &call.policy;
     match status {
         // 429 and 503 mean that nothing was executed; after other statuses only an idempotent call is retried.
@@ -132,7 +147,7 @@ fn may_retry(call: &HttpCall, status: Option<u16>, failure: &EffectError) -> boo
     }
 }
 
-fn refused(reply: &HttpReply, attempt: u32) -> EffectError {
+fn refusal_error(reply: &HttpReply, attempt: u32) -> EffectError {
     let kind = match reply.status {
         401 | 403 => EffectErrorKind::Denied,
         404 => EffectErrorKind::NotFound,
@@ -140,20 +155,20 @@ fn refused(reply: &HttpReply, attempt: u32) -> EffectError {
         500.. => EffectErrorKind::Unavailable,
         _ => EffectErrorKind::Refused,
     };
-    let excerpt: String = reply.body.trim().chars().take(EXCERPT).collect();
+    let excerpt: String = reply.body.trim().chars().take(MAX_EXCERPT_CHARS).collect();
     let suffix = if (400..500).contains(&reply.status) && !excerpt.is_empty() { format!(": {excerpt}") } else { String::new() };
     let message = format!("the service answered with status {} in attempt {attempt}{suffix}", reply.status);
     EffectError { status: Some(reply.status), retry_after_ms: reply.retry_after_ms, ..EffectError::new(kind, message) }
 }
 
-fn answered(call: &HttpCall, reply: &HttpReply, attempt: u32, latency_ms: Millis) -> Result<Answered, EffectError> {
-    let mapped = map(&call.mapping, &reply.body).map_err(|it| EffectError::new(EffectErrorKind::Invalid, it))?;
+fn map_reply(call: &HttpCall, reply: &HttpReply, attempt: u32, latency_ms: Millis) -> Result<ServiceReply, EffectError> {
+    let mapped = map_body(&call.mapping, &reply.body).map_err(|it| EffectError::new(EffectErrorKind::Invalid, it))?;
     let envelope = json!({"status": reply.status, "attempt": attempt, "latencyMs": latency_ms, "mapped": mapped});
-    Ok(Answered { envelope, mapped })
+    Ok(ServiceReply { envelope, mapped })
 }
 
 /// Maps a response body. (docs/spec/tools.md#3.3)
-fn map(mapping: &Mapping, body: &str) -> Result<Value, String> {
+fn map_body(mapping: &ResponseMapping, body: &str) -> Result<Value, String> {
     let raw = || match body.trim() {
         "" => json!({}),
         text => serde_json::from_str(text).unwrap_or_else(|_| json!({"text": body})),
@@ -162,10 +177,10 @@ fn map(mapping: &Mapping, body: &str) -> Result<Value, String> {
         path.value(document).ok_or_else(|| "the answer has nothing at a path of its mapping".to_owned())
     };
     match mapping {
-        Mapping::RawJson => Ok(raw()),
-        Mapping::Text => Ok(Value::from(body)),
-        Mapping::JsonPath(path) => at(path, &raw()),
-        Mapping::Fields(fields) => {
+        ResponseMapping::RawJson => Ok(raw()),
+        ResponseMapping::Text => Ok(Value::from(body)),
+        ResponseMapping::JsonPath(path) => at(path, &raw()),
+        ResponseMapping::Fields(fields) => {
             let document = raw();
             let field =
                 |(name, path): &(String, JsonPath)| Ok((name.clone(), at(path, &document).map_err(|it| format!("{it}: '{name}'"))?));

@@ -10,40 +10,40 @@ use crate::turn::Map;
 #[derive(Debug)]
 pub struct Facts {
     document: Value,
-    whole: bool,
+    is_complete: bool,
 }
 
 impl Default for Facts {
     fn default() -> Self {
-        Facts { document: Value::Object(Map::new()), whole: false }
+        Facts { document: Value::Object(Map::new()), is_complete: false }
     }
 }
 
 impl Facts {
     /// Whether a path matches the session.
-    pub fn hold(&mut self, session: &Session, path: &JsonPath) -> bool {
+    pub fn matches(&mut self, session: &Session, path: &JsonPath) -> bool {
         match path.members() {
-            Some(members) => members.iter().for_each(|it| self.add(session, it)),
-            None if self.whole => {}
-            None => *self = Facts { document: session.facts(), whole: true },
+            Some(members) => members.iter().for_each(|it| self.add_fact(session, it)),
+            None if self.is_complete => {}
+            None => *self = Facts { document: session.facts(), is_complete: true },
         }
         path.matches(&self.document)
     }
 
     /// Whether a path finds a value in the context.
-    pub fn in_context(&mut self, session: &Session, path: &JsonPath) -> bool {
-        self.add(session, "context");
-        self.document.get("context").is_some_and(|context| path.present(context))
+    pub fn matches_context(&mut self, session: &Session, path: &JsonPath) -> bool {
+        self.add_fact(session, "context");
+        self.document.get("context").is_some_and(|context| path.has_value(context))
     }
 
     /// The values that a path read from the facts, or from the context.
-    pub fn read(&self, path: &JsonPath, in_context: bool) -> Map {
+    pub fn read_values(&self, path: &JsonPath, in_context: bool) -> Map {
         let document = if in_context { self.document.get("context").unwrap_or(&Value::Null) } else { &self.document };
-        path.reads(document)
+        path.read_values(document)
     }
 
-    fn add(&mut self, session: &Session, name: &str) {
-        if self.whole || self.document.get(name).is_some() {
+    fn add_fact(&mut self, session: &Session, name: &str) {
+        if self.is_complete || self.document.get(name).is_some() {
             return;
         }
         if let (Some(members), Some(value)) = (self.document.as_object_mut(), session.fact(name)) {

@@ -11,15 +11,15 @@ mod view;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::config::{Act, UNKNOWN, same_code};
+use crate::config::{DialogueAct, UNKNOWN, is_same_code};
 use crate::turn::{
     ConversationRow, EffectError, EffectErrorKind, Exchange, Map, MemoryRow, Millis, Payload, SessionAfter, TurnInput, Write,
 };
 
 pub use facts::Facts;
-pub use params::truthy;
+pub use params::is_flag_set;
 pub use schema_facts::SchemaFacts;
-pub use step_info::{StepInfo, StepLeft};
+pub use step_info::{StepExit, StepInfo};
 
 /// The answer when the outcome of a call is unknown and no row covers it.
 pub const UNCONFIRMED: &str = "I could not confirm whether that was done. Please check before you ask for it again.";
@@ -34,7 +34,7 @@ pub struct Clarification {
     /// The options of a multiple-choice question.
     pub options: Vec<ClarificationOption>,
     /// Whether it was repeated.
-    pub asked_again: bool,
+    pub is_repeated: bool,
 }
 
 /// An option that the user can choose.
@@ -66,7 +66,7 @@ pub struct Session {
     /// The row as loaded, or as created.
     pub stored: ConversationRow,
     /// Whether this turn creates the conversation.
-    pub created: bool,
+    pub is_new: bool,
     /// The message, unchanged.
     pub user_text: Option<String>,
     /// The message rewritten to stand without its history.
@@ -110,37 +110,37 @@ pub struct Session {
     /// Data of the last container.
     pub container_data: Option<Value>,
     /// Whether the open question was asked in this turn, which makes it the answer.
-    pub asked: bool,
+    pub is_question_new: bool,
     /// Whether the turn only asks a question: no model, tool or task runs, and intent and state stay.
-    pub stalled: bool,
+    pub is_question_turn: bool,
     /// The state when the turn's last rule pass began, for the transition check.
     pub state_at_rules: Option<String>,
     /// Intent and state at which a write call got no answer: its outcome is unknown.
-    pub unconfirmed: Option<(String, String)>,
+    pub unconfirmed_at: Option<(String, String)>,
     /// An earlier message that was approved in this turn; the turn works on it.
     pub approved_text: Option<String>,
     /// The memory to store when the turn succeeds.
-    pub remembered: Option<MemoryRow>,
+    pub new_memory: Option<MemoryRow>,
     /// Rows to commit.
-    pub kept: Vec<Write>,
+    pub writes: Vec<Write>,
     /// How many of them are committed even when the turn fails; all when absent.
-    pub kept_on_failure: Option<usize>,
-    sent: Map,
-    set_by_rule: Vec<String>,
-    loaded_pending: Vec<(String, Value)>,
-    step_infos_from: usize,
+    pub writes_on_failure: Option<usize>,
+    client_params: Map,
+    rule_params: Vec<String>,
+    loaded_pending_params: Vec<(String, Value)>,
+    step_infos_start: usize,
 }
 
 impl Session {
     /// Opens the session at the start of a turn. (docs/spec/pipeline.md#1.2)
-    pub fn open(input: TurnInput, history_max_turns: usize) -> Session {
+    pub fn from_input(input: TurnInput, history_max_turns: usize) -> Session {
         let created = input.session.conversation.is_none();
         let stored = input.session.conversation.unwrap_or_else(|| new_row(&input.conversation, input.at));
         let blank = |it: &Exchange| it.user.trim().is_empty() || it.assistant.trim().is_empty();
         let history = input.session.history.into_iter().filter(|it| !blank(it)).take(history_max_turns).collect();
         let mut session = Session {
             conversation_id: input.conversation,
-            created,
+            is_new: created,
             user_text: input.event.text,
             standalone_query: None,
             intent: code_or_unknown(&stored.intent_code),
@@ -162,22 +162,22 @@ impl Session {
             schema: None,
             containers: None,
             container_data: None,
-            asked: false,
-            stalled: false,
+            is_question_new: false,
+            is_question_turn: false,
             state_at_rules: None,
-            unconfirmed: None,
+            unconfirmed_at: None,
             approved_text: None,
-            remembered: None,
-            kept: Vec::new(),
-            kept_on_failure: None,
-            sent: Map::new(),
-            set_by_rule: Vec::new(),
-            loaded_pending: Vec::new(),
-            step_infos_from: 0,
+            new_memory: None,
+            writes: Vec::new(),
+            writes_on_failure: None,
+            client_params: Map::new(),
+            rule_params: Vec::new(),
+            loaded_pending_params: Vec::new(),
+            step_infos_start: 0,
             stored,
         };
         session.read_context();
-        session.take_params(input.event.params, input.event.reset);
+        session.load_params(input.event.params, input.event.reset);
         session
     }
 
@@ -194,14 +194,14 @@ impl Session {
     /// Asks the user a question, which is the turn's answer.
     pub fn ask(&mut self, question: impl Into<String>, reason: &str) {
         let reason = Some(reason.to_owned());
-        self.clarification = Some(Clarification { question: question.into(), reason, options: Vec::new(), asked_again: false });
-        self.asked = true;
+        self.clarification = Some(Clarification { question: question.into(), reason, options: Vec::new(), is_repeated: false });
+        self.is_question_new = true;
     }
 
     /// Records a failed write call, for the answer when its outcome is unknown.
-    pub fn failed_to_write(&mut self, error: &EffectError) {
+    pub fn record_failed_write(&mut self, error: &EffectError) {
         if error.kind == EffectErrorKind::Interrupted {
-            self.unconfirmed = Some((self.intent.clone(), self.state.clone()));
+            self.unconfirmed_at = Some((self.intent.clone(), self.state.clone()));
         }
     }
 
@@ -211,24 +211,24 @@ impl Session {
     }
 
     /// The current dialogue act.
-    pub fn act(&self) -> Act {
-        self.params.get("dialogue_act").and_then(Value::as_str).and_then(Act::parse).unwrap_or(Act::NewRequest)
+    pub fn dialogue_act(&self) -> DialogueAct {
+        self.params.get("dialogue_act").and_then(Value::as_str).and_then(DialogueAct::parse).unwrap_or(DialogueAct::NewRequest)
     }
 
     /// Whether both intent and state are resolved.
     pub fn is_resolved(&self) -> bool {
-        let resolved = |code: &str| !code.trim().is_empty() && !same_code(code, UNKNOWN);
+        let resolved = |code: &str| !code.trim().is_empty() && !is_same_code(code, UNKNOWN);
         resolved(&self.intent) && resolved(&self.state)
     }
 
     /// Changes the intent and removes what belonged to the old one. (docs/decisions/README.md#3, per-turn keys)
     pub fn set_intent(&mut self, intent: &str) {
-        if !same_code(&self.intent, intent) {
+        if !is_same_code(&self.intent, intent) {
             if let Some(id) = self.params.get_mut("schema_id") {
                 *id = Value::Null;
             }
-            for (key, _) in std::mem::take(&mut self.loaded_pending) {
-                if !self.was_set_by_rule(&key) && !self.sent.contains_key(&key) {
+            for (key, _) in std::mem::take(&mut self.loaded_pending_params) {
+                if !self.was_set_by_rule(&key) && !self.client_params.contains_key(&key) {
                     self.params.shift_remove(&key);
                 }
             }
@@ -244,15 +244,15 @@ impl Session {
         written.insert("reason".to_owned(), json!(question.and_then(|it| it.reason.as_ref())));
         if let Some(choice) = question.filter(|it| !it.options.is_empty()) {
             written.insert("options".to_owned(), json!(choice.options));
-            written.insert("asked_again".to_owned(), json!(choice.asked_again));
+            written.insert("asked_again".to_owned(), json!(choice.is_repeated));
         }
         self.context.insert("pending_clarification".to_owned(), Value::Object(written));
         self.context.insert("intent_lock".to_owned(), json!({"locked": self.lock.is_some(), "reason": self.lock}));
     }
 
     /// The row as stored, or as reset in this turn.
-    pub fn row_so_far(&self) -> ConversationRow {
-        let written = self.kept.iter().rev().find_map(|it| match it {
+    pub fn current_row(&self) -> ConversationRow {
+        let written = self.writes.iter().rev().find_map(|it| match it {
             Write::Conversation(row) => Some(row),
             Write::History(_) | Write::LlmCall(_) | Write::Memory(_) | Write::Flow { .. } | Write::Reset => None,
         });
@@ -260,7 +260,7 @@ impl Session {
     }
 
     /// The row of a completed turn.
-    pub fn row_after(&self, now: Millis) -> ConversationRow {
+    pub fn completed_row(&self, now: Millis) -> ConversationRow {
         ConversationRow {
             conversation_id: self.stored.conversation_id.clone(),
             status: "RUNNING".to_owned(),
@@ -276,8 +276,8 @@ impl Session {
     }
 
     /// The session as stored after the turn, even when it failed or was blocked.
-    pub fn after(&self) -> SessionAfter {
-        let row = self.row_so_far();
+    pub fn session_after(&self) -> SessionAfter {
+        let row = self.current_row();
         SessionAfter { intent: row.intent_code, state: row.state_code, context: row.context, params: row.params }
     }
 
@@ -288,7 +288,7 @@ impl Session {
             question,
             reason: text(stored.and_then(|it| it.get("reason"))),
             options: stored.and_then(|it| serde_json::from_value(it.get("options")?.clone()).ok()).unwrap_or_default(),
-            asked_again: stored.and_then(|it| it.get("asked_again")?.as_bool()).unwrap_or_default(),
+            is_repeated: stored.and_then(|it| it.get("asked_again")?.as_bool()).unwrap_or_default(),
         });
         let lock = self.context.get("intent_lock");
         let locked = lock.and_then(|it| it.get("locked")).and_then(Value::as_bool) == Some(true);

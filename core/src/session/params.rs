@@ -6,7 +6,7 @@ use super::Session;
 use crate::turn::Map;
 
 /// Engine keys that a client may not set; a trailing `*` matches any suffix.
-const RESERVED: [&str; 62] = [
+const RESERVED_KEYS: [&str; 62] = [
     "standalone_query",
     "resolved_user_input",
     "dialogue_act",
@@ -72,7 +72,7 @@ const RESERVED: [&str; 62] = [
 ];
 
 /// Engine keys that are dropped at the start of the next turn, and the flags by which a client leaves an intent.
-const PER_TURN: [&str; 15] = [
+const PER_TURN_KEYS: [&str; 15] = [
     "tool_request",
     "skip_*",
     "guardrail_*",
@@ -91,38 +91,39 @@ const PER_TURN: [&str; 15] = [
 ];
 
 /// Per-turn keys that persist when a rule or a task has set them.
-const UNTIL_DONE: [&str; 2] = ["pending_action_key", "pending_action_task"];
+const PENDING_ACTION_KEYS: [&str; 2] = ["pending_action_key", "pending_action_task"];
 
 /// Keys that request a reset.
 pub(super) const RESET_KEYS: [&str; 4] = ["reset", "restart", "conversation_reset", "_reset"];
 
 /// Keys that are never stored, because they are copies of session state.
-const NOT_STORED: [&str; 6] = ["session", "context", "schema_json", "schema_field_details", "missing_field_options", "mcp_observations"];
+const NOT_STORED_KEYS: [&str; 6] =
+    ["session", "context", "schema_json", "schema_field_details", "missing_field_options", "mcp_observations"];
 
 impl Session {
-    pub(super) fn take_params(&mut self, client_params: Map, reset: bool) {
+    pub(super) fn load_params(&mut self, client_params: Map, reset: bool) {
         for (key, value) in client_params {
             let key = key.trim();
             if key.is_empty() {
                 continue;
             }
-            if among(key, &RESERVED) {
+            if matches_any(key, &RESERVED_KEYS) {
                 self.ignored_params.push(key.to_owned());
             } else {
-                self.sent.insert(key.to_owned(), value);
+                self.client_params.insert(key.to_owned(), value);
             }
         }
         if reset {
-            self.sent.insert("reset".to_owned(), Value::Bool(true));
+            self.client_params.insert("reset".to_owned(), Value::Bool(true));
         }
-        self.params = self.sent.clone();
+        self.params = self.client_params.clone();
         for (key, value) in self.stored.params.clone() {
-            let persists = UNTIL_DONE.contains(&key.as_str());
-            if among(&key, &PER_TURN) && !persists {
+            let persists = PENDING_ACTION_KEYS.contains(&key.as_str());
+            if matches_any(&key, &PER_TURN_KEYS) && !persists {
                 continue;
             }
             if persists {
-                self.loaded_pending.push((key.clone(), value.clone()));
+                self.loaded_pending_params.push((key.clone(), value.clone()));
             }
             self.params.entry(key).or_insert(value);
         }
@@ -137,14 +138,14 @@ impl Session {
     /// Sets a parameter on behalf of a rule or a task; a pending action set this way outlives the turn.
     pub fn set_param_by_rule(&mut self, key: &str, value: Value) {
         if !self.was_set_by_rule(key) {
-            self.set_by_rule.push(key.to_owned());
+            self.rule_params.push(key.to_owned());
         }
         self.set_param(key, value);
     }
 
     /// Whether a rule or a task set a parameter in this turn.
     pub fn was_set_by_rule(&self, key: &str) -> bool {
-        self.set_by_rule.iter().any(|it| it == key)
+        self.rule_params.iter().any(|it| it == key)
     }
 
     /// Copies the schema facts and values, the context and the session into the parameters, for prompts.
@@ -171,31 +172,31 @@ impl Session {
     }
 
     /// Whether a rule or a task has named a pending action that is not done yet.
-    pub fn is_named_by_rule(&self) -> bool {
-        let named = |key: &str| self.set_by_rule.iter().any(|it| it == key) || self.loaded_pending.iter().any(|it| it.0 == key);
-        UNTIL_DONE.iter().any(|key| named(key) && self.params.contains_key(*key))
+    pub fn has_action_named_by_rule(&self) -> bool {
+        let named = |key: &str| self.rule_params.iter().any(|it| it == key) || self.loaded_pending_params.iter().any(|it| it.0 == key);
+        PENDING_ACTION_KEYS.iter().any(|key| named(key) && self.params.contains_key(*key))
     }
 
     /// Ends a pending action after its task: removes the keys that named it, but keeps those by which the task named another one.
-    pub fn finish_pending(&mut self, before: &Map) {
+    pub fn finish_pending_action(&mut self, before: &Map) {
         let named_now = |key: &&str| self.params.get(*key).filter(|it| before.get(*key) != Some(it)).cloned();
-        let next: Vec<(&str, Value)> = UNTIL_DONE.iter().filter_map(|key| Some((*key, named_now(key)?))).collect();
-        self.drop_pending();
+        let next: Vec<(&str, Value)> = PENDING_ACTION_KEYS.iter().filter_map(|key| Some((*key, named_now(key)?))).collect();
+        self.drop_pending_action();
         for (key, value) in next {
             self.set_param_by_rule(key, value);
         }
     }
 
     /// The parameters sent by the client with this message.
-    pub fn sent_params(&self) -> &Map {
-        &self.sent
+    pub fn client_params(&self) -> &Map {
+        &self.client_params
     }
 
     /// Ends a pending action: removes the keys that named it.
-    pub fn drop_pending(&mut self) {
-        self.loaded_pending.clear();
-        self.set_by_rule.retain(|it| !UNTIL_DONE.contains(&it.as_str()));
-        for key in UNTIL_DONE {
+    pub fn drop_pending_action(&mut self) {
+        self.loaded_pending_params.clear();
+        self.rule_params.retain(|it| !PENDING_ACTION_KEYS.contains(&it.as_str()));
+        for key in PENDING_ACTION_KEYS {
             self.params.shift_remove(key);
         }
     }
@@ -207,10 +208,10 @@ impl Session {
     }
 
     /// Restores the client's parameters without those that requested the reset.
-    pub(super) fn restore_sent_params(&mut self) {
-        self.params = self.sent.clone();
+    pub(super) fn restore_client_params(&mut self) {
+        self.params = self.client_params.clone();
         self.params.retain(|key, _| !RESET_KEYS.contains(&key.trim().to_lowercase().as_str()));
-        self.loaded_pending.clear();
+        self.loaded_pending_params.clear();
         self.derive_params();
     }
 
@@ -218,7 +219,7 @@ impl Session {
     pub fn safe_params(&self) -> Map {
         self.params
             .iter()
-            .filter(|it| !NOT_STORED.iter().any(|name| name.eq_ignore_ascii_case(it.0)))
+            .filter(|it| !NOT_STORED_KEYS.iter().any(|name| name.eq_ignore_ascii_case(it.0)))
             .map(|(k, v)| (k.clone(), v.clone()))
             .collect()
     }
@@ -228,9 +229,9 @@ impl Session {
         let mut params = self.safe_params();
         // Loaded from `ce_memory` every time.
         params.shift_remove("memory_recall");
-        for key in UNTIL_DONE.into_iter().filter(|key| !self.was_set_by_rule(key)) {
+        for key in PENDING_ACTION_KEYS.into_iter().filter(|key| !self.was_set_by_rule(key)) {
             params.shift_remove(key);
-            if let Some((_, value)) = self.loaded_pending.iter().find(|it| it.0 == key) {
+            if let Some((_, value)) = self.loaded_pending_params.iter().find(|it| it.0 == key) {
                 params.insert(key.to_owned(), value.clone());
             }
         }
@@ -244,12 +245,12 @@ impl Session {
     }
 }
 
-fn among(key: &str, patterns: &[&str]) -> bool {
+fn matches_any(key: &str, patterns: &[&str]) -> bool {
     patterns.iter().any(|pattern| pattern.strip_suffix('*').map_or(key == *pattern, |prefix| key.starts_with(prefix)))
 }
 
 /// Whether a parameter is set as a flag: true, the number 1, or one of `true`, `1`, `yes`, `on`.
-pub fn truthy(value: Option<&Value>) -> bool {
+pub fn is_flag_set(value: Option<&Value>) -> bool {
     match value {
         Some(Value::Bool(on)) => *on,
         Some(Value::Number(number)) => number.as_f64() == Some(1.0),

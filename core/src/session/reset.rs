@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Session;
-use super::params::{RESET_KEYS, truthy};
+use super::params::{RESET_KEYS, is_flag_set};
 use crate::config::UNKNOWN;
 use crate::turn::{ConversationRow, Map, Millis, Write};
 
@@ -13,7 +13,7 @@ const COMMANDS: [&str; 4] = ["reset", "restart", "/reset", "/restart"];
 impl Session {
     /// The reason for a reset, if a parameter or the message requests one.
     pub fn reset_reason(&self) -> Option<String> {
-        if let Some(key) = RESET_KEYS.iter().find(|key| says_reset(self.params.get(**key))) {
+        if let Some(key) = RESET_KEYS.iter().find(|key| is_reset_flag(self.params.get(**key))) {
             let name = if *key == "_reset" { "reset" } else { key };
             return Some(format!("INPUT_PARAM:{name}"));
         }
@@ -30,7 +30,7 @@ impl Session {
         self.history.clear();
         self.clarification = None;
         self.lock = None;
-        self.asked = false;
+        self.is_question_new = false;
         self.approved_text = None;
         self.memory = None;
         self.turn_number = 1;
@@ -42,12 +42,12 @@ impl Session {
         self.last_output = None;
         self.rule_run = None;
         // The resetting step continues; the timings of the steps before it are still needed.
-        self.step_infos_from = self.step_infos.len().saturating_sub(1);
-        self.set_by_rule.clear();
-        self.restore_sent_params();
+        self.step_infos_start = self.step_infos.len().saturating_sub(1);
+        self.rule_params.clear();
+        self.restore_client_params();
         self.was_reset = true;
-        self.kept.push(Write::Reset);
-        self.kept.push(Write::Conversation(ConversationRow {
+        self.writes.push(Write::Reset);
+        self.writes.push(Write::Conversation(ConversationRow {
             status: "RUNNING".to_owned(),
             intent_code: UNKNOWN.to_owned(),
             state_code: UNKNOWN.to_owned(),
@@ -61,7 +61,7 @@ impl Session {
 }
 
 /// True, the number 1, or one of `true`, `1`, `yes`: narrower than other flags, because a reset loses much.
-fn says_reset(value: Option<&Value>) -> bool {
+fn is_reset_flag(value: Option<&Value>) -> bool {
     let on = matches!(value, Some(Value::String(text)) if text.trim().eq_ignore_ascii_case("on"));
-    truthy(value) && !on
+    is_flag_set(value) && !on
 }

@@ -12,14 +12,14 @@ pub struct StepInfo {
     /// When it was entered.
     pub started: Millis,
     /// Intent and state, updated when the step exits.
-    pub place: (String, String),
+    pub scope: (String, String),
     /// How it exited; absent while it runs.
-    pub left: Option<StepLeft>,
+    pub exit: Option<StepExit>,
 }
 
 /// How a step exited.
 #[derive(Debug, Clone)]
-pub struct StepLeft {
+pub struct StepExit {
     /// When.
     pub at: Millis,
     /// `Continue` or `Stop`, or the code and message of the fault.
@@ -28,18 +28,18 @@ pub struct StepLeft {
 
 impl StepInfo {
     /// The step's entry in `stepInfos`. (docs/spec/pipeline.md#1.11)
-    pub fn json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let mut info = json!({
             "stepName": self.name,
             "stepClass": self.name,
             "determinant": "STEP_ENTER",
             "status": "IN_PROGRESS",
             "startedAtNs": self.started.saturating_mul(1_000_000),
-            "metadata": {"intent": self.place.0, "state": self.place.1},
+            "metadata": {"intent": self.scope.0, "state": self.scope.1},
             "data": {},
         });
-        if let (Some(left), Some(members)) = (&self.left, info.as_object_mut()) {
-            members.extend(left.members());
+        if let (Some(left), Some(members)) = (&self.exit, info.as_object_mut()) {
+            members.extend(left.to_members());
             members.insert("endedAtNs".to_owned(), json!(left.at.saturating_mul(1_000_000)));
             members.insert("durationMs".to_owned(), json!(left.at.saturating_sub(self.started)));
         }
@@ -47,8 +47,8 @@ impl StepInfo {
     }
 }
 
-impl StepLeft {
-    fn members(&self) -> Map {
+impl StepExit {
+    fn to_members(&self) -> Map {
         let members = match &self.result {
             Ok(outcome) => vec![
                 ("determinant", json!("STEP_EXIT")),

@@ -5,15 +5,15 @@ use std::cell::OnceCell;
 use serde_json::Value;
 
 use super::Session;
-use super::view::VIEW;
-use crate::text::template::{Rendered, Template};
+use super::view::FACT_NAMES;
+use crate::text::template::{RenderedTemplate, Template};
 use crate::turn::Map;
 
 /// Variables of one rendering. Lookup order: its own, the fixed names, the members of session, parameters and context.
 ///
 /// Each view of the session is built on first use; most templates use one.
 struct Variables<'s> {
-    of: &'s Session,
+    source: &'s Session,
     own: Map,
     metadata: OnceCell<Value>,
     session: OnceCell<Value>,
@@ -24,12 +24,12 @@ struct Variables<'s> {
 
 impl Session {
     /// Renders a template; `own` are the variables of this rendering only.
-    pub fn render(&self, template: &Template, own: impl FnOnce() -> Map) -> Rendered {
+    pub fn render(&self, template: &Template, own: impl FnOnce() -> Map) -> RenderedTemplate {
         if let Some(text) = template.literal() {
-            return Rendered { text: text.to_owned(), error: None };
+            return RenderedTemplate { text: text.to_owned(), error: None };
         }
         let variables = Variables {
-            of: self,
+            source: self,
             own: own(),
             metadata: OnceCell::new(),
             session: OnceCell::new(),
@@ -51,22 +51,22 @@ impl Variables<'_> {
             "session" => Some(self.session()),
             "inputParams" | "safeInputParams" | "rawInputParams" | "promptVars" => Some(self.params()),
             "context" => Some(self.context()),
-            "schema" | "schemaJson" | "schema_json" => Some(self.schema.get_or_init(|| Value::Object(self.of.schema_json()))),
-            _ if VIEW.contains(&name) => self.session().get(name),
+            "schema" | "schemaJson" | "schema_json" => Some(self.schema.get_or_init(|| Value::Object(self.source.schema_json()))),
+            _ if FACT_NAMES.contains(&name) => self.session().get(name),
             // Copies of session state, such as missing_field_options, are not stored but can be named.
-            _ => self.params().get(name).or_else(|| self.context().get(name)).or_else(|| self.of.params.get(name)),
+            _ => self.params().get(name).or_else(|| self.context().get(name)).or_else(|| self.source.params.get(name)),
         }
     }
 
     fn session(&self) -> &Value {
-        self.session.get_or_init(|| Value::Object(self.of.view()))
+        self.session.get_or_init(|| Value::Object(self.source.view()))
     }
 
     fn params(&self) -> &Value {
-        self.params.get_or_init(|| Value::Object(self.of.safe_params()))
+        self.params.get_or_init(|| Value::Object(self.source.safe_params()))
     }
 
     fn context(&self) -> &Value {
-        self.context.get_or_init(|| Value::Object(self.of.context.clone()))
+        self.context.get_or_init(|| Value::Object(self.source.context.clone()))
     }
 }

@@ -6,7 +6,7 @@ use super::Session;
 use crate::turn::{Map, PayloadKind};
 
 /// Names of the facts, in display order.
-pub(super) const VIEW: [&str; 24] = [
+pub(super) const FACT_NAMES: [&str; 24] = [
     "conversationId",
     "intent",
     "state",
@@ -42,7 +42,7 @@ impl Session {
 
     /// The named facts of the session.
     pub fn view(&self) -> Map {
-        VIEW.iter().filter_map(|name| Some(((*name).to_owned(), self.named_fact(name)?))).collect()
+        FACT_NAMES.iter().filter_map(|name| Some(((*name).to_owned(), self.named_fact(name)?))).collect()
     }
 
     /// The document for JSON paths of rules.
@@ -100,7 +100,7 @@ impl Session {
     }
 
     fn step_infos(&self) -> Value {
-        Value::Object(self.step_infos.iter().skip(self.step_infos_from).map(|it| (it.name.to_owned(), it.json())).collect())
+        Value::Object(self.step_infos.iter().skip(self.step_infos_start).map(|it| (it.name.to_owned(), it.to_json())).collect())
     }
 
     /// The view for tasks: without step infos, with the parameters.
@@ -113,7 +113,7 @@ impl Session {
 
     /// The metadata stored with each audit: intent and state if present, parameters, context and the view.
     /// (docs/spec/data-and-api.md#7.2)
-    pub fn meta(&self) -> Map {
+    pub fn audit_metadata(&self) -> Map {
         let mut meta = Map::new();
         for (name, text) in [("intent", &self.intent), ("state", &self.state)] {
             if !text.trim().is_empty() {
@@ -129,7 +129,7 @@ impl Session {
     }
 
     /// The view with all parameters and the payload, for observers.
-    pub fn full_view(&self) -> Map {
+    pub fn observer_view(&self) -> Map {
         let mut view = self.view();
         view.shift_remove("stepInfos");
         view.insert("inputParams".to_owned(), Value::Object(self.params.clone()));

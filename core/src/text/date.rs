@@ -17,7 +17,7 @@ pub struct Date {
 
 impl Date {
     /// Converts milliseconds since 1970-01-01T00:00:00Z.
-    pub fn of_millis(millis: i64) -> Date {
+    pub fn from_millis(millis: i64) -> Date {
         let days = millis.div_euclid(DAY_MS);
         let second = millis.rem_euclid(DAY_MS) / 1000;
         let millisecond = millis.rem_euclid(1000);
@@ -36,28 +36,30 @@ impl Date {
 
     /// Parses a date such as `2026-01-31`, with an optional RFC 3339 time. The offset is checked but ignored: date and time are
     /// taken as written.
-    pub fn read(text: &str) -> Option<Date> {
+    pub fn parse(text: &str) -> Option<Date> {
         let text = text.trim();
         let (day, time) = text.split_at_checked(10).unwrap_or((text, ""));
-        let [year, month, day] = numbers(day, '-', ["....", "..", ".."])?;
+        let [year, month, day] = parse_numbers(day, '-', ["....", "..", ".."])?;
         let date = Date { year, month, day, second: 0, millisecond: 0 };
         // A day that is not in the calendar converts back to a different one.
-        if Date::of_millis(date.days() * DAY_MS) != date {
+        if Date::from_millis(date.days_since_epoch() * DAY_MS) != date {
             return None;
         }
         let Some(time) = time.strip_prefix(['T', 't', ' ']) else { return time.is_empty().then_some(date) };
         let clock = time.strip_suffix(['Z', 'z']).unwrap_or_else(|| {
             let at = time.len().saturating_sub(6);
             match time.split_at_checked(at) {
-                Some((clock, offset)) if offset.strip_prefix(['+', '-']).is_some_and(|it| numbers(it, ':', ["..", ".."]).is_some()) => {
+                Some((clock, offset))
+                    if offset.strip_prefix(['+', '-']).is_some_and(|it| parse_numbers(it, ':', ["..", ".."]).is_some()) =>
+                {
                     clock
                 }
                 Some(_) | None => time,
             }
         });
         let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-        let [hour, minute, second] = numbers(clock, ':', ["..", "..", ".."])
-            .or_else(|| numbers(clock, ':', ["..", ".."]).map(|[hour, minute]| [hour, minute, 0]))
+        let [hour, minute, second] = parse_numbers(clock, ':', ["..", "..", ".."])
+            .or_else(|| parse_numbers(clock, ':', ["..", ".."]).map(|[hour, minute]| [hour, minute, 0]))
             .filter(|[hour, minute, second]| *hour < 24 && *minute < 60 && *second <= 60)?;
         if fraction.is_empty() || !fraction.bytes().all(|it| it.is_ascii_digit()) {
             return None;
@@ -67,7 +69,7 @@ impl Date {
     }
 
     /// Returns the number of days since 1970-01-01.
-    pub fn days(self) -> i64 {
+    pub fn days_since_epoch(self) -> i64 {
         let (year, month) = if self.month > 2 { (self.year, self.month - 3) } else { (self.year - 1, self.month + 9) };
         let era = year.div_euclid(400);
         let year_of_era = year.rem_euclid(400);
@@ -76,7 +78,7 @@ impl Date {
     }
 
     /// Formats the date with a pattern of `YYYY`, `MM`, `DD`, `HH`, `mm` and `ss`; all other characters are copied.
-    pub fn written(self, pattern: &str) -> String {
+    pub fn format(self, pattern: &str) -> String {
         let mut out = String::new();
         let mut rest = pattern;
         while let Some(first) = rest.chars().next() {
@@ -106,24 +108,24 @@ impl Date {
     }
 
     /// Formats the day, such as `2026-01-31`.
-    pub fn day(self) -> String {
+    pub fn to_day_string(self) -> String {
         format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)
     }
 
     /// Formats day and time with milliseconds, such as `2026-01-31T09:00:00.000Z`.
-    pub fn exact(self) -> String {
-        let seconds = self.day_and_time();
+    pub fn to_rfc3339_millis(self) -> String {
+        let seconds = self.to_rfc3339();
         format!("{}.{:03}Z", seconds.trim_end_matches('Z'), self.millisecond)
     }
 
     /// Formats day and time, such as `2026-01-31T09:00:00Z`.
-    pub fn day_and_time(self) -> String {
-        format!("{}T{:02}:{:02}:{:02}Z", self.day(), self.second / 3600, self.second / 60 % 60, self.second % 60)
+    pub fn to_rfc3339(self) -> String {
+        format!("{}T{:02}:{:02}:{:02}Z", self.to_day_string(), self.second / 3600, self.second / 60 % 60, self.second % 60)
     }
 }
 
 /// Parses `N` numbers of fixed widths, separated by `mark`.
-fn numbers<const N: usize>(text: &str, mark: char, widths: [&str; N]) -> Option<[i64; N]> {
+fn parse_numbers<const N: usize>(text: &str, mark: char, widths: [&str; N]) -> Option<[i64; N]> {
     let mut numbers = [0; N];
     let mut parts = text.split(mark);
     for (number, width) in numbers.iter_mut().zip(widths) {
@@ -134,7 +136,7 @@ fn numbers<const N: usize>(text: &str, mark: char, widths: [&str; N]) -> Option<
 }
 
 /// Returns the length of an ISO 8601 duration in seconds; a month counts as 30 days and a year as 365.
-pub fn seconds(text: &str) -> Option<f64> {
+pub fn parse_duration_seconds(text: &str) -> Option<f64> {
     let rest = text.strip_prefix('P')?;
     let (days, time) = rest.split_once('T').unwrap_or((rest, ""));
     let sum = |text: &str, units: &[(char, f64)]| -> Option<f64> {
@@ -155,7 +157,7 @@ mod tests {
     use super::Date;
 
     #[test]
-    fn moments_have_their_date() {
+    fn milliseconds_are_converted_to_dates() {
         for (millis, expected) in [
             (0, "1970-01-01T00:00:00Z"),
             (-1, "1969-12-31T23:59:59Z"),
@@ -164,14 +166,14 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00Z"),
             (-62_162_035_200_001, "0000-02-29T23:59:59Z"),
         ] {
-            assert_eq!(Date::of_millis(millis).day_and_time(), expected, "{millis}");
+            assert_eq!(Date::from_millis(millis).to_rfc3339(), expected, "{millis}");
         }
-        assert_eq!(Date::of_millis(1_767_258_000_000).year, 2026);
-        assert_eq!(Date::of_millis(-1).exact(), "1969-12-31T23:59:59.999Z");
+        assert_eq!(Date::from_millis(1_767_258_000_000).year, 2026);
+        assert_eq!(Date::from_millis(-1).to_rfc3339_millis(), "1969-12-31T23:59:59.999Z");
     }
 
     #[test]
-    fn dates_are_read_and_written() {
+    fn dates_are_parsed_and_formatted() {
         for (text, expected) in [
             ("2026-01-31", Some("2026-01-31 00:00:00")),
             ("2024-02-29T23:59:58Z", Some("2024-02-29 23:59:58")),
@@ -187,12 +189,12 @@ mod tests {
             ("2026-01-3é", None),
             ("", None),
         ] {
-            assert_eq!(Date::read(text).map(|it| it.written("YYYY-MM-DD HH:mm:ss")).as_deref(), expected, "{text}");
+            assert_eq!(Date::parse(text).map(|it| it.format("YYYY-MM-DD HH:mm:ss")).as_deref(), expected, "{text}");
         }
-        assert_eq!(Date::read("2026-03-04T05:06:07Z").unwrap().written("DD.MM.YYYY é HH-mm-ss D"), "04.03.2026 é 05-06-07 D");
-        assert_eq!(Date::read("2026-01-01T00:00:00.25Z").unwrap().exact(), "2026-01-01T00:00:00.250Z");
+        assert_eq!(Date::parse("2026-03-04T05:06:07Z").unwrap().format("DD.MM.YYYY é HH-mm-ss D"), "04.03.2026 é 05-06-07 D");
+        assert_eq!(Date::parse("2026-01-01T00:00:00.25Z").unwrap().to_rfc3339_millis(), "2026-01-01T00:00:00.250Z");
         for days in [-800_000, -719_469, -1, 0, 59, 60, 20_000, 1_000_000] {
-            assert_eq!(Date::of_millis(days * super::DAY_MS).days(), days);
+            assert_eq!(Date::from_millis(days * super::DAY_MS).days_since_epoch(), days);
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 const EXACT_DIGITS: usize = 15;
 
 /// Returns the shortest text that parses back to the number; whole numbers have no fraction.
-pub fn printed(number: &Number) -> String {
+pub fn format_number(number: &Number) -> String {
     let mut text = number.to_string();
     if text.ends_with(".0") {
         text.truncate(text.len() - 2);
@@ -16,7 +16,7 @@ pub fn printed(number: &Number) -> String {
 
 /// Parses a text of an optional sign, digits and a fraction as a number. Returns `None` for other texts and for more digits than a
 /// number represents exactly.
-pub fn looks_like(text: &str) -> Option<Number> {
+pub fn parse_number(text: &str) -> Option<Number> {
     let text = text.trim();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -27,21 +27,21 @@ pub fn looks_like(text: &str) -> Option<Number> {
     match text.parse::<i64>() {
         Ok(number) => Some(Number::from(number)),
         Err(_) if digits.len() > EXACT_DIGITS + 1 => None,
-        Err(_) => text.parse().ok().and_then(tidy),
+        Err(_) => text.parse().ok().and_then(number_from_f64),
     }
 }
 
 /// Returns the number of a value: the number itself, or the one that its text parses to.
-pub fn number_of(value: &Value) -> Option<Number> {
+pub fn to_number(value: &Value) -> Option<Number> {
     match value {
         Value::Number(number) => Some(number.clone()),
-        Value::String(text) => looks_like(text),
+        Value::String(text) => parse_number(text),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
 /// Converts a double to a number, to a whole one where that is exact. Returns `None` for infinity and NaN.
-pub fn tidy(number: f64) -> Option<Number> {
+pub fn number_from_f64(number: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= EXACT {
         return Some(Number::from(number as i64));
@@ -87,7 +87,7 @@ impl Decimal {
     }
 
     /// Rounds to at most `places` digits after the point; halves round away from zero.
-    pub fn rounded(mut self, places: usize) -> Decimal {
+    pub fn round(mut self, places: usize) -> Decimal {
         let up = self.fraction.as_bytes().get(places).is_some_and(|it| *it >= b'5');
         self.fraction.truncate(places);
         if up {
@@ -111,7 +111,7 @@ impl Decimal {
     }
 
     /// Converts the digits back to a number.
-    pub fn number(&self) -> Option<Number> {
+    pub fn to_number(&self) -> Option<Number> {
         let mut text = String::from(if self.negative { "-" } else { "" });
         text.push_str(&self.whole);
         if self.fraction.is_empty() {
@@ -119,7 +119,7 @@ impl Decimal {
         }
         text.push('.');
         text.push_str(&self.fraction);
-        text.parse().ok().and_then(tidy)
+        text.parse().ok().and_then(number_from_f64)
     }
 }
 
@@ -133,9 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_print_shortly_and_are_recognised() {
+    fn numbers_are_formatted_and_parsed() {
         for (value, text) in [(json!(3.0), "3"), (json!(-0.5), "-0.5"), (json!(0.1), "0.1"), (json!(u64::MAX), "18446744073709551615")] {
-            assert_eq!(printed(&number(value)), text);
+            assert_eq!(format_number(&number(value)), text);
         }
         for (text, value) in [
             (" 12 ", Some(json!(12))),
@@ -153,12 +153,12 @@ mod tests {
             ("NaN", None),
             ("inf", None),
         ] {
-            assert_eq!(looks_like(text).map(Value::Number), value, "{text}");
+            assert_eq!(parse_number(text).map(Value::Number), value, "{text}");
         }
     }
 
     #[test]
-    fn a_half_goes_away_from_zero() {
+    fn halves_round_away_from_zero() {
         for (value, places, text) in [
             (json!(1.005), 2, "1.01"),
             (json!(-2.5), 0, "-3"),
@@ -170,14 +170,14 @@ mod tests {
             (json!(12), 3, "12"),
             (json!(1e300), 0, "1"),
         ] {
-            let decimal = Decimal::new(&number(value.clone()), 0).rounded(places);
+            let decimal = Decimal::new(&number(value.clone()), 0).round(places);
             let sign = if decimal.negative { "-" } else { "" };
             let point = if decimal.fraction.is_empty() { "" } else { "." };
             let printed = format!("{sign}{}{point}{}", decimal.whole, decimal.fraction);
             assert!(printed == text || value == json!(1e300) && printed.len() == 301, "{value}: {printed}");
         }
-        assert_eq!(Decimal::new(&number(json!(0.125)), 2).rounded(0).whole, "13");
+        assert_eq!(Decimal::new(&number(json!(0.125)), 2).round(0).whole, "13");
         assert_eq!(Decimal::new(&number(json!(5)), -2).fraction, "05");
-        assert_eq!(Decimal::new(&number(json!(1e19)), 0).number(), Some(number(json!(1e19))));
+        assert_eq!(Decimal::new(&number(json!(1e19)), 0).to_number(), Some(number(json!(1e19))));
     }
 }

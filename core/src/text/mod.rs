@@ -1,17 +1,17 @@
 //! Owns text processing: variable paths, dates, numbers, patterns, expressions and the two template languages.
 
-pub mod braces;
 pub mod date;
 pub mod decimal;
 pub mod expr;
-pub mod literals;
+pub mod interpolation;
 pub mod names;
-pub mod path;
 pub mod phrase;
 pub mod regex;
-mod scan;
+pub mod required_literals;
+mod scanner;
 pub mod task;
 pub mod template;
+pub mod variable_path;
 
 use serde_json::Value;
 
@@ -25,12 +25,12 @@ pub fn plain_text(value: &Value) -> String {
 }
 
 /// Collapses every run of white space, including line breaks, into one space.
-pub fn on_one_line(text: &str) -> String {
+pub fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Truncates a text to at most `most` characters and appends an ellipsis when something was cut off.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn truncate_with_ellipsis(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

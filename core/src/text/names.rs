@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::path::Path;
+use super::variable_path::VariablePath;
 
 /// Resolves the names that an expression or template reads.
-pub trait Names {
+pub trait NameResolver {
     /// Returns the value of a path, or `None` when it is not defined. A path without a root name resolves to a session variable.
-    fn value(&self, path: &Path) -> Option<Cow<'_, Value>>;
+    fn value(&self, path: &VariablePath) -> Option<Cow<'_, Value>>;
     /// The user's last message.
-    fn said(&self) -> &str;
+    fn user_message(&self) -> &str;
     /// The turn's clock, in milliseconds since 1970.
     fn now(&self) -> i64;
     /// The session's locale, such as `en-US`.
@@ -21,30 +21,30 @@ pub trait Names {
 /// Resolves names in a fixed document, for tests. Its members `session`, `event`, `system`, `strings` and `item` are roots.
 #[cfg(test)]
 #[derive(Debug, Clone)]
-pub(crate) struct Fixed {
+pub(crate) struct FixedNames {
     pub document: serde_json::Map<String, Value>,
-    pub said: &'static str,
+    pub user_message: &'static str,
     pub locale: &'static str,
 }
 
 #[cfg(test)]
-impl Fixed {
-    pub fn new(document: Value) -> Fixed {
+impl FixedNames {
+    pub fn new(document: Value) -> FixedNames {
         let Value::Object(document) = document else { panic!("the document must be an object") };
-        Fixed { document, said: "I want my REFUND now", locale: "en-US" }
+        FixedNames { document, user_message: "I want my REFUND now", locale: "en-US" }
     }
 }
 
 #[cfg(test)]
-impl Names for Fixed {
-    fn value(&self, path: &Path) -> Option<Cow<'_, Value>> {
+impl NameResolver for FixedNames {
+    fn value(&self, path: &VariablePath) -> Option<Cow<'_, Value>> {
         let Some(Value::Object(session)) = self.document.get("session") else { return None };
-        let is_rooted = ["session", "event", "system", "strings", "item"].contains(&path.first());
+        let is_rooted = ["session", "event", "system", "strings", "item"].contains(&path.first_name());
         path.find(if is_rooted { &self.document } else { session }).map(Cow::Borrowed)
     }
 
-    fn said(&self) -> &str {
-        self.said
+    fn user_message(&self) -> &str {
+        self.user_message
     }
 
     fn now(&self) -> i64 {
@@ -58,7 +58,7 @@ impl Names for Fixed {
 
 /// Calls `check` with texts of random pieces, for tests.
 #[cfg(test)]
-pub(crate) fn garbage(rounds: u64, pieces: &[&str], mut check: impl FnMut(&str)) {
+pub(crate) fn check_random_texts(rounds: u64, pieces: &[&str], mut check: impl FnMut(&str)) {
     let mut state = 7_u64;
     // SplitMix64.
     let mut next = |below: usize| {

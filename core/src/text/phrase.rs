@@ -4,7 +4,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::canonical_combining_class;
 
 /// Languages in which an accented letter is a letter of its own; in all other languages accents are removed.
-const ACCENTS_KEPT: [&str; 25] = [
+const ACCENTED_LANGUAGES: [&str; 25] = [
     "az", "be", "bg", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lt", "lv", "nb", "nn", "no", "pl", "ro", "ru", "sk", "sl", "sr",
     "sv", "tr", "uk",
 ];
@@ -22,7 +22,7 @@ const SYMBOLS: &str = "$%+,<?^_`a|}~\u{7f}\u{a2}\u{a7}\u{a9}\u{aa}\u{ac}\u{ad}\u
      \u{1cc00}\u{1d16d}\u{1d183}\u{1da87}\u{1e14f}\u{1e300}\u{1ecac}\u{1fffe}";
 
 /// How many tokens an utterance may have beyond those of a small-talk pattern.
-const SPARE_TOKENS: usize = 3;
+const MAX_EXTRA_TOKENS: usize = 3;
 
 /// The normalised tokens of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,17 +30,17 @@ pub struct Phrase(Vec<String>);
 
 impl Phrase {
     /// Normalises a text for the language of a locale.
-    pub fn of(text: &str, locale: &str) -> Phrase {
+    pub fn new(text: &str, locale: &str) -> Phrase {
         let language = locale.split(['-', '_']).next().unwrap_or_default();
-        Phrase::with_accents(text, ACCENTS_KEPT.iter().any(|it| it.eq_ignore_ascii_case(language)))
+        Phrase::normalize(text, ACCENTED_LANGUAGES.iter().any(|it| it.eq_ignore_ascii_case(language)))
     }
 
     /// Normalises a text and removes accents, whatever its language.
-    pub fn plain(text: &str) -> Phrase {
-        Phrase::with_accents(text, false)
+    pub fn without_accents(text: &str) -> Phrase {
+        Phrase::normalize(text, false)
     }
 
-    fn with_accents(text: &str, keeps_accents: bool) -> Phrase {
+    fn normalize(text: &str, keeps_accents: bool) -> Phrase {
         let mut tokens: Vec<String> = Vec::new();
         let mut token = String::new();
         for character in text.nfkd() {
@@ -62,7 +62,7 @@ impl Phrase {
             if alone {
                 tokens.push(character.into());
             } else if character.is_alphanumeric() {
-                fold(character, &mut token);
+                push_folded(character, &mut token);
             }
         }
         if !token.is_empty() {
@@ -77,20 +77,20 @@ impl Phrase {
     }
 
     /// Returns the similarity of an utterance and a small-talk pattern, from 0 to 1; 0 when the utterance is too long.
-    pub fn likeness(&self, pattern: &Phrase) -> f64 {
+    pub fn similarity(&self, pattern: &Phrase) -> f64 {
         let (length, pattern_length) = (self.0.len(), pattern.0.len());
-        if length == 0 || pattern_length == 0 || length > pattern_length + SPARE_TOKENS {
+        if length == 0 || pattern_length == 0 || length > pattern_length + MAX_EXTRA_TOKENS {
             return 0.0;
         }
-        2.0 * in_common(&self.0, &pattern.0) as f64 / (length + pattern_length) as f64
+        2.0 * longest_common_subsequence(&self.0, &pattern.0) as f64 / (length + pattern_length) as f64
     }
 
     /// Matches an utterance with a training phrase; returns the number of matching tokens and the score.
-    pub fn hit(&self, phrase: &Phrase) -> Option<(usize, f64)> {
+    pub fn match_phrase(&self, phrase: &Phrase) -> Option<(usize, f64)> {
         let (length, phrase_length) = (self.0.len(), phrase.0.len());
-        let matched = if holds(&self.0, &phrase.0) {
+        let matched = if contains_run(&self.0, &phrase.0) {
             phrase_length
-        } else if length >= 2 && length * 10 >= phrase_length * 6 && holds(&phrase.0, &self.0) {
+        } else if length >= 2 && length * 10 >= phrase_length * 6 && contains_run(&phrase.0, &self.0) {
             length
         } else {
             return None;
@@ -100,12 +100,12 @@ impl Phrase {
 }
 
 /// Returns whether `whole` contains `part` as consecutive tokens.
-fn holds(whole: &[String], part: &[String]) -> bool {
+fn contains_run(whole: &[String], part: &[String]) -> bool {
     !part.is_empty() && whole.windows(part.len()).any(|it| it == part)
 }
 
 /// Returns the length of the longest common subsequence.
-fn in_common(left: &[String], right: &[String]) -> usize {
+fn longest_common_subsequence(left: &[String], right: &[String]) -> usize {
     let mut row = vec![0; right.len()];
     for one in left {
         let (mut before, mut diagonal) = (0, 0);
@@ -119,7 +119,7 @@ fn in_common(left: &[String], right: &[String]) -> usize {
 }
 
 /// Folds case, removes accents and collapses white space, for comparing the values of lists.
-pub fn folded(text: &str) -> String {
+pub fn fold_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.nfkd() {
         if character.is_whitespace() {
@@ -127,7 +127,7 @@ pub fn folded(text: &str) -> String {
                 out.push(' ');
             }
         } else if !is_accent(character) {
-            fold(character, &mut out);
+            push_folded(character, &mut out);
         }
     }
     out.truncate(out.trim_end().len());
@@ -140,7 +140,7 @@ pub fn is_one_word(left: char, right: char) -> bool {
     joins(left) && joins(right) || is_mark(right)
 }
 
-fn fold(character: char, out: &mut String) {
+fn push_folded(character: char, out: &mut String) {
     match character {
         'ß' | 'ẞ' => out.push_str("ss"),
         'ς' => out.push('σ'),
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     fn tokens(text: &str, locale: &str) -> String {
-        Phrase::of(text, locale).tokens().join(" ")
+        Phrase::new(text, locale).tokens().join(" ")
     }
 
     #[test]
@@ -206,11 +206,11 @@ mod tests {
         assert_ne!(tokens("schön", "de"), tokens("schon", "de"));
         assert_eq!(tokens("schön", "en"), tokens("schon", "en"));
         assert_ne!(tokens("på", "sv_SE"), tokens("pa", "sv_SE"));
-        assert_eq!(Phrase::of("が", "ja").tokens().len(), 1);
+        assert_eq!(Phrase::new("が", "ja").tokens().len(), 1);
     }
 
     #[test]
-    fn symbols_are_those_of_unicode() {
+    fn symbols_match_unicode_categories() {
         let of = |class: &str| fancy_regex::Regex::new(class).unwrap();
         let (symbol, other) = (of(r"\p{S}"), of(r"[\p{L}\p{N}\p{P}\p{Cc}\p{Cf}\p{Z}]"));
         for character in '\0'..=char::MAX {
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn small_talk_is_scored_by_common_tokens() {
-        let like = |text: &str, pattern: &str| Phrase::of(text, "en").likeness(&Phrase::of(pattern, "en"));
+        let like = |text: &str, pattern: &str| Phrase::new(text, "en").similarity(&Phrase::new(pattern, "en"));
         assert_eq!(like("How are you?", "how are you"), 1.0);
         assert_eq!(like("how are you today", "how are you"), 6.0 / 7.0);
         assert_eq!(like("you are how", "how are you"), 1.0 / 3.0);
@@ -240,8 +240,8 @@ mod tests {
     }
 
     #[test]
-    fn phrases_are_hit_as_whole_words() {
-        let hit = |text: &str, phrase: &str| Phrase::of(text, "en").hit(&Phrase::of(phrase, "en"));
+    fn phrases_match_whole_words() {
+        let hit = |text: &str, phrase: &str| Phrase::new(text, "en").match_phrase(&Phrase::new(phrase, "en"));
         assert_eq!(hit("please check my balance now", "check my balance"), Some((3, 0.6)));
         assert_eq!(hit("Check my balance", "check my balance"), Some((3, 1.0)));
         assert_eq!(hit("check my balances", "check my balance"), None);
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn values_of_lists_are_folded() {
         for (text, expected) in [("  Café \t CRÈME ", "cafe creme"), ("C++", "c++"), ("Größe", "grosse"), ("ﬃ", "ffi"), (" ", "")] {
-            assert_eq!(folded(text), expected);
+            assert_eq!(fold_text(text), expected);
         }
     }
 }

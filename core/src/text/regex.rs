@@ -4,7 +4,7 @@
 
 use fancy_regex::{Assertion, Expr, RegexBuilder};
 
-use super::on_one_line;
+use super::collapse_whitespace;
 
 /// Steps that a backtracking pattern may take on one text.
 const STEP_LIMIT: usize = 200_000;
@@ -24,19 +24,19 @@ impl Regex {
     /// # Errors
     /// The syntax error, in one line.
     pub fn new(pattern: &str) -> Result<Regex, String> {
-        RegexBuilder::new(&java(pattern))
+        RegexBuilder::new(&translate_java_syntax(pattern))
             .case_insensitive(true)
             .backtrack_limit(STEP_LIMIT)
             .build()
             .map(Regex)
-            .map_err(|error| on_one_line(&error.to_string()))
+            .map_err(|error| collapse_whitespace(&error.to_string()))
     }
 
     /// Compiles a case-insensitive pattern that must match a whole text.
     ///
     /// # Errors
     /// The syntax error, in one line.
-    pub fn whole(pattern: &str) -> Result<Regex, String> {
+    pub fn new_full_match(pattern: &str) -> Result<Regex, String> {
         // Compiled on its own first, so that the added group cannot close an unbalanced one.
         Regex::new(pattern)?;
         Regex::new(&format!("^(?:{pattern})$"))
@@ -46,11 +46,11 @@ impl Regex {
     ///
     /// # Errors
     /// The syntax error, in one line, or that the pattern needs backtracking (look-around, back-references and the like).
-    pub fn linear(pattern: &str) -> Result<Regex, String> {
-        let pattern = java(pattern);
-        let message = |error: fancy_regex::Error| on_one_line(&error.to_string());
+    pub fn new_linear(pattern: &str) -> Result<Regex, String> {
+        let pattern = translate_java_syntax(pattern);
+        let message = |error: fancy_regex::Error| collapse_whitespace(&error.to_string());
         let tree = Expr::parse_tree(&pattern).map_err(message)?;
-        if turns_back(&tree.expr) || tree.expr.has_descendant(turns_back) {
+        if needs_backtracking(&tree.expr) || tree.expr.has_descendant(needs_backtracking) {
             return Err("look-around, back-references and possessive quantifiers are not supported; rewrite the pattern".to_owned());
         }
         RegexBuilder::new(&pattern).backtrack_limit(STEP_LIMIT).build().map(Regex).map_err(message)
@@ -65,7 +65,7 @@ impl Regex {
     ///
     /// # Errors
     /// [`StepLimit`] when the search exceeds the limit.
-    pub fn find(&self, text: &str) -> Result<bool, StepLimit> {
+    pub fn is_match(&self, text: &str) -> Result<bool, StepLimit> {
         self.0.is_match(text).map_err(|_| StepLimit)
     }
 
@@ -91,7 +91,7 @@ impl Regex {
 }
 
 /// Returns whether a part of a pattern needs backtracking.
-fn turns_back(part: &Expr) -> bool {
+fn needs_backtracking(part: &Expr) -> bool {
     match part {
         Expr::Assertion(assertion) => matches!(
             assertion,
@@ -124,7 +124,7 @@ fn turns_back(part: &Expr) -> bool {
 }
 
 /// Translates Java syntax that the library reads differently: quotations `\Q…\E`, horizontal white space `\h` and vertical `\v`.
-fn java(pattern: &str) -> String {
+fn translate_java_syntax(pattern: &str) -> String {
     const HORIZONTAL: &str = r" \t\x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}";
     const VERTICAL: &str = r"\n\x0B\f\r\x{85}\x{2028}\x{2029}";
     let mut out = String::with_capacity(pattern.len());
@@ -158,28 +158,28 @@ mod tests {
 
     #[test]
     fn look_around_and_back_references_work() {
-        assert_eq!(Regex::new(r"(?<!not )paid").unwrap().find("NOT paid"), Ok(false));
-        assert_eq!(Regex::new(r"\b(\w+) \1\b").unwrap().find("the The"), Ok(true));
-        assert_eq!(Regex::new(r"a++b").unwrap().find("aab"), Ok(true));
+        assert_eq!(Regex::new(r"(?<!not )paid").unwrap().is_match("NOT paid"), Ok(false));
+        assert_eq!(Regex::new(r"\b(\w+) \1\b").unwrap().is_match("the The"), Ok(true));
+        assert_eq!(Regex::new(r"a++b").unwrap().is_match("aab"), Ok(true));
     }
 
     #[test]
-    fn quotations_and_white_space_are_java_s() {
-        assert_eq!(Regex::new(r"^\Qa.b(\E\(+$").unwrap().find("a.b(("), Ok(true));
-        assert_eq!(Regex::new(r"^\Qa.b").unwrap().find("axb"), Ok(false));
-        assert_eq!(Regex::new(r"^\h+x").unwrap().find("abx"), Ok(false));
-        assert_eq!(Regex::new(r"^a\vb\Vc$").unwrap().find("a\nb-c"), Ok(true));
-        assert_eq!(Regex::new(r"^[\hy]\Hx\\h").unwrap().find("\tyx\\h"), Ok(true));
+    fn quotations_and_white_space_follow_java() {
+        assert_eq!(Regex::new(r"^\Qa.b(\E\(+$").unwrap().is_match("a.b(("), Ok(true));
+        assert_eq!(Regex::new(r"^\Qa.b").unwrap().is_match("axb"), Ok(false));
+        assert_eq!(Regex::new(r"^\h+x").unwrap().is_match("abx"), Ok(false));
+        assert_eq!(Regex::new(r"^a\vb\Vc$").unwrap().is_match("a\nb-c"), Ok(true));
+        assert_eq!(Regex::new(r"^[\hy]\Hx\\h").unwrap().is_match("\tyx\\h"), Ok(true));
     }
 
     #[test]
-    fn a_pattern_that_explodes_is_bounded() {
+    fn exponential_patterns_are_bounded() {
         let regex = Regex::new(r"(a|b|ab)*(?>c)").unwrap();
-        assert_eq!(regex.find(&"ab".repeat(40)), Err(StepLimit));
+        assert_eq!(regex.is_match(&"ab".repeat(40)), Err(StepLimit));
     }
 
     #[test]
-    fn what_is_found_is_replaced() {
+    fn matches_are_replaced() {
         let digits = Regex::new(r"(?<!\w)\d{4}").unwrap();
         assert_eq!(digits.replace("1234, x5678 and 9999é", "*"), Ok(Some("*, x5678 and *é".to_owned())));
         assert_eq!(digits.replace("1234", ""), Ok(Some(String::new())));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn linear_patterns_mind_case_and_never_turn_back() {
+    fn linear_patterns_are_case_sensitive_and_never_backtrack() {
         for (pattern, text, found) in [
             (r"^\d{4}$", "1234", true),
             ("abc", "xABCx", false),
@@ -197,16 +197,16 @@ mod tests {
             (r"(?P<y>a|b)+c", "abc", true),
             (r"^[[:alpha:]é]+$", "né", true),
         ] {
-            assert_eq!(Regex::linear(pattern).unwrap().find(text), Ok(found), "{pattern}");
+            assert_eq!(Regex::new_linear(pattern).unwrap().is_match(text), Ok(found), "{pattern}");
         }
         for pattern in ["a(?=b)", "(?<!a)b", r"(a)\1", "a++", "(?>a)", "(", r"a\Z", r"\Ga", r"(?<n>a)\g<n>", "[z-a]"] {
-            assert!(Regex::linear(pattern).is_err(), "{pattern}");
+            assert!(Regex::new_linear(pattern).is_err(), "{pattern}");
         }
     }
 
     #[test]
-    fn a_bad_pattern_says_what_is_wrong() {
+    fn invalid_patterns_return_a_message() {
         assert!(Regex::new("(unclosed").unwrap_err().len() > 10);
-        assert!(Regex::whole("a)|(b").is_err());
+        assert!(Regex::new_full_match("a)|(b").is_err());
     }
 }

@@ -1,11 +1,11 @@
 //! Tool calls: requests, execution and results, for both steps that use tools.
 
-mod by_table;
 mod request;
 mod sql;
+mod table_request;
 
-pub use by_table::{TableRequest, remember, wanted};
 pub use request::ToolCall;
+pub use table_request::{TableRequest, find_request, record_execution};
 
 use std::sync::Arc;
 
@@ -13,65 +13,65 @@ use serde_json::{Value, json};
 
 use crate::config::{Executor, Tool};
 use crate::extension;
-use crate::service::{self, Filled};
-use crate::session::{Session, truthy};
+use crate::service::{self, TemplateScope};
+use crate::session::{Session, is_flag_set};
+use crate::step_context::StepContext;
 use crate::text::template::Formula;
 use crate::turn::{EffectError, EffectErrorKind, HttpCaller, Map, TaskUse, ToolRequest};
-use crate::turning::Turning;
 
 /// Whether tools are blocked in this turn. They are after a call with an unknown outcome, because another tool may do the same again.
-pub fn held_back(session: &Session) -> bool {
-    session.stalled
-        || session.unconfirmed.is_some()
-        || ["skip_tool_execution", "guardrail_blocked"].iter().any(|it| truthy(session.params.get(*it)))
+pub fn is_blocked(session: &Session) -> bool {
+    session.is_question_turn
+        || session.unconfirmed_at.is_some()
+        || ["skip_tool_execution", "guardrail_blocked"].iter().any(|it| is_flag_set(session.params.get(*it)))
 }
 
 /// Calls a tool; returns its answer as JSON text.
 ///
 /// # Errors
 /// The arguments do not match the tool's schema, or the call failed.
-pub async fn call(cx: &mut Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
+pub async fn call_tool(cx: &mut StepContext<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
     let config = cx.config;
     // A request that names only a group goes to the group's only tool.
-    let tool = tool.or_else(|| config.tools.only_of_group(group, &cx.session.intent, &cx.session.state));
-    if let Some(breach) = tool.and_then(|it| it.arguments.as_ref()?.schema.check(&Value::Object(args.clone()))) {
+    let tool = tool.or_else(|| config.tools.sole_in_group(group, &cx.session.intent, &cx.session.state));
+    if let Some(breach) = tool.and_then(|it| it.arguments.as_ref()?.schema.find_violation(&Value::Object(args.clone()))) {
         return Err(EffectError::new(EffectErrorKind::Invalid, format!("the arguments do not fit the tool: {breach}")));
     }
-    let outcome = carry_out(cx, tool, group, args).await;
+    let outcome = execute_tool(cx, tool, group, args).await;
     if let Err(error) = &outcome
-        && !tool.is_some_and(|it| it.executor.repeatable())
+        && !tool.is_some_and(|it| it.executor.is_repeatable())
     {
-        cx.session.failed_to_write(error);
+        cx.session.record_failed_write(error);
     }
     outcome
 }
 
-async fn carry_out(cx: &mut Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
-    let Some(tool) = tool else { return of_host(cx, None, group, args, None).await };
+async fn execute_tool(cx: &mut StepContext<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
+    let Some(tool) = tool else { return call_host_tool(cx, None, group, args, None).await };
     match &tool.executor {
-        Executor::Host => of_host(cx, Some(tool), group, args, None).await,
-        Executor::Spec(spec) => of_host(cx, Some(tool), group, args, Some(Arc::clone(spec))).await,
+        Executor::Host => call_host_tool(cx, Some(tool), group, args, None).await,
+        Executor::Spec(spec) => call_host_tool(cx, Some(tool), group, args, Some(Arc::clone(spec))).await,
         Executor::Http(call) => {
-            let answered = service::call(cx, HttpCaller::Tool(tool.code.clone()), call, &of_args(args), args).await?;
+            let answered = service::call_service(cx, HttpCaller::Tool(tool.code.clone()), call, &template_values(args), args).await?;
             Ok(answered.envelope.to_string())
         }
-        Executor::Sql(template) => sql::call(cx, tool, template, args).await.map(|it| it.to_string()),
+        Executor::Sql(template) => sql::run_query(cx, tool, template, args).await.map(|it| it.to_string()),
         Executor::Calculator(formulas) => calculate(&cx.session, formulas, args).map(|it| it.to_string()),
         Executor::Task(task) => {
-            let result = extension::call(cx, task, TaskUse::Tool, None, Some(Value::Object(args.clone()))).await?;
-            Ok(result.as_str().map_or_else(|| result.to_string(), as_json))
+            let result = extension::call_task(cx, task, TaskUse::Tool, None, Some(Value::Object(args.clone()))).await?;
+            Ok(result.as_str().map_or_else(|| result.to_string(), to_json_text))
         }
-        Executor::Nobody(reason) => Err(EffectError::new(EffectErrorKind::Invalid, format!("the tool is not set up: {reason}"))),
+        Executor::Unavailable(reason) => Err(EffectError::new(EffectErrorKind::Invalid, format!("the tool is not set up: {reason}"))),
     }
 }
 
 /// Whether a failed call may have had side effects, so that repeating it could execute it twice.
-pub fn may_have_acted(tool: &Tool, error: &EffectError) -> bool {
+pub fn has_possible_side_effects(tool: &Tool, error: &EffectError) -> bool {
     let acts = match &tool.executor {
         Executor::Host | Executor::Task(_) => true,
         Executor::Http(call) => !["GET", "HEAD"].contains(&call.method.as_str()),
         // Specs read files and documents, SQL reads the database; a tool that is not set up does nothing.
-        Executor::Spec(_) | Executor::Sql(_) | Executor::Calculator(_) | Executor::Nobody(_) => false,
+        Executor::Spec(_) | Executor::Sql(_) | Executor::Calculator(_) | Executor::Unavailable(_) => false,
     };
     acts && error.status != Some(503)
         && match error.kind {
@@ -90,13 +90,19 @@ pub fn may_have_acted(tool: &Tool, error: &EffectError) -> bool {
         }
 }
 
-async fn of_host(cx: &Turning<'_>, tool: Option<&Tool>, group: &str, args: &Map, spec: Option<Arc<Value>>) -> Result<String, EffectError> {
+async fn call_host_tool(
+    cx: &StepContext<'_>,
+    tool: Option<&Tool>,
+    group: &str,
+    args: &Map,
+    spec: Option<Arc<Value>>,
+) -> Result<String, EffectError> {
     let request = ToolRequest { tool_code: tool.map(|it| it.code.clone()), tool_group: group.to_owned(), args: args.clone(), spec };
-    cx.door.perform(request).await.map(|it| as_json(&it.text))
+    cx.effects.perform(request).await.map(|it| to_json_text(&it.text))
 }
 
 /// Template values of a tool: each argument, and all of them as `args`.
-fn of_args(args: &Map) -> Map {
+fn template_values(args: &Map) -> Map {
     let mut values = args.clone();
     values.insert("args".to_owned(), Value::Object(args.clone()));
     values
@@ -104,9 +110,9 @@ fn of_args(args: &Map) -> Map {
 
 /// Evaluates formulas; for a single unnamed one, returns its value alone.
 fn calculate(session: &Session, formulas: &[(String, Formula)], args: &Map) -> Result<Value, EffectError> {
-    let values = of_args(args);
-    let document = Filled { session, values: &values }.named();
-    let value = |(name, formula): &(String, Formula)| match formula.value(&|it| document.get(it)) {
+    let values = template_values(args);
+    let document = TemplateScope { session, values: &values }.to_document();
+    let value = |(name, formula): &(String, Formula)| match formula.evaluate(&|it| document.get(it)) {
         Ok(value) => Ok((name.clone(), value)),
         Err(reason) => {
             let label = if name.is_empty() { String::new() } else { format!(" '{name}'") };
@@ -118,7 +124,7 @@ fn calculate(session: &Session, formulas: &[(String, Formula)], args: &Map) -> R
 }
 
 /// Converts an answer to JSON text: other text becomes `{"text": …}`, an empty answer `{}`. (docs/spec/tools.md#1.4)
-fn as_json(text: &str) -> String {
+fn to_json_text(text: &str) -> String {
     match text.trim() {
         "" => "{}".to_owned(),
         json if serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok() => json.to_owned(),
@@ -127,7 +133,7 @@ fn as_json(text: &str) -> String {
 }
 
 /// Edits `context.mcp`, where rules and templates find tool results; creates it if absent and removes it if empty.
-pub fn change(session: &mut Session, edit: impl FnOnce(&mut Map)) {
+pub fn change_mcp_context(session: &mut Session, edit: impl FnOnce(&mut Map)) {
     let node = session.context.get_mut("mcp").map(Value::take);
     let mut node = if let Some(Value::Object(node)) = node { node } else { Map::new() };
     edit(&mut node);
@@ -140,13 +146,13 @@ pub fn change(session: &mut Session, edit: impl FnOnce(&mut Map)) {
 
 #[cfg(test)]
 mod tests {
-    use super::as_json;
+    use super::to_json_text;
 
     #[test]
     fn every_answer_becomes_json() {
         let cases = [(" [1, 2] ", "[1, 2]"), ("\"a\"", "\"a\""), (" \n", "{}"), ("no {json}", r#"{"text":"no {json}"}"#)];
         for (text, expected) in cases {
-            assert_eq!(as_json(text), expected);
+            assert_eq!(to_json_text(text), expected);
         }
     }
 }

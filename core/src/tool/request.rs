@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::config::tool_group;
+use crate::config::canonical_tool_group;
 use crate::turn::Map;
 
 /// A requested tool call; without a code, the group selects the tool.
@@ -24,13 +24,13 @@ impl ToolCall {
         let code = |name: &str| members.get(name)?.as_str().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned);
         Some(ToolCall {
             code: code("tool_code"),
-            group: code("tool_group").map(|it| tool_group(&it)),
+            group: code("tool_group").map(|it| canonical_tool_group(&it)),
             args: members.get("args").and_then(Value::as_object).cloned().unwrap_or_default(),
         })
     }
 
     /// The request as rules and audits see it.
-    pub fn json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         json!({"tool_code": self.code, "tool_group": self.group, "args": self.args})
     }
 }
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn requests_are_read_in_both_forms() {
-        let read = |value: Value| ToolCall::parse(&value).map(|it| it.json());
+        let read = |value: Value| ToolCall::parse(&value).map(|it| it.to_json());
         let expected = json!({"tool_code": "a.b", "tool_group": "CALCULATOR_TRANSFORM", "args": {"n": 1}});
         assert_eq!(read(json!({"tool_code": " a.b ", "tool_group": "calc", "args": {"n": 1}})), Some(expected.clone()));
         assert_eq!(read(json!(r#"{"tool_code":"a.b","tool_group":"TRANSFORM","args":{"n":1}}"#)), Some(expected));

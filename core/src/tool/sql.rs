@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use crate::audit::Stage;
 use crate::config::{SqlTemplate, Tool};
 use crate::llm::{self, Prompts};
+use crate::step_context::StepContext;
 use crate::turn::{EffectError, EffectErrorKind, LlmMode, Map, SqlReply, SqlRequest};
-use crate::turning::Turning;
-use crate::verbose::{Progress, tell};
+use crate::verbose::{Progress, publish_and_audit};
 
 /// The name in progress messages.
-const NAME: &str = "McpDbExecutor";
+const PROGRESS_NAME: &str = "McpDbExecutor";
 
 /// Query timeout in milliseconds.
 const TIMEOUT_MS: u32 = 10_000;
@@ -23,10 +23,10 @@ const AUDITED_ROWS: usize = 20;
 ///
 /// # Errors
 /// An identifier that is not allowed, or the host's error for the last query.
-pub async fn call(cx: &mut Turning<'_>, tool: &Tool, template: &SqlTemplate, args: &Map) -> Result<Value, EffectError> {
-    let mut sql = expand(template, args).map_err(|it| EffectError::new(EffectErrorKind::Invalid, it))?;
-    let params = params(template, args);
-    let mut repairs = cx.config.settings.tools.sql_repairs;
+pub async fn run_query(cx: &mut StepContext<'_>, tool: &Tool, template: &SqlTemplate, args: &Map) -> Result<Value, EffectError> {
+    let mut sql = expand_identifiers(template, args).map_err(|it| EffectError::new(EffectErrorKind::Invalid, it))?;
+    let params = query_params(template, args);
+    let mut repairs = cx.config.settings.tools.max_sql_repairs;
     loop {
         let request = SqlRequest {
             tool_code: tool.code.clone(),
@@ -34,10 +34,10 @@ pub async fn call(cx: &mut Turning<'_>, tool: &Tool, template: &SqlTemplate, arg
             params: params.clone(),
             max_rows: template.max_rows,
             timeout_ms: TIMEOUT_MS,
-            safe: template.safe,
+            safe: template.safe_mode,
         };
-        let outcome = cx.door.perform(request).await;
-        told(cx, tool, &sql, &params, &outcome);
+        let outcome = cx.effects.perform(request).await;
+        publish_query(cx, tool, &sql, &params, &outcome);
         let error = match outcome {
             Ok(reply) => return Ok(Value::Array(reply.rows.into_iter().map(Value::Object).collect())),
             Err(error) => error,
@@ -47,7 +47,7 @@ pub async fn call(cx: &mut Turning<'_>, tool: &Tool, template: &SqlTemplate, arg
             return Err(error);
         }
         repairs -= 1;
-        match repair(cx, &sql, &params, &error).await {
+        match repair_query(cx, &sql, &params, &error).await {
             Some(repaired) if repaired != sql => sql = repaired,
             Some(_) | None => return Err(error),
         }
@@ -55,7 +55,7 @@ pub async fn call(cx: &mut Turning<'_>, tool: &Tool, template: &SqlTemplate, arg
 }
 
 /// Substitutes identifiers: `name` or `name.name`, and only those that the row allows.
-fn expand(template: &SqlTemplate, args: &Map) -> Result<String, String> {
+fn expand_identifiers(template: &SqlTemplate, args: &Map) -> Result<String, String> {
     let mut sql = template.sql.clone();
     for (name, value) in args {
         let token = format!("${{{name}}}");
@@ -87,7 +87,7 @@ fn is_identifier(text: &str) -> bool {
 }
 
 /// The arguments, with a limit that never exceeds the row's. (docs/decisions/README.md#D-13)
-fn params(template: &SqlTemplate, args: &Map) -> Map {
+fn query_params(template: &SqlTemplate, args: &Map) -> Map {
     let max = u64::from(template.max_rows);
     let requested = args.get("limit").and_then(|it| it.as_u64().or_else(|| it.as_str()?.trim().parse().ok()));
     let mut params = args.clone();
@@ -95,7 +95,7 @@ fn params(template: &SqlTemplate, args: &Map) -> Map {
     params
 }
 
-fn told(cx: &Turning<'_>, tool: &Tool, sql: &str, params: &Map, outcome: &Result<SqlReply, EffectError>) {
+fn publish_query(cx: &StepContext<'_>, tool: &Tool, sql: &str, params: &Map, outcome: &Result<SqlReply, EffectError>) {
     let error = outcome.as_ref().err().map(|it| &it.message);
     let rows = outcome.as_ref().map(|it| it.rows.as_slice()).unwrap_or_default();
     let payload = json!({
@@ -104,12 +104,12 @@ fn told(cx: &Turning<'_>, tool: &Tool, sql: &str, params: &Map, outcome: &Result
         "truncated": outcome.as_ref().is_ok_and(|it| it.truncated),
         "rows": rows.iter().take(AUDITED_ROWS).collect::<Vec<_>>(),
     });
-    let progress = Progress { tool_code: Some(&tool.code), error: error.is_some(), ..Progress::new(NAME, "MCP_DB_SQL_EXECUTION") };
-    tell(cx, Stage::McpDbSqlExecution, progress, payload);
+    let progress = Progress { tool_code: Some(&tool.code), error: error.is_some(), ..Progress::new(PROGRESS_NAME, "MCP_DB_SQL_EXECUTION") };
+    publish_and_audit(cx, Stage::McpDbSqlExecution, progress, payload);
 }
 
 /// Asks a model to repair a query; `None` when it cannot.
-async fn repair(cx: &mut Turning<'_>, sql: &str, params: &Map, error: &EffectError) -> Option<String> {
+async fn repair_query(cx: &mut StepContext<'_>, sql: &str, params: &Map, error: &EffectError) -> Option<String> {
     let config = cx.config;
     let facts = [
         ("sql_before", json!(sql)),
@@ -120,14 +120,17 @@ async fn repair(cx: &mut Turning<'_>, sql: &str, params: &Map, error: &EffectErr
         ("context_json", Value::Object(cx.session.context.clone())),
     ];
     let variables = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let prompts: Prompts = llm::prompts(cx, &config.sql_repair.system, &config.sql_repair.user, &variables);
+    let prompts: Prompts = llm::render_prompts(cx, &config.sql_repair.system, &config.sql_repair.user, &variables);
     let schema = json!({
         "type": "object", "additionalProperties": false, "required": ["sql"], "properties": {"sql": {"type": "string"}},
     });
-    let reply = llm::ask(cx, "sql_repair", LlmMode::JsonStrict, prompts, Some(schema)).await;
-    let repaired = reply.as_ref().ok().and_then(|it| serde_json::from_str::<Value>(llm::unfenced(&it.text)).ok());
+    let reply = llm::call_model(cx, "sql_repair", LlmMode::JsonStrict, prompts, Some(schema)).await;
+    let repaired = reply.as_ref().ok().and_then(|it| serde_json::from_str::<Value>(llm::strip_code_fence(&it.text)).ok());
     let repaired = repaired.and_then(|it| it.get("sql")?.as_str().map(|it| it.trim().to_owned())).filter(|it| !it.is_empty());
-    cx.audit(Stage::McpDbPreflightRepair, |_| json!({"failed_sql": sql, "repaired_sql": repaired, "error": reply.err().map(|it| it.message)}));
+    cx.audit(
+        Stage::McpDbPreflightRepair,
+        |_| json!({"failed_sql": sql, "repaired_sql": repaired, "error": reply.err().map(|it| it.message)}),
+    );
     repaired
 }
 
@@ -137,13 +140,13 @@ mod tests {
     use serde_json::from_value;
 
     fn template(sql: &str, identifiers: Value) -> SqlTemplate {
-        SqlTemplate { sql: sql.to_owned(), max_rows: 5, safe: true, identifiers: from_value(identifiers).unwrap() }
+        SqlTemplate { sql: sql.to_owned(), max_rows: 5, safe_mode: true, identifiers: from_value(identifiers).unwrap() }
     }
 
     #[test]
     fn identifiers_are_names_and_listed_ones_only() {
         let listed = template("select ${col} from ${tbl} limit :limit", json!({"col": ["id"], "tbl": ["main.orders"]}));
-        let expanded = |args: Value| expand(&listed, args.as_object().unwrap());
+        let expanded = |args: Value| expand_identifiers(&listed, args.as_object().unwrap());
         assert_eq!(
             expanded(json!({"col": " id ", "tbl": "main.orders", "x": 1})).as_deref(),
             Ok("select id from main.orders limit :limit")
@@ -151,14 +154,16 @@ mod tests {
         assert!(expanded(json!({"col": "id, secret", "tbl": "main.orders"})).unwrap_err().contains("no name"));
         assert!(expanded(json!({"col": "secret", "tbl": "main.orders"})).unwrap_err().contains("allowed"));
         assert!(expanded(json!({"col": "id"})).unwrap_err().contains("'tbl' is missing"));
-        assert!(expand(&template("select * from ${t}", Value::Null), &Map::from_iter([("t".to_owned(), json!("a.b.c"))])).is_err());
+        assert!(
+            expand_identifiers(&template("select * from ${t}", Value::Null), &Map::from_iter([("t".to_owned(), json!("a.b.c"))])).is_err()
+        );
     }
 
     #[test]
     fn no_call_gets_more_rows_than_its_row_allows() {
         let template = template("select 1", Value::Null);
         for (args, limit) in [(json!({}), 5), (json!({"limit": 3}), 3), (json!({"limit": "4"}), 4), (json!({"limit": 900}), 5)] {
-            assert_eq!(params(&template, args.as_object().unwrap())["limit"], json!(limit));
+            assert_eq!(query_params(&template, args.as_object().unwrap())["limit"], json!(limit));
         }
     }
 }

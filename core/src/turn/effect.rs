@@ -14,7 +14,7 @@ pub struct EffectId(pub u32);
 /// What repeating an effect does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
+pub enum EffectClass {
     /// Depends on its request only.
     Pure,
     /// Reads; may be repeated. A model call is a read that costs money.
@@ -33,7 +33,7 @@ pub struct Effect {
     /// Idempotency key, `turn/effect`: the same after a crash and in a replay.
     pub key: String,
     /// What repeating it does.
-    pub class: Class,
+    pub class: EffectClass,
     /// Milliseconds after which the host answers with `Timeout`.
     pub deadline_ms: u32,
     /// Whether the answer may be streamed to subscribers; the core gets the whole answer only.
@@ -54,33 +54,33 @@ pub struct Completion {
     /// The host's time when the answer arrived.
     pub at: Millis,
     /// The reply or the error.
-    pub outcome: Answer,
+    pub outcome: EffectResult,
 }
 
 /// A reply or an error, as stored in a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum EffectResult {
     /// The effect succeeded.
     Ok(Reply),
     /// The effect failed.
     Error(EffectError),
 }
 
-impl From<Answer> for Result<Reply, EffectError> {
-    fn from(answer: Answer) -> Self {
+impl From<EffectResult> for Result<Reply, EffectError> {
+    fn from(answer: EffectResult) -> Self {
         match answer {
-            Answer::Ok(reply) => Ok(reply),
-            Answer::Error(error) => Err(error),
+            EffectResult::Ok(reply) => Ok(reply),
+            EffectResult::Error(error) => Err(error),
         }
     }
 }
 
-impl From<Result<Reply, EffectError>> for Answer {
+impl From<Result<Reply, EffectError>> for EffectResult {
     fn from(outcome: Result<Reply, EffectError>) -> Self {
         match outcome {
-            Ok(reply) => Answer::Ok(reply),
-            Err(error) => Answer::Error(error),
+            Ok(reply) => EffectResult::Ok(reply),
+            Err(error) => EffectResult::Error(error),
         }
     }
 }
@@ -90,7 +90,7 @@ pub trait Operation: Into<Request> {
     /// The reply as the caller gets it.
     type Output;
     /// What repeating it does.
-    fn class(&self) -> Class;
+    fn class(&self) -> EffectClass;
     /// The idempotency key of the first attempt, if this is a later one.
     fn key(&self) -> Option<String> {
         None
@@ -98,13 +98,13 @@ pub trait Operation: Into<Request> {
     /// Milliseconds after which the host times out.
     fn deadline_ms(&self) -> u32;
     /// Whether the answer may be streamed to subscribers.
-    fn streams(&self) -> bool {
+    fn is_streamed(&self) -> bool {
         false
     }
     /// Whether it may be repeated when its outcome is unknown.
-    fn repeatable(&self) -> bool {
-        matches!(self.class(), Class::Pure | Class::Read)
+    fn is_repeatable(&self) -> bool {
+        matches!(self.class(), EffectClass::Pure | EffectClass::Read)
     }
     /// Extracts the output from a reply; `None` when the reply is of another kind.
-    fn output(reply: Reply) -> Option<Self::Output>;
+    fn extract_output(reply: Reply) -> Option<Self::Output>;
 }

@@ -87,7 +87,7 @@ impl EffectError {
 
     /// Returns the error with a more specific code.
     #[must_use]
-    pub fn detailed(self, detail: EffectErrorDetail) -> Self {
+    pub fn with_detail(self, detail: EffectErrorDetail) -> Self {
         EffectError { detail: Some(detail), ..self }
     }
 
@@ -117,22 +117,22 @@ pub enum TurnError {
         known: u16,
     },
     /// The configuration runs another program than requested.
-    #[error("the turn requires program {asked:?}, but the configuration runs {runs:?}")]
+    #[error("the turn requires program {requested:?}, but the configuration runs {configured:?}")]
     Program {
         /// The program of the input or the journal.
-        asked: ProgramRef,
+        requested: ProgramRef,
         /// The program of the configuration.
-        runs: ProgramRef,
+        configured: ProgramRef,
     },
     /// The replay requested another effect than the recorded turn.
     #[error(transparent)]
-    Diverged(Box<Diverged>),
+    Diverged(Box<Divergence>),
 }
 
 /// The first point at which a replay differs from its journal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("replay diverged at effect {} (journal entry {index}) in step {step}: {difference}", effect.0)]
-pub struct Diverged {
+pub struct Divergence {
     /// Position in the journal, from 0.
     pub index: usize,
     /// The effect.

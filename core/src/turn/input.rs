@@ -36,7 +36,7 @@ pub struct UserEvent {
 
 impl UserEvent {
     /// A flow event; its `version` is the published version to run on, if any.
-    pub fn of_flow(event: Value) -> UserEvent {
+    pub fn from_flow_event(event: Value) -> UserEvent {
         let text = event.get("text").and_then(Value::as_str).map(str::to_owned);
         UserEvent { text, reset: false, params: Map::new(), flow: Some(Box::new(event)) }
     }
@@ -44,7 +44,7 @@ impl UserEvent {
 
 /// The stored state of a conversation, loaded by the host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Loaded {
+pub struct LoadedSession {
     /// The stored row; absent for a new conversation.
     pub conversation: Option<ConversationRow>,
     /// Earlier exchanges since the last reset, newest first.
@@ -64,15 +64,15 @@ pub struct Loaded {
     pub flow: Option<Box<Value>>,
 }
 
-impl Loaded {
+impl LoadedSession {
     /// Returns what the next turn will load once these rows are committed.
-    pub fn after(mut self, writes: &[Write]) -> Loaded {
+    pub fn with_writes(mut self, writes: &[Write]) -> LoadedSession {
         self.turns += 1;
         self.turns_since_reset += 1;
         for write in writes {
             match write {
                 Write::Conversation(row) => self.conversation = Some(row.clone()),
-                Write::History(row) => self.history.insert(0, row.exchange()),
+                Write::History(row) => self.history.insert(0, row.to_exchange()),
                 Write::Memory(row) => self.memory = Some(row.clone()),
                 Write::Reset => {
                     self.history.clear();
@@ -103,5 +103,5 @@ pub struct TurnInput {
     /// The user event.
     pub event: UserEvent,
     /// The conversation as stored.
-    pub session: Loaded,
+    pub session: LoadedSession,
 }

@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Millis;
-use super::abandon::Abandoned;
-use super::effect::{Answer, Completion, Effect, EffectId};
-use super::error::{Diverged, TurnError};
+use super::cancel::CancelledTurn;
+use super::effect::{Completion, Effect, EffectId, EffectResult};
+use super::error::{Divergence, TurnError};
 use super::input::TurnInput;
-use crate::json::{canon, diff};
+use crate::json::{canonical, diff};
 
 /// The journal format that this build writes and reads.
 pub const PROTOCOL: u16 = 1;
 
 /// The environment that a journal was written in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
+pub struct JournalHeader {
     /// The journal format.
     pub protocol: u16,
     /// The build that wrote it.
@@ -28,7 +28,7 @@ pub struct Header {
 
 /// One answered effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// The effect.
     pub effect: EffectId,
     /// The turn's clock after the answer.
@@ -38,18 +38,18 @@ pub struct Entry {
     /// The request, kept to show differences. It is not parsed, so it stays JSON.
     pub request: Option<Value>,
     /// The reply or the error.
-    pub outcome: Answer,
+    pub outcome: EffectResult,
 }
 
-impl Entry {
+impl JournalEntry {
     /// Returns the entry without its request, which a replay rebuilds.
     #[must_use]
-    pub fn lean(&self) -> Entry {
-        let Entry { effect, at, fingerprint, request: _, outcome } = self;
-        Entry { effect: *effect, at: *at, fingerprint: fingerprint.clone(), request: None, outcome: outcome.clone() }
+    pub fn without_request(&self) -> JournalEntry {
+        let JournalEntry { effect, at, fingerprint, request: _, outcome } = self;
+        JournalEntry { effect: *effect, at: *at, fingerprint: fingerprint.clone(), request: None, outcome: outcome.clone() }
     }
 
-    pub(super) fn completion(&self) -> Completion {
+    pub(super) fn to_completion(&self) -> Completion {
         Completion { id: self.effect, at: self.at, outcome: self.outcome.clone() }
     }
 }
@@ -58,14 +58,14 @@ impl Entry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Journal {
     /// The environment that it was written in.
-    pub header: Header,
+    pub header: JournalHeader,
     /// The turn's input.
     pub input: TurnInput,
     /// Answered effects, in the order of their answers.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// The cancellation, if any; it then has no further entries.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub abandoned: Option<Abandoned>,
+    #[serde(default, rename = "abandoned", skip_serializing_if = "Option::is_none")]
+    pub canceled: Option<CancelledTurn>,
     /// The requests so far, answered or not.
     #[serde(skip)]
     pub(super) requests: BTreeMap<EffectId, Value>,
@@ -73,15 +73,15 @@ pub struct Journal {
 
 impl Journal {
     pub(super) fn new(config: String, input: TurnInput) -> Self {
-        let header = Header { protocol: PROTOCOL, engine: env!("CARGO_PKG_VERSION").to_owned(), config };
-        Journal { header, input, entries: Vec::new(), abandoned: None, requests: BTreeMap::new() }
+        let header = JournalHeader { protocol: PROTOCOL, engine: env!("CARGO_PKG_VERSION").to_owned(), config };
+        Journal { header, input, entries: Vec::new(), canceled: None, requests: BTreeMap::new() }
     }
 
     /// Checks that this build can read the journal.
     ///
     /// # Errors
     /// [`TurnError::Protocol`] when it cannot.
-    pub fn check(&self) -> Result<(), TurnError> {
+    pub fn check_protocol(&self) -> Result<(), TurnError> {
         if self.header.protocol == PROTOCOL {
             return Ok(());
         }
@@ -90,37 +90,37 @@ impl Journal {
 
     /// Returns the journal without requests: it replays the same, but a divergence cannot show how a request differs.
     #[must_use]
-    pub fn lean(&self) -> Journal {
+    pub fn without_requests(&self) -> Journal {
         Journal {
             header: self.header.clone(),
             input: self.input.clone(),
-            entries: self.entries.iter().map(Entry::lean).collect(),
-            abandoned: self.abandoned,
+            entries: self.entries.iter().map(JournalEntry::without_request).collect(),
+            canceled: self.canceled,
             requests: BTreeMap::new(),
         }
     }
 
-    pub(super) fn asked(&mut self, effects: &[Effect]) {
+    pub(super) fn record_requests(&mut self, effects: &[Effect]) {
         self.requests.extend(effects.iter().map(|it| (it.id, serde_json::to_value(&it.request).unwrap_or_default())));
     }
 
-    pub(super) fn record(&mut self, completion: &Completion, at: Millis) {
+    pub(super) fn record_completion(&mut self, completion: &Completion, at: Millis) {
         let request = self.requests.get(&completion.id).cloned();
         let fingerprint = request.as_ref().map(fingerprint).unwrap_or_default();
-        self.entries.push(Entry { effect: completion.id, at, fingerprint, request, outcome: completion.outcome.clone() });
+        self.entries.push(JournalEntry { effect: completion.id, at, fingerprint, request, outcome: completion.outcome.clone() });
     }
 }
 
 fn fingerprint(request: &Value) -> String {
-    let mut hash = canon::Hasher::default();
-    hash.json(request);
+    let mut hash = canonical::Hasher::default();
+    hash.add_json(request);
     hash.finish().chars().take(16).collect()
 }
 
 /// Compares a replayed request with the recorded one.
-pub(super) fn same_request(index: usize, entry: &Entry, replayed: Option<&Value>, step: &str) -> Result<(), TurnError> {
+pub(super) fn check_request(index: usize, entry: &JournalEntry, replayed: Option<&Value>, step: &str) -> Result<(), TurnError> {
     let diverged =
-        |difference: String| TurnError::Diverged(Box::new(Diverged { index, effect: entry.effect, step: step.to_owned(), difference }));
+        |difference: String| TurnError::Diverged(Box::new(Divergence { index, effect: entry.effect, step: step.to_owned(), difference }));
     let Some(replayed) = replayed else {
         return Err(diverged("requested by the recorded turn, but not by the replay".to_owned()));
     };
@@ -130,6 +130,6 @@ pub(super) fn same_request(index: usize, entry: &Entry, replayed: Option<&Value>
     let Some(recorded) = &entry.request else {
         return Err(diverged("the request fingerprint differs; the recorded request was not kept".to_owned()));
     };
-    let lines: Vec<String> = diff::leaves(recorded, replayed).iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = diff::diff_leaves(recorded, replayed).iter().map(ToString::to_string).collect();
     Err(diverged(lines.join("\n")))
 }

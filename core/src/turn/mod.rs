@@ -3,40 +3,40 @@
 //! This layer does not know pipelines or configuration content. A [`Turn`] is one future, polled by hand; the only thing it can wait
 //! for is an effect requested through the [`Door`].
 
-mod abandon;
-mod breaker;
-mod door;
+mod cancel;
+mod circuit_breaker;
 mod effect;
+mod effect_context;
 mod error;
+mod explanation;
 mod input;
+mod join;
 mod journal;
 mod notice;
 mod outcome;
 mod request;
 mod rng;
 mod rows;
-mod together;
-mod why;
 
-pub use abandon::{Abandon, Abandoned};
-pub use breaker::{Admission, Breakers};
-pub use door::{Door, View};
-pub use effect::{Answer, Class, Completion, Effect, EffectId, Operation};
-pub use error::{Diverged, EffectError, EffectErrorDetail, EffectErrorKind, TurnError};
-pub use input::{Loaded, ProgramRef, TurnInput, UserEvent};
-pub use journal::{Entry, Header, Journal, PROTOCOL};
+pub use cancel::{CancelReason, CancelledTurn};
+pub use circuit_breaker::{CallPermit, CircuitBreakers};
+pub use effect::{Completion, Effect, EffectClass, EffectId, EffectResult, Operation};
+pub use effect_context::{EffectContext, SessionView};
+pub use error::{Divergence, EffectError, EffectErrorDetail, EffectErrorKind, TurnError};
+pub use explanation::{Candidate, Explanation, TOO_MANY_STEPS, Verdict};
+pub use input::{LoadedSession, ProgramRef, TurnInput, UserEvent};
+pub use join::{BoxFuture, join};
+pub use journal::{Journal, JournalEntry, JournalHeader, PROTOCOL};
 pub use notice::{Level, Notice, NoticeBody, VerboseNotice};
 pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
 pub use request::{
-    Breaker, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,
-    HttpRequest, LlmDialogue, LlmMessage, LlmMode, LlmReply, LlmRequest, LlmRole, LlmTool, LlmToolCall, PURPOSES, Patch, Publication,
-    Reply, Request, Retries, STUB, SecretHeader, SleepRequest, SqlReply, SqlRequest, TaskReply, TaskRequest, TaskUse, ToolReply,
-    ToolRequest, Usage,
+    BreakerPolicy, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,
+    HttpRequest, LLM_PURPOSES, LlmDialogue, LlmMessage, LlmMode, LlmReply, LlmRequest, LlmRole, LlmTool, LlmToolCall, Patch, Reply,
+    Request, RetryConditions, STUB_ADDRESS, SecretHeader, SleepRequest, SqlReply, SqlRequest, TaskProgress, TaskReply, TaskRequest,
+    TaskUse, ToolReply, ToolRequest, Usage,
 };
-pub use rng::{Rng, uuid_text};
+pub use rng::{Rng, uuid_from_seed};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};
-pub use together::{Pending, together};
-pub use why::{Considered, Fate, TOO_MANY_STEPS, Why};
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -66,7 +66,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    fn absorb(&mut self, next: Slice) {
+    fn append(&mut self, next: Slice) {
         self.effects.extend(next.effects);
         self.notices.extend(next.notices);
         self.end = next.end.or(self.end.take());
@@ -78,16 +78,16 @@ pub type Program = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// How a turn is launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mode {
+pub(crate) struct LaunchMode {
     /// For a replay: defers the end of the turn until its journal ends.
-    pub held: bool,
+    pub defer_end: bool,
     /// What is recorded of the session.
-    pub watch: Watch,
+    pub observation: Observation,
 }
 
 /// What is recorded of a turn's session, for observers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Watch {
+pub(crate) enum Observation {
     /// Nothing; used for ordinary messages.
     Nothing,
     /// The session before and after each step, and explanations.
@@ -98,27 +98,27 @@ pub(crate) enum Watch {
 
 /// The processing of one user event.
 pub struct Turn {
-    door: Door,
+    effects: EffectContext,
     program: Program,
     journal: Journal,
-    ended: bool,
+    has_ended: bool,
 }
 
 /// A recorded turn that was replayed for as long as its journal matches.
 #[derive(Debug)]
 #[must_use = "a turn that diverged has to be abandoned"]
-pub struct Rescued {
+pub struct RescuedTurn {
     /// The turn at the end of its journal, or where it diverged.
     pub turn: Turn,
     /// All notices up to there, and the open effects.
     pub slice: Slice,
     /// The divergence from the journal, if any.
-    pub diverged: Option<TurnError>,
+    pub divergence: Option<TurnError>,
 }
 
 impl std::fmt::Debug for Turn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Turn").field("journal", &self.journal).field("ended", &self.ended).finish_non_exhaustive()
+        f.debug_struct("Turn").field("journal", &self.journal).field("ended", &self.has_ended).finish_non_exhaustive()
     }
 }
 
@@ -127,14 +127,14 @@ impl Turn {
     pub(crate) fn launch(
         input: TurnInput,
         config: String,
-        mode: Mode,
-        program: impl FnOnce(TurnInput, Door) -> Program,
+        mode: LaunchMode,
+        program: impl FnOnce(TurnInput, EffectContext) -> Program,
     ) -> Result<(Turn, Slice), TurnError> {
-        let effects = Door::new(input.turn.clone(), input.at, input.seed, mode.watch);
-        effects.hold(mode.held);
+        let effects = EffectContext::new(input.turn.clone(), input.at, input.seed, mode.observation);
+        effects.set_end_deferred(mode.defer_end);
         let journal = Journal::new(config, input.clone());
         let program = program(input, effects.clone());
-        let mut turn = Turn { door: effects, program, journal, ended: false };
+        let mut turn = Turn { effects, program, journal, has_ended: false };
         let slice = turn.poll()?;
         Ok((turn, slice))
     }
@@ -145,15 +145,15 @@ impl Turn {
     /// [`TurnError::UnknownEffect`] for an effect that was not requested or is answered already; [`TurnError::Stalled`] when the program
     /// waits for something other than an effect.
     pub fn resume(&mut self, completions: Vec<Completion>) -> Result<Slice, TurnError> {
-        if self.ended {
+        if self.has_ended {
             return Ok(Slice::default());
         }
         // All are checked first: the slice of an earlier answer must not be lost to the error of a later one.
-        self.door.expects(&completions)?;
+        self.effects.check_completions(&completions)?;
         let mut slice = Slice::default();
         for completion in completions {
             // A batch is a sequence: polling after each answer gives a replay the same clock and the same order.
-            slice.absorb(self.complete(completion)?);
+            slice.append(self.complete(completion)?);
         }
         Ok(slice)
     }
@@ -164,12 +164,12 @@ impl Turn {
     ///
     /// # Errors
     /// [`TurnError::Stalled`] is a bug in the core.
-    pub fn abandon(&mut self, reason: Abandon, at: Millis) -> Result<Slice, TurnError> {
-        if self.ended {
+    pub fn cancel(&mut self, reason: CancelReason, at: Millis) -> Result<Slice, TurnError> {
+        if self.has_ended {
             return Ok(Slice::default());
         }
-        let abandoned = Abandoned { why: reason, at: self.door.abandon(reason, at) };
-        self.journal.abandoned = Some(abandoned);
+        let abandoned = CancelledTurn { reason, at: self.effects.cancel(reason, at) };
+        self.journal.canceled = Some(abandoned);
         self.poll()
     }
 
@@ -180,33 +180,33 @@ impl Turn {
 
     /// The turn's clock: the host's time of the latest answer.
     pub fn now(&self) -> Millis {
-        self.door.now()
+        self.effects.now()
     }
 
     /// Whether the outcome has been returned.
-    pub fn ended(&self) -> bool {
-        self.ended
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
     }
 
     /// Reads the session views before and after each step so far; there are none unless the turn is observed.
-    pub fn views<T>(&self, read: impl FnOnce(&[View]) -> T) -> T {
-        self.door.views(read)
+    pub fn read_views<T>(&self, read: impl FnOnce(&[SessionView]) -> T) -> T {
+        self.effects.read_views(read)
     }
 
     /// The explanations of the decisions so far; empty unless the turn is observed.
-    pub fn whys(&self) -> Vec<Why> {
-        self.door.whys()
+    pub fn explanations(&self) -> Vec<Explanation> {
+        self.effects.explanations()
     }
 
     /// The session at each audit so far, by notice number; empty unless audits are recorded.
-    pub fn metas(&self) -> BTreeMap<u32, Map> {
-        self.door.metas()
+    pub fn audit_metadata(&self) -> BTreeMap<u32, Map> {
+        self.effects.audit_metadata()
     }
 
     /// Replays a journal on a fresh turn whose end is deferred, for as long as the requests match; then cancels it if the recorded turn
     /// was canceled. Adds its output to `slice` and returns a divergence.
-    pub(crate) fn rerun(&mut self, recorded: &Journal, slice: &mut Slice) -> Result<Option<TurnError>, TurnError> {
-        let diverged = match self.follow(recorded, slice) {
+    pub(crate) fn replay_journal(&mut self, recorded: &Journal, slice: &mut Slice) -> Result<Option<TurnError>, TurnError> {
+        let diverged = match self.replay_entries(recorded, slice) {
             Err(stalled @ TurnError::Stalled) => return Err(stalled),
             other => other.err(),
         };
@@ -214,47 +214,49 @@ impl Turn {
             // No paid result is lost, and the next replay finds the same divergence.
             self.journal.header = recorded.header.clone();
             self.journal.entries.clone_from(&recorded.entries);
-            self.door.hold(true);
+            self.effects.set_end_deferred(true);
         }
-        if let Some(Abandoned { why: reason, at }) = recorded.abandoned {
-            slice.absorb(self.abandon(reason, at)?);
+        if let Some(CancelledTurn { reason, at }) = recorded.canceled {
+            slice.append(self.cancel(reason, at)?);
             // The cancellation dropped them.
             slice.effects.clear();
         }
         Ok(diverged)
     }
 
-    fn follow(&mut self, recorded: &Journal, slice: &mut Slice) -> Result<(), TurnError> {
+    fn replay_entries(&mut self, recorded: &Journal, slice: &mut Slice) -> Result<(), TurnError> {
         for (index, entry) in recorded.entries.iter().enumerate() {
             let replayed = self.journal.requests.get(&entry.effect);
-            journal::same_request(index, entry, replayed, self.door.step())?;
+            journal::check_request(index, entry, replayed, self.effects.step())?;
             // The recorded turn continued for as long as there are answers, and until it was canceled.
-            self.door.hold(index + 1 < recorded.entries.len() || recorded.abandoned.is_some());
+            self.effects.set_end_deferred(index + 1 < recorded.entries.len() || recorded.canceled.is_some());
             slice.effects.retain(|it| it.id != entry.effect);
-            slice.absorb(self.complete(entry.completion())?);
+            slice.append(self.complete(entry.to_completion())?);
         }
         Ok(())
     }
 
     fn complete(&mut self, completion: Completion) -> Result<Slice, TurnError> {
-        if self.ended {
+        if self.has_ended {
             return Ok(Slice::default());
         }
-        let at = self.door.answer(&completion)?;
-        self.journal.record(&completion, at);
+        let at = self.effects.complete(&completion)?;
+        self.journal.record_completion(&completion, at);
         self.poll()
     }
 
     fn poll(&mut self) -> Result<Slice, TurnError> {
         let done = self.program.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        let (effects, notices) = self.door.drain();
-        self.journal.asked(&effects);
+        let (effects, notices) = self.effects.drain();
+        self.journal.record_requests(&effects);
         match done {
             std::task::Poll::Ready(outcome) => {
-                self.ended = true;
+                self.has_ended = true;
                 Ok(Slice { effects, notices, end: Some(outcome) })
             }
-            std::task::Poll::Pending if self.door.waits() || self.door.is_held() => Ok(Slice { effects, notices, end: None }),
+            std::task::Poll::Pending if self.effects.has_open_effects() || self.effects.is_end_deferred() => {
+                Ok(Slice { effects, notices, end: None })
+            }
             std::task::Poll::Pending => Err(TurnError::Stalled),
         }
     }
@@ -272,14 +274,15 @@ mod tests {
             seed: 1,
             program: ProgramRef::PipelineV2,
             event: UserEvent::default(),
-            session: Loaded::default(),
+            session: LoadedSession::default(),
         }
     }
 
     #[test]
-    fn waiting_for_anything_but_an_effect_is_a_defect() {
+    fn waiting_for_anything_but_an_effect_stalls() {
         let program = |_, _| -> Program { Box::pin(std::future::pending()) };
-        let error = Turn::launch(input(), String::new(), Mode { held: false, watch: Watch::Nothing }, program).unwrap_err();
+        let error =
+            Turn::launch(input(), String::new(), LaunchMode { defer_end: false, observation: Observation::Nothing }, program).unwrap_err();
         assert_eq!(error, TurnError::Stalled);
     }
 }

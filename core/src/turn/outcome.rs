@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Map;
 use super::notice::{Notice, NoticeBody};
 use super::rows::Write;
-use crate::json::canon;
+use crate::json::canonical;
 
 /// The answer to the user and the rows to commit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ pub struct FaultReport {
 
 impl Outcome {
     /// The response body of `POST /api/v1/conversation/message`. (docs/spec/data-and-api.md#9.1)
-    pub fn response(&self) -> Value {
+    pub fn to_response(&self) -> Value {
         if let Some(flow) = &self.flow {
             return flow.as_ref().clone();
         }
@@ -114,36 +114,36 @@ impl Outcome {
 ///
 /// `PIPELINE_TIMING` is omitted because the host adds its own measurement to it.
 pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
-    let mut hash = canon::Hasher::default();
+    let mut hash = canonical::Hasher::default();
     let SessionAfter { intent, state, context, params } = &outcome.session;
-    hash.value(&(intent, state));
-    hash.map(context);
-    hash.map(params);
+    hash.add_value(&(intent, state));
+    hash.add_map(context);
+    hash.add_map(params);
     for write in &outcome.writes {
         if let Write::Conversation(row) = write {
             // Its two maps are large: they are hashed in place, not copied.
-            hash.value(&(&row.conversation_id, &row.status, &row.intent_code, &row.state_code));
-            hash.value(&(&row.last_user_text, &row.last_assistant, row.created_at, row.updated_at));
-            hash.map(&row.context);
-            hash.map(&row.params);
+            hash.add_value(&(&row.conversation_id, &row.status, &row.intent_code, &row.state_code));
+            hash.add_value(&(&row.last_user_text, &row.last_assistant, row.created_at, row.updated_at));
+            hash.add_map(&row.context);
+            hash.add_map(&row.params);
         } else {
-            hash.value(write);
+            hash.add_value(write);
         }
     }
     for notice in notices {
         match &notice.body {
             NoticeBody::Audit { stage, .. } if stage == "PIPELINE_TIMING" => {}
             NoticeBody::Audit { stage, payload } => {
-                hash.value(&(notice.seq, stage));
-                hash.json(payload);
+                hash.add_value(&(notice.seq, stage));
+                hash.add_json(payload);
             }
             NoticeBody::Verbose(verbose) => {
-                hash.value(&notice.seq);
-                hash.value(verbose);
+                hash.add_value(&notice.seq);
+                hash.add_value(verbose);
             }
             NoticeBody::Message { message } => {
-                hash.value(&notice.seq);
-                hash.json(message);
+                hash.add_value(&notice.seq);
+                hash.add_json(message);
             }
         }
     }
@@ -155,7 +155,7 @@ mod tests {
     use super::super::{ConversationRow, HistoryRow};
     use super::*;
 
-    fn end() -> (Outcome, Vec<Notice>) {
+    fn sample_outcome() -> (Outcome, Vec<Notice>) {
         let row = ConversationRow {
             conversation_id: "c".to_owned(),
             status: "RUNNING".to_owned(),
@@ -188,8 +188,8 @@ mod tests {
         Notice { seq, at: 2, body: NoticeBody::Audit { stage: stage.to_owned(), payload: json!({"text": "hi"}) } }
     }
 
-    fn changed(change: impl FnOnce(&mut Outcome, &mut Vec<Notice>)) -> bool {
-        let (outcome, notices) = end();
+    fn is_hash_changed(change: impl FnOnce(&mut Outcome, &mut Vec<Notice>)) -> bool {
+        let (outcome, notices) = sample_outcome();
         let (mut other, mut others) = (outcome.clone(), notices.clone());
         change(&mut other, &mut others);
         state_hash(&outcome, &notices) != state_hash(&other, &others)
@@ -201,26 +201,26 @@ mod tests {
     }
 
     #[test]
-    fn the_state_hash_notices_a_change_of_session_writes_and_notices() {
-        assert!(changed(|it, _| it.session.intent.push('2')));
-        assert!(changed(|it, _| it.session.state.push('2')));
-        assert!(changed(|it, _| _ = it.session.context.insert("k".to_owned(), json!(1))));
-        assert!(changed(|it, _| _ = it.session.params.insert("k".to_owned(), json!(1))));
-        assert!(changed(|it, _| row(it).status = "BLOCKED".to_owned()));
-        assert!(changed(|it, _| row(it).last_user_text = Some("hi".to_owned())));
-        assert!(changed(|it, _| _ = row(it).context.insert("k".to_owned(), json!(1))));
-        assert!(changed(|it, _| _ = row(it).params.insert("k".to_owned(), json!(1))));
-        assert!(changed(|it, _| row(it).updated_at = 3));
-        assert!(changed(|it, _| _ = it.writes.pop()));
-        assert!(changed(|it, _| it.writes.extend(it.writes.last().cloned())));
-        assert!(changed(|_, notices| _ = notices.remove(0)));
-        assert!(changed(|_, notices| notices.push(audit(2, "STEP_EXIT"))));
-        assert!(changed(|_, notices| notices.iter_mut().for_each(|it| it.seq += 1)));
+    fn the_state_hash_covers_session_writes_and_notices() {
+        assert!(is_hash_changed(|it, _| it.session.intent.push('2')));
+        assert!(is_hash_changed(|it, _| it.session.state.push('2')));
+        assert!(is_hash_changed(|it, _| _ = it.session.context.insert("k".to_owned(), json!(1))));
+        assert!(is_hash_changed(|it, _| _ = it.session.params.insert("k".to_owned(), json!(1))));
+        assert!(is_hash_changed(|it, _| row(it).status = "BLOCKED".to_owned()));
+        assert!(is_hash_changed(|it, _| row(it).last_user_text = Some("hi".to_owned())));
+        assert!(is_hash_changed(|it, _| _ = row(it).context.insert("k".to_owned(), json!(1))));
+        assert!(is_hash_changed(|it, _| _ = row(it).params.insert("k".to_owned(), json!(1))));
+        assert!(is_hash_changed(|it, _| row(it).updated_at = 3));
+        assert!(is_hash_changed(|it, _| _ = it.writes.pop()));
+        assert!(is_hash_changed(|it, _| it.writes.extend(it.writes.last().cloned())));
+        assert!(is_hash_changed(|_, notices| _ = notices.remove(0)));
+        assert!(is_hash_changed(|_, notices| notices.push(audit(2, "STEP_EXIT"))));
+        assert!(is_hash_changed(|_, notices| notices.iter_mut().for_each(|it| it.seq += 1)));
     }
 
     #[test]
-    fn the_state_hash_leaves_out_when_a_notice_came_and_the_timings() {
-        assert!(!changed(|_, notices| notices.iter_mut().for_each(|it| it.at = 9)));
-        assert!(!changed(|_, notices| _ = notices.pop()));
+    fn the_state_hash_omits_notice_times_and_timings() {
+        assert!(!is_hash_changed(|_, notices| notices.iter_mut().for_each(|it| it.at = 9)));
+        assert!(!is_hash_changed(|_, notices| _ = notices.pop()));
     }
 }

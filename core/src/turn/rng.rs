@@ -21,7 +21,7 @@ impl Rng {
 }
 
 /// Returns a version 4 UUID in lower case for a seed.
-pub fn uuid_text(seed: u64) -> String {
+pub fn uuid_from_seed(seed: u64) -> String {
     let mut rng = Rng::new(seed);
     let high = (rng.next_u64() & 0xffff_ffff_ffff_0fff) | 0x4000;
     let low = (rng.next_u64() & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
@@ -34,9 +34,9 @@ mod tests {
 
     #[test]
     fn a_seed_gives_one_uuid_of_version_4() {
-        let id = uuid_text(7);
-        assert_eq!(id, uuid_text(7));
-        assert_ne!(id, uuid_text(8));
+        let id = uuid_from_seed(7);
+        assert_eq!(id, uuid_from_seed(7));
+        assert_ne!(id, uuid_from_seed(8));
         assert_eq!(id.len(), 36);
         assert_eq!(id.chars().nth(14), Some('4'));
     }

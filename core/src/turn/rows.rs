@@ -51,15 +51,15 @@ pub struct HistoryRow {
 
 impl HistoryRow {
     /// The row as shown in prompts. (docs/spec/data-and-api.md#7.7)
-    pub fn exchange(&self) -> Exchange {
-        Exchange { user: self.user_input.clone(), assistant: assistant_text(&self.assistant_output) }
+    pub fn to_exchange(&self) -> Exchange {
+        Exchange { user: self.user_input.clone(), assistant: parse_assistant_text(&self.assistant_output) }
     }
 }
 
 /// Extracts the text of a stored answer: the first known member, else the raw text.
 ///
 /// A member that is an object or array has no text, and its exchange is omitted from the history.
-pub fn assistant_text(stored: &str) -> String {
+pub fn parse_assistant_text(stored: &str) -> String {
     let Ok(value) = serde_json::from_str::<serde_json::Value>(stored) else {
         return stored.to_owned();
     };

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::audit::Stage;
-use crate::config::{ANY, Occasion, StepMatch, Verbose, same_code};
-use crate::json::members;
+use crate::config::{ANY, StepMatcher, VerboseEvent, VerboseRow, is_same_code};
+use crate::json::into_members;
+use crate::step_context::StepContext;
 use crate::text::template::Template;
 use crate::turn::{Level, Map, NoticeBody, VerboseNotice};
-use crate::turning::Turning;
 
 /// An event that a row may have a message for.
 #[derive(Debug, Clone, Copy)]
@@ -36,30 +36,30 @@ impl<'e> Progress<'e> {
     }
 
     /// Returns the progress for a rule.
-    pub fn of_rule(self, rule_id: i64) -> Self {
+    pub fn with_rule(self, rule_id: i64) -> Self {
         Progress { rule_id: Some(rule_id), ..self }
     }
 }
 
 /// Publishes the message for an event and audits the same facts.
-pub fn tell(cx: &Turning<'_>, stage: Stage, progress: Progress<'_>, facts: Value) {
-    publish(cx, progress, || members(facts.clone()));
+pub fn publish_and_audit(cx: &StepContext<'_>, stage: Stage, progress: Progress<'_>, facts: Value) {
+    publish(cx, progress, || into_members(facts.clone()));
     cx.audit(stage, |_| facts);
 }
 
 /// Publishes the message for an event; skipped when no row matches, or the profile has no progress messages.
-pub fn publish(cx: &Turning<'_>, progress: Progress<'_>, metadata: impl FnOnce() -> Map) {
-    if !cx.config.settings.profile.verbose {
+pub fn publish(cx: &StepContext<'_>, progress: Progress<'_>, metadata: impl FnOnce() -> Map) {
+    if !cx.config.settings.profile.has_progress_messages {
         return;
     }
     let rows = candidates(cx, progress);
     if !rows.is_empty() || progress.error {
-        speak(cx, progress, &rows, metadata());
+        publish_notice(cx, progress, &rows, metadata());
     }
 }
 
-fn candidates<'t>(cx: &'t Turning<'_>, progress: Progress<'t>) -> Vec<&'t Verbose> {
-    let occasion = Occasion {
+fn candidates<'t>(cx: &'t StepContext<'_>, progress: Progress<'t>) -> Vec<&'t VerboseRow> {
+    let occasion = VerboseEvent {
         determinant: progress.determinant,
         rule_id: progress.rule_id,
         tool_code: progress.tool_code,
@@ -69,18 +69,18 @@ fn candidates<'t>(cx: &'t Turning<'_>, progress: Progress<'t>) -> Vec<&'t Verbos
     cx.config.verbose.candidates(occasion).collect()
 }
 
-fn speak(cx: &Turning<'_>, progress: Progress<'_>, rows: &[&Verbose], metadata: Map) {
-    let facts = Value::Object(facts(cx, progress, metadata));
-    let notice = select(rows, progress, &facts).and_then(|row| of_row(cx, progress, row, &facts));
+fn publish_notice(cx: &StepContext<'_>, progress: Progress<'_>, rows: &[&VerboseRow], metadata: Map) {
+    let facts = Value::Object(add_common_facts(cx, progress, metadata));
+    let notice = select_row(rows, progress, &facts).and_then(|row| notice_from_row(cx, progress, row, &facts));
     let notice = match notice {
         Some(notice) => notice,
-        None if progress.error => default(cx, progress, facts),
+        None if progress.error => default_notice(cx, progress, facts),
         None => return,
     };
-    cx.door.notice(NoticeBody::Verbose(Box::new(notice)));
+    cx.effects.publish(NoticeBody::Verbose(Box::new(notice)));
 }
 
-fn facts(cx: &Turning<'_>, progress: Progress<'_>, mut facts: Map) -> Map {
+fn add_common_facts(cx: &StepContext<'_>, progress: Progress<'_>, mut facts: Map) -> Map {
     for (key, value) in [
         ("conversationId", json!(cx.session.conversation_id)),
         ("stepName", json!(progress.step)),
@@ -89,29 +89,29 @@ fn facts(cx: &Turning<'_>, progress: Progress<'_>, mut facts: Map) -> Map {
         facts.entry(key).or_insert(value);
     }
     if let Some(info) = cx.session.step_infos.iter().find(|it| it.name == progress.step) {
-        facts.entry("stepInfo").or_insert_with(|| info.json());
+        facts.entry("stepInfo").or_insert_with(|| info.to_json());
     }
     facts
 }
 
-fn select<'r>(rows: &[&'r Verbose], progress: Progress<'_>, facts: &Value) -> Option<&'r Verbose> {
-    let scored = rows.iter().filter_map(|row| Some((score(row, progress, facts)?, *row)));
+fn select_row<'r>(rows: &[&'r VerboseRow], progress: Progress<'_>, facts: &Value) -> Option<&'r VerboseRow> {
+    let scored = rows.iter().filter_map(|row| Some((score_row(row, progress, facts)?, *row)));
     scored.min_by_key(|(score, row)| (-score, row.priority, row.id)).map(|it| it.1)
 }
 
-fn score(row: &Verbose, progress: Progress<'_>, document: &Value) -> Option<i64> {
+fn score_row(row: &VerboseRow, progress: Progress<'_>, document: &Value) -> Option<i64> {
     let step = match &row.step {
-        StepMatch::Exact(step) if same_code(step, progress.step) => 225,
-        StepMatch::Exact(step) if same_code(step, ANY) => 0,
-        StepMatch::Exact(_) => return None,
-        StepMatch::Regex(regex) => (regex.find(progress.step) == Ok(true)).then_some(150)?,
-        StepMatch::JsonPath(path) => holds(path.first(document).as_ref()).then_some(100)?,
+        StepMatcher::Exact(step) if is_same_code(step, progress.step) => 225,
+        StepMatcher::Exact(step) if is_same_code(step, ANY) => 0,
+        StepMatcher::Exact(_) => return None,
+        StepMatcher::Regex(regex) => (regex.is_match(progress.step) == Ok(true)).then_some(150)?,
+        StepMatcher::JsonPath(path) => is_truthy(path.first(document).as_ref()).then_some(100)?,
     };
     if row.rule_id.is_some() && row.rule_id != progress.rule_id {
         return None;
     }
     if let Some(code) = &row.tool_code {
-        progress.tool_code.filter(|it| same_code(it, code))?;
+        progress.tool_code.filter(|it| is_same_code(it, code))?;
     }
     let part = |applies: bool, points: i64| if applies { points } else { 0 };
     Some(
@@ -126,7 +126,7 @@ fn score(row: &Verbose, progress: Progress<'_>, document: &Value) -> Option<i64>
 }
 
 /// Whether a path's value counts as true: null, absent, blank, empty and false do not.
-fn holds(value: Option<&Value>) -> bool {
+fn is_truthy(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null | Value::Bool(false)) => false,
         Some(Value::String(text)) => !text.trim().is_empty() && !text.trim().eq_ignore_ascii_case("false"),
@@ -136,8 +136,8 @@ fn holds(value: Option<&Value>) -> bool {
 }
 
 /// The row's message; `None` when both texts are blank.
-fn of_row(cx: &Turning<'_>, progress: Progress<'_>, row: &Verbose, facts: &Value) -> Option<VerboseNotice> {
-    let own_facts = || members(facts.clone());
+fn notice_from_row(cx: &StepContext<'_>, progress: Progress<'_>, row: &VerboseRow, facts: &Value) -> Option<VerboseNotice> {
+    let own_facts = || into_members(facts.clone());
     // A missing text counts as empty. (recording `s16_verbose`)
     let render = |it: &Option<Template>| it.as_ref().map(|it| cx.session.render(it, own_facts).text).unwrap_or_default();
     let (message, error_message) = (render(&row.message), render(&row.error_message));
@@ -149,10 +149,10 @@ fn of_row(cx: &Turning<'_>, progress: Progress<'_>, row: &Verbose, facts: &Value
         metadata.insert(key.to_owned(), Value::from(value));
     }
     let (message, error_message) = (Some(message), Some(error_message));
-    Some(VerboseNotice { verbose_id: Some(row.id), text, message, error_message, ..default(cx, progress, Value::Object(metadata)) })
+    Some(VerboseNotice { verbose_id: Some(row.id), text, message, error_message, ..default_notice(cx, progress, Value::Object(metadata)) })
 }
 
-fn default(cx: &Turning<'_>, progress: Progress<'_>, metadata: Value) -> VerboseNotice {
+fn default_notice(cx: &StepContext<'_>, progress: Progress<'_>, metadata: Value) -> VerboseNotice {
     VerboseNotice {
         verbose_id: None,
         step: progress.step.to_owned(),

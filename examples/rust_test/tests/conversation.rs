@@ -12,14 +12,14 @@ fn talk(pack: &Pack, said: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
     let (config, issues) = Config::compile(&pack.tables, &pack.settings);
     assert!(issues.is_empty(), "{issues:?}");
     let config = Arc::new(config);
-    let mut scripted = Scripted::of(pack);
+    let mut scripted = Scripted::from_pack(pack);
     let mut conversations = Conversations::default();
     let mut answers = Vec::new();
     for (seed, text) in (1_u32..).zip(said) {
         let at = 1_767_258_000_000 + i64::from(seed) * 60_000;
         let (conversation_id, message) = (Some("0f2a7c51-6b1d-4f0e-9a55-2f6f1f3d8c10".to_owned()), Some((*text).to_owned()));
         let message = Message { conversation_id, message, at, seed: seed.into(), ..Message::default() };
-        let (mut turn, mut slice) = Turn::start(message.input(&conversations, config.program()), Arc::clone(&config))?;
+        let (mut turn, mut slice) = Turn::start(message.into_input(&conversations, config.program()), Arc::clone(&config))?;
         let outcome = loop {
             if let Some(outcome) = slice.end.take() {
                 break outcome;

@@ -6,10 +6,10 @@ use convengine_extension::{Ext, Fault, HttpCall, Patch, View, export};
 use serde::Deserialize;
 
 /// The default URL of the rate service; the parameter `ratesUrl` overrides it.
-const RATES: &str = "https://rates.example/fees";
+const RATES_URL: &str = "https://rates.example/fees";
 
 /// The minimum fee.
-const LEAST: f64 = 25.0;
+const MIN_FEE: f64 = 25.0;
 
 /// The response of the service.
 #[derive(Deserialize)]
@@ -25,13 +25,13 @@ struct Rate {
 /// # Errors
 /// `MISSING_VALUE` or `WRONG_VALUE` for the inputs, or the failure of the service.
 pub async fn quote(x: Ext, view: View) -> Result<Patch, Fault> {
-    let amount = number(&view, "requestedAmount")?;
-    let months = number(&view, "tenureMonths")?;
-    let rates = view.param("ratesUrl").and_then(Value::as_str).unwrap_or(RATES);
+    let amount = read_number(&view, "requestedAmount")?;
+    let months = read_number(&view, "tenureMonths")?;
+    let rates = view.param("ratesUrl").and_then(Value::as_str).unwrap_or(RATES_URL);
     x.say("Asking for today's fee");
     let reply = x.perform(HttpCall::get(format!("{rates}?months={months}")).secret("rates")).await?;
     let rate: Rate = reply.json()?;
-    let fee = (amount * rate.percent / 100.0 * months / 12.0).max(LEAST);
+    let fee = (amount * rate.percent / 100.0 * months / 12.0).max(MIN_FEE);
     let fee = (fee * 100.0).round() / 100.0;
     Ok(Patch::default().param("feeQuote", json!({"fee": fee, "currency": rate.currency})).value(fee))
 }
@@ -50,7 +50,7 @@ pub async fn decorate(x: Ext, view: View) -> Result<Patch, Fault> {
     Ok(Patch::default().value(format!("{text} The fee is {fee:.2} {currency}.")))
 }
 
-fn number(view: &View, name: &str) -> Result<f64, Fault> {
+fn read_number(view: &View, name: &str) -> Result<f64, Fault> {
     let value = view.value(name).ok_or_else(|| Fault::new("MISSING_VALUE", format!("the value '{name}' is missing")))?;
     let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
     let invalid = || Fault::new("WRONG_VALUE", format!("the value '{name}' is no number above 0"));

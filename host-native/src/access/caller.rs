@@ -12,7 +12,7 @@ pub struct Caller {
 
 impl Caller {
     /// Creates a caller with an id that is unique within the tenant.
-    pub fn named(id: &str) -> Caller {
+    pub fn new(id: &str) -> Caller {
         Caller { id: Some(id.into()) }
     }
 
@@ -22,7 +22,7 @@ impl Caller {
     }
 
     /// Prefixes an idempotency key with a digest of the caller's id, so that other callers cannot use it.
-    pub fn own(&self, key: String) -> String {
+    pub fn scope_key(&self, key: String) -> String {
         let Some(id) = self.id() else { return key };
         let digest = Sha256::digest(id.as_bytes());
         let short: String = digest.iter().take(8).map(|it| format!("{it:02x}")).collect();
@@ -35,12 +35,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_has_another_name_for_each_caller() {
+    fn idempotency_keys_differ_by_caller() {
         let key = || "k".to_owned();
-        let (one, two) = (Caller::named("key:1"), Caller::named("key:2"));
-        assert_eq!(Caller::default().own(key()), "k");
-        assert_eq!(one.own(key()), one.own(key()));
-        assert_ne!(one.own(key()), two.own(key()));
-        assert_eq!(one.own(key()).len(), 18);
+        let (one, two) = (Caller::new("key:1"), Caller::new("key:2"));
+        assert_eq!(Caller::default().scope_key(key()), "k");
+        assert_eq!(one.scope_key(key()), one.scope_key(key()));
+        assert_ne!(one.scope_key(key()), two.scope_key(key()));
+        assert_eq!(one.scope_key(key()).len(), 18);
     }
 }

@@ -7,11 +7,11 @@ use reqwest::Url;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 /// How long browsers cache preflight responses.
-const REMEMBERED: Duration = Duration::from_secs(3600);
+const MAX_AGE: Duration = Duration::from_secs(3600);
 
-const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS];
+const ALLOWED_METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS];
 
-const SENT: [HeaderName; 8] = [
+const ALLOWED_HEADERS: [HeaderName; 8] = [
     header::CONTENT_TYPE,
     header::AUTHORIZATION,
     HeaderName::from_static("x-api-key"),
@@ -22,7 +22,7 @@ const SENT: [HeaderName; 8] = [
     header::CACHE_CONTROL,
 ];
 
-const SHOWN: [HeaderName; 6] = [
+const EXPOSED_HEADERS: [HeaderName; 6] = [
     HeaderName::from_static("x-request-id"),
     header::RETRY_AFTER,
     HeaderName::from_static("x-ratelimit-limit"),
@@ -33,19 +33,19 @@ const SHOWN: [HeaderName; 6] = [
 
 /// The origins that may call the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origins {
+pub enum AllowedOrigins {
     /// Origins of this machine, on every port.
     Local,
     /// The listed origins; `*` allows all.
-    Listed(Vec<String>),
+    List(Vec<String>),
 }
 
-impl Origins {
+impl AllowedOrigins {
     /// Whether an origin may call.
-    pub fn allow(&self, origin: &str) -> bool {
+    pub fn is_allowed(&self, origin: &str) -> bool {
         match self {
-            Origins::Listed(listed) => listed.iter().any(|it| it == "*" || it == origin),
-            Origins::Local => Url::parse(origin).is_ok_and(|it| {
+            AllowedOrigins::List(listed) => listed.iter().any(|it| it == "*" || it == origin),
+            AllowedOrigins::Local => Url::parse(origin).is_ok_and(|it| {
                 let is_origin = ["http", "https"].contains(&it.scheme()) && it.origin().ascii_serialization() == origin;
                 is_origin && it.host_str().is_some_and(|it| ["localhost", "127.0.0.1", "[::1]"].contains(&it))
             }),
@@ -53,23 +53,23 @@ impl Origins {
     }
 
     /// Whether a page may open a WebSocket, for which browsers send no preflight request.
-    pub fn allow_socket(&self, headers: &HeaderMap) -> bool {
+    pub fn is_socket_allowed(&self, headers: &HeaderMap) -> bool {
         let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
         let Some(origin) = text(header::ORIGIN) else { return true };
         let is_same_origin = origin.split_once("://").is_some_and(|it| Some(it.1) == text(header::HOST));
-        is_same_origin || self.allow(origin)
+        is_same_origin || self.is_allowed(origin)
     }
 }
 
 /// Builds the layer that answers preflight requests and adds CORS headers to responses.
-pub fn layer(origins: AllowOrigin) -> CorsLayer {
+pub fn build_layer(origins: AllowOrigin) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(origins)
         .allow_credentials(true)
-        .allow_methods(METHODS)
-        .allow_headers(SENT)
-        .expose_headers(SHOWN)
-        .max_age(REMEMBERED)
+        .allow_methods(ALLOWED_METHODS)
+        .allow_headers(ALLOWED_HEADERS)
+        .expose_headers(EXPOSED_HEADERS)
+        .max_age(MAX_AGE)
         .vary([header::ORIGIN])
 }
 
@@ -93,20 +93,20 @@ mod tests {
             ("null", false),
             ("", false),
         ] {
-            assert_eq!(Origins::Local.allow(origin), local, "{origin}");
+            assert_eq!(AllowedOrigins::Local.is_allowed(origin), local, "{origin}");
         }
-        let listed = Origins::Listed(vec!["https://a.example".to_owned()]);
-        assert!(listed.allow("https://a.example") && !listed.allow("http://a.example") && !listed.allow("http://localhost"));
-        assert!(Origins::Listed(vec!["*".to_owned()]).allow("null") && !Origins::Listed(Vec::new()).allow("null"));
+        let listed = AllowedOrigins::List(vec!["https://a.example".to_owned()]);
+        assert!(listed.is_allowed("https://a.example") && !listed.is_allowed("http://a.example") && !listed.is_allowed("http://localhost"));
+        assert!(AllowedOrigins::List(vec!["*".to_owned()]).is_allowed("null") && !AllowedOrigins::List(Vec::new()).is_allowed("null"));
     }
 
     #[test]
-    fn a_socket_is_for_the_own_page_and_those_that_may_call() {
+    fn sockets_open_for_the_same_origin_and_allowed_origins() {
         let headers = |origin: Option<&'static str>| {
             let origin = origin.map(|it| (header::ORIGIN, HeaderValue::from_static(it)));
             HeaderMap::from_iter(origin.into_iter().chain([(header::HOST, HeaderValue::from_static("bot.example"))]))
         };
-        let listed = Origins::Listed(vec!["https://a.example".to_owned()]);
+        let listed = AllowedOrigins::List(vec!["https://a.example".to_owned()]);
         for (origin, opens) in [
             (None, true),
             (Some("https://bot.example"), true),
@@ -114,7 +114,7 @@ mod tests {
             (Some("https://evil.example"), false),
             (Some("https://bot.example.evil"), false),
         ] {
-            assert_eq!(listed.allow_socket(&headers(origin)), opens, "{origin:?}");
+            assert_eq!(listed.is_socket_allowed(&headers(origin)), opens, "{origin:?}");
         }
     }
 }

@@ -19,26 +19,26 @@ use crate::store::api_key::{self, ApiKey};
 pub const PREFIX: &str = "ce_";
 
 /// Length of an id and of a secret in hexadecimal digits.
-const ID: usize = 12;
-const SECRET: usize = 64;
+const ID_LENGTH: usize = 12;
+const SECRET_LENGTH: usize = 64;
 
 /// Maximum number of cached verified keys.
-const MOST_KNOWN: usize = 10_000;
+const MAX_CACHED_KEYS: usize = 10_000;
 
 /// Limits concurrent verifications: each takes memory.
-static AT_WORK: Semaphore = Semaphore::const_new(4);
+static HASH_PERMITS: Semaphore = Semaphore::const_new(4);
 
 /// Generates a key for a tenant. Returns its id and the full key.
-pub fn make(tenant: Option<&str>) -> (String, String) {
+pub fn generate(tenant: Option<&str>) -> (String, String) {
     let random = || Uuid::new_v4().simple().to_string();
-    let id: String = random().chars().take(ID).collect();
+    let id: String = random().chars().take(ID_LENGTH).collect();
     let tenant = tenant.map_or(String::new(), |it| format!("{it}_"));
     let key = format!("{PREFIX}{tenant}{id}_{}{}", random(), random());
     (id, key)
 }
 
 /// Parses a key into its tenant and id. Returns `None` if the text is not a key.
-pub fn parts(text: &str) -> Option<(Option<&str>, &str)> {
+pub fn parse_key(text: &str) -> Option<(Option<&str>, &str)> {
     let parts: Vec<&str> = text.strip_prefix(PREFIX)?.split('_').collect();
     let (tenant, id, secret) = match parts.as_slice() {
         [id, secret] => (None, *id, *secret),
@@ -46,7 +46,7 @@ pub fn parts(text: &str) -> Option<(Option<&str>, &str)> {
         _ => return None,
     };
     let hexadecimal = |it: &str| it.bytes().all(|it| it.is_ascii_hexdigit());
-    (id.len() == ID && secret.len() == SECRET && hexadecimal(id) && hexadecimal(secret)).then_some((tenant, id))
+    (id.len() == ID_LENGTH && secret.len() == SECRET_LENGTH && hexadecimal(id) && hexadecimal(secret)).then_some((tenant, id))
 }
 
 /// Hashes a full key, so that a copy of the database does not reveal it.
@@ -66,64 +66,64 @@ fn argon2() -> Result<Argon2<'static>, String> {
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
-fn is_of(key: &str, hash: &str) -> bool {
+fn verify(key: &str, hash: &str) -> bool {
     let Ok(hash) = PasswordHash::new(hash) else { return false };
     Argon2::default().verify_password(key.as_bytes(), &hash).is_ok()
 }
 
 /// The API keys of a tenant. Verified keys are cached: a revoked key stays valid until its entry expires.
 #[derive(Debug)]
-pub struct Keys {
+pub struct ApiKeyCache {
     recheck: Duration,
-    known: Mutex<BTreeMap<[u8; 32], Known>>,
+    cache: Mutex<BTreeMap<[u8; 32], CachedKey>>,
 }
 
 #[derive(Debug, Clone)]
-struct Known {
+struct CachedKey {
     key: ApiKey,
-    until: Instant,
+    expires_at: Instant,
 }
 
-impl Keys {
+impl ApiKeyCache {
     /// Creates a cache whose entries are looked up again after `recheck`.
-    pub fn new(recheck: Duration) -> Keys {
-        Keys { recheck, known: Mutex::default() }
+    pub fn new(recheck: Duration) -> ApiKeyCache {
+        ApiKeyCache { recheck, cache: Mutex::default() }
     }
 
     /// Returns the stored key that a text matches, or `None` if it is unknown, revoked or expired.
     ///
     /// # Errors
     /// Any database error.
-    pub async fn holder(&self, readers: &Pool, text: &str, id: &str) -> sqlx::Result<Option<ApiKey>> {
+    pub async fn find_active(&self, readers: &Pool, text: &str, id: &str) -> sqlx::Result<Option<ApiKey>> {
         let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-        let cached = self.known().get(&digest).cloned();
-        if let Some(cached) = cached.as_ref().filter(|it| it.until > Instant::now()) {
-            return Ok(Some(cached.key.clone()).filter(|it| it.counts(clock::now())));
+        let cached = self.lock_cache().get(&digest).cloned();
+        if let Some(cached) = cached.as_ref().filter(|it| it.expires_at > Instant::now()) {
+            return Ok(Some(cached.key.clone()).filter(|it| it.is_valid_at(clock::now())));
         }
         let found = api_key::find(readers, id).await?;
         let same = found.as_ref().zip(cached.as_ref()).is_some_and(|(found, cached)| found.hash == cached.key.hash);
         let fits = same || compare(text, found.as_ref().map(|it| it.hash.as_str())).await;
         let now = clock::now();
-        let Some(key) = found.filter(|it| fits && it.counts(now)) else {
-            self.known().remove(&digest);
+        let Some(key) = found.filter(|it| fits && it.is_valid_at(now)) else {
+            self.lock_cache().remove(&digest);
             return Ok(None);
         };
-        if let Err(error) = api_key::note_used(readers, id, now).await {
+        if let Err(error) = api_key::record_use(readers, id, now).await {
             tracing::debug!(%error, "cannot record the use of an API key");
         }
-        let mut cache = self.known();
-        if cache.len() >= MOST_KNOWN {
+        let mut cache = self.lock_cache();
+        if cache.len() >= MAX_CACHED_KEYS {
             let now = Instant::now();
-            cache.retain(|_, it| it.until > now);
+            cache.retain(|_, it| it.expires_at > now);
         }
-        if cache.len() < MOST_KNOWN {
-            cache.insert(digest, Known { key: key.clone(), until: Instant::now() + self.recheck });
+        if cache.len() < MAX_CACHED_KEYS {
+            cache.insert(digest, CachedKey { key: key.clone(), expires_at: Instant::now() + self.recheck });
         }
         Ok(Some(key))
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_cache(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], CachedKey>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -131,12 +131,12 @@ impl Keys {
 pub async fn compare(text: &str, stored_hash: Option<&str>) -> bool {
     static DUMMY_HASH: OnceLock<String> = OnceLock::new();
     let (text, stored_hash) = (text.to_owned(), stored_hash.map(str::to_owned));
-    let Ok(_permit) = AT_WORK.acquire().await else { return false };
+    let Ok(_permit) = HASH_PERMITS.acquire().await else { return false };
     let compared = tokio::task::spawn_blocking(move || match stored_hash {
-        Some(hash) => is_of(&text, &hash),
+        Some(hash) => verify(&text, &hash),
         None => {
             let dummy = DUMMY_HASH.get_or_init(|| hash("nobody").unwrap_or_default());
-            let _ = is_of(&text, dummy);
+            let _ = verify(&text, dummy);
             false
         }
     });
@@ -150,20 +150,20 @@ mod tests {
 
     #[test]
     fn a_key_has_a_tenant_an_id_and_a_secret() {
-        let (id, key) = make(None);
-        assert_eq!(parts(&key), Some((None, id.as_str())));
-        let (id, key) = make(Some("acme-2"));
+        let (id, key) = generate(None);
+        assert_eq!(parse_key(&key), Some((None, id.as_str())));
+        let (id, key) = generate(Some("acme-2"));
         assert!(key.starts_with("ce_acme-2_"), "{key}");
-        assert_eq!(parts(&key), Some((Some("acme-2"), id.as_str())));
+        assert_eq!(parse_key(&key), Some((Some("acme-2"), id.as_str())));
         for text in ["", "ce_", "ce__", "x", &key[1..], &key[..key.len() - 1], &format!("{key}_1"), &key.replace("_acme-2_", "_acme-2")] {
-            assert_eq!(parts(text), None, "{text}");
+            assert_eq!(parse_key(text), None, "{text}");
         }
     }
 
     #[tokio::test]
-    async fn a_key_counts_until_it_is_revoked_and_looked_up_again() {
+    async fn a_key_is_valid_until_its_revocation_is_noticed() {
         let database = sqlite().await;
-        let (id, key) = make(Some("a"));
+        let (id, key) = generate(Some("a"));
         let stored = ApiKey {
             key_id: id.clone(),
             name: "n".to_owned(),
@@ -176,15 +176,15 @@ mod tests {
         };
         api_key::insert(&database.pool, &stored).await.expect("a key");
         assert!(!stored.hash.contains(&key) && stored.hash.starts_with("$argon2id$"), "{}", stored.hash);
-        let (lasting, brief) = (Keys::new(Duration::from_secs(60)), Keys::new(Duration::ZERO));
-        let counts = async |keys: &Keys, text: &str| keys.holder(&database.pool, text, &id).await.expect("an answer").is_some();
+        let (lasting, brief) = (ApiKeyCache::new(Duration::from_secs(60)), ApiKeyCache::new(Duration::ZERO));
+        let counts = async |keys: &ApiKeyCache, text: &str| keys.find_active(&database.pool, text, &id).await.expect("an answer").is_some();
         assert!(counts(&lasting, &key).await && counts(&brief, &key).await);
         // Neither another secret nor the same secret under another tenant is valid.
         let mut other = key.clone();
         other.replace_range(key.len() - 1.., if key.ends_with('0') { "1" } else { "0" });
         assert!(!counts(&lasting, &other).await && !counts(&lasting, &key.replace("ce_a_", "ce_b_")).await);
-        assert!(lasting.holder(&database.pool, &key, "0123456789ab").await.expect("an answer").is_some(), "cached by the full key");
-        assert!(Keys::new(Duration::ZERO).holder(&database.pool, &key, "0123456789ab").await.expect("an answer").is_none());
+        assert!(lasting.find_active(&database.pool, &key, "0123456789ab").await.expect("an answer").is_some(), "cached by the full key");
+        assert!(ApiKeyCache::new(Duration::ZERO).find_active(&database.pool, &key, "0123456789ab").await.expect("an answer").is_none());
         assert!(api_key::find(&database.pool, &id).await.expect("an answer").expect("a key").last_used_at.is_some());
         assert!(api_key::revoke(&database.pool, &id, 5).await.expect("an answer"));
         assert!(counts(&lasting, &key).await && !counts(&brief, &key).await);

@@ -1,10 +1,10 @@
 //! Authentication, authorization and rate limits: everything decided before a request reaches a tenant's handlers.
 
-pub mod administrator;
+pub mod admin_token;
+pub mod auth_gateway;
 pub mod caller;
 pub mod command;
 pub mod cors;
-pub mod door;
 pub mod keys;
 pub mod rate;
 pub mod routes;

@@ -11,7 +11,7 @@ use utoipa::openapi::path::{PathItem, Paths};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use super::scope::Scopes;
-use crate::drive::Host;
+use crate::turn_runner::Host;
 
 /// A route and its access rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,13 +21,13 @@ pub struct Route {
     /// The path pattern in router syntax.
     pub path: String,
     /// The scopes of which callers need at least one.
-    pub needs: Scopes,
+    pub required_scopes: Scopes,
     /// Whether credentials may be in the query string: browsers cannot send headers when they open a stream.
-    pub in_address: bool,
+    pub query_credentials: bool,
     /// Whether the administrator's token grants access. Without authentication such a route is restricted to local callers.
-    pub administers: bool,
+    pub is_admin: bool,
     /// Whether the route is for deployments and accepts only their tokens.
-    pub deployed: bool,
+    pub is_deployment: bool,
 }
 
 /// Routes with their access rules and OpenAPI descriptions.
@@ -46,43 +46,43 @@ impl fmt::Debug for Routes {
 impl Routes {
     /// Adds documented handlers, as collected by `routes!`.
     #[must_use]
-    pub fn told(self, needs: Scopes, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
-        self.take(needs, false, handlers)
+    pub fn add(self, needs: Scopes, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        self.push(needs, false, handlers)
     }
 
     /// Adds documented handlers for the assistants administrator.
     #[must_use]
-    pub fn administered(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+    pub fn add_admin(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
         let before = self.list.len();
-        self = self.take(Scopes::ADMIN, false, handlers);
-        self.list.iter_mut().skip(before).for_each(|it| it.administers = true);
+        self = self.push(Scopes::ADMIN, false, handlers);
+        self.list.iter_mut().skip(before).for_each(|it| it.is_admin = true);
         self
     }
 
     /// Adds documented handlers for deployments.
     #[must_use]
-    pub fn deployed(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+    pub fn add_deployment(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
         let before = self.list.len();
-        self = self.take(Scopes::CONVERSE, false, handlers);
-        self.list.iter_mut().skip(before).for_each(|it| it.deployed = true);
+        self = self.push(Scopes::CONVERSE, false, handlers);
+        self.list.iter_mut().skip(before).for_each(|it| it.is_deployment = true);
         self
     }
 
     /// Adds documented handlers of event streams.
     #[must_use]
-    pub fn heard(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
-        self.take(Scopes::LISTEN, true, handlers)
+    pub fn add_stream(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        self.push(Scopes::LISTEN, true, handlers)
     }
 
-    fn take(mut self, needs: Scopes, in_address: bool, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
-        let documented = methods(&handlers.1);
+    fn push(mut self, needs: Scopes, in_address: bool, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        let documented = documented_methods(&handlers.1);
         self.list.extend(documented.into_iter().map(|(method, path)| Route {
             method: Some(method),
             path,
-            needs,
-            in_address,
-            administers: false,
-            deployed: false,
+            required_scopes: needs,
+            query_credentials: in_address,
+            is_admin: false,
+            is_deployment: false,
         }));
         self.router = self.router.routes(handlers);
         self
@@ -90,16 +90,23 @@ impl Routes {
 
     /// Adds an event stream that the OpenAPI document omits.
     #[must_use]
-    pub fn stream(mut self, path: &str, methods: MethodRouter<Arc<Host>>) -> Self {
+    pub fn add_undocumented_stream(mut self, path: &str, methods: MethodRouter<Arc<Host>>) -> Self {
         let route_path = path.to_owned();
-        let route = Route { method: None, path: route_path, needs: Scopes::LISTEN, in_address: true, administers: false, deployed: false };
+        let route = Route {
+            method: None,
+            path: route_path,
+            required_scopes: Scopes::LISTEN,
+            query_credentials: true,
+            is_admin: false,
+            is_deployment: false,
+        };
         self.list.push(route);
         self.router = self.router.route(path, methods);
         self
     }
 
     /// The OpenAPI document of the routes.
-    pub fn document(&self) -> OpenApi {
+    pub fn openapi(&self) -> OpenApi {
         self.router.get_openapi().clone()
     }
 
@@ -115,7 +122,7 @@ impl Routes {
 }
 
 /// Lists the methods and paths of an OpenAPI document.
-fn methods(paths: &Paths) -> Vec<(Method, String)> {
+fn documented_methods(paths: &Paths) -> Vec<(Method, String)> {
     let of_item = |item: &PathItem| {
         let all = [
             (Method::GET, item.get.is_some()),
@@ -131,14 +138,14 @@ fn methods(paths: &Paths) -> Vec<(Method, String)> {
 }
 
 /// Finds the route of a request. Returns `None` for paths that are not tenant routes.
-pub fn find<'r>(routes: &'r [Route], method: &Method, path: &str) -> Option<&'r Route> {
+pub fn find_route<'r>(routes: &'r [Route], method: &Method, path: &str) -> Option<&'r Route> {
     let method = if *method == Method::HEAD { &Method::GET } else { method };
-    let of_path = || routes.iter().filter(|it| fits(&it.path, path));
+    let of_path = || routes.iter().filter(|it| matches_pattern(&it.path, path));
     of_path().find(|it| it.method.as_ref().is_none_or(|it| it == method)).or_else(|| of_path().next())
 }
 
 /// Whether a path matches a pattern, in which `{name}` matches one segment and `{*name}` the rest.
-fn fits(pattern: &str, path: &str) -> bool {
+fn matches_pattern(pattern: &str, path: &str) -> bool {
     let mut parts = path.split('/');
     for expected in pattern.split('/') {
         let Some(part) = parts.next() else { return false };
@@ -157,17 +164,17 @@ mod tests {
     use super::*;
 
     fn route(method: Option<Method>, path: &str, needs: Scopes) -> Route {
-        Route { method, path: path.to_owned(), needs, in_address: false, administers: false, deployed: false }
+        Route { method, path: path.to_owned(), required_scopes: needs, query_credentials: false, is_admin: false, is_deployment: false }
     }
 
     #[test]
-    fn a_call_needs_what_its_method_and_path_need() {
+    fn scopes_depend_on_method_and_path() {
         let routes = [
             route(Some(Method::GET), "/a/{id}", Scopes::READ),
             route(Some(Method::DELETE), "/a/{id}", Scopes::ADMIN),
             route(None, "/b/{id}/{*rest}", Scopes::LISTEN),
         ];
-        let needs = |method: Method, path| find(&routes, &method, path).map(|it| it.needs);
+        let needs = |method: Method, path| find_route(&routes, &method, path).map(|it| it.required_scopes);
         assert_eq!(needs(Method::GET, "/a/1"), Some(Scopes::READ));
         assert_eq!(needs(Method::HEAD, "/a/%2F"), Some(Scopes::READ));
         assert_eq!(needs(Method::DELETE, "/a/1"), Some(Scopes::ADMIN));

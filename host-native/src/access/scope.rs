@@ -22,22 +22,22 @@ impl Scopes {
     ///
     /// # Errors
     /// A message for the user if a name is unknown or none is given.
-    pub fn read(text: &str) -> Result<Scopes, String> {
+    pub fn parse(text: &str) -> Result<Scopes, String> {
         let names: Vec<&str> = text.split([' ', ',']).map(str::trim).filter(|it| !it.is_empty()).collect();
-        if let Some(unknown) = names.iter().find(|it| Scopes::of([**it]) == Scopes::default()) {
+        if let Some(unknown) = names.iter().find(|it| Scopes::from_names([**it]) == Scopes::default()) {
             return Err(format!("unknown scope '{unknown}'; use converse, read or admin"));
         }
-        if names.is_empty() { Err("missing scope; use converse, read or admin".to_owned()) } else { Ok(Scopes::of(names)) }
+        if names.is_empty() { Err("missing scope; use converse, read or admin".to_owned()) } else { Ok(Scopes::from_names(names)) }
     }
 
     /// Creates a set from names; unknown names are ignored, as they belong to other services.
-    pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Scopes {
+    pub fn from_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Scopes {
         let of = |name: &str| Scopes::NAMES.iter().find(|it| it.0 == name).map_or(0, |it| it.1.0);
         Scopes(names.into_iter().fold(0, |all, name| all | of(name)))
     }
 
     /// Whether the set contains one of the needed scopes or admin.
-    pub fn suffice(self, needed: Scopes) -> bool {
+    pub fn is_sufficient_for(self, needed: Scopes) -> bool {
         self.0 & (needed.0 | Scopes::ADMIN.0) != 0
     }
 
@@ -46,7 +46,7 @@ impl Scopes {
     }
 
     /// The names separated by spaces, as in a token claim.
-    pub fn text(self) -> String {
+    pub fn to_text(self) -> String {
         self.names().collect::<Vec<_>>().join(" ")
     }
 }
@@ -62,13 +62,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_admin_may_do_everything_and_the_others_what_they_are_for() {
-        let read = |text| Scopes::read(text).expect("scopes");
-        assert!(read("admin").suffice(Scopes::CONVERSE) && read("admin").suffice(Scopes::LISTEN));
-        assert!(read("read,converse").suffice(Scopes::READ) && !read("read converse").suffice(Scopes::ADMIN));
-        assert!(read("read").suffice(Scopes::LISTEN) && !read("read").suffice(Scopes::CONVERSE));
-        assert_eq!((Scopes::LISTEN.to_string().as_str(), read("read, converse").text().as_str()), ("converse or read", "converse read"));
-        assert!(!Scopes::of(["openid", "email"]).suffice(Scopes::LISTEN) && Scopes::of(["openid", "read"]).suffice(Scopes::READ));
-        assert!(Scopes::read("read write").expect_err("unknown").contains("'write'") && Scopes::read(" ,").is_err());
+    fn admin_grants_everything_and_other_scopes_only_their_own() {
+        let read = |text| Scopes::parse(text).expect("scopes");
+        assert!(read("admin").is_sufficient_for(Scopes::CONVERSE) && read("admin").is_sufficient_for(Scopes::LISTEN));
+        assert!(read("read,converse").is_sufficient_for(Scopes::READ) && !read("read converse").is_sufficient_for(Scopes::ADMIN));
+        assert!(read("read").is_sufficient_for(Scopes::LISTEN) && !read("read").is_sufficient_for(Scopes::CONVERSE));
+        assert_eq!((Scopes::LISTEN.to_string().as_str(), read("read, converse").to_text().as_str()), ("converse or read", "converse read"));
+        assert!(
+            !Scopes::from_names(["openid", "email"]).is_sufficient_for(Scopes::LISTEN)
+                && Scopes::from_names(["openid", "read"]).is_sufficient_for(Scopes::READ)
+        );
+        assert!(Scopes::parse("read write").expect_err("unknown").contains("'write'") && Scopes::parse(" ,").is_err());
     }
 }

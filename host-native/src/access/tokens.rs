@@ -11,25 +11,25 @@ use tokio::sync::Mutex;
 
 use super::scope::Scopes;
 use crate::exit::Failure;
-use crate::settings::{Jwt, KeySet};
+use crate::settings::{JwtSettings, KeySet};
 use crate::tls;
 
 /// Timeout for fetching the keys.
-const PATIENCE: Duration = Duration::from_secs(5);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Minimum interval between fetches caused by unknown key ids, which any client can send.
-const PAUSE: Duration = Duration::from_secs(10);
+const MIN_REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Maximum size of a key set in bytes.
-const LARGEST: usize = 1024 * 1024;
+const MAX_JWKS_BYTES: usize = 1024 * 1024;
 
 /// Why a token is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rejected {
+pub enum TokenRejection {
     /// The token is invalid for this reason.
-    Bad(&'static str),
+    Invalid(&'static str),
     /// The token cannot be verified because the keys cannot be fetched.
-    Unknown,
+    KeysUnavailable,
 }
 
 /// The claims of a verified token.
@@ -45,48 +45,48 @@ pub struct Claims {
 
 /// Verifies tokens with the keys of the issuer.
 #[derive(Debug)]
-pub struct Tokens {
-    jwt: Jwt,
-    keys: RwLock<Arc<Keys>>,
+pub struct TokenVerifier {
+    jwt: JwtSettings,
+    keys: RwLock<Arc<VerificationKeys>>,
     /// Time of the last fetch caused by an unknown key id. Locked during a fetch.
-    asked: Mutex<Option<Instant>>,
+    last_refresh: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Default)]
-struct Keys {
-    all: Vec<Key>,
+struct VerificationKeys {
+    all: Vec<VerificationKey>,
     /// Whether the last fetch failed and the keys are those of an earlier one.
     stale: bool,
 }
 
-struct Key {
+struct VerificationKey {
     id: Option<String>,
     algorithm: Algorithm,
     key: DecodingKey,
 }
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for VerificationKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} {:?}", self.id, self.algorithm)
     }
 }
 
-impl Tokens {
+impl TokenVerifier {
     /// Fetches the keys. An unreachable URL is retried later; an unusable file is an error.
     ///
     /// # Errors
     /// A usage failure if the key file is unusable.
-    pub async fn start(jwt: &Jwt) -> Result<Tokens, Failure> {
-        let tokens = Tokens { jwt: jwt.clone(), keys: RwLock::default(), asked: Mutex::default() };
+    pub async fn new(jwt: &JwtSettings) -> Result<TokenVerifier, Failure> {
+        let tokens = TokenVerifier { jwt: jwt.clone(), keys: RwLock::default(), last_refresh: Mutex::default() };
         match (fetch(&jwt.keys).await, &jwt.keys) {
-            (Ok(keys), _) => tokens.take(keys),
+            (Ok(keys), _) => tokens.store_keys(keys),
             (Err(error), KeySet::File(file)) => {
                 let file = file.display();
-                return Err(Failure::usage(format!("convengine.security.jwt.jwks-file: cannot use '{file}': {error}")));
+                return Err(Failure::invalid_usage(format!("convengine.security.jwt.jwks-file: cannot use '{file}': {error}")));
             }
             (Err(error), KeySet::Url(url)) => {
                 tracing::warn!(error, url, "cannot fetch the token signing keys; all tokens are rejected until a retry succeeds");
-                tokens.take_none();
+                tokens.mark_stale();
             }
         }
         Ok(tokens)
@@ -96,26 +96,26 @@ impl Tokens {
     ///
     /// # Errors
     /// [`Rejected`] if the token is invalid or the keys are unavailable.
-    pub async fn read(&self, token: &str) -> Result<Claims, Rejected> {
+    pub async fn verify(&self, token: &str) -> Result<Claims, TokenRejection> {
         // Rejects unsigned tokens and unknown algorithms.
-        let header = decode_header(token).map_err(|_| Rejected::Bad("token cannot be read"))?;
-        let mut keys = self.now();
-        if !keys.knows(header.kid.as_deref()) {
-            keys = self.fetch_again(header.kid.as_deref()).await;
+        let header = decode_header(token).map_err(|_| TokenRejection::Invalid("token cannot be read"))?;
+        let mut keys = self.current_keys();
+        if !keys.contains(header.kid.as_deref()) {
+            keys = self.refresh(header.kid.as_deref()).await;
         }
-        if !keys.knows(header.kid.as_deref()) {
-            return Err(if keys.stale { Rejected::Unknown } else { Rejected::Bad("unknown signing key") });
+        if !keys.contains(header.kid.as_deref()) {
+            return Err(if keys.stale { TokenRejection::KeysUnavailable } else { TokenRejection::Invalid("unknown signing key") });
         }
         // The key determines the algorithm, never the token.
-        let key = keys.of(header.kid.as_deref()).find(|it| it.algorithm == header.alg);
-        let key = key.ok_or(Rejected::Bad("algorithm does not match the signing key"))?;
-        let found = decode::<Map<String, Value>>(token, &key.key, &self.validation(key.algorithm)).map_err(|it| reason(it.kind()))?;
+        let key = keys.candidates(header.kid.as_deref()).find(|it| it.algorithm == header.alg);
+        let key = key.ok_or(TokenRejection::Invalid("algorithm does not match the signing key"))?;
+        let found = decode::<Map<String, Value>>(token, &key.key, &self.validation(key.algorithm)).map_err(|it| to_rejection(it.kind()))?;
         let text = |claim: &str| found.claims.get(claim).and_then(Value::as_str).map(str::to_owned);
         let issuer = text("iss").unwrap_or_default();
-        let subject = text("sub").filter(|it| !it.is_empty()).ok_or(Rejected::Bad("token has no subject"))?;
+        let subject = text("sub").filter(|it| !it.is_empty()).ok_or(TokenRejection::Invalid("token has no subject"))?;
         Ok(Claims {
             subject: format!("{issuer} {subject}"),
-            scopes: scopes(found.claims.get(&self.jwt.scope_claim)),
+            scopes: parse_scopes(found.claims.get(&self.jwt.scope_claim)),
             tenant: text(&self.jwt.tenant_claim),
         })
     }
@@ -135,54 +135,54 @@ impl Tokens {
     }
 
     /// Fetches the keys again unless that happened recently. Concurrent callers wait for the same fetch.
-    async fn fetch_again(&self, key_id: Option<&str>) -> Arc<Keys> {
-        let mut last_refresh = self.asked.lock().await;
-        let keys = self.now();
-        if keys.knows(key_id) || last_refresh.is_some_and(|it| it.elapsed() < PAUSE) {
+    async fn refresh(&self, key_id: Option<&str>) -> Arc<VerificationKeys> {
+        let mut last_refresh = self.last_refresh.lock().await;
+        let keys = self.current_keys();
+        if keys.contains(key_id) || last_refresh.is_some_and(|it| it.elapsed() < MIN_REFRESH_INTERVAL) {
             return keys;
         }
         *last_refresh = Some(Instant::now());
         match fetch(&self.jwt.keys).await {
-            Ok(keys) => self.take(keys),
+            Ok(keys) => self.store_keys(keys),
             Err(error) => {
                 tracing::warn!(error, "cannot fetch the token signing keys; using the previous ones");
-                self.take_none();
+                self.mark_stale();
             }
         }
-        self.now()
+        self.current_keys()
     }
 
-    fn now(&self) -> Arc<Keys> {
+    fn current_keys(&self) -> Arc<VerificationKeys> {
         Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn take(&self, all: Vec<Key>) {
-        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Keys { all, stale: false });
+    fn store_keys(&self, all: Vec<VerificationKey>) {
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(VerificationKeys { all, stale: false });
     }
 
-    fn take_none(&self) {
+    fn mark_stale(&self) {
         let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         let all = Arc::get_mut(&mut keys).map(|it| std::mem::take(&mut it.all));
-        let all = all.unwrap_or_else(|| keys.all.iter().map(Key::again).collect());
-        *keys = Arc::new(Keys { all, stale: true });
+        let all = all.unwrap_or_else(|| keys.all.iter().map(VerificationKey::duplicate).collect());
+        *keys = Arc::new(VerificationKeys { all, stale: true });
     }
 }
 
-impl Keys {
-    fn of(&self, id: Option<&str>) -> impl Iterator<Item = &Key> {
+impl VerificationKeys {
+    fn candidates(&self, id: Option<&str>) -> impl Iterator<Item = &VerificationKey> {
         let only = self.all.len() == 1;
         // A token may omit the key id if there is only one key.
         self.all.iter().filter(move |it| if id.is_some() { it.id.as_deref() == id } else { only })
     }
 
-    fn knows(&self, id: Option<&str>) -> bool {
-        self.of(id).next().is_some()
+    fn contains(&self, id: Option<&str>) -> bool {
+        self.candidates(id).next().is_some()
     }
 }
 
-impl Key {
+impl VerificationKey {
     /// Converts a key of a JWKS. Returns `None` for keys with another use and for symmetric keys.
-    fn of(key: &Jwk) -> Option<Key> {
+    fn from_jwk(key: &Jwk) -> Option<VerificationKey> {
         if key.common.public_key_use.as_ref().is_some_and(|it| *it != PublicKeyUse::Signature) {
             return None;
         }
@@ -200,15 +200,15 @@ impl Key {
             AlgorithmParameters::OctetKeyPair(it) if it.curve == EllipticCurve::Ed25519 => fits(&[Algorithm::EdDSA]),
             _ => None,
         }?;
-        Some(Key { id: key.common.key_id.clone(), algorithm, key: DecodingKey::from_jwk(key).ok()? })
+        Some(VerificationKey { id: key.common.key_id.clone(), algorithm, key: DecodingKey::from_jwk(key).ok()? })
     }
 
-    fn again(&self) -> Key {
-        Key { id: self.id.clone(), algorithm: self.algorithm, key: self.key.clone() }
+    fn duplicate(&self) -> VerificationKey {
+        VerificationKey { id: self.id.clone(), algorithm: self.algorithm, key: self.key.clone() }
     }
 }
 
-async fn fetch(from: &KeySet) -> Result<Vec<Key>, String> {
+async fn fetch(from: &KeySet) -> Result<Vec<VerificationKey>, String> {
     let bytes = match from {
         KeySet::File(file) => tokio::task::spawn_blocking({
             let file = file.clone();
@@ -221,19 +221,22 @@ async fn fetch(from: &KeySet) -> Result<Vec<Key>, String> {
     };
     let set: Value = serde_json::from_slice(&bytes).map_err(|it| format!("invalid JSON: {it}"))?;
     let keys = set.get("keys").and_then(Value::as_array).ok_or("no list of keys")?;
-    let keys: Vec<Key> =
-        keys.iter().filter_map(|it| serde_json::from_value::<Jwk>(it.clone()).ok()).filter_map(|it| Key::of(&it)).collect();
+    let keys: Vec<VerificationKey> = keys
+        .iter()
+        .filter_map(|it| serde_json::from_value::<Jwk>(it.clone()).ok())
+        .filter_map(|it| VerificationKey::from_jwk(&it))
+        .collect();
     if keys.is_empty() { Err("no key for signatures with RS, PS, ES or EdDSA".to_owned()) } else { Ok(keys) }
 }
 
 async fn download(url: &str) -> Result<Vec<u8>, String> {
     let message = |it: reqwest::Error| it.without_url().to_string();
-    let client = tls::client_for(url).connect_timeout(PATIENCE).timeout(PATIENCE).build().map_err(message)?;
+    let client = tls::client_for(url).connect_timeout(FETCH_TIMEOUT).timeout(FETCH_TIMEOUT).build().map_err(message)?;
     let mut response = client.get(url).send().await.and_then(reqwest::Response::error_for_status).map_err(message)?;
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(message)? {
         bytes.extend_from_slice(&chunk);
-        if bytes.len() > LARGEST {
+        if bytes.len() > MAX_JWKS_BYTES {
             return Err("key set is too large".to_owned());
         }
     }
@@ -241,16 +244,16 @@ async fn download(url: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Reads scopes from a claim: a string of names or an array of names.
-fn scopes(claim: Option<&Value>) -> Scopes {
+fn parse_scopes(claim: Option<&Value>) -> Scopes {
     match claim {
-        Some(Value::String(text)) => Scopes::of(text.split_whitespace()),
-        Some(Value::Array(items)) => Scopes::of(items.iter().filter_map(Value::as_str)),
+        Some(Value::String(text)) => Scopes::from_names(text.split_whitespace()),
+        Some(Value::Array(items)) => Scopes::from_names(items.iter().filter_map(Value::as_str)),
         _ => Scopes::default(),
     }
 }
 
-fn reason(kind: &ErrorKind) -> Rejected {
-    Rejected::Bad(match kind {
+fn to_rejection(kind: &ErrorKind) -> TokenRejection {
+    TokenRejection::Invalid(match kind {
         ErrorKind::ExpiredSignature => "token expired",
         ErrorKind::ImmatureSignature => "token is not valid yet",
         ErrorKind::InvalidAudience => "wrong audience",

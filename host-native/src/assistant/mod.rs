@@ -2,10 +2,10 @@
 
 pub mod check;
 pub mod deployment;
-pub mod flows;
+pub mod flow_cache;
 pub mod plan;
-pub mod purse;
 pub mod run;
+pub mod secret_store;
+pub mod spend_budget;
 pub mod timers;
 pub mod upgrade;
-pub mod vault;

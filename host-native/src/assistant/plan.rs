@@ -4,15 +4,15 @@ use axum::http::{StatusCode, Uri};
 use convengine_core::turn::Millis;
 
 use crate::clock;
-use crate::drive::{Host, Refusal};
 use crate::http::error::ApiError;
-use crate::store::assistant::session::{self, Reserved};
+use crate::store::assistant::session::{self, SessionReservation};
+use crate::turn_runner::{Host, Refusal};
 
 /// Microcents per cent.
-pub const MICROCENTS: u64 = 1_000_000;
+pub const MICROCENTS_PER_CENT: u64 = 1_000_000;
 
 /// Milliseconds per day.
-const DAY: Millis = 86_400_000;
+const DAY_MS: Millis = 86_400_000;
 
 /// Monthly quotas; absent means unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,39 +32,39 @@ impl Reservation {
     ///
     /// # Errors
     /// Returns [`Refusal::UsedUp`] when the quota is exceeded, [`Refusal::Load`] for a database error.
-    pub async fn take(host: &Host, assistant: &str) -> Result<Reservation, Refusal> {
+    pub async fn reserve(host: &Host, assistant: &str) -> Result<Reservation, Refusal> {
         let at = clock::now();
         let most = host.plan.sessions.map_or(i64::MAX, i64::from);
-        let reserved = Reserved { workspace: &host.workspace, assistant, at, since: month(at), most };
+        let reserved = SessionReservation { workspace: &host.workspace, assistant, at, month_start: month_start(at), quota: most };
         let number = session::reserve(&host.readers, &reserved).await?;
-        number.map(Reservation).ok_or(Refusal::UsedUp(host.plan.sessions.unwrap_or(0)))
+        number.map(Reservation).ok_or(Refusal::QuotaExceeded(host.plan.sessions.unwrap_or(0)))
     }
 
     /// Releases the reservation unless a turn of the session is stored, because another process may finish it.
-    pub async fn give_back(self, host: &Host, session: &str) {
-        if let Err(error) = session::give_back(&host.readers, self.0, session).await {
+    pub async fn release(self, host: &Host, session: &str) {
+        if let Err(error) = session::release(&host.readers, self.0, session).await {
             tracing::warn!(%error, session, "cannot release the reservation of a session that did not start");
         }
     }
 }
 
 /// Returns the HTTP error for an exceeded session quota.
-pub fn used_up(refusal: &Refusal, most: u32, uri: &Uri) -> ApiError {
+pub fn quota_exceeded_error(refusal: &Refusal, most: u32, uri: &Uri) -> ApiError {
     let now = clock::now();
-    let wait = u64::try_from(next_month(now) - now).unwrap_or(0) / 1000;
-    ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, refusal.to_string()).coded("rate_limited").limited("sessions", most, wait)
+    let wait = u64::try_from(next_month_start(now) - now).unwrap_or(0) / 1000;
+    ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, refusal.to_string()).with_code("rate_limited").with_limit("sessions", most, wait)
 }
 
 /// Returns the start of the month of a time, in UTC.
-pub fn month(at: Millis) -> Millis {
-    let days = at.div_euclid(DAY);
-    let day_of_month = clock::iso_text(at).get(8..10).and_then(|it| it.parse::<Millis>().ok()).unwrap_or(1);
-    (days - day_of_month + 1) * DAY
+pub fn month_start(at: Millis) -> Millis {
+    let days = at.div_euclid(DAY_MS);
+    let day_of_month = clock::format_iso(at).get(8..10).and_then(|it| it.parse::<Millis>().ok()).unwrap_or(1);
+    (days - day_of_month + 1) * DAY_MS
 }
 
-fn next_month(at: Millis) -> Millis {
+fn next_month_start(at: Millis) -> Millis {
     // 32 days after the start of a month is always within the next month.
-    month(month(at) + 32 * DAY)
+    month_start(month_start(at) + 32 * DAY_MS)
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
             ("2026-12-31T23:59:59Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"),
             ("2028-02-29T00:00:00Z", "2028-02-01T00:00:00Z", "2028-03-01T00:00:00Z"),
         ] {
-            assert_eq!((month(at(moment)), next_month(at(moment))), (at(first), at(next)), "{moment}");
+            assert_eq!((month_start(at(moment)), next_month_start(at(moment))), (at(first), at(next)), "{moment}");
         }
     }
 }

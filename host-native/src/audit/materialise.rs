@@ -3,24 +3,24 @@
 use convengine_core::turn::Millis;
 use serde_json::json;
 
-use super::derive::{self, Configs, Derived, DerivedRow};
+use super::derive::{self, ConfigCache, DerivedRow, DerivedRows};
 use super::meta;
 use crate::clock;
 use crate::exit::Failure;
 use crate::settings::Settings;
-use crate::store::call_log::CallLog;
-use crate::store::turn::{StoredTurn, note_audited, to_derive_between};
-use crate::store::turn_rows::{Rows, TurnRows};
+use crate::store::call_log::CallLogColumns;
+use crate::store::turn::{StoredTurn, list_to_derive_between, mark_audited};
+use crate::store::turn_rows::{JsonRows, TurnRows};
 use crate::store::{self, Connection, audit, commit};
 
 /// Turns per transaction, small enough not to block a concurrent server for long.
-const BATCH: i64 = 64;
+const BATCH_SIZE: i64 = 64;
 
 /// The smallest turn id.
-const FIRST: &str = "00000000-0000-0000-0000-000000000000";
+const MIN_TURN_ID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// The end of the year 9999, the latest time both databases support.
-const END: Millis = 253_402_300_799_999;
+const MAX_TIME: Millis = 253_402_300_799_999;
 
 /// Runs the command for the turns received at or after `from` and before `to`.
 ///
@@ -28,31 +28,31 @@ const END: Millis = 253_402_300_799_999;
 /// Returns exit code 1 with a line for each turn whose rows cannot be derived, after storing all others; 2 for an invalid time; 3 when
 /// the database cannot be used.
 pub async fn command(settings: &Settings, from: Option<&str>, to: Option<&str>) -> Result<(), Failure> {
-    let (from, to) = (time("--from", from)?.unwrap_or(0), time("--to", to)?.unwrap_or(END));
-    let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
+    let (from, to) = (parse_time("--from", from)?.unwrap_or(0), parse_time("--to", to)?.unwrap_or(MAX_TIME));
+    let unusable = |it: sqlx::Error| store::database_failure(&settings.database, &it);
     let mut connection = store::connect(&settings.database, false).await?;
-    let pool = store::readers(&settings.database).await?;
+    let pool = store::open_reader_pool(&settings.database).await?;
     let (mut stored_rows, mut stored_turns) = (0, 0);
-    let (mut after, mut configs, mut refused) = (FIRST.to_owned(), Configs::default(), Vec::new());
+    let (mut after, mut configs, mut refused) = (MIN_TURN_ID.to_owned(), ConfigCache::default(), Vec::new());
     loop {
-        let turns = to_derive_between(&pool, from, to, &after, BATCH).await.map_err(unusable)?;
+        let turns = list_to_derive_between(&pool, from, to, &after, BATCH_SIZE).await.map_err(unusable)?;
         let Some(last) = turns.last() else { break };
         after.clone_from(&last.turn_id);
         let mut found = Vec::new();
-        for (turn, rows) in derive::all(&pool, &mut configs, turns).await.map_err(unusable)? {
+        for (turn, rows) in derive::derive_all(&pool, &mut configs, turns).await.map_err(unusable)? {
             match rows {
                 Ok(mut rows) => {
                     if settings.turns.audit_meta
-                        && let Some(config) = configs.of(&pool, &turn.config_hash).await.map_err(unusable)?
+                        && let Some(config) = configs.load(&pool, &turn.config_hash).await.map_err(unusable)?
                     {
-                        meta::add_to_derived(&turn, &config, &mut rows.audits);
+                        meta::add_meta_to_derived(&turn, &config, &mut rows.audits);
                     }
                     found.push((turn, rows));
                 }
-                Err(reason) => refused.push((turn.created_at, line(&turn, &reason))),
+                Err(reason) => refused.push((turn.created_at, failure_line(&turn, &reason))),
             }
         }
-        let (rows, turns) = store_all(&mut connection, &found).await.map_err(unusable)?;
+        let (rows, turns) = store_in_transaction(&mut connection, &found).await.map_err(unusable)?;
         stored_rows += rows;
         stored_turns += turns;
     }
@@ -61,25 +61,25 @@ pub async fn command(settings: &Settings, from: Option<&str>, to: Option<&str>) 
         return Ok(());
     }
     refused.sort();
-    Err(Failure::not_right(refused.into_iter().map(|it| it.1).collect()))
+    Err(Failure::check_failed(refused.into_iter().map(|it| it.1).collect()))
 }
 
-fn time(option: &str, text: Option<&str>) -> Result<Option<Millis>, Failure> {
+fn parse_time(option: &str, text: Option<&str>) -> Result<Option<Millis>, Failure> {
     let Some(text) = text else { return Ok(None) };
-    match clock::parse(text).filter(|it| (0..=END).contains(it)) {
+    match clock::parse(text).filter(|it| (0..=MAX_TIME).contains(it)) {
         Some(at) => Ok(Some(at)),
-        None => Err(Failure::usage(format!("invalid time '{text}' for {option}; use 2026-01-31 or 2026-01-31T09:00:00Z"))),
+        None => Err(Failure::invalid_usage(format!("invalid time '{text}' for {option}; use 2026-01-31 or 2026-01-31T09:00:00Z"))),
     }
 }
 
-fn line(turn: &StoredTurn, reason: &str) -> String {
+fn failure_line(turn: &StoredTurn, reason: &str) -> String {
     format!("cannot derive turn {} of conversation {}: {reason}", turn.number, turn.conversation_id)
 }
 
 /// Stores the rows of turns in one transaction. Returns the number of rows and turns.
-async fn store_all(connection: &mut Connection, turns: &[(StoredTurn, Derived)]) -> sqlx::Result<(u64, u64)> {
+async fn store_in_transaction(connection: &mut Connection, turns: &[(StoredTurn, DerivedRows)]) -> sqlx::Result<(u64, u64)> {
     connection.begin().await?;
-    match write(connection, turns).await {
+    match store_rows(connection, turns).await {
         Ok(written) => connection.commit().await.map(|()| written),
         Err(error) => {
             connection.rollback().await?;
@@ -88,24 +88,24 @@ async fn store_all(connection: &mut Connection, turns: &[(StoredTurn, Derived)])
     }
 }
 
-async fn write(connection: &mut Connection, turns: &[(StoredTurn, Derived)]) -> sqlx::Result<(u64, u64)> {
+async fn store_rows(connection: &mut Connection, turns: &[(StoredTurn, DerivedRows)]) -> sqlx::Result<(u64, u64)> {
     let ids: Vec<&str> = turns.iter().map(|it| it.0.turn_id.as_str()).collect();
     // Another process may have stored some of them.
-    let ours = note_audited(connection, &ids).await?;
+    let ours = mark_audited(connection, &ids).await?;
     let (mut texts, mut others, mut count) = (Vec::new(), TurnRows::default(), 0);
     for (turn, derived) in turns.iter().filter(|it| ours.contains(&it.0.turn_id)) {
         count += 1;
-        texts.extend(derived.audits.iter().map(|it| rendered(turn, it)));
-        derived.calls.iter().for_each(|it| others.llm_call(&turn.conversation_id, it));
+        texts.extend(derived.audits.iter().map(|it| render_row(turn, it)));
+        derived.calls.iter().for_each(|it| others.add_llm_call(&turn.conversation_id, it));
     }
-    let log = CallLog::of(connection).await;
+    let log = CallLogColumns::detect(connection).await;
     commit::write(connection, &others, log).await?;
-    let rows = Rows::rendered(texts.join(","), u64::try_from(texts.len()).unwrap_or(u64::MAX));
-    Ok((audit::insert(connection, &rows).await?, count))
+    let rows = JsonRows::from_rendered(texts.join(","), u64::try_from(texts.len()).unwrap_or(u64::MAX));
+    Ok((audit::insert_with_ids(connection, &rows).await?, count))
 }
 
 /// Renders a row; its payload is already JSON.
-fn rendered(turn: &StoredTurn, row: &DerivedRow) -> String {
-    let (conversation, stage, at) = (json!(turn.conversation_id), json!(row.stage), json!(clock::audit_text(row.at)));
+fn render_row(turn: &StoredTurn, row: &DerivedRow) -> String {
+    let (conversation, stage, at) = (json!(turn.conversation_id), json!(row.stage), json!(clock::format_audit(row.at)));
     format!("[{},{conversation},{stage},{},{at}]", row.audit_id, row.payload)
 }

@@ -14,9 +14,9 @@ use serde_json::json;
 
 use crate::clock;
 use crate::store::Pool;
-use crate::store::audit::{AuditRow, as_stored, of_conversation};
-use crate::store::turn::{StoredTurn, to_derive};
-use derive::{Configs, DerivedRow};
+use crate::store::audit::{AuditRow, list_for_conversation, normalize_payloads};
+use crate::store::turn::{StoredTurn, list_to_derive};
+use derive::{ConfigCache, DerivedRow};
 
 /// The stage of the row that replaces the rows of a turn that cannot be derived.
 pub const NOT_DERIVABLE: &str = "AUDIT_NOT_DERIVABLE";
@@ -29,38 +29,38 @@ pub const NOT_DERIVABLE: &str = "AUDIT_NOT_DERIVABLE";
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn rows_of(pool: &Pool, conversation: &str, mut configs: Configs) -> sqlx::Result<Vec<AuditRow>> {
+pub async fn list_rows(pool: &Pool, conversation: &str, mut configs: ConfigCache) -> sqlx::Result<Vec<AuditRow>> {
     // In this order no row is missed while another process materialises these turns; duplicates are removed below.
-    let turns = to_derive(pool, conversation).await?;
-    let stored = of_conversation(pool, conversation).await?;
+    let turns = list_to_derive(pool, conversation).await?;
+    let stored = list_for_conversation(pool, conversation).await?;
     if turns.is_empty() {
         return Ok(stored);
     }
     let known: BTreeSet<i64> = stored.iter().map(|it| it.audit_id).collect();
     let mut found = Vec::new();
-    for (turn, rows) in derive::all(pool, &mut configs, turns).await? {
-        found.extend(rows.map_or_else(|reason| vec![not_derivable(&turn, &reason)], |it| it.audits));
+    for (turn, rows) in derive::derive_all(pool, &mut configs, turns).await? {
+        found.extend(rows.map_or_else(|reason| vec![not_derivable_row(&turn, &reason)], |it| it.audits));
     }
     found.retain(|it| !known.contains(&it.audit_id));
     found.sort_by_key(|it| (it.at, it.audit_id));
-    let payloads = as_stored(pool, found.iter_mut().map(|it| std::mem::take(&mut it.payload)).collect()).await?;
+    let payloads = normalize_payloads(pool, found.iter_mut().map(|it| std::mem::take(&mut it.payload)).collect()).await?;
     let row = |(it, payload_json): (DerivedRow, String)| AuditRow {
         audit_id: it.audit_id,
         conversation_id: conversation.to_owned(),
         stage: it.stage,
         payload_json,
-        created_at: clock::iso_text(it.at),
+        created_at: clock::format_iso(it.at),
     };
-    Ok(merged(stored, found.into_iter().zip(payloads).map(row)))
+    Ok(merge_rows(stored, found.into_iter().zip(payloads).map(row)))
 }
 
-fn not_derivable(turn: &StoredTurn, reason: &str) -> DerivedRow {
+fn not_derivable_row(turn: &StoredTurn, reason: &str) -> DerivedRow {
     let payload = json!({"turn": turn.number, "turnId": turn.turn_id, "reason": reason}).to_string();
-    DerivedRow { audit_id: turn.audit_id.unwrap_or(0), stage: NOT_DERIVABLE.to_owned(), payload, at: turn.created_at }
+    DerivedRow { audit_id: turn.first_audit_id.unwrap_or(0), stage: NOT_DERIVABLE.to_owned(), payload, at: turn.created_at }
 }
 
 /// Merges both lists by time and id. Stored rows keep the database's order.
-fn merged(stored: Vec<AuditRow>, derived: impl Iterator<Item = AuditRow>) -> Vec<AuditRow> {
+fn merge_rows(stored: Vec<AuditRow>, derived: impl Iterator<Item = AuditRow>) -> Vec<AuditRow> {
     let mut all = Vec::with_capacity(stored.len());
     let mut derived = derived.peekable();
     for row in stored {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn derived_rows_take_their_places_among_stored_ones() {
+    fn derived_rows_are_merged_with_stored_rows() {
         let row = |audit_id, at: &str| AuditRow {
             audit_id,
             conversation_id: "c".to_owned(),
@@ -88,8 +88,8 @@ mod tests {
         };
         // Stored rows keep their position regardless of their time.
         let stored = vec![row(9, "2027"), row(1, "2024"), row(4, "2026")];
-        let all = merged(stored, [row(3, "2026"), row(5, "2026"), row(2, "2028")].into_iter());
+        let all = merge_rows(stored, [row(3, "2026"), row(5, "2026"), row(2, "2028")].into_iter());
         assert_eq!(all.iter().map(|it| it.audit_id).collect::<Vec<_>>(), [3, 5, 9, 1, 4, 2]);
-        assert_eq!(merged(Vec::new(), [row(1, "2024")].into_iter()).len(), 1);
+        assert_eq!(merge_rows(Vec::new(), [row(1, "2024")].into_iter()).len(), 1);
     }
 }

@@ -70,24 +70,28 @@ pub struct StageTrace {
 
 impl Trace {
     /// Builds a trace from the rows of a conversation, oldest first.
-    pub fn of(conversation: String, rows: Vec<AuditRow>) -> Trace {
+    pub fn from_rows(conversation: String, rows: Vec<AuditRow>) -> Trace {
         let mut trace = Trace { conversation_id: conversation, steps: Vec::new(), stages: Vec::with_capacity(rows.len()) };
         // Indices of the open steps, innermost last.
         let mut open = Vec::new();
         for row in rows {
-            let stage =
-                StageTrace { payload: payload(&row.payload_json), audit_id: row.audit_id, stage: row.stage, created_at: row.created_at };
-            trace.take(&stage, &mut open);
+            let stage = StageTrace {
+                payload: parse_payload(&row.payload_json),
+                audit_id: row.audit_id,
+                stage: row.stage,
+                created_at: row.created_at,
+            };
+            trace.add_stage(&stage, &mut open);
             trace.stages.push(stage);
         }
         trace
     }
 
-    fn take(&mut self, stage: &StageTrace, open: &mut Vec<usize>) {
+    fn add_stage(&mut self, stage: &StageTrace, open: &mut Vec<usize>) {
         let status = match stage.stage.trim().to_ascii_uppercase().as_str() {
             "STEP_ENTER" => {
                 open.push(self.steps.len());
-                self.steps.push(StepTrace::entered(stage));
+                self.steps.push(StepTrace::from_enter(stage));
                 return;
             }
             "STEP_EXIT" => Status::Ok,
@@ -101,13 +105,13 @@ impl Trace {
         let named = open.iter().rposition(|it| self.steps.get(*it).is_some_and(|it| it.is_named_in(stage)));
         let Some(place) = named.or(open.len().checked_sub(1)) else { return };
         if let Some(step) = self.steps.get_mut(open.remove(place)) {
-            step.leave(stage, status);
+            step.close(stage, status);
         }
     }
 }
 
 impl StepTrace {
-    fn entered(stage: &StageTrace) -> StepTrace {
+    fn from_enter(stage: &StageTrace) -> StepTrace {
         let member = |name: &str| stage.payload.get(name).cloned().unwrap_or_default();
         StepTrace {
             step: member("step"),
@@ -129,7 +133,7 @@ impl StepTrace {
         }
     }
 
-    fn leave(&mut self, stage: &StageTrace, status: Status) {
+    fn close(&mut self, stage: &StageTrace, status: Status) {
         self.status = status;
         self.ended_at = Some(stage.created_at.clone());
         let times = clock::parse(&self.started_at).zip(clock::parse(&stage.created_at));
@@ -140,7 +144,7 @@ impl StepTrace {
 }
 
 /// Parses a payload into an object, wrapping any other value.
-fn payload(text: &str) -> Value {
+fn parse_payload(text: &str) -> Value {
     if text.trim().is_empty() {
         return json!({});
     }
@@ -165,11 +169,11 @@ mod tests {
             payload_json: (*payload).to_owned(),
             created_at: format!("2026-01-02T03:04:0{index}Z"),
         };
-        Trace::of("c".to_owned(), rows.iter().enumerate().map(row).collect())
+        Trace::from_rows("c".to_owned(), rows.iter().enumerate().map(row).collect())
     }
 
     #[test]
-    fn steps_are_paired_and_hold_what_happened_within_them() {
+    fn steps_are_paired_and_contain_their_stages() {
         let trace = trace(&[
             ("USER_INPUT", r#"{"text":"a"}"#),
             ("STEP_ENTER", r#"{"step":"Outer","stepClass":"Outer"}"#),
@@ -207,7 +211,7 @@ mod tests {
             ("null", json!({})),
             (" ", json!({})),
         ] {
-            assert_eq!(payload(text), expected, "{text}");
+            assert_eq!(parse_payload(text), expected, "{text}");
         }
     }
 }

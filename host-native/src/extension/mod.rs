@@ -8,9 +8,9 @@ mod ticker;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use convengine_core::turn::{Answer, EffectError, EffectErrorKind, ExtensionRequest};
+use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, ExtensionRequest};
 
-pub use module::problem;
+pub use module::find_problem;
 use runtime::Runtime;
 
 /// The extension modules of a configuration; each is compiled once, on first use or by [`Extensions::compile`].
@@ -27,7 +27,7 @@ struct Shared {
     runtime: OnceLock<Result<Runtime, String>>,
 }
 
-type Slot = OnceLock<Result<module::Module, module::Problem>>;
+type Slot = OnceLock<Result<module::Module, module::ModuleProblem>>;
 
 impl std::fmt::Debug for Extensions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Extensions {
 
 impl Extensions {
     /// Creates the extensions from modules by SHA-256.
-    pub fn of(modules: BTreeMap<String, Vec<u8>>) -> Extensions {
+    pub fn from_modules(modules: BTreeMap<String, Vec<u8>>) -> Extensions {
         Extensions(Arc::new(Shared { modules, ..Shared::default() }))
     }
 
@@ -45,55 +45,55 @@ impl Extensions {
     pub fn compile(&self) {
         for (module, bytes) in &self.0.modules {
             if let Ok(runtime) = self.0.runtime() {
-                self.0.compiled(runtime, module, bytes);
+                self.0.get_or_compile(runtime, module, bytes);
             }
         }
     }
 }
 
 /// Runs a call of an extension on a blocking thread.
-pub async fn answer(extensions: &Extensions, request: &ExtensionRequest) -> Answer {
+pub async fn execute(extensions: &Extensions, request: &ExtensionRequest) -> EffectResult {
     let (extensions, request) = (extensions.clone(), request.clone());
     let answer = tokio::task::spawn_blocking(move || run(&extensions, &request)).await;
-    answer.unwrap_or_else(|error| Answer::Error(EffectError::new(EffectErrorKind::Interrupted, error.to_string())))
+    answer.unwrap_or_else(|error| EffectResult::Error(EffectError::new(EffectErrorKind::Interrupted, error.to_string())))
 }
 
 /// Runs a call of an extension on this thread.
-pub fn run(extensions: &Extensions, request: &ExtensionRequest) -> Answer {
-    match extensions.0.said(request) {
-        Ok(output) => request.heard(&output),
-        Err(problem) => Answer::Error(problem.of(&request.extension)),
+pub fn run(extensions: &Extensions, request: &ExtensionRequest) -> EffectResult {
+    match extensions.0.call(request) {
+        Ok(output) => request.parse_output(&output),
+        Err(problem) => EffectResult::Error(problem.to_error(&request.extension)),
     }
 }
 
 impl Shared {
-    fn said(&self, request: &ExtensionRequest) -> Result<Vec<u8>, module::Problem> {
+    fn call(&self, request: &ExtensionRequest) -> Result<Vec<u8>, module::ModuleProblem> {
         let Some(bytes) = self.modules.get(&request.module) else {
             let reason = format!("has no module {}: import it again", request.module);
-            return Err(module::Problem::new(EffectErrorKind::NotFound, reason));
+            return Err(module::ModuleProblem::new(EffectErrorKind::NotFound, reason));
         };
         let runtime = self.runtime()?;
-        let slot = self.compiled(runtime, &request.module, bytes);
+        let slot = self.get_or_compile(runtime, &request.module, bytes);
         let module = slot.get().and_then(|it| it.as_ref().ok());
         match (module, slot.get()) {
-            (Some(module), _) => abi::talk(runtime, module, request),
+            (Some(module), _) => abi::exchange(runtime, module, request),
             (None, Some(Err(problem))) => Err(problem.clone()),
-            (None, _) => Err(module::Problem::new(EffectErrorKind::Interrupted, "was not compiled")),
+            (None, _) => Err(module::ModuleProblem::new(EffectErrorKind::Interrupted, "was not compiled")),
         }
     }
 
-    fn runtime(&self) -> Result<&Runtime, module::Problem> {
+    fn runtime(&self) -> Result<&Runtime, module::ModuleProblem> {
         let runtime = self.runtime.get_or_init(|| Runtime::new().map_err(|it| it.to_string()));
-        runtime.as_ref().map_err(|it| module::Problem::new(EffectErrorKind::Unsupported, format!("cannot run here: {it}")))
+        runtime.as_ref().map_err(|it| module::ModuleProblem::new(EffectErrorKind::Unsupported, format!("cannot run here: {it}")))
     }
 
-    fn compiled(&self, runtime: &Runtime, module: &str, bytes: &[u8]) -> Arc<Slot> {
+    fn get_or_compile(&self, runtime: &Runtime, module: &str, bytes: &[u8]) -> Arc<Slot> {
         let slot = {
             let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(compiled.entry(module.to_owned()).or_default())
         };
         // Compile outside of the lock: only calls of this module wait.
-        slot.get_or_init(|| module::Module::compile(runtime.engine(), bytes));
+        slot.get_or_init(|| module::Module::compile(runtime.create_engine(), bytes));
         slot
     }
 }

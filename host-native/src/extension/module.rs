@@ -17,69 +17,71 @@ const PAGE: u64 = 65_536;
 /// A compiled module.
 pub struct Module {
     /// Creates instances.
-    pub instances: InstancePre<StoreLimits>,
+    pub instance_pre: InstancePre<StoreLimits>,
     /// Initial size of the memory in bytes.
     pub memory_bytes: u64,
 }
 
 /// Why a module cannot be used, or did not answer.
 #[derive(Debug, Clone)]
-pub struct Problem {
+pub struct ModuleProblem {
     kind: EffectErrorKind,
     reason: String,
 }
 
-impl Problem {
+impl ModuleProblem {
     /// Creates a problem; `reason` follows the name of the extension in the message.
-    pub fn new(kind: EffectErrorKind, reason: impl Into<String>) -> Problem {
-        Problem { kind, reason: reason.into() }
+    pub fn new(kind: EffectErrorKind, reason: impl Into<String>) -> ModuleProblem {
+        ModuleProblem { kind, reason: reason.into() }
     }
 
-    fn denied(reason: impl Into<String>) -> Problem {
-        Problem::new(EffectErrorKind::Denied, reason)
+    fn denied(reason: impl Into<String>) -> ModuleProblem {
+        ModuleProblem::new(EffectErrorKind::Denied, reason)
     }
 
     /// Converts the problem to the error of an extension.
-    pub fn of(&self, extension: &str) -> EffectError {
+    pub fn to_error(&self, extension: &str) -> EffectError {
         EffectError::new(self.kind, format!("the extension '{extension}' {}", self.reason))
     }
 }
 
 /// Returns why bytes are not a usable module, or `None`; the reason follows the name of the extension in the message.
-pub fn problem(bytes: &[u8]) -> Option<String> {
-    let engine = runtime::engine().map_err(|it| Problem::denied(format!("cannot be looked at here: {it}")));
+pub fn find_problem(bytes: &[u8]) -> Option<String> {
+    let engine = runtime::create_engine().map_err(|it| ModuleProblem::denied(format!("cannot be looked at here: {it}")));
     engine.and_then(|it| Module::compile(&it, bytes)).err().map(|it| it.reason)
 }
 
 impl Module {
     /// Validates and compiles a module.
-    pub fn compile(engine: &Engine, bytes: &[u8]) -> Result<Module, Problem> {
+    pub fn compile(engine: &Engine, bytes: &[u8]) -> Result<Module, ModuleProblem> {
         if !bytes.starts_with(MAGIC) {
-            return Err(Problem::denied("is no WebAssembly module: build it for wasm32-unknown-unknown"));
+            return Err(ModuleProblem::denied("is no WebAssembly module: build it for wasm32-unknown-unknown"));
         }
         let module = wasmtime::Module::new(engine, bytes).map_err(|it| {
             tracing::debug!("invalid module: {it:?}");
-            Problem::denied("is no valid WebAssembly module: build it again")
+            ModuleProblem::denied("is no valid WebAssembly module: build it again")
         })?;
         if let Some(import) = module.imports().next() {
             let reason = format!("imports '{}.{}': build it without imports", import.module(), import.name());
-            return Err(Problem::denied(reason));
+            return Err(ModuleProblem::denied(reason));
         }
         let Some(ExternType::Memory(memory)) = module.get_export("memory") else {
-            return Err(Problem::denied("does not export its memory: export it as 'memory'"));
+            return Err(ModuleProblem::denied("does not export its memory: export it as 'memory'"));
         };
         for (name, parameters) in FUNCTIONS {
             let Some(ExternType::Func(function)) = module.get_export(name) else {
-                return Err(Problem::denied(format!("does not export '{name}': export all of conv_alloc, conv_start and conv_resume")));
+                return Err(ModuleProblem::denied(format!(
+                    "does not export '{name}': export all of conv_alloc, conv_start and conv_resume"
+                )));
             };
             let numbers = function.params().chain(function.results()).all(|it| it.is_i32());
             if !numbers || function.params().len() != parameters || function.results().len() != 1 {
-                return Err(Problem::denied(format!("exports '{name}' in another form: it takes {parameters} and returns one i32")));
+                return Err(ModuleProblem::denied(format!("exports '{name}' in another form: it takes {parameters} and returns one i32")));
             }
         }
         let memory_bytes = memory.minimum().saturating_mul(PAGE);
         // The linker stays empty: a module cannot access the host.
-        let instances = Linker::new(engine).instantiate_pre(&module).map_err(|it| Problem::denied(it.to_string()))?;
-        Ok(Module { instances, memory_bytes })
+        let instances = Linker::new(engine).instantiate_pre(&module).map_err(|it| ModuleProblem::denied(it.to_string()))?;
+        Ok(Module { instance_pre: instances, memory_bytes })
     }
 }

@@ -14,7 +14,7 @@ fn guest(name: &str) -> Vec<u8> {
 }
 
 fn extensions(modules: &[(&str, Vec<u8>)]) -> Extensions {
-    Extensions::of(modules.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.clone())).collect())
+    Extensions::from_modules(modules.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.clone())).collect())
 }
 
 fn request(module: &str, messages: Value) -> ExtensionRequest {
@@ -27,36 +27,36 @@ fn request(module: &str, messages: Value) -> ExtensionRequest {
     }
 }
 
-fn asked(name: &str) -> Answer {
+fn run_guest(name: &str) -> EffectResult {
     run(&extensions(&[(name, guest(name))]), &request(name, json!([{"abi": 1}])))
 }
 
-fn said(answer: Answer) -> Value {
+fn expect_output(answer: EffectResult) -> Value {
     match answer {
-        Answer::Ok(Reply::Extension(reply)) => reply.said,
+        EffectResult::Ok(Reply::Extension(reply)) => reply.message,
         other => panic!("{other:?}"),
     }
 }
 
-fn error(answer: Answer) -> (EffectErrorKind, String) {
+fn expect_error(answer: EffectResult) -> (EffectErrorKind, String) {
     match answer {
-        Answer::Error(error) => (error.kind, error.message),
-        other @ Answer::Ok(_) => panic!("{other:?}"),
+        EffectResult::Error(error) => (error.kind, error.message),
+        other @ EffectResult::Ok(_) => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn the_last_answer_counts_and_keeps_its_spelling() {
-    assert_eq!(said(asked("answers")).to_string(), r#"{"end":{"patch":{"a":1.0}}}"#);
+    assert_eq!(expect_output(run_guest("answers")).to_string(), r#"{"end":{"patch":{"a":1.0}}}"#);
     let echoes = extensions(&[("echoes", guest("echoes"))]);
-    let output = said(run(&echoes, &request("echoes", json!([{"abi": 1}, {"completions": [1.0]}]))));
+    let output = expect_output(run(&echoes, &request("echoes", json!([{"abi": 1}, {"completions": [1.0]}]))));
     assert_eq!(output.to_string(), r#"{"completions":[1.0]}"#);
-    assert_eq!(said(run(&echoes, &request("echoes", json!([["é"]])))), json!(["é"]), "nothing remains of the previous instance");
-    assert_eq!(said(asked("content_with_less")), json!("064"), "growing fails as it does everywhere");
+    assert_eq!(expect_output(run(&echoes, &request("echoes", json!([["é"]])))), json!(["é"]), "nothing remains of the previous instance");
+    assert_eq!(expect_output(run_guest("content_with_less")), json!("064"), "growing fails as it does everywhere");
 }
 
 #[test]
-fn every_hostile_guest_has_its_answer() {
+fn every_hostile_guest_has_its_error() {
     use EffectErrorKind::{Denied, Invalid, Limited, Timeout};
     for (name, kind, reason) in [
         ("loops", Timeout, "took longer than 100 ms"),
@@ -78,40 +78,40 @@ fn every_hostile_guest_has_its_answer() {
         ("other_form", Denied, "exports 'conv_alloc' in another form: it takes 1 and returns one i32"),
         ("talks_much", Limited, "answered with more than 1048576 bytes"),
     ] {
-        assert_eq!(error(asked(name)), (kind, format!("the extension 'it' {reason}")), "{name}");
+        assert_eq!(expect_error(run_guest(name)), (kind, format!("the extension 'it' {reason}")), "{name}");
     }
 }
 
 #[test]
-fn what_is_no_module_is_denied_and_what_is_not_there_not_found() {
+fn invalid_modules_are_denied_and_missing_ones_not_found() {
     let modules = [("text", b"hello".to_vec()), ("torn", guest("answers")[..40].to_vec()), ("component", b"\0asm\x0d\0\x01\0".to_vec())];
     for (name, reason) in
         [("text", "is no WebAssembly module"), ("torn", "is no valid WebAssembly module"), ("component", "is no WebAssembly")]
     {
-        let (kind, message) = error(run(&extensions(&modules), &request(name, json!([{}]))));
+        let (kind, message) = expect_error(run(&extensions(&modules), &request(name, json!([{}]))));
         assert_eq!(kind, EffectErrorKind::Denied, "{name}");
         assert!(message.starts_with(&format!("the extension 'it' {reason}")), "{message}");
     }
-    let (kind, message) = error(run(&extensions(&modules), &request("ab12", json!([{}]))));
+    let (kind, message) = expect_error(run(&extensions(&modules), &request("ab12", json!([{}]))));
     assert_eq!((kind, message.as_str()), (EffectErrorKind::NotFound, "the extension 'it' has no module ab12: import it again"));
-    assert_eq!(problem(&guest("answers")), None);
-    assert_eq!(problem(&guest("imports")).as_deref(), Some("imports 'env.now': build it without imports"));
+    assert_eq!(find_problem(&guest("answers")), None);
+    assert_eq!(find_problem(&guest("imports")).as_deref(), Some("imports 'env.now': build it without imports"));
 }
 
 #[tokio::test]
-async fn a_guest_that_runs_away_holds_nobody_up() {
+async fn a_runaway_guest_does_not_block_others() {
     let both = extensions(&[("loops", guest("loops")), ("answers", guest("answers"))]);
     both.compile();
     let mut endless = request("loops", json!([{}]));
     endless.timeout_ms = 1500;
     let of_loop = tokio::spawn({
         let both = both.clone();
-        async move { answer(&both, &endless).await }
+        async move { execute(&both, &endless).await }
     });
     for _ in 0..20 {
-        said(answer(&both, &request("answers", json!([{}]))).await);
+        expect_output(execute(&both, &request("answers", json!([{}]))).await);
     }
     assert!(!of_loop.is_finished());
-    assert_eq!(error(of_loop.await.unwrap()).0, EffectErrorKind::Timeout);
-    said(answer(&both, &request("answers", json!([{}]))).await);
+    assert_eq!(expect_error(of_loop.await.unwrap()).0, EffectErrorKind::Timeout);
+    expect_output(execute(&both, &request("answers", json!([{}]))).await);
 }

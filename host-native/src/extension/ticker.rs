@@ -25,7 +25,7 @@ struct State {
 }
 
 /// A guard that keeps the ticker running.
-pub struct Call<'t>(&'t Shared);
+pub struct CallGuard<'t>(&'t Shared);
 
 impl Ticker {
     /// Starts the thread.
@@ -36,7 +36,7 @@ impl Ticker {
         let shared = Arc::new(Shared::default());
         let of_thread = Arc::clone(&shared);
         thread::Builder::new().name("extension-ticker".to_owned()).spawn(move || {
-            while of_thread.has_calls() {
+            while of_thread.wait_for_call() {
                 thread::sleep(TICK);
                 let Some(engine) = engine.upgrade() else { return };
                 engine.increment_epoch();
@@ -46,35 +46,35 @@ impl Ticker {
     }
 
     /// Begins a call, which ends when the returned guard is dropped.
-    pub fn call(&self) -> Call<'_> {
-        self.0.change(|it| it.calls += 1);
-        Call(&self.0)
+    pub fn begin_call(&self) -> CallGuard<'_> {
+        self.0.update(|it| it.calls += 1);
+        CallGuard(&self.0)
     }
 }
 
 impl Shared {
     /// Waits for a call; returns false when the ticker is stopped.
-    fn has_calls(&self) -> bool {
+    fn wait_for_call(&self) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = |state: &mut State| state.calls == 0 && !state.stopped;
         let state = self.changed.wait_while(state, idle).unwrap_or_else(PoisonError::into_inner);
         !state.stopped
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn update(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.notify_one();
     }
 }
 
-impl Drop for Call<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
-        self.0.change(|it| it.calls -= 1);
+        self.0.update(|it| it.calls -= 1);
     }
 }
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        self.0.change(|it| it.stopped = true);
+        self.0.update(|it| it.stopped = true);
     }
 }

@@ -9,23 +9,23 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// The path of the list whose objects have contents, and the member with the content.
-const PLACE: [&[u8]; 2] = [b"inputParams", b"files"];
-const CONTENT: &[u8] = b"content";
+const FILES_PATH: [&[u8]; 2] = [b"inputParams", b"files"];
+const CONTENT_KEY: &[u8] = b"content";
 
 /// Maximum buffered bytes of a member name; longer than any searched name with all characters escaped.
-const LONGEST_NAME: usize = 80;
+const MAX_NAME_BYTES: usize = 80;
 
 /// Streams a JSON text and drops the contents of attachments. Invalid JSON passes unchanged and is rejected by the parser.
 #[derive(Debug, Default)]
-pub struct Filter {
-    kept: Vec<u8>,
+pub struct AttachmentFilter {
+    output: Vec<u8>,
     /// The open containers.
-    open: Vec<Container>,
+    containers: Vec<Container>,
     state: State,
     /// The raw bytes of the current or last member name.
     name: Vec<u8>,
     /// Whether the next string is a member name.
-    names: bool,
+    expects_name: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,110 +47,110 @@ enum State {
     /// In a string that is kept; `true` after a backslash.
     Text(bool),
     /// In the content of an attachment.
-    Content(Box<Content>),
+    Content(Box<ContentHasher>),
 }
 
 /// Computes size and hash of a content, both decoded and as text.
 #[derive(Debug, Default)]
-struct Content {
+struct ContentHasher {
     escape: Vec<u8>,
     /// Base64 characters not decoded yet; fewer than four between chunks.
-    waiting: Vec<u8>,
-    decoded: Sum,
-    text: Sum,
+    pending: Vec<u8>,
+    decoded: SizedHash,
+    text: SizedHash,
     /// Whether the content is not Base64.
-    plain: bool,
-    ended: bool,
+    is_plain: bool,
+    is_ended: bool,
 }
 
 #[derive(Debug, Default)]
-struct Sum {
+struct SizedHash {
     hash: Sha256,
     size: u64,
 }
 
-impl Sum {
+impl SizedHash {
     fn add(&mut self, bytes: &[u8]) {
         self.hash.update(bytes);
         self.size += bytes.len() as u64;
     }
 }
 
-impl Filter {
+impl AttachmentFilter {
     /// Processes the next bytes of the body.
     pub fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some((&byte, after)) = rest.split_first() {
             if let State::Content(content) = &mut self.state {
-                let consumed = content.take(rest);
+                let consumed = content.consume(rest);
                 rest = rest.get(consumed..).unwrap_or_default();
-                if content.ended {
+                if content.is_ended {
                     self.end_content();
                 }
                 continue;
             }
-            self.byte(byte);
+            self.push_byte(byte);
             rest = after;
         }
     }
 
     /// Size of the buffered body in bytes.
-    pub fn held(&self) -> usize {
-        self.kept.len()
+    pub fn output_len(&self) -> usize {
+        self.output.len()
     }
 
     /// Returns the body without contents.
     pub fn finish(self) -> Vec<u8> {
-        self.kept
+        self.output
     }
 
-    fn byte(&mut self, byte: u8) {
+    fn push_byte(&mut self, byte: u8) {
         match &mut self.state {
             State::Name(escaped) | State::Text(escaped) if *escaped => *escaped = false,
             State::Name(escaped) | State::Text(escaped) if byte == b'\\' => *escaped = true,
             State::Name(_) | State::Text(_) if byte == b'"' => {
-                self.kept.push(byte);
+                self.output.push(byte);
                 self.state = State::Between;
                 return;
             }
             State::Name(_) | State::Text(_) => {}
-            State::Between | State::Content(_) => return self.between(byte),
+            State::Between | State::Content(_) => return self.push_structural(byte),
         }
-        if matches!(self.state, State::Name(_)) && self.name.len() < LONGEST_NAME {
+        if matches!(self.state, State::Name(_)) && self.name.len() < MAX_NAME_BYTES {
             self.name.push(byte);
         }
-        self.kept.push(byte);
+        self.output.push(byte);
     }
 
-    fn between(&mut self, byte: u8) {
+    fn push_structural(&mut self, byte: u8) {
         match byte {
             b'{' => {
-                let inner = match self.open.last() {
+                let inner = match self.containers.last() {
                     Some(Container::List { files: true }) => Container::File,
                     _ => Container::Object { depth: self.depth() },
                 };
-                self.open.push(inner);
-                self.names = true;
+                self.containers.push(inner);
+                self.expects_name = true;
             }
             b'[' => {
-                let files = self.depth() == PLACE.len();
-                self.open.push(Container::List { files });
-                self.names = false;
+                let files = self.depth() == FILES_PATH.len();
+                self.containers.push(Container::List { files });
+                self.expects_name = false;
             }
             b'}' | b']' => {
-                self.open.pop();
-                self.names = false;
+                self.containers.pop();
+                self.expects_name = false;
             }
-            b',' => self.names = matches!(self.open.last(), Some(Container::Object { .. } | Container::File)),
+            b',' => self.expects_name = matches!(self.containers.last(), Some(Container::Object { .. } | Container::File)),
             b':' => {
-                self.names = false;
-                self.enter();
+                self.expects_name = false;
+                self.enter_member();
             }
-            b'"' if self.names => {
+            b'"' if self.expects_name => {
                 self.name.clear();
                 self.state = State::Name(false);
             }
-            b'"' if self.open.last() == Some(&Container::File) && self.is_named(CONTENT) => {
+            b'"' if self.containers.last() == Some(&Container::File) && self.is_named(CONTENT_KEY) => {
                 // The name is already written; its value becomes size and hash of the content.
                 self.state = State::Content(Box::default());
                 return;
@@ -158,26 +158,26 @@ impl Filter {
             b'"' => self.state = State::Text(false),
             _ => {}
         }
-        self.kept.push(byte);
+        self.output.push(byte);
     }
 
     /// The number of names of [`PLACE`] that lead to the next value.
     fn depth(&self) -> usize {
-        match self.open.as_slice() {
+        match self.containers.as_slice() {
             [.., Container::Object { depth }] => *depth,
             _ => 0,
         }
     }
 
     /// Records the member of the value that follows.
-    fn enter(&mut self) {
-        let level = self.open.len();
-        let outer = match self.open.as_slice() {
+    fn enter_member(&mut self) {
+        let level = self.containers.len();
+        let outer = match self.containers.as_slice() {
             [.., Container::Object { depth }, Container::Object { .. }] => *depth,
             _ => 0,
         };
-        let leads = level <= PLACE.len() && outer + 1 == level && PLACE.get(level - 1).is_some_and(|it| self.is_named(it));
-        if let Some(Container::Object { depth }) = self.open.last_mut() {
+        let leads = level <= FILES_PATH.len() && outer + 1 == level && FILES_PATH.get(level - 1).is_some_and(|it| self.is_named(it));
+        if let Some(Container::Object { depth }) = self.containers.last_mut() {
             *depth = if leads { level } else { 0 };
         }
     }
@@ -192,15 +192,15 @@ impl Filter {
 
     fn end_content(&mut self) {
         let State::Content(content) = std::mem::take(&mut self.state) else { return };
-        let Sum { hash, size } = content.end();
+        let SizedHash { hash, size } = content.finish();
         let hash: String = hash.finalize().iter().map(|it| format!("{it:02x}")).collect();
-        self.kept.extend_from_slice(format!("{{\"size\":{size},\"sha256\":\"{hash}\"}}").as_bytes());
+        self.output.extend_from_slice(format!("{{\"size\":{size},\"sha256\":\"{hash}\"}}").as_bytes());
     }
 }
 
-impl Content {
+impl ContentHasher {
     /// Consumes bytes up to the end of the content. Returns how many.
-    fn take(&mut self, bytes: &[u8]) -> usize {
+    fn consume(&mut self, bytes: &[u8]) -> usize {
         if !self.escape.is_empty() {
             let Some(byte) = bytes.first() else { return 0 };
             self.escape.push(*byte);
@@ -220,39 +220,39 @@ impl Content {
         }
         match bytes.first() {
             Some(b'\\') => self.escape.push(b'\\'),
-            _ => self.ended = true,
+            _ => self.is_ended = true,
         }
         1
     }
 
     fn add(&mut self, text: &[u8]) {
         self.text.add(text);
-        if self.plain {
+        if self.is_plain {
             return;
         }
-        self.waiting.extend(text.iter().filter(|it| !it.is_ascii_whitespace()));
+        self.pending.extend(text.iter().filter(|it| !it.is_ascii_whitespace()));
         // The last group may have padding, which ends decoding, so it is kept for the end.
-        let whole = self.waiting.len().saturating_sub(1) / 4 * 4;
-        let last = self.waiting.split_off(whole);
+        let whole = self.pending.len().saturating_sub(1) / 4 * 4;
+        let last = self.pending.split_off(whole);
         self.decode();
-        self.waiting = last;
+        self.pending = last;
     }
 
     fn decode(&mut self) {
-        match STANDARD.decode(&self.waiting) {
+        match STANDARD.decode(&self.pending) {
             Ok(bytes) => self.decoded.add(&bytes),
-            Err(_) => self.plain = true,
+            Err(_) => self.is_plain = true,
         }
     }
 
-    fn end(mut self) -> Sum {
+    fn finish(mut self) -> SizedHash {
         self.decode();
-        if self.plain { self.text } else { self.decoded }
+        if self.is_plain { self.text } else { self.decoded }
     }
 }
 
 /// Moves size and hash of contents into the file objects.
-pub fn settle(params: &mut Map) {
+pub fn apply_digests(params: &mut Map) {
     let Some(Value::Array(files)) = params.get_mut("files") else { return };
     for file in files.iter_mut().filter_map(Value::as_object_mut) {
         let Some(Value::Object(known)) = file.get("content") else { continue };
@@ -269,13 +269,13 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn filtered(body: &str, piece: usize) -> String {
-        let mut filter = Filter::default();
+    fn filter_body(body: &str, piece: usize) -> String {
+        let mut filter = AttachmentFilter::default();
         body.as_bytes().chunks(piece).for_each(|it| filter.push(it));
         String::from_utf8(filter.finish()).expect("text")
     }
 
-    fn known(bytes: &[u8]) -> Value {
+    fn digest_json(bytes: &[u8]) -> Value {
         let hash: String = Sha256::digest(bytes).iter().map(|it| format!("{it:02x}")).collect();
         json!({"size": bytes.len(), "sha256": hash})
     }
@@ -290,11 +290,11 @@ mod tests {
             "content": "stays",
         });
         let mut expected = body.clone();
-        for (index, content) in [known(&bytes), known("no Base64: ü".as_bytes()), known(b"")].into_iter().enumerate() {
+        for (index, content) in [digest_json(&bytes), digest_json("no Base64: ü".as_bytes()), digest_json(b"")].into_iter().enumerate() {
             expected["inputParams"]["files"][index]["content"] = content;
         }
         for piece in [1, 2, 3, 7, 64, 4096] {
-            let kept: Value = serde_json::from_str(&filtered(&body.to_string(), piece)).expect("JSON");
+            let kept: Value = serde_json::from_str(&filter_body(&body.to_string(), piece)).expect("JSON");
             assert_eq!(kept, expected, "{piece}");
         }
     }
@@ -302,9 +302,9 @@ mod tests {
     #[test]
     fn escapes_hide_nothing() {
         let body = r#"{"input\u0050arams":{"files":[{"c\u006fntent":"aGV\u0073bG8\u003d\/x"},{"content":"aGVs\u0062G8="}]}}"#;
-        let kept: Value = serde_json::from_str(&filtered(body, 5)).expect("JSON");
-        assert_eq!(kept["inputParams"]["files"][0]["content"], known(b"aGVsbG8=/x"));
-        assert_eq!(kept["inputParams"]["files"][1]["content"], known(b"hello"));
+        let kept: Value = serde_json::from_str(&filter_body(body, 5)).expect("JSON");
+        assert_eq!(kept["inputParams"]["files"][0]["content"], digest_json(b"aGVsbG8=/x"));
+        assert_eq!(kept["inputParams"]["files"][1]["content"], digest_json(b"hello"));
     }
 
     #[test]
@@ -324,30 +324,30 @@ mod tests {
             "\"",
             "\\",
         ] {
-            assert_eq!(filtered(body, 1), body);
+            assert_eq!(filter_body(body, 1), body);
         }
     }
 
     #[test]
-    fn name_type_size_and_hash_stay_of_a_file() {
-        let file = json!({"name": "a.txt", "mimeType": "text/plain", "size": 99, "content": known(b"hello"), "encoding": "base64"});
-        let mut params = convengine_core::json::members(json!({"files": [file, 7, {"name": "b"}]}));
-        settle(&mut params);
-        let hash = known(b"hello")["sha256"].clone();
+    fn name_type_size_and_hash_of_a_file_are_kept() {
+        let file = json!({"name": "a.txt", "mimeType": "text/plain", "size": 99, "content": digest_json(b"hello"), "encoding": "base64"});
+        let mut params = convengine_core::json::into_members(json!({"files": [file, 7, {"name": "b"}]}));
+        apply_digests(&mut params);
+        let hash = digest_json(b"hello")["sha256"].clone();
         let expected = json!([{"name": "a.txt", "mimeType": "text/plain", "size": 5, "sha256": hash}, 7, {"name": "b"}]);
         assert_eq!(params["files"], expected);
     }
 
     #[test]
-    fn what_is_dropped_is_not_held() {
-        let mut filter = Filter::default();
+    fn dropped_content_is_not_buffered() {
+        let mut filter = AttachmentFilter::default();
         filter.push(br#"{"inputParams":{"files":[{"content":""#);
         for _ in 0..1000 {
             filter.push(&[b'A'; 4096]);
-            assert!(filter.held() < 100);
+            assert!(filter.output_len() < 100);
         }
         filter.push(br#""}]}}"#);
         let kept: Value = serde_json::from_slice(&filter.finish()).expect("JSON");
-        assert_eq!(kept["inputParams"]["files"][0]["content"], known(&vec![0; 1000 * 3072]));
+        assert_eq!(kept["inputParams"]["files"][0]["content"], digest_json(&vec![0; 1000 * 3072]));
     }
 }

@@ -9,25 +9,25 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::error::ApiError;
-use super::query::Asks;
-use super::request::conversation_of;
-use super::tagged::tagged;
+use super::etag::respond_with_etag;
+use super::query::QueryParams;
+use super::request::conversation_from_path;
 use crate::audit::trace::Trace;
-use crate::audit::{self, derive::Configs, meta};
-use crate::drive::Host;
+use crate::audit::{self, derive::ConfigCache, meta};
 use crate::store::audit::AuditRow;
+use crate::turn_runner::Host;
 
 /// Query parameters of audit requests.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Asked {
+pub struct AuditQuery {
     /// Whether payloads include `_meta`.
     #[param(value_type = Option<bool>)]
     meta: Option<String>,
 }
 
-impl Asked {
-    fn with_meta(&self) -> bool {
+impl AuditQuery {
+    fn includes_meta(&self) -> bool {
         self.meta.as_deref().is_some_and(|it| it.trim().eq_ignore_ascii_case("true"))
     }
 }
@@ -37,7 +37,7 @@ impl Asked {
     get,
     path = "/api/v1/conversation/audit/{id}",
     tag = "conversation",
-    params(("id" = String, Path, format = "uuid", description = "The conversation id"), Asked),
+    params(("id" = String, Path, format = "uuid", description = "The conversation id"), AuditQuery),
     responses(
         (status = 200, description = "The rows, with an ETag", body = Vec<AuditRow>),
         (status = 304, description = "Unchanged since the ETag in If-None-Match"),
@@ -50,10 +50,10 @@ pub async fn rows(
     uri: Uri,
     headers: HeaderMap,
     id: Result<Path<String>, PathRejection>,
-    Asks(query): Asks<Asked>,
+    QueryParams(query): QueryParams<AuditQuery>,
 ) -> Result<Response, ApiError> {
-    let rows = rows_of(&host, &conversation_of(id, &uri)?, &uri, &query).await?;
-    Ok(tagged(&headers, &rows))
+    let rows = load_rows(&host, &conversation_from_path(id, &uri)?, &uri, &query).await?;
+    Ok(respond_with_etag(&headers, &rows))
 }
 
 /// Returns the audit of a conversation as a trace: rows with parsed payloads and a list of steps.
@@ -61,7 +61,7 @@ pub async fn rows(
     get,
     path = "/api/v1/conversation/audit/{id}/trace",
     tag = "conversation",
-    params(("id" = String, Path, format = "uuid", description = "The conversation id"), Asked),
+    params(("id" = String, Path, format = "uuid", description = "The conversation id"), AuditQuery),
     responses(
         (status = 200, description = "The steps, with an ETag", body = Trace),
         (status = 304, description = "Unchanged since the ETag in If-None-Match"),
@@ -74,20 +74,20 @@ pub async fn trace(
     uri: Uri,
     headers: HeaderMap,
     id: Result<Path<String>, PathRejection>,
-    Asks(query): Asks<Asked>,
+    QueryParams(query): QueryParams<AuditQuery>,
 ) -> Result<Response, ApiError> {
-    let id = conversation_of(id, &uri)?;
-    let rows = rows_of(&host, &id, &uri, &query).await?;
-    Ok(tagged(&headers, &Trace::of(id, rows)))
+    let id = conversation_from_path(id, &uri)?;
+    let rows = load_rows(&host, &id, &uri, &query).await?;
+    Ok(respond_with_etag(&headers, &Trace::from_rows(id, rows)))
 }
 
-async fn rows_of(host: &Host, id: &str, uri: &Uri, query: &Asked) -> Result<Vec<AuditRow>, ApiError> {
-    let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
-    let configs = || Configs::with(&host.current.now().config);
-    let mut rows = audit::rows_of(&host.readers, id, configs()).await.map_err(database)?;
-    if query.with_meta() {
-        return meta::add(&host.readers, id, configs(), rows).await.map_err(database);
+async fn load_rows(host: &Host, id: &str, uri: &Uri, query: &AuditQuery) -> Result<Vec<AuditRow>, ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let configs = || ConfigCache::with_config(&host.config_manager.active().config);
+    let mut rows = audit::list_rows(&host.readers, id, configs()).await.map_err(database)?;
+    if query.includes_meta() {
+        return meta::add_meta(&host.readers, id, configs(), rows).await.map_err(database);
     }
-    meta::strip(&mut rows);
+    meta::strip_meta(&mut rows);
     Ok(rows)
 }

@@ -10,12 +10,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::error::ApiError;
-use super::query::Asks;
-use crate::configured::Refused;
-use crate::drive::Host;
+use super::query::QueryParams;
+use crate::active_config::ReloadError;
+use crate::turn_runner::Host;
 
 /// The tables reported by the original server, in its order.
-const LISTS: [&str; 26] = [
+const LISTED_TABLES: [&str; 26] = [
     "ce_config",
     "ce_rule",
     "ce_pending_action",
@@ -56,13 +56,13 @@ const LISTS: [&str; 26] = [
     ),
 )]
 pub async fn refresh(State(host): State<Arc<Host>>, uri: Uri) -> Result<String, ApiError> {
-    match host.current.refresh().await {
+    match host.config_manager.refresh().await {
         // Clients show this text; the numbers belong to the vectors of the semantic layer, which are not rebuilt here.
         Ok(_) => Ok("Successfully evicted/reloaded caches. Query-failure embedding refresh: indexed=0, failed=0, skipped=0.".to_owned()),
-        Err(Refused::Database(error)) => Err(ApiError::of_database(&error, &uri)),
-        Err(Refused::Errors(issues)) => {
+        Err(ReloadError::Database(error)) => Err(ApiError::from_database(&error, &uri)),
+        Err(ReloadError::NewErrors(issues)) => {
             let message = "rows have new errors; correct them and try again, the active configuration is unchanged";
-            Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).because(&issues))
+            Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).with_issues(&issues))
         }
     }
 }
@@ -70,7 +70,7 @@ pub async fn refresh(State(host): State<Arc<Host>>, uri: Uri) -> Result<String, 
 /// Query parameters of [`analyze`].
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Analyze {
+pub struct AnalyzeQuery {
     /// `false` to omit timings.
     #[param(value_type = Option<bool>)]
     warmup: Option<String>,
@@ -81,25 +81,25 @@ pub struct Analyze {
     get,
     path = "/api/v1/cache/analyze",
     tag = "operations",
-    params(Analyze),
+    params(AnalyzeQuery),
     responses(
         (status = 200, description = "The report", body = ref("#/components/schemas/Analysis")),
         (status = 400, description = "A parameter is invalid"),
     ),
 )]
-pub async fn analyze(State(host): State<Arc<Host>>, Asks(query): Asks<Analyze>) -> Json<Value> {
+pub async fn analyze(State(host): State<Arc<Host>>, QueryParams(query): QueryParams<AnalyzeQuery>) -> Json<Value> {
     let warmup = query.warmup.is_none_or(|it| !it.trim().eq_ignore_ascii_case("false"));
-    let current = host.current.now();
+    let current = host.config_manager.active();
     let tables = current.config.source().get("tables").and_then(Value::as_object).cloned().unwrap_or_default();
     let size = |list: &str| tables.get(list).and_then(Value::as_array).map(Vec::len);
     let of_list = |list: &str| match size(list) {
         Some(size) => json!({"exists": true, "hasSimpleKeyEntry": true, "valueType": "rows", "listSize": size, "nativeEntryCount": 1}),
         None => json!({"exists": false}),
     };
-    let lists: Map<String, Value> = LISTS.iter().map(|it| ((*it).to_owned(), of_list(it))).collect();
+    let lists: Map<String, Value> = LISTED_TABLES.iter().map(|it| ((*it).to_owned(), of_list(it))).collect();
     let mut report = json!({
         "cacheProvider": {
-            "snapshot": current.config.hash(),
+            "snapshot": current.config.hash_source(),
             "registeredCacheNames": tables.keys().collect::<Vec<_>>(),
             "issues": current.issues,
         },
@@ -109,9 +109,10 @@ pub async fn analyze(State(host): State<Arc<Host>>, Asks(query): Asks<Analyze>) 
     });
     let Value::Object(members) = &mut report else { return Json(report) };
     if warmup {
-        let timed =
-            |list: &&str| ((*list).to_owned(), json!({"firstCallMs": millis(|| size(list)), "secondCallMs": millis(|| size(list))}));
-        members.insert("warmupTimingMs".to_owned(), Value::Object(LISTS.iter().map(timed).collect()));
+        let timed = |list: &&str| {
+            ((*list).to_owned(), json!({"firstCallMs": time_millis(|| size(list)), "secondCallMs": time_millis(|| size(list))}))
+        };
+        members.insert("warmupTimingMs".to_owned(), Value::Object(LISTED_TABLES.iter().map(timed).collect()));
     }
     members.insert("staticCaches".to_owned(), Value::Object(lists));
     // Conversations are not cached: each turn reads them from the database.
@@ -120,7 +121,7 @@ pub async fn analyze(State(host): State<Arc<Host>>, Asks(query): Asks<Analyze>) 
     Json(report)
 }
 
-fn millis<T>(work: impl FnOnce() -> T) -> u64 {
+fn time_millis<T>(work: impl FnOnce() -> T) -> u64 {
     let start = Instant::now();
     std::hint::black_box(work());
     u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX)

@@ -13,14 +13,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Sleep, sleep};
 
 /// How long a write may stall.
-const PATIENCE: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A listener whose connections have a write timeout.
 #[derive(Debug)]
-pub struct Patient(pub TcpListener);
+pub struct WriteTimeout(pub TcpListener);
 
-impl Listener for Patient {
-    type Io = Connection<TcpStream>;
+impl Listener for WriteTimeout {
+    type Io = TimedConnection<TcpStream>;
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Self::Io, SocketAddr) {
@@ -29,7 +29,7 @@ impl Listener for Patient {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "cannot set TCP_NODELAY; small packets may be delayed");
         }
-        (Connection { stream, stalled: None }, address)
+        (TimedConnection { stream, stalled: None }, address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -39,13 +39,13 @@ impl Listener for Patient {
 
 /// A connection that fails once a write stalls too long.
 #[derive(Debug)]
-pub struct Connection<S> {
+pub struct TimedConnection<S> {
     stream: S,
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S: AsyncWrite + Unpin> Connection<S> {
-    fn write<T>(
+impl<S: AsyncWrite + Unpin> TimedConnection<S> {
+    fn poll_with_timeout<T>(
         &mut self,
         context: &mut Context<'_>,
         write: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
@@ -55,18 +55,18 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
             self.stalled = None;
             return written;
         }
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(WRITE_TIMEOUT)));
         stalled.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimedConnection<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.write(context, |stream, context| stream.poll_write(context, bytes))
+        self.poll_with_timeout(context, |stream, context| stream.poll_write(context, bytes))
     }
 
     fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, parts: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        self.write(context, |stream, context| stream.poll_write_vectored(context, parts))
+        self.poll_with_timeout(context, |stream, context| stream.poll_write_vectored(context, parts))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -82,7 +82,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimedConnection<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
@@ -95,13 +95,13 @@ mod tests {
     use tokio::time::Instant;
 
     #[tokio::test(start_paused = true)]
-    async fn only_a_side_that_takes_nothing_is_hung_up() {
+    async fn only_a_stalled_client_is_disconnected() {
         let (near, mut far) = tokio::io::duplex(4);
-        let mut connection = Connection { stream: near, stalled: None };
+        let mut connection = TimedConnection { stream: near, stalled: None };
         let reading = tokio::spawn(async move {
             let mut taken = [0; 4];
             for _ in 0..3 {
-                sleep(PATIENCE - Duration::from_secs(1)).await;
+                sleep(WRITE_TIMEOUT - Duration::from_secs(1)).await;
                 far.read_exact(&mut taken).await.expect("bytes");
             }
             far
@@ -110,6 +110,6 @@ mod tests {
         let _far = reading.await.expect("no panic");
         let start = Instant::now();
         let error = connection.write_all(&[0; 8]).await.expect_err("a stall");
-        assert_eq!((error.kind(), start.elapsed()), (io::ErrorKind::TimedOut, PATIENCE));
+        assert_eq!((error.kind(), start.elapsed()), (io::ErrorKind::TimedOut, WRITE_TIMEOUT));
     }
 }

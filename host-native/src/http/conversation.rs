@@ -9,13 +9,13 @@ use axum::{Extension, Json};
 use serde_json::Value;
 
 use super::error::ApiError;
-use super::request::{MessageBody, json_body};
+use super::request::{MessageBody, read_json_body};
 use crate::access::caller::Caller;
-use crate::drive::{self, Host, Message};
 use crate::observe;
+use crate::turn_runner::{self, Host, Message};
 
 /// Maximum length of an `Idempotency-Key` in characters.
-const LONGEST_KEY: usize = 255;
+const MAX_KEY_LENGTH: usize = 255;
 
 /// Runs the turn of a message. Failed turns also return 200, as clients expect.
 #[utoipa::path(
@@ -46,35 +46,36 @@ pub async fn message(
     body: Body,
 ) -> Result<(HeaderMap, Json<Value>), ApiError> {
     let refuse = |status, message: String| ApiError::new(status, &uri, message);
-    let bytes = json_body(&uri, &headers, body).await?;
+    let bytes = read_json_body(&uri, &headers, body).await?;
     let body = MessageBody::parse(&bytes).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
-    let max_chars = host.current.now().config.settings.input_max_chars;
+    let max_chars = host.config_manager.active().config.settings.input_max_chars;
     if body.message.as_ref().is_some_and(|it| it.chars().nth(max_chars).is_some()) {
         return Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("message is too long; send at most {max_chars} characters")));
     }
-    let key = idempotency_key(&headers).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
+    let key = read_idempotency_key(&headers).map_err(|it| refuse(StatusCode::BAD_REQUEST, it))?;
     let mut response_headers = HeaderMap::new();
     // The conversation is known only now; a new one has no messages to limit.
     if let Some(id) = &body.conversation
-        && let Some(status) = host.limits.conversation(id, &uri)?
+        && let Some(status) = host.rate_limits.check_conversation(id, &uri)?
     {
-        status.write(&mut response_headers);
+        status.write_headers(&mut response_headers);
     }
-    let key = key.map(|it| caller.own(it));
-    let message = Message::now(body.conversation, body.message, body.reset, body.params).named(key).called(observe::caller(&headers));
-    match drive::answer(host, message).await {
-        Ok(outcome) => Ok((response_headers, Json(outcome.response()))),
-        Err(refusal) => Err(ApiError::of_refusal(&refusal, &uri)),
+    let key = key.map(|it| caller.scope_key(it));
+    let message =
+        Message::new(body.conversation, body.message, body.reset, body.params).with_key(key).with_caller(observe::caller_span(&headers));
+    match turn_runner::submit_for_outcome(host, message).await {
+        Ok(outcome) => Ok((response_headers, Json(outcome.to_response()))),
+        Err(refusal) => Err(ApiError::from_refusal(&refusal, &uri)),
     }
 }
 
 /// Reads the `Idempotency-Key` header.
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, String> {
+fn read_idempotency_key(headers: &HeaderMap) -> Result<Option<String>, String> {
     let mut values = headers.get_all("idempotency-key").iter();
     let Some(value) = values.next() else { return Ok(None) };
     let key = value.to_str().unwrap_or_default().trim();
-    if key.is_empty() || key.len() > LONGEST_KEY || values.next().is_some() {
-        return Err(format!("invalid Idempotency-Key; send one of 1 to {LONGEST_KEY} visible ASCII characters"));
+    if key.is_empty() || key.len() > MAX_KEY_LENGTH || values.next().is_some() {
+        return Err(format!("invalid Idempotency-Key; send one of 1 to {MAX_KEY_LENGTH} visible ASCII characters"));
     }
     Ok(Some(key.to_owned()))
 }

@@ -10,20 +10,20 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::query::Asks;
-use super::request::uuid;
+use super::query::QueryParams;
+use super::request::parse_uuid;
 use crate::clock;
-use crate::drive::Host;
-use crate::store::conversations::{Wanted, find};
+use crate::store::conversations::{ConversationFilter, find};
+use crate::turn_runner::Host;
 
 /// Maximum and default page size.
-const MOST: i64 = 200;
-const USUAL: i64 = 50;
+const MAX_LIMIT: i64 = 200;
+const DEFAULT_LIMIT: i64 = 50;
 
 /// Query parameters of the list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Asked {
+pub struct ConversationQuery {
     /// The status, such as `RUNNING` or `BLOCKED`.
     status: Option<String>,
     /// The intent.
@@ -53,22 +53,26 @@ pub struct Asked {
     get,
     path = "/api/v1/conversation",
     tag = "operations",
-    params(Asked),
+    params(ConversationQuery),
     responses(
         (status = 200, description = "Conversations", body = ref("#/components/schemas/Conversations")),
         (status = 400, description = "A filter is invalid"),
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn list(State(host): State<Arc<Host>>, uri: Uri, Asks(query): Asks<Asked>) -> Result<Json<Value>, ApiError> {
-    let filter = wanted(query).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
-    let found = find(&host.readers, &filter).await.map_err(|it| ApiError::of_database(&it, &uri))?;
+pub async fn list(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    QueryParams(query): QueryParams<ConversationQuery>,
+) -> Result<Json<Value>, ApiError> {
+    let filter = parse_filter(query).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
+    let found = find(&host.readers, &filter).await.map_err(|it| ApiError::from_database(&it, &uri))?;
     let is_full = i64::try_from(found.len()).is_ok_and(|it| it == filter.limit);
-    let next = found.last().filter(|_| is_full).map(|it| format!("{}:{}", it.at, it.conversation_id));
+    let next = found.last().filter(|_| is_full).map(|it| format!("{}:{}", it.updated_at_ms, it.conversation_id));
     Ok(Json(json!({"conversations": found, "next": next})))
 }
 
-fn wanted(query: Asked) -> Result<Wanted, String> {
+fn parse_filter(query: ConversationQuery) -> Result<ConversationFilter, String> {
     // Not every database accepts NUL in a query, and stored texts contain none.
     let filled = |it: Option<String>| it.map(|it| it.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty());
     let time = |name: &str, it: Option<String>| {
@@ -82,27 +86,27 @@ fn wanted(query: Asked) -> Result<Wanted, String> {
         Some(_) => return Err("faults is not a Boolean; send true or false or omit it".to_owned()),
     };
     let limit = match filled(query.limit).map(|it| it.parse::<i64>()) {
-        None => USUAL,
-        Some(Ok(limit)) if (1..=MOST).contains(&limit) => limit,
-        Some(_) => return Err(format!("limit is invalid; send a number from 1 to {MOST}")),
+        None => DEFAULT_LIMIT,
+        Some(Ok(limit)) if (1..=MAX_LIMIT).contains(&limit) => limit,
+        Some(_) => return Err(format!("limit is invalid; send a number from 1 to {MAX_LIMIT}")),
     };
-    let after = filled(query.after).map(|it| place(&it).ok_or("after is invalid; send the next value of the previous page"));
-    Ok(Wanted {
+    let after = filled(query.after).map(|it| parse_cursor(&it).ok_or("after is invalid; send the next value of the previous page"));
+    Ok(ConversationFilter {
         status: filled(query.status),
         intent: filled(query.intent),
         state: filled(query.state),
         text: filled(query.text),
         from: time("from", query.from)?,
         to: time("to", query.to)?,
-        faults,
-        after: after.transpose()?,
+        has_faults: faults,
+        cursor: after.transpose()?,
         limit,
     })
 }
 
-fn place(text: &str) -> Option<(Millis, String)> {
+fn parse_cursor(text: &str) -> Option<(Millis, String)> {
     let (at, id) = text.split_once(':')?;
-    Some((at.parse().ok()?, uuid(id)?))
+    Some((at.parse().ok()?, parse_uuid(id)?))
 }
 
 #[cfg(test)]
@@ -110,19 +114,19 @@ mod tests {
     use super::*;
     use axum::extract::Query;
 
-    fn read(query: &str) -> Result<Wanted, String> {
+    fn read(query: &str) -> Result<ConversationFilter, String> {
         let uri: Uri = format!("/?{query}").parse().expect("a path");
-        Query::<Asked>::try_from_uri(&uri).map_err(|it| it.to_string()).and_then(|it| wanted(it.0))
+        Query::<ConversationQuery>::try_from_uri(&uri).map_err(|it| it.to_string()).and_then(|it| parse_filter(it.0))
     }
 
     #[test]
-    fn filters_are_read_or_refused_with_what_to_send() {
+    fn filters_are_parsed_or_rejected_with_advice() {
         let all = read("").expect("no filter");
-        assert_eq!((all.limit, all.faults, all.after), (USUAL, None, None));
+        assert_eq!((all.limit, all.has_faults, all.cursor), (DEFAULT_LIMIT, None, None));
         let id = "4d7fe557-03ba-56be-b8c3-a9a5d12f0d69";
         let some = read(&format!("status=+&faults=TRUE&from=1970-01-01T00:00:01Z&to=2000&limit=7&after=5:{id}")).expect("filters");
-        assert_eq!((some.status, some.faults, some.from, some.to, some.limit), (None, Some(true), Some(1000), Some(2000), 7));
-        assert_eq!(some.after, Some((5, id.to_owned())));
+        assert_eq!((some.status, some.has_faults, some.from, some.to, some.limit), (None, Some(true), Some(1000), Some(2000), 7));
+        assert_eq!(some.cursor, Some((5, id.to_owned())));
         for query in ["limit=0", "limit=201", "limit=x", "faults=yes", "from=noon", "after=7", "after=7:x"] {
             assert!(read(query).expect_err(query).contains("send"), "{query}");
         }

@@ -6,14 +6,14 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::access::rate::Standing;
+use crate::access::rate::RateStatus;
 use crate::assistant::plan;
 use crate::clock;
-use crate::drive::Refusal;
+use crate::turn_runner::Refusal;
 use crate::writer::CommitError;
 
 /// The path prefix of assistant routes.
-pub const ASSISTANTS: &str = "/v1/";
+pub const ASSISTANTS_PREFIX: &str = "/v1/";
 
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
@@ -26,7 +26,7 @@ pub struct ApiError {
     message: String,
     issues: Vec<Value>,
     /// Additional members of errors on assistant routes.
-    more: Option<Box<Value>>,
+    details: Option<Box<Value>>,
     headers: Box<HeaderMap>,
 }
 
@@ -39,35 +39,35 @@ impl ApiError {
             code: None,
             message: message.into(),
             issues: Vec::new(),
-            more: None,
+            details: None,
             headers: Box::default(),
         }
     }
 
     /// Adds issues of a configuration or a document.
     #[must_use]
-    pub fn because<I: Serialize>(self, issues: &[I]) -> Self {
+    pub fn with_issues<I: Serialize>(self, issues: &[I]) -> Self {
         ApiError { issues: issues.iter().map(|it| json!(it)).collect(), ..self }
     }
 
     /// Sets the error code shown on assistant routes; the default is derived from the status.
     #[must_use]
-    pub fn coded(self, code: &'static str) -> Self {
+    pub fn with_code(self, code: &'static str) -> Self {
         ApiError { code: Some(code), ..self }
     }
 
     /// Adds a rate limit with its scope that resets in `wait` seconds.
     #[must_use]
-    pub fn limited(mut self, scope: &str, limit: u32, wait: u64) -> Self {
-        let reset = Standing::used_up(limit, wait).write(&mut self.headers);
+    pub fn with_limit(mut self, scope: &str, limit: u32, wait: u64) -> Self {
+        let reset = RateStatus::exhausted(limit, wait).write_headers(&mut self.headers);
         self.headers.insert(header::RETRY_AFTER, wait.into());
-        ApiError { more: Some(Box::new(json!({"scope": scope, "limit": limit, "reset": reset}))), ..self }
+        ApiError { details: Some(Box::new(json!({"scope": scope, "limit": limit, "reset": reset}))), ..self }
     }
 
     /// Sets the scope of the limit.
     #[must_use]
-    pub fn in_scope(mut self, scope: &str) -> Self {
-        if let Some(Value::Object(more)) = self.more.as_deref_mut() {
+    pub fn with_limit_scope(mut self, scope: &str) -> Self {
+        if let Some(Value::Object(more)) = self.details.as_deref_mut() {
             more.insert("scope".to_owned(), json!(scope));
         }
         self
@@ -75,12 +75,12 @@ impl ApiError {
 
     /// Adds members beside code and message.
     #[must_use]
-    pub fn telling(self, more: Value) -> Self {
-        ApiError { more: Some(Box::new(more)), ..self }
+    pub fn with_details(self, more: Value) -> Self {
+        ApiError { details: Some(Box::new(more)), ..self }
     }
 
     /// Whether the error has this code.
-    pub fn is_code(&self, code: &str) -> bool {
+    pub fn has_code(&self, code: &str) -> bool {
         self.code == Some(code)
     }
 
@@ -93,20 +93,20 @@ impl ApiError {
     }
 
     /// The body, for streams whose status is already sent.
-    pub fn told(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         self.body()
     }
 
     fn body(&self) -> Value {
-        if self.path.starts_with(ASSISTANTS) {
+        if self.path.starts_with(ASSISTANTS_PREFIX) {
             let mut error = json!({"code": self.code(), "message": self.message});
-            if let (Value::Object(error), Some(Value::Object(more))) = (&mut error, self.more.as_deref()) {
+            if let (Value::Object(error), Some(Value::Object(more))) = (&mut error, self.details.as_deref()) {
                 error.extend(more.clone());
             }
             return json!({"error": error});
         }
         json!({
-            "timestamp": clock::iso_text(clock::now()),
+            "timestamp": clock::format_iso(clock::now()),
             "status": self.status.as_u16(),
             "error": self.status.canonical_reason(),
             "path": self.path,
@@ -120,15 +120,15 @@ impl ApiError {
     }
 
     /// Converts a refused turn into an error; details are logged.
-    pub fn of_refusal(refusal: &Refusal, uri: &Uri) -> Self {
+    pub fn from_refusal(refusal: &Refusal, uri: &Uri) -> Self {
         let unavailable = |message: &str| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, message);
         match refusal {
             Refusal::Busy(busy) => unavailable(&busy.to_string()),
-            Refusal::Late => unavailable(&refusal.to_string()),
-            Refusal::Closed => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).coded("session_completed"),
-            Refusal::Taken => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).coded("session_exists"),
-            Refusal::UsedUp(limit) => plan::used_up(refusal, *limit, uri),
-            Refusal::OtherMessage => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()),
+            Refusal::StaleTimer => unavailable(&refusal.to_string()),
+            Refusal::SessionEnded => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_completed"),
+            Refusal::SessionExists => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_exists"),
+            Refusal::QuotaExceeded(limit) => plan::quota_exceeded_error(refusal, *limit, uri),
+            Refusal::KeyReused => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()),
             Refusal::Commit(CommitError::Conflict | CommitError::SameMessage | CommitError::TakenOver) => {
                 unavailable("conversation was changed concurrently; send the message again")
             }
@@ -139,7 +139,7 @@ impl ApiError {
             Refusal::Commit(CommitError::Unavailable(_)) => {
                 unavailable("database did not store the turn; send the message again later with the same Idempotency-Key, if any")
             }
-            Refusal::Defect(error) | Refusal::Commit(CommitError::Rejected(error)) => {
+            Refusal::Internal(error) | Refusal::Commit(CommitError::Rejected(error)) => {
                 tracing::error!(error, "turn failed");
                 ApiError::new(
                     StatusCode::INTERNAL_SERVER_ERROR,
@@ -151,7 +151,7 @@ impl ApiError {
     }
 
     /// Converts a database error; details are logged.
-    pub fn of_database(error: &sqlx::Error, uri: &Uri) -> Self {
+    pub fn from_database(error: &sqlx::Error, uri: &Uri) -> Self {
         tracing::error!(%error, "cannot access the database");
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "database is unavailable; try again later")
     }

@@ -7,16 +7,16 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use convengine_core::turn::{ConversationRow, Map, Millis};
-use convengine_core::{Stage, keeps};
+use convengine_core::{Stage, is_recorded};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::request::{self, object, text};
+use super::request::{self, parse_object, parse_text};
 use crate::audit::meta;
 use crate::clock;
-use crate::drive::Host;
-use crate::feedback::{Feedback, metadata};
+use crate::feedback::{Feedback, render_metadata};
 use crate::store::{audit, feedback, load};
+use crate::turn_runner::Host;
 
 /// Stores user feedback about an answer.
 #[utoipa::path(
@@ -35,20 +35,20 @@ use crate::store::{audit, feedback, load};
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
-    let bytes = request::json_body(&uri, &headers, body).await?;
-    let mut given = read(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
-    host.redaction.feedback(&mut given);
-    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
-    let found = load::conversation(&host.readers, &given.conversation, 0, None).await.map_err(database)?;
+pub async fn submit(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
+    let bytes = request::read_json_body(&uri, &headers, body).await?;
+    let mut given = parse_feedback(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
+    host.redaction.redact_feedback(&mut given);
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let found = load::load_conversation(&host.readers, &given.conversation, 0, None).await.map_err(database)?;
     let Some(about) = found.session.conversation else {
         return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "conversation not found; send the id of a conversation with an answer"));
     };
-    let number = feedback::insert(&host.readers, &about, &given.row(&about)).await.map_err(database)?;
+    let number = feedback::insert(&host.readers, &about, &given.to_row(&about)).await.map_err(database)?;
     // The feedback is stored; failures of the derived data below must not fail the request.
     let mut audits = Vec::new();
-    if let Some(failure) = given.failure(&about) {
-        let metadata = metadata(&given, number, &about, None);
+    if let Some(failure) = given.to_failure_row(&about) {
+        let metadata = render_metadata(&given, number, &about, None);
         match feedback::insert_failure(&host.readers, &about, &failure, &metadata).await {
             Ok(id) => audits.push((
                 Stage::SemanticFailureRecorded,
@@ -65,8 +65,8 @@ pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, b
         }
     }
     let mut captured = 0;
-    for row in given.knowledge(&about) {
-        let metadata = metadata(&given, number, &about, Some(&row));
+    for row in given.to_knowledge_rows(&about) {
+        let metadata = render_metadata(&given, number, &about, Some(&row));
         match feedback::insert_knowledge(&host.readers, &about, given.kind(), &row, number, &metadata).await {
             Ok(()) => captured += 1,
             Err(error) => tracing::warn!(%error, "cannot store query knowledge"),
@@ -82,7 +82,7 @@ pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, b
         "feedback_id": number,
     });
     audits.push((Stage::McpUserFeedback, payload));
-    tell(&host, &about, audits).await;
+    audit_and_publish(&host, &about, audits).await;
     Ok(Json(json!({
         "success": true,
         "feedbackId": number,
@@ -94,49 +94,50 @@ pub async fn take(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, b
 }
 
 /// Stores audit rows that belong to no turn and publishes them to subscribers.
-async fn tell(host: &Host, about: &ConversationRow, audits: Vec<(Stage, Value)>) {
-    let is_kept = |it: &(Stage, Value)| keeps(&host.current.now().config.settings.audit, it.0.name(), &about.intent_code);
+async fn audit_and_publish(host: &Host, about: &ConversationRow, audits: Vec<(Stage, Value)>) {
+    let is_kept = |it: &(Stage, Value)| is_recorded(&host.config_manager.active().config.settings.audit, it.0.name(), &about.intent_code);
     let rows: Vec<(&str, Value)> = audits.into_iter().filter(is_kept).map(|(stage, payload)| (stage.name(), payload)).collect();
     let at: Millis = clock::now();
-    if let Err(error) = audit::tell(&host.readers, &about.conversation_id, &as_kept(host, about, &rows, at), at).await {
+    if let Err(error) = audit::append(&host.readers, &about.conversation_id, &to_stored_rows(host, about, &rows, at), at).await {
         tracing::warn!(%error, "cannot store the audit of feedback");
         return;
     }
     for (stage, payload) in rows {
-        host.streams.tell(&about.conversation_id, stage, at, payload);
+        host.streams.publish_audit(&about.conversation_id, stage, at, payload);
     }
 }
 
 /// Adds `_meta` to rows if audit rows are stored with it.
-fn as_kept<'r>(host: &Host, about: &ConversationRow, rows: &[(&'r str, Value)], at: Millis) -> Vec<(&'r str, Value)> {
-    let time = clock::iso_text(at);
+fn to_stored_rows<'r>(host: &Host, about: &ConversationRow, rows: &[(&'r str, Value)], at: Millis) -> Vec<(&'r str, Value)> {
+    let time = clock::format_iso(at);
     let to_stored = |(stage, payload): &(&'r str, Value)| match payload {
-        Value::Object(payload) if host.turns.audit_meta => {
-            (*stage, Value::Object(meta::payload_with(payload.clone(), stage, &about.conversation_id, &time, None)))
+        Value::Object(payload) if host.turn_settings.audit_meta => {
+            (*stage, Value::Object(meta::payload_with_meta(payload.clone(), stage, &about.conversation_id, &time, None)))
         }
         other => (*stage, other.clone()),
     };
     rows.iter().map(to_stored).collect()
 }
 
-fn read(bytes: &[u8]) -> Result<Feedback, String> {
-    let mut body = object(bytes, "{\"conversationId\": …, \"feedbackType\": …}")?;
+fn parse_feedback(bytes: &[u8]) -> Result<Feedback, String> {
+    let mut body = parse_object(bytes, "{\"conversationId\": …, \"feedbackType\": …}")?;
     let mut take = |key: &str| body.remove(key).unwrap_or(Value::Null);
-    let conversation = request::conversation(take("conversationId"))?.ok_or("conversationId is missing; send the id of the conversation")?;
-    let kind = text("feedbackType", take("feedbackType"))?.unwrap_or_default();
+    let conversation =
+        request::parse_conversation_id(take("conversationId"))?.ok_or("conversationId is missing; send the id of the conversation")?;
+    let kind = parse_text("feedbackType", take("feedbackType"))?.unwrap_or_default();
     let good = match kind.trim().to_ascii_uppercase().as_str() {
         "THUMBS_UP" => true,
         "THUMBS_DOWN" => false,
         _ => return Err("feedbackType is invalid; send THUMBS_UP or THUMBS_DOWN".to_owned()),
     };
-    let message_id = text("messageId", take("messageId"))?;
-    let answer = text("assistantResponse", take("assistantResponse"))?;
+    let message_id = parse_text("messageId", take("messageId"))?;
+    let answer = parse_text("assistantResponse", take("assistantResponse"))?;
     let metadata = match take("metadata") {
         Value::Null => Map::new(),
         Value::Object(it) => it,
         _ => return Err("metadata is not an object; send an object or omit it".to_owned()),
     };
-    Ok(Feedback { conversation, good, message_id, answer, metadata })
+    Ok(Feedback { conversation, is_positive: good, message_id, answer, metadata })
 }
 
 #[cfg(test)]
@@ -144,11 +145,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_read_or_refused_with_what_to_send() {
+    fn a_body_is_parsed_or_rejected_with_advice() {
         let id = "4d7fe557-03ba-56be-b8c3-a9a5d12f0d69";
         let body = json!({"conversationId": id, "feedbackType": " thumbs_up ", "messageId": 7, "x": 1}).to_string();
-        let given = read(body.as_bytes()).expect("feedback");
-        assert_eq!((given.good, given.message_id.as_deref(), given.metadata.len()), (true, Some("7"), 0));
+        let given = parse_feedback(body.as_bytes()).expect("feedback");
+        assert_eq!((given.is_positive, given.message_id.as_deref(), given.metadata.len()), (true, Some("7"), 0));
         for body in [
             json!({}),
             json!([]),
@@ -158,7 +159,7 @@ mod tests {
             json!({"conversationId": id, "feedbackType": "THUMBS_UP", "metadata": "m"}),
             json!({"conversationId": id, "feedbackType": "THUMBS_UP", "assistantResponse": {}}),
         ] {
-            let reason = read(body.to_string().as_bytes()).expect_err(&body.to_string());
+            let reason = parse_feedback(body.to_string().as_bytes()).expect_err(&body.to_string());
             assert!(reason.contains("send"), "{reason}");
         }
     }

@@ -8,9 +8,9 @@ use axum::http::{StatusCode, Uri};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use crate::access::door::Door;
-use crate::drive::Host;
+use crate::access::auth_gateway::AuthGateway;
 use crate::store;
+use crate::turn_runner::Host;
 
 /// Reports that the process is alive.
 #[utoipa::path(get, path = "/healthz", tag = "operations", responses((status = 200, description = "The process is alive", body = ref("#/components/schemas/Health"))))]
@@ -28,33 +28,36 @@ pub async fn alive() -> Json<Value> {
         (status = 503, description = "The server is not ready; the message says why"),
     ),
 )]
-pub async fn ready(State(gateway): State<Arc<Door>>, uri: Uri) -> Result<Json<Value>, ApiError> {
+pub async fn ready(State(gateway): State<Arc<AuthGateway>>, uri: Uri) -> Result<Json<Value>, ApiError> {
     let mut up = json!({"status": "UP"});
     for (name, tenant) in &gateway.tenants {
-        let config = of_tenant(&tenant.host, &uri).await.inspect_err(|_| {
+        let config = check_tenant(&tenant.host, &uri).await.inspect_err(|_| {
             if let Some(name) = name {
                 // The response must not reveal tenant names.
                 tracing::error!(tenant = name, "tenant is not ready");
             }
         })?;
-        up =
-            if name.is_some() { json!({"status": "UP", "tenants": gateway.tenants.len()}) } else { json!({"status": "UP", "config": config}) };
+        up = if name.is_some() {
+            json!({"status": "UP", "tenants": gateway.tenants.len()})
+        } else {
+            json!({"status": "UP", "config": config})
+        };
     }
     Ok(Json(up))
 }
 
-async fn of_tenant(host: &Host, uri: &Uri) -> Result<String, ApiError> {
+async fn check_tenant(host: &Host, uri: &Uri) -> Result<String, ApiError> {
     let unavailable = |message: String| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, message);
-    let config = Arc::clone(&host.current.now().config);
+    let config = Arc::clone(&host.config_manager.active().config);
     if let Some(reason) = config.policy_unavailable() {
         return Err(unavailable(format!("cannot run turns: a policy does not compile: {reason}")));
     }
     if !host.writer.is_running() {
         return Err(unavailable("cannot store turns; restart the server".to_owned()));
     }
-    match store::config::has_snapshot(&host.readers, config.hash()).await {
-        Ok(true) => Ok(config.hash().to_owned()),
+    match store::config::has_snapshot(&host.readers, config.hash_source()).await {
+        Ok(true) => Ok(config.hash_source().to_owned()),
         Ok(false) => Err(unavailable("configuration snapshot is missing from the database; restart the server".to_owned())),
-        Err(error) => Err(ApiError::of_database(&error, uri)),
+        Err(error) => Err(ApiError::from_database(&error, uri)),
     }
 }

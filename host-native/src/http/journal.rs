@@ -9,10 +9,10 @@ use axum::http::{StatusCode, Uri};
 use serde_json::Value;
 
 use super::error::ApiError;
-use super::request::conversation_of;
-use crate::drive::Host;
-use crate::recorded;
+use super::request::conversation_from_path;
+use crate::journal_export;
 use crate::store::turn;
+use crate::turn_runner::Host;
 
 /// Returns the journals of a conversation's turns and a pack of each configuration they ran with.
 #[utoipa::path(
@@ -28,12 +28,12 @@ use crate::store::turn;
     ),
 )]
 pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
-    let id = conversation_of(id, &uri)?;
-    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
-    let turns = turn::of_conversation(&host.readers, &id).await.map_err(database)?;
+    let id = conversation_from_path(id, &uri)?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let turns = turn::list_ended(&host.readers, &id).await.map_err(database)?;
     if turns.is_empty() {
         let reason = "conversation not found or without an ended turn; check its id or try again later";
         return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, reason));
     }
-    recorded::of_turns(&host.readers, &id, turns).await.map(Json).map_err(database)
+    journal_export::export_turns(&host.readers, &id, turns).await.map(Json).map_err(database)
 }

@@ -5,23 +5,23 @@ use axum::http::{HeaderMap, header};
 /// The origin is not allowed to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("origin is not allowed to connect")]
-pub struct Foreign;
+pub struct OriginNotAllowed;
 
 /// Checks that the origin of a request matches one of the patterns, in which `*` matches any characters, or is that of the server.
 /// Requests without an origin, as from clients other than browsers, are allowed.
 ///
 /// # Errors
 /// [`Foreign`] if the origin is not allowed.
-pub fn check(patterns: &[String], headers: &HeaderMap) -> Result<(), Foreign> {
+pub fn check_origin(patterns: &[String], headers: &HeaderMap) -> Result<(), OriginNotAllowed> {
     let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
     let Some(value) = headers.get(header::ORIGIN) else { return Ok(()) };
-    let origin = value.to_str().map_err(|_| Foreign)?;
+    let origin = value.to_str().map_err(|_| OriginNotAllowed)?;
     let is_same_origin = origin.split_once("://").is_some_and(|it| Some(it.1) == text(header::HOST));
-    if is_same_origin || patterns.iter().any(|it| fits(it, origin)) { Ok(()) } else { Err(Foreign) }
+    if is_same_origin || patterns.iter().any(|it| matches_pattern(it, origin)) { Ok(()) } else { Err(OriginNotAllowed) }
 }
 
 /// Whether a text matches a pattern, ignoring ASCII case.
-fn fits(pattern: &str, text: &str) -> bool {
+fn matches_pattern(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.to_ascii_lowercase(), text.to_ascii_lowercase());
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
     let (between, end) = rest.rsplit_once('*').unwrap_or(("", rest));
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_have_stars_and_all_else_is_meant_as_it_stands() {
+    fn patterns_match_stars_and_literal_text() {
         for (pattern, origin, fine) in [
             ("*", "https://a.example", true),
             ("https://a.example", "HTTPS://A.EXAMPLE", true),
@@ -53,12 +53,12 @@ mod tests {
             ("ab*ba", "aba", false),
             ("https://a.example", "null", false),
         ] {
-            assert_eq!(fits(pattern, origin), fine, "{pattern} {origin}");
+            assert_eq!(matches_pattern(pattern, origin), fine, "{pattern} {origin}");
         }
     }
 
     #[test]
-    fn the_own_page_and_clients_without_a_page_may_connect() {
+    fn the_own_origin_and_clients_without_origin_may_connect() {
         let headers = |origin: Option<&'static str>| {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, HeaderValue::from_static("here:80"));
@@ -71,7 +71,7 @@ mod tests {
         for (origin, fine) in
             [(None, true), (Some("http://here:80"), true), (Some("https://a.example"), true), (Some("http://there"), false)]
         {
-            assert_eq!(check(&patterns, &headers(origin)).is_ok(), fine, "{origin:?}");
+            assert_eq!(check_origin(&patterns, &headers(origin)).is_ok(), fine, "{origin:?}");
         }
     }
 }

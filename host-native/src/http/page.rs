@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use rust_embed::Embed;
 
 use super::error::{ApiError, not_found};
-use super::tagged::is_known;
+use super::etag::matches_etag;
 
 #[derive(Embed)]
 #[folder = "../web-demo/dist"]
@@ -16,10 +16,10 @@ use super::tagged::is_known;
 struct Page;
 
 /// Encodings of precompressed files, smallest first: the `Content-Encoding` and the file name suffix.
-const FORMS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
+const ENCODINGS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
 
 /// A file of the page.
-struct File {
+struct PageFile {
     bytes: Bytes,
     kind: String,
     digest: [u8; 32],
@@ -29,14 +29,14 @@ struct File {
 ///
 /// # Errors
 /// 404 if the path is not a file of the page.
-pub fn file(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
+pub fn serve(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
     let path = match uri.path().trim_start_matches('/') {
         "" => "index.html",
         path => path,
     };
     // Precompressed variants are not served under their own names.
-    let is_variant = FORMS.iter().any(|it| path.ends_with(it.1));
-    let Some(file) = found(path).filter(|_| !is_variant) else {
+    let is_variant = ENCODINGS.iter().any(|it| path.ends_with(it.1));
+    let Some(file) = load_file(path).filter(|_| !is_variant) else {
         if path == "index.html" {
             return Err(ApiError::new(StatusCode::NOT_FOUND, uri, "page is not part of this build; run `cargo xtask run`"));
         }
@@ -46,30 +46,30 @@ pub fn file(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response,
         let refused = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, uri, "method not allowed on this path; use GET");
         return Ok(([(header::ALLOW, "GET,HEAD")], refused).into_response());
     }
-    Ok(respond(path, file, headers, found))
+    Ok(respond(path, file, headers, load_file))
 }
 
-fn found(path: &str) -> Option<File> {
+fn load_file(path: &str) -> Option<PageFile> {
     let file = Page::get(path)?;
     let bytes = match file.data {
         Cow::Borrowed(bytes) => Bytes::from_static(bytes),
         Cow::Owned(bytes) => Bytes::from(bytes),
     };
-    Some(File { bytes, kind: file.metadata.mimetype().to_owned(), digest: file.metadata.sha256_hash() })
+    Some(PageFile { bytes, kind: file.metadata.mimetype().to_owned(), digest: file.metadata.sha256_hash() })
 }
 
-fn respond(path: &str, file: File, headers: &HeaderMap, found: impl Fn(&str) -> Option<File>) -> Response {
+fn respond(path: &str, file: PageFile, headers: &HeaderMap, found: impl Fn(&str) -> Option<PageFile>) -> Response {
     // Names of built assets contain a content hash.
     let cache = if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     let digest: String = file.digest.iter().take(16).map(|it| format!("{it:02x}")).collect();
     // Weak, because the content is sent in several encodings.
     let tag = format!("W/\"{digest}\"");
-    let is_unmodified = is_known(headers, &tag);
+    let is_unmodified = matches_etag(headers, &tag);
     let about = [(header::ETAG, tag), (header::CACHE_CONTROL, cache.to_owned()), (header::VARY, header::ACCEPT_ENCODING.to_string())];
     if is_unmodified {
         return (StatusCode::NOT_MODIFIED, about).into_response();
     }
-    let accepted = FORMS.into_iter().filter(|it| takes(headers, it.0));
+    let accepted = ENCODINGS.into_iter().filter(|it| accepts_encoding(headers, it.0));
     let variant = accepted.into_iter().find_map(|(encoding, ending)| Some((encoding, found(&format!("{path}{ending}"))?.bytes)));
     let (encoding, bytes) = variant.map_or((None, file.bytes), |(encoding, bytes)| (Some(encoding), bytes));
     let mut response = (about, [(header::CONTENT_TYPE, file.kind)], bytes).into_response();
@@ -78,7 +78,7 @@ fn respond(path: &str, file: File, headers: &HeaderMap, found: impl Fn(&str) -> 
 }
 
 /// Whether a client accepts an encoding: named with a weight above zero, or covered by `*` (RFC 9110, section 12.5.3).
-fn takes(headers: &HeaderMap, encoding: &str) -> bool {
+fn accepts_encoding(headers: &HeaderMap, encoding: &str) -> bool {
     let weight = |wanted: &str| {
         let lists = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
         let mut parts = lists.flat_map(|it| it.split(',')).map(|it| it.split_once(';').unwrap_or((it, "")));
@@ -98,18 +98,18 @@ mod tests {
         of.iter().map(|(name, value)| (name.clone(), value.parse().expect("a header"))).collect()
     }
 
-    fn file(bytes: &'static str) -> File {
-        File { bytes: Bytes::from_static(bytes.as_bytes()), kind: "text/css".to_owned(), digest: [7; 32] }
+    fn serve(bytes: &'static str) -> PageFile {
+        PageFile { bytes: Bytes::from_static(bytes.as_bytes()), kind: "text/css".to_owned(), digest: [7; 32] }
     }
 
-    fn answer(path: &str, lies_there: &[(&str, &'static str)], of: &[(HeaderName, &str)]) -> Response {
-        let found = |path: &str| lies_there.iter().find(|it| it.0 == path).map(|it| file(it.1));
-        respond(path, file("plain"), &headers(of), found)
+    fn respond_with(path: &str, lies_there: &[(&str, &'static str)], of: &[(HeaderName, &str)]) -> Response {
+        let found = |path: &str| lies_there.iter().find(|it| it.0 == path).map(|it| serve(it.1));
+        respond(path, serve("plain"), &headers(of), found)
     }
 
     #[test]
-    fn an_encoding_is_taken_when_it_is_named_or_all_are() {
-        let takes = |list: &str, encoding| takes(&headers(&[(header::ACCEPT_ENCODING, list)]), encoding);
+    fn an_encoding_is_accepted_by_name_or_star() {
+        let takes = |list: &str, encoding| accepts_encoding(&headers(&[(header::ACCEPT_ENCODING, list)]), encoding);
         for list in ["br", "gzip, BR", "gzip, br;q=0.1", "*", "gzip;q=0, *;q=0.5", "br ; q=1.000", "br;level=4"] {
             assert!(takes(list, "br"), "{list}");
         }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_shortest_form_is_sent_that_is_there_and_taken() {
+    async fn the_smallest_available_and_accepted_encoding_is_sent() {
         let both = [("a.css.br", "brotli"), ("a.css.gz", "gzipped")];
         for (lies_there, list, encoding, body) in [
             (&both[..], "gzip, deflate, br", Some("br"), "brotli"),
@@ -128,20 +128,23 @@ mod tests {
             (&both[1..], "br, gzip", Some("gzip"), "gzipped"),
             (&[], "br, gzip", None, "plain"),
         ] {
-            let answer = answer("a.css", lies_there, &[(header::ACCEPT_ENCODING, list)]);
+            let answer = respond_with("a.css", lies_there, &[(header::ACCEPT_ENCODING, list)]);
             let header_text = |name| answer.headers().get(name).map(|it: &HeaderValue| it.to_str().expect("a text").to_owned());
             assert_eq!(header_text(header::CONTENT_ENCODING).as_deref(), encoding, "{list}");
-            assert_eq!((header_text(header::CONTENT_TYPE).as_deref(), header_text(header::VARY).as_deref()), (Some("text/css"), Some("accept-encoding")));
+            assert_eq!(
+                (header_text(header::CONTENT_TYPE).as_deref(), header_text(header::VARY).as_deref()),
+                (Some("text/css"), Some("accept-encoding"))
+            );
             let bytes = axum::body::to_bytes(answer.into_body(), 100).await.expect("a body");
             assert_eq!(bytes, body, "{list}");
         }
     }
 
     #[test]
-    fn what_a_client_has_is_not_sent_again_in_whichever_form() {
-        let tag = answer("a.css", &[], &[]).headers()[header::ETAG].to_str().expect("a tag").to_owned();
+    fn unchanged_files_are_not_sent_again_in_any_encoding() {
+        let tag = respond_with("a.css", &[], &[]).headers()[header::ETAG].to_str().expect("a tag").to_owned();
         for (path, cache) in [("a.css", "no-cache"), ("sw.js", "no-cache"), ("assets/a-1.css", "public, max-age=31536000, immutable")] {
-            let again = answer(path, &[("a.css.br", "brotli")], &[(header::IF_NONE_MATCH, &tag), (header::ACCEPT_ENCODING, "br")]);
+            let again = respond_with(path, &[("a.css.br", "brotli")], &[(header::IF_NONE_MATCH, &tag), (header::ACCEPT_ENCODING, "br")]);
             assert_eq!(
                 (again.status(), &again.headers()[header::ETAG]),
                 (StatusCode::NOT_MODIFIED, &HeaderValue::from_str(&tag).expect("a tag"))
@@ -151,7 +154,7 @@ mod tests {
                 (&HeaderValue::from_static(cache), None)
             );
         }
-        let other = answer("a.css", &[], &[(header::IF_NONE_MATCH, "W/\"0\"")]);
+        let other = respond_with("a.css", &[], &[(header::IF_NONE_MATCH, "W/\"0\"")]);
         assert_eq!(other.status(), StatusCode::OK);
     }
 }

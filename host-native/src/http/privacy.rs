@@ -11,10 +11,10 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::request::{conversation_of, json_body, object};
-use crate::drive::Host;
-use crate::forget::{self, Done};
+use super::request::{conversation_from_path, parse_object, read_json_body};
+use crate::forget::{self, ForgetResult};
 use crate::store;
+use crate::turn_runner::Host;
 
 /// Deletes a conversation.
 #[utoipa::path(
@@ -31,8 +31,8 @@ use crate::store;
     ),
 )]
 pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
-    let id = conversation_of(id, &uri)?;
-    let done = forgotten(host, &uri, vec![id]).await?;
+    let id = conversation_from_path(id, &uri)?;
+    let done = forget_conversations(host, &uri, vec![id]).await?;
     if done == 0 {
         return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "conversation not found; it may already be deleted"));
     }
@@ -57,30 +57,30 @@ pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Str
     ),
 )]
 pub async fn forget(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
-    let bytes = json_body(&uri, &headers, body).await?;
-    let person = person(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
-    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
-    let mut connection = store::open(host.current.place(), false).await.map_err(database)?;
-    let ids = forget::of_person(&mut connection, &person).await.map_err(database)?;
+    let bytes = read_json_body(&uri, &headers, body).await?;
+    let person = parse_person(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let mut connection = store::open(host.config_manager.database(), false).await.map_err(database)?;
+    let ids = forget::list_by_person(&mut connection, &person).await.map_err(database)?;
     connection.close().await.map_err(database)?;
-    Ok(Json(json!({"forgotten": forgotten(host, &uri, ids).await?})))
+    Ok(Json(json!({"forgotten": forget_conversations(host, &uri, ids).await?})))
 }
 
-fn person(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
+fn parse_person(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
     let example = "{\"person\": {\"customerId\": \"C-17\"}}";
-    let members = match object(bytes, example)?.remove("person") {
+    let members = match parse_object(bytes, example)?.remove("person") {
         Some(Value::Object(members)) => members,
         _ => return Err(format!("person is not an object; send {example}")),
     };
-    forget::person(members.into_iter().collect::<BTreeMap<_, _>>())
+    forget::parse_person(members.into_iter().collect::<BTreeMap<_, _>>())
 }
 
 /// Deletes conversations; continues if the client disconnects.
-async fn forgotten(host: Arc<Host>, uri: &Uri, ids: Vec<String>) -> Result<usize, ApiError> {
-    let done = tokio::spawn(async move { forget::conversations(&host, &ids).await }).await;
-    match done.unwrap_or(Err(sqlx::Error::WorkerCrashed)).map_err(|it| ApiError::of_database(&it, uri))? {
-        Done { forgotten, busy: 0 } => Ok(forgotten),
-        Done { forgotten, busy } => {
+async fn forget_conversations(host: Arc<Host>, uri: &Uri, ids: Vec<String>) -> Result<usize, ApiError> {
+    let done = tokio::spawn(async move { forget::forget_conversations(&host, &ids).await }).await;
+    match done.unwrap_or(Err(sqlx::Error::WorkerCrashed)).map_err(|it| ApiError::from_database(&it, uri))? {
+        ForgetResult { forgotten, busy: 0 } => Ok(forgotten),
+        ForgetResult { forgotten, busy } => {
             let message = format!("cannot delete conversations with a running turn ({busy} busy, {forgotten} deleted); try again later");
             Err(ApiError::new(StatusCode::CONFLICT, uri, message))
         }

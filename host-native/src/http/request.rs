@@ -13,20 +13,20 @@ use http_body::Body as _;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::attachment::{self, Filter};
+use super::attachment::{self, AttachmentFilter};
 use super::error::ApiError;
 
 /// Maximum bytes of a body with attachments: five files of 10 MB are 70 MB of Base64.
-const MOST: usize = 80 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 80 * 1024 * 1024;
 
 /// Maximum bytes of a body without the contents of its attachments.
-const LIMIT: usize = 2 * 1024 * 1024;
+const MAX_FILTERED_BYTES: usize = 2 * 1024 * 1024;
 
 /// How long a body may stall.
-pub const SILENCE: Duration = Duration::from_secs(30);
+pub const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum nesting depth of parameters. They are stored within other JSON, which is parsed up to 127 levels deep.
-const DEEPEST: usize = 64;
+const MAX_PARAM_DEPTH: usize = 64;
 
 /// The parsed body of a message.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,11 +47,11 @@ impl MessageBody {
     /// # Errors
     /// A message that names the invalid member and what to send.
     pub fn parse(bytes: &[u8]) -> Result<MessageBody, String> {
-        let mut body = object(bytes, "{\"message\": …}")?;
+        let mut body = parse_object(bytes, "{\"message\": …}")?;
         let mut take = |key: &str| body.remove(key).unwrap_or(Value::Null);
-        let (conversation, message) = (conversation(take("conversationId"))?, text("message", take("message"))?);
-        let (reset, mut params) = (reset(&take("reset"))?, params(take("inputParams"))?);
-        attachment::settle(&mut params);
+        let (conversation, message) = (parse_conversation_id(take("conversationId"))?, parse_text("message", take("message"))?);
+        let (reset, mut params) = (parse_reset(&take("reset"))?, parse_params(take("inputParams"))?);
+        attachment::apply_digests(&mut params);
         Ok(MessageBody { conversation, message, reset, params })
     }
 }
@@ -60,7 +60,7 @@ impl MessageBody {
 ///
 /// # Errors
 /// A message that says what is wrong and what to send.
-pub fn object(bytes: &[u8], example: &str) -> Result<Map, String> {
+pub fn parse_object(bytes: &[u8], example: &str) -> Result<Map, String> {
     match serde_json::from_slice(bytes) {
         Ok(Value::Object(body)) => Ok(body),
         Ok(_) => Err(format!("body is not an object; send {example}")),
@@ -72,20 +72,20 @@ pub fn object(bytes: &[u8], example: &str) -> Result<Map, String> {
 ///
 /// # Errors
 /// 415 or 406 for unsuitable headers, 408 if the body times out, 413 if it is too large.
-pub async fn json_body(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, ApiError> {
+pub async fn read_json_body(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, ApiError> {
     let refuse = |status, message: String| ApiError::new(status, uri, message);
-    if !sends_json(headers) {
+    if !has_json_body(headers) {
         return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported content type; send Content-Type: application/json".to_owned()));
     }
-    if !takes_json(headers) {
+    if !accepts_json(headers) {
         return Err(refuse(StatusCode::NOT_ACCEPTABLE, "responses are JSON; send Accept: application/json".to_owned()));
     }
-    filtered(body, SILENCE).await.map_err(|it| refuse(it.0, it.1))
+    read_filtered(body, BODY_IDLE_TIMEOUT).await.map_err(|it| refuse(it.0, it.1))
 }
 
 /// Reads a body without the contents of its attachments.
-async fn filtered(mut body: Body, idle_timeout: Duration) -> Result<Vec<u8>, (StatusCode, String)> {
-    let mut filter = Filter::default();
+async fn read_filtered(mut body: Body, idle_timeout: Duration) -> Result<Vec<u8>, (StatusCode, String)> {
+    let mut filter = AttachmentFilter::default();
     let mut bytes_read = 0;
     // An interrupted body is not valid JSON and has no client left to answer. A body that is too large is drained up to a limit, because
     // many clients read no response before they have sent the whole body.
@@ -96,19 +96,19 @@ async fn filtered(mut body: Body, idle_timeout: Duration) -> Result<Vec<u8>, (St
         let Some(Ok(frame)) = frame else { break };
         let Ok(bytes) = frame.into_data() else { continue };
         bytes_read += bytes.len();
-        if bytes_read > 2 * MOST {
+        if bytes_read > 2 * MAX_BODY_BYTES {
             break;
         }
-        if bytes_read <= MOST && filter.held() <= LIMIT {
+        if bytes_read <= MAX_BODY_BYTES && filter.output_len() <= MAX_FILTERED_BYTES {
             filter.push(&bytes);
         }
     }
     let too_long = |most: String| Err((StatusCode::PAYLOAD_TOO_LARGE, format!("body is too large; send at most {most}")));
-    if bytes_read > MOST {
-        return too_long(format!("{MOST} bytes"));
+    if bytes_read > MAX_BODY_BYTES {
+        return too_long(format!("{MAX_BODY_BYTES} bytes"));
     }
-    if filter.held() > LIMIT {
-        return too_long(format!("{LIMIT} bytes besides the contents of inputParams.files"));
+    if filter.output_len() > MAX_FILTERED_BYTES {
+        return too_long(format!("{MAX_FILTERED_BYTES} bytes besides the contents of inputParams.files"));
     }
     Ok(filter.finish())
 }
@@ -117,12 +117,12 @@ async fn filtered(mut body: Body, idle_timeout: Duration) -> Result<Vec<u8>, (St
 ///
 /// # Errors
 /// A message if the value is not a UUID.
-pub fn conversation(value: Value) -> Result<Option<String>, String> {
+pub fn parse_conversation_id(value: Value) -> Result<Option<String>, String> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) if text.trim().is_empty() => Ok(None),
         Value::String(text) => {
-            uuid(text.trim()).map(Some).ok_or_else(|| "conversationId is not a UUID; send its 36 characters or omit it".to_owned())
+            parse_uuid(text.trim()).map(Some).ok_or_else(|| "conversationId is not a UUID; send its 36 characters or omit it".to_owned())
         }
         _ => Err("conversationId is not a string; send a UUID or omit it".to_owned()),
     }
@@ -132,14 +132,14 @@ pub fn conversation(value: Value) -> Result<Option<String>, String> {
 ///
 /// # Errors
 /// 400 if it is not a UUID.
-pub fn conversation_of(id: Result<Path<String>, PathRejection>, uri: &Uri) -> Result<String, ApiError> {
+pub fn conversation_from_path(id: Result<Path<String>, PathRejection>, uri: &Uri) -> Result<String, ApiError> {
     id.ok()
-        .and_then(|it| uuid(&it.0))
+        .and_then(|it| parse_uuid(&it.0))
         .ok_or_else(|| ApiError::new(StatusCode::BAD_REQUEST, uri, "conversation id is not a UUID; send its 36 characters"))
 }
 
 /// Parses a UUID of 36 characters and returns it in lower case.
-pub fn uuid(text: &str) -> Option<String> {
+pub fn parse_uuid(text: &str) -> Option<String> {
     let fits = text.len() == 36
         && text.bytes().enumerate().all(|(index, byte)| match index {
             8 | 13 | 18 | 23 => byte == b'-',
@@ -152,7 +152,7 @@ pub fn uuid(text: &str) -> Option<String> {
 ///
 /// # Errors
 /// A message if the value is a list or an object.
-pub fn text(name: &str, value: Value) -> Result<Option<String>, String> {
+pub fn parse_text(name: &str, value: Value) -> Result<Option<String>, String> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text)),
@@ -161,7 +161,7 @@ pub fn text(name: &str, value: Value) -> Result<Option<String>, String> {
     }
 }
 
-fn reset(value: &Value) -> Result<bool, String> {
+fn parse_reset(value: &Value) -> Result<bool, String> {
     let word = value.as_str().map(|it| it.trim().to_ascii_lowercase());
     match (value, word.as_deref()) {
         (Value::Null, _) | (_, Some("" | "false")) => Ok(false),
@@ -172,43 +172,43 @@ fn reset(value: &Value) -> Result<bool, String> {
     }
 }
 
-fn params(value: Value) -> Result<Map, String> {
+fn parse_params(value: Value) -> Result<Map, String> {
     match value {
         Value::Null => Ok(Map::new()),
-        Value::Object(map) if map.values().all(|it| is_within(it, DEEPEST - 1)) => Ok(map),
-        Value::Object(_) => Err(format!("inputParams is nested too deeply; send at most {DEEPEST} levels")),
+        Value::Object(map) if map.values().all(|it| is_within_depth(it, MAX_PARAM_DEPTH - 1)) => Ok(map),
+        Value::Object(_) => Err(format!("inputParams is nested too deeply; send at most {MAX_PARAM_DEPTH} levels")),
         _ => Err("inputParams is not an object; send an object or omit it".to_owned()),
     }
 }
 
-fn is_within(value: &Value, levels: usize) -> bool {
+fn is_within_depth(value: &Value, levels: usize) -> bool {
     match value {
-        Value::Array(items) => levels > 0 && items.iter().all(|it| is_within(it, levels - 1)),
-        Value::Object(members) => levels > 0 && members.values().all(|it| is_within(it, levels - 1)),
+        Value::Array(items) => levels > 0 && items.iter().all(|it| is_within_depth(it, levels - 1)),
+        Value::Object(members) => levels > 0 && members.values().all(|it| is_within_depth(it, levels - 1)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }
 
 /// Whether the content type is JSON.
-pub fn sends_json(headers: &HeaderMap) -> bool {
+pub fn has_json_body(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let media = media(content_type);
+    let media = media_type(content_type);
     media == "application/json" || (media.starts_with("application/") && media.ends_with("+json"))
 }
 
 /// Whether the client accepts JSON; without an `Accept` header it accepts everything.
-fn takes_json(headers: &HeaderMap) -> bool {
+fn accepts_json(headers: &HeaderMap) -> bool {
     let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
     if accepted.peek().is_none() {
         return true;
     }
     let accepted: Vec<&str> = accepted.filter_map(|it| it.to_str().ok()).flat_map(|it| it.split(',')).collect();
     let refused = |it: &str| it.split(';').skip(1).any(|it| matches!(it.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
-    let fits = |it: &str| matches!(media(it).as_str(), "*/*" | "application/*" | "application/json" | "application/*+json");
+    let fits = |it: &str| matches!(media_type(it).as_str(), "*/*" | "application/*" | "application/json" | "application/*+json");
     accepted.iter().any(|it| fits(it) && !refused(it)) || accepted.iter().all(|it| it.trim().is_empty())
 }
 
-fn media(text: &str) -> String {
+fn media_type(text: &str) -> String {
     text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_coerced_is_refused() {
+    fn invalid_bodies_are_rejected() {
         for text in [
             "",
             "null",
@@ -263,16 +263,16 @@ mod tests {
             assert!(parse(text).is_err(), "{text}");
         }
         let nested = |levels: usize| parse(&format!("{{\"inputParams\":{}1{}}}", "{\"a\":".repeat(levels), "}".repeat(levels)));
-        assert!(nested(DEEPEST).is_ok() && nested(DEEPEST + 1).is_err());
-        assert_eq!(uuid("4d7fe557003ba-56be-b8c3-a9a5d12f0d69"), None);
+        assert!(nested(MAX_PARAM_DEPTH).is_ok() && nested(MAX_PARAM_DEPTH + 1).is_err());
+        assert_eq!(parse_uuid("4d7fe557003ba-56be-b8c3-a9a5d12f0d69"), None);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_does_not_go_on_is_given_up() {
+    async fn a_stalled_body_times_out() {
         let silent = Body::new(Silent(Some(b"{\"message\":")));
         let start = tokio::time::Instant::now();
-        let (status, message) = filtered(silent, SILENCE).await.expect_err("silence");
-        assert_eq!((status, start.elapsed()), (StatusCode::REQUEST_TIMEOUT, SILENCE), "{message}");
+        let (status, message) = read_filtered(silent, BODY_IDLE_TIMEOUT).await.expect_err("silence");
+        assert_eq!((status, start.elapsed()), (StatusCode::REQUEST_TIMEOUT, BODY_IDLE_TIMEOUT), "{message}");
     }
 
     /// A body that stalls after one chunk.
@@ -296,11 +296,11 @@ mod tests {
         let headers =
             |name: header::HeaderName, value: &'static str| HeaderMap::from_iter([(name, header::HeaderValue::from_static(value))]);
         for (value, fits) in [("application/json; charset=utf-8", true), ("APPLICATION/problem+json", true), ("text/plain", false)] {
-            assert_eq!(sends_json(&headers(header::CONTENT_TYPE, value)), fits, "{value}");
+            assert_eq!(has_json_body(&headers(header::CONTENT_TYPE, value)), fits, "{value}");
         }
-        assert!(!sends_json(&HeaderMap::new()) && takes_json(&HeaderMap::new()));
+        assert!(!has_json_body(&HeaderMap::new()) && accepts_json(&HeaderMap::new()));
         for (value, fits) in [("text/html, */*;q=0.1", true), ("application/json;q=0", false), ("text/html", false)] {
-            assert_eq!(takes_json(&headers(header::ACCEPT, value)), fits, "{value}");
+            assert_eq!(accepts_json(&headers(header::ACCEPT, value)), fits, "{value}");
         }
     }
 }

@@ -11,13 +11,13 @@ pub fn all() -> Value {
         "Message": message(),
         "Answer": answer(),
         "Feedback": feedback(),
-        "FeedbackTaken": feedback_taken(),
+        "FeedbackTaken": feedback_response(),
         "Conversations": conversations(),
-        "Recorded": recorded(),
+        "Recorded": recording(),
         "Analysis": analysis(),
-        "Inspected": inspected(),
+        "Inspected": inspection(),
         "Snapshots": snapshots(),
-        "Activated": activated(),
+        "Activated": activation(),
         "Person": person(),
         "Forgotten": object(json!({"forgotten": {"type": "integer", "minimum": 0, "description": "The number of deleted conversations"}})),
         "Health": object(json!({"status": {"const": "UP"}})),
@@ -41,7 +41,7 @@ pub fn text(description: &str) -> Value {
 }
 
 /// A schema of a string or null.
-pub fn maybe_text(description: &str) -> Value {
+pub fn nullable_text(description: &str) -> Value {
     json!({"type": ["string", "null"], "description": description})
 }
 
@@ -82,13 +82,13 @@ fn answer() -> Value {
     object(json!({
         "success": {"type": "boolean"},
         "conversationId": conversation(),
-        "intent": maybe_text("The intent after the turn"),
-        "state": maybe_text("The state after the turn"),
+        "intent": nullable_text("The intent after the turn"),
+        "state": nullable_text("The state after the turn"),
         "payload": payload,
-        "context": maybe_text("The context as JSON text"),
-        "errorCode": maybe_text("The error code of a failed turn"),
+        "context": nullable_text("The context as JSON text"),
+        "errorCode": nullable_text("The error code of a failed turn"),
         "recoverable": {"type": "boolean", "description": "Whether sending the message again may succeed"},
-        "message": maybe_text("The message to show to the user of a failed turn"),
+        "message": nullable_text("The message to show to the user of a failed turn"),
     }))
 }
 
@@ -99,14 +99,14 @@ fn feedback() -> Value {
         "properties": {
             "conversationId": conversation(),
             "feedbackType": {"type": "string", "enum": ["THUMBS_UP", "THUMBS_DOWN"]},
-            "messageId": maybe_text("The client's id of the answer"),
-            "assistantResponse": maybe_text("The answer as shown to the user"),
+            "messageId": nullable_text("The client's id of the answer"),
+            "assistantResponse": nullable_text("The answer as shown to the user"),
             "metadata": {"type": ["object", "null"], "description": "`comment`, `question`, `reason`, `correct_sql` and any other members"},
         },
     })
 }
 
-fn feedback_taken() -> Value {
+fn feedback_response() -> Value {
     let count = json!({"type": "integer", "minimum": 0});
     object(json!({
         "success": {"type": "boolean"},
@@ -124,16 +124,16 @@ fn conversations() -> Value {
         "status": text("The status, such as RUNNING or BLOCKED"),
         "intent": text("The intent"),
         "state": text("The state"),
-        "lastUserText": maybe_text("The latest message"),
+        "lastUserText": nullable_text("The latest message"),
         "createdAt": text("ISO 8601 with Z"),
         "updatedAt": text("The time of the latest turn"),
         "turns": {"type": "integer"},
         "faults": {"type": "integer", "description": "The number of failed or lost turns"},
     }));
-    object(json!({"conversations": list(&found), "next": maybe_text("The value of `after` for the next page")}))
+    object(json!({"conversations": list(&found), "next": nullable_text("The value of `after` for the next page")}))
 }
 
-fn recorded() -> Value {
+fn recording() -> Value {
     let turn = object(json!({
         "number": {"type": "integer", "minimum": 1, "description": "The position in the conversation"},
         "turnId": {"type": "string", "format": "uuid"},
@@ -164,7 +164,7 @@ fn snapshots() -> Value {
     object(json!({"active": text("The hash of the configuration of new turns"), "snapshots": list(&one)}))
 }
 
-fn activated() -> Value {
+fn activation() -> Value {
     object(json!({
         "hash": text("The hash of the activated snapshot"),
         "config": text("The hash of the configuration of new turns, which differs if the settings differ"),
@@ -203,11 +203,11 @@ fn analysis() -> Value {
     }))
 }
 
-fn inspected() -> Value {
+fn inspection() -> Value {
     let rows = list(&json!({"type": "object"}));
     object(json!({
         "schema": text("The schema name"),
-        "prefix": maybe_text("The requested prefix"),
+        "prefix": nullable_text("The requested prefix"),
         "matchMode": {"enum": ["EXACT", "REGEX"]},
         "introspectTables": list(&json!({"type": "string"})),
         "tableCount": {"type": "integer", "minimum": 0},

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::error::ApiError;
 use crate::clock;
-use crate::drive::Host;
-use crate::snapshot::{Refusal, Wanted};
+use crate::snapshot::{RestoreError, RestoreTarget};
 use crate::store::{self, snapshot};
+use crate::turn_runner::Host;
 
 /// Lists the snapshots, newest first.
 #[utoipa::path(
@@ -25,13 +25,13 @@ use crate::store::{self, snapshot};
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
-    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
-    let mut connection = store::open(host.current.place(), false).await.map_err(database)?;
-    let all = snapshot::all(&mut connection).await.map_err(database)?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let mut connection = store::open(host.config_manager.database(), false).await.map_err(database)?;
+    let all = snapshot::list(&mut connection).await.map_err(database)?;
     connection.close().await.map_err(database)?;
-    let current = host.current.now();
-    let active = current.config.hash();
-    let one = |it: &snapshot::Snapshot| json!({"hash": it.hash, "keptAt": clock::iso_text(it.kept_at), "active": it.hash == active});
+    let current = host.config_manager.active();
+    let active = current.config.hash_source();
+    let one = |it: &snapshot::Snapshot| json!({"hash": it.hash, "keptAt": clock::format_iso(it.stored_at), "active": it.hash == active});
     Ok(Json(json!({"active": active, "snapshots": all.iter().map(one).collect::<Vec<_>>()})))
 }
 
@@ -53,7 +53,7 @@ pub async fn activate(State(host): State<Arc<Host>>, uri: Uri, hash: Result<Path
     let Ok(Path(hash)) = hash else {
         return Err(ApiError::new(StatusCode::BAD_REQUEST, &uri, "invalid hash; send its hexadecimal digits"));
     };
-    put_back(&host, &uri, &Wanted::Snapshot(hash)).await
+    activate_snapshot(&host, &uri, &RestoreTarget::Snapshot(hash)).await
 }
 
 /// Restores the previous rows and activates them; repeated calls go back further.
@@ -70,28 +70,28 @@ pub async fn activate(State(host): State<Arc<Host>>, uri: Uri, hash: Result<Path
     ),
 )]
 pub async fn rollback(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
-    put_back(&host, &uri, &Wanted::Before).await
+    activate_snapshot(&host, &uri, &RestoreTarget::Previous).await
 }
 
-async fn put_back(host: &Host, uri: &Uri, target: &Wanted) -> Result<Json<Value>, ApiError> {
+async fn activate_snapshot(host: &Host, uri: &Uri, target: &RestoreTarget) -> Result<Json<Value>, ApiError> {
     let refuse = |status, message: String| ApiError::new(status, uri, message);
-    match host.current.activate(target).await {
+    match host.config_manager.activate(target).await {
         Ok((current, done)) => Ok(Json(json!({
             "hash": done.hash,
-            "config": current.config.hash(),
+            "config": current.config.hash_source(),
             "tables": done.difference.tables,
             "settings": done.settings,
             "issues": done.issues,
         }))),
-        Err(Refusal::Unknown(line)) => Err(refuse(StatusCode::NOT_FOUND, line)),
-        Err(Refusal::Nothing) => {
+        Err(RestoreError::UnknownSnapshot(line)) => Err(refuse(StatusCode::NOT_FOUND, line)),
+        Err(RestoreError::NothingEarlier) => {
             Err(refuse(StatusCode::CONFLICT, "no previous snapshot; activate a snapshot by its hash".to_owned()))
         }
-        Err(Refusal::Unfit(lines)) => Err(refuse(StatusCode::UNPROCESSABLE_ENTITY, lines.join("; "))),
-        Err(Refusal::Errors(issues)) => {
+        Err(RestoreError::NotStorable(lines)) => Err(refuse(StatusCode::UNPROCESSABLE_ENTITY, lines.join("; "))),
+        Err(RestoreError::NewErrors(issues)) => {
             let message = "rows of the snapshot have new errors; nothing is changed".to_owned();
-            Err(refuse(StatusCode::UNPROCESSABLE_ENTITY, message).because(&issues))
+            Err(refuse(StatusCode::UNPROCESSABLE_ENTITY, message).with_issues(&issues))
         }
-        Err(Refusal::Database(error)) => Err(ApiError::of_database(&error, uri)),
+        Err(RestoreError::Database(error)) => Err(ApiError::from_database(&error, uri)),
     }
 }

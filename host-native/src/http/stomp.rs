@@ -21,46 +21,49 @@ use uuid::Uuid;
 use super::error::{ApiError, not_found};
 use super::origin;
 use crate::access::routes::Routes;
-use crate::drive::Host;
-use crate::settings::Stomp;
-use crate::stomp::frame::LONGEST;
-use crate::stomp::session::{Asked, Session};
+use crate::settings::StompSettings;
+use crate::stomp::frame::MAX_FRAME_BYTES;
+use crate::stomp::session::{SessionAction, StompSession};
 use crate::stomp::sockjs;
-use crate::stream::{Streams, Subscription, events};
+use crate::stream::{Streams, Subscription, parse_events};
+use crate::turn_runner::Host;
 
 /// Interval of SockJS heartbeats.
-const SOCKJS_BEAT: Duration = Duration::from_secs(25);
+const SOCKJS_HEARTBEAT: Duration = Duration::from_secs(25);
 
 /// How long a client may take to connect.
-const PATIENCE: Duration = Duration::from_secs(60);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long closing a connection may take.
-const FAREWELL: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Maximum bytes of a message; a SockJS message may contain several frames.
-const MESSAGE: usize = 4 * LONGEST;
+const MAX_MESSAGE_BYTES: usize = 4 * MAX_FRAME_BYTES;
 
 /// Size of the read and write buffers in bytes; small because there may be many connections.
-const BUFFER: usize = 4 * 1024;
+const BUFFER_BYTES: usize = 4 * 1024;
 
 /// Adds the routes of the STOMP endpoint.
-pub fn routes(routes: Routes, settings: &Stomp) -> Routes {
+pub fn add_routes(routes: Routes, settings: &StompSettings) -> Routes {
     let endpoint = &settings.endpoint;
-    let routes = routes.stream(&format!("{endpoint}/websocket"), get(plain));
+    let routes = routes.add_undocumented_stream(&format!("{endpoint}/websocket"), get(open_websocket));
     if !settings.sock_js {
-        return routes.stream(endpoint, get(plain));
+        return routes.add_undocumented_stream(endpoint, get(open_websocket));
     }
-    let routes = routes.stream(endpoint, greeting()).stream(&format!("{endpoint}/"), greeting()).stream(&format!("{endpoint}/info"), get(info));
-    routes.stream(&format!("{endpoint}/{{server}}/{{session}}/websocket"), get(wrapped))
+    let routes = routes
+        .add_undocumented_stream(endpoint, sockjs_greeting())
+        .add_undocumented_stream(&format!("{endpoint}/"), sockjs_greeting())
+        .add_undocumented_stream(&format!("{endpoint}/info"), get(sockjs_info));
+    routes.add_undocumented_stream(&format!("{endpoint}/{{server}}/{{session}}/websocket"), get(open_sockjs))
 }
 
-fn greeting() -> MethodRouter<Arc<Host>> {
+fn sockjs_greeting() -> MethodRouter<Arc<Host>> {
     get(|| std::future::ready(([(header::CONTENT_TYPE, "text/plain; charset=UTF-8")], "Welcome to SockJS!\n")))
 }
 
 /// The SockJS info response.
-async fn info(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
-    check(&host, &headers, &uri)?;
+async fn sockjs_info(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap) -> Result<Response, ApiError> {
+    check_origin(&host, &headers, &uri)?;
     let entropy = u32::from_be_bytes(Uuid::new_v4().into_bytes().first_chunk().copied().unwrap_or_default());
     let body = json!({"entropy": entropy, "origins": ["*:*"], "cookie_needed": false, "websocket": true});
     let fresh = HeaderValue::from_static("no-store, no-cache, no-transform, must-revalidate, max-age=0");
@@ -69,11 +72,11 @@ async fn info(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap) -> Re
 
 type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
 
-async fn plain(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, upgrade: Upgrade) -> Result<Response, ApiError> {
-    open(&host, &uri, &headers, upgrade, false)
+async fn open_websocket(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, upgrade: Upgrade) -> Result<Response, ApiError> {
+    upgrade_connection(&host, &uri, &headers, upgrade, false)
 }
 
-async fn wrapped(
+async fn open_sockjs(
     State(host): State<Arc<Host>>,
     uri: Uri,
     headers: HeaderMap,
@@ -81,33 +84,37 @@ async fn wrapped(
     upgrade: Upgrade,
 ) -> Result<Response, ApiError> {
     let is_valid = names.is_ok_and(|it| ![it.0.0, it.0.1].iter().any(|it| it.is_empty() || it.contains('.')));
-    if is_valid { open(&host, &uri, &headers, upgrade, true) } else { Err(not_found(&uri)) }
+    if is_valid { upgrade_connection(&host, &uri, &headers, upgrade, true) } else { Err(not_found(&uri)) }
 }
 
 /// Checks the origin against the STOMP setting, in addition to the general CORS check.
-fn check(host: &Host, headers: &HeaderMap, uri: &Uri) -> Result<(), ApiError> {
-    let patterns = host.offers.stomp().map(|it| it.origins.as_slice()).unwrap_or_default();
+fn check_origin(host: &Host, headers: &HeaderMap, uri: &Uri) -> Result<(), ApiError> {
+    let patterns = host.stream_settings.stomp().map(|it| it.origins.as_slice()).unwrap_or_default();
     let refused = |it| format!("{it}; add it to convengine.transport.stomp.allowed-origin-pattern");
-    origin::check(patterns, headers).map_err(|it| ApiError::new(StatusCode::FORBIDDEN, uri, refused(it)))
+    origin::check_origin(patterns, headers).map_err(|it| ApiError::new(StatusCode::FORBIDDEN, uri, refused(it)))
 }
 
-fn open(host: &Arc<Host>, uri: &Uri, headers: &HeaderMap, upgrade: Upgrade, sock_js: bool) -> Result<Response, ApiError> {
-    check(host, headers, uri)?;
+fn upgrade_connection(host: &Arc<Host>, uri: &Uri, headers: &HeaderMap, upgrade: Upgrade, sock_js: bool) -> Result<Response, ApiError> {
+    check_origin(host, headers, uri)?;
     let upgrade = upgrade.map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, uri, "not a WebSocket request; connect with a WebSocket"))?;
-    let base = host.offers.stomp().map(|it| it.destination.clone()).unwrap_or_default();
+    let base = host.stream_settings.stomp().map(|it| it.destination_base.clone()).unwrap_or_default();
     // Holds the streams instead of the host, which could not stop while connections hold it.
     let streams = Arc::clone(&host.streams);
-    let upgrade = upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE).read_buffer_size(BUFFER).write_buffer_size(BUFFER);
+    let upgrade = upgrade
+        .max_message_size(MAX_MESSAGE_BYTES)
+        .max_frame_size(MAX_MESSAGE_BYTES)
+        .read_buffer_size(BUFFER_BYTES)
+        .write_buffer_size(BUFFER_BYTES);
     let upgrade = upgrade.protocols(["v12.stomp", "v11.stomp", "v10.stomp"]);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        let _guard = streams.enter();
-        let connection = Connection { socket, sock_js, session: Session::new(&base), heard: Vec::new(), streams };
+        let _guard = streams.register_connection();
+        let connection = StompConnection { socket, sock_js, session: StompSession::new(&base), subscriptions: Vec::new(), streams };
         connection.run().await;
     }))
 }
 
 /// A subscription of the client.
-struct Heard {
+struct StompSubscription {
     name: String,
     destination: String,
     /// Absent for a destination without events.
@@ -115,160 +122,166 @@ struct Heard {
 }
 
 /// A connected client.
-struct Connection {
+struct StompConnection {
     socket: WebSocket,
     sock_js: bool,
-    session: Session,
-    heard: Vec<Heard>,
+    session: StompSession,
+    subscriptions: Vec<StompSubscription>,
     streams: Arc<Streams>,
 }
 
 /// The connection is lost.
-struct End;
+struct Disconnected;
 
 /// The next event of a connection.
-enum Next {
+enum ConnectionEvent {
     Received(Message),
-    Told(usize, Bytes),
-    Beat,
-    SockJsBeat,
+    Events(usize, Bytes),
+    Heartbeat,
+    SockJsHeartbeat,
     /// A subscription is too slow, or the server is stopping.
-    Over,
+    Closing,
     /// The client has disconnected.
-    Gone,
+    ClientGone,
 }
 
 /// The deadlines of a connection.
-struct Times {
-    beat: Instant,
-    sockjs_beat: Instant,
-    gone: Instant,
+struct Deadlines {
+    heartbeat: Instant,
+    sockjs_heartbeat: Instant,
+    client_timeout: Instant,
 }
 
-impl Connection {
+impl StompConnection {
     async fn run(mut self) {
         let streams = Arc::clone(&self.streams);
         let stopped = async {
-            streams.closed().await;
-            sleep(FAREWELL).await;
+            streams.wait_closed().await;
+            sleep(CLOSE_TIMEOUT).await;
         };
         tokio::select! {
-            ended = self.converse() => if ended.is_err() { return },
+            ended = self.serve() => if ended.is_err() { return },
             // The client accepts no more data.
             () = stopped => return,
         }
         // Fails if the client has disconnected.
-        let _ = timeout(FAREWELL, self.say_goodbye()).await;
+        let _ = timeout(CLOSE_TIMEOUT, self.close()).await;
     }
 
-    async fn say_goodbye(&mut self) -> Result<(), End> {
+    async fn close(&mut self) -> Result<(), Disconnected> {
         if self.sock_js {
-            self.send_raw(sockjs::GO_AWAY.to_owned()).await?;
+            self.send_raw(sockjs::CLOSE_GO_AWAY.to_owned()).await?;
         }
-        self.socket.send(Message::Close(None)).await.map_err(|_| End)
+        self.socket.send(Message::Close(None)).await.map_err(|_| Disconnected)
     }
 
     /// Serves the connection until it must be closed; an error means that it is already lost.
-    async fn converse(&mut self) -> Result<(), End> {
+    async fn serve(&mut self) -> Result<(), Disconnected> {
         if self.sock_js {
             self.send_raw(sockjs::OPEN.to_owned()).await?;
         }
         let now = Instant::now();
-        let mut times = Times { beat: now + PATIENCE, sockjs_beat: now + SOCKJS_BEAT, gone: now + PATIENCE };
+        let mut times = Deadlines {
+            heartbeat: now + HANDSHAKE_TIMEOUT,
+            sockjs_heartbeat: now + SOCKJS_HEARTBEAT,
+            client_timeout: now + HANDSHAKE_TIMEOUT,
+        };
         let mut is_connected = false;
         loop {
-            match self.next(&times).await {
-                Next::Received(message) => {
-                    for action in self.read(message)? {
+            match self.next_event(&times).await {
+                ConnectionEvent::Received(message) => {
+                    for action in self.receive(message)? {
                         match action {
-                            Asked::Send(text) => self.send(&text).await?,
-                            Asked::Listen { id, destination, conversation } => self.listen(id, destination, conversation).await,
-                            Asked::Leave(name) => self.heard.retain(|it| it.name != name),
-                            Asked::Close => return Ok(()),
+                            SessionAction::Send(text) => self.send(&text).await?,
+                            SessionAction::Subscribe { id, destination, conversation } => {
+                                self.subscribe(id, destination, conversation).await
+                            }
+                            SessionAction::Unsubscribe(name) => self.subscriptions.retain(|it| it.name != name),
+                            SessionAction::Close => return Ok(()),
                         }
                         is_connected = true;
                     }
-                    times.gone = Instant::now() + self.silence(is_connected);
+                    times.client_timeout = Instant::now() + self.client_timeout(is_connected);
                 }
-                Next::Told(index, wire) => self.tell(index, &wire).await?,
-                Next::Beat => self.send("\n").await?,
-                Next::SockJsBeat => {
-                    self.send_raw(sockjs::BEAT.to_owned()).await?;
-                    times.sockjs_beat = Instant::now() + SOCKJS_BEAT;
+                ConnectionEvent::Events(index, wire) => self.send_events(index, &wire).await?,
+                ConnectionEvent::Heartbeat => self.send("\n").await?,
+                ConnectionEvent::SockJsHeartbeat => {
+                    self.send_raw(sockjs::HEARTBEAT.to_owned()).await?;
+                    times.sockjs_heartbeat = Instant::now() + SOCKJS_HEARTBEAT;
                     continue;
                 }
-                Next::Over => return Ok(()),
-                Next::Gone => return Err(End),
+                ConnectionEvent::Closing => return Ok(()),
+                ConnectionEvent::ClientGone => return Err(Disconnected),
             }
-            times.beat = Instant::now() + self.session.sends_every.unwrap_or(PATIENCE);
+            times.heartbeat = Instant::now() + self.session.heartbeat_interval.unwrap_or(HANDSHAKE_TIMEOUT);
         }
     }
 
     /// How long the client may be silent.
-    fn silence(&self, is_connected: bool) -> Duration {
+    fn client_timeout(&self, is_connected: bool) -> Duration {
         // Practically unlimited for clients without heartbeats.
-        if is_connected { self.session.gone_after.unwrap_or(Duration::from_secs(86_400 * 365)) } else { PATIENCE }
+        if is_connected { self.session.client_timeout.unwrap_or(Duration::from_secs(86_400 * 365)) } else { HANDSHAKE_TIMEOUT }
     }
 
-    async fn next(&mut self, times: &Times) -> Next {
-        let beats = self.session.sends_every.is_some();
-        let Connection { socket, heard, streams, sock_js, .. } = self;
+    async fn next_event(&mut self, times: &Deadlines) -> ConnectionEvent {
+        let beats = self.session.heartbeat_interval.is_some();
+        let StompConnection { socket, subscriptions: heard, streams, sock_js, .. } = self;
         tokio::select! {
-            message = socket.recv() => message.and_then(Result::ok).map_or(Next::Gone, Next::Received),
-            (index, wire) = poll_fn(|context| poll_all(heard, context)) => wire.map_or(Next::Over, |it| Next::Told(index, it)),
-            () = sleep_until(times.beat), if beats => Next::Beat,
-            () = sleep_until(times.sockjs_beat), if *sock_js => Next::SockJsBeat,
-            () = sleep_until(times.gone) => Next::Gone,
-            () = streams.closed() => Next::Over,
+            message = socket.recv() => message.and_then(Result::ok).map_or(ConnectionEvent::ClientGone, ConnectionEvent::Received),
+            (index, wire) = poll_fn(|context| poll_all(heard, context)) => wire.map_or(ConnectionEvent::Closing, |it| ConnectionEvent::Events(index, it)),
+            () = sleep_until(times.heartbeat), if beats => ConnectionEvent::Heartbeat,
+            () = sleep_until(times.sockjs_heartbeat), if *sock_js => ConnectionEvent::SockJsHeartbeat,
+            () = sleep_until(times.client_timeout) => ConnectionEvent::ClientGone,
+            () = streams.wait_closed() => ConnectionEvent::Closing,
         }
     }
 
     /// Handles a message of the client.
-    fn read(&mut self, message: Message) -> Result<Vec<Asked>, End> {
+    fn receive(&mut self, message: Message) -> Result<Vec<SessionAction>, Disconnected> {
         let text = match message {
             Message::Text(text) => text,
             Message::Binary(bytes) if !self.sock_js => return Ok(self.session.receive(&bytes)),
-            Message::Binary(_) | Message::Close(_) => return Err(End),
+            Message::Binary(_) | Message::Close(_) => return Err(Disconnected),
             Message::Ping(_) | Message::Pong(_) => return Ok(Vec::new()),
         };
         if !self.sock_js {
             return Ok(self.session.receive(text.as_bytes()));
         }
-        let messages = sockjs::unwrapped(text.as_str()).ok_or(End)?;
+        let messages = sockjs::decode(text.as_str()).ok_or(Disconnected)?;
         Ok(messages.iter().flat_map(|it| self.session.receive(it.as_bytes())).collect())
     }
 
-    async fn listen(&mut self, name: String, destination: String, conversation: Option<String>) {
+    async fn subscribe(&mut self, name: String, destination: String, conversation: Option<String>) {
         let subscription = match conversation {
-            Some(it) => Some(self.streams.listen(&it, None).await.0),
+            Some(it) => Some(self.streams.subscribe_from(&it, None).await.0),
             None => None,
         };
-        self.heard.push(Heard { name, destination, subscription });
+        self.subscriptions.push(StompSubscription { name, destination, subscription });
     }
 
-    async fn tell(&mut self, index: usize, wire: &Bytes) -> Result<(), End> {
-        let Some(Heard { name, destination, .. }) = self.heard.get(index) else { return Ok(()) };
+    async fn send_events(&mut self, index: usize, wire: &Bytes) -> Result<(), Disconnected> {
+        let Some(StompSubscription { name, destination, .. }) = self.subscriptions.get(index) else { return Ok(()) };
         // Clients of the original server know only events with a stage.
-        let envelopes = events(std::str::from_utf8(wire).unwrap_or_default()).filter(|it| it.name != "TOKEN");
-        let texts: Vec<String> = envelopes.map(|it| self.session.message(name, destination, it.id, it.data)).collect();
+        let envelopes = parse_events(std::str::from_utf8(wire).unwrap_or_default()).filter(|it| it.name != "TOKEN");
+        let texts: Vec<String> = envelopes.map(|it| self.session.render_message(name, destination, it.id, it.data)).collect();
         for text in texts {
             self.send(&text).await?;
         }
         Ok(())
     }
 
-    async fn send(&mut self, text: &str) -> Result<(), End> {
-        let text = if self.sock_js { sockjs::wrapped(text) } else { text.to_owned() };
+    async fn send(&mut self, text: &str) -> Result<(), Disconnected> {
+        let text = if self.sock_js { sockjs::encode(text) } else { text.to_owned() };
         self.send_raw(text).await
     }
 
-    async fn send_raw(&mut self, text: String) -> Result<(), End> {
-        self.socket.send(Message::text(text)).await.map_err(|_| End)
+    async fn send_raw(&mut self, text: String) -> Result<(), Disconnected> {
+        self.socket.send(Message::text(text)).await.map_err(|_| Disconnected)
     }
 }
 
 /// Polls all subscriptions for events; `None` if one of them has ended.
-fn poll_all(subscriptions: &mut [Heard], context: &mut Context<'_>) -> Poll<(usize, Option<Bytes>)> {
+fn poll_all(subscriptions: &mut [StompSubscription], context: &mut Context<'_>) -> Poll<(usize, Option<Bytes>)> {
     for (index, it) in subscriptions.iter_mut().enumerate() {
         if let Some(Poll::Ready(wire)) = it.subscription.as_mut().map(|it| it.poll(context)) {
             return Poll::Ready((index, wire));

@@ -16,9 +16,9 @@ use serde::Deserialize;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep};
 
 use super::error::ApiError;
-use super::request::conversation_of;
-use crate::drive::Host;
-use crate::stream::{Subscription, connected};
+use super::request::conversation_from_path;
+use crate::stream::{Subscription, render_connected};
+use crate::turn_runner::Host;
 
 /// Idle time after which a comment is sent, because proxies drop idle connections.
 const HEARTBEAT: Duration = Duration::from_secs(20);
@@ -32,7 +32,7 @@ const HEADERS: [(HeaderName, &str); 3] = [
 /// Query parameters of the stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Asked {
+pub struct StreamQuery {
     /// Same as the `Last-Event-ID` header, for clients that cannot send it.
     last_event_id: Option<String>,
 }
@@ -55,33 +55,33 @@ pub async fn events(
     State(host): State<Arc<Host>>,
     uri: Uri,
     headers: HeaderMap,
-    query: Result<Query<Asked>, QueryRejection>,
+    query: Result<Query<StreamQuery>, QueryRejection>,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, ApiError> {
-    let id = conversation_of(id, &uri)?;
+    let id = conversation_from_path(id, &uri)?;
     let after = match headers.get("last-event-id") {
         Some(it) => Some(it.to_str().unwrap_or_default().to_owned()),
         None => query.ok().and_then(|it| it.0.last_event_id),
     };
-    let (subscription, resumed) = host.streams.listen(&id, after.as_deref().filter(|it| !it.trim().is_empty())).await;
-    let events = Events::new(subscription, connected(&id, resumed), HEARTBEAT, host.offers.ends_after);
+    let (subscription, resumed) = host.streams.subscribe_from(&id, after.as_deref().filter(|it| !it.trim().is_empty())).await;
+    let events = EventBody::new(subscription, render_connected(&id, resumed), HEARTBEAT, host.stream_settings.timeout);
     Ok((HEADERS, body::Body::new(events)).into_response())
 }
 
 /// A response body that ends when its time is over, its subscriber falls behind or the server stops.
 #[derive(Debug)]
-struct Events {
+struct EventBody {
     first: Option<Bytes>,
     subscription: Subscription,
     heartbeat: Interval,
     end: Option<Pin<Box<Sleep>>>,
 }
 
-impl Events {
+impl EventBody {
     fn new(subscription: Subscription, first: String, heartbeat_interval: Duration, max_duration: Option<Duration>) -> Self {
         let mut heartbeat = interval_at(Instant::now() + heartbeat_interval, heartbeat_interval);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Events { first: Some(Bytes::from(first)), subscription, heartbeat, end: max_duration.map(|it| Box::pin(sleep(it))) }
+        EventBody { first: Some(Bytes::from(first)), subscription, heartbeat, end: max_duration.map(|it| Box::pin(sleep(it))) }
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -99,7 +99,7 @@ impl Events {
     }
 }
 
-impl Body for Events {
+impl Body for EventBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::stream::{Chunk, Streams};
 
-    async fn next(events: &mut Events) -> Option<String> {
+    async fn next(events: &mut EventBody) -> Option<String> {
         let bytes = std::future::poll_fn(|context| events.poll_next(context)).await;
         bytes.map(|it| String::from_utf8(it.to_vec()).expect("text"))
     }
@@ -122,17 +122,17 @@ mod tests {
     async fn silence_is_broken_and_a_stream_ends_in_time() {
         let streams = Arc::new(Streams::default());
         let seconds = Duration::from_secs;
-        let mut events = Events::new(streams.subscribe("c"), "first".to_owned(), seconds(20), Some(seconds(45)));
+        let mut events = EventBody::new(streams.subscribe("c"), "first".to_owned(), seconds(20), Some(seconds(45)));
         let start = Instant::now();
         assert_eq!((next(&mut events).await.as_deref(), start.elapsed()), (Some("first"), Duration::ZERO));
         tokio::time::advance(seconds(15)).await;
-        streams.send("c", Chunk::loose("event".to_owned()));
+        streams.publish("c", Chunk::new_unnumbered("event".to_owned()));
         assert_eq!((next(&mut events).await.as_deref(), start.elapsed()), (Some("event"), seconds(15)));
         assert_eq!((next(&mut events).await.as_deref(), start.elapsed()), (Some(":\n\n"), seconds(35)), "counted from the event");
         assert_eq!((next(&mut events).await, start.elapsed()), (None, seconds(45)));
         drop(events);
-        assert!(!streams.is_heard("c"));
-        let mut endless = Events::new(streams.subscribe("c"), String::new(), seconds(20), None);
+        assert!(!streams.has_subscribers("c"));
+        let mut endless = EventBody::new(streams.subscribe("c"), String::new(), seconds(20), None);
         for count in 0..1000 {
             assert!(next(&mut endless).await.is_some(), "{count}");
         }

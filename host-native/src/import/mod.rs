@@ -13,20 +13,22 @@ use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
 use serde_json::Value;
 
-use scripts::Scripts;
+use scripts::ScriptedReplies;
 
 use crate::exit::Failure;
 use crate::settings::Settings;
-use crate::snapshot::{Difference, State, note};
+use crate::snapshot::{ConfigState, Difference, record_activation};
 use crate::store::activation;
-use crate::store::config::is_control_table;
-use crate::store::import::{Column, clear, columns, count_on, insert, keep_queries, restore_queries, unbind};
+use crate::store::config::is_authored_table;
+use crate::store::import::{
+    Column, advance_sequences, back_up_tool_queries, clear, columns, disable_foreign_keys, insert, restore_tool_queries,
+};
 use crate::store::{self, Connection};
 use crate::{config, pack_file};
 
 /// Options of an import.
 #[derive(Debug, Clone, Copy)]
-pub struct How {
+pub struct ImportOptions {
     /// Refuse rows that do not compile and documents with errors.
     pub strict: bool,
     /// Print what would change, and change nothing.
@@ -39,47 +41,47 @@ pub struct How {
 ///
 /// # Errors
 /// Exit code 1 with a line for each problem that prevents storing the pack; nothing is changed then.
-pub async fn command(settings: &Settings, file: &Path, how: How) -> Result<(), Failure> {
-    let (pack, scripts) = read_all(file)?;
-    let unusable = |it: sqlx::Error| store::unusable(&settings.database, &it);
+pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result<(), Failure> {
+    let (pack, scripts) = read_with_scripts(file)?;
+    let unusable = |it: sqlx::Error| store::database_failure(&settings.database, &it);
     let mut connection = match how.dry_run {
-        false => store::connect_ready(&settings.database).await?,
+        false => store::connect_or_create(&settings.database).await?,
         true => store::connect_existing(&settings.database).await?,
     };
-    unbind(&mut connection).await.map_err(unusable)?;
+    disable_foreign_keys(&mut connection).await.map_err(unusable)?;
     connection.begin().await.map_err(unusable)?;
-    activation::lock(&mut connection).await.map_err(unusable)?;
-    let before = State::read(&mut connection, &settings.tree).await.map_err(unusable)?;
+    activation::lock_configuration(&mut connection).await.map_err(unusable)?;
+    let before = ConfigState::read(&mut connection, &settings.tree).await.map_err(unusable)?;
     let mut problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
     problems.extend(modules::store(&mut connection, &pack).await.map_err(unusable)?);
-    problems.extend(scripts.problems());
-    let documents = documents::of(&pack, &settings.tree);
-    problems.extend(documents::problems(&documents));
+    problems.extend(scripts.find_problems());
+    let documents = documents::check_pack(&pack, &settings.tree);
+    problems.extend(documents::find_problems(&documents));
     if !problems.is_empty() {
-        return Err(Failure::not_right(problems));
+        return Err(Failure::check_failed(problems));
     }
-    documents::planned(&mut connection, &documents, settings).await?;
+    documents::check_quota(&mut connection, &documents, settings).await?;
     scripts.store(&mut connection).await.map_err(unusable)?;
-    let drafts = documents::changes(&mut connection, &documents).await.map_err(unusable)?;
+    let drafts = documents::compare_drafts(&mut connection, &documents).await.map_err(unusable)?;
     documents::store(&mut connection, &documents, settings.workspace()).await.map_err(unusable)?;
-    let after = State::read(&mut connection, &settings.tree).await.map_err(unusable)?;
+    let after = ConfigState::read(&mut connection, &settings.tree).await.map_err(unusable)?;
     let of_documents = || documents.iter().flat_map(|it| &it.issues);
     let refused = how.strict && (after.issues.iter().any(Issue::is_error) || of_documents().any(DocumentIssue::is_error));
     if how.dry_run {
         connection.rollback().await.map_err(unusable)?;
-        Difference::between(&before, &after).with(drafts).print(how.json);
+        Difference::between(&before, &after).with_drafts(drafts).print(how.json);
         let of_rows = after.issues.iter().filter(|it| it.is_error()).map(ToString::to_string);
         let errors = of_rows.chain(of_documents().filter(|it| it.is_error()).map(ToString::to_string));
-        return if refused { Err(Failure::not_right(errors.collect())) } else { Ok(()) };
+        return if refused { Err(Failure::check_failed(errors.collect())) } else { Ok(()) };
     }
     after.issues.iter().for_each(|it| eprintln!("{it}"));
     of_documents().for_each(|it| eprintln!("{it}"));
     if refused {
-        return Err(Failure::not_right(vec!["nothing imported: correct the errors or omit --strict".to_owned()]));
+        return Err(Failure::check_failed(vec!["nothing imported: correct the errors or omit --strict".to_owned()]));
     }
-    note(&mut connection, &before, "found", None).await.map_err(unusable)?;
-    note(&mut connection, &after, "import", None).await.map_err(unusable)?;
-    count_on_all(&mut connection, &pack.tables).await.map_err(unusable)?;
+    record_activation(&mut connection, &before, "found", None).await.map_err(unusable)?;
+    record_activation(&mut connection, &after, "import", None).await.map_err(unusable)?;
+    advance_all_sequences(&mut connection, &pack.tables).await.map_err(unusable)?;
     connection.commit().await.map_err(unusable)?;
     let rows: usize = pack.tables.0.values().map(Vec::len).sum();
     let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
@@ -93,14 +95,14 @@ pub async fn command(settings: &Settings, file: &Path, how: How) -> Result<(), F
 /// # Errors
 /// Exit code 1 if the file cannot be read or is not a pack.
 pub fn read(file: &Path) -> Result<Pack, Failure> {
-    read_all(file).map(|it| it.0)
+    read_with_scripts(file).map(|it| it.0)
 }
 
-fn read_all(file: &Path) -> Result<(Pack, Scripts), Failure> {
+fn read_with_scripts(file: &Path) -> Result<(Pack, ScriptedReplies), Failure> {
     let name = file.display();
-    let text = pack_file::text(file).map_err(|it| Failure::not_right(vec![it.to_string()]))?;
-    let pack = Pack::parse(&text).map_err(|it| Failure::not_right(vec![format!("{name}: {it}")]))?;
-    let scripts = Scripts::of(&text, &pack).map_err(|it| Failure::not_right(vec![format!("{name}: invalid pack: {it}")]))?;
+    let text = pack_file::read_text(file).map_err(|it| Failure::check_failed(vec![it.to_string()]))?;
+    let pack = Pack::parse(&text).map_err(|it| Failure::check_failed(vec![format!("{name}: {it}")]))?;
+    let scripts = ScriptedReplies::parse(&text, &pack).map_err(|it| Failure::check_failed(vec![format!("{name}: invalid pack: {it}")]))?;
     Ok((pack, scripts))
 }
 
@@ -109,10 +111,10 @@ fn read_all(file: &Path) -> Result<(Pack, Scripts), Failure> {
 /// # Errors
 /// Exit code 3 if the in-memory database cannot be created.
 pub async fn drop_foreign_columns(tables: &mut Tables) -> Result<BTreeSet<String>, Failure> {
-    let mut connection = store::in_memory().await.map_err(broken)?;
+    let mut connection = store::in_memory().await.map_err(database_failure)?;
     let mut dropped = BTreeSet::new();
     for (table, rows) in &mut tables.0 {
-        let columns = columns(&mut connection, table).await.map_err(broken)?;
+        let columns = columns(&mut connection, table).await.map_err(database_failure)?;
         for row in rows {
             dropped.extend(row.keys().filter(|it| !columns.contains_key(*it)).map(|it| format!("{table}.{it}")));
             row.retain(|name, _| columns.contains_key(name));
@@ -121,20 +123,20 @@ pub async fn drop_foreign_columns(tables: &mut Tables) -> Result<BTreeSet<String
     Ok(dropped)
 }
 
-fn broken(error: sqlx::Error) -> Failure {
-    Failure::service(format!("cannot use an in-memory database: {error}"))
+fn database_failure(error: sqlx::Error) -> Failure {
+    Failure::service_unavailable(format!("cannot use an in-memory database: {error}"))
 }
 
 /// Imports a pack's rows into a migrated database.
 ///
 /// # Errors
 /// The problems that prevent storing the rows, or the failure of the database.
-pub async fn rows(connection: &mut Connection, pack: &Pack) -> anyhow::Result<()> {
-    unbind(connection).await?;
+pub async fn import_rows(connection: &mut Connection, pack: &Pack) -> anyhow::Result<()> {
+    disable_foreign_keys(connection).await?;
     connection.begin().await?;
     let problems = replace(connection, &pack.tables).await?;
     if problems.is_empty() {
-        count_on_all(connection, &pack.tables).await?;
+        advance_all_sequences(connection, &pack.tables).await?;
         return Ok(connection.commit().await?);
     }
     connection.rollback().await?;
@@ -145,14 +147,14 @@ pub async fn rows(connection: &mut Connection, pack: &Pack) -> anyhow::Result<()
 ///
 /// # Errors
 /// Exit code 1 with a line for each problem that prevents storing the pack.
-pub async fn rehearse(pack: &Pack, settings: &Value) -> Result<Vec<Issue>, Failure> {
-    let mut connection = store::in_memory().await.map_err(broken)?;
-    let mut problems = replace(&mut connection, &pack.tables).await.map_err(broken)?;
-    problems.extend(modules::store(&mut connection, pack).await.map_err(broken)?);
+pub async fn lint_pack(pack: &Pack, settings: &Value) -> Result<Vec<Issue>, Failure> {
+    let mut connection = store::in_memory().await.map_err(database_failure)?;
+    let mut problems = replace(&mut connection, &pack.tables).await.map_err(database_failure)?;
+    problems.extend(modules::store(&mut connection, pack).await.map_err(database_failure)?);
     if !problems.is_empty() {
-        return Err(Failure::not_right(problems));
+        return Err(Failure::check_failed(problems));
     }
-    config::lint_database(&mut connection, settings).await.map_err(broken)
+    config::lint_database(&mut connection, settings).await.map_err(database_failure)
 }
 
 /// Replaces the rows of tables in the caller's transaction; returns a line for each problem that prevents it.
@@ -163,16 +165,16 @@ pub async fn replace(connection: &mut Connection, tables: &Tables) -> sqlx::Resu
     let mut problems = Vec::new();
     let mut sorted: Vec<(&String, &Vec<Map>)> = tables.0.iter().collect();
     // Tools come before the queries that refer to them.
-    sorted.sort_by_key(|it| it.0 == QUERIES);
-    let keep_rows = tables.0.contains_key(TOOLS) && !tables.0.contains_key(QUERIES);
+    sorted.sort_by_key(|it| it.0 == TOOL_QUERY_TABLE);
+    let keep_rows = tables.0.contains_key(TOOL_TABLE) && !tables.0.contains_key(TOOL_QUERY_TABLE);
     if keep_rows {
-        keep_queries(connection).await?;
+        back_up_tool_queries(connection).await?;
     }
     for (table, rows) in sorted {
         problems.extend(replace_table(connection, table, rows).await?);
     }
     if keep_rows {
-        restore_queries(connection).await?;
+        restore_tool_queries(connection).await?;
     }
     Ok(problems)
 }
@@ -181,20 +183,20 @@ pub async fn replace(connection: &mut Connection, tables: &Tables) -> sqlx::Resu
 ///
 /// # Errors
 /// The failure of the database.
-pub async fn count_on_all(connection: &mut Connection, tables: &Tables) -> sqlx::Result<()> {
+pub async fn advance_all_sequences(connection: &mut Connection, tables: &Tables) -> sqlx::Result<()> {
     for table in tables.0.keys() {
         let columns = columns(connection, table).await?;
-        count_on(connection, table, &columns).await?;
+        advance_sequences(connection, table, &columns).await?;
     }
     Ok(())
 }
 
-const TOOLS: &str = "ce_mcp_tool";
-const QUERIES: &str = "ce_mcp_db_tool";
+const TOOL_TABLE: &str = "ce_mcp_tool";
+const TOOL_QUERY_TABLE: &str = "ce_mcp_db_tool";
 
 async fn replace_table(connection: &mut Connection, table: &str, rows: &[Map]) -> sqlx::Result<Vec<String>> {
     let columns = columns(connection, table).await?;
-    if !is_control_table(table) {
+    if !is_authored_table(table) {
         let hint = if columns.is_empty() { "check its name" } else { "remove it from the pack" };
         return Ok(vec![format!("{table}: cannot be imported; {hint}")]);
     }
@@ -204,7 +206,7 @@ async fn replace_table(connection: &mut Connection, table: &str, rows: &[Map]) -
     let mut problems = Vec::new();
     clear(connection, table).await?;
     for (index, row) in rows.iter().enumerate() {
-        let invalid = check(&columns, row);
+        let invalid = check_row(&columns, row);
         if invalid.is_empty() {
             problems.extend(insert(connection, table, &columns, row).await?.map(|it| format!("{table}[{}]: {it}", index + 1)));
         }
@@ -214,7 +216,7 @@ async fn replace_table(connection: &mut Connection, table: &str, rows: &[Map]) -
 }
 
 /// Returns a line for each column of a row that does not fit its table.
-fn check(columns: &BTreeMap<String, Column>, row: &Map) -> Vec<String> {
+fn check_row(columns: &BTreeMap<String, Column>, row: &Map) -> Vec<String> {
     let missing = columns.iter().filter(|(name, column)| column.required && row.get(*name).is_none_or(Value::is_null));
     let mut problems: Vec<String> = missing.map(|(name, _)| format!("{name}: missing value; set it")).collect();
     for (name, value) in row {
@@ -222,8 +224,8 @@ fn check(columns: &BTreeMap<String, Column>, row: &Map) -> Vec<String> {
             problems.push(format!("{name}: unknown column; check its name"));
             continue;
         };
-        if !fits(name, &column.kind, value) {
-            problems.push(format!("{name}: {value} does not fit the column type '{}'", column.kind));
+        if !fits(name, &column.sqlite_type, value) {
+            problems.push(format!("{name}: {value} does not fit the column type '{}'", column.sqlite_type));
         }
     }
     problems
@@ -238,7 +240,7 @@ fn fits(name: &str, kind: &str, value: &Value) -> bool {
         // A timestamp may be a number of milliseconds, because the Java original stores some that way.
         Value::Number(number) => (is_one_of(&["int", "date", "time"]) && number.is_i64()) || is_one_of(&["numeric"]),
         Value::String(_) => is_one_of(&["text", "varchar", "date", "time"]),
-        Value::Array(_) | Value::Object(_) => holds_json(name),
+        Value::Array(_) | Value::Object(_) => is_json_column(name),
     }
 }
 
@@ -266,7 +268,7 @@ const JSON_COLUMNS: [&str; 19] = [
 ];
 
 /// Returns whether a column holds JSON; SQLite has no separate type for it.
-fn holds_json(name: &str) -> bool {
+fn is_json_column(name: &str) -> bool {
     name.ends_with("_json") || JSON_COLUMNS.contains(&name)
 }
 
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everything_that_cannot_be_stored_has_its_line() {
+    async fn every_problem_has_its_line() {
         let intent = json!({"intent_code": "A", "description": "d"});
         let found = problems(json!({
             "ce_audit": [{"stage": "x"}],
@@ -313,19 +315,19 @@ mod tests {
         .expect("tables");
         let mut connection = store::in_memory().await.expect("a database");
         assert!(replace(&mut connection, &tables).await.expect("stored").is_empty());
-        let stored = store::config::tables(&mut connection).await.expect("tables");
+        let stored = store::config::load_tables(&mut connection).await.expect("tables");
         let row = json!({"schema_id": 1, "intent_code": "A", "state_code": "ANY", "schema_type": "SCHEMA_JSON",
             "json_schema": "{\"type\":\"object\"}", "enabled": false, "priority": 1});
         assert_eq!(json!(stored), json!({"ce_output_schema": [row]}));
     }
 
     #[tokio::test]
-    async fn documents_come_and_go_with_packs() {
+    async fn documents_are_imported_and_exported() {
         let row = json!({"document_id": 7, "collection": "faq", "title": "Refunds", "body": "A week.", "metadata": "{\"page\":3}"});
         let tables: Tables = serde_json::from_value(json!({"cv_document": [row]})).expect("tables");
         let mut connection = store::in_memory().await.expect("a database");
         assert!(replace(&mut connection, &tables).await.expect("stored").is_empty());
-        let mut exported = store::config::other_tables(&mut connection).await.expect("tables");
+        let mut exported = store::config::load_other_tables(&mut connection).await.expect("tables");
         assert_eq!(exported, tables);
         assert!(drop_foreign_columns(&mut exported).await.expect("columns").is_empty());
         assert_eq!(exported, tables);

@@ -17,15 +17,15 @@ pub async fn store(connection: &mut Connection, pack: &Pack) -> sqlx::Result<Vec
     for row in pack.tables.0.get("cv_extension").into_iter().flatten() {
         let text = |column: &str| row.get(column).and_then(|it| it.as_str()).unwrap_or_default();
         let Some(bytes) = pack.modules.get(text("module")) else { continue };
-        match extension::problem(bytes) {
+        match extension::find_problem(bytes) {
             Some(reason) => problems.push(format!("extensions.{}: the module {reason}", text("name"))),
-            None => module::keep(connection, text("module"), bytes).await?,
+            None => module::insert_if_absent(connection, text("module"), bytes).await?,
         }
     }
     if problems.is_empty() {
-        let missing = module::without(connection).await?;
+        let missing = module::list_missing(connection).await?;
         problems.extend(missing.iter().map(|it| format!("cv_extension.{it}: missing module; import the extension with its 'wasm'")));
     }
-    module::drop_unused(connection).await?;
+    module::delete_unused(connection).await?;
     Ok(problems)
 }

@@ -11,7 +11,7 @@ use crate::store::{Connection, script};
 /// The members of a pack that hold scripted answers; an absent one leaves the stored answers unchanged.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Scripts {
+pub struct ScriptedReplies {
     tasks: Option<Map>,
     tools: Option<Map>,
     containers: Option<Map>,
@@ -19,15 +19,15 @@ pub struct Scripts {
 }
 
 /// The members that define a tool's text; a tool has exactly one of them.
-const TOOL: [&str; 5] = ["text", "texts", "expression", "request", "error"];
+const TOOL_SOURCES: [&str; 5] = ["text", "texts", "expression", "request", "error"];
 
-impl Scripts {
+impl ScriptedReplies {
     /// Parses the scripted answers of a pack, without tools that parsing the pack has turned into rows.
     ///
     /// # Errors
     /// The failure if a member has another form.
-    pub fn of(text: &str, pack: &Pack) -> serde_json::Result<Scripts> {
-        let mut scripts: Scripts = serde_json::from_str(text)?;
+    pub fn parse(text: &str, pack: &Pack) -> serde_json::Result<ScriptedReplies> {
+        let mut scripts: ScriptedReplies = serde_json::from_str(text)?;
         if let Some(tools) = &mut scripts.tools {
             tools.retain(|code, _| pack.tools.contains_key(code));
         }
@@ -35,15 +35,15 @@ impl Scripts {
     }
 
     /// Returns a line for each invalid answer.
-    pub fn problems(&self) -> Vec<String> {
+    pub fn find_problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         for (name, reply) in self.tasks.iter().flatten() {
-            problems.extend(task(reply).err().map(|it| format!("tasks.{name}: {it}")));
+            problems.extend(check_task(reply).err().map(|it| format!("tasks.{name}: {it}")));
         }
         for (name, reply) in self.tools.iter().flatten() {
             let misplaced = ["request", "expression"].iter().any(|it| reply.get(it).is_some());
             let misplaced = misplaced.then(|| "configures a tool that is missing in the pack's ce_mcp_tool; add its row".to_owned());
-            problems.extend(tool(reply).err().or(misplaced).map(|it| format!("tools.{name}: {it}")));
+            problems.extend(check_tool(reply).err().or(misplaced).map(|it| format!("tools.{name}: {it}")));
         }
         problems
     }
@@ -65,45 +65,49 @@ impl Scripts {
     }
 }
 
-fn task(reply: &Value) -> Result<(), String> {
+fn check_task(reply: &Value) -> Result<(), String> {
     let members = reply.as_object().ok_or("must be an object; write {\"result\": …} or {\"error\": \"…\"}")?;
     if members.contains_key("error") {
-        return if members.len() == 1 { text(members, "error") } else { Err("'error' excludes other members; keep one".to_owned()) };
+        return if members.len() == 1 {
+            check_string(members, "error")
+        } else {
+            Err("'error' excludes other members; keep one".to_owned())
+        };
     }
-    known(members, &TASK_MEMBERS)?;
-    ["set_params", "set_context"].iter().try_for_each(|it| object(members, it))?;
-    ["intent", "state"].iter().try_for_each(|it| text(members, it))
+    check_members(members, &TASK_MEMBERS)?;
+    ["set_params", "set_context"].iter().try_for_each(|it| check_object(members, it))?;
+    ["intent", "state"].iter().try_for_each(|it| check_string(members, it))
 }
 
-fn tool(reply: &Value) -> Result<(), String> {
+fn check_tool(reply: &Value) -> Result<(), String> {
     let members = reply.as_object().ok_or("must be an object; write {\"text\": …}, {\"expression\": …} or {\"request\": …}")?;
-    if TOOL.iter().filter(|it| members.contains_key(**it)).count() != 1 {
-        return Err(format!("must have exactly one of {}", TOOL.join(", ")));
+    if TOOL_SOURCES.iter().filter(|it| members.contains_key(**it)).count() != 1 {
+        return Err(format!("must have exactly one of {}", TOOL_SOURCES.join(", ")));
     }
     let is_call = members.contains_key("request");
-    known(members, if is_call { &["request", "response"] } else { &TOOL })?;
-    ["expression", "request", "response"].iter().try_for_each(|it| object(members, it))?;
+    check_members(members, if is_call { &["request", "response"] } else { &TOOL_SOURCES })?;
+    ["expression", "request", "response"].iter().try_for_each(|it| check_object(members, it))?;
     if members.get("texts").is_some_and(|it| it.as_array().is_none_or(Vec::is_empty)) {
         return Err("'texts' must be a non-empty list of answers".to_owned());
     }
-    text(members, "error")
+    check_string(members, "error")
 }
 
-fn known(members: &Map, names: &[&str]) -> Result<(), String> {
+fn check_members(members: &Map, names: &[&str]) -> Result<(), String> {
     match members.keys().find(|it| !names.contains(&it.as_str())) {
         Some(other) => Err(format!("unknown member '{other}'; use {}", names.join(", "))),
         None => Ok(()),
     }
 }
 
-fn object(members: &Map, name: &str) -> Result<(), String> {
+fn check_object(members: &Map, name: &str) -> Result<(), String> {
     match members.get(name) {
         Some(value) if !value.is_object() => Err(format!("'{name}' must be an object")),
         Some(_) | None => Ok(()),
     }
 }
 
-fn text(members: &Map, name: &str) -> Result<(), String> {
+fn check_string(members: &Map, name: &str) -> Result<(), String> {
     match members.get(name) {
         Some(value) if !value.is_string() => Err(format!("'{name}' must be a string")),
         Some(_) | None => Ok(()),
@@ -115,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_have_their_form() {
+    fn answers_are_validated() {
         let valid = json!({
             "tasks": {
                 "a:b": {"set_params": {"x": 1}, "set_context": {"y": null}, "result": [1]},
@@ -127,7 +131,7 @@ mod tests {
             "http": [{"path_prefix": "/a", "status": 503}],
             "containers": {"1/2/3": 5, "1/2/4": {"anything": []}}
         });
-        assert_eq!(serde_json::from_value::<Scripts>(valid).unwrap().problems(), [""; 0]);
+        assert_eq!(serde_json::from_value::<ScriptedReplies>(valid).unwrap().find_problems(), [""; 0]);
         let invalid = json!({
             "tasks": {
                 "a": "text", "b": {"error": 5}, "c": {"error": "x", "result": 1}, "d": {"reslt": 1}, "e": {"set_params": [1]},
@@ -138,7 +142,7 @@ mod tests {
                 "f": {"request": "GET"}, "g": {"texts": "one"}, "h": {"texts": []}, "i": {"expression": {"x": "1"}}
             }
         });
-        let problems = serde_json::from_value::<Scripts>(invalid).unwrap().problems();
+        let problems = serde_json::from_value::<ScriptedReplies>(invalid).unwrap().find_problems();
         let of: Vec<&str> = problems.iter().filter_map(|it| it.split(':').next()).collect();
         let names = ["tasks.a", "tasks.b", "tasks.c", "tasks.d", "tasks.e", "tasks.f"].map(str::to_owned);
         let tools = ["a", "b", "c", "d", "e", "f", "g", "h", "i"].map(|it| format!("tools.{it}"));

@@ -15,31 +15,31 @@ use crate::exit::Failure;
 use crate::tls;
 
 /// Maximum number of queued spans.
-const QUEUE: usize = 4096;
+const QUEUE_CAPACITY: usize = 4096;
 
 /// Maximum number of spans per export.
-const BATCH: usize = 512;
+const MAX_BATCH: usize = 512;
 
 /// How long an export waits for more spans.
-const LINGER: Duration = Duration::from_millis(200);
+const BATCH_DELAY: Duration = Duration::from_millis(200);
 
 /// Timeout of an export including retries.
-const PATIENCE: Duration = Duration::from_secs(10);
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The sending side of the span queue. Discards spans if no collector is configured.
 #[derive(Debug, Clone, Default)]
-pub struct Traces(Option<mpsc::Sender<SpanData>>);
+pub struct SpanSender(Option<mpsc::Sender<SpanData>>);
 
-impl Traces {
+impl SpanSender {
     /// Starts the task that exports spans to a collector. It ends once all senders are dropped and the queue is sent.
     ///
     /// # Errors
     /// A service failure if the address is unusable.
-    pub fn start(collector: Option<&str>) -> Result<(Traces, Option<JoinHandle<()>>), Failure> {
-        let Some(collector) = collector else { return Ok((Traces::default(), None)) };
-        let exporter = exporter(collector)?;
-        let (spans, queue) = mpsc::channel(QUEUE);
-        Ok((Traces(Some(spans)), Some(tokio::spawn(run(exporter, queue)))))
+    pub fn start(collector: Option<&str>) -> Result<(SpanSender, Option<JoinHandle<()>>), Failure> {
+        let Some(collector) = collector else { return Ok((SpanSender::default(), None)) };
+        let exporter = build_exporter(collector)?;
+        let (spans, queue) = mpsc::channel(QUEUE_CAPACITY);
+        Ok((SpanSender(Some(spans)), Some(tokio::spawn(export_batches(exporter, queue)))))
     }
 
     /// Whether a collector is configured.
@@ -57,36 +57,41 @@ impl Traces {
     }
 }
 
-fn exporter(collector: &str) -> Result<SpanExporter, Failure> {
-    let unusable =
-        |reason: String| Failure::service(format!("cannot export traces: {reason}; correct convengine.telemetry.otlp.endpoint"));
+fn build_exporter(collector: &str) -> Result<SpanExporter, Failure> {
+    let unusable = |reason: String| {
+        Failure::service_unavailable(format!("cannot export traces: {reason}; correct convengine.telemetry.otlp.endpoint"))
+    };
     let address = format!("{}/v1/traces", collector.trim_end_matches('/'));
-    let client = tls::client_for(&address).no_proxy().timeout(PATIENCE).build().map_err(|it| unusable(crate::fulfil::http::reason(&it)))?;
+    let client = tls::client_for(&address)
+        .no_proxy()
+        .timeout(EXPORT_TIMEOUT)
+        .build()
+        .map_err(|it| unusable(crate::effects::http::error_reason(&it)))?;
     let builder = SpanExporter::builder().with_http().with_protocol(Protocol::HttpBinary).with_http_client(client);
-    let mut exporter = builder.with_endpoint(address).with_timeout(PATIENCE).build().map_err(|it| unusable(it.to_string()))?;
+    let mut exporter = builder.with_endpoint(address).with_timeout(EXPORT_TIMEOUT).build().map_err(|it| unusable(it.to_string()))?;
     let name = std::env::var("OTEL_SERVICE_NAME").ok().filter(|it| !it.trim().is_empty()).unwrap_or_else(|| "convengine".to_owned());
     exporter.set_resource(&Resource::builder().with_service_name(name).build());
     Ok(exporter)
 }
 
-async fn run(exporter: SpanExporter, mut queue: mpsc::Receiver<SpanData>) {
-    let mut batch = Vec::with_capacity(BATCH);
+async fn export_batches(exporter: SpanExporter, mut queue: mpsc::Receiver<SpanData>) {
+    let mut batch = Vec::with_capacity(MAX_BATCH);
     let mut reachable = true;
-    while queue.recv_many(&mut batch, BATCH).await > 0 {
-        if batch.len() < BATCH && !queue.is_closed() {
-            sleep(LINGER).await;
-            while batch.len() < BATCH
+    while queue.recv_many(&mut batch, MAX_BATCH).await > 0 {
+        if batch.len() < MAX_BATCH && !queue.is_closed() {
+            sleep(BATCH_DELAY).await;
+            while batch.len() < MAX_BATCH
                 && let Ok(span) = queue.try_recv()
             {
                 batch.push(span);
             }
         }
         let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
-        let exported = timeout(PATIENCE, exporter.export(std::mem::take(&mut batch))).await;
+        let exported = timeout(EXPORT_TIMEOUT, exporter.export(std::mem::take(&mut batch))).await;
         let error = match exported {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
-            Err(_) => Some(format!("no response within {} s", PATIENCE.as_secs())),
+            Err(_) => Some(format!("no response within {} s", EXPORT_TIMEOUT.as_secs())),
         };
         match &error {
             None => counter!(names::SPANS_EXPORTED).increment(count),
@@ -108,22 +113,22 @@ mod tests {
     use opentelemetry::trace::{SpanId, SpanKind};
 
     use super::*;
-    use crate::observe::spans::{Named, span};
+    use crate::observe::spans::{SpanDescription, build_span};
 
     #[test]
-    fn what_there_is_no_room_for_is_dropped_and_counted() {
+    fn spans_beyond_the_queue_are_dropped_and_counted() {
         let recorder = PrometheusBuilder::new().build_recorder();
         let (spans, mut queue) = mpsc::channel(2);
-        let traces = Traces(Some(spans));
+        let traces = SpanSender(Some(spans));
         let one = || {
-            let named = Named { name: "turn".to_owned(), kind: SpanKind::Server, attributes: Vec::new() };
-            span("t", SpanId::INVALID, named, SystemTime::now(), None)
+            let named = SpanDescription { name: "turn".to_owned(), kind: SpanKind::Server, attributes: Vec::new() };
+            build_span("t", SpanId::INVALID, named, SystemTime::now(), None)
         };
         metrics::with_local_recorder(&recorder, || (0..5).for_each(|_| traces.send(one())));
         let metrics_text = recorder.handle().render();
         assert!(metrics_text.contains("convengine_trace_spans_dropped_total{reason=\"full\"} 3"), "{metrics_text}");
         drop(traces);
         assert_eq!(std::iter::from_fn(|| queue.try_recv().ok()).count(), 2);
-        assert!(!Traces::default().is_on());
+        assert!(!SpanSender::default().is_on());
     }
 }

@@ -5,28 +5,28 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 /// The trace id of a turn: the turn id without dashes, so that each can be found by the other.
-pub fn trace_of(turn: &str) -> TraceId {
+pub fn trace_id(turn: &str) -> TraceId {
     let parsed = Uuid::parse_str(turn).ok().filter(|it| !it.is_nil());
-    TraceId::from_bytes(parsed.map_or_else(|| first(turn), Uuid::into_bytes))
+    TraceId::from_bytes(parsed.map_or_else(|| digest_prefix(turn), Uuid::into_bytes))
 }
 
 /// The span id of a turn (from its id) or of an effect (from its key `turn/effect`).
-pub fn span_of(key: &str) -> SpanId {
-    SpanId::from_bytes(first(key))
+pub fn span_id(key: &str) -> SpanId {
+    SpanId::from_bytes(digest_prefix(key))
 }
 
 /// The turn id in an effect key.
-pub fn turn_of(key: &str) -> &str {
+pub fn turn_id(key: &str) -> &str {
     key.rsplit_once('/').map_or(key, |it| it.0)
 }
 
 /// The `traceparent` header that makes a service's spans children of the effect's span (W3C Trace Context).
 pub fn traceparent(key: &str) -> String {
-    format!("00-{}-{}-01", trace_of(turn_of(key)), span_of(key))
+    format!("00-{}-{}-01", trace_id(turn_id(key)), span_id(key))
 }
 
 /// Parses the caller's span from a `traceparent` header.
-pub fn caller(header: &str) -> Option<SpanContext> {
+pub fn parse_traceparent(header: &str) -> Option<SpanContext> {
     let mut parts = header.trim().split('-');
     let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
     let is_hex = |it: &str, length: usize| it.len() == length && it.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
@@ -40,7 +40,7 @@ pub fn caller(header: &str) -> Option<SpanContext> {
     context.is_valid().then_some(context)
 }
 
-fn first<const N: usize>(text: &str) -> [u8; N] {
+fn digest_prefix<const N: usize>(text: &str) -> [u8; N] {
     let mut bytes = [0; N];
     bytes.iter_mut().zip(Sha256::digest(text.as_bytes())).for_each(|(to, from)| *to = from);
     bytes
@@ -54,26 +54,26 @@ mod tests {
 
     #[test]
     fn a_turn_has_the_same_ids_wherever_it_runs() {
-        assert_eq!(trace_of(TURN).to_string(), TURN.replace('-', ""));
+        assert_eq!(trace_id(TURN).to_string(), TURN.replace('-', ""));
         // Pinned: other processes and versions must derive the same ids.
-        assert_eq!(span_of(TURN).to_string(), "098ef3d03429ac4b");
-        assert_eq!(span_of(&format!("{TURN}/3")).to_string(), "afc50b6125c86a35");
+        assert_eq!(span_id(TURN).to_string(), "098ef3d03429ac4b");
+        assert_eq!(span_id(&format!("{TURN}/3")).to_string(), "afc50b6125c86a35");
         assert_eq!(traceparent(&format!("{TURN}/3")), format!("00-{}-afc50b6125c86a35-01", TURN.replace('-', "")));
-        assert_ne!(span_of(&format!("{TURN}/3")), span_of(&format!("{TURN}/4")));
-        assert_eq!(trace_of("t-1"), trace_of("t-1"));
-        assert_ne!(trace_of("t-1"), trace_of("t-2"));
-        assert_ne!(trace_of("00000000-0000-0000-0000-000000000000"), TraceId::INVALID);
+        assert_ne!(span_id(&format!("{TURN}/3")), span_id(&format!("{TURN}/4")));
+        assert_eq!(trace_id("t-1"), trace_id("t-1"));
+        assert_ne!(trace_id("t-1"), trace_id("t-2"));
+        assert_ne!(trace_id("00000000-0000-0000-0000-000000000000"), TraceId::INVALID);
     }
 
     #[test]
-    fn a_caller_is_known_by_a_header_that_is_whole() {
+    fn a_caller_is_read_from_a_complete_header() {
         let header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        let span = caller(header).expect("a span");
+        let span = parse_traceparent(header).expect("a span");
         assert_eq!((span.trace_id().to_string(), span.is_remote(), span.is_sampled()), (header[3..35].to_owned(), true, true));
-        assert!(caller(&format!("cc{}-more", &header[2..])).is_some(), "later versions may have more parts");
+        assert!(parse_traceparent(&format!("cc{}-more", &header[2..])).is_some(), "later versions may have more parts");
         for broken in ["", "00", &header[..54], &header.to_uppercase(), &format!("{header}-more"), &format!("ff{}", &header[2..])] {
-            assert_eq!(caller(broken), None, "{broken}");
+            assert_eq!(parse_traceparent(broken), None, "{broken}");
         }
-        assert_eq!(caller("00-00000000000000000000000000000000-00f067aa0ba902b7-01"), None);
+        assert_eq!(parse_traceparent("00-00000000000000000000000000000000-00f067aa0ba902b7-01"), None);
     }
 }

@@ -13,27 +13,27 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFi
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::clock;
-use crate::settings::Logging;
+use crate::settings::LoggingSettings;
 
 /// The default filter. Omits slow-query lines, as lock waits are logged separately; logs deletions at info level.
-const USUAL: &str = "warn,sqlx::query=off,convengine_server::forget=info,convengine_server::retention=info";
+const DEFAULT_FILTER: &str = "warn,sqlx::query=off,convengine_server::forget=info,convengine_server::retention=info";
 
 /// Initializes logging to standard error. `RUST_LOG` takes precedence over the settings.
-pub fn begin(logging: &Logging) {
-    let directives = logging.level.as_ref().map_or_else(|| USUAL.to_owned(), |it| format!("sqlx::query=off,{it}"));
+pub fn init(logging: &LoggingSettings) {
+    let directives = logging.level.as_ref().map_or_else(|| DEFAULT_FILTER.to_owned(), |it| format!("sqlx::query=off,{it}"));
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(directives));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if logging.json {
-        log.fmt_fields(JsonFields::new()).event_format(Lines).init();
+        log.fmt_fields(JsonFields::new()).event_format(JsonFormat).init();
     } else {
         log.with_ansi(std::io::stderr().is_terminal()).init();
     }
 }
 
 /// Formats each event as a flat JSON object with its own fields and those of its request and turn.
-struct Lines;
+struct JsonFormat;
 
-impl<S, N> FormatEvent<S, N> for Lines
+impl<S, N> FormatEvent<S, N> for JsonFormat
 where
     S: Subscriber + for<'l> LookupSpan<'l>,
     N: for<'w> FormatFields<'w> + 'static,
@@ -43,10 +43,10 @@ where
         let metadata = event.metadata();
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let now = now.map_or(0, |it| Millis::try_from(it.as_millis()).unwrap_or(Millis::MAX));
-        line.insert("timestamp".to_owned(), clock::iso_text(now).into());
+        line.insert("timestamp".to_owned(), clock::format_iso(now).into());
         line.insert("level".to_owned(), metadata.level().as_str().into());
         line.insert("target".to_owned(), metadata.target().into());
-        let mut event_fields = Members::default();
+        let mut event_fields = FieldVisitor::default();
         event.record(&mut event_fields);
         // The message comes first for readability.
         line.extend(event_fields.0.shift_remove("message").map(|it| ("message".to_owned(), it)));
@@ -66,32 +66,32 @@ where
 }
 
 #[derive(Default)]
-struct Members(Map<String, Value>);
+struct FieldVisitor(Map<String, Value>);
 
-impl Members {
-    fn put(&mut self, field: &Field, value: impl Into<Value>) {
+impl FieldVisitor {
+    fn insert(&mut self, field: &Field, value: impl Into<Value>) {
         self.0.insert(field.name().to_owned(), value.into());
     }
 }
 
-impl Visit for Members {
+impl Visit for FieldVisitor {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.put(field, format!("{value:?}"));
+        self.insert(field, format!("{value:?}"));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, value);
+        self.insert(field, value);
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put(field, value);
+        self.insert(field, value);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.put(field, value);
+        self.insert(field, value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put(field, value);
+        self.insert(field, value);
     }
 }

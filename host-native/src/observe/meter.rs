@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use convengine_core::turn::{Answer, EffectErrorKind, LlmReply, Reply, Request};
+use convengine_core::turn::{EffectErrorKind, EffectResult, LlmReply, Reply, Request};
 use metrics::{Gauge, Label, counter, gauge, histogram};
 
 use super::names;
@@ -16,9 +16,9 @@ pub struct Meter {
 
 /// Decrements a gauge on drop.
 #[derive(Debug)]
-pub struct Counted(Gauge);
+pub struct GaugeGuard(Gauge);
 
-impl Drop for Counted {
+impl Drop for GaugeGuard {
     fn drop(&mut self) {
         self.0.decrement(1.0);
     }
@@ -26,7 +26,7 @@ impl Drop for Counted {
 
 impl Meter {
     /// Creates a meter for a tenant, or without a name for the server.
-    pub fn of(tenant: Option<&str>) -> Meter {
+    pub fn for_tenant(tenant: Option<&str>) -> Meter {
         Meter { tenant: tenant.map(Arc::from) }
     }
 
@@ -36,38 +36,44 @@ impl Meter {
     }
 
     /// Increments a gauge until the returned guard is dropped.
-    pub fn counted(&self, name: &'static str) -> Counted {
+    pub fn track(&self, name: &'static str) -> GaugeGuard {
         let gauge = gauge!(name, self.labels([]));
         gauge.increment(1.0);
-        Counted(gauge)
+        GaugeGuard(gauge)
     }
 
     /// Records a stored turn.
-    pub fn turn(&self, outcome: &str, duration: Duration) {
+    pub fn record_turn(&self, outcome: &str, duration: Duration) {
         counter!(names::TURNS, self.labels([("outcome", outcome)])).increment(1);
         histogram!(names::TURN_DURATION, self.labels([])).record(duration);
     }
 
     /// Records a turn recovered after a crash.
-    pub fn recovered(&self, outcome: &'static str) {
+    pub fn record_recovery(&self, outcome: &'static str) {
         counter!(names::TURNS_RECOVERED, self.labels([("outcome", outcome)])).increment(1);
     }
 
     /// Records a rejected message.
-    pub fn refused(&self, reason: &'static str) {
+    pub fn record_refusal(&self, reason: &'static str) {
         counter!(names::REFUSALS, self.labels([("reason", reason)])).increment(1);
     }
 
     /// Records a completed effect.
-    pub fn effect(&self, request: &Request, answer: &Answer, duration: Duration) {
-        let kind = kind(request);
-        counter!(names::EFFECTS, self.labels([("kind", kind), ("outcome", outcome(answer))])).increment(1);
+    pub fn record_effect(&self, request: &Request, answer: &EffectResult, duration: Duration) {
+        let kind = effect_kind(request);
+        counter!(names::EFFECTS, self.labels([("kind", kind), ("outcome", answer_outcome(answer))])).increment(1);
         histogram!(names::EFFECT_DURATION, self.labels([("kind", kind)])).record(duration);
     }
 
     /// Records a model call with its tokens and cost.
-    pub fn model(&self, (provider, model): (&str, &str), purpose: &str, answer: Result<&Reply, EffectErrorKind>, duration: Duration) {
-        let outcome = answer.map_or_else(word, |_| "ok");
+    pub fn record_model_call(
+        &self,
+        (provider, model): (&str, &str),
+        purpose: &str,
+        answer: Result<&Reply, EffectErrorKind>,
+        duration: Duration,
+    ) {
+        let outcome = answer.map_or_else(error_label, |_| "ok");
         let call_labels = [("provider", provider), ("model", model), ("purpose", purpose), ("outcome", outcome)];
         let model_labels = [("provider", provider), ("model", model)];
         counter!(names::MODEL_CALLS, self.labels(call_labels)).increment(1);
@@ -83,26 +89,26 @@ impl Meter {
     }
 
     /// Records a writer transaction with its number of parts.
-    pub fn commit(&self, outcome: &'static str, parts: usize, since: Instant) {
+    pub fn record_commit(&self, outcome: &'static str, parts: usize, since: Instant) {
         counter!(names::COMMITS, self.labels([("outcome", outcome)])).increment(1);
         histogram!(names::COMMIT_DURATION, self.labels([])).record(since.elapsed());
         histogram!(names::COMMIT_PARTS, self.labels([])).record(u32::try_from(parts).unwrap_or(u32::MAX));
     }
 
     /// Records an HTTP request.
-    pub fn request(&self, route: &str, method: &str, status: u16, duration: Duration) {
+    pub fn record_request(&self, route: &str, method: &str, status: u16, duration: Duration) {
         let labels = self.labels([("route", route), ("method", method), ("status", &status.to_string())]);
         counter!(names::HTTP_REQUESTS, labels).increment(1);
         histogram!(names::HTTP_DURATION, self.labels([("route", route), ("method", method)])).record(duration);
     }
 
     /// Records the delivery of events to a number of subscribers.
-    pub fn told(&self, events: usize, subscribers: usize) {
+    pub fn record_stream_events(&self, events: usize, subscribers: usize) {
         counter!(names::STREAM_EVENTS, self.labels([])).increment(u64::try_from(events.saturating_mul(subscribers)).unwrap_or(u64::MAX));
     }
 
     /// Records subscribers disconnected because they fell behind.
-    pub fn dropped(&self, subscribers: usize) {
+    pub fn record_dropped_subscribers(&self, subscribers: usize) {
         counter!(names::STREAMS_DROPPED, self.labels([])).increment(u64::try_from(subscribers).unwrap_or(u64::MAX));
     }
 
@@ -113,7 +119,7 @@ impl Meter {
 }
 
 /// The metric label for the kind of an effect.
-pub fn kind(request: &Request) -> &'static str {
+pub fn effect_kind(request: &Request) -> &'static str {
     match request {
         Request::Llm(_) => "llm",
         Request::Embed(_) => "embed",
@@ -128,15 +134,15 @@ pub fn kind(request: &Request) -> &'static str {
 }
 
 /// The metric label for the outcome of an effect.
-pub fn outcome(answer: &Answer) -> &'static str {
+pub fn answer_outcome(answer: &EffectResult) -> &'static str {
     match answer {
-        Answer::Ok(_) => "ok",
-        Answer::Error(error) => word(error.kind),
+        EffectResult::Ok(_) => "ok",
+        EffectResult::Error(error) => error_label(error.kind),
     }
 }
 
 /// The metric label for an effect error.
-pub fn word(kind: EffectErrorKind) -> &'static str {
+pub fn error_label(kind: EffectErrorKind) -> &'static str {
     match kind {
         EffectErrorKind::Timeout => "timeout",
         EffectErrorKind::Unavailable => "unavailable",

@@ -9,8 +9,8 @@ mod scrape;
 mod spans;
 mod turn;
 
-pub use export::Traces;
+pub use export::SpanSender;
 pub use meter::Meter;
-pub use scrape::{Described, begin, rendered};
-pub use spans::of_effect;
-pub use turn::{Seen, caller, reason};
+pub use scrape::{ConfigMetrics, render_metrics, start_recording};
+pub use spans::effect_span;
+pub use turn::{TurnObserver, caller_span, refusal_reason};

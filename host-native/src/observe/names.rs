@@ -15,7 +15,7 @@ pub enum Kind {
 
 impl Kind {
     /// The Prometheus type name.
-    pub fn name(self) -> &'static str {
+    pub fn prometheus_type(self) -> &'static str {
         match self {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
@@ -123,7 +123,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn names_say_what_they_count_and_in_which_unit() {
+    fn metric_names_include_type_and_unit() {
         let names: BTreeSet<&str> = METRICS.iter().map(|it| it.name).collect();
         assert_eq!(names.len(), METRICS.len(), "duplicate name");
         for metric in METRICS {

@@ -12,40 +12,40 @@ use tokio::task::JoinHandle;
 use super::names::{self, Kind, METRICS};
 
 /// Histogram buckets in seconds: from a turn without effects to one that times out.
-const SECONDS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0];
+const DURATION_BUCKETS: [f64; 14] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0];
 
 /// Histogram buckets for parts of a transaction; the writer takes at most 32.
-const ITEMS: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+const COUNT_BUCKETS: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
 
 /// How often recorded samples are aggregated, so that they do not pile up between scrapes.
-const UPKEEP: Duration = Duration::from_secs(5);
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Ticks per second in which Linux reports CPU time.
-const TICKS: f64 = 100.0;
+const TICKS_PER_SECOND: f64 = 100.0;
 
 static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
 /// Installs the recorder of this process. The returned upkeep task must be aborted with the server.
-pub fn begin() -> JoinHandle<()> {
-    let handle = RECORDER.get_or_init(|| recorder().ok()).clone();
+pub fn start_recording() -> JoinHandle<()> {
+    let handle = RECORDER.get_or_init(|| install_prometheus().ok()).clone();
     tokio::spawn(async move {
         let Some(handle) = handle else {
             tracing::warn!("cannot install the metrics recorder; /metrics reports the process only");
             return;
         };
         loop {
-            tokio::time::sleep(UPKEEP).await;
+            tokio::time::sleep(UPKEEP_INTERVAL).await;
             handle.run_upkeep();
         }
     })
 }
 
-fn recorder() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildError> {
+fn install_prometheus() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildError> {
     let mut builder = PrometheusBuilder::new();
     for metric in METRICS {
         let buckets: &[f64] = match metric.kind {
-            Kind::Seconds => &SECONDS,
-            Kind::Items => &ITEMS,
+            Kind::Seconds => &DURATION_BUCKETS,
+            Kind::Items => &COUNT_BUCKETS,
             Kind::Counter | Kind::Gauge => continue,
         };
         builder = builder.set_buckets_for_metric(Matcher::Full(metric.name.to_owned()), buckets)?;
@@ -63,7 +63,7 @@ fn recorder() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildErro
 
 /// What `/metrics` reports about a configuration.
 #[derive(Debug)]
-pub struct Described<'d> {
+pub struct ConfigMetrics<'d> {
     /// The tenant.
     pub tenant: Option<&'d str>,
     /// The configuration hash.
@@ -73,33 +73,33 @@ pub struct Described<'d> {
 }
 
 /// Removes metrics of other tenants.
-fn own(text: &str, tenant: Option<&str>) -> String {
+fn filter_tenant(text: &str, tenant: Option<&str>) -> String {
     let label = tenant.map(|it| format!("tenant=\"{it}\""));
     let fits = |it: &&str| it.starts_with('#') || !it.contains("{tenant=\"") || label.as_ref().is_some_and(|label| it.contains(label));
     text.lines().filter(fits).flat_map(|it| [it, "\n"]).collect()
 }
 
 /// Renders all metrics except those of other tenants.
-pub fn rendered(it: &Described<'_>) -> String {
+pub fn render_metrics(it: &ConfigMetrics<'_>) -> String {
     let text = RECORDER.get().and_then(Option::as_ref).map(PrometheusHandle::render).unwrap_or_default();
-    let mut text = own(&text, it.tenant);
+    let mut text = filter_tenant(&text, it.tenant);
     let tenant = it.tenant.map(|it| format!("tenant=\"{it}\",")).unwrap_or_default();
-    put(&mut text, names::CONFIG_INFO, [(format!("{{{tenant}hash=\"{}\"}}", it.hash), 1.0)].into_iter());
+    write_metric(&mut text, names::CONFIG_INFO, [(format!("{{{tenant}hash=\"{}\"}}", it.hash), 1.0)].into_iter());
     let errors = it.issues.iter().filter(|it| it.is_error()).count();
     let issues = [("error", errors), ("warning", it.issues.len() - errors)];
     let issues = issues.map(|(severity, count)| (format!("{{{tenant}severity=\"{severity}\"}}"), count as f64));
-    put(&mut text, names::CONFIG_ISSUES, issues.into_iter());
-    for (name, value) in [(names::MEMORY, memory()), (names::CPU, processor()), (names::FILES, files())] {
-        put(&mut text, name, value.map(|it| (String::new(), it)).into_iter());
+    write_metric(&mut text, names::CONFIG_ISSUES, issues.into_iter());
+    for (name, value) in [(names::MEMORY, memory_bytes()), (names::CPU, cpu_seconds()), (names::FILES, open_files())] {
+        write_metric(&mut text, name, value.map(|it| (String::new(), it)).into_iter());
     }
     text
 }
 
-fn put(text: &mut String, name: &str, values: impl Iterator<Item = (String, f64)>) {
+fn write_metric(text: &mut String, name: &str, values: impl Iterator<Item = (String, f64)>) {
     let mut values = values.peekable();
     let (Some(metric), Some(_)) = (METRICS.iter().find(|it| it.name == name), values.peek()) else { return };
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "# HELP {name} {}\n# TYPE {name} {}", metric.help, metric.kind.name());
+    let _ = writeln!(text, "# HELP {name} {}\n# TYPE {name} {}", metric.help, metric.kind.prometheus_type());
     for (labels, value) in values {
         let _ = writeln!(text, "{name}{labels} {value}");
     }
@@ -107,22 +107,22 @@ fn put(text: &mut String, name: &str, values: impl Iterator<Item = (String, f64)
 }
 
 /// Resident memory in bytes; absent without procfs.
-fn memory() -> Option<f64> {
+fn memory_bytes() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok().map(|it| it * 1024.0)
 }
 
 /// User and system CPU time in seconds; absent without procfs.
-fn processor() -> Option<f64> {
+fn cpu_seconds() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The process name may contain anything, so fields are counted from its closing parenthesis.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let (user, system) = (fields.next()?.parse::<f64>().ok()?, fields.next()?.parse::<f64>().ok()?);
-    Some((user + system) / TICKS)
+    Some((user + system) / TICKS_PER_SECOND)
 }
 
-fn files() -> Option<f64> {
+fn open_files() -> Option<f64> {
     std::fs::read_dir("/proc/self/fd").ok().map(|it| it.count() as f64)
 }
 
@@ -131,10 +131,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_looked_up_is_told_with_its_help() {
+    fn metrics_read_on_demand_are_rendered_with_their_help() {
         let issues = [Issue::error("a", "b", "c"), Issue::warning("a", "b", "c"), Issue::warning("a", "b", "c")];
-        let text = rendered(&Described { tenant: None, hash: "abc", issues: &issues });
-        let tenant_text = rendered(&Described { tenant: Some("acme"), hash: "def", issues: &[] });
+        let text = render_metrics(&ConfigMetrics { tenant: None, hash: "abc", issues: &issues });
+        let tenant_text = render_metrics(&ConfigMetrics { tenant: Some("acme"), hash: "def", issues: &[] });
         for line in [
             "# TYPE convengine_config_info gauge",
             "convengine_config_info{hash=\"abc\"} 1",
@@ -150,8 +150,8 @@ mod tests {
             assert!(tenant_text.lines().any(|it| it == line), "{line} in {tenant_text}");
         }
         let all = "# HELP a\na{tenant=\"acme\"} 1\na{tenant=\"acme-two\",k=\"v\"} 2\nb{k=\"tenant\"} 3\n";
-        assert_eq!(own(all, Some("acme")), "# HELP a\na{tenant=\"acme\"} 1\nb{k=\"tenant\"} 3\n");
-        assert_eq!(own(all, None), "# HELP a\nb{k=\"tenant\"} 3\n");
-        assert!(memory().is_none_or(|it| it > 1_000_000.0) && processor().is_none_or(|it| it >= 0.0), "{text}");
+        assert_eq!(filter_tenant(all, Some("acme")), "# HELP a\na{tenant=\"acme\"} 1\nb{k=\"tenant\"} 3\n");
+        assert_eq!(filter_tenant(all, None), "# HELP a\nb{k=\"tenant\"} 3\n");
+        assert!(memory_bytes().is_none_or(|it| it > 1_000_000.0) && cpu_seconds().is_none_or(|it| it >= 0.0), "{text}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use convengine_core::turn::{Answer, Effect, HttpCaller, Reply, Request};
+use convengine_core::turn::{Effect, EffectResult, HttpCaller, Reply, Request};
 use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceState};
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
@@ -11,11 +11,11 @@ use super::names::attribute;
 use super::{ids, meter};
 
 /// Maximum length of an externally supplied name.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 
 /// The name, kind and attributes of a span.
 #[derive(Debug)]
-pub struct Named {
+pub struct SpanDescription {
     /// The span name.
     pub name: String,
     /// The span kind.
@@ -25,12 +25,12 @@ pub struct Named {
 }
 
 /// Builds a finished span in the trace of the key's turn.
-pub fn span(key: &str, parent: SpanId, named: Named, start: SystemTime, failed: Option<&'static str>) -> SpanData {
-    let Named { name, kind, mut attributes } = named;
+pub fn build_span(key: &str, parent: SpanId, named: SpanDescription, start: SystemTime, failed: Option<&'static str>) -> SpanData {
+    let SpanDescription { name, kind, mut attributes } = named;
     attributes.extend(failed.map(|it| KeyValue::new(attribute::ERROR, it)));
-    let trace = ids::trace_of(ids::turn_of(key));
+    let trace = ids::trace_id(ids::turn_id(key));
     SpanData {
-        span_context: SpanContext::new(trace, ids::span_of(key), TraceFlags::SAMPLED, false, TraceState::NONE),
+        span_context: SpanContext::new(trace, ids::span_id(key), TraceFlags::SAMPLED, false, TraceState::NONE),
         parent_span_id: parent,
         parent_span_is_remote: false,
         span_kind: kind,
@@ -47,12 +47,12 @@ pub fn span(key: &str, parent: SpanId, named: Named, start: SystemTime, failed: 
 }
 
 /// Builds the span of an answered effect; `model` is the provider and model of a model call.
-pub fn of_effect(effect: &Effect, answer: &Answer, model: Option<(&str, &str)>, from: SystemTime) -> SpanData {
-    let failed = Some(meter::outcome(answer)).filter(|it| *it != "ok");
-    let mut description = named(&effect.request, model);
-    description.attributes.push(KeyValue::new(attribute::KIND, meter::kind(&effect.request)));
+pub fn effect_span(effect: &Effect, answer: &EffectResult, model: Option<(&str, &str)>, from: SystemTime) -> SpanData {
+    let failed = Some(meter::answer_outcome(answer)).filter(|it| *it != "ok");
+    let mut description = describe_request(&effect.request, model);
+    description.attributes.push(KeyValue::new(attribute::KIND, meter::effect_kind(&effect.request)));
     match answer {
-        Answer::Ok(Reply::Llm(reply)) => {
+        EffectResult::Ok(Reply::Llm(reply)) => {
             description.attributes.push(KeyValue::new(attribute::RESPONSE_MODEL, reply.model.clone()));
             let of_usage = |usage: &convengine_core::turn::Usage| {
                 let number = |name: &'static str, it: u64| KeyValue::new(name, i64::try_from(it).unwrap_or(i64::MAX));
@@ -63,16 +63,16 @@ pub fn of_effect(effect: &Effect, answer: &Answer, model: Option<(&str, &str)>, 
             };
             description.attributes.extend(reply.usage.iter().flat_map(of_usage));
         }
-        Answer::Ok(Reply::Http(reply)) => description.attributes.push(KeyValue::new(attribute::STATUS, i64::from(reply.status))),
-        Answer::Error(error) => {
+        EffectResult::Ok(Reply::Http(reply)) => description.attributes.push(KeyValue::new(attribute::STATUS, i64::from(reply.status))),
+        EffectResult::Error(error) => {
             description.attributes.extend(error.status.map(|it| KeyValue::new(attribute::STATUS, i64::from(it))));
         }
-        Answer::Ok(_) => {}
+        EffectResult::Ok(_) => {}
     }
-    span(&effect.key, ids::span_of(ids::turn_of(&effect.key)), description, from, failed)
+    build_span(&effect.key, ids::span_id(ids::turn_id(&effect.key)), description, from, failed)
 }
 
-fn named(request: &Request, provider_and_model: Option<(&str, &str)>) -> Named {
+fn describe_request(request: &Request, provider_and_model: Option<(&str, &str)>) -> SpanDescription {
     let (provider, model) = provider_and_model.unwrap_or(("none", "none"));
     let model_attributes = |operation: &'static str| {
         vec![
@@ -82,51 +82,59 @@ fn named(request: &Request, provider_and_model: Option<(&str, &str)>) -> Named {
             KeyValue::new(attribute::REQUEST_MODEL, model.to_owned()),
         ]
     };
-    let tool_span = |tool: &str, kind| Named {
-        name: format!("execute_tool {}", plain(tool)),
+    let tool_span = |tool: &str, kind| SpanDescription {
+        name: format!("execute_tool {}", sanitize_name(tool)),
         kind,
-        attributes: vec![KeyValue::new(attribute::OPERATION, "execute_tool"), KeyValue::new(attribute::TOOL, plain(tool))],
+        attributes: vec![KeyValue::new(attribute::OPERATION, "execute_tool"), KeyValue::new(attribute::TOOL, sanitize_name(tool))],
     };
-    let other = |name: String, kind| Named { name, kind, attributes: Vec::new() };
+    let other = |name: String, kind| SpanDescription { name, kind, attributes: Vec::new() };
     match request {
         Request::Llm(request) => {
             let mut attributes = model_attributes("chat");
-            attributes.push(KeyValue::new(attribute::PURPOSE, plain(&request.purpose)));
-            Named { name: format!("chat {model}"), kind: SpanKind::Client, attributes }
+            attributes.push(KeyValue::new(attribute::PURPOSE, sanitize_name(&request.purpose)));
+            SpanDescription { name: format!("chat {model}"), kind: SpanKind::Client, attributes }
         }
         Request::Embed(_) => {
-            Named { name: format!("embeddings {model}"), kind: SpanKind::Client, attributes: model_attributes("embeddings") }
+            SpanDescription { name: format!("embeddings {model}"), kind: SpanKind::Client, attributes: model_attributes("embeddings") }
         }
         Request::Tool(request) => tool_span(request.tool_code.as_deref().unwrap_or(&request.tool_group), SpanKind::Internal),
         Request::Sql(request) => tool_span(&request.tool_code, SpanKind::Client),
         Request::Http(request) => match &request.caller {
             HttpCaller::Tool(code) => tool_span(code, SpanKind::Client),
-            HttpCaller::Task(task) => other(format!("task {}", plain(task)), SpanKind::Client),
-            HttpCaller::Extension(name) => other(format!("extension {}", plain(name)), SpanKind::Client),
+            HttpCaller::Task(task) => other(format!("task {}", sanitize_name(task)), SpanKind::Client),
+            HttpCaller::Extension(name) => other(format!("extension {}", sanitize_name(name)), SpanKind::Client),
         },
-        Request::Task(request) => other(format!("task {}", plain(&request.task)), SpanKind::Internal),
-        Request::Extension(request) => other(format!("extension {}", plain(&request.extension)), SpanKind::Internal),
+        Request::Task(request) => other(format!("task {}", sanitize_name(&request.task)), SpanKind::Internal),
+        Request::Extension(request) => other(format!("extension {}", sanitize_name(&request.extension)), SpanKind::Internal),
         Request::Container(_) => other("container".to_owned(), SpanKind::Client),
         Request::Sleep(_) => other("sleep".to_owned(), SpanKind::Internal),
     }
 }
 
 /// Returns a name if it looks like an identifier, else `other`: users may choose some names, and user text must not be exported.
-fn plain(name: &str) -> String {
+fn sanitize_name(name: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | ':' | '-');
-    let fits = !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain);
+    let fits = !name.is_empty() && name.len() <= MAX_NAME_LENGTH && name.chars().all(is_plain);
     if fits { name.to_owned() } else { "other".to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use convengine_core::turn::{Class, EffectError, EffectErrorKind, EffectId, LlmReply, Usage};
+    use convengine_core::turn::{EffectClass, EffectError, EffectErrorKind, EffectId, LlmReply, Usage};
     use serde_json::json;
 
     fn effect(request: serde_json::Value) -> Effect {
         let request = serde_json::from_value(request).expect("a request");
-        Effect { id: EffectId(2), key: "t/2".to_owned(), class: Class::Read, deadline_ms: 1, stream: false, repeatable: false, request }
+        Effect {
+            id: EffectId(2),
+            key: "t/2".to_owned(),
+            class: EffectClass::Read,
+            deadline_ms: 1,
+            stream: false,
+            repeatable: false,
+            request,
+        }
     }
 
     fn text(span: &SpanData) -> String {
@@ -135,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_call_is_told_by_the_conventions_and_without_texts() {
+    fn a_model_call_follows_the_conventions_without_user_text() {
         let call = effect(
             json!({"kind": "llm", "purpose": "agent", "mode": "text", "system": "hidden", "user": "hidden", "context": {}, "user_text": "hidden"}),
         );
@@ -147,16 +155,16 @@ mod tests {
             usage,
             tool_calls: Vec::new(),
         };
-        let span = of_effect(&call, &Answer::Ok(Reply::Llm(reply)), Some(("openai", "m")), SystemTime::now());
+        let span = effect_span(&call, &EffectResult::Ok(Reply::Llm(reply)), Some(("openai", "m")), SystemTime::now());
         assert_eq!(
             text(&span),
             "chat m gen_ai.operation.name=chat gen_ai.provider.name=openai gen_ai.system=openai gen_ai.request.model=m \
              convengine.model.purpose=agent convengine.effect.kind=llm gen_ai.response.model=m-2026 gen_ai.usage.input_tokens=7 \
              gen_ai.usage.output_tokens=3"
         );
-        assert_eq!((span.parent_span_id, span.span_context.span_id()), (ids::span_of("t"), ids::span_of("t/2")));
-        let failed = Answer::Error(EffectError::new(EffectErrorKind::Timeout, "hidden"));
-        let span = of_effect(&call, &failed, None, SystemTime::now());
+        assert_eq!((span.parent_span_id, span.span_context.span_id()), (ids::span_id("t"), ids::span_id("t/2")));
+        let failed = EffectResult::Error(EffectError::new(EffectErrorKind::Timeout, "hidden"));
+        let span = effect_span(&call, &failed, None, SystemTime::now());
         assert!(
             text(&span).ends_with("error.type=timeout")
                 && span.status == Status::error("timeout")
@@ -165,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_not_told() {
+    fn invalid_names_are_not_exported() {
         for (tool, name) in
             [("crm.find", "execute_tool crm.find"), ("my card is 4111 1111", "execute_tool other"), ("", "execute_tool other")]
         {
             let call = effect(json!({"kind": "tool", "tool_code": tool, "tool_group": "G", "args": {"a": "hidden"}}));
-            let failed = Answer::Error(EffectError::new(EffectErrorKind::NotFound, "hidden"));
-            let span = of_effect(&call, &failed, None, SystemTime::now());
+            let failed = EffectResult::Error(EffectError::new(EffectErrorKind::NotFound, "hidden"));
+            let span = effect_span(&call, &failed, None, SystemTime::now());
             assert_eq!(span.name, name);
             assert!(!format!("{span:?}").contains("hidden"));
         }

@@ -8,13 +8,13 @@ use opentelemetry::trace::{Link, SpanContext, SpanId, SpanKind};
 
 use super::ids;
 use super::names::attribute;
-use super::spans::{Named, span};
-use crate::drive::{Host, Refusal};
+use super::spans::{SpanDescription, build_span};
 use crate::stream::is_blocked;
+use crate::turn_runner::{Host, Refusal};
 
 /// A running turn as observed for metrics, logs and traces.
 #[derive(Debug)]
-pub struct Seen {
+pub struct TurnObserver {
     turn: String,
     conversation: String,
     config: String,
@@ -23,37 +23,37 @@ pub struct Seen {
     effects: usize,
 }
 
-impl Seen {
+impl TurnObserver {
     /// Creates the observer of a new turn; `caller` is the span of the request that sent the message.
-    pub fn of(input: &TurnInput, config: &str, received: Instant, caller: Option<SpanContext>) -> Seen {
+    pub fn new(input: &TurnInput, config: &str, received: Instant, caller: Option<SpanContext>) -> TurnObserver {
         let (turn, conversation, config) = (input.turn.clone(), input.conversation.clone(), config.to_owned());
-        Seen { turn, conversation, config, caller, received, effects: 0 }
+        TurnObserver { turn, conversation, config, caller, received, effects: 0 }
     }
 
     /// Adds to the number of requested effects.
-    pub fn asks(&mut self, effects: usize) {
+    pub fn add_effects(&mut self, effects: usize) {
         self.effects += effects;
     }
 
     /// Reports the end of the turn.
-    pub fn end(self, host: &Host, outcome: Result<&Outcome, &Refusal>) {
+    pub fn finish(self, host: &Host, outcome: Result<&Outcome, &Refusal>) {
         let (outcome, failed) = match outcome {
             Ok(outcome) => {
-                let word = word(outcome);
-                host.meter.turn(&word, self.received.elapsed());
+                let word = outcome_label(outcome);
+                host.meter.record_turn(&word, self.received.elapsed());
                 let failed = if outcome.fault.is_some() { Some("fault") } else { None };
                 (word, failed)
             }
-            Err(refusal) => (reason(refusal).to_owned(), Some("unstored")),
+            Err(refusal) => (refusal_reason(refusal).to_owned(), Some("unstored")),
         };
         let duration_ms = u64::try_from(self.received.elapsed().as_millis()).unwrap_or(u64::MAX);
         tracing::info!(outcome, duration_ms, effects = self.effects, "turn completed");
         if host.traces.is_on() {
-            self.trace(host, outcome, failed);
+            self.send_trace(host, outcome, failed);
         }
     }
 
-    fn trace(self, host: &Host, outcome: String, failed: Option<&'static str>) {
+    fn send_trace(self, host: &Host, outcome: String, failed: Option<&'static str>) {
         let mut attributes = vec![
             KeyValue::new(attribute::TURN, self.turn.clone()),
             KeyValue::new(attribute::CONVERSATION, self.conversation),
@@ -62,17 +62,17 @@ impl Seen {
             KeyValue::new(attribute::CONFIG, self.config),
         ];
         attributes.extend(host.meter.tenant().map(|it| KeyValue::new(attribute::TENANT, it.to_owned())));
-        let named = Named { name: "turn".to_owned(), kind: SpanKind::Server, attributes };
+        let named = SpanDescription { name: "turn".to_owned(), kind: SpanKind::Server, attributes };
         let now = SystemTime::now();
         let from = now.checked_sub(self.received.elapsed()).unwrap_or(now);
-        let mut root = span(&self.turn, SpanId::INVALID, named, from, failed);
+        let mut root = build_span(&self.turn, SpanId::INVALID, named, from, failed);
         // A link instead of a parent: the trace id is that of the turn, not of the caller.
         root.links.links.extend(self.caller.map(|it| Link::new(it, Vec::new(), 0)));
         host.traces.send(root);
     }
 }
 
-fn word(outcome: &Outcome) -> String {
+fn outcome_label(outcome: &Outcome) -> String {
     match &outcome.fault {
         Some(fault) => fault.code.clone(),
         None if is_blocked(outcome) => "blocked".to_owned(),
@@ -81,21 +81,21 @@ fn word(outcome: &Outcome) -> String {
 }
 
 /// The metric label for a refusal.
-pub fn reason(refusal: &Refusal) -> &'static str {
+pub fn refusal_reason(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::Busy(_) => "busy",
         Refusal::Load(_) => "unreadable",
-        Refusal::Commit(error) => error.word(),
-        Refusal::OtherMessage => "other_message",
-        Refusal::Taken => "taken",
-        Refusal::UsedUp(_) => "used_up",
-        Refusal::Closed => "closed",
-        Refusal::Late => "late",
-        Refusal::Defect(_) => "defect",
+        Refusal::Commit(error) => error.label(),
+        Refusal::KeyReused => "other_message",
+        Refusal::SessionExists => "taken",
+        Refusal::QuotaExceeded(_) => "used_up",
+        Refusal::SessionEnded => "closed",
+        Refusal::StaleTimer => "late",
+        Refusal::Internal(_) => "defect",
     }
 }
 
 /// The caller's span from the request headers.
-pub fn caller(headers: &axum::http::HeaderMap) -> Option<SpanContext> {
-    headers.get("traceparent").and_then(|it| ids::caller(it.to_str().ok()?))
+pub fn caller_span(headers: &axum::http::HeaderMap) -> Option<SpanContext> {
+    headers.get("traceparent").and_then(|it| ids::parse_traceparent(it.to_str().ok()?))
 }

@@ -4,18 +4,18 @@ use convengine_core::json::diff::Difference;
 use convengine_core::pack::{Check, PackAnswer, PackTurn};
 use serde_json::{Value, json};
 
-use super::expect::Played;
+use super::expect::PlayedTurn;
 
 /// Returns the failed checks of a turn, with the expected value on the left and the actual value on the right.
-pub fn unmet(turn: &PackTurn, played: &Played) -> Vec<Difference> {
+pub fn failed_checks(turn: &PackTurn, played: &PlayedTurn) -> Vec<Difference> {
     let mut found = Vec::new();
     let expects_failure = turn.checks.iter().any(|it| matches!(it.check, Check::Fails(_)));
     if turn.line > 0 && !expects_failure && !played.json["errorCode"].is_null() {
-        found.push(difference(turn.line, "success", json!(true), failure(played)));
+        found.push(difference(turn.line, "success", json!(true), failure_json(played)));
     }
-    found.extend(order(&turn.answers, played));
+    found.extend(check_answer_order(&turn.answers, played));
     for it in &turn.checks {
-        if let Some((what, expected, ours)) = lack(&it.check, played) {
+        if let Some((what, expected, ours)) = evaluate_check(&it.check, played) {
             found.push(difference(it.line, what, expected, ours));
         }
     }
@@ -26,38 +26,48 @@ fn difference(line: u32, what: &str, expected: Value, ours: Value) -> Difference
     Difference { field: format!("line {line} {what}"), left: Some(expected), right: Some(ours) }
 }
 
-fn failure(played: &Played) -> Value {
+fn failure_json(played: &PlayedTurn) -> Value {
     json!({"errorCode": played.json["errorCode"], "message": played.json["message"]})
 }
 
 /// Checks that all scripted answers of a turn were requested, in order.
-fn order(answers: &[PackAnswer], played: &Played) -> Option<Difference> {
+fn check_answer_order(answers: &[PackAnswer], played: &PlayedTurn) -> Option<Difference> {
     let mut open: Vec<&PackAnswer> = answers.iter().collect();
-    for call in &played.asked {
-        let Some(position) = open.iter().position(|it| it.asked == *call) else { continue };
+    for call in &played.scripted_calls {
+        let Some(position) = open.iter().position(|it| it.call == *call) else { continue };
         let answer = open.remove(position);
         if position > 0 {
             let expected = open.first().copied().unwrap_or(answer);
-            return Some(difference(expected.line, "answer", json!(expected.asked.to_string()), json!(format!("'{call}' was requested first"))));
+            return Some(difference(
+                expected.line,
+                "answer",
+                json!(expected.call.to_string()),
+                json!(format!("'{call}' was requested first")),
+            ));
         }
     }
     let left = open.first()?;
-    let calls: Vec<String> = played.asked.iter().map(ToString::to_string).collect();
-    Some(difference(left.line, "answer", json!(left.asked.to_string()), json!(format!("not requested; requests were: {}", calls.join(", ")))))
+    let calls: Vec<String> = played.scripted_calls.iter().map(ToString::to_string).collect();
+    Some(difference(
+        left.line,
+        "answer",
+        json!(left.call.to_string()),
+        json!(format!("not requested; requests were: {}", calls.join(", "))),
+    ))
 }
 
 /// Evaluates a check. Returns its name, the expected and the actual value when it fails.
-fn lack(check: &Check, played: &Played) -> Option<(&'static str, Value, Value)> {
+fn evaluate_check(check: &Check, played: &PlayedTurn) -> Option<(&'static str, Value, Value)> {
     let value = &played.json["payload"]["value"];
     let reply = value.as_str().unwrap_or_default();
-    let calls = || json!(played.asked.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let calls = || json!(played.scripted_calls.iter().map(ToString::to_string).collect::<Vec<_>>());
     let texts = || played.verbose.iter().map(|it| it["text"].clone()).collect::<Vec<Value>>();
     let is = |right: bool, what, expected: Value, ours: Value| (!right).then_some((what, expected, ours));
     match check {
         Check::Reply(text) => is(reply == text, "reply", json!(text), value.clone()),
         Check::ReplyContains(text) => is(reply.contains(text.as_str()), "reply contains", json!(text), value.clone()),
-        Check::ReplyJson(json) => is(serde_json::from_str(reply).is_ok_and(|it| same(&it, json)), "reply", json.clone(), value.clone()),
-        Check::Fails(code) => is(played.json["errorCode"] == json!(code), "error", json!(code), failure(played)),
+        Check::ReplyJson(json) => is(serde_json::from_str(reply).is_ok_and(|it| is_equal(&it, json)), "reply", json.clone(), value.clone()),
+        Check::Fails(code) => is(played.json["errorCode"] == json!(code), "error", json!(code), failure_json(played)),
         Check::Place { intent, state } => {
             let ours = (&played.json["intent"], &played.json["state"]);
             is(*ours.0 == json!(intent) && *ours.1 == json!(state), "place", json!([intent, state]), json!([ours.0, ours.1]))
@@ -65,21 +75,21 @@ fn lack(check: &Check, played: &Played) -> Option<(&'static str, Value, Value)> 
         Check::Stages(stages) => {
             let mut left = played.audit.iter();
             let missing = stages.iter().find(|stage| !left.any(|it| it.0 == **stage));
-            missing.map(|stage| ("stages", json!(stage), listed(played)))
+            missing.map(|stage| ("stages", json!(stage), stage_names(played)))
         }
-        Check::NoStage(stage) => is(!played.audit.iter().any(|it| it.0 == *stage), "no stage", json!(stage), listed(played)),
+        Check::NoStage(stage) => is(!played.audit.iter().any(|it| it.0 == *stage), "no stage", json!(stage), stage_names(played)),
         Check::Equals { path, value } => {
-            let found = at(path, played);
-            is(found.iter().any(|it| same(it, value)), "path", json!({path: value}), shown(path, &found))
+            let found = resolve_path(path, played);
+            is(found.iter().any(|it| is_equal(it, value)), "path", json!({path: value}), path_json(path, &found))
         }
         Check::Contains { path, text } => {
-            let found = at(path, played);
-            is(found.iter().any(|it| holds_text(it, text)), "path contains", json!({path: text}), shown(path, &found))
+            let found = resolve_path(path, played);
+            is(found.iter().any(|it| contains_text(it, text)), "path contains", json!({path: text}), path_json(path, &found))
         }
         Check::Lacks { path, text } => {
-            let found = at(path, played);
-            let right = found.iter().any(|it| !it.is_null()) && !found.iter().any(|it| holds_text(it, text));
-            is(right, "path lacks", json!({path: text}), shown(path, &found))
+            let found = resolve_path(path, played);
+            let right = found.iter().any(|it| !it.is_null()) && !found.iter().any(|it| contains_text(it, text));
+            is(right, "path lacks", json!({path: text}), path_json(path, &found))
         }
         Check::Verbose(text) => is(texts().contains(&json!(text)), "progress", json!(text), json!(texts())),
         Check::NoVerbose(text) => is(!texts().contains(&json!(text)), "no progress", json!(text), json!(texts())),
@@ -87,11 +97,11 @@ fn lack(check: &Check, played: &Played) -> Option<(&'static str, Value, Value)> 
     }
 }
 
-fn listed(played: &Played) -> Value {
+fn stage_names(played: &PlayedTurn) -> Value {
     json!(played.audit.iter().map(|it| it.0.as_str()).filter(|it| !it.starts_with("STEP_")).collect::<Vec<_>>())
 }
 
-fn shown(path: &str, found: &[Value]) -> Value {
+fn path_json(path: &str, found: &[Value]) -> Value {
     match found {
         [one] => json!({path: one}),
         several => json!({path: several}),
@@ -99,25 +109,25 @@ fn shown(path: &str, found: &[Value]) -> Value {
 }
 
 /// Returns the values at a path; an audit stage may occur more than once.
-fn at(path: &str, played: &Played) -> Vec<Value> {
+fn resolve_path(path: &str, played: &PlayedTurn) -> Vec<Value> {
     let (root, rest) = path.split_once('.').unwrap_or((path, ""));
     match root {
-        "params" => vec![walk(&played.conversation["input_params_json"], rest)],
-        "row" => vec![walk(&played.conversation, rest)],
-        "session" => vec![walk(&played.session, rest)],
-        "requests" => vec![walk(&json!(played.requests), rest)],
+        "params" => vec![get_path(&played.conversation["input_params_json"], rest)],
+        "row" => vec![get_path(&played.conversation, rest)],
+        "session" => vec![get_path(&played.session, rest)],
+        "requests" => vec![get_path(&json!(played.requests), rest)],
         "audit" if rest.is_empty() => vec![json!(played.audit)],
-        "calls" => vec![walk(&json!(played.llm), rest)],
+        "calls" => vec![get_path(&json!(played.llm), rest)],
         "audit" => {
             // Stage names may contain dots.
             let below = |stage: &str| rest.strip_prefix(stage).filter(|it| it.is_empty() || it.starts_with('.'));
-            played.audit.iter().filter_map(|it| Some(walk(&it.1, below(&it.0)?))).collect()
+            played.audit.iter().filter_map(|it| Some(get_path(&it.1, below(&it.0)?))).collect()
         }
-        _ => vec![walk(&played.json, path)],
+        _ => vec![get_path(&played.json, path)],
     }
 }
 
-fn walk(value: &Value, path: &str) -> Value {
+fn get_path(value: &Value, path: &str) -> Value {
     let mut value = value;
     for name in path.split('.').filter(|it| !it.is_empty()) {
         let inner = name.parse::<usize>().ok().and_then(|it| value.get(it)).or_else(|| value.get(name));
@@ -128,16 +138,16 @@ fn walk(value: &Value, path: &str) -> Value {
 }
 
 /// Compares deeply, with numbers compared by value.
-fn same(ours: &Value, expected: &Value) -> bool {
+fn is_equal(ours: &Value, expected: &Value) -> bool {
     match (ours, expected) {
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Value::Object(a), Value::Object(b)) => a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b))),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_equal(a, b))),
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         _ => ours == expected,
     }
 }
 
-fn holds_text(value: &Value, text: &str) -> bool {
+fn contains_text(value: &Value, text: &str) -> bool {
     match value {
         Value::String(found) => found.contains(text),
         Value::Null => false,
@@ -148,19 +158,19 @@ fn holds_text(value: &Value, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use convengine_core::pack::{Asked, Pack};
+    use convengine_core::pack::{Pack, ScriptedCall};
 
-    fn played() -> Played {
+    fn played() -> PlayedTurn {
         let rows = [("USER_INPUT", "a"), ("SET_STATE", "b"), ("SET_STATE", "c"), ("ASSISTANT_OUTPUT", "d")];
         let asked = ["policy", "dialogue_act", "policy"];
-        Played {
+        PlayedTurn {
             json: json!({"intent": "LOAN", "state": "IDLE", "payload": {"value": "{\"a\": 1.0}"}, "context": {"x": [{"y": 2}]}, "errorCode": null}),
             audit: rows.iter().map(|it| (it.0.to_owned(), json!({"to": it.1}))).collect(),
             conversation: json!({"status": "RUNNING", "input_params_json": {"tool_status": "SUCCESS"}}),
             verbose: vec![json!({"text": "Working"})],
             llm: vec![json!({"prompt": "what the user said"})],
-            asked: asked.iter().map(|it| Asked::Llm((*it).to_owned())).collect(),
-            ..Played::default()
+            scripted_calls: asked.iter().map(|it| ScriptedCall::Llm((*it).to_owned())).collect(),
+            ..PlayedTurn::default()
         }
     }
 
@@ -168,11 +178,11 @@ mod tests {
     fn fields(lines: &str) -> Vec<String> {
         let config = |_: &str| Ok(r#"{"name": "n"}"#.to_owned());
         let talk = Pack::parse_talk(&format!("config c.json\n> hi\n{lines}\n"), config).expect("a talk");
-        unmet(&talk.turns[0], &played()).into_iter().map(|it| it.field).collect()
+        failed_checks(&talk.turns[0], &played()).into_iter().map(|it| it.field).collect()
     }
 
     #[test]
-    fn what_holds_is_no_difference() {
+    fn passing_checks_yield_no_difference() {
         let lines = [
             "< {\"a\": 1}",
             "<~ a\": 1",
@@ -194,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_hold_names_its_line() {
+    fn failed_checks_name_their_line() {
         for (line, what) in [
             ("< {\"a\": 2}", "reply"),
             ("< other", "reply"),
@@ -217,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_asked_in_their_order_and_all_of_them() {
+    fn all_scripted_answers_are_requested_in_order() {
         let talk = |purposes: &[&str]| purposes.iter().map(|it| format!("  llm {it} no\n")).collect::<String>() + "<~ a";
         for right in [vec!["policy", "dialogue_act", "policy"], vec!["dialogue_act"], vec!["policy", "policy"]] {
             assert_eq!(fields(&talk(&right)), [""; 0], "{right:?}");

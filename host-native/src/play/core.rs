@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use convengine_core::config::{Config, Issue};
-use convengine_core::pack::{Asked, Conversations, Pack, Scripted, SliceHash};
+use convengine_core::pack::{Conversations, Pack, Scripted, ScriptedCall, SliceHash};
 use convengine_core::turn::{
-    Answer, Completion, ConversationRow, Effect, Journal, LlmMode, LlmReply, LlmRequest, Millis, Notice, NoticeBody, Outcome, Reply,
+    Completion, ConversationRow, Effect, EffectResult, Journal, LlmMode, LlmReply, LlmRequest, Millis, Notice, NoticeBody, Outcome, Reply,
     Request, Slice, Turn, TurnInput, Write, state_hash,
 };
 use serde_json::{Value, json};
 
-use super::aside::Aside;
-use super::expect::Played;
+use super::expect::PlayedTurn;
+use super::local_services::LocalServices;
 
 /// When a turn is saved as JSON and restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Suspend {
 #[derive(Debug, Clone)]
 pub struct CoreTurn {
     /// The result in the form of an expectation.
-    pub played: Played,
+    pub played: PlayedTurn,
     /// SHA-256 over its slices. (docs/decisions/README.md#8a)
     pub hash: String,
     /// The state hash: SHA-256 of session, writes and notices.
@@ -41,7 +41,7 @@ pub struct CoreTurn {
 
 /// A checkpoint that a player can be rewound to.
 #[derive(Debug, Clone)]
-pub struct Mark {
+pub struct Checkpoint {
     scripted: Scripted,
     conversations: Conversations,
 }
@@ -54,7 +54,7 @@ pub struct CorePlayer {
     /// The issues reported by the compiler.
     pub issues: Vec<Issue>,
     scripted: Scripted,
-    aside: Aside,
+    local_services: LocalServices,
     conversations: Conversations,
     history: BTreeMap<String, Vec<Value>>,
     suspend: Suspend,
@@ -67,8 +67,8 @@ impl CorePlayer {
         CorePlayer {
             config: Arc::new(config),
             issues,
-            scripted: Scripted::of(pack),
-            aside: Aside::of(pack),
+            scripted: Scripted::from_pack(pack),
+            local_services: LocalServices::from_pack(pack),
             pack: pack.clone(),
             conversations: Conversations::default(),
             history: BTreeMap::new(),
@@ -81,7 +81,7 @@ impl CorePlayer {
     /// # Errors
     /// Returns an error when the turn is not a plain message, or the core violates its protocol.
     pub fn play(&mut self, index: usize) -> Result<CoreTurn> {
-        let input = self.begin(index)?;
+        let input = self.begin_turn(index)?;
         let (mut turn, slice) = Turn::start(input, Arc::clone(&self.config))?;
         let mut run = Run { slices: vec![slice], ..Run::default() };
         let mut open: VecDeque<Effect> = run.last().effects.clone().into();
@@ -102,18 +102,18 @@ impl CorePlayer {
     ///
     /// # Errors
     /// Returns an error when the turn is not a plain message.
-    pub fn begin(&mut self, index: usize) -> Result<TurnInput> {
+    pub fn begin_turn(&mut self, index: usize) -> Result<TurnInput> {
         let message =
             self.pack.message(index).ok_or_else(|| anyhow!("turn {index} is not a plain message and cannot be played in the core"))?;
-        let input = message.input(&self.conversations, self.config.program());
-        self.scripted.begins(&input);
+        let input = message.into_input(&self.conversations, self.config.program());
+        self.scripted.begin_turn(&input);
         Ok(input)
     }
 
     /// Returns the pack's answer to a request and its delay in milliseconds.
-    pub fn reply(&mut self, request: &Request) -> (Answer, u64) {
-        let matched = self.scripted.bound(request);
-        let answer = matched.or_else(|| Some((self.aside.answer(request)?, 0)));
+    pub fn reply(&mut self, request: &Request) -> (EffectResult, u64) {
+        let matched = self.scripted.answer_from_turn(request);
+        let answer = matched.or_else(|| Some((self.local_services.answer(request)?, 0)));
         answer.unwrap_or_else(|| self.scripted.answer(request))
     }
 
@@ -123,12 +123,12 @@ impl CorePlayer {
     }
 
     /// Returns a checkpoint of the conversations and their scripts.
-    pub fn mark(&self) -> Mark {
-        Mark { scripted: self.scripted.clone(), conversations: self.conversations.clone() }
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { scripted: self.scripted.clone(), conversations: self.conversations.clone() }
     }
 
     /// Rewinds to a checkpoint.
-    pub fn rewind(&mut self, mark: &Mark) {
+    pub fn rewind(&mut self, mark: &Checkpoint) {
         self.scripted = mark.scripted.clone();
         self.conversations = mark.conversations.clone();
     }
@@ -149,11 +149,11 @@ impl CorePlayer {
     }
 
     fn answer(&mut self, turn: &Turn, effect: &Effect, run: &mut Run) -> Completion {
-        run.asked.extend(Asked::of(&effect.request));
+        run.scripted_calls.extend(ScriptedCall::from_request(&effect.request));
         run.requests.extend(serde_json::to_value(&effect.request));
         let (outcome, delay_ms) = self.reply(&effect.request);
         if let Request::Llm(request) = &effect.request {
-            run.calls.push(call(request, &outcome));
+            run.calls.push(llm_call_json(request, &outcome));
         }
         let at = turn.now() + Millis::try_from(delay_ms).unwrap_or_default();
         Completion { id: effect.id, at, outcome }
@@ -170,7 +170,7 @@ impl CorePlayer {
             Write::LlmCall(row) => Some((row.intent_code.as_str(), row.state_code.as_str())),
             _ => None,
         });
-        place(&mut calls, logged);
+        add_intent_and_state(&mut calls, logged);
         let rows = self.history.entry(outcome.conversation_id.clone()).or_default();
         for write in &outcome.writes {
             if let Write::History(row) = write {
@@ -181,12 +181,12 @@ impl CorePlayer {
         let history = rows.clone();
         let loaded = self.conversations.load(&outcome.conversation_id);
         let stored = loaded.conversation;
-        let played = Played {
+        let played = PlayedTurn {
             status: 200,
-            json: response(&outcome),
+            json: response_json(&outcome),
             audit: notices.iter().filter_map(audit_row).collect(),
             llm: calls,
-            asked: run.asked.clone(),
+            scripted_calls: run.scripted_calls.clone(),
             requests: run.requests.clone(),
             session: loaded.flow.map_or(Value::Null, |it| *it),
             conversation: stored.as_ref().map_or(Value::Null, conversation_row),
@@ -202,7 +202,7 @@ impl CorePlayer {
 struct Run {
     slices: Vec<Slice>,
     calls: Vec<Value>,
-    asked: Vec<Asked>,
+    scripted_calls: Vec<ScriptedCall>,
     requests: Vec<Value>,
 }
 
@@ -212,8 +212,8 @@ impl Run {
     }
 }
 
-fn response(outcome: &Outcome) -> Value {
-    let mut body = outcome.response();
+fn response_json(outcome: &Outcome) -> Value {
+    let mut body = outcome.to_response();
     parse_context(&mut body);
     if outcome.flow.is_some() {
         // Members that talk checks read.
@@ -250,7 +250,7 @@ pub(super) fn verbose_row(notice: &Notice) -> Option<Value> {
 }
 
 /// Returns a model call in the form of an expectation.
-pub(super) fn call(request: &LlmRequest, outcome: &Answer) -> Value {
+pub(super) fn llm_call_json(request: &LlmRequest, outcome: &EffectResult) -> Value {
     let kind = match request.mode {
         LlmMode::Text => "text",
         LlmMode::Json => "json",
@@ -258,14 +258,14 @@ pub(super) fn call(request: &LlmRequest, outcome: &Answer) -> Value {
     };
     let mut call = json!({"purpose": request.purpose, "kind": kind, "prompt": request.prompt()});
     call["reply"] = match outcome {
-        Answer::Ok(Reply::Llm(LlmReply { text, .. })) => json!(text),
-        Answer::Ok(_) | Answer::Error(_) => Value::Null,
+        EffectResult::Ok(Reply::Llm(LlmReply { text, .. })) => json!(text),
+        EffectResult::Ok(_) | EffectResult::Error(_) => Value::Null,
     };
     call
 }
 
 /// Adds the logged intent and state to each model call.
-pub(super) fn place<'p>(calls: &mut [Value], logged: impl Iterator<Item = (&'p str, &'p str)>) {
+pub(super) fn add_intent_and_state<'p>(calls: &mut [Value], logged: impl Iterator<Item = (&'p str, &'p str)>) {
     for (call, (intent, state)) in calls.iter_mut().zip(logged) {
         call["intent"] = json!(intent);
         call["state"] = json!(state);

@@ -1,12 +1,12 @@
 //! Compares a played turn with the `expect` member of its pack. (docs/spec/interface.md#3)
 
 use convengine_core::json::diff::{self, Difference};
-use convengine_core::pack::Asked;
+use convengine_core::pack::ScriptedCall;
 use serde_json::{Value, json};
 
 /// The result of a played turn, in the form of an `expect`.
 #[derive(Debug, Clone, Default)]
-pub struct Played {
+pub struct PlayedTurn {
     /// HTTP status.
     pub status: u16,
     /// The response, with `context` parsed.
@@ -16,7 +16,7 @@ pub struct Played {
     /// Model calls in order.
     pub llm: Vec<Value>,
     /// All scripted calls in order.
-    pub asked: Vec<Asked>,
+    pub scripted_calls: Vec<ScriptedCall>,
     /// All effect requests in order; in the core only.
     pub requests: Vec<Value>,
     /// The flow session after the turn; in the core only.
@@ -50,13 +50,13 @@ const VOLATILE: [&str; 15] = [
 ];
 
 /// Precedes a latency in tool results that are JSON within text.
-const LATENCY: &str = "\"latencyMs\":";
+const LATENCY_MEMBER: &str = "\"latencyMs\":";
 
 /// The suffix of further volatile member names.
-const TIMES: &str = "_epoch_ms";
+const TIME_SUFFIX: &str = "_epoch_ms";
 
 /// Members of audit payloads that recordings omit, as stage and member; `*` is every member.
-const UNRECORDED: [(&str, &str); 23] = [
+const UNRECORDED_MEMBERS: [(&str, &str); 23] = [
     ("ENGINE_RETURN", "final_result"),
     ("ENGINE_KNOWN_FAILURE", "exception"),
     ("ENGINE_UNKNOWN_FAILURE", "exception"),
@@ -83,18 +83,18 @@ const UNRECORDED: [(&str, &str); 23] = [
 ];
 
 /// Stages that an expected audit omits.
-const NOT_LISTED: [&str; 3] = ["STEP_ENTER", "STEP_EXIT", "PROMPT_RENDERING"];
+const UNLISTED_STAGES: [&str; 3] = ["STEP_ENTER", "STEP_EXIT", "PROMPT_RENDERING"];
 
 /// Returns an expectation without its volatile members.
-pub fn compared(expect: &Value) -> Value {
+pub fn without_volatile(expect: &Value) -> Value {
     let mut expect = expect.clone();
     drop_volatile(&mut expect);
-    own_templates(&mut expect);
+    drop_null_purposes(&mut expect);
     expect
 }
 
 /// Ignores the purpose of recorded calls without one, which used an author's template.
-fn own_templates(expect: &mut Value) {
+fn drop_null_purposes(expect: &mut Value) {
     let calls = expect.get_mut("llm").and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut);
     for call in calls.filter(|it| it.get("purpose").is_some_and(Value::is_null)) {
         call.remove("purpose");
@@ -104,109 +104,109 @@ fn own_templates(expect: &mut Value) {
 fn drop_volatile(value: &mut Value) {
     match value {
         Value::Object(members) => {
-            members.retain(|key, _| !VOLATILE.contains(&key.as_str()) && !key.ends_with(TIMES) && !key.ends_with("__parsed"));
+            members.retain(|key, _| !VOLATILE.contains(&key.as_str()) && !key.ends_with(TIME_SUFFIX) && !key.ends_with("__parsed"));
             members.values_mut().for_each(drop_volatile);
         }
         Value::Array(items) => items.iter_mut().for_each(drop_volatile),
-        Value::String(text) if text.contains(LATENCY) => *text = without_latency(text),
+        Value::String(text) if text.contains(LATENCY_MEMBER) => *text = without_latency(text),
         _ => {}
     }
 }
 
 fn without_latency(text: &str) -> String {
-    let mut pieces = text.split(LATENCY);
+    let mut pieces = text.split(LATENCY_MEMBER);
     let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |text, it| text + LATENCY + "0" + it.trim_start_matches(|c: char| c.is_ascii_digit()))
+    pieces.fold(first, |text, it| text + LATENCY_MEMBER + "0" + it.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 /// Returns the fields in which a turn differs from its expectation, with the expected value on the left and the actual on the right.
 ///
 /// `expect` is a result of [`compared`]. Only members it names are compared.
-pub fn differences(expect: &Value, played: &Played) -> Vec<Difference> {
+pub fn differences(expect: &Value, played: &PlayedTurn) -> Vec<Difference> {
     let mut found = Vec::new();
     let Some(expect) = expect.as_object() else { return found };
     for (name, expected) in expect {
         match name.as_str() {
-            "status" => whole("status", expected, &json!(played.status), &mut found),
-            "json" => members("json", expected, &played.json, &mut found),
-            "steps" => whole("steps", expected, &json!(steps(played)), &mut found),
-            "audit" => audit(expected, played, &mut found),
-            "llm" => calls(expected, &played.llm, &mut found),
-            "conversation" => members("conversation", expected, &played.conversation, &mut found),
-            "history" => list("history", expected, &played.history, &mut found),
-            "verbose" => list("verbose", expected, &played.verbose, &mut found),
+            "status" => compare_whole("status", expected, &json!(played.status), &mut found),
+            "json" => compare_members("json", expected, &played.json, &mut found),
+            "steps" => compare_whole("steps", expected, &json!(entered_steps(played)), &mut found),
+            "audit" => compare_audit(expected, played, &mut found),
+            "llm" => compare_calls(expected, &played.llm, &mut found),
+            "conversation" => compare_members("conversation", expected, &played.conversation, &mut found),
+            "history" => compare_lists("history", expected, &played.history, &mut found),
+            "verbose" => compare_lists("verbose", expected, &played.verbose, &mut found),
             other => found.push(Difference { field: other.to_owned(), left: Some(expected.clone()), right: None }),
         }
     }
     found
 }
 
-fn steps(played: &Played) -> Vec<&Value> {
+fn entered_steps(played: &PlayedTurn) -> Vec<&Value> {
     played.audit.iter().filter(|it| it.0 == "STEP_ENTER").map(|it| &it.1["step"]).collect()
 }
 
-fn whole(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Difference>) {
-    if !same(expected, ours) {
+fn compare_whole(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Difference>) {
+    if !is_equal(expected, ours) {
         found.push(Difference { field: field.to_owned(), left: Some(expected.clone()), right: Some(ours.clone()) });
     }
 }
 
 /// Compares the members named by the expectation.
-fn members(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Difference>) {
+fn compare_members(field: &str, expected: &Value, ours: &Value, found: &mut Vec<Difference>) {
     let mut ours = ours.clone();
     drop_volatile(&mut ours);
     if expected.is_array() && ours.is_array() {
-        return leaves(field, Some(expected), Some(&ours), found);
+        return compare_leaves(field, Some(expected), Some(&ours), found);
     }
     let (Some(expected), Some(ours)) = (expected.as_object(), ours.as_object()) else {
-        return whole(field, expected, &ours, found);
+        return compare_whole(field, expected, &ours, found);
     };
     for (key, value) in expected {
-        leaves(&format!("{field}.{key}"), Some(value), ours.get(key), found);
+        compare_leaves(&format!("{field}.{key}"), Some(value), ours.get(key), found);
     }
 }
 
 /// Compares model calls. The prompt of an unexpected call is dropped from the difference, because it contains dates.
-fn calls(expected: &Value, ours: &[Value], found: &mut Vec<Difference>) {
+fn compare_calls(expected: &Value, ours: &[Value], found: &mut Vec<Difference>) {
     let begin = found.len();
-    list("llm", expected, ours, found);
+    compare_lists("llm", expected, ours, found);
     for extra in found.iter_mut().skip(begin).filter(|it| it.left.is_none()).filter_map(|it| it.right.as_mut()?.as_object_mut()) {
         extra.remove("prompt");
     }
 }
 
-fn list(field: &str, expected: &Value, ours: &[Value], found: &mut Vec<Difference>) {
-    let Some(items) = expected.as_array() else { return whole(field, expected, &json!(ours), found) };
+fn compare_lists(field: &str, expected: &Value, ours: &[Value], found: &mut Vec<Difference>) {
+    let Some(items) = expected.as_array() else { return compare_whole(field, expected, &json!(ours), found) };
     for index in 0..items.len().max(ours.len()) {
         let name = format!("{field}[{index}]");
         match (items.get(index), ours.get(index)) {
-            (Some(expected), Some(ours)) => members(&name, expected, ours, found),
+            (Some(expected), Some(ours)) => compare_members(&name, expected, ours, found),
             (left, right) => found.push(Difference { field: name, left: left.cloned(), right: right.cloned() }),
         }
     }
 }
 
-fn leaves(field: &str, expected: Option<&Value>, ours: Option<&Value>, found: &mut Vec<Difference>) {
+fn compare_leaves(field: &str, expected: Option<&Value>, ours: Option<&Value>, found: &mut Vec<Difference>) {
     let (Some(expected), Some(ours)) = (expected, ours) else {
         if expected != ours {
             found.push(Difference { field: field.to_owned(), left: expected.cloned(), right: ours.cloned() });
         }
         return;
     };
-    for mut it in diff::leaves(expected, ours) {
+    for mut it in diff::diff_leaves(expected, ours) {
         let (Some(left), Some(right)) = (&it.left, &it.right) else {
-            it.field = join(field, &it.field);
+            it.field = join_path(field, &it.field);
             found.push(it);
             continue;
         };
-        if !same(left, right) {
-            it.field = join(field, &it.field);
+        if !is_equal(left, right) {
+            it.field = join_path(field, &it.field);
             found.push(it);
         }
     }
 }
 
-fn join(field: &str, leaf: &str) -> String {
+fn join_path(field: &str, leaf: &str) -> String {
     match leaf.chars().next() {
         None => field.to_owned(),
         Some('[') => format!("{field}{leaf}"),
@@ -215,7 +215,7 @@ fn join(field: &str, leaf: &str) -> String {
 }
 
 /// Compares values: `{"$len", "$head"}` matches a long text, and numbers are compared by value.
-fn same(expected: &Value, ours: &Value) -> bool {
+fn is_equal(expected: &Value, ours: &Value) -> bool {
     if let (Some(length), Some(head), Some(text)) = (expected.get("$len"), expected.get("$head"), ours.as_str()) {
         let head = head.as_str().unwrap_or_default();
         return length.as_u64() == u64::try_from(text.chars().count()).ok() && text.starts_with(head);
@@ -227,18 +227,18 @@ fn same(expected: &Value, ours: &Value) -> bool {
 }
 
 /// Compares audit rows, aligned by stage and rule, so that a missing or extra row is a single difference.
-fn audit(expected: &Value, played: &Played, found: &mut Vec<Difference>) {
-    let Some(rows) = expected.as_array() else { return whole("audit", expected, &Value::Null, found) };
-    let listed = |it: &&(String, Value)| !NOT_LISTED.contains(&it.0.as_str());
+fn compare_audit(expected: &Value, played: &PlayedTurn, found: &mut Vec<Difference>) {
+    let Some(rows) = expected.as_array() else { return compare_whole("audit", expected, &Value::Null, found) };
+    let listed = |it: &&(String, Value)| !UNLISTED_STAGES.contains(&it.0.as_str());
     let ours: Vec<&(String, Value)> = played.audit.iter().filter(listed).collect();
-    let left: Vec<String> = rows.iter().map(|it| key(it["stage"].as_str().unwrap_or_default(), &it["payload"])).collect();
-    let right: Vec<String> = ours.iter().map(|it| key(&it.0, &it.1)).collect();
+    let left: Vec<String> = rows.iter().map(|it| row_key(it["stage"].as_str().unwrap_or_default(), &it["payload"])).collect();
+    let right: Vec<String> = ours.iter().map(|it| row_key(&it.0, &it.1)).collect();
     for pair in align(&left, &right) {
         match pair {
-            (Some(i), Some(j)) => audit_row(i, &rows[i], ours[j], found),
+            (Some(i), Some(j)) => compare_audit_row(i, &rows[i], ours[j], found),
             (Some(i), None) => found.push(Difference { field: format!("audit[{i}]"), left: Some(rows[i].clone()), right: None }),
             (None, Some(j)) => {
-                let mut payload = stripped(&ours[j].1);
+                let mut payload = strip_volatile(&ours[j].1);
                 payload.as_object_mut().into_iter().for_each(|it| it.retain(|name, _| !is_unrecorded(&ours[j].0, name)));
                 let payload = if is_unrecorded(&ours[j].0, "*") { Value::Null } else { payload };
                 let row = json!({"stage": ours[j].0, "payload": payload});
@@ -249,31 +249,31 @@ fn audit(expected: &Value, played: &Played, found: &mut Vec<Difference>) {
     }
 }
 
-fn key(stage: &str, payload: &Value) -> String {
+fn row_key(stage: &str, payload: &Value) -> String {
     format!("{stage} {}", payload.get("ruleId").unwrap_or(&Value::Null))
 }
 
 fn is_unrecorded(stage: &str, member: &str) -> bool {
-    UNRECORDED.iter().any(|it| it.0 == stage && (it.1 == member || it.1 == "*"))
+    UNRECORDED_MEMBERS.iter().any(|it| it.0 == stage && (it.1 == member || it.1 == "*"))
 }
 
-fn stripped(payload: &Value) -> Value {
+fn strip_volatile(payload: &Value) -> Value {
     let mut payload = payload.clone();
     drop_volatile(&mut payload);
     payload
 }
 
-fn audit_row(index: usize, expected: &Value, ours: &(String, Value), found: &mut Vec<Difference>) {
+fn compare_audit_row(index: usize, expected: &Value, ours: &(String, Value), found: &mut Vec<Difference>) {
     let field = format!("audit[{index}].{}", ours.0);
     if let Some(step) = expected.get("step") {
-        leaves(&format!("{field}.step"), Some(step), ours.1.get("step"), found);
+        compare_leaves(&format!("{field}.step"), Some(step), ours.1.get("step"), found);
     }
     let Some(payload) = expected.get("payload") else { return };
-    let mut right = stripped(&ours.1);
+    let mut right = strip_volatile(&ours.1);
     if let (Some(members), Some(recorded)) = (right.as_object_mut(), payload.as_object()) {
         members.retain(|name, _| recorded.contains_key(name) || !is_unrecorded(&ours.0, name));
     }
-    leaves(&field, Some(payload), Some(&right), found);
+    compare_leaves(&field, Some(payload), Some(&right), found);
 }
 
 /// Aligns two lists by their longest common subsequence.
@@ -304,19 +304,19 @@ fn align(left: &[String], right: &[String]) -> Vec<(Option<usize>, Option<usize>
 mod tests {
     use super::*;
 
-    fn played() -> Played {
+    fn played() -> PlayedTurn {
         let audit = ["USER_INPUT", "RULE_MATCH (RulesStep)", "STEP_ENTER", "ENGINE_RETURN"];
-        Played {
+        PlayedTurn {
             status: 200,
             json: json!({"intent": "A", "payload": {"type": "TEXT", "value": "hello"}, "context": {"mcp": 1, "x": 1.0}}),
             audit: audit.iter().map(|it| ((*it).to_owned(), json!({"a": 1, "step": "S"}))).collect(),
             llm: vec![json!({"purpose": "policy", "kind": "json_strict"})],
-            ..Played::default()
+            ..PlayedTurn::default()
         }
     }
 
     fn fields(expect: Value) -> Vec<String> {
-        differences(&compared(&expect), &played()).into_iter().map(|it| it.field).collect()
+        differences(&without_volatile(&expect), &played()).into_iter().map(|it| it.field).collect()
     }
 
     #[test]

@@ -2,35 +2,35 @@
 
 use std::collections::BTreeSet;
 
-use convengine_core::pack::{Pack, PackRequest, conversation_of};
+use convengine_core::pack::{Pack, PackRequest, conversation_id_for_label};
 use serde_json::{Value, json};
 
 /// The placeholder for the session id in request paths.
-const SESSION: &str = "${SESSION}";
+const SESSION_PLACEHOLDER: &str = "${SESSION}";
 
 /// The path prefix of simulator sessions.
-const SESSIONS: &str = "/v1/runtime/assistants/";
+const SIMULATOR_PATH: &str = "/v1/runtime/assistants/";
 
 /// Returns the session id of a label, the same as in the core.
-pub fn session(label: Option<&str>) -> String {
-    conversation_of(label.unwrap_or("main"))
+pub fn session_id(label: Option<&str>) -> String {
+    conversation_id_for_label(label.unwrap_or("main"))
 }
 
 /// Returns the request to send, if it addresses a session.
-pub fn request(request: &PackRequest, label: Option<&str>) -> Option<PackRequest> {
-    let (_, rest) = request.path.strip_prefix(SESSIONS)?.split_once('/')?;
+pub fn session_request(request: &PackRequest, label: Option<&str>) -> Option<PackRequest> {
+    let (_, rest) = request.path.strip_prefix(SIMULATOR_PATH)?.split_once('/')?;
     let mut sent = request.clone();
-    sent.path = sent.path.replace(SESSION, &session(label));
+    sent.path = sent.path.replace(SESSION_PLACEHOLDER, &session_id(label));
     if rest == "sessions"
         && let Some(body) = sent.body.as_object_mut()
     {
-        body.insert("session_id".to_owned(), json!(session(label)));
+        body.insert("session_id".to_owned(), json!(session_id(label)));
     }
     Some(sent)
 }
 
 /// Adds the members that talk checks read to a response, from the session state.
-pub(super) fn complete(answer: &mut Value, state: &Value) {
+pub(super) fn add_talk_members(answer: &mut Value, state: &Value) {
     let texts: Vec<&str> = answer["messages"].as_array().into_iter().flatten().filter_map(|it| it["text"].as_str()).collect();
     let value = texts.join("\n");
     let top = state["stack"].as_array().and_then(|it| it.last());
@@ -43,13 +43,13 @@ pub(super) fn complete(answer: &mut Value, state: &Value) {
 }
 
 /// Returns the names of the secrets that the documents of a pack reference.
-pub fn secrets(pack: &Pack) -> BTreeSet<String> {
+pub fn secret_names(pack: &Pack) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    pack.documents.iter().for_each(|it| names(it, &mut found));
+    pack.documents.iter().for_each(|it| collect_secret_names(it, &mut found));
     found
 }
 
-fn names(value: &Value, found: &mut BTreeSet<String>) {
+fn collect_secret_names(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::String(text) => {
             for mark in ["secret.", "secret:"] {
@@ -58,11 +58,11 @@ fn names(value: &Value, found: &mut BTreeSet<String>) {
                 found.extend(named.filter(|it: &String| !it.is_empty()));
             }
         }
-        Value::Array(items) => items.iter().for_each(|it| names(it, found)),
+        Value::Array(items) => items.iter().for_each(|it| collect_secret_names(it, found)),
         Value::Object(members) => {
             let texts = members.get("secrets").and_then(Value::as_array).into_iter().flatten().chain(members.get("signing_secret"));
             found.extend(texts.filter_map(Value::as_str).map(str::to_owned));
-            members.values().for_each(|it| names(it, found));
+            members.values().for_each(|it| collect_secret_names(it, found));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }

@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, ensure};
 use convengine_core::config::Config;
-use convengine_core::pack::{Asked, Pack, PackRequest};
-use convengine_core::turn::{Entry, Request, Turn};
+use convengine_core::pack::{Pack, PackRequest, ScriptedCall};
+use convengine_core::turn::{JournalEntry, Request, Turn};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
-use super::core::{call, parse_context, place, verbose_row};
-use super::expect::Played;
+use super::core::{add_intent_and_state, llm_call_json, parse_context, verbose_row};
+use super::expect::PlayedTurn;
 use super::flow;
-use super::server::{Around, PackServer};
-use crate::app::REFRESH;
-use crate::audit::{self, derive::Configs};
+use super::server::{PackServer, ServerOptions};
+use crate::app::REFRESH_PATH;
+use crate::audit::{self, derive::ConfigCache};
 use crate::store::{self, Pool};
 
 /// Plays the turns of a pack against a server.
@@ -24,7 +24,7 @@ pub struct HttpPlayer {
     config: Arc<Config>,
     client: reqwest::Client,
     pool: Pool,
-    seen: BTreeMap<String, Seen>,
+    seen_rows: BTreeMap<String, SeenRows>,
     /// The first conversation of each label.
     labels: BTreeMap<String, String>,
     server: PackServer,
@@ -32,7 +32,7 @@ pub struct HttpPlayer {
 
 /// The rows of a conversation that belong to earlier turns.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+struct SeenRows {
     audit: usize,
     turns: usize,
     calls: usize,
@@ -44,26 +44,26 @@ impl HttpPlayer {
     /// # Errors
     /// Returns an error when the pack cannot be imported or the server does not start.
     pub fn start(pack: &Pack, binary: &Path, path: &Path) -> Result<HttpPlayer> {
-        HttpPlayer::start_in(pack, binary, path, &Around::default())
+        HttpPlayer::start_with(pack, binary, path, &ServerOptions::default())
     }
 
     /// Like [`HttpPlayer::start`], with options.
     ///
     /// # Errors
     /// Returns an error when the pack cannot be imported or the server does not start.
-    pub fn start_in(pack: &Pack, binary: &Path, path: &Path, options: &Around) -> Result<HttpPlayer> {
+    pub fn start_with(pack: &Pack, binary: &Path, path: &Path, options: &ServerOptions) -> Result<HttpPlayer> {
         let server = PackServer::start(pack, binary, path, options)?;
-        let database = store::Place { url: server.database().to_owned(), full_sync: false };
-        let pool = server.wait(store::readers(&database)).map_err(|it| anyhow!("{it}"))?;
+        let database = store::DatabaseConfig { url: server.database().to_owned(), full_sync: false };
+        let pool = server.block_on(store::open_reader_pool(&database)).map_err(|it| anyhow!("{it}"))?;
         let client = crate::tls::client_for("http:").build()?;
         let config = Arc::new(server.pack().compile().0);
-        for name in flow::secrets(server.pack()) {
+        for name in flow::secret_names(server.pack()) {
             let body = json!({"name": name, "value": format!("the value of {name}")});
             let request = PackRequest { method: "POST".to_owned(), path: "/v1/secrets".to_owned(), body, content_type: None };
-            let (status, _) = server.wait(send(&client, server.address(), &request))?;
+            let (status, _) = server.block_on(send(&client, server.address(), &request))?;
             ensure!(status == 201, "cannot store secret '{name}': status {status}");
         }
-        Ok(HttpPlayer { config, client, pool, seen: BTreeMap::new(), labels: BTreeMap::new(), server })
+        Ok(HttpPlayer { config, client, pool, seen_rows: BTreeMap::new(), labels: BTreeMap::new(), server })
     }
 
     /// The base URL of the server.
@@ -75,22 +75,23 @@ impl HttpPlayer {
     ///
     /// # Errors
     /// Returns an error when the server cannot be reached or its database cannot be read.
-    pub fn play(&mut self, turn: usize) -> Result<Played> {
+    pub fn play(&mut self, turn: usize) -> Result<PlayedTurn> {
         let server = &self.server;
         let of_pack = server.pack().turns.get(turn).cloned().ok_or_else(|| anyhow!("the pack has no turn {turn}"))?;
         if let Some(sql) = of_pack.admin_sql.as_ref().and_then(Value::as_str) {
-            server.wait(administer(&self.pool, sql))?;
+            server.block_on(run_admin_sql(&self.pool, sql))?;
             if of_pack.cache_refreshed {
-                let refresh = PackRequest { method: "POST".to_owned(), path: REFRESH.to_owned(), body: Value::Null, content_type: None };
-                let (status, _) = server.wait(send(&self.client, server.address(), &refresh))?;
+                let refresh =
+                    PackRequest { method: "POST".to_owned(), path: REFRESH_PATH.to_owned(), body: Value::Null, content_type: None };
+                let (status, _) = server.block_on(send(&self.client, server.address(), &refresh))?;
                 ensure!(status == 200, "cannot refresh the configuration after {sql}: status {status}");
             }
         }
-        let Some(request) = of_pack.request else { return Ok(Played::default()) };
-        if let Some(request) = flow::request(&request, of_pack.conversation.as_deref()) {
-            return self.play_session(&request, &flow::session(of_pack.conversation.as_deref()));
+        let Some(request) = of_pack.request else { return Ok(PlayedTurn::default()) };
+        if let Some(request) = flow::session_request(&request, of_pack.conversation.as_deref()) {
+            return self.play_session(&request, &flow::session_id(of_pack.conversation.as_deref()));
         }
-        let (status, mut body) = server.wait(send(&self.client, server.address(), &request))?;
+        let (status, mut body) = server.block_on(send(&self.client, server.address(), &request))?;
         parse_context(&mut body);
         let sent = request.body.get("conversationId").and_then(Value::as_str);
         let named = body.get("conversationId").and_then(Value::as_str).or(sent).map(str::to_lowercase);
@@ -101,13 +102,13 @@ impl HttpPlayer {
         }
         // Recordings contain the row of the label's first conversation, whichever conversation a request addresses.
         let first = self.labels.get(&label);
-        let mut played = Played { status, json: body, ..Played::default() };
+        let mut played = PlayedTurn { status, json: body, ..PlayedTurn::default() };
         if let Some(id) = named.as_ref().or(first) {
-            let counts = self.seen.entry(id.clone()).or_default();
-            server.wait(look(&self.pool, &self.config, id, counts, &mut played))?;
+            let counts = self.seen_rows.entry(id.clone()).or_default();
+            server.block_on(read_turn_results(&self.pool, &self.config, id, counts, &mut played))?;
         }
         if let Some(id) = first {
-            server.wait(look_at_rows(&self.pool, id, &mut played))?;
+            server.block_on(read_conversation_rows(&self.pool, id, &mut played))?;
         }
         Ok(played)
     }
@@ -115,17 +116,17 @@ impl HttpPlayer {
 
 impl HttpPlayer {
     /// Plays a turn of a session.
-    fn play_session(&mut self, request: &PackRequest, session: &str) -> Result<Played> {
+    fn play_session(&mut self, request: &PackRequest, session: &str) -> Result<PlayedTurn> {
         let server = &self.server;
-        let (status, body) = server.wait(send(&self.client, server.address(), request))?;
-        let mut played = Played { status, json: body, ..Played::default() };
-        let counts = self.seen.entry(session.to_owned()).or_default();
-        server.wait(look(&self.pool, &self.config, session, counts, &mut played))?;
+        let (status, body) = server.block_on(send(&self.client, server.address(), request))?;
+        let mut played = PlayedTurn { status, json: body, ..PlayedTurn::default() };
+        let counts = self.seen_rows.entry(session.to_owned()).or_default();
+        server.block_on(read_turn_results(&self.pool, &self.config, session, counts, &mut played))?;
         let sql = "select cast(state as text) from cs_session where cast(session_id as text) = $1";
-        let rows = server.wait(texts(&self.pool, sql, session))?;
+        let rows = server.block_on(query_texts(&self.pool, sql, session))?;
         let state = rows.into_iter().flatten().next().flatten().and_then(|it| serde_json::from_str::<Value>(&it).ok());
         if let (Some(state), 200 | 201) = (state, status) {
-            flow::complete(&mut played.json, &state);
+            flow::add_talk_members(&mut played.json, &state);
             // As in the core, where starting a session is an ordinary turn.
             played.status = 200;
         }
@@ -154,44 +155,45 @@ async fn send(client: &reqwest::Client, address: &str, request: &PackRequest) ->
 }
 
 /// Reads the audit rows and model calls of the turn.
-async fn look(pool: &Pool, config: &Arc<Config>, id: &str, counts: &mut Seen, played: &mut Played) -> Result<()> {
-    let rows = audit::rows_of(pool, id, Configs::with(config)).await?;
+async fn read_turn_results(pool: &Pool, config: &Arc<Config>, id: &str, counts: &mut SeenRows, played: &mut PlayedTurn) -> Result<()> {
+    let rows = audit::list_rows(pool, id, ConfigCache::with_config(config)).await?;
     played.audit =
         rows.into_iter().skip(counts.audit).map(|it| (it.stage, serde_json::from_str(&it.payload_json).unwrap_or(Value::Null))).collect();
     counts.audit += played.audit.len();
-    for turn in store::turn::of_conversation(pool, id).await?.iter().skip(counts.turns) {
+    for turn in store::turn::list_ended(pool, id).await?.iter().skip(counts.turns) {
         counts.turns += 1;
         let journal = store::turn::decompress(&turn.journal)?;
         // Progress messages are not stored; a replay publishes them again.
         let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
         played.verbose.extend(slice.notices.iter().filter_map(verbose_row));
         // The journal is in completion order; sort by request order.
-        let request = |it: &Entry| it.request.clone().and_then(|it| serde_json::from_value::<Request>(it).ok());
-        let mut calls: Vec<_> = journal.entries.iter().filter_map(|it| Some((it.effect, Asked::of(&request(it)?)?))).collect();
+        let request = |it: &JournalEntry| it.request.clone().and_then(|it| serde_json::from_value::<Request>(it).ok());
+        let mut calls: Vec<_> =
+            journal.entries.iter().filter_map(|it| Some((it.effect, ScriptedCall::from_request(&request(it)?)?))).collect();
         calls.sort_by_key(|it| it.0);
-        played.asked.extend(calls.into_iter().map(|it| it.1));
+        played.scripted_calls.extend(calls.into_iter().map(|it| it.1));
         for entry in journal.entries {
             if let Some(Request::Llm(request)) = request(&entry) {
-                played.llm.push(call(&request, &entry.outcome));
+                played.llm.push(llm_call_json(&request, &entry.outcome));
             }
         }
     }
     let sql = "select intent_code, state_code from ce_llm_call_log where cast(conversation_id as text) = $1 order by llm_call_id";
-    let logged = texts(pool, sql, id).await?;
+    let logged = query_texts(pool, sql, id).await?;
     let cell = |row: &[Option<String>], at: usize| row.get(at).cloned().flatten();
     let logged: Vec<(String, String)> =
         logged.iter().map(|it| (cell(it, 0).unwrap_or_default(), cell(it, 1).unwrap_or_default())).collect();
-    place(&mut played.llm, logged.iter().skip(counts.calls).map(|it| (it.0.as_str(), it.1.as_str())));
+    add_intent_and_state(&mut played.llm, logged.iter().skip(counts.calls).map(|it| (it.0.as_str(), it.1.as_str())));
     counts.calls = logged.len();
     Ok(())
 }
 
 /// Reads the conversation's row and history.
-async fn look_at_rows(pool: &Pool, id: &str, played: &mut Played) -> Result<()> {
+async fn read_conversation_rows(pool: &Pool, id: &str, played: &mut PlayedTurn) -> Result<()> {
     let cell = |row: &[Option<String>], at: usize| row.get(at).cloned().flatten();
     let sql = "select status, intent_code, state_code, cast(context_json as text), last_user_text, cast(last_assistant_json as text), \
         cast(input_params_json as text) from ce_conversation where cast(conversation_id as text) = $1";
-    if let Some(row) = texts(pool, sql, id).await?.first() {
+    if let Some(row) = query_texts(pool, sql, id).await?.first() {
         let text = |at: usize| cell(row, at);
         let parsed = |at: usize| text(at).and_then(|it| serde_json::from_str::<Value>(&it).ok());
         played.conversation = json!({
@@ -201,14 +203,14 @@ async fn look_at_rows(pool: &Pool, id: &str, played: &mut Played) -> Result<()> 
     }
     let sql = "select user_input, cast(assistant_output as text) from ce_conversation_history \
         where cast(conversation_id as text) = $1 order by history_id";
-    for row in texts(pool, sql, id).await? {
+    for row in query_texts(pool, sql, id).await? {
         played.history.push(json!({"conversation_id": id, "user_input": cell(&row, 0), "assistant_output": cell(&row, 1)}));
     }
     Ok(())
 }
 
 /// Runs a query for a conversation and returns all columns as text. The statement must be valid in both dialects.
-async fn texts(pool: &Pool, sql: &'static str, id: &str) -> sqlx::Result<Vec<Vec<Option<String>>>> {
+async fn query_texts(pool: &Pool, sql: &'static str, id: &str) -> sqlx::Result<Vec<Vec<Option<String>>>> {
     macro_rules! of {
         ($pool:expr) => {{
             let rows = sqlx::query(sql).bind(id).fetch_all($pool).await?;
@@ -222,7 +224,7 @@ async fn texts(pool: &Pool, sql: &'static str, id: &str) -> sqlx::Result<Vec<Vec
 }
 
 /// Runs the SQL of a pack.
-async fn administer(pool: &Pool, sql: &str) -> sqlx::Result<()> {
+async fn run_admin_sql(pool: &Pool, sql: &str) -> sqlx::Result<()> {
     let sql = AssertSqlSafe(sql.to_owned());
     match pool {
         Pool::Sqlite(pool) => sqlx::query(sql).execute(pool).await.map(drop),

@@ -3,15 +3,15 @@
 use super::PackReport;
 
 /// Renders the report of a run.
-pub(super) fn text(reports: &[PackReport]) -> String {
-    let failed = reports.iter().filter(|it| !it.passed()).count();
+pub(super) fn render(reports: &[PackReport]) -> String {
+    let failed = reports.iter().filter(|it| !it.has_passed()).count();
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"convengine\" tests=\"{}\" failures=\"{failed}\">\n",
         reports.len()
     );
     for report in reports {
         out.push_str(&format!("  <testcase name=\"{}\">", escape(&report.name)));
-        if !report.passed() {
+        if !report.has_passed() {
             let differences =
                 report.turns.iter().flat_map(|turn| turn.unexplained.iter().map(move |it| format!("turn {} {it}", turn.turn)));
             let lines: Vec<String> = report.failure.iter().cloned().chain(differences).collect();

@@ -3,17 +3,17 @@
 //! A pack of plain messages runs in the core. A pack with SQL between its turns, another path, or a body that is not a message is
 //! played over HTTP against this binary on a temporary database.
 
-mod aside;
 mod check;
 mod core;
 mod expect;
-mod explained;
+pub mod fake_http;
 mod flow;
 mod http;
 mod junit;
-mod recorded;
+mod known_differences;
+mod local_services;
+mod recording;
 mod server;
-pub mod stub;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,13 +23,13 @@ use anyhow::{Context, Result};
 use convengine_core::json::diff::Difference;
 use convengine_core::pack::Pack;
 
-pub use self::check::unmet;
-pub use self::core::{CorePlayer, CoreTurn, Mark, Suspend};
-pub use self::expect::{Played, compared, differences};
-pub use self::explained::{Explained, Explanation};
-pub use self::flow::{request as of_session, secrets, session};
+pub use self::check::failed_checks;
+pub use self::core::{Checkpoint, CorePlayer, CoreTurn, Suspend};
+pub use self::expect::{PlayedTurn, differences, without_volatile};
+pub use self::flow::{secret_names, session_id, session_request as of_session};
 pub use self::http::HttpPlayer;
-pub use self::server::{Around, PackServer};
+pub use self::known_differences::{KnownDifference, KnownDifferences};
+pub use self::server::{PackServer, ServerOptions};
 
 use crate::arguments::TestArguments;
 use crate::pack_file;
@@ -46,7 +46,7 @@ pub struct TurnReport {
     /// Decisions that explained differences, with counts.
     pub explained: BTreeMap<String, usize>,
     /// Whether an explained difference affects the reply itself, ignoring its context.
-    pub other_answer: bool,
+    pub is_reply_different: bool,
 }
 
 /// The result of a played pack.
@@ -62,7 +62,7 @@ pub struct PackReport {
 
 impl PackReport {
     /// Returns whether every turn is as expected.
-    pub fn passed(&self) -> bool {
+    pub fn has_passed(&self) -> bool {
         self.failure.is_none() && self.turns.iter().all(|it| it.unexplained.is_empty())
     }
 }
@@ -81,8 +81,8 @@ pub fn command(arguments: &TestArguments) -> ExitCode {
 
 fn run(arguments: &TestArguments) -> Result<bool> {
     let mut explained = match &arguments.explained {
-        Some(path) => Explained::parse(&read(path)?).with_context(|| path.display().to_string())?,
-        None => Explained::default(),
+        Some(path) => KnownDifferences::parse(&read_file(path)?).with_context(|| path.display().to_string())?,
+        None => KnownDifferences::default(),
     };
     let binary = std::env::current_exe().context("cannot determine the path of this executable")?;
     let mut reports = Vec::new();
@@ -91,26 +91,26 @@ fn run(arguments: &TestArguments) -> Result<bool> {
             Ok(pack) => play(&pack, &binary, path, &mut explained),
             Err(error) => PackReport { name: path.display().to_string(), failure: Some(error.to_string()), ..PackReport::default() },
         };
-        print(&report);
+        print_report(&report);
         reports.push(report);
     }
     if let Some(path) = &arguments.junit {
-        std::fs::write(path, junit::text(&reports)).with_context(|| format!("cannot write {}", path.display()))?;
+        std::fs::write(path, junit::render(&reports)).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let passed = reports.iter().filter(|it| it.passed()).count();
+    let passed = reports.iter().filter(|it| it.has_passed()).count();
     println!("{passed} passed, {} failed", reports.len() - passed);
     Ok(passed == reports.len())
 }
 
-fn read(path: &Path) -> Result<String> {
+fn read_file(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// Plays a pack in the core if it has only plain messages, otherwise over HTTP.
-pub fn play(pack: &Pack, binary: &Path, path: &Path, explained: &mut Explained) -> PackReport {
+pub fn play(pack: &Pack, binary: &Path, path: &Path, explained: &mut KnownDifferences) -> PackReport {
     let plain = (0..pack.turns.len()).all(|it| pack.message(it).is_some());
     let mut report = if plain { play_core(pack, Suspend::Never, explained) } else { play_http(pack, binary, path, explained) };
-    for entry in explained.idle(&pack.name) {
+    for entry in explained.unused(&pack.name) {
         let line = format!("explanation for turn {} {} is unused; remove it", entry.turn, entry.field);
         report.failure.get_or_insert(line);
     }
@@ -118,28 +118,32 @@ pub fn play(pack: &Pack, binary: &Path, path: &Path, explained: &mut Explained) 
 }
 
 /// Plays a pack in the core.
-pub fn play_core(pack: &Pack, suspend: Suspend, explained: &mut Explained) -> PackReport {
+pub fn play_core(pack: &Pack, suspend: Suspend, explained: &mut KnownDifferences) -> PackReport {
     let mut player = CorePlayer::new(pack, suspend);
-    if let Some(issue) = player.issues.first().filter(|_| pack.flow().is_some()) {
+    if let Some(issue) = player.issues.first().filter(|_| pack.flow_document().is_some()) {
         return PackReport { name: pack.name.clone(), failure: Some(issue.to_string()), ..PackReport::default() };
     }
-    each_turn(pack, explained, |turn| player.play(turn).map(|it| (it.played, Some(it.hash))))
+    play_turns(pack, explained, |turn| player.play(turn).map(|it| (it.played, Some(it.hash))))
 }
 
 /// Plays a pack over HTTP against a dedicated server.
-pub fn play_http(pack: &Pack, binary: &Path, path: &Path, explained: &mut Explained) -> PackReport {
-    play_http_in(pack, binary, path, &Around::default(), explained)
+pub fn play_http(pack: &Pack, binary: &Path, path: &Path, explained: &mut KnownDifferences) -> PackReport {
+    play_http_with(pack, binary, path, &ServerOptions::default(), explained)
 }
 
 /// Like [`play_http`], with options.
-pub fn play_http_in(pack: &Pack, binary: &Path, path: &Path, options: &Around, explained: &mut Explained) -> PackReport {
-    match HttpPlayer::start_in(pack, binary, path, options) {
-        Ok(mut player) => each_turn(pack, explained, |turn| player.play(turn).map(|it| (it, None))),
+pub fn play_http_with(pack: &Pack, binary: &Path, path: &Path, options: &ServerOptions, explained: &mut KnownDifferences) -> PackReport {
+    match HttpPlayer::start_with(pack, binary, path, options) {
+        Ok(mut player) => play_turns(pack, explained, |turn| player.play(turn).map(|it| (it, None))),
         Err(error) => PackReport { name: pack.name.clone(), failure: Some(format!("{error:#}")), ..PackReport::default() },
     }
 }
 
-fn each_turn(pack: &Pack, explained: &mut Explained, mut play: impl FnMut(usize) -> Result<(Played, Option<String>)>) -> PackReport {
+fn play_turns(
+    pack: &Pack,
+    explained: &mut KnownDifferences,
+    mut play: impl FnMut(usize) -> Result<(PlayedTurn, Option<String>)>,
+) -> PackReport {
     let mut report = PackReport { name: pack.name.clone(), ..PackReport::default() };
     for (turn, of_pack) in pack.turns.iter().enumerate() {
         let (played, hash) = match play(turn) {
@@ -149,19 +153,19 @@ fn each_turn(pack: &Pack, explained: &mut Explained, mut play: impl FnMut(usize)
                 return report;
             }
         };
-        let mut found = TurnReport { turn, hash, unexplained: Vec::new(), explained: BTreeMap::new(), other_answer: false };
+        let mut found = TurnReport { turn, hash, unexplained: Vec::new(), explained: BTreeMap::new(), is_reply_different: false };
         let expected = of_pack.expect.as_ref().map(|it| {
-            let expect = compared(it);
-            let played = recorded::with_their_id(&expect, pack, played.clone());
-            let (expect, played) = recorded::with_the_rows_kept(expect, of_pack, played);
+            let expect = without_volatile(it);
+            let played = recording::with_recorded_id(&expect, pack, played.clone());
+            let (expect, played) = recording::with_recorded_rows(expect, of_pack, played);
             differences(&expect, &played)
         });
         let expected = expected.unwrap_or_default();
-        for difference in unmet(of_pack, &played).into_iter().chain(expected) {
+        for difference in failed_checks(of_pack, &played).into_iter().chain(expected) {
             match explained.explain(&pack.name, turn, &difference) {
                 Some(ruling) => {
                     *found.explained.entry(ruling.to_owned()).or_default() += 1;
-                    found.other_answer |= is_answer(&difference.field);
+                    found.is_reply_different |= is_reply_field(&difference.field);
                 }
                 None => found.unexplained.push(difference),
             }
@@ -172,13 +176,13 @@ fn each_turn(pack: &Pack, explained: &mut Explained, mut play: impl FnMut(usize)
 }
 
 /// Returns whether a field is part of the reply: payload, intent, state or error code.
-fn is_answer(field: &str) -> bool {
+fn is_reply_field(field: &str) -> bool {
     field == "status"
         || ["json.payload", "json.intent", "json.state", "json.success", "json.errorCode"].iter().any(|it| field.starts_with(it))
 }
 
-fn print(report: &PackReport) {
-    println!("{} {}", if report.passed() { "ok    " } else { "FAILED" }, report.name);
+fn print_report(report: &PackReport) {
+    println!("{} {}", if report.has_passed() { "ok    " } else { "FAILED" }, report.name);
     for turn in &report.turns {
         println!("  turn {} {}", turn.turn, turn.hash.as_deref().unwrap_or("over HTTP"));
         for (ruling, count) in &turn.explained {

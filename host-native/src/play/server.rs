@@ -7,10 +7,10 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use convengine_core::pack::Pack;
-use convengine_core::turn::STUB;
+use convengine_core::turn::STUB_ADDRESS;
 use tokio::runtime::Runtime;
 
-use super::stub;
+use super::fake_http;
 use crate::pack_file;
 
 /// A running server. Dropping it kills the process and deletes its folder.
@@ -19,18 +19,18 @@ pub struct PackServer {
     process: Child,
     address: String,
     database: String,
-    stub: Option<SocketAddr>,
+    fake_address: Option<SocketAddr>,
     folder: PathBuf,
     runtime: Runtime,
 }
 
 /// Server options that are not part of the pack.
 #[derive(Debug, Clone, Default)]
-pub struct Around {
+pub struct ServerOptions {
     /// The URL of an empty database; by default a temporary SQLite file.
     pub database: Option<String>,
     /// Further settings as `KEY=VALUE`.
-    pub set: Vec<String>,
+    pub settings: Vec<String>,
 }
 
 impl PackServer {
@@ -38,19 +38,19 @@ impl PackServer {
     ///
     /// # Errors
     /// Returns an error when the pack cannot be imported or the server does not start.
-    pub fn start(pack: &Pack, binary: &Path, path: &Path, options: &Around) -> Result<PackServer> {
+    pub fn start(pack: &Pack, binary: &Path, path: &Path, options: &ServerOptions) -> Result<PackServer> {
         let folder = std::env::temp_dir().join(format!("convengine-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&folder)?;
         let database = options.database.clone().unwrap_or_else(|| format!("sqlite:{}", folder.join("play.db").display()));
         let runtime = Runtime::new()?;
-        let (pack, path, stub) = at_stub(pack, path, &folder, &runtime)?;
+        let (pack, path, stub) = start_fake_service(pack, path, &folder, &runtime)?;
         let output = Command::new(binary).arg("import").arg(&path).arg("--database").arg(&database).output()?;
         if !output.status.success() {
             bail!("cannot import the pack: {}", String::from_utf8_lossy(&output.stderr).trim());
         }
-        let process = serve(&pack, binary, &path, &database, stub, &options.set)?;
-        let mut server = PackServer { pack, process, address: String::new(), database, stub, folder, runtime };
-        server.address = server.listening()?;
+        let process = spawn_server(&pack, binary, &path, &database, stub, &options.settings)?;
+        let mut server = PackServer { pack, process, address: String::new(), database, fake_address: stub, folder, runtime };
+        server.address = server.read_address()?;
         Ok(server)
     }
 
@@ -70,8 +70,8 @@ impl PackServer {
     }
 
     /// The address of the pack's fake HTTP services, if any.
-    pub fn stub(&self) -> Option<SocketAddr> {
-        self.stub
+    pub fn fake_address(&self) -> Option<SocketAddr> {
+        self.fake_address
     }
 
     /// The process id.
@@ -80,11 +80,11 @@ impl PackServer {
     }
 
     /// Blocks on a future of the server or its database.
-    pub fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.block_on(future)
     }
 
-    fn listening(&mut self) -> Result<String> {
+    fn read_address(&mut self) -> Result<String> {
         let stdout = self.process.stdout.take().ok_or_else(|| anyhow!("the server process has no standard output"))?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
@@ -103,18 +103,18 @@ impl Drop for PackServer {
 }
 
 /// Starts the fake HTTP service of a pack and inserts its address into the pack.
-fn at_stub(pack: &Pack, path: &Path, folder: &Path, runtime: &Runtime) -> Result<(Pack, PathBuf, Option<SocketAddr>)> {
+fn start_fake_service(pack: &Pack, path: &Path, folder: &Path, runtime: &Runtime) -> Result<(Pack, PathBuf, Option<SocketAddr>)> {
     if pack.http.is_empty() {
         return Ok((pack.clone(), path.to_owned(), None));
     }
-    let address = stub::serve(runtime, pack.http.clone())?;
-    let text = pack_file::text(path)?.replace(STUB, &format!("http://{address}"));
+    let address = fake_http::serve(runtime, pack.http.clone())?;
+    let text = pack_file::read_text(path)?.replace(STUB_ADDRESS, &format!("http://{address}"));
     let file = folder.join("pack.json");
     std::fs::write(&file, &text)?;
     Ok((Pack::parse(&text)?, file, Some(address)))
 }
 
-fn serve(pack: &Pack, binary: &Path, path: &Path, database: &str, stub: Option<SocketAddr>, set: &[String]) -> Result<Child> {
+fn spawn_server(pack: &Pack, binary: &Path, path: &Path, database: &str, stub: Option<SocketAddr>, set: &[String]) -> Result<Child> {
     let mut command = Command::new(binary);
     command.args(["serve", "--listen", "127.0.0.1:0", "--database", database]);
     command.arg("--llm").arg(format!("scripted:{}", path.display()));

@@ -1,7 +1,7 @@
 //! Secrets by reference: resolved from environment or file, used by name, and scrubbed from everything that comes back.
 
-mod spelling;
-mod view;
+mod encoding;
+mod unescaped;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,11 +11,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde_json::Value;
 
-use spelling::spellings;
-use view::View;
+use encoding::encodings;
+use unescaped::UnescapedText;
 
 /// Maximum depth of JSON escapes within JSON escapes.
-const NESTED: usize = 4;
+const MAX_ESCAPE_DEPTH: usize = 4;
 
 /// Secrets by name. `Debug` shows only the names.
 ///
@@ -23,26 +23,26 @@ const NESTED: usize = 4;
 #[derive(Default)]
 pub struct Secrets {
     configured: BTreeMap<String, String>,
-    now: RwLock<Arc<Known>>,
+    known: RwLock<Arc<KnownSecrets>>,
 }
 
 /// The secrets at one point in time, with the matcher for their values.
 #[derive(Default)]
-struct Known {
+struct KnownSecrets {
     stored: BTreeMap<String, String>,
     /// Formerly stored values: responses to calls made with them may still arrive.
     former: Vec<(String, String)>,
     /// Matches every encoding of every value; `None` without secrets.
-    finder: Option<AhoCorasick>,
-    marks: Vec<String>,
-    spellings: Vec<String>,
+    matcher: Option<AhoCorasick>,
+    markers: Vec<String>,
+    encodings: Vec<String>,
 }
 
 /// Maximum number of former values to scrub; the newest are kept.
-const FORMER: usize = 64;
+const MAX_FORMER: usize = 64;
 
 /// Total size of encodings in bytes up to which the matcher is optimized for speed; beyond, it would take too much memory.
-const FAST: usize = 64 * 1024;
+const MAX_FAST_BYTES: usize = 64 * 1024;
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,7 +63,7 @@ impl Secrets {
         }
         for (name, reference) in named.as_object().into_iter().flatten() {
             match resolve(reference.as_str().unwrap_or_default()) {
-                Ok(value) => secrets.know(name, &value),
+                Ok(value) => secrets.add(name, &value),
                 Err(reason) => problems.push(format!("convengine.secrets.{name}: {reason}")),
             }
         }
@@ -71,92 +71,92 @@ impl Secrets {
     }
 
     /// Adds a secret from another source, such as the API key of a model.
-    pub fn know(&mut self, name: &str, value: &str) {
+    pub fn add(&mut self, name: &str, value: &str) {
         self.configured.insert(name.to_owned(), value.to_owned());
-        let known = self.now();
-        self.put(Known::of(&self.configured, known.stored.clone(), known.former.clone()));
+        let known = self.known_secrets();
+        self.set_known(KnownSecrets::new(&self.configured, known.stored.clone(), known.former.clone()));
     }
 
     /// Replaces all stored secrets. A secret of the settings takes precedence over a stored one of the same name.
-    pub fn store(&self, stored: BTreeMap<String, String>) {
-        let known = self.now();
+    pub fn replace_stored(&self, stored: BTreeMap<String, String>) {
+        let known = self.known_secrets();
         let replaced = known.stored.iter().filter(|it| stored.get(it.0) != Some(it.1));
         let mut former = known.former.clone();
         former.extend(replaced.map(|(name, value)| (name.clone(), value.clone())));
-        former.drain(..former.len().saturating_sub(FORMER));
-        self.put(Known::of(&self.configured, stored, former));
+        former.drain(..former.len().saturating_sub(MAX_FORMER));
+        self.set_known(KnownSecrets::new(&self.configured, stored, former));
     }
 
     /// Returns the value of a secret.
-    pub fn value(&self, name: &str) -> Option<String> {
-        self.configured.get(name).cloned().or_else(|| self.now().stored.get(name).cloned())
+    pub fn get(&self, name: &str) -> Option<String> {
+        self.configured.get(name).cloned().or_else(|| self.known_secrets().stored.get(name).cloned())
     }
 
     /// Returns the names of all secrets.
     pub fn names(&self) -> BTreeSet<String> {
-        self.configured.keys().chain(self.now().stored.keys()).cloned().collect()
+        self.configured.keys().chain(self.known_secrets().stored.keys()).cloned().collect()
     }
 
-    fn now(&self) -> Arc<Known> {
-        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+    fn known_secrets(&self) -> Arc<KnownSecrets> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn put(&self, known: Known) {
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
+    fn set_known(&self, known: KnownSecrets) {
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
     }
 
     /// Replaces every secret in a text by a marker with its name.
     pub fn scrub<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let known = self.now();
-        let Some(finder) = &known.finder else { return Cow::Borrowed(text) };
-        let mut scrubbed = if finder.is_match(text) { Cow::Owned(finder.replace_all(text, &known.marks)) } else { Cow::Borrowed(text) };
+        let known = self.known_secrets();
+        let Some(finder) = &known.matcher else { return Cow::Borrowed(text) };
+        let mut scrubbed = if finder.is_match(text) { Cow::Owned(finder.replace_all(text, &known.markers)) } else { Cow::Borrowed(text) };
         // JSON encoders differ in what they escape, so search the unescaped text as well, and JSON within JSON.
         if !scrubbed.contains('\\') {
             return scrubbed;
         }
-        let (mut view, mut depth) = (View::of(&scrubbed), 0);
-        while depth < NESTED {
-            let Some(unescaped) = view.unescaped() else { break };
+        let (mut view, mut depth) = (UnescapedText::new(&scrubbed), 0);
+        while depth < MAX_ESCAPE_DEPTH {
+            let Some(unescaped) = view.unescape() else { break };
             view = unescaped;
             depth += 1;
-            let found: Vec<_> = finder.find_iter(&view.text).map(|it| (view.origin(it.start()..it.end()), it.pattern())).collect();
+            let found: Vec<_> = finder.find_iter(&view.text).map(|it| (view.original_range(it.start()..it.end()), it.pattern())).collect();
             if !found.is_empty() {
                 let mut text = scrubbed.into_owned();
                 for (range, pattern) in found.into_iter().rev() {
-                    text.replace_range(range, known.marks.get(pattern.as_usize()).map_or("", String::as_str));
+                    text.replace_range(range, known.markers.get(pattern.as_usize()).map_or("", String::as_str));
                 }
                 scrubbed = Cow::Owned(text);
-                (view, depth) = (View::of(&scrubbed), 0);
+                (view, depth) = (UnescapedText::new(&scrubbed), 0);
             }
         }
         scrubbed
     }
 
     /// Returns the length of the prefix of an incomplete text that can be scrubbed now: no secret can cross its end.
-    pub fn settled(&self, text: &str) -> usize {
-        let known = self.now();
-        let Some(finder) = &known.finder else { return text.len() };
+    pub fn settled_len(&self, text: &str) -> usize {
+        let known = self.known_secrets();
+        let Some(finder) = &known.matcher else { return text.len() };
         let from = text.len().saturating_sub(finder.max_pattern_len());
         // Only a possible beginning of a secret is held back, so that other text is not delayed.
         let begins =
-            |at: &usize| text.get(*at..).is_some_and(|rest| known.spellings.iter().any(|it| it.len() > rest.len() && it.starts_with(rest)));
+            |at: &usize| text.get(*at..).is_some_and(|rest| known.encodings.iter().any(|it| it.len() > rest.len() && it.starts_with(rest)));
         let end = (from..text.len()).find(begins).unwrap_or(text.len());
         // A complete secret is not cut.
         finder.find_iter(text).find(|it| it.start() < end && it.end() > end).map_or(end, |it| it.start())
     }
 
     /// Returns the length of the longest encoding of a secret in bytes, which is the most that a stream has to hold back.
-    pub fn longest(&self) -> usize {
-        self.now().finder.as_ref().map_or(0, AhoCorasick::max_pattern_len)
+    pub fn max_encoding_len(&self) -> usize {
+        self.known_secrets().matcher.as_ref().map_or(0, AhoCorasick::max_pattern_len)
     }
 }
 
-impl Known {
-    fn of(configured: &BTreeMap<String, String>, stored: BTreeMap<String, String>, former: Vec<(String, String)>) -> Known {
-        let mut known = Known { stored, former, ..Known::default() };
+impl KnownSecrets {
+    fn new(configured: &BTreeMap<String, String>, stored: BTreeMap<String, String>, former: Vec<(String, String)>) -> KnownSecrets {
+        let mut known = KnownSecrets { stored, former, ..KnownSecrets::default() };
         let (mut marks, mut patterns) = (Vec::new(), Vec::new());
         let mut add = |name: &str, value: &str| {
-            for spelling in spellings(value) {
+            for spelling in encodings(value) {
                 patterns.push(spelling);
                 // (docs/spec/flow-rulings.md#43)
                 marks.push(format!("[secret:{name}]"));
@@ -165,10 +165,10 @@ impl Known {
         configured.iter().for_each(|(name, value)| add(name, value));
         known.stored.iter().for_each(|(name, value)| add(name, value));
         known.former.iter().for_each(|(name, value)| add(name, value));
-        let large = patterns.iter().map(String::len).sum::<usize>() > FAST;
+        let large = patterns.iter().map(String::len).sum::<usize>() > MAX_FAST_BYTES;
         let kind = large.then_some(AhoCorasickKind::ContiguousNFA);
-        known.finder = AhoCorasick::builder().kind(kind).match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
-        (known.marks, known.spellings) = (marks, patterns);
+        known.matcher = AhoCorasick::builder().kind(kind).match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
+        (known.markers, known.encodings) = (marks, patterns);
         known
     }
 }
@@ -196,10 +196,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_struck_out_in_every_spelling() {
+    fn a_secret_is_scrubbed_in_every_encoding() {
         let mut secrets = Secrets::default();
-        secrets.know("crm", "a\"b/c+d");
-        secrets.know("longer", "a\"b/c+d-and-more");
+        secrets.add("crm", "a\"b/c+d");
+        secrets.add("longer", "a\"b/c+d-and-more");
         let echoed = format!("{} {} {} {}", "a\"b/c+d", "a\\\"b/c+d", "a%22b%2Fc%2Bd", STANDARD.encode("a\"b/c+d"));
         assert_eq!(secrets.scrub(&echoed), "[secret:crm] [secret:crm] [secret:crm] [secret:crm]");
         assert_eq!(secrets.scrub("x a\"b/c+d-and-more"), "x [secret:longer]");
@@ -208,10 +208,10 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_struck_out_however_it_is_escaped() {
+    fn a_secret_is_scrubbed_however_it_is_escaped() {
         const VALUE: &str = "Kq+w/e&r<t>\"y'u=12 34==";
         let mut secrets = Secrets::default();
-        secrets.know("crm", VALUE);
+        secrets.add("crm", VALUE);
         let once = Value::from(VALUE).to_string();
         let every: String = VALUE.chars().map(|it| format!("\\u{:04X}", u32::from(it))).collect();
         for echoed in [
@@ -244,16 +244,16 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_struck_out_however_a_text_is_cut() {
+    fn a_secret_is_scrubbed_however_a_text_is_split() {
         let mut secrets = Secrets::default();
-        assert_eq!(secrets.settled("all of it"), 9);
-        secrets.know("key", "sk-12345");
+        assert_eq!(secrets.settled_len("all of it"), 9);
+        secrets.add("key", "sk-12345");
         assert_eq!(
-            [secrets.settled("a task"), secrets.settled("a risk-2"), secrets.settled("sk-1"), secrets.settled("sk-12345")],
+            [secrets.settled_len("a task"), secrets.settled_len("a risk-2"), secrets.settled_len("sk-1"), secrets.settled_len("sk-12345")],
             [4, 8, 0, 8]
         );
-        secrets.know("short", "ab12");
-        secrets.know("long", "ab12\u{e9}34cd");
+        secrets.add("short", "ab12");
+        secrets.add("long", "ab12\u{e9}34cd");
         let text = "xab12\u{e9}34cdab1ab12\u{e9}\u{e9}ab12\u{e9}34cab12y";
         let expected = secrets.scrub(text).into_owned();
         for size in 1..=text.chars().count() {
@@ -261,7 +261,7 @@ mod tests {
             let letters: Vec<char> = text.chars().collect();
             for piece in letters.chunks(size) {
                 held.extend(piece);
-                let rest = held.split_off(secrets.settled(&held));
+                let rest = held.split_off(secrets.settled_len(&held));
                 shown.push_str(&secrets.scrub(&held));
                 held = rest;
             }
@@ -274,31 +274,31 @@ mod tests {
     fn a_value_in_the_settings_is_refused_without_being_printed() {
         let mut problems = Vec::new();
         let tree = json!({"secrets": {"crm": "hunter2hunter2", "gone": "env:CONVENGINE_NO_SUCH_SECRET"}});
-        assert_eq!(Secrets::read(&tree, &mut problems).value("crm"), None);
+        assert_eq!(Secrets::read(&tree, &mut problems).get("crm"), None);
         assert_eq!(problems.len(), 2);
         assert!(problems.iter().all(|it| !it.contains("hunter2")), "{problems:?}");
     }
 
     #[test]
-    fn stored_secrets_come_and_go_and_what_was_one_stays_struck_out() {
+    fn stored_secrets_are_replaceable_and_former_ones_stay_scrubbed() {
         let stored = |all: &[(&str, &str)]| all.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect();
         let mut secrets = Secrets::default();
-        secrets.know("CRM", "of-the-settings");
-        secrets.store(stored(&[("CRM", "of-the-database"), ("ERP", "first-value")]));
-        assert_eq!((secrets.value("CRM").as_deref(), secrets.value("ERP").as_deref()), (Some("of-the-settings"), Some("first-value")));
+        secrets.add("CRM", "of-the-settings");
+        secrets.replace_stored(stored(&[("CRM", "of-the-database"), ("ERP", "first-value")]));
+        assert_eq!((secrets.get("CRM").as_deref(), secrets.get("ERP").as_deref()), (Some("of-the-settings"), Some("first-value")));
         assert_eq!(secrets.scrub("of-the-settings of-the-database first-value"), "[secret:CRM] [secret:CRM] [secret:ERP]");
-        secrets.store(stored(&[("ERP", "second-value")]));
+        secrets.replace_stored(stored(&[("ERP", "second-value")]));
         assert_eq!(secrets.scrub("first-value second-value of-the-database"), "[secret:ERP] [secret:ERP] [secret:CRM]");
-        assert_eq!(secrets.settled("a second-va"), 2);
-        secrets.store(BTreeMap::new());
-        assert_eq!((secrets.value("ERP"), secrets.names().into_iter().collect::<Vec<_>>()), (None, vec!["CRM".to_owned()]));
+        assert_eq!(secrets.settled_len("a second-va"), 2);
+        secrets.replace_stored(BTreeMap::new());
+        assert_eq!((secrets.get("ERP"), secrets.names().into_iter().collect::<Vec<_>>()), (None, vec!["CRM".to_owned()]));
         assert_eq!(secrets.scrub("second-value"), "[secret:ERP]");
         assert_eq!(format!("{secrets:?}"), r#"{"CRM"}"#);
-        for round in 0..=FORMER {
-            secrets.store(stored(&[("ERP", &format!("value-{round}-of-many"))]));
+        for round in 0..=MAX_FORMER {
+            secrets.replace_stored(stored(&[("ERP", &format!("value-{round}-of-many"))]));
         }
         assert_eq!(secrets.scrub("second-value value-0-of-many"), "second-value [secret:ERP]", "the newest ones are kept");
-        secrets.store(stored(&[("ERP", &"long".repeat(2_000))]));
+        secrets.replace_stored(stored(&[("ERP", &"long".repeat(2_000))]));
         assert_eq!(secrets.scrub(&"long".repeat(2_000)), "[secret:ERP]");
     }
 }

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Rate, boolean};
+use super::{Rate, read_bool};
 use crate::assistant::plan::Plan;
 
 /// Default rate limit of a public assistant in calls per minute.
-const PUBLIC: u32 = 60;
+const DEFAULT_PUBLIC_RPM: u32 = 60;
 
 /// Rate limits and monthly quotas of assistants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Assistants {
+pub struct AssistantSettings {
     /// Rate limit per assistant on the public routes; absent for no limit.
     pub public: Option<Rate>,
     /// Rate limit per assistant in the simulator; absent for no limit.
@@ -23,15 +23,15 @@ pub struct Assistants {
     pub timers: bool,
 }
 
-impl Default for Assistants {
+impl Default for AssistantSettings {
     fn default() -> Self {
-        Assistants { public: per_minute(PUBLIC), simulator: None, plan: Plan::default(), timers: true }
+        AssistantSettings { public: per_minute(DEFAULT_PUBLIC_RPM), simulator: None, plan: Plan::default(), timers: true }
     }
 }
 
-impl Assistants {
+impl AssistantSettings {
     /// Reads the settings from a normalized tree.
-    pub fn read(tree: &Value, problems: &mut Vec<String>) -> Assistants {
+    pub fn from_tree(tree: &Value, problems: &mut Vec<String>) -> AssistantSettings {
         let mut count = |key: &str, usual: u32| {
             let text = match tree.pointer(&format!("/assistants/{key}")) {
                 None | Some(Value::Null) => return usual,
@@ -43,14 +43,14 @@ impl Assistants {
                 usual
             })
         };
-        let (public, simulator) = (count("rpm", PUBLIC), count("simulator-rpm", 0));
+        let (public, simulator) = (count("rpm", DEFAULT_PUBLIC_RPM), count("simulator-rpm", 0));
         let (sessions, imports) = (count("sessions-per-month", 0), count("imports-per-month", 0));
         let non_zero = |it: u32| Some(it).filter(|it| *it > 0);
-        Assistants {
+        AssistantSettings {
             public: per_minute(public),
             simulator: per_minute(simulator),
             plan: Plan { sessions: non_zero(sessions), imports: non_zero(imports) },
-            timers: boolean(tree, "/assistants/timers", true, problems),
+            timers: read_bool(tree, "/assistants/timers", true, problems),
         }
     }
 }
@@ -69,9 +69,9 @@ mod tests {
     fn public_assistants_are_limited_and_the_simulator_is_not() {
         let read = |tree: Value| {
             let mut problems = Vec::new();
-            (Assistants::read(&json!({"assistants": tree}), &mut problems), problems)
+            (AssistantSettings::from_tree(&json!({"assistants": tree}), &mut problems), problems)
         };
-        assert_eq!(read(json!({})), (Assistants::default(), Vec::new()));
+        assert_eq!(read(json!({})), (AssistantSettings::default(), Vec::new()));
         let (found, problems) = read(json!({"rpm": 0, "simulator-rpm": "5", "sessions-per-month": 2, "imports-per-month": "1"}));
         assert_eq!((found.public, found.simulator.map(|it| it.burst), problems.len()), (None, Some(5), 0));
         assert_eq!(found.plan, Plan { sessions: Some(2), imports: Some(1) });

@@ -10,7 +10,7 @@ use super::yaml;
 
 /// The contents of a settings file.
 #[derive(Debug, Default)]
-pub(super) struct File {
+pub(super) struct SettingsFile {
     /// The database.
     pub(super) database: Option<String>,
     /// `HOST:PORT`.
@@ -22,13 +22,13 @@ pub(super) struct File {
 }
 
 /// Reads a settings file; adds one line per problem.
-pub(super) fn read(path: &Path, problems: &mut Vec<String>) -> File {
+pub(super) fn read(path: &Path, problems: &mut Vec<String>) -> SettingsFile {
     let mut reasons = Vec::new();
     let file = match std::fs::read_to_string(path) {
         Ok(text) => parse(path, &text, &mut reasons),
         Err(error) => {
             reasons.push(error.to_string());
-            File::default()
+            SettingsFile::default()
         }
     };
     for reason in reasons {
@@ -38,22 +38,22 @@ pub(super) fn read(path: &Path, problems: &mut Vec<String>) -> File {
     file
 }
 
-fn parse(path: &Path, text: &str, problems: &mut Vec<String>) -> File {
+fn parse(path: &Path, text: &str, problems: &mut Vec<String>) -> SettingsFile {
     match path.extension().map(|it| it.to_string_lossy().to_lowercase()).as_deref() {
-        None | Some("toml") => toml(text, problems),
+        None | Some("toml") => parse_toml(text, problems),
         Some("yml" | "yaml") => {
             let variable = |name: &str| std::env::var(name).ok();
-            File { convengine: yaml::convengine(text, &variable, problems), ..File::default() }
+            SettingsFile { convengine: yaml::parse_application_yml(text, &variable, problems), ..SettingsFile::default() }
         }
         Some(other) => {
             problems.push(format!("unknown extension '.{other}'; use .toml for TOML and .yml or .yaml for application.yml"));
-            File::default()
+            SettingsFile::default()
         }
     }
 }
 
-fn toml(text: &str, problems: &mut Vec<String>) -> File {
-    let mut file = File::default();
+fn parse_toml(text: &str, problems: &mut Vec<String>) -> SettingsFile {
+    let mut file = SettingsFile::default();
     let tree: Map<String, Value> = match Figment::from(Toml::string(text)).extract() {
         Ok(tree) => tree,
         Err(error) => {

@@ -9,10 +9,10 @@ use serde_json::Value;
 pub type Roots = BTreeMap<String, PathBuf>;
 
 /// Reads the directories from a normalized tree.
-pub fn read(tree: &Value, problems: &mut Vec<String>) -> Roots {
+pub fn read_roots(tree: &Value, problems: &mut Vec<String>) -> Roots {
     let mut roots = Roots::new();
     for (name, path) in tree.pointer("/files/roots").and_then(Value::as_object).into_iter().flatten() {
-        match folder(path.as_str().unwrap_or_default()) {
+        match resolve_folder(path.as_str().unwrap_or_default()) {
             Ok(path) => {
                 roots.insert(name.clone(), path);
             }
@@ -22,7 +22,7 @@ pub fn read(tree: &Value, problems: &mut Vec<String>) -> Roots {
     roots
 }
 
-fn folder(path: &str) -> Result<PathBuf, String> {
+fn resolve_folder(path: &str) -> Result<PathBuf, String> {
     let path = Path::new(path.trim()).canonicalize().map_err(|it| it.to_string())?;
     if path.is_dir() { Ok(path) } else { Err("not a directory".to_owned()) }
 }
@@ -39,7 +39,7 @@ mod tests {
         std::fs::write(&file, "x").expect("a file");
         let mut problems = Vec::new();
         let roots = json!({"good": folder.path(), "file": file, "none": folder.path().join("none"), "empty": "", "number": 5});
-        let found = read(&json!({"files": {"roots": roots}}), &mut problems);
+        let found = read_roots(&json!({"files": {"roots": roots}}), &mut problems);
         assert_eq!(found.into_keys().collect::<Vec<_>>(), ["good"]);
         let names: Vec<&str> = problems.iter().filter_map(|it| it.split(':').next()).collect();
         let names: Vec<&str> = names.iter().filter_map(|it| it.strip_prefix("convengine.files.roots.")).collect();

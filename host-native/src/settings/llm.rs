@@ -9,19 +9,19 @@ use super::spend::SpendCap;
 use crate::secrets::Secrets;
 
 /// Shorter keys are placeholders for local servers; redacting them would corrupt ordinary text.
-const SHORTEST_SECRET: usize = 8;
+const MIN_SECRET_LENGTH: usize = 8;
 
 /// Settings from `--llm`, the environment and `convengine.llm`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Llm {
+pub struct LlmSettings {
     /// The values of `--llm` in order.
-    pub words: Vec<String>,
+    pub model_specs: Vec<String>,
     /// OpenAI or a compatible server.
-    pub openai: Access,
+    pub openai: ProviderAccess,
     /// Anthropic or a compatible server.
-    pub anthropic: Access,
+    pub anthropic: ProviderAccess,
     /// Ollama.
-    pub ollama: Access,
+    pub ollama: ProviderAccess,
     /// Maximum attempts per model.
     pub max_attempts: u32,
     /// Maximum output tokens.
@@ -36,20 +36,20 @@ pub struct Llm {
 
 /// How to reach a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Access {
+pub struct ProviderAccess {
     /// The base URL, if it is not the public one.
     pub address: Option<String>,
     /// The API key.
-    pub key: Option<Key>,
+    pub key: Option<ProviderKey>,
     /// The default model.
     pub model: Option<String>,
 }
 
 /// An API key. Debug output does not show it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(pub String);
+pub struct ProviderKey(pub String);
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ProviderKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[key]")
     }
@@ -64,11 +64,11 @@ pub struct Price {
     pub output: u64,
 }
 
-impl Default for Llm {
+impl Default for LlmSettings {
     fn default() -> Self {
-        let (openai, anthropic, ollama) = (Access::default(), Access::default(), Access::default());
-        Llm {
-            words: Vec::new(),
+        let (openai, anthropic, ollama) = (ProviderAccess::default(), ProviderAccess::default(), ProviderAccess::default());
+        LlmSettings {
+            model_specs: Vec::new(),
             openai,
             anthropic,
             ollama,
@@ -81,29 +81,34 @@ impl Default for Llm {
     }
 }
 
-impl Llm {
+impl LlmSettings {
     /// Reads `convengine.llm` from a normalized tree and the environment; registers the API keys as secrets.
-    pub fn read(tree: &Value, variable: &dyn Fn(&str) -> Option<String>, secrets: &mut Secrets, problems: &mut Vec<String>) -> Llm {
+    pub fn from_tree(
+        tree: &Value,
+        variable: &dyn Fn(&str) -> Option<String>,
+        secrets: &mut Secrets,
+        problems: &mut Vec<String>,
+    ) -> LlmSettings {
         let variable = |name: &str| variable(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         let mut key = |name: &str| {
             let key = variable(name)?;
-            if key.len() >= SHORTEST_SECRET {
-                secrets.know(name, &key);
+            if key.len() >= MIN_SECRET_LENGTH {
+                secrets.add(name, &key);
             }
-            Some(Key(key))
+            Some(ProviderKey(key))
         };
-        let none = Llm::default();
-        let cap = SpendCap::read(tree, problems);
-        let mut reader = Reader { group: tree.get("llm"), problems };
-        Llm {
-            words: Vec::new(),
-            openai: Access { key: key("OPENAI_API_KEY"), address: variable("OPENAI_BASE_URL"), model: variable("OPENAI_MODEL") },
-            anthropic: Access {
+        let none = LlmSettings::default();
+        let cap = SpendCap::from_tree(tree, problems);
+        let mut reader = LlmReader { group: tree.get("llm"), problems };
+        LlmSettings {
+            model_specs: Vec::new(),
+            openai: ProviderAccess { key: key("OPENAI_API_KEY"), address: variable("OPENAI_BASE_URL"), model: variable("OPENAI_MODEL") },
+            anthropic: ProviderAccess {
                 key: key("ANTHROPIC_API_KEY"),
                 address: variable("ANTHROPIC_BASE_URL"),
                 model: variable("ANTHROPIC_MODEL"),
             },
-            ollama: Access { key: None, address: variable("OLLAMA_HOST"), model: None },
+            ollama: ProviderAccess { key: None, address: variable("OLLAMA_HOST"), model: None },
             max_attempts: u32::try_from(reader.count("max-attempts", none.max_attempts.into(), 100)).unwrap_or(none.max_attempts),
             max_tokens: reader.count("max-tokens", none.max_tokens, 10_000_000),
             temperature: reader.temperature(none.temperature),
@@ -114,7 +119,7 @@ impl Llm {
 }
 
 /// Resolves the values of `--llm`: the option replaces `CONVENGINE_LLM`, which replaces the settings file.
-pub(super) fn words(option: &[String], file: Vec<String>) -> Vec<String> {
+pub(super) fn resolve_model_specs(option: &[String], file: Vec<String>) -> Vec<String> {
     let split =
         |text: &str| -> Vec<String> { text.split([',', '\n']).map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect() };
     if !option.is_empty() {
@@ -124,12 +129,12 @@ pub(super) fn words(option: &[String], file: Vec<String>) -> Vec<String> {
     if variable.is_empty() { file.iter().flat_map(|it| split(it)).collect() } else { variable }
 }
 
-struct Reader<'r> {
+struct LlmReader<'r> {
     group: Option<&'r Value>,
     problems: &'r mut Vec<String>,
 }
 
-impl<'r> Reader<'r> {
+impl<'r> LlmReader<'r> {
     fn member(&self, key: &str) -> Option<&'r Value> {
         self.group?.get(key).filter(|it| !it.is_null())
     }
@@ -148,7 +153,7 @@ impl<'r> Reader<'r> {
         if value.as_str().is_some_and(|it| it.trim() == "none") {
             return None;
         }
-        let found = number(value).filter(|it| (0.0..=2.0).contains(it));
+        let found = parse_number(value).filter(|it| (0.0..=2.0).contains(it));
         if found.is_none() {
             let line = format!("convengine.llm.temperature: {value} is not a number from 0 to 2; set none to send no temperature");
             self.problems.push(line);
@@ -165,7 +170,7 @@ impl<'r> Reader<'r> {
         };
         let mut prices = BTreeMap::new();
         for (model, value) in entries {
-            let part = |name: &str| value.get(name).and_then(number).and_then(millionths);
+            let part = |name: &str| value.get(name).and_then(parse_number).and_then(to_millionths);
             match (part("input"), part("output")) {
                 (Some(input), Some(output)) => _ = prices.insert(model, Price { input, output }),
                 _ => self.problems.push(format!(
@@ -178,12 +183,12 @@ impl<'r> Reader<'r> {
 }
 
 /// Reads a number, which may be a string in settings files of the original server.
-pub(super) fn number(value: &Value) -> Option<f64> {
+pub(super) fn parse_number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
 /// Converts to whole millionths, if the number is in the exact range.
-pub(super) fn millionths(number: f64) -> Option<u64> {
+pub(super) fn to_millionths(number: f64) -> Option<u64> {
     let millionths = (number * 1e6).round();
     // Far below the limit of exact integers in a float.
     if (0.0..=1e15).contains(&millionths) { Some(millionths as u64) } else { None }
@@ -191,7 +196,7 @@ pub(super) fn millionths(number: f64) -> Option<u64> {
 
 impl Price {
     /// The cost of a call in millionths, rounded half up.
-    pub fn of(self, input_tokens: u64, output_tokens: u64) -> u64 {
+    pub fn cost(self, input_tokens: u64, output_tokens: u64) -> u64 {
         let part = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
         let cost = part(input_tokens, self.input).saturating_add(part(output_tokens, self.output)).saturating_add(500_000) / 1_000_000;
         u64::try_from(cost).unwrap_or(u64::MAX)
@@ -203,26 +208,29 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(tree: &Value, variables: &[(&str, &str)]) -> (Llm, Secrets, Vec<String>) {
+    fn read(tree: &Value, variables: &[(&str, &str)]) -> (LlmSettings, Secrets, Vec<String>) {
         let (mut secrets, mut problems) = (Secrets::default(), Vec::new());
         let variable = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| it.1.to_owned());
-        let llm = Llm::read(tree, &variable, &mut secrets, &mut problems);
+        let llm = LlmSettings::from_tree(tree, &variable, &mut secrets, &mut problems);
         (llm, secrets, problems)
     }
 
     #[test]
-    fn keys_are_secrets_and_stand_ins_for_keys_are_not() {
+    fn keys_are_secrets_and_placeholder_keys_are_not() {
         let variables = [("OPENAI_API_KEY", " sk-0123456789\n"), ("ANTHROPIC_API_KEY", "none"), ("OPENAI_BASE_URL", " ")];
         let (llm, secrets, _) = read(&json!({}), &variables);
         assert_eq!(secrets.scrub("sk-0123456789 or none"), "[secret:OPENAI_API_KEY] or none");
-        assert_eq!((llm.openai.key, llm.anthropic.key), (Some(Key("sk-0123456789".to_owned())), Some(Key("none".to_owned()))));
+        assert_eq!(
+            (llm.openai.key, llm.anthropic.key),
+            (Some(ProviderKey("sk-0123456789".to_owned())), Some(ProviderKey("none".to_owned())))
+        );
         assert_eq!(llm.openai.address, None);
-        assert_eq!(format!("{:?}", Key("sk".to_owned())), "[key]");
+        assert_eq!(format!("{:?}", ProviderKey("sk".to_owned())), "[key]");
     }
 
     #[test]
-    fn settings_have_defaults_and_a_bad_one_has_its_line() {
-        assert_eq!(read(&json!({}), &[]).0, Llm::default());
+    fn settings_have_defaults_and_each_invalid_one_is_reported() {
+        assert_eq!(read(&json!({}), &[]).0, LlmSettings::default());
         let price = json!({"Model-X": {"input": 0.15, "output": "0.6"}, "y": {"input": -1, "output": 1}});
         let tree = json!({"llm": {"max-attempts": "2", "max-tokens": 0, "temperature": "none", "prices": price}});
         let (llm, _, problems) = read(&tree, &[]);
@@ -238,15 +246,15 @@ mod tests {
     #[test]
     fn costs_are_rounded_half_up() {
         let price = Price { input: 150_000, output: 600_000 };
-        assert_eq!([(10, 0), (3, 0), (4, 0), (0, 1), (1_000_000, 1_000_000)].map(|it| price.of(it.0, it.1)), [2, 0, 1, 1, 750_000]);
-        assert_eq!(Price { input: u64::MAX, output: u64::MAX }.of(u64::MAX, u64::MAX), u64::MAX);
+        assert_eq!([(10, 0), (3, 0), (4, 0), (0, 1), (1_000_000, 1_000_000)].map(|it| price.cost(it.0, it.1)), [2, 0, 1, 1, 750_000]);
+        assert_eq!(Price { input: u64::MAX, output: u64::MAX }.cost(u64::MAX, u64::MAX), u64::MAX);
     }
 
     #[test]
     fn a_list_of_the_option_wins_as_a_whole() {
         let option = ["openai:a".to_owned(), "scripted:x,y.json".to_owned()];
         let file = || vec!["policy=off, ollama:b\nopenai".to_owned(), "off".to_owned()];
-        assert_eq!(words(&option, file()), option);
-        assert_eq!(words(&[], file()), ["policy=off", "ollama:b", "openai", "off"]);
+        assert_eq!(resolve_model_specs(&option, file()), option);
+        assert_eq!(resolve_model_specs(&[], file()), ["policy=off", "ollama:b", "openai", "off"]);
     }
 }

@@ -20,53 +20,53 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use assistants::Assistants;
+pub use assistants::AssistantSettings;
 pub use files::Roots;
-pub use llm::{Access, Key, Llm, Price};
-pub use network::Network;
-pub use observe::Logging;
-pub use retention::Retention;
-pub use security::{Jwt, KeySet, Mode, Rate, Rates, Security};
+pub use llm::{LlmSettings, Price, ProviderAccess, ProviderKey};
+pub use network::NetworkSettings;
+pub use observe::LoggingSettings;
+pub use retention::RetentionSettings;
+pub use security::{AuthMode, JwtSettings, KeySet, Rate, Rates, SecuritySettings};
 pub use spend::SpendCap;
-pub use stomp::Stomp;
-pub use stream::Stream;
-pub use turn::{AuditMode, Journaling, Turns, in_units};
+pub use stomp::StompSettings;
+pub use stream::StreamSettings;
+pub use turn::{AuditMode, Journaling, TurnSettings, parse_duration};
 
-use convengine_core::config::settings::normalise;
+use convengine_core::config::settings::normalize;
 use convengine_core::config::{Config, Severity, Tables};
 use serde_json::{Map, Value};
 
-use crate::access::administrator::Administrator;
+use crate::access::admin_token::AdminToken;
 use crate::arguments::Options;
 use crate::exit::Failure;
-use crate::redact::Redaction;
+use crate::redaction::Redaction;
 use crate::secrets::Secrets;
-use crate::store::Place;
-use file::File;
+use crate::store::DatabaseConfig;
+use file::SettingsFile;
 
 /// The settings of the server and its commands.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The database connection.
-    pub database: Place,
+    pub database: DatabaseConfig,
     /// `HOST:PORT`.
     pub listen: String,
     /// Language models.
-    pub llm: Llm,
+    pub llm: LlmSettings,
     /// Authentication and access.
-    pub security: Security,
+    pub security: SecuritySettings,
     /// The token of the assistants administrator, if one is set.
-    pub administrator: Option<Administrator>,
+    pub admin_token: Option<AdminToken>,
     /// Event streams that the server offers.
-    pub stream: Stream,
+    pub stream: StreamSettings,
     /// The base URL of the container service, if one is configured.
     pub container_url: Option<String>,
     /// Turn durability.
-    pub turns: Turns,
+    pub turns: TurnSettings,
     /// Limits of assistants.
-    pub assistants: Assistants,
+    pub assistants: AssistantSettings,
     /// Private addresses that tools and tasks may call.
-    pub network: Network,
+    pub network: NetworkSettings,
     /// Secrets of tools and models.
     pub secrets: Arc<Secrets>,
     /// Directories that tools may read.
@@ -74,15 +74,15 @@ pub struct Settings {
     /// The database that tools query; absent for the engine's own.
     pub tool_database: Option<String>,
     /// Log output.
-    pub logging: Logging,
+    pub logging: LoggingSettings,
     /// The OTLP endpoint of the trace collector; absent if traces are off.
-    pub collector: Option<String>,
+    pub otlp_endpoint: Option<String>,
     /// Retention periods.
-    pub retention: Retention,
+    pub retention: RetentionSettings,
     /// What is redacted from stored data.
     pub redaction: Arc<Redaction>,
     /// Whether to pick up configurations activated by other processes.
-    pub follow: bool,
+    pub watch_config: bool,
     /// The normalized tree below `convengine`.
     pub tree: Value,
     /// The tenant that these settings belong to, if any.
@@ -93,7 +93,7 @@ pub struct Settings {
 
 /// Settings that are not in the tree.
 #[derive(Debug, Clone, Default)]
-struct Given {
+struct BaseSettings {
     database: String,
     listen: String,
     llm: Vec<String>,
@@ -104,27 +104,27 @@ impl Settings {
     ///
     /// # Errors
     /// Exit code 2 with one line per problem.
-    pub fn read(options: &Options) -> Result<Settings, Failure> {
+    pub fn load(options: &Options) -> Result<Settings, Failure> {
         let mut problems = Vec::new();
-        let file = options.settings.as_deref().map_or_else(File::default, |it| file::read(it, &mut problems));
-        let mut tree = normalise(&Value::Object(file.convengine));
+        let file = options.settings.as_deref().map_or_else(SettingsFile::default, |it| file::read(it, &mut problems));
+        let mut tree = normalize(&Value::Object(file.convengine));
         // Not read by clap, where a single option would replace the whole variable.
         let variable = std::env::var("CONVENGINE_SET").unwrap_or_default();
         for set in variable.lines().filter(|it| !it.trim().is_empty()).chain(options.set.iter().map(String::as_str)) {
-            put(&mut tree, set, &mut problems);
+            apply_override(&mut tree, set, &mut problems);
         }
         let tenants = tree.as_object_mut().and_then(|it| it.shift_remove("tenants")).unwrap_or_default();
-        let administrator = Administrator::take(&mut tree, &mut problems);
+        let administrator = AdminToken::take_from_settings(&mut tree, &mut problems);
         let pick = |option: &Option<String>, file: Option<String>, default: &str| option.clone().or(file).unwrap_or(default.to_owned());
-        let base = Given {
+        let base = BaseSettings {
             database: pick(&options.database, file.database, "sqlite:convengine.db"),
             listen: pick(&options.listen, file.listen, "127.0.0.1:8080"),
-            llm: llm::words(&options.llm, file.llm),
+            llm: llm::resolve_model_specs(&options.llm, file.llm),
         };
-        let mut settings = Settings::of(tree.clone(), &base, &mut problems);
-        settings.administrator = administrator;
+        let mut settings = Settings::from_tree(tree.clone(), &base, &mut problems);
+        settings.admin_token = administrator;
         if problems.is_empty() {
-            settings.tenants = tenants::read(&tenants, &tree, &base, &mut problems);
+            settings.tenants = tenants::read_tenants(&tenants, &tree, &base, &mut problems);
         }
         if problems.is_empty() { Ok(settings) } else { Err(Failure { code: 2, lines: problems }) }
     }
@@ -134,7 +134,7 @@ impl Settings {
         self.tenant.as_deref().unwrap_or("default")
     }
 
-    fn of(tree: Value, base: &Given, problems: &mut Vec<String>) -> Settings {
+    fn from_tree(tree: Value, base: &BaseSettings, problems: &mut Vec<String>) -> Settings {
         let text = |key: &str| tree.pointer(key).map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned));
         let full_sync = match text("/database/synchronous").as_deref() {
             Some("full") => true,
@@ -144,21 +144,21 @@ impl Settings {
                 false
             }
         };
-        let security = Security::read(&tree, problems);
-        let stream = Stream::read(&tree, problems);
-        let turns = Turns::read(&tree, problems);
-        let network = Network::read(&tree, problems);
-        let assistants = Assistants::read(&tree, problems);
-        let file_roots = Arc::new(files::read(&tree, problems));
+        let security = SecuritySettings::from_tree(&tree, problems);
+        let stream = StreamSettings::from_tree(&tree, problems);
+        let turns = TurnSettings::from_tree(&tree, problems);
+        let network = NetworkSettings::from_tree(&tree, problems);
+        let assistants = AssistantSettings::from_tree(&tree, problems);
+        let file_roots = Arc::new(files::read_roots(&tree, problems));
         let tool_database = tool_database::read(&tree, problems);
         let mut secrets = Secrets::read(&tree, problems);
-        let llm = Llm::read(&tree, &|name| std::env::var(name).ok(), &mut secrets, problems);
+        let llm = LlmSettings::from_tree(&tree, &|name| std::env::var(name).ok(), &mut secrets, problems);
         let secrets = Arc::new(secrets);
-        let logging = Logging::read(&tree, problems);
-        let collector = observe::collector(&tree, std::env::var("OTEL_EXPORTER_OTLP_ENDPOINT").ok(), problems);
-        let retention = Retention::read(&tree, problems);
+        let logging = LoggingSettings::from_tree(&tree, problems);
+        let otlp_endpoint = observe::read_otlp_endpoint(&tree, std::env::var("OTEL_EXPORTER_OTLP_ENDPOINT").ok(), problems);
+        let retention = RetentionSettings::from_tree(&tree, problems);
         let redaction = Arc::new(Redaction::read(&tree, problems));
-        let follow = boolean(&tree, "/config/follow", true, problems);
+        let watch_config = read_bool(&tree, "/config/follow", true, problems);
         let container_url = text("/container/url").map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         if let Some(url) = container_url.as_ref().filter(|it| !it.starts_with("http://") && !it.starts_with("https://")) {
             problems.push(format!("convengine.container.url: '{url}' is not an HTTP URL; set one that starts with http:// or https://"));
@@ -169,11 +169,11 @@ impl Settings {
         let errors = issues.iter().filter(|it| it.severity == Severity::Error && !it.path.ends_with(".sensitive-patterns"));
         problems.extend(errors.map(ToString::to_string));
         Settings {
-            database: Place { url: base.database.clone(), full_sync },
+            database: DatabaseConfig { url: base.database.clone(), full_sync },
             listen: base.listen.clone(),
-            llm: Llm { words: base.llm.clone(), ..llm },
+            llm: LlmSettings { model_specs: base.llm.clone(), ..llm },
             security,
-            administrator: None,
+            admin_token: None,
             stream,
             turns,
             container_url,
@@ -183,10 +183,10 @@ impl Settings {
             file_roots,
             tool_database,
             logging,
-            collector,
+            otlp_endpoint,
             retention,
             redaction,
-            follow,
+            watch_config,
             tree,
             tenant: None,
             tenants: BTreeMap::new(),
@@ -195,16 +195,16 @@ impl Settings {
 }
 
 /// Reads a Boolean setting.
-fn boolean(tree: &Value, path: &str, default: bool, problems: &mut Vec<String>) -> bool {
+fn read_bool(tree: &Value, path: &str, default: bool, problems: &mut Vec<String>) -> bool {
     let Some(value) = tree.pointer(path).filter(|it| !it.is_null()) else { return default };
-    convengine_core::config::settings::boolean(value).unwrap_or_else(|| {
+    convengine_core::config::settings::parse_bool(value).unwrap_or_else(|| {
         problems.push(format!("convengine{}: {value} is not a Boolean; use true or false", path.replace('/', ".")));
         default
     })
 }
 
 /// Applies `convengine.a.b=value` to the tree; the value is parsed as JSON if possible, else used as a string.
-fn put(tree: &mut Value, set: &str, problems: &mut Vec<String>) {
+fn apply_override(tree: &mut Value, set: &str, problems: &mut Vec<String>) {
     let parts = set.split_once('=').and_then(|(key, value)| Some((key.trim().strip_prefix("convengine.")?, value)));
     let Some((key, value)) = parts.filter(|it| it.0.split('.').all(|it| !it.is_empty())) else {
         problems.push(format!("--set {set}: invalid setting; use convengine.KEY=VALUE"));
@@ -212,7 +212,7 @@ fn put(tree: &mut Value, set: &str, problems: &mut Vec<String>) {
     };
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
     let nested = key.rsplit('.').fold(value, |inner, it| Value::Object(Map::from_iter([(it.to_owned(), inner)])));
-    merge(tree, normalise(&nested));
+    merge(tree, normalize(&nested));
 }
 
 /// Merges the tree `over` into `under`; values of `over` win.
@@ -234,19 +234,19 @@ mod tests {
 
     #[test]
     fn an_option_wins_over_the_file_in_either_spelling() {
-        let mut tree = normalise(&json!({"flow": {"dialogueAct": {"resolute": "LLM_ONLY", "llmThreshold": 0.5}}}));
+        let mut tree = normalize(&json!({"flow": {"dialogueAct": {"resolute": "LLM_ONLY", "llmThreshold": 0.5}}}));
         let mut problems = Vec::new();
-        put(&mut tree, "convengine.flow.dialogue-act.resolute=REGEX_ONLY", &mut problems);
-        put(&mut tree, "convengine.config.strict=true", &mut problems);
+        apply_override(&mut tree, "convengine.flow.dialogue-act.resolute=REGEX_ONLY", &mut problems);
+        apply_override(&mut tree, "convengine.config.strict=true", &mut problems);
         assert_eq!(tree, json!({"flow": {"dialogue-act": {"resolute": "REGEX_ONLY", "llm-threshold": 0.5}}, "config": {"strict": true}}));
         assert!(problems.is_empty());
     }
 
     #[test]
-    fn every_problem_has_its_line() {
+    fn every_problem_is_reported_on_its_own_line() {
         let set = ["x=1", "convengine.database.synchronous=sometimes", "convengine."];
         let options = Options { set: set.map(str::to_owned).to_vec(), ..Options::default() };
-        let failure = Settings::read(&options).expect_err("invalid settings");
+        let failure = Settings::load(&options).expect_err("invalid settings");
         assert_eq!((failure.code, failure.lines.len()), (2, 3));
     }
 }

@@ -6,17 +6,17 @@ use tracing_subscriber::EnvFilter;
 
 /// Log output settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Logging {
+pub struct LoggingSettings {
     /// Whether to write JSON lines instead of text.
     pub json: bool,
     /// The filter in `RUST_LOG` syntax; `RUST_LOG` itself takes precedence.
     pub level: Option<String>,
 }
 
-impl Logging {
+impl LoggingSettings {
     /// Reads the settings from a normalized tree.
-    pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Logging {
-        let json = match text(tree, "/logging/format").as_deref() {
+    pub(super) fn from_tree(tree: &Value, problems: &mut Vec<String>) -> LoggingSettings {
+        let json = match read_text(tree, "/logging/format").as_deref() {
             None | Some("text") => false,
             Some("json") => true,
             Some(other) => {
@@ -24,7 +24,7 @@ impl Logging {
                 false
             }
         };
-        let level = text(tree, "/logging/level").filter(|it| match EnvFilter::try_new(it) {
+        let level = read_text(tree, "/logging/level").filter(|it| match EnvFilter::try_new(it) {
             Ok(_) => true,
             Err(error) => {
                 let line = format!("invalid filter '{it}': {error}; use a value such as info or warn,TARGET=debug");
@@ -32,13 +32,13 @@ impl Logging {
                 false
             }
         });
-        Logging { json, level }
+        LoggingSettings { json, level }
     }
 }
 
 /// Reads the address of the trace collector from the setting, else from the standard OpenTelemetry variable.
-pub(super) fn collector(tree: &Value, variable: Option<String>, problems: &mut Vec<String>) -> Option<String> {
-    let set = text(tree, "/telemetry/otlp/endpoint").map(|it| ("convengine.telemetry.otlp.endpoint", it));
+pub(super) fn read_otlp_endpoint(tree: &Value, variable: Option<String>, problems: &mut Vec<String>) -> Option<String> {
+    let set = read_text(tree, "/telemetry/otlp/endpoint").map(|it| ("convengine.telemetry.otlp.endpoint", it));
     let variable = variable.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).map(|it| ("OTEL_EXPORTER_OTLP_ENDPOINT", it));
     let (name, address) = set.or(variable)?;
     let is_usable =
@@ -51,7 +51,7 @@ pub(super) fn collector(tree: &Value, variable: Option<String>, problems: &mut V
     None
 }
 
-fn text(tree: &Value, path: &str) -> Option<String> {
+fn read_text(tree: &Value, path: &str) -> Option<String> {
     let value = tree.pointer(path).filter(|it| !it.is_null())?;
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     Some(text.trim().to_owned()).filter(|it| !it.is_empty())
@@ -63,22 +63,22 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn values_are_read_or_refused_with_what_to_write() {
+    fn values_are_read_or_rejected_with_advice() {
         let mut problems = Vec::new();
         let tree = json!({"logging": {"format": "json", "level": "info"}, "telemetry": {"otlp": {"endpoint": "http://127.0.0.1:4318"}}});
-        assert_eq!(Logging::read(&tree, &mut problems), Logging { json: true, level: Some("info".to_owned()) });
+        assert_eq!(LoggingSettings::from_tree(&tree, &mut problems), LoggingSettings { json: true, level: Some("info".to_owned()) });
         let variable = || Some("http://collector:4318/".to_owned());
-        assert_eq!(collector(&tree, variable(), &mut problems).as_deref(), Some("http://127.0.0.1:4318"));
-        assert_eq!(collector(&json!({}), variable(), &mut problems), variable());
+        assert_eq!(read_otlp_endpoint(&tree, variable(), &mut problems).as_deref(), Some("http://127.0.0.1:4318"));
+        assert_eq!(read_otlp_endpoint(&json!({}), variable(), &mut problems), variable());
         assert_eq!(
-            (collector(&json!({}), Some(" ".to_owned()), &mut problems), Logging::read(&json!({}), &mut problems)),
+            (read_otlp_endpoint(&json!({}), Some(" ".to_owned()), &mut problems), LoggingSettings::from_tree(&json!({}), &mut problems)),
             Default::default()
         );
         assert_eq!(problems, [""; 0]);
         let tree = json!({"logging": {"format": "xml", "level": "a=b=c"}, "telemetry": {"otlp": {"endpoint": "http://user:hidden@x"}}});
-        assert_eq!(Logging::read(&tree, &mut problems), Logging::default());
-        assert_eq!(collector(&tree, None, &mut problems), None);
-        assert_eq!(collector(&json!({}), Some("nowhere".to_owned()), &mut problems), None);
+        assert_eq!(LoggingSettings::from_tree(&tree, &mut problems), LoggingSettings::default());
+        assert_eq!(read_otlp_endpoint(&tree, None, &mut problems), None);
+        assert_eq!(read_otlp_endpoint(&json!({}), Some("nowhere".to_owned()), &mut problems), None);
         assert_eq!(problems.len(), 4, "{problems:?}");
         assert!(
             problems[0].contains("text or json") && problems[2..].iter().all(|it| it.contains("use http://") && !it.contains("hidden"))

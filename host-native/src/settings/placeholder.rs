@@ -3,25 +3,27 @@
 use serde_json::Value;
 
 /// Looks up an environment variable.
-pub(super) type Variable<'v> = &'v dyn Fn(&str) -> Option<String>;
+pub(super) type VariableLookup<'v> = &'v dyn Fn(&str) -> Option<String>;
 
 /// Resolves all placeholders of a tree; adds one line per placeholder without a value.
-pub(super) fn resolve(tree: Value, path: &str, variable: Variable<'_>, problems: &mut Vec<String>) -> Value {
+pub(super) fn resolve_placeholders(tree: Value, path: &str, variable: VariableLookup<'_>, problems: &mut Vec<String>) -> Value {
     match tree {
         Value::String(text) if text.contains("${") => match fill(&text, variable) {
-            Ok(filled) => scalar(filled),
+            Ok(filled) => parse_scalar(filled),
             Err(reason) => {
                 problems.push(format!("{path}: {reason}"));
                 Value::Null
             }
         },
-        Value::Array(items) => {
-            items.into_iter().enumerate().map(|(index, it)| resolve(it, &format!("{path}[{index}]"), variable, problems)).collect()
-        }
+        Value::Array(items) => items
+            .into_iter()
+            .enumerate()
+            .map(|(index, it)| resolve_placeholders(it, &format!("{path}[{index}]"), variable, problems))
+            .collect(),
         Value::Object(members) => members
             .into_iter()
             .map(|(key, it)| {
-                let it = resolve(it, &format!("{path}.{key}"), variable, problems);
+                let it = resolve_placeholders(it, &format!("{path}.{key}"), variable, problems);
                 (key, it)
             })
             .collect(),
@@ -30,20 +32,20 @@ pub(super) fn resolve(tree: Value, path: &str, variable: Variable<'_>, problems:
 }
 
 /// Converts a resolved string to a number or Boolean if it reads as one, as in the file itself.
-fn scalar(text: String) -> Value {
+fn parse_scalar(text: String) -> Value {
     match serde_json::from_str(&text) {
         Ok(value @ (Value::Bool(_) | Value::Number(_))) => value,
         _ => Value::String(text),
     }
 }
 
-fn fill(text: &str, variable: Variable<'_>) -> Result<String, String> {
+fn fill(text: &str, variable: VariableLookup<'_>) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         filled.push_str(before);
-        let end = closing(after).ok_or_else(|| format!("unterminated placeholder in '{text}'; close it with }}"))?;
-        filled.push_str(&value(&after[..end], variable)?);
+        let end = find_end(after).ok_or_else(|| format!("unterminated placeholder in '{text}'; close it with }}"))?;
+        filled.push_str(&resolve_value(&after[..end], variable)?);
         rest = &after[end + 1..];
     }
     filled.push_str(rest);
@@ -51,7 +53,7 @@ fn fill(text: &str, variable: Variable<'_>) -> Result<String, String> {
 }
 
 /// Finds the end of the open placeholder; its default may contain nested placeholders.
-fn closing(text: &str) -> Option<usize> {
+fn find_end(text: &str) -> Option<usize> {
     let mut open = 1;
     for (index, byte) in text.bytes().enumerate() {
         match byte {
@@ -66,7 +68,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-fn value(inside: &str, variable: Variable<'_>) -> Result<String, String> {
+fn resolve_value(inside: &str, variable: VariableLookup<'_>) -> Result<String, String> {
     let (name, default) = inside.split_once(':').map_or((inside, None), |(name, default)| (name, Some(default)));
     // `a.b-c` is the variable A_BC.
     let relaxed = name.trim().replace('.', "_").replace('-', "").to_uppercase();
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn resolved(tree: Value) -> (Value, Vec<String>) {
+    fn resolve_with_env(tree: Value) -> (Value, Vec<String>) {
         let variable = |name: &str| match name {
             "HOST" => Some("example".to_owned()),
             "SHOP_MAXTURNS" => Some("5".to_owned()),
@@ -90,7 +92,7 @@ mod tests {
             _ => None,
         };
         let mut problems = Vec::new();
-        (resolve(tree, "convengine", &variable, &mut problems), problems)
+        (resolve_placeholders(tree, "convengine", &variable, &mut problems), problems)
     }
 
     #[test]
@@ -98,7 +100,7 @@ mod tests {
         let tree = json!({"a": "http://${HOST}:${PORT:80}/", "b": ["${X:${Y:z}}", "${EMPTY}", "$HOST"], "c": "${shop.max-turns}", "d": "${X:true}",
             "e": "${X:}", "f": 1, "g": "${X:http://{id}}"});
         let expected = json!({"a": "http://example:80/", "b": ["z", "", "$HOST"], "c": 5, "d": true, "e": "", "f": 1, "g": "http://{id}"});
-        let (tree, problems) = resolved(tree);
+        let (tree, problems) = resolve_with_env(tree);
         assert_eq!((tree["a"].clone(), problems.len()), (expected["a"].clone(), 0));
         for key in ["b", "c", "d", "e", "f", "g"] {
             assert_eq!(tree[key], expected[key], "{key}");
@@ -106,8 +108,8 @@ mod tests {
     }
 
     #[test]
-    fn one_without_a_value_or_an_end_is_named() {
-        let (tree, problems) = resolved(json!({"a": {"b": ["x", "${NOWHERE}"]}, "c": "${HOST", "d": "kept"}));
+    fn placeholders_without_value_or_end_are_reported() {
+        let (tree, problems) = resolve_with_env(json!({"a": {"b": ["x", "${NOWHERE}"]}, "c": "${HOST", "d": "kept"}));
         assert_eq!(tree["d"], "kept");
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(problems[0].starts_with("convengine.a.b[1]: environment variable NOWHERE is not set"), "{problems:?}");

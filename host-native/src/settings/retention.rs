@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Retention periods in days; absent means forever.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Retention {
+pub struct RetentionSettings {
     /// Conversations, counted from their latest turn.
     pub conversations: Option<u32>,
     /// Audit rows.
@@ -15,9 +15,9 @@ pub struct Retention {
     pub calls: Option<u32>,
 }
 
-impl Retention {
+impl RetentionSettings {
     /// Reads the settings from a normalized tree.
-    pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Retention {
+    pub(super) fn from_tree(tree: &Value, problems: &mut Vec<String>) -> RetentionSettings {
         let group = tree.get("retention").unwrap_or(&Value::Null);
         if !group.is_object() && !group.is_null() {
             problems.push(format!(
@@ -38,12 +38,12 @@ impl Retention {
             }
             days
         };
-        Retention { conversations: days("conversations"), audit: days("audit"), feedback: days("feedback"), calls: days("calls") }
+        RetentionSettings { conversations: days("conversations"), audit: days("audit"), feedback: days("feedback"), calls: days("calls") }
     }
 
     /// Whether everything is kept forever.
     pub fn is_off(&self) -> bool {
-        *self == Retention::default()
+        *self == RetentionSettings::default()
     }
 }
 
@@ -53,10 +53,10 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn days_are_read_or_refused() {
+    fn days_are_read_or_rejected() {
         let read = |value: Value| {
             let mut problems = Vec::new();
-            (Retention::read(&json!({"retention": value}), &mut problems), problems.len())
+            (RetentionSettings::from_tree(&json!({"retention": value}), &mut problems), problems.len())
         };
         assert!(read(Value::Null).0.is_off());
         let (retention, problems) = read(json!({"conversations": 30, "calls": " 7 "}));

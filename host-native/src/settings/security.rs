@@ -6,33 +6,33 @@ use std::time::Duration;
 use reqwest::Url;
 use serde_json::Value;
 
-use super::turn::{duration, in_units};
+use super::turn::{parse_duration, read_duration};
 
 /// How callers authenticate; neither way means no authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Mode {
+pub struct AuthMode {
     /// By an API key in the database.
     pub keys: bool,
     /// By a JWT of an external issuer.
     pub jwt: bool,
 }
 
-impl Mode {
+impl AuthMode {
     /// Whether authentication is off.
     pub fn is_none(self) -> bool {
-        self == Mode::default()
+        self == AuthMode::default()
     }
 }
 
 /// Settings of `convengine.security`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Security {
+pub struct SecuritySettings {
     /// The authentication mode; if absent, it depends on the listen address.
-    pub mode: Option<Mode>,
+    pub mode: Option<AuthMode>,
     /// How long a verified key stays cached.
     pub keys_recheck: Duration,
     /// JWT settings; present if the mode accepts JWTs.
-    pub jwt: Option<Jwt>,
+    pub jwt: Option<JwtSettings>,
     /// Allowed origins; if absent, they depend on the listen address.
     pub origins: Option<Vec<String>>,
     /// Rate limits.
@@ -41,7 +41,7 @@ pub struct Security {
 
 /// How JWTs are verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Jwt {
+pub struct JwtSettings {
     /// The source of the signing keys.
     pub keys: KeySet,
     /// The required issuer, if any.
@@ -86,19 +86,19 @@ pub struct Rate {
 }
 
 /// Maximum tolerated clock skew.
-const MOST_LEEWAY: Duration = Duration::from_secs(600);
+const MAX_LEEWAY: Duration = Duration::from_secs(600);
 
 /// Maximum calls of a rate: beyond it, the interval between calls rounds to zero.
-const MOST_CALLS: u32 = 100_000;
+const MAX_CALLS: u32 = 100_000;
 
-impl Security {
+impl SecuritySettings {
     /// Reads the settings from a normalized tree.
-    pub(super) fn read(tree: &Value, problems: &mut Vec<String>) -> Security {
-        let mode = text(tree, "/security/mode").and_then(|it| mode(&it, problems));
-        let jwt = mode.filter(|it| it.jwt).and_then(|_| Jwt::read(tree, problems));
-        let keys_recheck = duration(tree, "/security/keys/recheck", problems).unwrap_or(Duration::from_secs(60));
+    pub(super) fn from_tree(tree: &Value, problems: &mut Vec<String>) -> SecuritySettings {
+        let mode = read_text(tree, "/security/mode").and_then(|it| parse_mode(&it, problems));
+        let jwt = mode.filter(|it| it.jwt).and_then(|_| JwtSettings::from_tree(tree, problems));
+        let keys_recheck = read_duration(tree, "/security/keys/recheck", problems).unwrap_or(Duration::from_secs(60));
         let mut rate = |name: &str| {
-            let given = text(tree, &format!("/security/rate/{name}"))?;
+            let given = read_text(tree, &format!("/security/rate/{name}"))?;
             let rate = Rate::parse(&given);
             if rate.is_none() {
                 let line = format!("convengine.security.rate.{name}: invalid rate '{given}'; use a value such as 60/m or 60/m burst 10");
@@ -107,13 +107,13 @@ impl Security {
             rate
         };
         let rates = Rates { per_key: rate("per-key"), per_conversation: rate("per-conversation") };
-        Security { mode, keys_recheck, jwt, origins: origins(tree, problems), rates }
+        SecuritySettings { mode, keys_recheck, jwt, origins: read_origins(tree, problems), rates }
     }
 }
 
-impl Jwt {
-    fn read(tree: &Value, problems: &mut Vec<String>) -> Option<Jwt> {
-        let member = |key: &str| text(tree, &format!("/security/jwt/{key}"));
+impl JwtSettings {
+    fn from_tree(tree: &Value, problems: &mut Vec<String>) -> Option<JwtSettings> {
+        let member = |key: &str| read_text(tree, &format!("/security/jwt/{key}"));
         let keys = match (member("jwks-url"), member("jwks-file")) {
             (Some(url), None) => match Url::parse(&url) {
                 Ok(it) if ["http", "https"].contains(&it.scheme()) && it.has_host() => Some(KeySet::Url(url)),
@@ -134,8 +134,8 @@ impl Jwt {
             // Required because issuers also issue tokens for other services.
             problems.push("convengine.security.jwt.audience: missing; set the audience that tokens must have".to_owned());
         }
-        let leeway = duration(tree, "/security/jwt/leeway", problems).unwrap_or(Duration::from_secs(60)).min(MOST_LEEWAY);
-        Some(Jwt {
+        let leeway = read_duration(tree, "/security/jwt/leeway", problems).unwrap_or(Duration::from_secs(60)).min(MAX_LEEWAY);
+        Some(JwtSettings {
             keys: keys?,
             issuer: member("issuer"),
             audience: audience?,
@@ -155,15 +155,15 @@ impl Rate {
         };
         let (count, unit) = rate.split_once('/')?;
         let count = count.trim().parse::<u32>().ok()?;
-        let per = in_units(&format!("1{}", unit.trim())).filter(|_| unit.trim() != "ms")?;
+        let per = parse_duration(&format!("1{}", unit.trim())).filter(|_| unit.trim() != "ms")?;
         let burst = burst.unwrap_or(count);
-        let fits = |it: u32| (1..=MOST_CALLS).contains(&it);
+        let fits = |it: u32| (1..=MAX_CALLS).contains(&it);
         (fits(count) && fits(burst) && !unit.trim().is_empty()).then_some(Rate { count, per, burst })
     }
 }
 
-fn mode(text: &str, problems: &mut Vec<String>) -> Option<Mode> {
-    let mut mode = Mode::default();
+fn parse_mode(text: &str, problems: &mut Vec<String>) -> Option<AuthMode> {
+    let mut mode = AuthMode::default();
     for word in text.split(',').map(|it| it.trim().to_lowercase()) {
         match word.as_str() {
             "none" if text.trim().eq_ignore_ascii_case("none") => {}
@@ -179,7 +179,7 @@ fn mode(text: &str, problems: &mut Vec<String>) -> Option<Mode> {
 }
 
 /// Reads the allowed origins from a list or a comma-separated string.
-fn origins(tree: &Value, problems: &mut Vec<String>) -> Option<Vec<String>> {
+fn read_origins(tree: &Value, problems: &mut Vec<String>) -> Option<Vec<String>> {
     let value = tree.pointer("/security/cors/allowed-origins").filter(|it| !it.is_null())?;
     let entries: Vec<String> = match value {
         Value::Array(items) => items.iter().map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned)).collect(),
@@ -198,7 +198,7 @@ fn origins(tree: &Value, problems: &mut Vec<String>) -> Option<Vec<String>> {
     Some(origins)
 }
 
-fn text(tree: &Value, path: &str) -> Option<String> {
+fn read_text(tree: &Value, path: &str) -> Option<String> {
     let value = tree.pointer(path).filter(|it| !it.is_null())?;
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     Some(text.trim().to_owned()).filter(|it| !it.is_empty())
@@ -209,19 +209,19 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(security: Value) -> (Security, Vec<String>) {
+    fn read(security: Value) -> (SecuritySettings, Vec<String>) {
         let mut problems = Vec::new();
-        (Security::read(&json!({"security": security}), &mut problems), problems)
+        (SecuritySettings::from_tree(&json!({"security": security}), &mut problems), problems)
     }
 
     #[test]
-    fn ways_to_say_who_one_is_are_read_or_refused() {
+    fn auth_modes_are_read_or_rejected() {
         let jwt = json!({"jwks-url": "https://id.example/keys", "audience": "bot"});
         for (mode, expected) in [
-            (json!("none"), Some(Mode::default())),
-            (json!("keys"), Some(Mode { keys: true, jwt: false })),
-            (json!("JWT"), Some(Mode { keys: false, jwt: true })),
-            (json!("keys, jwt"), Some(Mode { keys: true, jwt: true })),
+            (json!("none"), Some(AuthMode::default())),
+            (json!("keys"), Some(AuthMode { keys: true, jwt: false })),
+            (json!("JWT"), Some(AuthMode { keys: false, jwt: true })),
+            (json!("keys, jwt"), Some(AuthMode { keys: true, jwt: true })),
             (Value::Null, None),
         ] {
             let (security, problems) = read(json!({"mode": mode, "jwt": jwt}));
@@ -242,7 +242,7 @@ mod tests {
         let (security, _) =
             read(json!({"mode": "jwt", "jwt": {"jwks-file": "k", "audience": "bot", "leeway": "1h", "scope-claim": "scp"}}));
         let jwt = security.jwt.expect("tokens");
-        assert_eq!((jwt.leeway, jwt.scope_claim.as_str(), jwt.tenant_claim.as_str()), (MOST_LEEWAY, "scp", "tenant"));
+        assert_eq!((jwt.leeway, jwt.scope_claim.as_str(), jwt.tenant_claim.as_str()), (MAX_LEEWAY, "scp", "tenant"));
     }
 
     #[test]

@@ -2,30 +2,30 @@
 
 use serde_json::Value;
 
-use super::stream::at;
+use super::stream::lookup;
 
 /// Settings of `convengine.transport.stomp`.
 ///
 /// `topic-prefix` and `app-destination-prefix` are accepted without effect, as there are no other topics. The `broker` settings have no
 /// effect either: processes that share a database coordinate subscriptions themselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stomp {
+pub struct StompSettings {
     /// The path of the endpoint.
     pub endpoint: String,
     /// The prefix of destinations before the conversation id, without the slash between them.
-    pub destination: String,
+    pub destination_base: String,
     /// Allowed origin patterns; `*` matches any characters.
     pub origins: Vec<String>,
     /// Whether the endpoint also speaks SockJS.
     pub sock_js: bool,
 }
 
-impl Stomp {
+impl StompSettings {
     /// Reads the settings from a normalized tree. Returns `None` if a value is invalid.
-    pub(super) fn read(tree: &Value, sock_js: bool, problems: &mut Vec<String>) -> Option<Stomp> {
+    pub(super) fn from_tree(tree: &Value, sock_js: bool, problems: &mut Vec<String>) -> Option<StompSettings> {
         let mut path = |key: &str, default: &str| {
             let key = format!("transport.stomp.{key}");
-            let Some(value) = at(tree, &key) else { return Some(default.to_owned()) };
+            let Some(value) = lookup(tree, &key) else { return Some(default.to_owned()) };
             let path = value.as_str().map(|it| it.trim().trim_end_matches('/')).filter(|it| is_path(it));
             if path.is_none() {
                 problems.push(format!("convengine.{key}: invalid path {value}; use a path such as {default}"));
@@ -34,7 +34,7 @@ impl Stomp {
         };
         let (endpoint, destination) = (path("endpoint", "/ws-convengine"), path("audit-destination-base", "/topic/convengine/audit"));
         let key = "transport.stomp.allowed-origin-pattern";
-        let origins = match at(tree, key) {
+        let origins = match lookup(tree, key) {
             None => vec!["*".to_owned()],
             Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
             Some(Value::String(list)) => list.split(',').map(str::to_owned).collect(),
@@ -45,11 +45,11 @@ impl Stomp {
             problems.push(format!("convengine.{key}: no origins; set * or patterns such as https://*.example.com"));
             return None;
         }
-        let mode = at(tree, "transport.stomp.broker.mode").and_then(Value::as_str).unwrap_or("SIMPLE");
+        let mode = lookup(tree, "transport.stomp.broker.mode").and_then(Value::as_str).unwrap_or("SIMPLE");
         if !["SIMPLE", "RELAY"].contains(&mode.trim().to_ascii_uppercase().as_str()) {
             problems.push(format!("convengine.transport.stomp.broker.mode: unknown mode '{mode}'; use SIMPLE or RELAY"));
         }
-        Some(Stomp { endpoint: endpoint?, destination: destination?, origins, sock_js })
+        Some(StompSettings { endpoint: endpoint?, destination_base: destination?, origins, sock_js })
     }
 }
 
@@ -64,16 +64,16 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(stomp: Value) -> (Option<Stomp>, Vec<String>) {
+    fn read(stomp: Value) -> (Option<StompSettings>, Vec<String>) {
         let mut problems = Vec::new();
-        (Stomp::read(&json!({"transport": {"stomp": stomp}}), true, &mut problems), problems)
+        (StompSettings::from_tree(&json!({"transport": {"stomp": stomp}}), true, &mut problems), problems)
     }
 
     #[test]
-    fn what_is_not_set_is_as_in_the_original() {
-        let expected = Stomp {
+    fn defaults_match_the_original_server() {
+        let expected = StompSettings {
             endpoint: "/ws-convengine".to_owned(),
-            destination: "/topic/convengine/audit".to_owned(),
+            destination_base: "/topic/convengine/audit".to_owned(),
             origins: vec!["*".to_owned()],
             sock_js: true,
         };
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_value_has_its_line() {
+    fn invalid_values_are_reported() {
         for (bad, word) in [
             (json!({"endpoint": "ws"}), "transport.stomp.endpoint"),
             (json!({"endpoint": "/"}), "transport.stomp.endpoint"),

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use convengine_core::config::settings::normalise;
+use convengine_core::config::settings::normalize;
 use serde_json::Value;
 
-use super::{Given, Settings, merge};
+use super::{BaseSettings, Settings, merge};
 use crate::exit::Failure;
 
 /// The members of `convengine.security` that a tenant may override; the others apply before the tenant is known.
-const OWN_SECURITY: [&str; 1] = ["rate"];
+const TENANT_SECURITY_KEYS: [&str; 1] = ["rate"];
 
 /// Reads the settings of each tenant.
-pub(super) fn read(tenants: &Value, tree: &Value, base: &Given, problems: &mut Vec<String>) -> BTreeMap<String, Settings> {
+pub(super) fn read_tenants(tenants: &Value, tree: &Value, base: &BaseSettings, problems: &mut Vec<String>) -> BTreeMap<String, Settings> {
     let mut found: BTreeMap<String, Settings> = BTreeMap::new();
     let Some(tenants) = tenants.as_object().filter(|it| !it.is_empty()) else {
         if !tenants.is_null() {
@@ -26,7 +26,7 @@ pub(super) fn read(tenants: &Value, tree: &Value, base: &Given, problems: &mut V
             problems.push(format!("{path}: invalid tenant name; use up to 40 lower-case letters, digits and hyphens"));
             continue;
         }
-        let mut overrides = normalise(overrides);
+        let mut overrides = normalize(overrides);
         let database = overrides.as_object_mut().and_then(|it| it.shift_remove("database"));
         let Some(database) = database.as_ref().and_then(Value::as_str).map(str::trim).filter(|it| !it.is_empty()) else {
             problems.push(format!("{path}.database: missing; set the URL of the tenant's database"));
@@ -40,13 +40,13 @@ pub(super) fn read(tenants: &Value, tree: &Value, base: &Given, problems: &mut V
             problems.push(format!("{path}.admin-token: cannot be set per tenant; set convengine.admin-token"));
         }
         let security = overrides.get("security").and_then(Value::as_object);
-        for key in security.into_iter().flat_map(|it| it.keys()).filter(|it| !OWN_SECURITY.contains(&it.as_str())) {
+        for key in security.into_iter().flat_map(|it| it.keys()).filter(|it| !TENANT_SECURITY_KEYS.contains(&it.as_str())) {
             problems.push(format!("{path}.security.{key}: cannot be set per tenant; set convengine.security.{key}"));
         }
         let mut tenant_tree = tree.clone();
         merge(&mut tenant_tree, overrides);
         let mut lines = Vec::new();
-        let settings = Settings::of(tenant_tree, &Given { database: database.to_owned(), ..base.clone() }, &mut lines);
+        let settings = Settings::from_tree(tenant_tree, &BaseSettings { database: database.to_owned(), ..base.clone() }, &mut lines);
         problems.extend(lines.into_iter().map(|it| format!("tenant {name}: {it}")));
         found.insert(name.clone(), Settings { tenant: Some(name.clone()), ..settings });
     }
@@ -63,18 +63,18 @@ impl Settings {
     ///
     /// # Errors
     /// A usage failure if the name is missing or unknown.
-    pub fn of_tenant(mut self, name: Option<&str>) -> Result<Settings, Failure> {
+    pub fn for_tenant(mut self, name: Option<&str>) -> Result<Settings, Failure> {
         let names: Vec<String> = self.tenants.keys().cloned().collect();
         match name {
             None if names.is_empty() => Ok(self),
-            None => Err(Failure::usage(format!("missing tenant; use --tenant with one of {}", names.join(", ")))),
-            Some(name) if names.is_empty() => Err(Failure::usage(format!(
+            None => Err(Failure::invalid_usage(format!("missing tenant; use --tenant with one of {}", names.join(", ")))),
+            Some(name) if names.is_empty() => Err(Failure::invalid_usage(format!(
                 "--tenant {name}: no tenants are configured; set convengine.tenants.{name}.database or omit the option"
             ))),
             Some(name) => self
                 .tenants
                 .remove(name)
-                .ok_or_else(|| Failure::usage(format!("--tenant {name}: unknown tenant; use one of {}", names.join(", ")))),
+                .ok_or_else(|| Failure::invalid_usage(format!("--tenant {name}: unknown tenant; use one of {}", names.join(", ")))),
         }
     }
 }
@@ -84,15 +84,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(tenants: Value) -> (BTreeMap<String, Settings>, Vec<String>) {
+    fn read_test_tenants(tenants: Value) -> (BTreeMap<String, Settings>, Vec<String>) {
         let mut problems = Vec::new();
         let tree = json!({"input": {"max-chars": 7}, "database": {"synchronous": "full"}, "llm": {"max-attempts": 2}});
-        (read(&tenants, &tree, &Given::default(), &mut problems), problems)
+        (read_tenants(&tenants, &tree, &BaseSettings::default(), &mut problems), problems)
     }
 
     #[test]
-    fn a_tenant_has_its_database_and_what_it_does_not_say_is_the_servers() {
-        let (found, problems) = of(json!({
+    fn tenants_inherit_server_settings() {
+        let (found, problems) = read_test_tenants(json!({
             "acme": {"database": "sqlite:a.db", "llm": {"maxAttempts": 5}, "security": {"rate": {"per-key": "1/s"}}},
             "b-2": {"database": "sqlite:b.db"},
         }));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_tenant_is_said_with_its_name() {
+    fn tenant_problems_name_the_tenant() {
         for (tenants, words) in [
             (json!({"A": {"database": "sqlite:a.db"}}), "convengine.tenants.A: invalid tenant name"),
             (json!({"a_b": {"database": "sqlite:a.db"}}), "convengine.tenants.a_b: invalid tenant name"),
@@ -116,7 +116,7 @@ mod tests {
             (json!({"a": {"database": "sqlite:x", "turn": {"lease": 0}}}), "tenant a: convengine.turn.lease"),
             (json!(5), "convengine.tenants: missing tenant name"),
         ] {
-            let (_, problems) = of(tenants.clone());
+            let (_, problems) = read_test_tenants(tenants.clone());
             assert!(problems.len() == 1 && problems[0].contains(words), "{tenants}: {problems:?}");
         }
     }

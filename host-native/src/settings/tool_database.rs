@@ -20,7 +20,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_what_can_be_asked_is_taken() {
+    fn only_supported_databases_are_accepted() {
         let read = |tree: Value| {
             let mut problems = Vec::new();
             (read(&tree, &mut problems), problems)

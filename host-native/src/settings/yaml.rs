@@ -3,12 +3,12 @@
 //! Keys may be in kebab-case, camelCase or snake_case and joined by dots; keys in brackets are data and stay unchanged. Later documents
 //! override earlier ones; documents for a profile are skipped.
 
-use convengine_core::config::settings::kebab;
+use convengine_core::config::settings::to_kebab_case;
 use serde_json::{Map, Value};
 use serde_saphyr::UserMessageFormatter;
 
 use super::merge;
-use super::placeholder::{self, Variable};
+use super::placeholder::{self, VariableLookup};
 
 /// Settings that are maps, whose keys are data.
 const MAPS: [&str; 5] = [
@@ -20,7 +20,7 @@ const MAPS: [&str; 5] = [
 ];
 
 /// Parses the tree below `convengine` and resolves its placeholders; adds one line per problem.
-pub(super) fn convengine(text: &str, variable: Variable<'_>, problems: &mut Vec<String>) -> Map<String, Value> {
+pub(super) fn parse_application_yml(text: &str, variable: VariableLookup<'_>, problems: &mut Vec<String>) -> Map<String, Value> {
     let documents: Vec<Value> = match serde_saphyr::from_multiple(text) {
         Ok(documents) => documents,
         Err(error) => {
@@ -30,8 +30,8 @@ pub(super) fn convengine(text: &str, variable: Variable<'_>, problems: &mut Vec<
     };
     let mut tree = Value::Object(Map::new());
     for document in documents {
-        match nested(&document, "") {
-            Value::Object(mut document) if !is_for_a_profile(&document) => {
+        match expand_keys(&document, "") {
+            Value::Object(mut document) if !has_profile(&document) => {
                 let ours = document.remove("convengine").unwrap_or(Value::Null);
                 if ours.is_object() {
                     merge(&mut tree, ours);
@@ -43,24 +43,24 @@ pub(super) fn convengine(text: &str, variable: Variable<'_>, problems: &mut Vec<
             other => problems.push(format!("{other} is not a map; the document must contain the tree convengine")),
         }
     }
-    match placeholder::resolve(tree, "convengine", variable, problems) {
+    match placeholder::resolve_placeholders(tree, "convengine", variable, problems) {
         Value::Object(tree) => tree,
         _ => Map::new(),
     }
 }
 
-fn is_for_a_profile(document: &Map<String, Value>) -> bool {
+fn has_profile(document: &Map<String, Value>) -> bool {
     let spring = |keys: &[&str]| keys.iter().try_fold(document.get("spring")?, |node, key| node.get(key));
     spring(&["config", "activate"]).is_some() || spring(&["profiles"]).is_some_and(|it| it.is_string())
 }
 
 /// Expands joined keys and converts names to kebab-case; `path` is the location of the value.
-fn nested(value: &Value, path: &str) -> Value {
+fn expand_keys(value: &Value, path: &str) -> Value {
     match value {
         Value::Object(members) if !MAPS.contains(&path) => {
             let mut tree = Value::Object(Map::new());
             for (key, value) in members {
-                merge(&mut tree, put(&parts(key), value, path));
+                merge(&mut tree, nest_value(&split_key(key), value, path));
             }
             tree
         }
@@ -68,38 +68,38 @@ fn nested(value: &Value, path: &str) -> Value {
     }
 }
 
-fn put(parts: &[String], value: &Value, path: &str) -> Value {
-    let Some((first, rest)) = parts.split_first() else { return nested(value, path) };
+fn nest_value(parts: &[String], value: &Value, path: &str) -> Value {
+    let Some((first, rest)) = parts.split_first() else { return expand_keys(value, path) };
     let dot = if path.is_empty() { "" } else { "." };
     let path = format!("{path}{dot}{first}");
     // Within a map, the rest of a joined key is a single key.
     let inner = match rest.is_empty() || !MAPS.contains(&path.as_str()) {
-        true => put(rest, value, &path),
+        true => nest_value(rest, value, &path),
         false => Value::Object(Map::from_iter([(rest.join("."), value.clone())])),
     };
     Value::Object(Map::from_iter([(first.clone(), inner)]))
 }
 
 /// Splits a key such as `a.b[C.D].e` at dots outside of brackets; parts keep their brackets.
-fn parts(key: &str) -> Vec<String> {
+fn split_key(key: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = key;
     while !rest.is_empty() {
         let in_brackets = rest.starts_with('[').then(|| rest.find(']')).flatten().map(|it| it + 1);
         let end = in_brackets.or_else(|| rest.find(['.', '[']).filter(|it| *it > 0)).unwrap_or(rest.len());
         let (part, after) = rest.split_at(end);
-        parts.push(spelling(part));
+        parts.push(normalize_key(part));
         rest = after.strip_prefix('.').unwrap_or(after);
     }
     parts
 }
 
 /// Normalizes `camelCase`, `snake_case` and `kebab-case`; keys in capitals or brackets are data.
-fn spelling(part: &str) -> String {
+fn normalize_key(part: &str) -> String {
     if !part.starts_with(|it: char| it.is_ascii_lowercase()) {
         return part.to_owned();
     }
-    kebab(&part.replace('_', "-"))
+    to_kebab_case(&part.replace('_', "-"))
 }
 
 #[cfg(test)]
@@ -110,7 +110,7 @@ mod tests {
     fn read(text: &str) -> (Value, Vec<String>) {
         let mut problems = Vec::new();
         let variable = |name: &str| (name == "MODE").then(|| "LLM_ONLY".to_owned());
-        (Value::Object(convengine(text, &variable, &mut problems)), problems)
+        (Value::Object(parse_application_yml(text, &variable, &mut problems)), problems)
     }
 
     #[test]
@@ -137,15 +137,15 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_taken_apart_outside_of_brackets() {
-        assert_eq!(parts("a.bC.d_e[X.Y].f"), ["a", "b-c", "d-e", "[X.Y]", "f"]);
-        assert_eq!(parts("[a.b]"), ["[a.b]"]);
-        assert_eq!(parts("PENDING_SLOT:EDIT"), ["PENDING_SLOT:EDIT"]);
-        assert_eq!(parts("[open"), ["[open"]);
+    fn keys_are_split_outside_of_brackets() {
+        assert_eq!(split_key("a.bC.d_e[X.Y].f"), ["a", "b-c", "d-e", "[X.Y]", "f"]);
+        assert_eq!(split_key("[a.b]"), ["[a.b]"]);
+        assert_eq!(split_key("PENDING_SLOT:EDIT"), ["PENDING_SLOT:EDIT"]);
+        assert_eq!(split_key("[open"), ["[open"]);
     }
 
     #[test]
-    fn what_is_no_tree_is_said() {
+    fn invalid_documents_are_reported() {
         for (text, words) in [
             ("convengine: 5\n", "convengine: 5 is not a map"),
             ("- a\n", "is not a map"),

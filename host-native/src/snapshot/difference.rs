@@ -9,8 +9,8 @@ use convengine_core::turn::Map;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::state::State;
-use crate::store::config::key_of;
+use super::state::ConfigState;
+use crate::store::config::key_column;
 
 /// The difference between two states.
 #[derive(Debug, Serialize)]
@@ -20,19 +20,19 @@ pub struct Difference {
     /// The hash of the second state.
     pub after: String,
     /// The tables that differ.
-    pub tables: BTreeMap<String, OfTable>,
+    pub tables: BTreeMap<String, TableDifference>,
     /// The settings that differ; only snapshots have their own settings.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<SettingChange>,
     /// The issues that differ.
-    pub issues: Issues,
+    pub issues: IssueChanges,
     /// The changes of assistant drafts; only imports have some.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub drafts: Vec<OfDraft>,
+    pub drafts: Vec<DraftChange>,
 }
 
 /// The change of a draft.
 #[derive(Debug, Serialize)]
-pub struct OfDraft {
+pub struct DraftChange {
     /// The id of its assistant.
     pub id: String,
     /// How it changes.
@@ -63,18 +63,18 @@ impl Display for Change {
 
 /// The difference of a table.
 #[derive(Debug, Default, Serialize)]
-pub struct OfTable {
+pub struct TableDifference {
     /// Rows only in the second state.
-    pub added: Vec<OfRow>,
+    pub added: Vec<KeyedRow>,
     /// Rows only in the first state.
-    pub removed: Vec<OfRow>,
+    pub removed: Vec<KeyedRow>,
     /// Rows of both states whose columns differ.
-    pub changed: Vec<Changed>,
+    pub changed: Vec<ChangedRow>,
 }
 
 /// A row with its key.
 #[derive(Debug, Serialize)]
-pub struct OfRow {
+pub struct KeyedRow {
     /// Its key.
     pub key: Value,
     /// The row.
@@ -83,16 +83,16 @@ pub struct OfRow {
 
 /// A changed row.
 #[derive(Debug, Serialize)]
-pub struct Changed {
+pub struct ChangedRow {
     /// Its key.
     pub key: Value,
     /// The columns that differ.
-    pub columns: BTreeMap<String, Values>,
+    pub columns: BTreeMap<String, ValueChange>,
 }
 
 /// A value before and after; null if absent.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Values {
+pub struct ValueChange {
     /// The value in the first state.
     pub old: Value,
     /// The value in the second state.
@@ -101,17 +101,17 @@ pub struct Values {
 
 /// A setting that differs.
 #[derive(Debug, Serialize)]
-pub struct Setting {
+pub struct SettingChange {
     /// Its name, such as `convengine.flow.memory.enabled`.
     pub path: String,
     /// The values before and after.
     #[serde(flatten)]
-    pub values: Values,
+    pub values: ValueChange,
 }
 
 /// Issues that only one of the states has.
 #[derive(Debug, Serialize)]
-pub struct Issues {
+pub struct IssueChanges {
     /// Those of the second state.
     pub new: Vec<Issue>,
     /// Those of the first state.
@@ -120,28 +120,28 @@ pub struct Issues {
 
 impl Difference {
     /// Compares two states.
-    pub fn between(before: &State, after: &State) -> Difference {
+    pub fn between(before: &ConfigState, after: &ConfigState) -> Difference {
         let none = Vec::new();
         let names = before.tables.keys().chain(after.tables.keys());
         let of_table = |name: &String| {
-            let rows = |state: &'_ State| state.tables.get(name).unwrap_or(&none).clone();
-            OfTable::between(key_of(name).unwrap_or("name"), rows(before), rows(after))
+            let rows = |state: &'_ ConfigState| state.tables.get(name).unwrap_or(&none).clone();
+            TableDifference::between(key_column(name).unwrap_or("name"), rows(before), rows(after))
         };
-        let tables: BTreeMap<String, OfTable> = names.map(|it| (it.clone(), of_table(it))).filter(|it| !it.1.is_empty()).collect();
-        let only = |of: &State, other: &State| of.issues.iter().filter(|it| !other.issues.contains(it)).cloned().collect();
+        let tables: BTreeMap<String, TableDifference> = names.map(|it| (it.clone(), of_table(it))).filter(|it| !it.1.is_empty()).collect();
+        let only = |of: &ConfigState, other: &ConfigState| of.issues.iter().filter(|it| !other.issues.contains(it)).cloned().collect();
         Difference {
             before: before.hash.clone(),
             after: after.hash.clone(),
             tables,
-            settings: settings(&before.settings, &after.settings),
-            issues: Issues { new: only(after, before), gone: only(before, after) },
+            settings: diff_settings(&before.settings, &after.settings),
+            issues: IssueChanges { new: only(after, before), gone: only(before, after) },
             drafts: Vec::new(),
         }
     }
 
     /// Adds the changes of drafts.
     #[must_use]
-    pub fn with(self, drafts: Vec<OfDraft>) -> Difference {
+    pub fn with_drafts(self, drafts: Vec<DraftChange>) -> Difference {
         Difference { drafts, ..self }
     }
 
@@ -151,38 +151,38 @@ impl Difference {
     }
 
     /// Returns whether nothing differs.
-    pub fn is_none(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         let no_draft = self.drafts.iter().all(|it| it.change == Change::Equal);
         no_draft && self.tables.is_empty() && self.settings.is_empty() && self.issues.new.is_empty() && self.issues.gone.is_empty()
     }
 }
 
 /// Returns the settings that differ.
-pub fn settings(before: &Value, after: &Value) -> Vec<Setting> {
-    let setting = |it: diff::Difference| Setting {
+pub fn diff_settings(before: &Value, after: &Value) -> Vec<SettingChange> {
+    let setting = |it: diff::Difference| SettingChange {
         path: format!("convengine.{}", it.field),
-        values: Values { old: it.left.unwrap_or_default(), new: it.right.unwrap_or_default() },
+        values: ValueChange { old: it.left.unwrap_or_default(), new: it.right.unwrap_or_default() },
     };
-    diff::leaves(before, after).into_iter().map(setting).collect()
+    diff::diff_leaves(before, after).into_iter().map(setting).collect()
 }
 
-impl OfTable {
-    fn between(key: &str, before: Vec<Map>, after: Vec<Map>) -> OfTable {
+impl TableDifference {
+    fn between(key: &str, before: Vec<Map>, after: Vec<Map>) -> TableDifference {
         // A row without its key is identified by its whole content.
         let key_of = |row: &Map| row.get(key).cloned().unwrap_or_else(|| Value::Object(row.clone()));
         let mut known: BTreeMap<String, Map> = before.iter().map(|it| (key_of(it).to_string(), it.clone())).collect();
-        let mut found = OfTable::default();
+        let mut found = TableDifference::default();
         for row in after {
             let key = key_of(&row);
             match known.remove(&key.to_string()) {
-                None => found.added.push(OfRow { key, row }),
+                None => found.added.push(KeyedRow { key, row }),
                 Some(old) if old == row => {}
-                Some(old) => found.changed.push(Changed { key, columns: columns(&old, &row) }),
+                Some(old) => found.changed.push(ChangedRow { key, columns: diff_columns(&old, &row) }),
             }
         }
         let gone = |row: Map| (key_of(&row), row);
         let gone = before.into_iter().map(gone).filter(|it| known.contains_key(&it.0.to_string()));
-        found.removed = gone.map(|(key, row)| OfRow { key, row }).collect();
+        found.removed = gone.map(|(key, row)| KeyedRow { key, row }).collect();
         found
     }
 
@@ -192,9 +192,9 @@ impl OfTable {
     }
 }
 
-fn columns(old: &Map, new: &Map) -> BTreeMap<String, Values> {
+fn diff_columns(old: &Map, new: &Map) -> BTreeMap<String, ValueChange> {
     let value = |row: &Map, column: &String| row.get(column).cloned().unwrap_or_default();
-    let values = |column: &String| Values { old: value(old, column), new: value(new, column) };
+    let values = |column: &String| ValueChange { old: value(old, column), new: value(new, column) };
     old.keys().chain(new.keys()).map(|it| (it.clone(), values(it))).filter(|it| it.1.old != it.1.new).collect()
 }
 
@@ -202,7 +202,7 @@ impl Display for Difference {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "before {}\nafter  {}", self.before, self.after)?;
         self.drafts.iter().try_for_each(|it| writeln!(f, "draft {}: {}", it.id, it.change))?;
-        if self.is_none() {
+        if self.is_empty() {
             return writeln!(f, "no difference");
         }
         for (name, table) in &self.tables {
@@ -211,7 +211,7 @@ impl Display for Difference {
             writeln!(f, "{name}: {}", counts.join(", "))?;
             table.fmt(f)?;
         }
-        for Setting { path, values } in &self.settings {
+        for SettingChange { path, values } in &self.settings {
             writeln!(f, "{path}: {} → {}", values.old, values.new)?;
         }
         self.issues.new.iter().try_for_each(|it| writeln!(f, "new issue: {it}"))?;
@@ -219,22 +219,22 @@ impl Display for Difference {
     }
 }
 
-impl Display for OfTable {
+impl Display for TableDifference {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (sign, rows) in [('-', &self.removed), ('+', &self.added)] {
-            for OfRow { key, row } in rows {
-                writeln!(f, "  {sign} {} {}", plain(key), Value::Object(row.clone()))?;
+            for KeyedRow { key, row } in rows {
+                writeln!(f, "  {sign} {} {}", key_text(key), Value::Object(row.clone()))?;
             }
         }
-        for Changed { key, columns } in &self.changed {
-            writeln!(f, "  ~ {}", plain(key))?;
+        for ChangedRow { key, columns } in &self.changed {
+            writeln!(f, "  ~ {}", key_text(key))?;
             columns.iter().try_for_each(|(column, values)| writeln!(f, "      {column}: {} → {}", values.old, values.new))?;
         }
         Ok(())
     }
 }
 
-fn plain(key: &Value) -> String {
+fn key_text(key: &Value) -> String {
     key.as_str().map_or_else(|| key.to_string(), str::to_owned)
 }
 
@@ -245,19 +245,19 @@ mod tests {
 
     use super::*;
 
-    fn state(rows: Value, settings: Value) -> State {
+    fn state(rows: Value, settings: Value) -> ConfigState {
         let tables: Tables = serde_json::from_value(json!({"ce_policy": rows})).expect("tables");
-        State::compiled(&tables, &settings)
+        ConfigState::compile(&tables, &settings)
     }
 
     #[test]
-    fn rows_are_told_from_each_other_by_their_key() {
+    fn rows_are_matched_by_key() {
         let row = |id: i64, pattern: &str| json!({"policy_id": id, "rule_type": "REGEX", "pattern": pattern, "response_text": "no"});
         let before = state(json!([row(1, "a"), row(2, "b"), row(3, "c")]), json!({"flow": {"query-rewrite": {"enabled": true}}}));
         let after = state(json!([row(2, "("), row(3, "c"), row(11, "d")]), json!({"flow": {"query-rewrite": {"enabled": false}}}));
         let found = Difference::between(&before, &after);
         let of_table = &found.tables["ce_policy"];
-        let keys = |rows: &[OfRow]| rows.iter().map(|it| it.key.clone()).collect::<Vec<_>>();
+        let keys = |rows: &[KeyedRow]| rows.iter().map(|it| it.key.clone()).collect::<Vec<_>>();
         assert_eq!((keys(&of_table.removed), keys(&of_table.added)), (vec![json!(1)], vec![json!(11)]));
         assert_eq!(json!(of_table.changed), json!([{"key": 2, "columns": {"pattern": {"old": "b", "new": "("}}}]));
         assert_eq!(json!(found.settings), json!([{"path": "convengine.flow.query-rewrite.enabled", "old": true, "new": false}]));
@@ -274,6 +274,6 @@ mod tests {
             assert!(text.contains(line), "{line} in {text}");
         }
         let same = Difference::between(&before, &before);
-        assert!(same.is_none() && same.to_string().ends_with("no difference\n"));
+        assert!(same.is_empty() && same.to_string().ends_with("no difference\n"));
     }
 }

@@ -6,18 +6,18 @@ use serde_json::Value;
 pub const OPEN: &str = "o";
 
 /// The heartbeat frame.
-pub const BEAT: &str = "h";
+pub const HEARTBEAT: &str = "h";
 
 /// The close frame sent when the server ends the connection.
-pub const GO_AWAY: &str = "c[3000,\"Go away!\"]";
+pub const CLOSE_GO_AWAY: &str = "c[3000,\"Go away!\"]";
 
 /// Encodes a message sent by the server.
-pub fn wrapped(message: &str) -> String {
+pub fn encode(message: &str) -> String {
     format!("a[{}]", Value::from(message))
 }
 
 /// Decodes the messages of a client frame: a JSON array of strings, one string, or an empty frame without messages.
-pub fn unwrapped(frame: &str) -> Option<Vec<String>> {
+pub fn decode(frame: &str) -> Option<Vec<String>> {
     if frame.is_empty() {
         return Some(Vec::new());
     }
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn messages_are_texts_in_arrays() {
-        assert_eq!(wrapped("MESSAGE\n\n{\"a\":1}\0"), "a[\"MESSAGE\\n\\n{\\\"a\\\":1}\\u0000\"]");
+        assert_eq!(encode("MESSAGE\n\n{\"a\":1}\0"), "a[\"MESSAGE\\n\\n{\\\"a\\\":1}\\u0000\"]");
         let texts = |it: &[&str]| Some(it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
         for (frame, messages) in [
             ("", texts(&[])),
@@ -45,7 +45,7 @@ mod tests {
             ("{}", None),
             ("[\"a\"", None),
         ] {
-            assert_eq!(unwrapped(frame), messages, "{frame}");
+            assert_eq!(decode(frame), messages, "{frame}");
         }
     }
 }

@@ -3,9 +3,9 @@
 use convengine_core::turn::Millis;
 use serde::Serialize;
 
-use super::commit::without_nul;
-use super::database::{Connection, Pool, Row, Statement, Value};
-use super::turn_rows::Rows;
+use super::commit::replace_nul;
+use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use super::turn_rows::JsonRows;
 use crate::clock;
 
 /// A row of `ce_audit` as the API returns it.
@@ -28,38 +28,38 @@ pub struct AuditRow {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn of_conversation(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<AuditRow>> {
-    let sql = Statement::of(
+pub async fn list_for_conversation(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<AuditRow>> {
+    let sql = Statement::per_dialect(
         "select audit_id, conversation_id, stage, payload_json, cast(created_at as text) as created_at
          from ce_audit where conversation_id = $1 order by ce_audit.created_at, audit_id",
         "select audit_id, conversation_id::text, stage, payload_json::text,
            (extract(epoch from created_at) * 1000)::bigint::text as created_at
          from ce_audit where conversation_id = $1::uuid order by ce_audit.created_at, audit_id",
     );
-    pool.all(&sql, &[Value::Text(conversation)]).await?.iter().map(found).collect()
+    pool.fetch_all(&sql, &[SqlValue::Text(conversation)]).await?.iter().map(audit_row_from_row).collect()
 }
 
-fn found(row: &Row) -> sqlx::Result<AuditRow> {
+fn audit_row_from_row(row: &DatabaseRow) -> sqlx::Result<AuditRow> {
     let stored = row.text("created_at")?;
     Ok(AuditRow {
-        audit_id: row.int("audit_id")?,
+        audit_id: row.integer("audit_id")?,
         conversation_id: row.text("conversation_id")?,
         stage: row.text("stage")?,
         payload_json: row.text("payload_json")?,
-        created_at: clock::parse(&stored).map_or(stored, clock::iso_text),
+        created_at: clock::parse(&stored).map_or(stored, clock::format_iso),
     })
 }
 
 /// Attempts to reserve consecutive ids while concurrent writers take some in between.
-const ATTEMPTS: usize = 100;
+const RESERVE_ATTEMPTS: usize = 100;
 
 /// Reserves `count` consecutive ids of `ce_audit`. Returns the first. On SQLite the caller must hold a transaction.
 ///
 /// # Errors
 /// Returns any database error, or [`sqlx::Error::PoolTimedOut`] when the attempts are exhausted.
-pub async fn keep_numbers(connection: &mut Connection, count: i64) -> sqlx::Result<i64> {
+pub async fn reserve_ids(connection: &mut Connection, count: i64) -> sqlx::Result<i64> {
     // PostgreSQL: reservations exclude each other, but inserts take no lock and may consume ids in between.
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "update sqlite_sequence set seq = max(seq, coalesce((select max(audit_id) from ce_audit), 0)) + $1 where name = 'ce_audit'
          returning seq - $1 + 1 as first, seq as last",
         "with alone as materialized (select pg_advisory_lock(726174652)),
@@ -68,10 +68,13 @@ pub async fn keep_numbers(connection: &mut Connection, count: i64) -> sqlx::Resu
            done as materialized (select first, last, pg_advisory_unlock(726174652) from numbers)
          select first, last from done",
     );
-    for _ in 0..ATTEMPTS {
-        let Some(row) = connection.first(&sql, &[Value::Int(count)]).await? else { return begin_numbers(connection, count).await };
+    for _ in 0..RESERVE_ATTEMPTS {
+        let Some(row) = connection.fetch_optional(&sql, &[SqlValue::Integer(count)]).await? else {
+            return reserve_first_ids(connection, count).await;
+        };
         // Null when the table has no sequence.
-        let (first, last) = (row.maybe_int("first")?.ok_or(sqlx::Error::ColumnNotFound("audit_id".to_owned()))?, row.int("last")?);
+        let (first, last) =
+            (row.optional_integer("first")?.ok_or(sqlx::Error::ColumnNotFound("audit_id".to_owned()))?, row.integer("last")?);
         if last - first + 1 == count {
             return Ok(first);
         }
@@ -80,39 +83,40 @@ pub async fn keep_numbers(connection: &mut Connection, count: i64) -> sqlx::Resu
 }
 
 /// Like [`keep_numbers`], for an SQLite table that never had a row.
-async fn begin_numbers(connection: &mut Connection, count: i64) -> sqlx::Result<i64> {
-    let sql = Statement::both(
+async fn reserve_first_ids(connection: &mut Connection, count: i64) -> sqlx::Result<i64> {
+    let sql = Statement::portable(
         "insert into sqlite_sequence (name, seq) select 'ce_audit', coalesce(max(audit_id), 0) + $1 from ce_audit
          returning seq - $1 + 1 as first",
     );
-    connection.first(&sql, &[Value::Int(count)]).await?.ok_or(sqlx::Error::RowNotFound)?.int("first")
+    connection.fetch_optional(&sql, &[SqlValue::Integer(count)]).await?.ok_or(sqlx::Error::RowNotFound)?.integer("first")
 }
 
 /// Returns payloads as the database would return them after storing: PostgreSQL rejects NUL, and a `jsonb` column reformats JSON.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn as_stored(pool: &Pool, payloads: Vec<String>) -> sqlx::Result<Vec<String>> {
+pub async fn normalize_payloads(pool: &Pool, payloads: Vec<String>) -> sqlx::Result<Vec<String>> {
     if payloads.is_empty() || !pool.is_shared() {
         return Ok(payloads);
     }
-    let payloads: Vec<String> = payloads.into_iter().map(without_nul).collect();
-    let sql = Statement::both(
+    let payloads: Vec<String> = payloads.into_iter().map(replace_nul).collect();
+    let sql = Statement::portable(
         "select 1 from pg_attribute where attrelid = 'ce_audit'::regclass and attname = 'payload_json' and atttypid = 'jsonb'::regtype",
     );
-    if pool.first(&sql, &[]).await?.is_none() {
+    if pool.fetch_optional(&sql, &[]).await?.is_none() {
         return Ok(payloads);
     }
-    let sql = Statement::both("select r::jsonb::text as payload from json_array_elements($1::json) with ordinality x (r, n) order by n");
-    pool.all(&sql, &[Value::Text(&format!("[{}]", payloads.join(",")))]).await?.iter().map(|it| it.text("payload")).collect()
+    let sql =
+        Statement::portable("select r::jsonb::text as payload from json_array_elements($1::json) with ordinality x (r, n) order by n");
+    pool.fetch_all(&sql, &[SqlValue::Text(&format!("[{}]", payloads.join(",")))]).await?.iter().map(|it| it.text("payload")).collect()
 }
 
 /// Inserts audit rows, given as stage and payload. Does nothing when the conversation does not exist.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn tell(pool: &Pool, conversation: &str, rows: &[(&str, serde_json::Value)], at: Millis) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+pub async fn append(pool: &Pool, conversation: &str, rows: &[(&str, serde_json::Value)], at: Millis) -> sqlx::Result<u64> {
+    let sql = Statement::per_dialect(
         "insert into ce_audit (conversation_id, stage, payload_json, created_at)
          select $1, value->>0, value->1, $3 from json_each($2)
          where exists (select 1 from ce_conversation where conversation_id = $1)",
@@ -121,21 +125,21 @@ pub async fn tell(pool: &Pool, conversation: &str, rows: &[(&str, serde_json::Va
          where exists (select 1 from ce_conversation where conversation_id = $1::uuid)",
     );
     let rows = serde_json::json!(rows).to_string();
-    pool.run(&sql, &[Value::Text(conversation), Value::Text(&rows), Value::Text(&clock::audit_text(at))]).await
+    pool.execute(&sql, &[SqlValue::Text(conversation), SqlValue::Text(&rows), SqlValue::Text(&clock::format_audit(at))]).await
 }
 
 /// Inserts rows with reserved ids, each a JSON array `[id, conversation, stage, payload, time]`.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn insert(connection: &mut Connection, rows: &Rows) -> sqlx::Result<u64> {
-    let Some(rows) = rows.array() else { return Ok(0) };
-    let rows = if matches!(connection, Connection::Postgres(_)) { without_nul(rows) } else { rows };
-    let sql = Statement::of(
+pub async fn insert_with_ids(connection: &mut Connection, rows: &JsonRows) -> sqlx::Result<u64> {
+    let Some(rows) = rows.to_json_array() else { return Ok(0) };
+    let rows = if matches!(connection, Connection::Postgres(_)) { replace_nul(rows) } else { rows };
+    let sql = Statement::per_dialect(
         "insert into ce_audit (audit_id, conversation_id, stage, payload_json, created_at)
          select value->>0, value->>1, value->>2, value->3, value->>4 from json_each($1)",
         "insert into ce_audit (audit_id, conversation_id, stage, payload_json, created_at)
          select (r->>0)::bigint, (r->>1)::uuid, r->>2, r->3, (r->>4 || 'Z')::timestamptz from json_array_elements($1::json) r",
     );
-    connection.run(&sql, &[Value::Text(&rows)]).await
+    connection.execute(&sql, &[SqlValue::Text(&rows)]).await
 }

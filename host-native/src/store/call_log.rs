@@ -1,45 +1,45 @@
 //! `ce_llm_call_log`: the log of model calls. A table created by the original engine may lack the usage and cost columns; it is not
 //! altered.
 
-use super::database::{Connection, Statement, Value};
+use super::database::{Connection, SqlValue, Statement};
 use super::schema::has_column;
 
 /// The column set of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallLog {
+pub enum CallLogColumns {
     /// The columns of the original engine.
     Plain,
     /// Also the usage and cost columns.
     WithUsage,
 }
 
-impl CallLog {
+impl CallLogColumns {
     /// Detects the columns of the table.
-    pub async fn of(connection: &mut Connection) -> CallLog {
+    pub async fn detect(connection: &mut Connection) -> CallLogColumns {
         for column in ["input_tokens", "output_tokens", "cost_micros"] {
             match has_column(connection, "ce_llm_call_log", column).await {
                 Ok(true) => {}
-                Ok(false) => return CallLog::Plain,
+                Ok(false) => return CallLogColumns::Plain,
                 Err(error) => {
                     tracing::warn!(%error, "cannot read the columns of ce_llm_call_log; usage and cost will not be stored");
-                    return CallLog::Plain;
+                    return CallLogColumns::Plain;
                 }
             }
         }
-        CallLog::WithUsage
+        CallLogColumns::WithUsage
     }
 
     /// Inserts rows rendered by [`super::turn_rows::TurnRows::llm_call`].
     pub(super) async fn insert(self, connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
         match self {
-            CallLog::Plain => insert_plain(connection, rows).await,
-            CallLog::WithUsage => insert_with_usage(connection, rows).await,
+            CallLogColumns::Plain => insert_plain(connection, rows).await,
+            CallLogColumns::WithUsage => insert_with_usage(connection, rows).await,
         }
     }
 }
 
 async fn insert_plain(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
            response_text, success, error_message, created_at)
          select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[1][0]', value->>'$[1][1]',
@@ -51,11 +51,11 @@ async fn insert_plain(connection: &mut Connection, rows: &str) -> sqlx::Result<u
            to_timestamp((d->>3)::float8 / 1000)
          from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d from json_array_elements($1::json) r offset 0) s",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await
 }
 
 async fn insert_with_usage(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
            response_text, success, error_message, created_at, input_tokens, output_tokens, cost_micros)
          select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[1][0]', value->>'$[1][1]',
@@ -68,7 +68,7 @@ async fn insert_with_usage(connection: &mut Connection, rows: &str) -> sqlx::Res
            to_timestamp((d->>3)::float8 / 1000), (e->>0)::bigint, (e->>1)::bigint, (e->>2)::bigint
          from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e from json_array_elements($1::json) r offset 0) s",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
     use crate::store::turn_rows::TurnRows;
     use convengine_core::turn::LlmCallRow;
 
-    async fn stored(connection: &mut Connection, columns: &'static str) -> String {
+    async fn stored_call(connection: &mut Connection, columns: &'static str) -> String {
         let call = LlmCallRow {
             intent_code: "A".to_owned(),
             state_code: "B".to_owned(),
@@ -96,23 +96,23 @@ mod tests {
             cost_micros: None,
         };
         let mut rows = TurnRows::default();
-        rows.llm_call("c", &call);
-        let log = CallLog::of(connection).await;
+        rows.add_llm_call("c", &call);
+        let log = CallLogColumns::detect(connection).await;
         write(connection, &rows, log).await.expect("a row");
         let sql = format!("select concat_ws('|', model, success, created_at, {columns}) from ce_llm_call_log");
         sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(connection.sqlite()).await.expect("a row")
     }
 
     #[tokio::test]
-    async fn usage_is_stored_where_the_table_has_room_for_it() {
+    async fn usage_is_stored_if_the_table_has_its_columns() {
         let mut own = in_memory().await.expect("a database");
-        assert_eq!(stored(&mut own, "input_tokens, output_tokens, coalesce(cost_micros, 'none')").await, "m|1|5|12|3|none");
+        assert_eq!(stored_call(&mut own, "input_tokens, output_tokens, coalesce(cost_micros, 'none')").await, "m|1|5|12|3|none");
         let mut original = in_memory().await.expect("a database");
         for column in ["input_tokens", "output_tokens", "cost_micros"] {
             let sql = format!("alter table ce_llm_call_log drop column {column}");
             sqlx::query(sqlx::AssertSqlSafe(sql)).execute(original.sqlite()).await.expect("a table of the original");
         }
-        assert_eq!(CallLog::of(&mut original).await, CallLog::Plain);
-        assert_eq!(stored(&mut original, "response_text").await, "m|1|5|y");
+        assert_eq!(CallLogColumns::detect(&mut original).await, CallLogColumns::Plain);
+        assert_eq!(stored_call(&mut original, "response_text").await, "m|1|5|y");
     }
 }

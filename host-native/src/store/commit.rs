@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::assistant::session;
 use super::audit;
-use super::call_log::CallLog;
-use super::database::{Connection, Statement, Value};
+use super::call_log::CallLogColumns;
+use super::database::{Connection, SqlValue, Statement};
 use super::spend;
-use super::turn_rows::{Rows, TurnRows};
+use super::turn_rows::{JsonRows, TurnRows};
 
 /// Writes the rows of one or more turns. The caller holds the transaction, unless [`is_open`] returns true.
 ///
@@ -17,56 +17,59 @@ use super::turn_rows::{Rows, TurnRows};
 ///
 /// # Errors
 /// Returns any database error; [`sqlx::Error::RowNotFound`] when another process has taken over a turn.
-pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLog) -> sqlx::Result<()> {
-    let mut next = match rows.kept() {
+pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLogColumns) -> sqlx::Result<()> {
+    let mut next = match rows.reserved_audit_ids() {
         0 => 0,
-        count => audit::keep_numbers(connection, count).await?,
+        count => audit::reserve_ids(connection, count).await?,
     };
-    if let Some(batch) = array(connection, &rows.turn) {
-        let inserted = insert_turns(connection, &batch, &firsts(&rows.kept_by_turn, &mut next)).await?;
+    if let Some(batch) = json_array(connection, &rows.turn) {
+        let inserted = insert_turns(connection, &batch, &first_audit_ids(&rows.reserved_by_turn, &mut next)).await?;
         // A turn that is already closed must not insert its other rows again.
-        if rows.ends > 0 {
-            all_of(&rows.turn, inserted)?;
+        if rows.ended_turns > 0 {
+            ensure_all_written(&rows.turn, inserted)?;
         }
     }
     // Rows that require an open turn precede its close, which may be in the same batch.
-    if let Some(batch) = array(connection, &rows.effect) {
-        all_of(&rows.effect, upsert_effects(connection, &batch).await?)?;
+    if let Some(batch) = json_array(connection, &rows.effect) {
+        ensure_all_written(&rows.effect, upsert_effects(connection, &batch).await?)?;
     }
-    if let Some(batch) = array(connection, &rows.told) {
-        all_of(&rows.told, note_told(connection, &batch).await?)?;
+    if let Some(batch) = json_array(connection, &rows.audit_progress) {
+        ensure_all_written(&rows.audit_progress, update_audit_progress(connection, &batch).await?)?;
     }
-    if let Some(batch) = array(connection, &rows.closed) {
-        all_of(&rows.closed, close_turns(connection, &batch, &firsts(&rows.kept_by_closed, &mut next)).await?)?;
+    if let Some(batch) = json_array(connection, &rows.closed_turns) {
+        ensure_all_written(
+            &rows.closed_turns,
+            close_turns(connection, &batch, &first_audit_ids(&rows.reserved_by_closed_turn, &mut next)).await?,
+        )?;
     }
-    if let Some(batch) = array(connection, &rows.conversation) {
+    if let Some(batch) = json_array(connection, &rows.conversation) {
         upsert_conversations(connection, &batch).await?;
     }
-    if let Some(batch) = array(connection, &rows.created) {
+    if let Some(batch) = json_array(connection, &rows.created_conversations) {
         create_conversations(connection, &batch).await?;
     }
-    if let Some(batch) = array(connection, &rows.audit) {
+    if let Some(batch) = json_array(connection, &rows.audit) {
         insert_audit(connection, &batch).await?;
     }
-    if let Some(batch) = array(connection, &rows.history) {
+    if let Some(batch) = json_array(connection, &rows.history) {
         insert_history(connection, &batch).await?;
     }
-    if let Some(batch) = array(connection, &rows.llm) {
+    if let Some(batch) = json_array(connection, &rows.llm) {
         log.insert(connection, &batch).await?;
     }
-    if let Some(batch) = array(connection, &rows.forgotten) {
+    if let Some(batch) = json_array(connection, &rows.deleted_memory) {
         delete_memory(connection, &batch).await?;
     }
-    if let Some(batch) = array(connection, &rows.memory) {
+    if let Some(batch) = json_array(connection, &rows.memory) {
         upsert_memory(connection, &batch).await?;
     }
-    if let Some(batch) = array(connection, &rows.spend) {
+    if let Some(batch) = json_array(connection, &rows.spend) {
         spend::add(connection, &batch).await?;
     }
-    if let Some(batch) = array(connection, &rows.session) {
+    if let Some(batch) = json_array(connection, &rows.session) {
         session::save(connection, &batch).await?;
     }
-    if let Some(batch) = array(connection, &rows.usage) {
+    if let Some(batch) = json_array(connection, &rows.usage) {
         session::add_usage(connection, &batch).await?;
     }
     Ok(())
@@ -78,12 +81,12 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLog) -
 /// # Errors
 /// Returns any database error.
 pub async fn is_stored(connection: &mut Connection, rows: &TurnRows) -> sqlx::Result<bool> {
-    if rows.ends == 0 {
-        return is_told(connection, &rows.told).await;
+    if rows.ended_turns == 0 {
+        return is_audit_progress_stored(connection, &rows.audit_progress).await;
     }
-    let ends = if rows.closed.count() > 0 { &rows.closed } else { &rows.turn };
-    let Some(batch) = array(connection, ends) else { return Ok(false) };
-    let sql = Statement::of(
+    let ends = if rows.closed_turns.count() > 0 { &rows.closed_turns } else { &rows.turn };
+    let Some(batch) = json_array(connection, ends) else { return Ok(false) };
+    let sql = Statement::per_dialect(
         "select count(*) as stored from ce_turn join json_each($1)
            on turn_id = value->>'$[0][0]' and status = value->>'$[0][3]' and state_hash = value->>'$[2][1]'
              and closed_at = value->>'$[3][1]'",
@@ -91,38 +94,47 @@ pub async fn is_stored(connection: &mut Connection, rows: &TurnRows) -> sqlx::Re
            on turn_id = (r->0->>0)::uuid and status = r->0->>3 and state_hash = r->2->>1
              and closed_at = to_timestamp((r->3->>1)::float8 / 1000)",
     );
-    let row = connection.first(&sql, &[Value::Text(&batch)]).await?.ok_or(sqlx::Error::RowNotFound)?;
-    Ok(u64::try_from(row.int("stored")?).unwrap_or(0) == ends.count())
+    let row = connection.fetch_optional(&sql, &[SqlValue::Text(&batch)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    Ok(u64::try_from(row.integer("stored")?).unwrap_or(0) == ends.count())
 }
 
-async fn is_told(connection: &mut Connection, rows: &Rows) -> sqlx::Result<bool> {
-    let Some(batch) = array(connection, rows) else { return Ok(false) };
-    let sql = Statement::of(
+async fn is_audit_progress_stored(connection: &mut Connection, rows: &JsonRows) -> sqlx::Result<bool> {
+    let Some(batch) = json_array(connection, rows) else { return Ok(false) };
+    let sql = Statement::per_dialect(
         "select count(*) as stored from ce_turn join json_each($1)
            on turn_id = value->>0 and status = 'open' and owner = value->>1 and audited >= value->>2",
         "select count(*) as stored from ce_turn join json_array_elements($1::json) r
            on turn_id = (r->>0)::uuid and status = 'open' and owner = r->>1 and audited >= (r->>2)::int",
     );
-    let row = connection.first(&sql, &[Value::Text(&batch)]).await?.ok_or(sqlx::Error::RowNotFound)?;
-    Ok(u64::try_from(row.int("stored")?).unwrap_or(0) == rows.count())
+    let row = connection.fetch_optional(&sql, &[SqlValue::Text(&batch)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    Ok(u64::try_from(row.integer("stored")?).unwrap_or(0) == rows.count())
 }
 
 /// Returns whether there is nothing to write.
 pub fn is_empty(rows: &TurnRows) -> bool {
-    let turns = [&rows.turn, &rows.closed, &rows.effect, &rows.told];
-    let others = [&rows.conversation, &rows.created, &rows.audit, &rows.history, &rows.llm, &rows.forgotten, &rows.memory, &rows.spend];
+    let turns = [&rows.turn, &rows.closed_turns, &rows.effect, &rows.audit_progress];
+    let others = [
+        &rows.conversation,
+        &rows.created_conversations,
+        &rows.audit,
+        &rows.history,
+        &rows.llm,
+        &rows.deleted_memory,
+        &rows.memory,
+        &rows.spend,
+    ];
     let of_sessions = [&rows.session, &rows.usage];
     turns.into_iter().chain(others).chain(of_sessions).all(|it| it.count() == 0)
 }
 
 /// Returns whether the rows only open turns and record their effects. These statements need no transaction: the effect is dispatched
 /// only after both its turn and its dispatch marker are stored.
-pub fn is_open(rows: &TurnRows) -> bool {
-    rows.ends == 0 && rows.told.count() == 0 && rows.forgotten.count() == 0
+pub fn needs_no_transaction(rows: &TurnRows) -> bool {
+    rows.ended_turns == 0 && rows.audit_progress.count() == 0 && rows.deleted_memory.count() == 0
 }
 
 /// Returns the first reserved audit id of each turn as a JSON array, allocated from `next`; null for a turn that reserves none.
-fn firsts(counts: &[u32], next: &mut i64) -> String {
+fn first_audit_ids(counts: &[u32], next: &mut i64) -> String {
     let mut first = |count: &u32| {
         let first = *next;
         *next += i64::from(*count);
@@ -132,21 +144,21 @@ fn firsts(counts: &[u32], next: &mut i64) -> String {
 }
 
 /// Fails when fewer rows were written than given: another process has taken over a turn.
-fn all_of(rows: &Rows, written: u64) -> sqlx::Result<()> {
+fn ensure_all_written(rows: &JsonRows, written: u64) -> sqlx::Result<()> {
     if written == rows.count() { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
 /// Returns the rows as a JSON array the database accepts.
-fn array(connection: &Connection, rows: &Rows) -> Option<String> {
-    let rows = rows.array()?;
+fn json_array(connection: &Connection, rows: &JsonRows) -> Option<String> {
+    let rows = rows.to_json_array()?;
     Some(match connection {
         Connection::Sqlite(_) => rows,
-        Connection::Postgres(_) => without_nul(rows),
+        Connection::Postgres(_) => replace_nul(rows),
     })
 }
 
 /// Replaces escaped NUL characters, which PostgreSQL cannot store, with U+FFFD.
-pub fn without_nul(json: String) -> String {
+pub fn replace_nul(json: String) -> String {
     if !json.contains("\\u0000") {
         return json;
     }
@@ -167,7 +179,7 @@ pub fn without_nul(json: String) -> String {
 
 /// Inserts a turn only if its predecessor exists: a turn that loaded a conversation deleted since is rejected.
 async fn insert_turns(connection: &mut Connection, rows: &str, firsts: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
            fault, created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
          select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]',
@@ -188,11 +200,11 @@ async fn insert_turns(connection: &mut Connection, rows: &str, firsts: &str) -> 
            where p.conversation_id = (a->>1)::uuid and p.number = (a->>2)::int - 1 for key share)
          on conflict (turn_id) do nothing",
     );
-    connection.run(&sql, &[Value::Text(rows), Value::Text(firsts)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows), SqlValue::Text(firsts)]).await
 }
 
 async fn close_turns(connection: &mut Connection, rows: &str, firsts: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "update ce_turn set status = value->>'$[0][3]', journal = unhex(value->>'$[2][0]'), state_hash = value->>'$[2][1]',
            reset = value->>'$[2][2]', fault = value->>'$[2][3]', closed_at = value->>'$[3][1]', config_hash = value->>'$[1][2]', total_ms = value->>'$[3][2]',
            audit_id = $2->>key, owner = null, lease_until = null
@@ -205,12 +217,12 @@ async fn close_turns(connection: &mut Connection, rows: &str, firsts: &str) -> s
            from json_array_elements($1::json) with ordinality x (r, n) offset 0) s
          where turn_id = (a->>0)::uuid and status = 'open' and owner = e->>0",
     );
-    connection.run(&sql, &[Value::Text(rows), Value::Text(firsts)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows), SqlValue::Text(firsts)]).await
 }
 
 async fn upsert_effects(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
     // Only for a turn this owner still holds; the row lock prevents a takeover that would not see the effect.
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "insert into ce_turn_effect (turn_id, effect_id, position, request_hash, outcome, at)
          select value->>0, value->>2, value->>3, '', coalesce(value->>4, ''), value->>5
          from json_each($1) join ce_turn t on t.turn_id = value->>0 and t.status = 'open' and t.owner = value->>1 where true
@@ -221,12 +233,12 @@ async fn upsert_effects(connection: &mut Connection, rows: &str) -> sqlx::Result
          join ce_turn t on t.turn_id = (r->>0)::uuid and t.status = 'open' and t.owner = r->>1 for share of t
          on conflict (turn_id, effect_id) do update set position = excluded.position, outcome = excluded.outcome, at = excluded.at",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await
 }
 
 /// Upserts conversation rows. A reply is JSON text nested in the row's JSON, so on PostgreSQL NUL is replaced inside the reply as well.
 async fn upsert_conversations(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "insert into ce_conversation (conversation_id, status, intent_code, state_code, context_json, input_params_json,
            last_user_text, last_assistant_json, created_at, updated_at)
          select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]',
@@ -247,53 +259,53 @@ async fn upsert_conversations(connection: &mut Connection, rows: &str) -> sqlx::
            input_params_json = excluded.input_params_json, last_user_text = excluded.last_user_text,
            last_assistant_json = excluded.last_assistant_json, updated_at = excluded.updated_at",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await
 }
 
 async fn create_conversations(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "insert into ce_conversation (conversation_id, status, created_at, updated_at)
          select value->>0, 'RUNNING', value->>1, value->>1 from json_each($1) where true on conflict (conversation_id) do nothing",
         "insert into ce_conversation (conversation_id, status, created_at, updated_at)
          select (r->>0)::uuid, 'RUNNING', to_timestamp((r->>1)::float8 / 1000), to_timestamp((r->>1)::float8 / 1000)
          from json_array_elements($1::json) r on conflict (conversation_id) do nothing",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await
 }
 
-async fn note_told(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+async fn update_audit_progress(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    let sql = Statement::per_dialect(
         "update ce_turn set audited = value->>2 from json_each($1)
          where turn_id = value->>0 and status = 'open' and owner = value->>1 and audited < value->>2",
         "update ce_turn set audited = (r->>2)::int from json_array_elements($1::json) r
          where turn_id = (r->>0)::uuid and status = 'open' and owner = r->>1 and audited < (r->>2)::int",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await
 }
 
 async fn insert_audit(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "insert into ce_audit (conversation_id, stage, payload_json, created_at)
          select value->>0, value->>1, value->2, value->>3 from json_each($1)",
         "insert into ce_audit (conversation_id, stage, payload_json, created_at)
          select (r->>0)::uuid, r->>1, r->2, (r->>3 || 'Z')::timestamptz from json_array_elements($1::json) r",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await
 }
 
 async fn insert_history(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "insert into ce_conversation_history (conversation_id, user_input, assistant_output, created_at, modified_at)
          select value->>0, value->>1, value->>2, value->>3, value->>3 from json_each($1)",
         "insert into ce_conversation_history (conversation_id, user_input, assistant_output, created_at, modified_at)
          select (r->>0)::uuid, r->>1, regexp_replace(r->>2, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\\\ufffd', 'g')::json, to_timestamp((r->>3)::float8 / 1000), to_timestamp((r->>3)::float8 / 1000)
          from json_array_elements($1::json) r",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await
 }
 
 async fn upsert_memory(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "insert into ce_memory (conversation_id, store, summary, turns, updated_at)
          select value->>0, value->>1, value->>2, value->>3, value->>4 from json_each($1) where true
          on conflict (conversation_id, store) do update set summary = excluded.summary, turns = excluded.turns,
@@ -303,15 +315,15 @@ async fn upsert_memory(connection: &mut Connection, rows: &str) -> sqlx::Result<
          on conflict (conversation_id, store) do update set summary = excluded.summary, turns = excluded.turns,
            updated_at = excluded.updated_at",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await
 }
 
 async fn delete_memory(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "delete from ce_memory where conversation_id in (select value from json_each($1))",
         "delete from ce_memory where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await
 }
 
 #[cfg(test)]
@@ -320,25 +332,25 @@ mod tests {
 
     use super::*;
     use crate::store::load;
-    use crate::store::testing::each;
+    use crate::store::testing::each_database;
 
     #[tokio::test]
-    async fn an_answer_is_stored_whatever_character_it_has() {
+    async fn a_reply_with_any_character_is_stored() {
         let id = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0009";
         // Escaped NUL, an escaped backslash before the same letters, and an escaped backslash before NUL.
         let answer = r#"{"type":"TEXT","value":"a\u0000 b\\u0000 c\\\u0000"}"#.to_owned();
-        for mut database in each().await {
+        for mut database in each_database().await {
             let shared = database.pool.is_shared();
             if shared {
                 for sql in [
                     "alter table ce_conversation alter column last_assistant_json type jsonb",
                     "alter table ce_conversation_history alter column assistant_output type jsonb",
                 ] {
-                    database.connection.run(&Statement::both(sql), &[]).await.expect("a column of the original");
+                    database.connection.execute(&Statement::portable(sql), &[]).await.expect("a column of the original");
                 }
             }
             let mut rows = TurnRows::default();
-            rows.conversation(&ConversationRow {
+            rows.add_conversation(&ConversationRow {
                 conversation_id: id.to_owned(),
                 status: "RUNNING".to_owned(),
                 intent_code: "A".to_owned(),
@@ -350,9 +362,9 @@ mod tests {
                 created_at: 1,
                 updated_at: 1,
             });
-            rows.history(id, &HistoryRow { user_input: "x\0".to_owned(), assistant_output: answer.clone(), created_at: 1 });
-            write(&mut database.connection, &rows, CallLog::Plain).await.expect("rows");
-            let found = load::conversation(&database.pool, id, 5, None).await.expect("a conversation").session;
+            rows.add_history(id, &HistoryRow { user_input: "x\0".to_owned(), assistant_output: answer.clone(), created_at: 1 });
+            write(&mut database.connection, &rows, CallLogColumns::Plain).await.expect("rows");
+            let found = load::load_conversation(&database.pool, id, 5, None).await.expect("a conversation").session;
             let stored = found.conversation.and_then(|it| it.last_assistant).expect("an answer");
             let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON")["value"].clone();
             let expected = if shared { "a\u{fffd} b\\u0000 c\\\u{fffd}" } else { "a\0 b\\u0000 c\\\0" };
@@ -362,13 +374,13 @@ mod tests {
     }
 
     #[test]
-    fn the_character_of_number_zero_is_replaced_and_nothing_else() {
+    fn only_nul_characters_are_replaced() {
         for (json, expected) in [
             (r#"["a\u0000b\u0000"]"#, r#"["a\ufffdb\ufffd"]"#),
             (r#"["\\u0000", "\\\u0000", "\n\u0001\u0000"]"#, r#"["\\u0000", "\\\ufffd", "\n\u0001\ufffd"]"#),
             (r#"["plain"]"#, r#"["plain"]"#),
         ] {
-            assert_eq!(without_nul(json.to_owned()), expected);
+            assert_eq!(replace_nul(json.to_owned()), expected);
         }
     }
 }

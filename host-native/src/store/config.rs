@@ -8,15 +8,15 @@ use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Column, Row as _, TypeInfo, ValueRef};
 
-use super::database::{Connection, Pool, Row, Statement, Value as Sql};
+use super::database::{Connection, DatabaseRow, Pool, SqlValue as Sql, Statement};
 use super::schema;
 
 /// One statement per table, with its key column. Rows are ordered by key, the final tie-break when the engine picks between rows.
-const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
+const SNAPSHOT_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_config",
         "config_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_config order by config_id",
             "select row_to_json(t)::text as found from ce_config t order by config_id",
         ),
@@ -24,7 +24,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_container_config",
         "id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_container_config order by id",
             "select row_to_json(t)::text as found from ce_container_config t order by id",
         ),
@@ -32,7 +32,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_http_tool",
         "tool_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_http_tool order by tool_id",
             "select row_to_json(t)::text as found from ce_http_tool t order by tool_id",
         ),
@@ -40,7 +40,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_intent",
         "intent_code",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_intent order by intent_code",
             "select row_to_json(t)::text as found from ce_intent t order by intent_code collate \"C\"",
         ),
@@ -48,7 +48,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_intent_classifier",
         "classifier_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_intent_classifier order by classifier_id",
             "select row_to_json(t)::text as found from ce_intent_classifier t order by classifier_id",
         ),
@@ -56,7 +56,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_mcp_db_tool",
         "tool_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_mcp_db_tool order by tool_id",
             "select row_to_json(t)::text as found from ce_mcp_db_tool t order by tool_id",
         ),
@@ -64,7 +64,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_mcp_planner",
         "planner_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_mcp_planner order by planner_id",
             "select row_to_json(t)::text as found from ce_mcp_planner t order by planner_id",
         ),
@@ -72,7 +72,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_mcp_tool",
         "tool_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_mcp_tool order by tool_id",
             "select row_to_json(t)::text as found from ce_mcp_tool t order by tool_id",
         ),
@@ -80,7 +80,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_output_schema",
         "schema_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_output_schema order by schema_id",
             "select row_to_json(t)::text as found from ce_output_schema t order by schema_id",
         ),
@@ -88,7 +88,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_pending_action",
         "pending_action_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_pending_action order by pending_action_id",
             "select row_to_json(t)::text as found from ce_pending_action t order by pending_action_id",
         ),
@@ -96,7 +96,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_policy",
         "policy_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_policy order by policy_id",
             "select row_to_json(t)::text as found from ce_policy t order by policy_id",
         ),
@@ -104,7 +104,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_prompt_template",
         "template_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_prompt_template order by template_id",
             "select row_to_json(t)::text as found from ce_prompt_template t order by template_id",
         ),
@@ -112,7 +112,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_response",
         "response_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_response order by response_id",
             "select row_to_json(t)::text as found from ce_response t order by response_id",
         ),
@@ -120,12 +120,15 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_rule",
         "rule_id",
-        Statement::of("select * from ce_rule order by rule_id", "select row_to_json(t)::text as found from ce_rule t order by rule_id"),
+        Statement::per_dialect(
+            "select * from ce_rule order by rule_id",
+            "select row_to_json(t)::text as found from ce_rule t order by rule_id",
+        ),
     ),
     (
         "ce_state_graph",
         "graph_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_state_graph order by graph_id",
             "select row_to_json(t)::text as found from ce_state_graph t order by graph_id",
         ),
@@ -133,17 +136,23 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "ce_task",
         "task_id",
-        Statement::of("select * from ce_task order by task_id", "select row_to_json(t)::text as found from ce_task t order by task_id"),
+        Statement::per_dialect(
+            "select * from ce_task order by task_id",
+            "select row_to_json(t)::text as found from ce_task t order by task_id",
+        ),
     ),
     (
         "ce_tool",
         "tool_id",
-        Statement::of("select * from ce_tool order by tool_id", "select row_to_json(t)::text as found from ce_tool t order by tool_id"),
+        Statement::per_dialect(
+            "select * from ce_tool order by tool_id",
+            "select row_to_json(t)::text as found from ce_tool t order by tool_id",
+        ),
     ),
     (
         "ce_verbose",
         "verbose_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from ce_verbose order by verbose_id",
             "select row_to_json(t)::text as found from ce_verbose t order by verbose_id",
         ),
@@ -151,7 +160,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "cv_extension",
         "name",
-        Statement::of(
+        Statement::per_dialect(
             "select * from cv_extension order by name",
             "select row_to_json(t)::text as found from cv_extension t order by name collate \"C\"",
         ),
@@ -159,7 +168,7 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
     (
         "cv_tool_spec",
         "tool_id",
-        Statement::of(
+        Statement::per_dialect(
             "select * from cv_tool_spec order by tool_id",
             "select row_to_json(t)::text as found from cv_tool_spec t order by tool_id",
         ),
@@ -170,73 +179,73 @@ const CONTROL_TABLES: [(&str, &str, Statement); 20] = [
 const OTHER_TABLES: [(&str, &str, Statement); 1] = [(
     "cv_document",
     "document_id",
-    Statement::of(
+    Statement::per_dialect(
         "select * from cv_document order by document_id",
         "select row_to_json(t)::text as found from cv_document t order by document_id",
     ),
 )];
 
 /// Returns whether a table holds authored rows.
-pub fn is_control_table(table: &str) -> bool {
-    CONTROL_TABLES.iter().chain(&OTHER_TABLES).any(|it| it.0 == table)
+pub fn is_authored_table(table: &str) -> bool {
+    SNAPSHOT_TABLES.iter().chain(&OTHER_TABLES).any(|it| it.0 == table)
 }
 
 /// Returns the key column of an authored table.
-pub fn key_of(table: &str) -> Option<&'static str> {
-    CONTROL_TABLES.iter().chain(&OTHER_TABLES).find(|it| it.0 == table).map(|it| it.1)
+pub fn key_column(table: &str) -> Option<&'static str> {
+    SNAPSHOT_TABLES.iter().chain(&OTHER_TABLES).find(|it| it.0 == table).map(|it| it.1)
 }
 
 /// Reads the configuration tables that turns depend on. Missing and empty tables are omitted.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn tables(connection: &mut Connection) -> sqlx::Result<Tables> {
-    rows_of(connection, &CONTROL_TABLES).await
+pub async fn load_tables(connection: &mut Connection) -> sqlx::Result<Tables> {
+    read_tables(connection, &SNAPSHOT_TABLES).await
 }
 
 /// Reads the authored tables that are not part of the snapshot.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn other_tables(connection: &mut Connection) -> sqlx::Result<Tables> {
-    rows_of(connection, &OTHER_TABLES).await
+pub async fn load_other_tables(connection: &mut Connection) -> sqlx::Result<Tables> {
+    read_tables(connection, &OTHER_TABLES).await
 }
 
-async fn rows_of(connection: &mut Connection, tables: &[(&str, &str, Statement)]) -> sqlx::Result<Tables> {
-    let existing = schema::tables(connection).await?;
+async fn read_tables(connection: &mut Connection, tables: &[(&str, &str, Statement)]) -> sqlx::Result<Tables> {
+    let existing = schema::list_tables(connection).await?;
     let mut found = BTreeMap::new();
     for (table, _, sql) in tables {
         if !existing.contains(*table) {
             continue;
         }
-        let rows = connection.all(sql, &[]).await?;
+        let rows = connection.fetch_all(sql, &[]).await?;
         if !rows.is_empty() {
-            found.insert((*table).to_owned(), rows.iter().map(object).collect::<sqlx::Result<_>>()?);
+            found.insert((*table).to_owned(), rows.iter().map(object_from_row).collect::<sqlx::Result<_>>()?);
         }
     }
     Ok(Tables(found))
 }
 
 /// Converts a row to a JSON object. Null columns are omitted, as in packs.
-fn object(row: &Row) -> sqlx::Result<Map> {
+fn object_from_row(row: &DatabaseRow) -> sqlx::Result<Map> {
     match row {
-        Row::Sqlite(row) => of_values(row),
-        Row::Postgres(_) => of_json(&row.text("found")?),
+        DatabaseRow::Sqlite(row) => object_from_values(row),
+        DatabaseRow::Postgres(_) => object_from_json(&row.text("found")?),
     }
 }
 
 /// Parses a row that PostgreSQL rendered as JSON. JSON columns become text, as on SQLite.
-fn of_json(row: &str) -> sqlx::Result<Map> {
+fn object_from_json(row: &str) -> sqlx::Result<Map> {
     let columns: Map = serde_json::from_str(row).map_err(|it| sqlx::Error::Decode(Box::new(it)))?;
     let as_text = |value: Value| if value.is_object() || value.is_array() { value.to_string().into() } else { value };
     Ok(columns.into_iter().filter(|it| !it.1.is_null()).map(|(name, value)| (name, as_text(value))).collect())
 }
 
-fn of_values(row: &SqliteRow) -> sqlx::Result<Map> {
+fn object_from_values(row: &SqliteRow) -> sqlx::Result<Map> {
     let mut map = Map::new();
     for column in row.columns() {
         let is_boolean = column.type_info().name().eq_ignore_ascii_case("boolean");
-        if let Some(value) = value(row, column.ordinal(), is_boolean)? {
+        if let Some(value) = value_at(row, column.ordinal(), is_boolean)? {
             map.insert(column.name().to_owned(), value);
         }
     }
@@ -244,7 +253,7 @@ fn of_values(row: &SqliteRow) -> sqlx::Result<Map> {
 }
 
 /// Reads a column by the type of its value, because SQLite types values and not columns.
-fn value(row: &SqliteRow, index: usize, is_boolean: bool) -> sqlx::Result<Option<Value>> {
+fn value_at(row: &SqliteRow, index: usize, is_boolean: bool) -> sqlx::Result<Option<Value>> {
     let raw = row.try_get_raw(index)?;
     if raw.is_null() {
         return Ok(None);
@@ -262,21 +271,21 @@ fn value(row: &SqliteRow, index: usize, is_boolean: bool) -> sqlx::Result<Option
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn keep_snapshot(connection: &mut Connection, hash: &str, body: &Value, at: Millis) -> sqlx::Result<()> {
-    let sql = Statement::of(
+pub async fn store_snapshot(connection: &mut Connection, hash: &str, body: &Value, at: Millis) -> sqlx::Result<()> {
+    let sql = Statement::per_dialect(
         "insert into ce_config_snapshot (hash, body, created_at) values ($1, $2, $3) on conflict (hash) do nothing",
         "insert into ce_config_snapshot (hash, body, created_at) values ($1, $2, to_timestamp($3 / 1000.0)) on conflict (hash) do nothing",
     );
-    connection.run(&sql, &[Sql::Text(hash), Sql::Text(&body.to_string()), Sql::Int(at)]).await.map(|_| ())
+    connection.execute(&sql, &[Sql::Text(hash), Sql::Text(&body.to_string()), Sql::Integer(at)]).await.map(|_| ())
 }
 
 /// Returns a snapshot by hash; `None` when it is not stored or is not JSON.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value>> {
-    let sql = Statement::both("select body from ce_config_snapshot where hash = $1");
-    let row = pool.first(&sql, &[Sql::Text(hash)]).await?;
+pub async fn find_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value>> {
+    let sql = Statement::portable("select body from ce_config_snapshot where hash = $1");
+    let row = pool.fetch_optional(&sql, &[Sql::Text(hash)]).await?;
     let body = row.map(|it| it.text("body")).transpose()?;
     Ok(body.and_then(|it| serde_json::from_str(&it).ok()))
 }
@@ -286,6 +295,6 @@ pub async fn snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value>> {
 /// # Errors
 /// Returns any database error.
 pub async fn has_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<bool> {
-    let sql = Statement::both("select hash from ce_config_snapshot where hash = $1");
-    Ok(pool.first(&sql, &[Sql::Text(hash)]).await?.is_some())
+    let sql = Statement::portable("select hash from ce_config_snapshot where hash = $1");
+    Ok(pool.fetch_optional(&sql, &[Sql::Text(hash)]).await?.is_some())
 }

@@ -3,12 +3,12 @@
 use convengine_core::turn::Millis;
 use serde::Serialize;
 
-use super::database::{Pool, Row, Statement, Value};
+use super::database::{DatabaseRow, Pool, SqlValue, Statement};
 use crate::clock;
 
 /// A conversation filter. Absent members match everything; text comparisons ignore case.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct ConversationFilter {
     /// The status: `RUNNING`, `BLOCKED`, ….
     pub status: Option<String>,
     /// The intent code.
@@ -22,9 +22,9 @@ pub struct Wanted {
     /// The latest time of the last turn, exclusive.
     pub to: Option<Millis>,
     /// Whether any turn has failed or was lost.
-    pub faults: Option<bool>,
+    pub has_faults: Option<bool>,
     /// The page cursor: time and id of the last conversation of the previous page.
-    pub after: Option<(Millis, String)>,
+    pub cursor: Option<(Millis, String)>,
     /// The page size.
     pub limit: i64,
 }
@@ -32,7 +32,7 @@ pub struct Wanted {
 /// A conversation in the operator's list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Conversation {
+pub struct ConversationSummary {
     /// The conversation.
     pub conversation_id: String,
     /// `RUNNING`, `BLOCKED`, ….
@@ -53,16 +53,16 @@ pub struct Conversation {
     pub faults: i64,
     /// The sort key.
     #[serde(skip)]
-    pub at: Millis,
+    pub updated_at_ms: Millis,
 }
 
 /// Returns matching conversations, most recently updated first.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn find(pool: &Pool, filter: &Wanted) -> sqlx::Result<Vec<Conversation>> {
+pub async fn find(pool: &Pool, filter: &ConversationFilter) -> sqlx::Result<Vec<ConversationSummary>> {
     // The original engine stored timestamps as numbers or text. Faults are looked up in `ce_turn` only, which the original does not have.
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "select conversation_id, status, intent_code, state_code, last_user_text, cast(created_at as text) as created_at, at,
            (select count(*) from ce_turn t where t.conversation_id = c.conversation_id) as turns,
            (select count(*) from ce_turn t where t.conversation_id = c.conversation_id and (t.fault is not null or t.status = 'lost'))
@@ -88,41 +88,41 @@ pub async fn find(pool: &Pool, filter: &Wanted) -> sqlx::Result<Vec<Conversation
            and (at < $8 or at = $8 and conversation_id::text collate \"C\" > $9)
          order by at desc, conversation_id::text collate \"C\" limit $10",
     );
-    let faults = match filter.faults {
+    let faults = match filter.has_faults {
         None => 0,
         Some(true) => 1,
         Some(false) => 2,
     };
-    let (at, id) = filter.after.as_ref().map_or((Millis::MAX, ""), |it| (it.0, it.1.as_str()));
+    let (at, id) = filter.cursor.as_ref().map_or((Millis::MAX, ""), |it| (it.0, it.1.as_str()));
     let values = [
-        Value::Maybe(filter.status.as_deref()),
-        Value::Maybe(filter.intent.as_deref()),
-        Value::Maybe(filter.state.as_deref()),
-        Value::Maybe(filter.text.as_deref()),
-        Value::Int(filter.from.unwrap_or(Millis::MIN)),
-        Value::Int(filter.to.unwrap_or(Millis::MAX)),
-        Value::Int(faults),
-        Value::Int(at),
-        Value::Text(id),
-        Value::Int(filter.limit),
+        SqlValue::OptionalText(filter.status.as_deref()),
+        SqlValue::OptionalText(filter.intent.as_deref()),
+        SqlValue::OptionalText(filter.state.as_deref()),
+        SqlValue::OptionalText(filter.text.as_deref()),
+        SqlValue::Integer(filter.from.unwrap_or(Millis::MIN)),
+        SqlValue::Integer(filter.to.unwrap_or(Millis::MAX)),
+        SqlValue::Integer(faults),
+        SqlValue::Integer(at),
+        SqlValue::Text(id),
+        SqlValue::Integer(filter.limit),
     ];
-    pool.all(&sql, &values).await?.iter().map(found).collect()
+    pool.fetch_all(&sql, &values).await?.iter().map(summary_from_row).collect()
 }
 
-fn found(row: &Row) -> sqlx::Result<Conversation> {
+fn summary_from_row(row: &DatabaseRow) -> sqlx::Result<ConversationSummary> {
     let created = row.text("created_at")?;
-    let at = row.int("at")?;
-    Ok(Conversation {
+    let at = row.integer("at")?;
+    Ok(ConversationSummary {
         conversation_id: row.text("conversation_id")?,
         status: row.text("status")?,
         intent: row.text("intent_code")?,
         state: row.text("state_code")?,
-        last_user_text: row.maybe("last_user_text")?,
-        created_at: clock::parse(&created).map_or(created, clock::iso_text),
-        updated_at: clock::iso_text(at),
-        turns: row.int("turns")?,
-        faults: row.int("faults")?,
-        at,
+        last_user_text: row.optional_text("last_user_text")?,
+        created_at: clock::parse(&created).map_or(created, clock::format_iso),
+        updated_at: clock::format_iso(at),
+        turns: row.integer("turns")?,
+        faults: row.integer("faults")?,
+        updated_at_ms: at,
     })
 }
 
@@ -131,9 +131,9 @@ mod tests {
     use convengine_core::turn::{ConversationRow, Map};
 
     use super::*;
-    use crate::store::call_log::CallLog;
+    use crate::store::call_log::CallLogColumns;
     use crate::store::commit;
-    use crate::store::testing::each;
+    use crate::store::testing::each_database;
     use crate::store::turn_rows::TurnRows;
 
     fn id(number: usize) -> String {
@@ -141,11 +141,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_filter_leaves_what_fits_and_pages_follow_each_other() {
-        for mut database in each().await {
+    async fn each_filter_selects_its_matches_and_pages_continue() {
+        for mut database in each_database().await {
             let mut rows = TurnRows::default();
             for number in 0..6_usize {
-                rows.conversation(&ConversationRow {
+                rows.add_conversation(&ConversationRow {
                     conversation_id: id(number),
                     status: if number == 5 { "BLOCKED" } else { "RUNNING" }.to_owned(),
                     intent_code: if number < 2 { "LOAN" } else { "CARD" }.to_owned(),
@@ -159,21 +159,24 @@ mod tests {
                     updated_at: [10, 20, 20, 30, 40, 50][number],
                 });
             }
-            commit::write(&mut database.connection, &rows, CallLog::Plain).await.expect("conversations");
-            let all = Wanted { limit: 10, ..Wanted::default() };
-            let ids = async |filter: Wanted| {
+            commit::write(&mut database.connection, &rows, CallLogColumns::Plain).await.expect("conversations");
+            let all = ConversationFilter { limit: 10, ..ConversationFilter::default() };
+            let ids = async |filter: ConversationFilter| {
                 let found = find(&database.pool, &filter).await.expect("conversations");
                 found.iter().map(|it| it.conversation_id.clone()).collect::<Vec<_>>()
             };
             let of = |numbers: &[usize]| numbers.iter().map(|it| id(*it)).collect::<Vec<_>>();
             assert_eq!(ids(all.clone()).await, of(&[5, 4, 3, 1, 2, 0]));
-            assert_eq!(ids(Wanted { status: Some("blocked".into()), ..all.clone() }).await, of(&[5]));
-            assert_eq!(ids(Wanted { intent: Some("loan".into()), state: Some("ask".into()), ..all.clone() }).await, of(&[1, 0]));
-            assert_eq!(ids(Wanted { text: Some("message 3".into()), ..all.clone() }).await, of(&[3]));
-            assert_eq!(ids(Wanted { from: Some(20), to: Some(40), ..all.clone() }).await, of(&[3, 1, 2]));
-            assert_eq!(ids(Wanted { faults: Some(true), ..all.clone() }).await, [""; 0]);
-            assert_eq!(ids(Wanted { faults: Some(false), limit: 2, ..all.clone() }).await, of(&[5, 4]));
-            assert_eq!(ids(Wanted { after: Some((20, id(1))), ..all.clone() }).await, of(&[2, 0]));
+            assert_eq!(ids(ConversationFilter { status: Some("blocked".into()), ..all.clone() }).await, of(&[5]));
+            assert_eq!(
+                ids(ConversationFilter { intent: Some("loan".into()), state: Some("ask".into()), ..all.clone() }).await,
+                of(&[1, 0])
+            );
+            assert_eq!(ids(ConversationFilter { text: Some("message 3".into()), ..all.clone() }).await, of(&[3]));
+            assert_eq!(ids(ConversationFilter { from: Some(20), to: Some(40), ..all.clone() }).await, of(&[3, 1, 2]));
+            assert_eq!(ids(ConversationFilter { has_faults: Some(true), ..all.clone() }).await, [""; 0]);
+            assert_eq!(ids(ConversationFilter { has_faults: Some(false), limit: 2, ..all.clone() }).await, of(&[5, 4]));
+            assert_eq!(ids(ConversationFilter { cursor: Some((20, id(1))), ..all.clone() }).await, of(&[2, 0]));
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 /// The timeout of a pool statement on PostgreSQL.
-const LIMIT: Duration = Duration::from_secs(30);
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An SQL statement in both dialects.
 #[derive(Debug, Clone, Copy)]
@@ -25,25 +25,25 @@ pub struct Statement {
 
 impl Statement {
     /// Creates a statement that is valid in both dialects.
-    pub const fn both(sql: &'static str) -> Statement {
+    pub const fn portable(sql: &'static str) -> Statement {
         Statement { sqlite: sql, postgres: sql }
     }
 
     /// Creates a statement with one text per dialect.
-    pub const fn of(sqlite: &'static str, postgres: &'static str) -> Statement {
+    pub const fn per_dialect(sqlite: &'static str, postgres: &'static str) -> Statement {
         Statement { sqlite, postgres }
     }
 }
 
 /// A bound parameter; the first is `$1`.
 #[derive(Debug, Clone, Copy)]
-pub enum Value<'v> {
+pub enum SqlValue<'v> {
     /// A text.
     Text(&'v str),
     /// A text, or null.
-    Maybe(Option<&'v str>),
+    OptionalText(Option<&'v str>),
     /// A number.
-    Int(i64),
+    Integer(i64),
     /// Bytes.
     Bytes(&'v [u8]),
 }
@@ -68,46 +68,51 @@ pub enum Connection {
 
 impl Pool {
     /// Fetches all rows.
-    pub(super) async fn all(&self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Vec<Row>> {
+    pub(super) async fn fetch_all(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Vec<DatabaseRow>> {
         match self {
-            Pool::Sqlite(pool) => Ok(sqlite(statement, values).fetch_all(pool).await?.into_iter().map(Row::Sqlite).collect()),
+            Pool::Sqlite(pool) => Ok(sqlite_query(statement, values).fetch_all(pool).await?.into_iter().map(DatabaseRow::Sqlite).collect()),
             Pool::Postgres(pool) => {
                 let mut connection = pool.acquire().await?;
-                let result = timeout(LIMIT, postgres(statement, values).fetch_all(&mut *connection)).await;
-                Ok(in_time(connection, result)?.into_iter().map(Row::Postgres).collect())
+                let result = timeout(STATEMENT_TIMEOUT, postgres_query(statement, values).fetch_all(&mut *connection)).await;
+                Ok(check_timeout(connection, result)?.into_iter().map(DatabaseRow::Postgres).collect())
             }
         }
     }
 
     /// Fetches the first row, if any.
-    pub(super) async fn first(&self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Option<Row>> {
+    pub(super) async fn fetch_optional(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Option<DatabaseRow>> {
         match self {
-            Pool::Sqlite(pool) => Ok(sqlite(statement, values).fetch_optional(pool).await?.map(Row::Sqlite)),
+            Pool::Sqlite(pool) => Ok(sqlite_query(statement, values).fetch_optional(pool).await?.map(DatabaseRow::Sqlite)),
             Pool::Postgres(pool) => {
                 let mut connection = pool.acquire().await?;
-                let result = timeout(LIMIT, postgres(statement, values).fetch_optional(&mut *connection)).await;
-                Ok(in_time(connection, result)?.map(Row::Postgres))
+                let result = timeout(STATEMENT_TIMEOUT, postgres_query(statement, values).fetch_optional(&mut *connection)).await;
+                Ok(check_timeout(connection, result)?.map(DatabaseRow::Postgres))
             }
         }
     }
 
     /// Fetches the first row of a read-modify-write statement, serialized by a named advisory lock. SQLite has a single writer and needs no
     /// lock.
-    pub(super) async fn first_alone(&self, lock: &str, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Option<Row>> {
-        let Pool::Postgres(pool) = self else { return self.first(statement, values).await };
+    pub(super) async fn fetch_optional_locked(
+        &self,
+        lock: &str,
+        statement: &Statement,
+        values: &[SqlValue<'_>],
+    ) -> sqlx::Result<Option<DatabaseRow>> {
+        let Pool::Postgres(pool) = self else { return self.fetch_optional(statement, values).await };
         let mut connection = pool.acquire().await?;
-        let result = timeout(LIMIT, alone(&mut connection, lock, statement, values)).await;
-        Ok(in_time(connection, result)?.map(Row::Postgres))
+        let result = timeout(STATEMENT_TIMEOUT, fetch_with_lock(&mut connection, lock, statement, values)).await;
+        Ok(check_timeout(connection, result)?.map(DatabaseRow::Postgres))
     }
 
     /// Executes a statement. Returns the number of affected rows.
-    pub(super) async fn run(&self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<u64> {
+    pub(super) async fn execute(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<u64> {
         match self {
-            Pool::Sqlite(pool) => Ok(sqlite(statement, values).execute(pool).await?.rows_affected()),
+            Pool::Sqlite(pool) => Ok(sqlite_query(statement, values).execute(pool).await?.rows_affected()),
             Pool::Postgres(pool) => {
                 let mut connection = pool.acquire().await?;
-                let result = timeout(LIMIT, postgres(statement, values).execute(&mut *connection)).await;
-                Ok(in_time(connection, result)?.rows_affected())
+                let result = timeout(STATEMENT_TIMEOUT, postgres_query(statement, values).execute(&mut *connection)).await;
+                Ok(check_timeout(connection, result)?.rows_affected())
             }
         }
     }
@@ -127,17 +132,22 @@ impl Pool {
 }
 
 /// Takes the lock in a statement of its own, so that the actual statement sees what previous lock holders have written.
-async fn alone(connection: &mut PgConnection, lock: &str, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Option<PgRow>> {
+async fn fetch_with_lock(
+    connection: &mut PgConnection,
+    lock: &str,
+    statement: &Statement,
+    values: &[SqlValue<'_>],
+) -> sqlx::Result<Option<PgRow>> {
     let mut transaction = connection.begin().await?;
     let taken = sqlx::query("select pg_advisory_xact_lock(726174654, hashtext($1))").bind(lock.to_owned());
     taken.execute(&mut *transaction).await?;
-    let row = postgres(statement, values).fetch_optional(&mut *transaction).await?;
+    let row = postgres_query(statement, values).fetch_optional(&mut *transaction).await?;
     transaction.commit().await?;
     Ok(row)
 }
 
 /// Unwraps a timed result. After a timeout the connection is discarded, because its server may be unreachable.
-fn in_time<T>(mut connection: PoolConnection<Postgres>, result: Result<sqlx::Result<T>, Elapsed>) -> sqlx::Result<T> {
+fn check_timeout<T>(mut connection: PoolConnection<Postgres>, result: Result<sqlx::Result<T>, Elapsed>) -> sqlx::Result<T> {
     result.unwrap_or_else(|_| {
         connection.close_on_drop();
         Err(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "the database did not answer in time")))
@@ -146,28 +156,30 @@ fn in_time<T>(mut connection: PoolConnection<Postgres>, result: Result<sqlx::Res
 
 impl Connection {
     /// Fetches all rows.
-    pub(super) async fn all(&mut self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Vec<Row>> {
+    pub(super) async fn fetch_all(&mut self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Vec<DatabaseRow>> {
         match self {
-            Connection::Sqlite(to) => Ok(sqlite(statement, values).fetch_all(to.as_mut()).await?.into_iter().map(Row::Sqlite).collect()),
+            Connection::Sqlite(to) => {
+                Ok(sqlite_query(statement, values).fetch_all(to.as_mut()).await?.into_iter().map(DatabaseRow::Sqlite).collect())
+            }
             Connection::Postgres(to) => {
-                Ok(postgres(statement, values).fetch_all(to.as_mut()).await?.into_iter().map(Row::Postgres).collect())
+                Ok(postgres_query(statement, values).fetch_all(to.as_mut()).await?.into_iter().map(DatabaseRow::Postgres).collect())
             }
         }
     }
 
     /// Fetches the first row, if any.
-    pub(super) async fn first(&mut self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<Option<Row>> {
+    pub(super) async fn fetch_optional(&mut self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Option<DatabaseRow>> {
         match self {
-            Connection::Sqlite(to) => Ok(sqlite(statement, values).fetch_optional(to.as_mut()).await?.map(Row::Sqlite)),
-            Connection::Postgres(to) => Ok(postgres(statement, values).fetch_optional(to.as_mut()).await?.map(Row::Postgres)),
+            Connection::Sqlite(to) => Ok(sqlite_query(statement, values).fetch_optional(to.as_mut()).await?.map(DatabaseRow::Sqlite)),
+            Connection::Postgres(to) => Ok(postgres_query(statement, values).fetch_optional(to.as_mut()).await?.map(DatabaseRow::Postgres)),
         }
     }
 
     /// Executes a statement. Returns the number of affected rows.
-    pub(super) async fn run(&mut self, statement: &Statement, values: &[Value<'_>]) -> sqlx::Result<u64> {
+    pub(super) async fn execute(&mut self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<u64> {
         match self {
-            Connection::Sqlite(to) => Ok(sqlite(statement, values).execute(to.as_mut()).await?.rows_affected()),
-            Connection::Postgres(to) => Ok(postgres(statement, values).execute(to.as_mut()).await?.rows_affected()),
+            Connection::Sqlite(to) => Ok(sqlite_query(statement, values).execute(to.as_mut()).await?.rows_affected()),
+            Connection::Postgres(to) => Ok(postgres_query(statement, values).execute(to.as_mut()).await?.rows_affected()),
         }
     }
 
@@ -176,7 +188,7 @@ impl Connection {
     /// # Errors
     /// Returns any database error, such as a lock timeout.
     pub async fn begin(&mut self) -> sqlx::Result<()> {
-        self.run(&Statement::of("begin immediate", "begin"), &[]).await.map(|_| ())
+        self.execute(&Statement::per_dialect("begin immediate", "begin"), &[]).await.map(|_| ())
     }
 
     /// Commits the transaction.
@@ -184,7 +196,7 @@ impl Connection {
     /// # Errors
     /// Returns any database error; the transaction may then still be open.
     pub async fn commit(&mut self) -> sqlx::Result<()> {
-        self.run(&Statement::both("commit"), &[]).await.map(|_| ())
+        self.execute(&Statement::portable("commit"), &[]).await.map(|_| ())
     }
 
     /// Rolls the transaction back.
@@ -192,7 +204,7 @@ impl Connection {
     /// # Errors
     /// Returns any database error.
     pub async fn rollback(&mut self) -> sqlx::Result<()> {
-        self.run(&Statement::both("rollback"), &[]).await.map(|_| ())
+        self.execute(&Statement::portable("rollback"), &[]).await.map(|_| ())
     }
 
     /// Closes the connection.
@@ -210,87 +222,87 @@ impl Connection {
 type SqliteQuery<'v> = Query<'v, Sqlite, SqliteArguments>;
 type PostgresQuery<'v> = Query<'v, Postgres, PgArguments>;
 
-fn sqlite<'v>(statement: &Statement, values: &[Value<'v>]) -> SqliteQuery<'v> {
+fn sqlite_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> SqliteQuery<'v> {
     values.iter().fold(sqlx::query(statement.sqlite), |query, value| match value {
-        Value::Text(it) => query.bind((*it).to_owned()),
-        Value::Maybe(it) => query.bind(it.map(str::to_owned)),
-        Value::Int(it) => query.bind(*it),
-        Value::Bytes(it) => query.bind(it.to_vec()),
+        SqlValue::Text(it) => query.bind((*it).to_owned()),
+        SqlValue::OptionalText(it) => query.bind(it.map(str::to_owned)),
+        SqlValue::Integer(it) => query.bind(*it),
+        SqlValue::Bytes(it) => query.bind(it.to_vec()),
     })
 }
 
-fn postgres<'v>(statement: &Statement, values: &[Value<'v>]) -> PostgresQuery<'v> {
+fn postgres_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> PostgresQuery<'v> {
     values.iter().fold(sqlx::query(statement.postgres), |query, value| match value {
-        Value::Text(it) => query.bind((*it).to_owned()),
-        Value::Maybe(it) => query.bind(it.map(str::to_owned)),
-        Value::Int(it) => query.bind(*it),
-        Value::Bytes(it) => query.bind(it.to_vec()),
+        SqlValue::Text(it) => query.bind((*it).to_owned()),
+        SqlValue::OptionalText(it) => query.bind(it.map(str::to_owned)),
+        SqlValue::Integer(it) => query.bind(*it),
+        SqlValue::Bytes(it) => query.bind(it.to_vec()),
     })
 }
 
 /// A result row of either database.
 #[derive(Debug)]
-pub enum Row {
+pub enum DatabaseRow {
     /// An SQLite row.
     Sqlite(SqliteRow),
     /// A PostgreSQL row.
     Postgres(PgRow),
 }
 
-impl Row {
+impl DatabaseRow {
     /// A text, or null.
-    pub(super) fn maybe(&self, column: &str) -> sqlx::Result<Option<String>> {
+    pub(super) fn optional_text(&self, column: &str) -> sqlx::Result<Option<String>> {
         match self {
-            Row::Sqlite(row) => row.try_get(column),
-            Row::Postgres(row) => row.try_get(column),
+            DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
 
     /// A text.
     pub(super) fn text(&self, column: &str) -> sqlx::Result<String> {
         match self {
-            Row::Sqlite(row) => row.try_get(column),
-            Row::Postgres(row) => row.try_get(column),
+            DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
 
     /// An integer; `bigint` on PostgreSQL.
-    pub(super) fn int(&self, column: &str) -> sqlx::Result<i64> {
+    pub(super) fn integer(&self, column: &str) -> sqlx::Result<i64> {
         match self {
-            Row::Sqlite(row) => row.try_get(column),
-            Row::Postgres(row) => row.try_get(column),
+            DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
 
     /// An integer or null; `bigint` on PostgreSQL.
-    pub(super) fn maybe_int(&self, column: &str) -> sqlx::Result<Option<i64>> {
+    pub(super) fn optional_integer(&self, column: &str) -> sqlx::Result<Option<i64>> {
         match self {
-            Row::Sqlite(row) => row.try_get(column),
-            Row::Postgres(row) => row.try_get(column),
+            DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
 
     /// A float; `double precision` on PostgreSQL.
-    pub(super) fn real(&self, column: &str) -> sqlx::Result<f64> {
+    pub(super) fn float(&self, column: &str) -> sqlx::Result<f64> {
         match self {
-            Row::Sqlite(row) => row.try_get(column),
-            Row::Postgres(row) => row.try_get(column),
+            DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
 
     /// A Boolean.
-    pub(super) fn flag(&self, column: &str) -> sqlx::Result<bool> {
+    pub(super) fn boolean(&self, column: &str) -> sqlx::Result<bool> {
         match self {
-            Row::Sqlite(row) => row.try_get(column),
-            Row::Postgres(row) => row.try_get(column),
+            DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
 
     /// Bytes.
     pub(super) fn bytes(&self, column: &str) -> sqlx::Result<Vec<u8>> {
         match self {
-            Row::Sqlite(row) => row.try_get(column),
-            Row::Postgres(row) => row.try_get(column),
+            DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
 }

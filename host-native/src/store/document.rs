@@ -1,10 +1,10 @@
 //! Full-text search in `cv_document`.
 
-use super::database::{Pool, Row, Statement, Value};
+use super::database::{DatabaseRow, Pool, SqlValue, Statement};
 
 /// A search hit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct DocumentHit {
     /// Its key.
     pub id: i64,
     /// The title.
@@ -21,9 +21,9 @@ pub struct Found {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn search(pool: &Pool, words: &[String], collection: Option<&str>, limit: u32) -> sqlx::Result<Vec<Found>> {
+pub async fn search(pool: &Pool, words: &[String], collection: Option<&str>, limit: u32) -> sqlx::Result<Vec<DocumentHit>> {
     // Title words have double weight. Words are quoted so that none is parsed as an operator.
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "select d.document_id, d.title, d.body, d.metadata, -bm25(cv_document_index, 2.0, 1.0) as score
          from cv_document_index join cv_document d on d.document_id = cv_document_index.rowid
          where cv_document_index match $1 and ($2 is null or d.collection = $2)
@@ -36,16 +36,18 @@ pub async fn search(pool: &Pool, words: &[String], collection: Option<&str>, lim
     );
     let (quote, or) = if pool.is_shared() { ('\'', " | ") } else { ('"', " OR ") };
     let terms: Vec<String> = words.iter().map(|it| format!("{quote}{it}{quote}")).collect();
-    let rows = pool.all(&sql, &[Value::Text(&terms.join(or)), Value::Maybe(collection), Value::Int(limit.into())]).await?;
-    rows.iter().map(found).collect()
+    let rows = pool
+        .fetch_all(&sql, &[SqlValue::Text(&terms.join(or)), SqlValue::OptionalText(collection), SqlValue::Integer(limit.into())])
+        .await?;
+    rows.iter().map(hit_from_row).collect()
 }
 
-fn found(row: &Row) -> sqlx::Result<Found> {
-    Ok(Found {
-        id: row.int("document_id")?,
-        title: row.maybe("title")?,
+fn hit_from_row(row: &DatabaseRow) -> sqlx::Result<DocumentHit> {
+    Ok(DocumentHit {
+        id: row.integer("document_id")?,
+        title: row.optional_text("title")?,
         body: row.text("body")?,
-        metadata: row.maybe("metadata")?,
-        score: row.real("score")?,
+        metadata: row.optional_text("metadata")?,
+        score: row.float("score")?,
     })
 }

@@ -8,16 +8,16 @@ use sqlx::AssertSqlSafe;
 use sqlx::error::DatabaseError;
 use sqlx::sqlite::SqliteArguments;
 
-use super::bind;
-use super::database::{Connection, Statement, Value};
+use super::bind_json;
+use super::database::{Connection, SqlValue, Statement};
 
 /// A column of a table.
 #[derive(Debug, Clone)]
 pub struct Column {
     /// The SQLite type name.
-    pub kind: String,
+    pub sqlite_type: String,
     /// The type name of the actual database.
-    cast: String,
+    cast_type: String,
     /// Whether rows must provide a value.
     pub required: bool,
 }
@@ -27,7 +27,7 @@ pub struct Column {
 /// # Errors
 /// Returns any database error.
 pub async fn columns(connection: &mut Connection, table: &str) -> sqlx::Result<BTreeMap<String, Column>> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "select name, lower(type) as kind, '' as cast_to, pk > 0 as key,
            \"notnull\" = 1 and dflt_value is null and pk = 0 as required from pragma_table_info($1)",
         "select c.column_name::text as name, c.udt_name::text as cast_to, k.key, c.is_nullable = 'NO' and c.column_default is null as required,
@@ -38,12 +38,15 @@ pub async fn columns(connection: &mut Connection, table: &str) -> sqlx::Result<B
            where i.indisprimary and i.indrelid = format('%I.%I', c.table_schema, c.table_name)::regclass and a.attname = c.column_name) as key) k
          where c.table_schema = current_schema() and c.table_name = $1",
     );
-    let rows = connection.all(&sql, &[Value::Text(table)]).await?;
-    let column = |row: &super::database::Row| {
+    let rows = connection.fetch_all(&sql, &[SqlValue::Text(table)]).await?;
+    let column = |row: &super::database::DatabaseRow| {
         let kind = row.text("kind")?;
         // SQLite assigns integer keys that the pack omits.
-        let text_key = row.flag("key")? && !kind.starts_with("int");
-        Ok((row.text("name")?, Column { required: row.flag("required")? || text_key, cast: row.text("cast_to")?, kind }))
+        let text_key = row.boolean("key")? && !kind.starts_with("int");
+        Ok((
+            row.text("name")?,
+            Column { required: row.boolean("required")? || text_key, cast_type: row.text("cast_to")?, sqlite_type: kind },
+        ))
     };
     rows.iter().map(column).collect()
 }
@@ -52,31 +55,31 @@ pub async fn columns(connection: &mut Connection, table: &str) -> sqlx::Result<B
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn unbind(connection: &mut Connection) -> sqlx::Result<()> {
+pub async fn disable_foreign_keys(connection: &mut Connection) -> sqlx::Result<()> {
     // PostgreSQL has no such switch for ordinary users; see `keep_queries`.
-    connection.run(&Statement::of("pragma foreign_keys = off", "select 1"), &[]).await.map(|_| ())
+    connection.execute(&Statement::per_dialect("pragma foreign_keys = off", "select 1"), &[]).await.map(|_| ())
 }
 
 /// Backs up tool queries while the tools are replaced, because PostgreSQL would delete them by cascade.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn keep_queries(connection: &mut Connection) -> sqlx::Result<()> {
-    let sql = Statement::of("select 1", "create temporary table cv_kept_query on commit drop as select * from ce_mcp_db_tool");
-    connection.run(&sql, &[]).await.map(|_| ())
+pub async fn back_up_tool_queries(connection: &mut Connection) -> sqlx::Result<()> {
+    let sql = Statement::per_dialect("select 1", "create temporary table cv_kept_query on commit drop as select * from ce_mcp_db_tool");
+    connection.execute(&sql, &[]).await.map(|_| ())
 }
 
 /// Restores the queries whose tools exist again.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn restore_queries(connection: &mut Connection) -> sqlx::Result<()> {
-    let sql = Statement::of(
+pub async fn restore_tool_queries(connection: &mut Connection) -> sqlx::Result<()> {
+    let sql = Statement::per_dialect(
         "select 1",
         "insert into ce_mcp_db_tool select * from cv_kept_query where tool_id in (select tool_id from ce_mcp_tool)
          on conflict do nothing",
     );
-    connection.run(&sql, &[]).await.map(|_| ())
+    connection.execute(&sql, &[]).await.map(|_| ())
 }
 
 /// Deletes all rows of an authored table. The caller has validated the table name.
@@ -110,17 +113,17 @@ pub async fn insert(
             let places: Vec<String> = (1..=given.len()).map(|it| format!("${it}")).collect();
             let mut arguments = SqliteArguments::default();
             for (_, value) in &given {
-                bind(&mut arguments, value).map_err(sqlx::Error::Encode)?;
+                bind_json(&mut arguments, value).map_err(sqlx::Error::Encode)?;
             }
-            let sql = AssertSqlSafe(into(table, &names, &places));
+            let sql = AssertSqlSafe(insert_sql(table, &names, &places));
             sqlx::query_with(sql, arguments).execute(to.as_mut()).await.map(|_| ())
         }
         Connection::Postgres(to) => {
             let places: Vec<String> =
-                given.iter().enumerate().map(|(at, (name, value))| place(at + 1, columns.get(*name), value)).collect();
+                given.iter().enumerate().map(|(at, (name, value))| placeholder(at + 1, columns.get(*name), value)).collect();
             // An error would abort the transaction and hide the errors of later rows.
             sqlx::query("savepoint before_row").execute(to.as_mut()).await?;
-            let mut query = sqlx::query(AssertSqlSafe(into(table, &names, &places)));
+            let mut query = sqlx::query(AssertSqlSafe(insert_sql(table, &names, &places)));
             for (_, value) in &given {
                 query = query.bind(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
             }
@@ -132,12 +135,12 @@ pub async fn insert(
     };
     match inserted {
         Ok(()) => Ok(None),
-        Err(sqlx::Error::Database(error)) => why(&*error).map(Some).ok_or(sqlx::Error::Database(error)),
+        Err(sqlx::Error::Database(error)) => violation_message(&*error).map(Some).ok_or(sqlx::Error::Database(error)),
         Err(error) => Err(error),
     }
 }
 
-fn into(table: &str, names: &[&str], places: &[String]) -> String {
+fn insert_sql(table: &str, names: &[&str], places: &[String]) -> String {
     if names.is_empty() {
         return format!("insert into {table} default values");
     }
@@ -145,8 +148,8 @@ fn into(table: &str, names: &[&str], places: &[String]) -> String {
 }
 
 /// Returns the placeholder of a value, which is bound as text and cast to the column type.
-fn place(number: usize, column: Option<&Column>, value: &Json) -> String {
-    let cast = column.map_or("text", |it| it.cast.as_str());
+fn placeholder(number: usize, column: Option<&Column>, value: &Json) -> String {
+    let cast = column.map_or("text", |it| it.cast_type.as_str());
     match value {
         Json::Number(_) if cast.starts_with("timestamp") => format!("to_timestamp(${number}::text::float8 / 1000)"),
         Json::Number(_) if cast == "bool" => format!("${number}::text::int::bool"),
@@ -155,7 +158,7 @@ fn place(number: usize, column: Option<&Column>, value: &Json) -> String {
 }
 
 /// Returns a message for errors caused by the row itself.
-fn why(error: &dyn DatabaseError) -> Option<String> {
+fn violation_message(error: &dyn DatabaseError) -> Option<String> {
     // SQLite appends the violated constraint to its message.
     let named = error.constraint().map_or_else(|| error.message().rsplit(": ").next().unwrap_or_default().to_owned(), str::to_owned);
     if error.is_unique_violation() {
@@ -176,7 +179,7 @@ fn why(error: &dyn DatabaseError) -> Option<String> {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn count_on(connection: &mut Connection, table: &str, columns: &BTreeMap<String, Column>) -> sqlx::Result<()> {
+pub async fn advance_sequences(connection: &mut Connection, table: &str, columns: &BTreeMap<String, Column>) -> sqlx::Result<()> {
     let Connection::Postgres(to) = connection else { return Ok(()) };
     for name in columns.keys() {
         let serial = "select pg_get_serial_sequence($1, $2)";

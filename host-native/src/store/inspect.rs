@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::database::{Pool, Statement, Value as Sql};
+use super::database::{Pool, SqlValue as Sql, Statement};
 
 /// A database schema. Each entry is a JSON object with `table_name` and the members listed, as in the original API.
 pub struct Schema {
@@ -26,45 +26,45 @@ pub struct Schema {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn schema(pool: &Pool, name: Option<&str>) -> sqlx::Result<Option<Schema>> {
-    let Some(name) = spelled(pool, name).await? else { return Ok(None) };
+pub async fn read_schema(pool: &Pool, name: Option<&str>) -> sqlx::Result<Option<Schema>> {
+    let Some(name) = resolve_schema_name(pool, name).await? else { return Ok(None) };
     Ok(Some(Schema {
-        tables: tables(pool, &name).await?,
-        columns: columns(pool, &name).await?,
-        joins: joins(pool, &name).await?,
-        indexes: indexes(pool, &name).await?,
-        sequences: sequences(pool, &name).await?,
-        triggers: triggers(pool, &name).await?,
+        tables: read_tables(pool, &name).await?,
+        columns: read_columns(pool, &name).await?,
+        joins: read_foreign_keys(pool, &name).await?,
+        indexes: read_indexes(pool, &name).await?,
+        sequences: read_sequences(pool, &name).await?,
+        triggers: read_triggers(pool, &name).await?,
         name,
     }))
 }
 
-async fn spelled(pool: &Pool, name: Option<&str>) -> sqlx::Result<Option<String>> {
-    let sql = Statement::of(
+async fn resolve_schema_name(pool: &Pool, name: Option<&str>) -> sqlx::Result<Option<String>> {
+    let sql = Statement::per_dialect(
         "select name from pragma_database_list where lower(name) = lower(coalesce($1, 'main')) order by name <> $1 limit 1",
         "select nspname::text as name from pg_namespace
          where nspname = coalesce($1, current_schema()) or lower(nspname) = lower($1) order by nspname <> $1 limit 1",
     );
-    pool.first(&sql, &[Sql::Maybe(name)]).await?.map(|it| it.text("name")).transpose()
+    pool.fetch_optional(&sql, &[Sql::OptionalText(name)]).await?.map(|it| it.text("name")).transpose()
 }
 
-async fn rows(pool: &Pool, sql: &Statement, schema: &str) -> sqlx::Result<Vec<Value>> {
-    let found = pool.all(sql, &[Sql::Text(schema)]).await?;
+async fn query_json_rows(pool: &Pool, sql: &Statement, schema: &str) -> sqlx::Result<Vec<Value>> {
+    let found = pool.fetch_all(sql, &[Sql::Text(schema)]).await?;
     found.iter().map(|it| serde_json::from_str(&it.text("found")?).map_err(|it| sqlx::Error::Decode(Box::new(it)))).collect()
 }
 
-async fn tables(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
-    let sql = Statement::of(
+async fn read_tables(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
+    let sql = Statement::per_dialect(
         "select json_object('table_name', name) as found from pragma_table_list
          where schema = $1 and type = 'table' and name not like 'sqlite\\_%' escape '\\' order by name",
         "select json_build_object('table_name', c.relname)::text as found from pg_class c
          join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relkind in ('r', 'p') order by c.relname",
     );
-    rows(pool, &sql, schema).await
+    query_json_rows(pool, &sql, schema).await
 }
 
-async fn columns(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
-    let sql = Statement::of(
+async fn read_columns(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
+    let sql = Statement::per_dialect(
         "select json_object('table_name', t.name, 'column_name', c.name, 'data_type', lower(c.type),
            'is_nullable', iif(c.\"notnull\" or c.pk, 'NO', 'YES'), 'ordinal_position', c.cid + 1,
            'is_primary_key', json(iif(c.pk, 'true', 'false')),
@@ -80,12 +80,12 @@ async fn columns(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
          from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
          where n.nspname = $1 and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped order by c.relname, a.attnum",
     );
-    rows(pool, &sql, schema).await
+    query_json_rows(pool, &sql, schema).await
 }
 
-async fn joins(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
+async fn read_foreign_keys(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
     // A foreign key without a column name references the primary key.
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "select json_object('constraint_name', t.name || '_fkey' || f.id, 'source_table', t.name, 'source_column', f.\"from\",
            'target_table', f.\"table\", 'target_column',
            coalesce(f.\"to\", (select k.name from pragma_table_info(f.\"table\", t.schema) k where k.pk = f.seq + 1))) as found
@@ -100,23 +100,23 @@ async fn joins(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
            and ta.attnum = p.target
          order by s.relname, k.conname, p.place",
     );
-    rows(pool, &sql, schema).await
+    query_json_rows(pool, &sql, schema).await
 }
 
-async fn indexes(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
+async fn read_indexes(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
     // SQLite has no definition text for indexes that back a constraint.
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "select json_object('table_name', t.name, 'index_name', i.name, 'index_def', coalesce(m.sql, '')) as found
          from pragma_table_list t, pragma_index_list(t.name, t.schema) i left join sqlite_master m on m.type = 'index' and m.name = i.name
          where t.schema = $1 and t.type = 'table' order by t.name, i.name",
         "select json_build_object('table_name', tablename, 'index_name', indexname, 'index_def', indexdef)::text as found
          from pg_indexes where schemaname = $1 order by tablename, indexname",
     );
-    rows(pool, &sql, schema).await
+    query_json_rows(pool, &sql, schema).await
 }
 
-async fn sequences(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
-    let sql = Statement::of(
+async fn read_sequences(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
+    let sql = Statement::per_dialect(
         "select json_object('table_name', t.name, 'column_name', c.name, 'sequence_name', 'sqlite_sequence') as found
          from pragma_table_list t, pragma_table_info(t.name, t.schema) c
          where t.schema = $1 and c.pk = 1 and t.name in (select name from sqlite_sequence) order by t.name",
@@ -125,12 +125,12 @@ async fn sequences(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
          join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid and a.attnum = d.refobjsubid
          where n.nspname = $1 and d.deptype in ('a', 'i') order by c.relname, a.attname",
     );
-    rows(pool, &sql, schema).await
+    query_json_rows(pool, &sql, schema).await
 }
 
-async fn triggers(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
+async fn read_triggers(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
     // SQLite stores triggers as text, so timing and event are parsed from it.
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "select json_object('table_name', tbl_name, 'trigger_name', name,
            'action_timing', case when upper(sql) like '% AFTER %' then 'AFTER' when upper(sql) like '% INSTEAD OF %' then 'INSTEAD OF'
              else 'BEFORE' end,
@@ -142,26 +142,26 @@ async fn triggers(pool: &Pool, schema: &str) -> sqlx::Result<Vec<Value>> {
            'event_manipulation', event_manipulation, 'action_statement', action_statement)::text as found
          from information_schema.triggers where event_object_schema = $1 order by event_object_table, trigger_name, event_manipulation",
     );
-    rows(pool, &sql, schema).await
+    query_json_rows(pool, &sql, schema).await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::testing::each;
+    use crate::store::testing::each_database;
 
     #[tokio::test]
-    async fn a_schema_is_told_in_the_words_of_the_original() {
-        for mut database in each().await {
-            let trigger = Statement::of(
+    async fn a_schema_has_the_members_of_the_original_api() {
+        for mut database in each_database().await {
+            let trigger = Statement::per_dialect(
                 "create trigger audited after insert on ce_config begin select 1; end",
                 "create trigger audited after insert on ce_config for each row execute function suppress_redundant_updates_trigger()",
             );
-            database.connection.run(&trigger, &[]).await.expect("a trigger");
-            let found = schema(&database.pool, None).await.expect("rows").expect("a schema");
+            database.connection.execute(&trigger, &[]).await.expect("a trigger");
+            let found = read_schema(&database.pool, None).await.expect("rows").expect("a schema");
             let upper = found.name.to_uppercase();
-            assert_eq!(schema(&database.pool, Some(&upper)).await.expect("rows").expect("a schema").name, found.name);
-            assert!(schema(&database.pool, Some("nowhere")).await.expect("rows").is_none());
+            assert_eq!(read_schema(&database.pool, Some(&upper)).await.expect("rows").expect("a schema").name, found.name);
+            assert!(read_schema(&database.pool, Some("nowhere")).await.expect("rows").is_none());
             let with = |rows: &[Value], members: &[(&str, Value)]| {
                 assert!(rows.iter().any(|row| members.iter().all(|(name, value)| row[*name] == *value)), "{members:?} in {rows:?}");
             };

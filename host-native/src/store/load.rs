@@ -1,20 +1,20 @@
 //! Loads a conversation with its history in one statement.
 
-use convengine_core::turn::{ConversationRow, Exchange, HistoryRow, Loaded, Map, MemoryRow};
+use convengine_core::turn::{ConversationRow, Exchange, HistoryRow, LoadedSession, Map, MemoryRow};
 use serde_json::Value;
 
-use super::database::{Pool, Row, Statement, Value as Sql};
+use super::database::{DatabaseRow, Pool, SqlValue as Sql, Statement};
 use crate::clock;
 
 /// A loaded conversation.
 #[derive(Debug)]
-pub struct Found {
+pub struct LoadedConversation {
     /// The session the turn starts from.
-    pub session: Loaded,
+    pub session: LoadedSession,
     /// Whether a turn with this idempotency key exists, in any conversation.
-    pub sent: bool,
+    pub is_duplicate: bool,
     /// Whether the conversation has an open turn, running elsewhere or orphaned. The session is then not current.
-    pub open: bool,
+    pub has_open_turn: bool,
 }
 
 /// Loads a conversation: its row, the number of turns, and the latest `history` exchanges since the last reset. `key` is the idempotency
@@ -22,24 +22,24 @@ pub struct Found {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn conversation(pool: &Pool, id: &str, history: usize, key: Option<&str>) -> sqlx::Result<Found> {
+pub async fn load_conversation(pool: &Pool, id: &str, history: usize, key: Option<&str>) -> sqlx::Result<LoadedConversation> {
     // Twice the limit, because exchanges with a blank side are dropped.
     let limit = i64::try_from(history.saturating_mul(2)).unwrap_or(i64::MAX);
-    let row = row_turns_and_history(pool, id, limit, key).await?;
+    let row = fetch_conversation(pool, id, limit, key).await?;
     let number = |it: i64| u32::try_from(it).unwrap_or(u32::MAX);
-    let turns = number(row.int("turns")?);
-    let turns_since_reset = row.maybe_int("reset_turn")?.map_or(turns, |it| turns + 1 - number(it));
-    let memory = memory(row.maybe("memory")?);
+    let turns = number(row.integer("turns")?);
+    let turns_since_reset = row.optional_integer("reset_turn")?.map_or(turns, |it| turns + 1 - number(it));
+    let memory = parse_memory(row.optional_text("memory")?);
     let conversation = conversation_row(id, &row)?;
-    let history = if conversation.is_some() { exchanges(row.maybe("history")?, history) } else { Vec::new() };
-    let session = Loaded { conversation, history, turns, turns_since_reset, memory, flow: None };
-    Ok(Found { session, sent: row.int("sent")? > 0, open: row.int("open")? > 0 })
+    let history = if conversation.is_some() { parse_exchanges(row.optional_text("history")?, history) } else { Vec::new() };
+    let session = LoadedSession { conversation, history, turns, turns_since_reset, memory, flow: None };
+    Ok(LoadedConversation { session, is_duplicate: row.integer("sent")? > 0, has_open_turn: row.integer("open")? > 0 })
 }
 
-async fn row_turns_and_history(pool: &Pool, id: &str, limit: i64, key: Option<&str>) -> sqlx::Result<Row> {
+async fn fetch_conversation(pool: &Pool, id: &str, limit: i64, key: Option<&str>) -> sqlx::Result<DatabaseRow> {
     // Timestamps are read as text because the original engine stored integers and text in one column. The innermost query is covered
     // by the index, so a long history is cheap.
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "select c.conversation_id, c.status, c.intent_code, c.state_code, c.context_json, c.input_params_json, c.last_user_text,
            c.last_assistant_json, cast(c.created_at as text) as created_at, cast(c.updated_at as text) as updated_at,
            coalesce((select max(number) from ce_turn where conversation_id = $1), 0) as turns,
@@ -72,36 +72,36 @@ async fn row_turns_and_history(pool: &Pool, id: &str, limit: i64, key: Option<&s
          from (select (select max(created_at) from ce_turn where conversation_id = $1::uuid and reset) as reset_at) r
          left join ce_conversation c on c.conversation_id = $1::uuid",
     );
-    pool.first(&sql, &[Sql::Text(id), Sql::Int(limit), Sql::Maybe(key)]).await?.ok_or(sqlx::Error::RowNotFound)
+    pool.fetch_optional(&sql, &[Sql::Text(id), Sql::Integer(limit), Sql::OptionalText(key)]).await?.ok_or(sqlx::Error::RowNotFound)
 }
 
-fn conversation_row(id: &str, row: &Row) -> sqlx::Result<Option<ConversationRow>> {
-    if row.maybe("conversation_id")?.is_none() {
+fn conversation_row(id: &str, row: &DatabaseRow) -> sqlx::Result<Option<ConversationRow>> {
+    if row.optional_text("conversation_id")?.is_none() {
         return Ok(None);
     }
-    let time = |column: &str| row.maybe(column).map(|it| it.and_then(|it| clock::parse(&it)).unwrap_or(0));
+    let time = |column: &str| row.optional_text(column).map(|it| it.and_then(|it| clock::parse(&it)).unwrap_or(0));
     Ok(Some(ConversationRow {
         conversation_id: id.to_owned(),
         status: row.text("status")?,
         intent_code: row.text("intent_code")?,
         state_code: row.text("state_code")?,
-        context: object(row.maybe("context_json")?),
-        last_user_text: row.maybe("last_user_text")?,
-        last_assistant: row.maybe("last_assistant_json")?,
-        params: object(row.maybe("input_params_json")?),
+        context: parse_object(row.optional_text("context_json")?),
+        last_user_text: row.optional_text("last_user_text")?,
+        last_assistant: row.optional_text("last_assistant_json")?,
+        params: parse_object(row.optional_text("input_params_json")?),
         created_at: time("created_at")?,
         updated_at: time("updated_at")?,
     }))
 }
 
 /// Parses the conversation summary from a JSON array of its columns.
-fn memory(columns: Option<String>) -> Option<MemoryRow> {
+fn parse_memory(columns: Option<String>) -> Option<MemoryRow> {
     let (store, summary, turns, updated_at) = serde_json::from_str(&columns?).ok()?;
     Some(MemoryRow { store, summary, turns, updated_at })
 }
 
 /// Parses a JSON object. Anything else becomes an empty object, as in the original engine.
-fn object(text: Option<String>) -> Map {
+fn parse_object(text: Option<String>) -> Map {
     match text.as_deref().map(serde_json::from_str) {
         Some(Ok(Value::Object(map))) => map,
         _ => Map::new(),
@@ -109,10 +109,10 @@ fn object(text: Option<String>) -> Map {
 }
 
 /// Parses exchanges from a JSON array of pairs, dropping those with a blank side.
-fn exchanges(pairs: Option<String>, limit: usize) -> Vec<Exchange> {
+fn parse_exchanges(pairs: Option<String>, limit: usize) -> Vec<Exchange> {
     let pairs: Vec<(String, Option<String>)> = pairs.and_then(|it| serde_json::from_str(&it).ok()).unwrap_or_default();
     let exchange = |(user_input, output): (String, Option<String>)| {
-        HistoryRow { user_input, assistant_output: output.unwrap_or_default(), created_at: 0 }.exchange()
+        HistoryRow { user_input, assistant_output: output.unwrap_or_default(), created_at: 0 }.to_exchange()
     };
     let blank = |it: &Exchange| it.user.trim().is_empty() || it.assistant.trim().is_empty();
     pairs.into_iter().map(exchange).filter(|it| !blank(it)).take(limit).collect()

@@ -41,15 +41,15 @@ pub use database::{Connection, Pool};
 
 use crate::exit::Failure;
 
-const READERS: u32 = 4;
-const BUSY: Duration = Duration::from_secs(5);
+const MAX_READER_CONNECTIONS: u32 = 4;
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The idle time after which a pooled connection is pinged before use.
-const FRESH: Duration = Duration::from_secs(1);
+const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
 
 /// How to open a database.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct DatabaseConfig {
     /// `sqlite:PATH` or `postgres://…`.
     pub url: String,
     /// Whether every commit is flushed to disk, so that it survives a power failure.
@@ -60,7 +60,7 @@ pub struct Place {
 ///
 /// # Errors
 /// Returns an error when the value cannot be encoded.
-pub fn bind(arguments: &mut SqliteArguments, value: &Value) -> Result<(), BoxDynError> {
+pub fn bind_json(arguments: &mut SqliteArguments, value: &Value) -> Result<(), BoxDynError> {
     match value {
         Value::Null => arguments.add(None::<i64>),
         Value::Bool(on) => arguments.add(*on),
@@ -78,7 +78,7 @@ pub fn is_postgres(url: &str) -> bool {
     url.starts_with("postgres://") || url.starts_with("postgresql://")
 }
 
-impl Place {
+impl DatabaseConfig {
     /// Returns whether it is a PostgreSQL server.
     pub fn is_postgres(&self) -> bool {
         is_postgres(&self.url)
@@ -88,7 +88,7 @@ impl Place {
     ///
     /// # Errors
     /// Returns any file system error.
-    pub async fn sync(&self) -> std::io::Result<()> {
+    pub async fn flush_wal(&self) -> std::io::Result<()> {
         let Ok(options) = SqliteConnectOptions::from_str(&self.url) else { return Ok(()) };
         if self.full_sync || self.is_postgres() {
             return Ok(());
@@ -100,7 +100,7 @@ impl Place {
     }
 
     /// Returns the URL without its password.
-    pub fn shown(&self) -> String {
+    pub fn redacted_url(&self) -> String {
         let Some((scheme, rest)) = self.url.split_once("://") else { return self.url.clone() };
         match rest.rsplit_once('@') {
             Some((user, host)) => format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default()),
@@ -113,12 +113,12 @@ impl Place {
 ///
 /// # Errors
 /// Returns exit code 2 for an invalid URL, 3 when the database cannot be used.
-pub async fn connect(config: &Place, create: bool) -> Result<Connection, Failure> {
-    let mut connection = open(config, create).await.map_err(|it| unusable(config, &it))?;
+pub async fn connect(config: &DatabaseConfig, create: bool) -> Result<Connection, Failure> {
+    let mut connection = open(config, create).await.map_err(|it| database_failure(config, &it))?;
     if !config.is_postgres() {
         // Detects a long-held lock now instead of on the first turn.
-        connection.begin().await.map_err(|it| unusable(config, &it))?;
-        connection.rollback().await.map_err(|it| unusable(config, &it))?;
+        connection.begin().await.map_err(|it| database_failure(config, &it))?;
+        connection.rollback().await.map_err(|it| database_failure(config, &it))?;
     }
     Ok(connection)
 }
@@ -127,21 +127,21 @@ pub async fn connect(config: &Place, create: bool) -> Result<Connection, Failure
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn open(config: &Place, create: bool) -> sqlx::Result<Connection> {
+pub async fn open(config: &DatabaseConfig, create: bool) -> sqlx::Result<Connection> {
     if config.is_postgres() {
-        return Ok(Connection::Postgres(Box::new(postgres(config)?.connect().await?)));
+        return Ok(Connection::Postgres(Box::new(postgres_options(config)?.connect().await?)));
     }
-    Ok(Connection::Sqlite(Box::new(sqlite(config)?.create_if_missing(create).connect().await?)))
+    Ok(Connection::Sqlite(Box::new(sqlite_options(config)?.create_if_missing(create).connect().await?)))
 }
 
 /// Sets statement and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn limit(connection: &mut Connection) -> sqlx::Result<()> {
+pub async fn set_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
     if matches!(connection, Connection::Postgres(_)) {
         let sql = "select set_config('statement_timeout', '10s', false), set_config('idle_in_transaction_session_timeout', '15s', false)";
-        connection.all(&Statement::both(sql), &[]).await?;
+        connection.fetch_all(&Statement::portable(sql), &[]).await?;
     }
     Ok(())
 }
@@ -150,31 +150,31 @@ pub async fn limit(connection: &mut Connection) -> sqlx::Result<()> {
 ///
 /// # Errors
 /// Returns exit code 2 for an invalid URL, 3 when the database cannot be used or must be migrated first.
-pub async fn connect_ready(config: &Place) -> Result<Connection, Failure> {
+pub async fn connect_or_create(config: &DatabaseConfig) -> Result<Connection, Failure> {
     let mut connection = connect(config, true).await?;
-    let tables = schema::tables(&mut connection).await.map_err(|it| unusable(config, &it))?;
+    let tables = schema::list_tables(&mut connection).await.map_err(|it| database_failure(config, &it))?;
     if tables.is_empty() {
-        schema::migrate(&mut connection).await.map_err(|it| unusable(config, &it))?;
+        schema::migrate(&mut connection).await.map_err(|it| database_failure(config, &it))?;
         return Ok(connection);
     }
-    ready(config, connection, &tables).await
+    ensure_ready(config, connection, &tables).await
 }
 
 /// Opens a database that must already have our tables.
 ///
 /// # Errors
 /// Returns exit code 2 for an invalid URL, 3 when the database cannot be used or must be migrated first.
-pub async fn connect_existing(config: &Place) -> Result<Connection, Failure> {
+pub async fn connect_existing(config: &DatabaseConfig) -> Result<Connection, Failure> {
     let mut connection = connect(config, false).await?;
-    let tables = schema::tables(&mut connection).await.map_err(|it| unusable(config, &it))?;
-    ready(config, connection, &tables).await
+    let tables = schema::list_tables(&mut connection).await.map_err(|it| database_failure(config, &it))?;
+    ensure_ready(config, connection, &tables).await
 }
 
-async fn ready(config: &Place, mut connection: Connection, tables: &BTreeSet<String>) -> Result<Connection, Failure> {
-    if !schema::is_ready(&mut connection, tables).await.map_err(|it| unusable(config, &it))? {
-        return Err(Failure::service(format!(
+async fn ensure_ready(config: &DatabaseConfig, mut connection: Connection, tables: &BTreeSet<String>) -> Result<Connection, Failure> {
+    if !schema::is_ready(&mut connection, tables).await.map_err(|it| database_failure(config, &it))? {
+        return Err(Failure::service_unavailable(format!(
             "database '{0}' has missing or outdated tables; run 'convengine migrate --database {0}'",
-            config.shown()
+            config.redacted_url()
         )));
     }
     Ok(connection)
@@ -195,48 +195,51 @@ pub async fn in_memory() -> Result<Connection, sqlx::Error> {
 ///
 /// # Errors
 /// Returns exit code 2 for an invalid URL, 3 when the database cannot be used.
-pub async fn readers(config: &Place) -> Result<Pool, Failure> {
-    pool(config).await.map_err(|it| unusable(config, &it))
+pub async fn open_reader_pool(config: &DatabaseConfig) -> Result<Pool, Failure> {
+    connect_pool(config).await.map_err(|it| database_failure(config, &it))
 }
 
-async fn pool(config: &Place) -> sqlx::Result<Pool> {
+async fn connect_pool(config: &DatabaseConfig) -> sqlx::Result<Pool> {
     if config.is_postgres() {
-        let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(BUSY).test_before_acquire(false);
+        let pool = PgPoolOptions::new().max_connections(MAX_READER_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
         // The server may have restarted; recently used connections are not pinged.
         let pool = pool.before_acquire(|connection, about| {
             Box::pin(async move {
-                if about.idle_for > FRESH {
+                if about.idle_for > PING_AFTER_IDLE {
                     connection.ping().await?;
                 }
                 Ok(true)
             })
         });
-        return Ok(Pool::Postgres(pool.connect_with(postgres(config)?).await?));
+        return Ok(Pool::Postgres(pool.connect_with(postgres_options(config)?).await?));
     }
-    let options = sqlite(config)?.pragma("cache_size", "-1024");
+    let options = sqlite_options(config)?.pragma("cache_size", "-1024");
     // A file needs no ping before use; the statement itself reports errors.
-    let pool = SqlitePoolOptions::new().max_connections(READERS).acquire_timeout(BUSY).test_before_acquire(false);
+    let pool = SqlitePoolOptions::new().max_connections(MAX_READER_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
     Ok(Pool::Sqlite(pool.connect_with(options).await?))
 }
 
 /// Converts a database error into a one-line command failure.
-pub fn unusable(config: &Place, error: &sqlx::Error) -> Failure {
+pub fn database_failure(config: &DatabaseConfig, error: &sqlx::Error) -> Failure {
     let reason = match error {
         sqlx::Error::Database(it) => it.message().to_owned(),
         sqlx::Error::Configuration(it) => {
-            return Failure::usage(format!(
+            return Failure::invalid_usage(format!(
                 "invalid database URL '{}': {it}; use sqlite:PATH or postgres://…",
-                config.shown()
+                config.redacted_url()
             ));
         }
         other => other.to_string(),
     };
-    let check =
-        if config.is_postgres() { "the server, the database name and the user's privileges" } else { "the path, its permissions and other processes that use it" };
-    Failure::service(format!("cannot use database '{}': {reason}; check {check}", config.shown()))
+    let check = if config.is_postgres() {
+        "the server, the database name and the user's privileges"
+    } else {
+        "the path, its permissions and other processes that use it"
+    };
+    Failure::service_unavailable(format!("cannot use database '{}': {reason}; check {check}", config.redacted_url()))
 }
 
-fn sqlite(config: &Place) -> sqlx::Result<SqliteConnectOptions> {
+fn sqlite_options(config: &DatabaseConfig) -> sqlx::Result<SqliteConnectOptions> {
     if !config.url.starts_with("sqlite:") {
         return Err(sqlx::Error::Configuration("unknown database type".into()));
     }
@@ -244,11 +247,11 @@ fn sqlite(config: &Place) -> sqlx::Result<SqliteConnectOptions> {
     let options = SqliteConnectOptions::from_str(&config.url)?;
     // Overwrites deleted data, so that deleted conversations cannot be recovered from the file.
     let options = options.pragma("secure_delete", "on");
-    Ok(options.journal_mode(SqliteJournalMode::Wal).synchronous(synchronous).busy_timeout(BUSY).foreign_keys(true))
+    Ok(options.journal_mode(SqliteJournalMode::Wal).synchronous(synchronous).busy_timeout(ACQUIRE_TIMEOUT).foreign_keys(true))
 }
 
-fn postgres(config: &Place) -> sqlx::Result<PgConnectOptions> {
-    crate::tls::install();
+fn postgres_options(config: &DatabaseConfig) -> sqlx::Result<PgConnectOptions> {
+    crate::tls::install_crypto_provider();
     Ok(PgConnectOptions::from_str(&config.url)?.application_name("convengine").disable_statement_logging())
 }
 

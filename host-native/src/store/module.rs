@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::database::{Connection, Pool, Row, Statement, Value};
+use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 use super::schema;
 
 /// Returns whether the extension tables exist.
@@ -10,7 +10,7 @@ use super::schema;
 /// # Errors
 /// Returns any database error.
 pub async fn has_tables(connection: &mut Connection) -> sqlx::Result<bool> {
-    let tables = schema::tables(connection).await?;
+    let tables = schema::list_tables(connection).await?;
     Ok(["cv_extension", "cv_module"].iter().all(|it| tables.contains(*it)))
 }
 
@@ -19,23 +19,23 @@ pub async fn has_tables(connection: &mut Connection) -> sqlx::Result<bool> {
 /// # Errors
 /// Returns any database error.
 pub async fn load(connection: &mut Connection) -> sqlx::Result<BTreeMap<String, Vec<u8>>> {
-    let sql = Statement::both("select sha256, bytes from cv_module where sha256 in (select module from cv_extension)");
-    connection.all(&sql, &[]).await?.iter().map(found).collect()
+    let sql = Statement::portable("select sha256, bytes from cv_module where sha256 in (select module from cv_extension)");
+    connection.fetch_all(&sql, &[]).await?.iter().map(module_from_row).collect()
 }
 
 /// Loads the modules that a snapshot references.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn of_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<BTreeMap<String, Vec<u8>>> {
-    let sql = Statement::both(
+pub async fn load_for_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<BTreeMap<String, Vec<u8>>> {
+    let sql = Statement::portable(
         "select sha256, bytes from cv_module
            where exists (select 1 from ce_config_snapshot where hash = $1 and body like '%' || sha256 || '%')",
     );
-    pool.all(&sql, &[Value::Text(hash)]).await?.iter().map(found).collect()
+    pool.fetch_all(&sql, &[SqlValue::Text(hash)]).await?.iter().map(module_from_row).collect()
 }
 
-fn found(row: &Row) -> sqlx::Result<(String, Vec<u8>)> {
+fn module_from_row(row: &DatabaseRow) -> sqlx::Result<(String, Vec<u8>)> {
     Ok((row.text("sha256")?, row.bytes("bytes")?))
 }
 
@@ -43,28 +43,28 @@ fn found(row: &Row) -> sqlx::Result<(String, Vec<u8>)> {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn keep(connection: &mut Connection, sha256: &str, bytes: &[u8]) -> sqlx::Result<()> {
-    let sql = Statement::both("insert into cv_module (sha256, bytes) values ($1, $2) on conflict (sha256) do nothing");
-    connection.run(&sql, &[Value::Text(sha256), Value::Bytes(bytes)]).await.map(|_| ())
+pub async fn insert_if_absent(connection: &mut Connection, sha256: &str, bytes: &[u8]) -> sqlx::Result<()> {
+    let sql = Statement::portable("insert into cv_module (sha256, bytes) values ($1, $2) on conflict (sha256) do nothing");
+    connection.execute(&sql, &[SqlValue::Text(sha256), SqlValue::Bytes(bytes)]).await.map(|_| ())
 }
 
 /// Deletes the modules that neither an extension nor a snapshot references.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn drop_unused(connection: &mut Connection) -> sqlx::Result<()> {
-    let sql = Statement::both(
+pub async fn delete_unused(connection: &mut Connection) -> sqlx::Result<()> {
+    let sql = Statement::portable(
         "delete from cv_module where sha256 not in (select module from cv_extension)
            and not exists (select 1 from ce_config_snapshot where body like '%' || sha256 || '%')",
     );
-    connection.run(&sql, &[]).await.map(|_| ())
+    connection.execute(&sql, &[]).await.map(|_| ())
 }
 
 /// Returns the names of extensions whose module is missing.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn without(connection: &mut Connection) -> sqlx::Result<Vec<String>> {
-    let sql = Statement::both("select name from cv_extension where module not in (select sha256 from cv_module) order by name");
-    connection.all(&sql, &[]).await?.iter().map(|it| it.text("name")).collect()
+pub async fn list_missing(connection: &mut Connection) -> sqlx::Result<Vec<String>> {
+    let sql = Statement::portable("select name from cv_extension where module not in (select sha256 from cv_module) order by name");
+    connection.fetch_all(&sql, &[]).await?.iter().map(|it| it.text("name")).collect()
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::database::{Connection, Statement, Value};
+use super::database::{Connection, SqlValue, Statement};
 
-const SQLITE: [&str; 10] = [
+const SQLITE_MIGRATIONS: [&str; 10] = [
     include_str!("../../../migrations/sqlite/0001_control_tables.sql"),
     include_str!("../../../migrations/sqlite/0002_runtime_tables.sql"),
     include_str!("../../../migrations/sqlite/0003_turn_journal.sql"),
@@ -17,7 +17,7 @@ const SQLITE: [&str; 10] = [
     include_str!("../../../migrations/sqlite/0011_assistants.sql"),
 ];
 
-const POSTGRES: [&str; 10] = [
+const POSTGRES_MIGRATIONS: [&str; 10] = [
     include_str!("../../../migrations/postgres/0001_control_tables.sql"),
     include_str!("../../../migrations/postgres/0002_runtime_tables.sql"),
     include_str!("../../../migrations/postgres/0003_turn_journal.sql"),
@@ -31,7 +31,7 @@ const POSTGRES: [&str; 10] = [
 ];
 
 /// Tables with a `ce_` name that belong to this engine and may be altered. (docs/decisions/README.md#5)
-const OURS: [&str; 9] = [
+const OWN_CE_TABLES: [&str; 9] = [
     "ce_turn",
     "ce_turn_effect",
     "ce_config_snapshot",
@@ -44,7 +44,7 @@ const OURS: [&str; 9] = [
 ];
 
 /// The tables required to store turns and assistants; all others are optional.
-const REQUIRED: [&str; 18] = [
+const REQUIRED_TABLES: [&str; 18] = [
     "ce_conversation",
     "ce_audit",
     "ce_conversation_history",
@@ -69,12 +69,12 @@ const REQUIRED: [&str; 18] = [
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn tables(connection: &mut Connection) -> sqlx::Result<BTreeSet<String>> {
-    let sql = Statement::of(
+pub async fn list_tables(connection: &mut Connection) -> sqlx::Result<BTreeSet<String>> {
+    let sql = Statement::per_dialect(
         "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
         "select c.relname::text as name from pg_class c where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace",
     );
-    connection.all(&sql, &[]).await?.iter().map(|it| it.text("name")).collect()
+    connection.fetch_all(&sql, &[]).await?.iter().map(|it| it.text("name")).collect()
 }
 
 /// Returns whether all required tables exist and our tables have all columns.
@@ -82,10 +82,10 @@ pub async fn tables(connection: &mut Connection) -> sqlx::Result<BTreeSet<String
 /// # Errors
 /// Returns any database error.
 pub async fn is_ready(connection: &mut Connection, tables: &BTreeSet<String>) -> sqlx::Result<bool> {
-    if !REQUIRED.iter().all(|it| tables.contains(*it)) {
+    if !REQUIRED_TABLES.iter().all(|it| tables.contains(*it)) {
         return Ok(false);
     }
-    for (table, column) in statements(connection).filter_map(column_of) {
+    for (table, column) in migration_statements(connection).filter_map(added_column) {
         if tables.contains(table) && !has_column(connection, table, column).await? {
             return Ok(false);
         }
@@ -109,20 +109,20 @@ pub async fn migrate(connection: &mut Connection) -> sqlx::Result<Vec<&'static s
 }
 
 async fn create_missing(connection: &mut Connection) -> sqlx::Result<Vec<&'static str>> {
-    alone(connection).await?;
-    let existing = tables(connection).await?;
+    lock_migrations(connection).await?;
+    let existing = list_tables(connection).await?;
     let mut created = Vec::new();
-    for statement in statements(connection) {
-        if let Some((table, column)) = column_of(statement) {
-            add(connection, table, column, statement).await?;
+    for statement in migration_statements(connection) {
+        if let Some((table, column)) = added_column(statement) {
+            add_column(connection, table, column, statement).await?;
             continue;
         }
-        let Some(table) = table_of(statement) else { continue };
+        let Some(table) = statement_table(statement) else { continue };
         // Indexes on an existing foreign table are skipped too, because it may lack their columns.
-        if existing.contains(table) && !(is_ours(table) && is_index(statement)) {
+        if existing.contains(table) && !(is_own_table(table) && is_index(statement)) {
             continue;
         }
-        run(connection, statement).await?;
+        execute(connection, statement).await?;
         if !existing.contains(table) && !created.contains(&table) {
             created.push(table);
         }
@@ -131,34 +131,34 @@ async fn create_missing(connection: &mut Connection) -> sqlx::Result<Vec<&'stati
 }
 
 /// Serializes migrations of concurrent processes until the transaction ends.
-async fn alone(connection: &mut Connection) -> sqlx::Result<()> {
-    let sql = Statement::of("select 1", "select pg_advisory_xact_lock(726174651)");
-    connection.all(&sql, &[]).await.map(|_| ())
+async fn lock_migrations(connection: &mut Connection) -> sqlx::Result<()> {
+    let sql = Statement::per_dialect("select 1", "select pg_advisory_xact_lock(726174651)");
+    connection.fetch_all(&sql, &[]).await.map(|_| ())
 }
 
-fn statements(connection: &Connection) -> impl Iterator<Item = &'static str> + use<> {
+fn migration_statements(connection: &Connection) -> impl Iterator<Item = &'static str> + use<> {
     let migrations = match connection {
-        Connection::Sqlite(_) => &SQLITE,
-        Connection::Postgres(_) => &POSTGRES,
+        Connection::Sqlite(_) => &SQLITE_MIGRATIONS,
+        Connection::Postgres(_) => &POSTGRES_MIGRATIONS,
     };
     migrations.iter().flat_map(|it| it.split_inclusive(";\n"))
 }
 
-async fn run(connection: &mut Connection, statement: &'static str) -> sqlx::Result<()> {
-    connection.run(&Statement::both(statement), &[]).await.map(|_| ())
+async fn execute(connection: &mut Connection, statement: &'static str) -> sqlx::Result<()> {
+    connection.execute(&Statement::portable(statement), &[]).await.map(|_| ())
 }
 
 fn is_index(statement: &str) -> bool {
     statement.contains("create index ") || statement.contains("create unique index ")
 }
 
-fn is_ours(table: &str) -> bool {
-    table.starts_with("cv_") || table.starts_with("cs_") || OURS.contains(&table)
+fn is_own_table(table: &str) -> bool {
+    table.starts_with("cv_") || table.starts_with("cs_") || OWN_CE_TABLES.contains(&table)
 }
 
 /// Adds a column to a table created by an earlier version.
-async fn add(connection: &mut Connection, table: &str, column: &str, statement: &'static str) -> sqlx::Result<()> {
-    if has_column(connection, table, column).await? { Ok(()) } else { run(connection, statement).await }
+async fn add_column(connection: &mut Connection, table: &str, column: &str, statement: &'static str) -> sqlx::Result<()> {
+    if has_column(connection, table, column).await? { Ok(()) } else { execute(connection, statement).await }
 }
 
 /// Returns whether a table has a column.
@@ -166,22 +166,22 @@ async fn add(connection: &mut Connection, table: &str, column: &str, statement: 
 /// # Errors
 /// Returns any database error.
 pub async fn has_column(connection: &mut Connection, table: &str, column: &str) -> sqlx::Result<bool> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "select name from pragma_table_info($1) where name = $2",
         "select column_name::text from information_schema.columns
          where table_schema = current_schema() and table_name = $1 and column_name = $2",
     );
-    Ok(connection.first(&sql, &[Value::Text(table), Value::Text(column)]).await?.is_some())
+    Ok(connection.fetch_optional(&sql, &[SqlValue::Text(table), SqlValue::Text(column)]).await?.is_some())
 }
 
 /// Returns the table and column of an `alter table … add column` statement.
-fn column_of(statement: &'static str) -> Option<(&'static str, &'static str)> {
+fn added_column(statement: &'static str) -> Option<(&'static str, &'static str)> {
     let (table, column) = statement.split_once("alter table ")?.1.split_once(" add column ")?;
     Some((table, column.split(' ').next()?))
 }
 
 /// Returns the table that a statement creates, indexes or fills.
-fn table_of(statement: &'static str) -> Option<&'static str> {
+fn statement_table(statement: &'static str) -> Option<&'static str> {
     let name = |text: &'static str| text.split([' ', '(', '\n']).next();
     if let Some((_, rest)) = statement.split_once("create trigger if not exists ") {
         // A trigger is named after the table it fills, followed by the event.
@@ -202,13 +202,13 @@ mod tests {
     #[test]
     fn every_statement_names_its_table() {
         let mut found = Vec::new();
-        for migrations in [SQLITE, POSTGRES] {
+        for migrations in [SQLITE_MIGRATIONS, POSTGRES_MIGRATIONS] {
             let statements: Vec<&str> =
                 migrations.iter().flat_map(|it| it.split_inclusive(";\n")).filter(|it| !it.trim().is_empty()).collect();
-            let table = |it: &&'static str| table_of(it).or_else(|| column_of(it).map(|it| it.0));
+            let table = |it: &&'static str| statement_table(it).or_else(|| added_column(it).map(|it| it.0));
             assert!(statements.iter().all(|it| table(it).is_some_and(|table| ["ce_", "cv_", "cs_"].contains(&&table[..3]))));
-            assert!(statements.iter().filter_map(|it| column_of(it)).all(|it| is_ours(it.0)));
-            found.push(statements.iter().filter_map(|it| table_of(it)).collect::<BTreeSet<&str>>());
+            assert!(statements.iter().filter_map(|it| added_column(it)).all(|it| is_own_table(it.0)));
+            found.push(statements.iter().filter_map(|it| statement_table(it)).collect::<BTreeSet<&str>>());
         }
         // PostgreSQL uses an index instead of this virtual table.
         found[0].remove("cv_document_index");

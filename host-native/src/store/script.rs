@@ -1,23 +1,23 @@
 //! `cv_script`: scripted replies of tasks, tools, containers and HTTP services from imported packs.
 
-use convengine_core::pack::StandIns;
+use convengine_core::pack::Fakes;
 use convengine_core::turn::Map;
 use serde_json::Value;
 
-use super::database::{Connection, Statement, Value as Sql};
+use super::database::{Connection, SqlValue as Sql, Statement};
 use super::schema;
 
 /// Loads all scripted replies; empty when the table does not exist.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn load(connection: &mut Connection) -> sqlx::Result<StandIns> {
-    let mut fakes = StandIns::default();
-    if !schema::tables(connection).await?.contains("cv_script") {
+pub async fn load(connection: &mut Connection) -> sqlx::Result<Fakes> {
+    let mut fakes = Fakes::default();
+    if !schema::list_tables(connection).await?.contains("cv_script") {
         return Ok(fakes);
     }
-    let sql = Statement::both("select kind, name, reply from cv_script order by kind, name");
-    for row in connection.all(&sql, &[]).await? {
+    let sql = Statement::portable("select kind, name, reply from cv_script order by kind, name");
+    for row in connection.fetch_all(&sql, &[]).await? {
         let reply: Value = serde_json::from_str(&row.text("reply")?).unwrap_or(Value::Null);
         match row.text("kind")?.as_str() {
             "task" => fakes.tasks.insert(row.text("name")?, reply),
@@ -46,10 +46,10 @@ pub async fn replace(connection: &mut Connection, kind: &str, replies: &Map) -> 
 }
 
 async fn delete(connection: &mut Connection, kind: &str) -> sqlx::Result<()> {
-    connection.run(&Statement::both("delete from cv_script where kind = $1"), &[Sql::Text(kind)]).await.map(|_| ())
+    connection.execute(&Statement::portable("delete from cv_script where kind = $1"), &[Sql::Text(kind)]).await.map(|_| ())
 }
 
 async fn insert(connection: &mut Connection, kind: &str, name: &str, reply: &Value) -> sqlx::Result<()> {
-    let sql = Statement::both("insert into cv_script (kind, name, reply) values ($1, $2, $3)");
-    connection.run(&sql, &[Sql::Text(kind), Sql::Text(name), Sql::Text(&reply.to_string())]).await.map(|_| ())
+    let sql = Statement::portable("insert into cv_script (kind, name, reply) values ($1, $2, $3)");
+    connection.execute(&sql, &[Sql::Text(kind), Sql::Text(name), Sql::Text(&reply.to_string())]).await.map(|_| ())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::database::{Connection, Statement, Value};
+use super::database::{Connection, SqlValue, Statement};
 use crate::clock;
 use convengine_core::turn::Millis;
 
@@ -12,12 +12,12 @@ pub struct Snapshot {
     /// SHA-256 of its content.
     pub hash: String,
     /// When it was first stored.
-    pub kept_at: Millis,
+    pub stored_at: Millis,
 }
 
 /// The usage of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct SnapshotUsage {
     /// The snapshot.
     pub hash: String,
     /// The number of turns.
@@ -30,27 +30,27 @@ pub struct Ran {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn all(connection: &mut Connection) -> sqlx::Result<Vec<Snapshot>> {
-    let sql = Statement::of(
+pub async fn list(connection: &mut Connection) -> sqlx::Result<Vec<Snapshot>> {
+    let sql = Statement::per_dialect(
         "select hash, cast(created_at as text) as kept_at from ce_config_snapshot order by created_at desc, hash",
         "select hash, (extract(epoch from created_at) * 1000)::bigint::text as kept_at from ce_config_snapshot
          order by created_at desc, hash collate \"C\"",
     );
-    let rows = connection.all(&sql, &[]).await?;
-    rows.iter().map(|it| Ok(Snapshot { hash: it.text("hash")?, kept_at: clock::parse(&it.text("kept_at")?).unwrap_or(0) })).collect()
+    let rows = connection.fetch_all(&sql, &[]).await?;
+    rows.iter().map(|it| Ok(Snapshot { hash: it.text("hash")?, stored_at: clock::parse(&it.text("kept_at")?).unwrap_or(0) })).collect()
 }
 
 /// Returns the usage of each snapshot. Scans all turns.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn ran(connection: &mut Connection) -> sqlx::Result<Vec<Ran>> {
-    let sql = Statement::both(
+pub async fn list_usage(connection: &mut Connection) -> sqlx::Result<Vec<SnapshotUsage>> {
+    let sql = Statement::portable(
         "select config_hash, count(*) as turns, count(distinct conversation_id) as conversations from ce_turn group by config_hash",
     );
-    let rows = connection.all(&sql, &[]).await?;
-    let ran = |it: &super::database::Row| {
-        Ok(Ran { hash: it.text("config_hash")?, turns: it.int("turns")?, conversations: it.int("conversations")? })
+    let rows = connection.fetch_all(&sql, &[]).await?;
+    let ran = |it: &super::database::DatabaseRow| {
+        Ok(SnapshotUsage { hash: it.text("config_hash")?, turns: it.integer("turns")?, conversations: it.integer("conversations")? })
     };
     rows.iter().map(ran).collect()
 }
@@ -59,18 +59,18 @@ pub async fn ran(connection: &mut Connection) -> sqlx::Result<Vec<Ran>> {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn beginning(connection: &mut Connection, digits: &str) -> sqlx::Result<Vec<String>> {
-    let sql = Statement::both("select hash from ce_config_snapshot where substr(hash, 1, length($1)) = $1 order by hash limit 2");
-    connection.all(&sql, &[Value::Text(digits)]).await?.iter().map(|it| it.text("hash")).collect()
+pub async fn find_by_prefix(connection: &mut Connection, digits: &str) -> sqlx::Result<Vec<String>> {
+    let sql = Statement::portable("select hash from ce_config_snapshot where substr(hash, 1, length($1)) = $1 order by hash limit 2");
+    connection.fetch_all(&sql, &[SqlValue::Text(digits)]).await?.iter().map(|it| it.text("hash")).collect()
 }
 
 /// Returns the content of a snapshot; `None` when it is not stored or is not JSON.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn content(connection: &mut Connection, hash: &str) -> sqlx::Result<Option<Json>> {
-    let sql = Statement::both("select body from ce_config_snapshot where hash = $1");
-    let body = connection.first(&sql, &[Value::Text(hash)]).await?.map(|it| it.text("body")).transpose()?;
+pub async fn find_content(connection: &mut Connection, hash: &str) -> sqlx::Result<Option<Json>> {
+    let sql = Statement::portable("select body from ce_config_snapshot where hash = $1");
+    let body = connection.fetch_optional(&sql, &[SqlValue::Text(hash)]).await?.map(|it| it.text("body")).transpose()?;
     Ok(body.and_then(|it| serde_json::from_str(&it).ok()))
 }
 
@@ -79,25 +79,25 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::store::config::keep_snapshot;
-    use crate::store::testing::each;
+    use crate::store::config::store_snapshot;
+    use crate::store::testing::each_database;
 
     #[tokio::test]
-    async fn snapshots_are_found_by_how_they_begin() {
-        for mut database in each().await {
+    async fn snapshots_are_found_by_prefix() {
+        for mut database in each_database().await {
             let connection = &mut database.connection;
             for (hash, at) in [("aab1", 1000), ("aab2", 2000), ("c3", 1500)] {
-                keep_snapshot(connection, hash, &json!({"settings": {"at": at}}), at).await.expect("kept");
+                store_snapshot(connection, hash, &json!({"settings": {"at": at}}), at).await.expect("kept");
             }
-            let found = all(connection).await.expect("snapshots");
-            let found: Vec<_> = found.iter().map(|it| (it.hash.as_str(), it.kept_at)).collect();
+            let found = list(connection).await.expect("snapshots");
+            let found: Vec<_> = found.iter().map(|it| (it.hash.as_str(), it.stored_at)).collect();
             assert_eq!(found, [("aab2", 2000), ("c3", 1500), ("aab1", 1000)]);
-            assert_eq!(beginning(connection, "aab").await.expect("two"), ["aab1", "aab2"]);
-            assert_eq!(beginning(connection, "c").await.expect("one"), ["c3"]);
-            assert_eq!(beginning(connection, "%").await.expect("none"), [""; 0]);
-            assert_eq!(content(connection, "c3").await.expect("a body"), Some(json!({"settings": {"at": 1500}})));
-            assert_eq!(content(connection, "c").await.expect("none"), None);
-            assert_eq!(ran(connection).await.expect("nothing ran"), []);
+            assert_eq!(find_by_prefix(connection, "aab").await.expect("two"), ["aab1", "aab2"]);
+            assert_eq!(find_by_prefix(connection, "c").await.expect("one"), ["c3"]);
+            assert_eq!(find_by_prefix(connection, "%").await.expect("none"), [""; 0]);
+            assert_eq!(find_content(connection, "c3").await.expect("a body"), Some(json!({"settings": {"at": 1500}})));
+            assert_eq!(find_content(connection, "c").await.expect("none"), None);
+            assert_eq!(list_usage(connection).await.expect("nothing ran"), []);
         }
     }
 }

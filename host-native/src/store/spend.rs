@@ -1,23 +1,23 @@
 //! `cv_spend`: model cost per day.
 
-use super::database::{Connection, Pool, Statement, Value};
+use super::database::{Connection, Pool, SqlValue, Statement};
 
 /// Returns the cost between two days, both inclusive, in millionths of a currency unit.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn between(pool: &Pool, first: &str, last: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+pub async fn sum_between(pool: &Pool, first: &str, last: &str) -> sqlx::Result<u64> {
+    let sql = Statement::per_dialect(
         "select coalesce(sum(micros), 0) as micros from cv_spend where day >= $1 and day <= $2",
         "select coalesce(sum(micros), 0)::bigint as micros from cv_spend where day collate \"C\" >= $1 and day collate \"C\" <= $2",
     );
-    let row = pool.first(&sql, &[Value::Text(first), Value::Text(last)]).await?.ok_or(sqlx::Error::RowNotFound)?;
-    Ok(u64::try_from(row.int("micros")?).unwrap_or(0))
+    let row = pool.fetch_optional(&sql, &[SqlValue::Text(first), SqlValue::Text(last)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    Ok(u64::try_from(row.integer("micros")?).unwrap_or(0))
 }
 
 /// Adds the cost of turns. `rows` is a JSON array of `[day, micros]`.
 pub(super) async fn add(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "insert into cv_spend (day, micros)
          select value->>0, sum(value->>1) from json_each($1) where true group by value->>0
          on conflict (day) do update set micros = micros + excluded.micros",
@@ -25,28 +25,28 @@ pub(super) async fn add(connection: &mut Connection, rows: &str) -> sqlx::Result
          select r->>0, sum((r->>1)::bigint)::bigint from json_array_elements($1::json) r group by r->>0 order by r->>0
          on conflict (day) do update set micros = cv_spend.micros + excluded.micros",
     );
-    connection.run(&sql, &[Value::Text(rows)]).await
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::call_log::CallLog;
+    use crate::store::call_log::CallLogColumns;
     use crate::store::commit::write;
-    use crate::store::testing::each;
+    use crate::store::testing::each_database;
     use crate::store::turn_rows::TurnRows;
 
     #[tokio::test]
-    async fn what_turns_have_spent_adds_up_by_the_day() {
-        for mut database in each().await {
+    async fn spend_is_summed_per_day() {
+        for mut database in each_database().await {
             let mut rows = TurnRows::default();
             for (day, micros) in [("2026-01-31", 5), ("2026-02-01", 7), ("2026-01-31", 2)] {
-                rows.spend(day, micros);
+                rows.add_spend(day, micros);
             }
             for _ in 0..2 {
-                write(&mut database.connection, &rows, CallLog::Plain).await.expect("rows");
+                write(&mut database.connection, &rows, CallLogColumns::Plain).await.expect("rows");
             }
-            let spent = async |first: &str, last: &str| between(&database.pool, first, last).await.expect("an answer");
+            let spent = async |first: &str, last: &str| sum_between(&database.pool, first, last).await.expect("an answer");
             assert_eq!(spent("2026-01-31", "2026-01-31").await, 14);
             assert_eq!(spent("2026-02-01", "2026-02-31").await, 14);
             assert_eq!(spent("2026-01-01", "2026-02-31").await, 28);

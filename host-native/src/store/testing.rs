@@ -4,12 +4,12 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{Connection, Place, Pool, connect_ready, readers};
+use super::{Connection, DatabaseConfig, Pool, connect_or_create, open_reader_pool};
 
 /// A test database with our tables.
 pub struct Database {
     /// How to open it.
-    pub place: Place,
+    pub config: DatabaseConfig,
     /// A writable connection.
     pub connection: Connection,
     /// The reader pool.
@@ -28,7 +28,7 @@ impl Connection {
 }
 
 /// Creates one database of each kind.
-pub async fn each() -> Vec<Database> {
+pub async fn each_database() -> Vec<Database> {
     vec![sqlite().await, postgres().await]
 }
 
@@ -36,12 +36,12 @@ pub async fn each() -> Vec<Database> {
 pub async fn sqlite() -> Database {
     let folder = tempfile::tempdir().expect("a folder");
     let url = format!("sqlite:{}", folder.path().join("test.db").display());
-    ready(url, folder).await
+    create_database(url, folder).await
 }
 
 /// Creates a database on the PostgreSQL test server.
 pub async fn postgres() -> Database {
-    ready(empty_postgres().await, tempfile::tempdir().expect("a folder")).await
+    create_database(empty_postgres().await, tempfile::tempdir().expect("a folder")).await
 }
 
 /// Creates an empty database on the PostgreSQL test server and returns its URL.
@@ -53,9 +53,9 @@ pub async fn empty_postgres() -> String {
     format!("{server}/{name}")
 }
 
-async fn ready(url: String, folder: TempDir) -> Database {
-    let config = Place { url, full_sync: false };
-    let connection = connect_ready(&config).await.expect("a database with our tables");
-    let pool = readers(&config).await.expect("a pool");
-    Database { place: config, connection, pool, _folder: folder }
+async fn create_database(url: String, folder: TempDir) -> Database {
+    let config = DatabaseConfig { url, full_sync: false };
+    let connection = connect_or_create(&config).await.expect("a database with our tables");
+    let pool = open_reader_pool(&config).await.expect("a pool");
+    Database { config, connection, pool, _folder: folder }
 }

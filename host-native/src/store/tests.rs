@@ -1,18 +1,19 @@
 //! Runs every statement on every database.
 
 use convengine_core::config::Tables;
-use convengine_core::pack::{Pack, StandIns};
+use convengine_core::pack::{Fakes, Pack};
 use convengine_core::turn::{
-    Answer, ConversationRow, EffectId, Entry, Exchange, HistoryRow, LlmCallRow, Map, MemoryRow, Millis, Notice, NoticeBody, Reply,
+    ConversationRow, EffectId, EffectResult, Exchange, HistoryRow, JournalEntry, LlmCallRow, Map, MemoryRow, Millis, Notice, NoticeBody,
+    Reply,
 };
 use serde_json::{Value, json};
 
 use super::audit::AuditRow;
-use super::call_log::CallLog;
+use super::call_log::CallLogColumns;
 use super::commit::{is_stored, write};
-use super::database::{Statement, Value as Sql};
-use super::testing::{Database, each};
-use super::turn_rows::{EffectRow, Rows, TurnRow, TurnRows};
+use super::database::{SqlValue as Sql, Statement};
+use super::testing::{Database, each_database};
+use super::turn_rows::{EffectRow, JsonRows, TurnRow, TurnRows};
 use super::{audit, config, document, load, module, schema, script, turn};
 use crate::import;
 
@@ -78,8 +79,8 @@ fn call() -> LlmCallRow {
     }
 }
 
-async fn stored(database: &mut Database, rows: &TurnRows) -> sqlx::Result<()> {
-    let log = CallLog::of(&mut database.connection).await;
+async fn store_rows(database: &mut Database, rows: &TurnRows) -> sqlx::Result<()> {
+    let log = CallLogColumns::detect(&mut database.connection).await;
     database.connection.begin().await?;
     match write(&mut database.connection, rows, log).await {
         Ok(()) => database.connection.commit().await,
@@ -93,31 +94,31 @@ async fn stored(database: &mut Database, rows: &TurnRows) -> sqlx::Result<()> {
 /// The rows of a turn without effects, written twice to exercise the upserts.
 #[tokio::test]
 async fn a_turn_is_loaded_as_it_was_stored() {
-    for mut database in each().await {
+    for mut database in each_database().await {
         let mut rows = TurnRows::default();
-        rows.turn(&TurnRow { reset: true, ..turn_row(FIRST, 1, "closed") });
-        rows.conversation(&ConversationRow { state_code: "OLD".to_owned(), ..conversation() });
-        rows.llm_call(CONVERSATION, &call());
+        rows.add_turn(&TurnRow { reset: true, ..turn_row(FIRST, 1, "closed") });
+        rows.add_conversation(&ConversationRow { state_code: "OLD".to_owned(), ..conversation() });
+        rows.add_llm_call(CONVERSATION, &call());
         let memory = MemoryRow { store: "session".to_owned(), summary: "so far".to_owned(), turns: 1, updated_at: AT };
-        rows.memory(CONVERSATION, &memory);
-        stored(&mut database, &rows).await.expect("the first turn");
+        rows.add_memory(CONVERSATION, &memory);
+        store_rows(&mut database, &rows).await.expect("the first turn");
 
         let mut rows = TurnRows::default();
-        rows.turn(&turn_row(SECOND, 2, "closed"));
-        rows.conversation(&conversation());
+        rows.add_turn(&turn_row(SECOND, 2, "closed"));
+        rows.add_conversation(&conversation());
         for (user, assistant) in [("one", "{\"type\":\"TEXT\",\"value\":\"1\"}"), ("two", "{\"value\":\"2\"}")] {
             let row = HistoryRow { user_input: user.to_owned(), assistant_output: assistant.to_owned(), created_at: AT + 1 };
-            rows.history(CONVERSATION, &row);
+            rows.add_history(CONVERSATION, &row);
         }
         let notice = |seq, stage: &str, payload| Notice { seq, at: AT, body: NoticeBody::Audit { stage: stage.to_owned(), payload } };
         let notices = [notice(0, "USER_INPUT", json!({"z": 1, "a": "é\u{0}"})), notice(1, "PIPELINE_TIMING", json!({"totalMs": 0}))];
-        rows.audit(CONVERSATION, &notices, 9);
-        rows.memory(CONVERSATION, &MemoryRow { summary: "later".to_owned(), ..memory.clone() });
-        stored(&mut database, &rows).await.expect("the second turn");
+        rows.add_audit(CONVERSATION, &notices, 9);
+        rows.add_memory(CONVERSATION, &MemoryRow { summary: "later".to_owned(), ..memory.clone() });
+        store_rows(&mut database, &rows).await.expect("the second turn");
         assert!(is_stored(&mut database.connection, &rows).await.expect("an answer"));
 
-        let found = load::conversation(&database.pool, CONVERSATION, 20, None).await.expect("a conversation");
-        assert!(!found.open);
+        let found = load::load_conversation(&database.pool, CONVERSATION, 20, None).await.expect("a conversation");
+        assert!(!found.has_open_turn);
         let session = found.session;
         assert_eq!(session.conversation, Some(conversation()));
         assert_eq!(json!(session.conversation.as_ref().map(|it| &it.context)).to_string(), json!(conversation().context).to_string());
@@ -126,13 +127,13 @@ async fn a_turn_is_loaded_as_it_was_stored() {
         assert_eq!((session.turns, session.turns_since_reset), (2, 2));
         assert_eq!(session.memory.map(|it| it.summary), Some("later".to_owned()));
 
-        let audit = audit::of_conversation(&database.pool, CONVERSATION).await.expect("audit rows");
+        let audit = audit::list_for_conversation(&database.pool, CONVERSATION).await.expect("audit rows");
         let nul = if database.pool.is_shared() { "{\"z\":1,\"a\":\"é\\ufffd\"}" } else { "{\"z\":1,\"a\":\"é\\u0000\"}" };
         let payloads: Vec<&str> = audit.iter().map(|it| it.payload_json.as_str()).collect();
         assert_eq!(payloads, [nul, "{\"totalMs\":9}"]);
         assert_eq!((audit[0].audit_id, audit[0].created_at.as_str()), (1, "2026-01-02T03:04:05.678Z"));
 
-        let turns = turn::of_conversation(&database.pool, CONVERSATION).await.expect("turns");
+        let turns = turn::list_ended(&database.pool, CONVERSATION).await.expect("turns");
         assert_eq!(
             turns.iter().map(|it| (it.number, it.journal.as_slice())).collect::<Vec<_>>(),
             [(1, &b"\x00\xff"[..]), (2, b"\x00\xff")]
@@ -140,80 +141,86 @@ async fn a_turn_is_loaded_as_it_was_stored() {
         assert_eq!((turns[0].turn_id.as_str(), turns[0].total_ms), (FIRST, 5));
 
         let mut rows = TurnRows::default();
-        rows.forget(CONVERSATION);
-        stored(&mut database, &rows).await.expect("no conflict");
-        let found = load::conversation(&database.pool, CONVERSATION, 1, None).await.expect("a conversation");
+        rows.delete_memory(CONVERSATION);
+        store_rows(&mut database, &rows).await.expect("no conflict");
+        let found = load::load_conversation(&database.pool, CONVERSATION, 1, None).await.expect("a conversation");
         assert_eq!((found.session.memory, found.session.history.len()), (None, 1));
     }
 }
 
 #[tokio::test]
 async fn an_open_turn_belongs_to_one_owner() {
-    for mut database in each().await {
+    for mut database in each_database().await {
         let mut rows = TurnRows::default();
         let open = TurnRow { lease_ms: Some(60_000), message_key: Some("k"), ..turn_row(FIRST, 1, "open") };
-        rows.turn(&open);
-        rows.created(CONVERSATION, AT);
-        rows.told(FIRST, "me", 1);
+        rows.add_turn(&open);
+        rows.add_created_conversation(CONVERSATION, AT);
+        rows.add_audit_progress(FIRST, "me", 1);
         let effect = |effect_id, position| EffectRow { turn_id: FIRST, owner: "me", effect_id, position, entry: None, at: AT };
-        rows.effect(&effect(1, 9));
-        stored(&mut database, &rows).await.expect("an open turn");
-        let found = load::conversation(&database.pool, CONVERSATION, 1, Some("k")).await.expect("a conversation");
-        assert!(found.open && found.sent);
-        let found = turn::open_of(&database.pool, CONVERSATION).await.expect("an answer").expect("a turn");
-        assert_eq!((found.turn_id.as_str(), found.audited, found.message_key.as_deref()), (FIRST, 1, Some("k")));
-        assert_eq!(turn::of_message(&database.pool, "k").await.expect("an answer").map(|it| it.status), Some("open".to_owned()));
-        assert!(turn::of_message(&database.pool, "other").await.expect("an answer").is_none());
+        rows.add_effect(&effect(1, 9));
+        store_rows(&mut database, &rows).await.expect("an open turn");
+        let found = load::load_conversation(&database.pool, CONVERSATION, 1, Some("k")).await.expect("a conversation");
+        assert!(found.has_open_turn && found.is_duplicate);
+        let found = turn::find_open(&database.pool, CONVERSATION).await.expect("an answer").expect("a turn");
+        assert_eq!((found.turn_id.as_str(), found.audited_notices, found.message_key.as_deref()), (FIRST, 1, Some("k")));
+        assert_eq!(turn::find_by_message_key(&database.pool, "k").await.expect("an answer").map(|it| it.status), Some("open".to_owned()));
+        assert!(turn::find_by_message_key(&database.pool, "other").await.expect("an answer").is_none());
 
-        let answer = Entry { effect: EffectId(0), at: AT, fingerprint: "f".to_owned(), request: None, outcome: Answer::Ok(Reply::Slept) };
+        let answer = JournalEntry {
+            effect: EffectId(0),
+            at: AT,
+            fingerprint: "f".to_owned(),
+            request: None,
+            outcome: EffectResult::Ok(Reply::Slept),
+        };
         let mut rows = TurnRows::default();
-        rows.effect(&EffectRow { entry: Some(&answer), ..effect(0, 0) });
-        stored(&mut database, &rows).await.expect("an answer");
-        let effects = turn::effects(&database.pool, FIRST).await.expect("effects");
+        rows.add_effect(&EffectRow { entry: Some(&answer), ..effect(0, 0) });
+        store_rows(&mut database, &rows).await.expect("an answer");
+        let effects = turn::list_effects(&database.pool, FIRST).await.expect("effects");
         assert_eq!(effects.iter().map(|it| (it.effect_id, it.entry.clone())).collect::<Vec<_>>(), [(0, Some(answer)), (1, None)]);
 
         // Another owner can claim it only after its lease expires; on SQLite there is no other owner.
         let theirs = turn::claim(&database.pool, FIRST, "they", 60_000).await.expect("an answer");
         assert_eq!(theirs, !database.pool.is_shared());
-        turn::renew(&database.pool, &[FIRST.to_owned()], "me", -1_000).await.expect("a lease that is over");
-        assert_eq!(turn::left_behind(&database.pool, "other").await.expect("an answer"), [CONVERSATION]);
+        turn::renew_leases(&database.pool, &[FIRST.to_owned()], "me", -1_000).await.expect("a lease that is over");
+        assert_eq!(turn::list_orphaned(&database.pool, "other").await.expect("an answer"), [CONVERSATION]);
         assert!(turn::claim(&database.pool, FIRST, "they", 60_000).await.expect("an answer"));
         let mut rows = TurnRows::default();
-        rows.close(&TurnRow { state_hash: "mine", ..open.clone() });
-        assert!(matches!(stored(&mut database, &rows).await, Err(sqlx::Error::RowNotFound)), "another owner holds it");
+        rows.close_turn(&TurnRow { state_hash: "mine", ..open.clone() });
+        assert!(matches!(store_rows(&mut database, &rows).await, Err(sqlx::Error::RowNotFound)), "another owner holds it");
         let mut late = TurnRows::default();
-        late.effect(&effect(2, 2));
-        assert!(matches!(stored(&mut database, &late).await, Err(sqlx::Error::RowNotFound)), "another owner holds it");
+        late.add_effect(&effect(2, 2));
+        assert!(matches!(store_rows(&mut database, &late).await, Err(sqlx::Error::RowNotFound)), "another owner holds it");
 
         let mut rows = TurnRows::default();
-        rows.close(&TurnRow { owner: "they", status: "closed", ..open.clone() });
-        stored(&mut database, &rows).await.expect("the end");
-        turn::sweep(&database.pool).await.expect("an answer");
-        assert!(turn::effects(&database.pool, FIRST).await.expect("effects").is_empty());
-        assert!(turn::open_of(&database.pool, CONVERSATION).await.expect("an answer").is_none());
+        rows.close_turn(&TurnRow { owner: "they", status: "closed", ..open.clone() });
+        store_rows(&mut database, &rows).await.expect("the end");
+        turn::delete_ended_effects(&database.pool).await.expect("an answer");
+        assert!(turn::list_effects(&database.pool, FIRST).await.expect("effects").is_empty());
+        assert!(turn::find_open(&database.pool, CONVERSATION).await.expect("an answer").is_none());
 
         // Turn numbers and idempotency keys are unique.
         for again in
             [TurnRow { turn_id: SECOND, message_key: None, ..open.clone() }, TurnRow { turn_id: SECOND, number: 2, ..open.clone() }]
         {
             let mut rows = TurnRows::default();
-            rows.turn(&again);
-            let error = stored(&mut database, &rows).await.expect_err("it is there already");
+            rows.add_turn(&again);
+            let error = store_rows(&mut database, &rows).await.expect_err("it is there already");
             assert!(error.as_database_error().is_some_and(|it| it.is_unique_violation()), "{error}");
         }
         let mut rows = TurnRows::default();
-        rows.turn(&TurnRow { turn_id: SECOND, number: 2, message_key: None, ..open });
-        stored(&mut database, &rows).await.expect("an open turn");
-        assert!(turn::give_up(&database.pool, SECOND, "me").await.expect("an answer"));
-        assert!(!turn::give_up(&database.pool, SECOND, "me").await.expect("an answer"));
+        rows.add_turn(&TurnRow { turn_id: SECOND, number: 2, message_key: None, ..open });
+        store_rows(&mut database, &rows).await.expect("an open turn");
+        assert!(turn::close_as_lost(&database.pool, SECOND, "me").await.expect("an answer"));
+        assert!(!turn::close_as_lost(&database.pool, SECOND, "me").await.expect("an answer"));
         let statuses: Vec<String> =
-            turn::of_conversation(&database.pool, CONVERSATION).await.expect("turns").into_iter().map(|it| it.status).collect();
+            turn::list_ended(&database.pool, CONVERSATION).await.expect("turns").into_iter().map(|it| it.status).collect();
         assert_eq!(statuses, ["closed", "lost"]);
     }
 }
 
 #[tokio::test]
-async fn what_authors_write_is_the_same_everywhere() {
+async fn authored_rows_are_equal_on_every_database() {
     let pack: Pack = serde_json::from_value(json!({
         "name": "rows",
         "tables": {
@@ -230,15 +237,15 @@ async fn what_authors_write_is_the_same_everywhere() {
     }))
     .expect("a pack");
     let mut found: Vec<(Tables, Tables)> = Vec::new();
-    for mut database in each().await {
-        import::rows(&mut database.connection, &pack).await.expect("rows");
+    for mut database in each_database().await {
+        import::import_rows(&mut database.connection, &pack).await.expect("rows");
         // Replacing tools alone preserves their queries.
         let tools: Pack =
             serde_json::from_value(json!({"name": "t", "tables": {"ce_mcp_tool": pack.tables.0["ce_mcp_tool"]}})).expect("a pack");
-        import::rows(&mut database.connection, &tools).await.expect("rows");
-        let mut tables = config::tables(&mut database.connection).await.expect("tables");
+        import::import_rows(&mut database.connection, &tools).await.expect("rows");
+        let mut tables = config::load_tables(&mut database.connection).await.expect("tables");
         tables.0.values_mut().flatten().for_each(|it| _ = it.remove("created_at"));
-        let others = config::other_tables(&mut database.connection).await.expect("tables");
+        let others = config::load_other_tables(&mut database.connection).await.expect("tables");
         let hits = document::search(&database.pool, &["money".to_owned(), "oclock".to_owned()], Some("faq"), 5).await.expect("documents");
         assert_eq!(hits.iter().map(|it| (it.id, it.score > 0.0)).collect::<Vec<_>>(), [(2, true)]);
         assert!(document::search(&database.pool, &["money".to_owned()], Some("other"), 5).await.expect("documents").is_empty());
@@ -250,8 +257,8 @@ async fn what_authors_write_is_the_same_everywhere() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_named_and_counting_goes_on() {
-    for mut database in each().await {
+async fn constraint_violations_are_reported_and_sequences_advance() {
+    for mut database in each_database().await {
         let row = |id: Option<i64>| match id {
             Some(id) => {
                 json!({"response_id": id, "intent_code": "A", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT"})
@@ -259,38 +266,39 @@ async fn what_does_not_fit_is_named_and_counting_goes_on() {
             None => json!({"intent_code": "A", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT"}),
         };
         let pack = |rows: Value| serde_json::from_value::<Pack>(json!({"name": "r", "tables": {"ce_response": rows}})).expect("a pack");
-        import::rows(&mut database.connection, &pack(json!([row(Some(41)), row(None)]))).await.expect("rows");
-        let tables = config::tables(&mut database.connection).await.expect("tables");
+        import::import_rows(&mut database.connection, &pack(json!([row(Some(41)), row(None)]))).await.expect("rows");
+        let tables = config::load_tables(&mut database.connection).await.expect("tables");
         assert_eq!(tables.0["ce_response"].len(), 2);
-        let twice = import::rows(&mut database.connection, &pack(json!([row(Some(1)), row(Some(1))]))).await.expect_err("a key twice");
+        let twice =
+            import::import_rows(&mut database.connection, &pack(json!([row(Some(1)), row(Some(1))]))).await.expect_err("a key twice");
         assert!(twice.to_string().contains("ce_response[2]: duplicate key"), "{twice}");
     }
 }
 
 #[tokio::test]
-async fn snapshots_scripts_and_modules_are_kept() {
-    for mut database in each().await {
+async fn snapshots_scripts_and_modules_are_stored() {
+    for mut database in each_database().await {
         for body in [json!({"a": 1}), json!({"a": 2})] {
-            config::keep_snapshot(&mut database.connection, "h", &body, AT).await.expect("a snapshot");
+            config::store_snapshot(&mut database.connection, "h", &body, AT).await.expect("a snapshot");
         }
-        assert_eq!(config::snapshot(&database.pool, "h").await.expect("an answer"), Some(json!({"a": 1})));
+        assert_eq!(config::find_snapshot(&database.pool, "h").await.expect("an answer"), Some(json!({"a": 1})));
         assert!(config::has_snapshot(&database.pool, "h").await.expect("an answer"));
         assert!(!config::has_snapshot(&database.pool, "other").await.expect("an answer"));
         for reply in [json!({"result": 1}), json!({"result": 2})] {
             script::replace(&mut database.connection, "task", &map(json!({"a:b": reply}))).await.expect("a script");
         }
-        let StandIns { tasks, .. } = script::load(&mut database.connection).await.expect("scripts");
+        let Fakes { tasks, .. } = script::load(&mut database.connection).await.expect("scripts");
         assert_eq!(Value::Object(tasks), json!({"a:b": {"result": 2}}));
 
         assert!(module::has_tables(&mut database.connection).await.expect("an answer"));
         let extension = json!({"name": "e", "tables": {"cv_extension": [{"name": "x", "module": "m"}]}});
-        import::rows(&mut database.connection, &serde_json::from_value(extension).expect("a pack")).await.expect("rows");
-        assert_eq!(module::without(&mut database.connection).await.expect("names"), ["x"]);
+        import::import_rows(&mut database.connection, &serde_json::from_value(extension).expect("a pack")).await.expect("rows");
+        assert_eq!(module::list_missing(&mut database.connection).await.expect("names"), ["x"]);
         for name in ["m", "unused"] {
-            module::keep(&mut database.connection, name, b"\0asm").await.expect("a module");
+            module::insert_if_absent(&mut database.connection, name, b"\0asm").await.expect("a module");
         }
-        assert!(module::without(&mut database.connection).await.expect("names").is_empty());
-        module::drop_unused(&mut database.connection).await.expect("an answer");
+        assert!(module::list_missing(&mut database.connection).await.expect("names").is_empty());
+        module::delete_unused(&mut database.connection).await.expect("an answer");
         let modules = module::load(&mut database.connection).await.expect("modules");
         assert_eq!(modules.into_iter().collect::<Vec<_>>(), [("m".to_owned(), b"\0asm".to_vec())]);
     }
@@ -298,11 +306,11 @@ async fn snapshots_scripts_and_modules_are_kept() {
 
 #[tokio::test]
 async fn a_second_migration_has_nothing_to_do() {
-    for mut database in each().await {
+    for mut database in each_database().await {
         assert_eq!(schema::migrate(&mut database.connection).await.expect("an answer"), [""; 0]);
         assert!(schema::has_column(&mut database.connection, "ce_task", "binding").await.expect("an answer"));
         assert!(!schema::has_column(&mut database.connection, "ce_task", "nothing").await.expect("an answer"));
-        let tables = schema::tables(&mut database.connection).await.expect("tables");
+        let tables = schema::list_tables(&mut database.connection).await.expect("tables");
         assert!(tables.contains("cv_document"), "{tables:?}");
         assert!(schema::is_ready(&mut database.connection, &tables).await.expect("an answer"));
     }
@@ -310,30 +318,30 @@ async fn a_second_migration_has_nothing_to_do() {
 
 /// Turns whose audit rows are derived.
 #[tokio::test]
-async fn numbers_are_kept_for_rows_that_are_stored_later() {
-    for mut database in each().await {
-        assert_eq!(audit::keep_numbers(&mut database.connection, 3).await.expect("numbers"), 1, "of a table without rows");
+async fn ids_are_reserved_for_derived_rows() {
+    for mut database in each_database().await {
+        assert_eq!(audit::reserve_ids(&mut database.connection, 3).await.expect("numbers"), 1, "of a table without rows");
         let mut rows = TurnRows::default();
-        rows.conversation(&conversation());
+        rows.add_conversation(&conversation());
         let body = NoticeBody::Audit { stage: "A".to_owned(), payload: json!({"b": 1}) };
-        rows.audit(CONVERSATION, &[Notice { seq: 0, at: AT, body }], 0);
-        rows.turn(&TurnRow { kept: 2, ..turn_row(FIRST, 1, "closed") });
+        rows.add_audit(CONVERSATION, &[Notice { seq: 0, at: AT, body }], 0);
+        rows.add_turn(&TurnRow { reserved_audit_ids: 2, ..turn_row(FIRST, 1, "closed") });
         let mut next = [TurnRows::default(), TurnRows::default()];
-        next[0].turn(&TurnRow { kept: 0, ..turn_row(SECOND, 2, "closed") });
-        let open = TurnRow { lease_ms: Some(60_000), kept: 0, ..turn_row(THIRD, 3, "open") };
-        next[1].turn(&open);
+        next[0].add_turn(&TurnRow { reserved_audit_ids: 0, ..turn_row(SECOND, 2, "closed") });
+        let open = TurnRow { lease_ms: Some(60_000), reserved_audit_ids: 0, ..turn_row(THIRD, 3, "open") };
+        next[1].add_turn(&open);
         for rows in [&rows, &next[0], &next[1]] {
-            stored(&mut database, rows).await.expect("a turn");
+            store_rows(&mut database, rows).await.expect("a turn");
         }
         let mut rows = TurnRows::default();
-        rows.close(&TurnRow { kept: 4, status: "lost", ..open });
-        stored(&mut database, &rows).await.expect("the end");
+        rows.close_turn(&TurnRow { reserved_audit_ids: 4, status: "lost", ..open });
+        store_rows(&mut database, &rows).await.expect("the end");
         // One row and two turns were written in between.
-        let turns = turn::to_derive(&database.pool, CONVERSATION).await.expect("turns");
-        let found: Vec<_> = turns.iter().map(|it| (it.turn_id.as_str(), it.audit_id, it.created_at)).collect();
+        let turns = turn::list_to_derive(&database.pool, CONVERSATION).await.expect("turns");
+        let found: Vec<_> = turns.iter().map(|it| (it.turn_id.as_str(), it.first_audit_id, it.created_at)).collect();
         assert_eq!(found, [(FIRST, Some(4), AT), (THIRD, Some(7), AT)]);
         let ids = |it: Vec<AuditRow>| it.into_iter().map(|it| (it.audit_id, it.payload_json)).collect::<Vec<_>>();
-        let of_conversation = async || ids(audit::of_conversation(&database.pool, CONVERSATION).await.expect("rows"));
+        let of_conversation = async || ids(audit::list_for_conversation(&database.pool, CONVERSATION).await.expect("rows"));
         assert_eq!(of_conversation().await, [(6, "{\"b\":1}".to_owned())]);
 
         let nil = "00000000-0000-0000-0000-000000000000";
@@ -344,56 +352,59 @@ async fn numbers_are_kept_for_rows_that_are_stored_later() {
             (AT + 1, AT + 2, nil, 9, vec![]),
             (0, AT, nil, 9, vec![]),
         ] {
-            let turns = turn::to_derive_between(&database.pool, from, to, after, count).await.expect("turns");
+            let turns = turn::list_to_derive_between(&database.pool, from, to, after, count).await.expect("turns");
             assert_eq!(turns.iter().map(|it| it.turn_id.as_str()).collect::<Vec<_>>(), expected, "{from} {to} {after} {count}");
         }
-        let noted = turn::note_audited(&mut database.connection, &[FIRST, SECOND]).await.expect("an answer");
+        let noted = turn::mark_audited(&mut database.connection, &[FIRST, SECOND]).await.expect("an answer");
         assert_eq!(noted.into_iter().collect::<Vec<_>>(), [FIRST]);
-        assert!(turn::note_audited(&mut database.connection, &[FIRST]).await.expect("an answer").is_empty());
+        assert!(turn::mark_audited(&mut database.connection, &[FIRST]).await.expect("an answer").is_empty());
         let row = format!("[4,\"{CONVERSATION}\",\"B\",{{\"x\":\"\\u0000\"}},\"2026-01-02 03:04:05.678\"]");
-        assert_eq!(audit::insert(&mut database.connection, &Rows::rendered(row, 1)).await.expect("a row"), 1);
+        assert_eq!(audit::insert_with_ids(&mut database.connection, &JsonRows::from_rendered(row, 1)).await.expect("a row"), 1);
         let nul = if database.pool.is_shared() { "{\"x\":\"\\ufffd\"}" } else { "{\"x\":\"\\u0000\"}" };
         assert_eq!(of_conversation().await, [(4, nul.to_owned()), (6, "{\"b\":1}".to_owned())]);
-        assert_eq!(audit::keep_numbers(&mut database.connection, 1).await.expect("numbers"), 11);
+        assert_eq!(audit::reserve_ids(&mut database.connection, 1).await.expect("numbers"), 11);
 
-        let delete = Statement::of(
+        let delete = Statement::per_dialect(
             "delete from ce_conversation where conversation_id = $1",
             "delete from ce_conversation where conversation_id = $1::uuid",
         );
-        database.connection.run(&delete, &[Sql::Text(CONVERSATION)]).await.expect("an answer");
-        assert!(turn::to_derive(&database.pool, CONVERSATION).await.expect("turns").is_empty(), "its audit rows are deleted");
-        assert!(turn::to_derive_between(&database.pool, 0, AT + 1, nil, 9).await.expect("turns").is_empty(), "its audit rows are deleted");
+        database.connection.execute(&delete, &[Sql::Text(CONVERSATION)]).await.expect("an answer");
+        assert!(turn::list_to_derive(&database.pool, CONVERSATION).await.expect("turns").is_empty(), "its audit rows are deleted");
+        assert!(
+            turn::list_to_derive_between(&database.pool, 0, AT + 1, nil, 9).await.expect("turns").is_empty(),
+            "its audit rows are deleted"
+        );
     }
 }
 
 #[tokio::test]
-async fn payloads_are_as_the_database_would_give_them_back() {
-    for mut database in each().await {
+async fn payloads_are_normalized_as_the_database_returns_them() {
+    for mut database in each_database().await {
         let shared = database.pool.is_shared();
         let payloads = vec!["{\"z\":1.50,\"a\":\"\\u0000\"}".to_owned(), "{}".to_owned()];
-        let found = audit::as_stored(&database.pool, payloads.clone()).await.expect("payloads");
+        let found = audit::normalize_payloads(&database.pool, payloads.clone()).await.expect("payloads");
         assert_eq!(found[0], if shared { "{\"z\":1.50,\"a\":\"\\ufffd\"}" } else { payloads[0].as_str() });
         if shared {
-            let alter = Statement::both("alter table ce_audit alter column payload_json type jsonb");
-            database.connection.run(&alter, &[]).await.expect("a column of another type");
-            let found = audit::as_stored(&database.pool, payloads).await.expect("payloads");
+            let alter = Statement::portable("alter table ce_audit alter column payload_json type jsonb");
+            database.connection.execute(&alter, &[]).await.expect("a column of another type");
+            let found = audit::normalize_payloads(&database.pool, payloads).await.expect("payloads");
             assert_eq!(found, ["{\"a\": \"\u{fffd}\", \"z\": 1.50}", "{}"]);
         }
-        assert!(audit::as_stored(&database.pool, Vec::new()).await.expect("nothing").is_empty());
+        assert!(audit::normalize_payloads(&database.pool, Vec::new()).await.expect("nothing").is_empty());
     }
 }
 
 #[tokio::test]
-async fn an_answer_and_the_end_of_its_turn_are_stored_together() {
-    for mut database in each().await {
+async fn a_completion_and_the_end_of_its_turn_are_stored_together() {
+    for mut database in each_database().await {
         let open = TurnRow { lease_ms: Some(60_000), ..turn_row(FIRST, 1, "open") };
         let mut rows = TurnRows::default();
-        rows.turn(&open);
-        stored(&mut database, &rows).await.expect("an open turn");
+        rows.add_turn(&open);
+        store_rows(&mut database, &rows).await.expect("an open turn");
         let mut rows = TurnRows::default();
-        rows.effect(&EffectRow { turn_id: FIRST, owner: "me", effect_id: 0, position: 0, entry: None, at: AT });
-        rows.told(FIRST, "me", 1);
-        rows.close(&TurnRow { status: "closed", ..open });
-        stored(&mut database, &rows).await.expect("both");
+        rows.add_effect(&EffectRow { turn_id: FIRST, owner: "me", effect_id: 0, position: 0, entry: None, at: AT });
+        rows.add_audit_progress(FIRST, "me", 1);
+        rows.close_turn(&TurnRow { status: "closed", ..open });
+        store_rows(&mut database, &rows).await.expect("both");
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use convengine_core::turn::{Entry, Journal, Millis};
+use convengine_core::turn::{Journal, JournalEntry, Millis};
 use serde_json::json;
 
-use super::database::{Connection, Pool, Row, Statement, Value};
+use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 
 /// A stored turn.
 #[derive(Debug, Clone)]
@@ -29,24 +29,24 @@ pub struct StoredTurn {
     /// Milliseconds from receiving the message to committing.
     pub total_ms: i64,
     /// The id of its first audit row, when its audit rows are derived.
-    pub audit_id: Option<i64>,
+    pub first_audit_id: Option<i64>,
     /// The number of leading notices whose audit rows are stored while the turn is open or its audit rows are derived.
-    pub audited: u32,
+    pub audited_notices: u32,
     /// The idempotency key of the message.
     pub message_key: Option<String>,
 }
 
 impl StoredTurn {
     /// Returns whether it was closed as lost without an outcome, because its journal could not be read or run.
-    pub fn is_given_up(&self) -> bool {
+    pub fn is_unrecoverable(&self) -> bool {
         self.status == "lost" && self.state_hash.is_empty()
     }
 }
 
 /// Builds a statement that selects turns.
-macro_rules! turns {
+macro_rules! select_turns {
     ($sqlite:literal, $postgres:literal) => {
-        Statement::of(
+        Statement::per_dialect(
             concat!(
                 "select turn_id, conversation_id, number, status, config_hash, journal, state_hash, created_at, total_ms, audit_id, audited,
                    message_key ",
@@ -65,89 +65,89 @@ macro_rules! turns {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn of_conversation(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
-    let sql = turns!(
+pub async fn list_ended(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
+    let sql = select_turns!(
         "from ce_turn where conversation_id = $1 and status <> 'open' order by number",
         "from ce_turn where conversation_id = $1::uuid and status <> 'open' order by number"
     );
-    pool.all(&sql, &[Value::Text(conversation)]).await?.iter().map(found).collect()
+    pool.fetch_all(&sql, &[SqlValue::Text(conversation)]).await?.iter().map(turn_from_row).collect()
 }
 
 /// Returns the ended turns of a conversation whose audit rows are derived, in order. Empty when the conversation was deleted.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn to_derive(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
-    let sql = turns!(
+pub async fn list_to_derive(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<StoredTurn>> {
+    let sql = select_turns!(
         "from ce_turn where conversation_id = $1 and audit_id is not null and status <> 'open'
            and exists (select 1 from ce_conversation where conversation_id = $1) order by number",
         "from ce_turn where conversation_id = $1::uuid and audit_id is not null and status <> 'open'
            and exists (select 1 from ce_conversation where conversation_id = $1::uuid) order by number"
     );
-    pool.all(&sql, &[Value::Text(conversation)]).await?.iter().map(found).collect()
+    pool.fetch_all(&sql, &[SqlValue::Text(conversation)]).await?.iter().map(turn_from_row).collect()
 }
 
 /// Returns a page of ended turns whose audit rows are derived, received in `from..to`, ordered by id, starting after `after`.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn to_derive_between(pool: &Pool, from: Millis, to: Millis, after: &str, count: i64) -> sqlx::Result<Vec<StoredTurn>> {
-    let sql = turns!(
+pub async fn list_to_derive_between(pool: &Pool, from: Millis, to: Millis, after: &str, count: i64) -> sqlx::Result<Vec<StoredTurn>> {
+    let sql = select_turns!(
         "from ce_turn t where turn_id > $3 and audit_id is not null and status <> 'open' and created_at >= $1 and created_at < $2
            and exists (select 1 from ce_conversation c where c.conversation_id = t.conversation_id) order by turn_id limit $4",
         "from ce_turn t where turn_id > $3::uuid and audit_id is not null and status <> 'open'
            and created_at >= to_timestamp($1 / 1000.0) and created_at < to_timestamp($2 / 1000.0)
            and exists (select 1 from ce_conversation c where c.conversation_id = t.conversation_id) order by t.turn_id limit $4"
     );
-    let values = [Value::Int(from), Value::Int(to), Value::Text(after), Value::Int(count)];
-    pool.all(&sql, &values).await?.iter().map(found).collect()
+    let values = [SqlValue::Integer(from), SqlValue::Integer(to), SqlValue::Text(after), SqlValue::Integer(count)];
+    pool.fetch_all(&sql, &values).await?.iter().map(turn_from_row).collect()
 }
 
 /// Marks the audit rows of turns as stored. Returns the turns that were not marked before.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn note_audited(connection: &mut Connection, turns: &[&str]) -> sqlx::Result<BTreeSet<String>> {
-    let sql = Statement::of(
+pub async fn mark_audited(connection: &mut Connection, turns: &[&str]) -> sqlx::Result<BTreeSet<String>> {
+    let sql = Statement::per_dialect(
         "update ce_turn set audit_id = null where audit_id is not null and turn_id in (select value from json_each($1)) returning turn_id",
         "update ce_turn set audit_id = null where audit_id is not null
            and turn_id in (select r::uuid from json_array_elements_text($1::json) r) returning turn_id::text",
     );
-    connection.all(&sql, &[Value::Text(&json!(turns).to_string())]).await?.iter().map(|it| it.text("turn_id")).collect()
+    connection.fetch_all(&sql, &[SqlValue::Text(&json!(turns).to_string())]).await?.iter().map(|it| it.text("turn_id")).collect()
 }
 
 /// Returns the open turn of a conversation.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn open_of(pool: &Pool, conversation: &str) -> sqlx::Result<Option<StoredTurn>> {
-    let sql = turns!(
+pub async fn find_open(pool: &Pool, conversation: &str) -> sqlx::Result<Option<StoredTurn>> {
+    let sql = select_turns!(
         "from ce_turn where conversation_id = $1 and status = 'open'",
         "from ce_turn where conversation_id = $1::uuid and status = 'open'"
     );
-    pool.first(&sql, &[Value::Text(conversation)]).await?.as_ref().map(found).transpose()
+    pool.fetch_optional(&sql, &[SqlValue::Text(conversation)]).await?.as_ref().map(turn_from_row).transpose()
 }
 
 /// Returns a turn by id.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn of_id(pool: &Pool, turn: &str) -> sqlx::Result<Option<StoredTurn>> {
-    let sql = turns!("from ce_turn where turn_id = $1", "from ce_turn where turn_id = $1::uuid");
-    pool.first(&sql, &[Value::Text(turn)]).await?.as_ref().map(found).transpose()
+pub async fn find(pool: &Pool, turn: &str) -> sqlx::Result<Option<StoredTurn>> {
+    let sql = select_turns!("from ce_turn where turn_id = $1", "from ce_turn where turn_id = $1::uuid");
+    pool.fetch_optional(&sql, &[SqlValue::Text(turn)]).await?.as_ref().map(turn_from_row).transpose()
 }
 
 /// Returns the turn with an idempotency key.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn of_message(pool: &Pool, key: &str) -> sqlx::Result<Option<StoredTurn>> {
-    let sql = turns!("from ce_turn where message_key = $1", "from ce_turn where message_key = $1");
-    pool.first(&sql, &[Value::Text(key)]).await?.as_ref().map(found).transpose()
+pub async fn find_by_message_key(pool: &Pool, key: &str) -> sqlx::Result<Option<StoredTurn>> {
+    let sql = select_turns!("from ce_turn where message_key = $1", "from ce_turn where message_key = $1");
+    pool.fetch_optional(&sql, &[SqlValue::Text(key)]).await?.as_ref().map(turn_from_row).transpose()
 }
 
-fn found(row: &Row) -> sqlx::Result<StoredTurn> {
-    let number = |column: &str| row.int(column).map(|it| u32::try_from(it).unwrap_or(0));
+fn turn_from_row(row: &DatabaseRow) -> sqlx::Result<StoredTurn> {
+    let number = |column: &str| row.integer(column).map(|it| u32::try_from(it).unwrap_or(0));
     Ok(StoredTurn {
         turn_id: row.text("turn_id")?,
         conversation_id: row.text("conversation_id")?,
@@ -156,11 +156,11 @@ fn found(row: &Row) -> sqlx::Result<StoredTurn> {
         config_hash: row.text("config_hash")?,
         journal: row.bytes("journal")?,
         state_hash: row.text("state_hash")?,
-        created_at: row.int("created_at")?,
-        total_ms: row.int("total_ms")?,
-        audit_id: row.maybe_int("audit_id")?,
-        audited: number("audited")?,
-        message_key: row.maybe("message_key")?,
+        created_at: row.integer("created_at")?,
+        total_ms: row.integer("total_ms")?,
+        first_audit_id: row.optional_integer("audit_id")?,
+        audited_notices: number("audited")?,
+        message_key: row.optional_text("message_key")?,
     })
 }
 
@@ -168,12 +168,12 @@ fn found(row: &Row) -> sqlx::Result<StoredTurn> {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn left_behind(pool: &Pool, owner: &str) -> sqlx::Result<Vec<String>> {
-    let sql = Statement::of(
+pub async fn list_orphaned(pool: &Pool, owner: &str) -> sqlx::Result<Vec<String>> {
+    let sql = Statement::per_dialect(
         "select conversation_id from ce_turn where status = 'open' and owner <> $1 order by created_at",
         "select conversation_id::text from ce_turn where status = 'open' and lease_until < now() and $1 <> '' order by created_at",
     );
-    pool.all(&sql, &[Value::Text(owner)]).await?.iter().map(|it| it.text("conversation_id")).collect()
+    pool.fetch_all(&sql, &[SqlValue::Text(owner)]).await?.iter().map(|it| it.text("conversation_id")).collect()
 }
 
 /// Claims an orphaned open turn. Returns whether the caller now owns it. The caller must hold the conversation's gate permit, so that it
@@ -182,54 +182,54 @@ pub async fn left_behind(pool: &Pool, owner: &str) -> sqlx::Result<Vec<String>> 
 /// # Errors
 /// Returns any database error.
 pub async fn claim(pool: &Pool, turn: &str, owner: &str, lease_ms: i64) -> sqlx::Result<bool> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "update ce_turn set owner = $2, lease_until = cast(unixepoch('subsec') * 1000 as integer) + $3
          where turn_id = $1 and status = 'open'",
         "update ce_turn set owner = $2, lease_until = now() + $3 * interval '1 millisecond'
          where turn_id = $1::uuid and status = 'open' and (lease_until < now() or owner = $2)",
     );
-    Ok(pool.run(&sql, &[Value::Text(turn), Value::Text(owner), Value::Int(lease_ms)]).await? > 0)
+    Ok(pool.execute(&sql, &[SqlValue::Text(turn), SqlValue::Text(owner), SqlValue::Integer(lease_ms)]).await? > 0)
 }
 
 /// Closes an unreadable turn as lost. Returns whether the owner still held it.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn give_up(pool: &Pool, turn: &str, owner: &str) -> sqlx::Result<bool> {
-    let sql = Statement::of(
+pub async fn close_as_lost(pool: &Pool, turn: &str, owner: &str) -> sqlx::Result<bool> {
+    let sql = Statement::per_dialect(
         "update ce_turn set status = 'lost', owner = null, lease_until = null where turn_id = $1 and status = 'open' and owner = $2",
         "update ce_turn set status = 'lost', owner = null, lease_until = null where turn_id = $1::uuid and status = 'open' and owner = $2",
     );
-    Ok(pool.run(&sql, &[Value::Text(turn), Value::Text(owner)]).await? > 0)
+    Ok(pool.execute(&sql, &[SqlValue::Text(turn), SqlValue::Text(owner)]).await? > 0)
 }
 
 /// Renews the leases of open turns that the owner still holds.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn renew(pool: &Pool, turns: &[String], owner: &str, lease_ms: i64) -> sqlx::Result<()> {
+pub async fn renew_leases(pool: &Pool, turns: &[String], owner: &str, lease_ms: i64) -> sqlx::Result<()> {
     if turns.is_empty() {
         return Ok(());
     }
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "update ce_turn set lease_until = cast(unixepoch('subsec') * 1000 as integer) + $2
          where status = 'open' and owner = $3 and turn_id in (select value from json_each($1))",
         "update ce_turn set lease_until = now() + $2 * interval '1 millisecond'
          where status = 'open' and owner = $3 and turn_id in (select r::uuid from json_array_elements_text($1::json) r)",
     );
-    pool.run(&sql, &[Value::Text(&json!(turns).to_string()), Value::Int(lease_ms), Value::Text(owner)]).await.map(|_| ())
+    pool.execute(&sql, &[SqlValue::Text(&json!(turns).to_string()), SqlValue::Integer(lease_ms), SqlValue::Text(owner)]).await.map(|_| ())
 }
 
 /// Deletes the stored effects of ended turns. The cost depends on the number of effects, not of turns.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn sweep(pool: &Pool) -> sqlx::Result<()> {
-    let sql = Statement::both(
+pub async fn delete_ended_effects(pool: &Pool) -> sqlx::Result<()> {
+    let sql = Statement::portable(
         "delete from ce_turn_effect where not exists
            (select 1 from ce_turn t where t.turn_id = ce_turn_effect.turn_id and t.status = 'open')",
     );
-    pool.run(&sql, &[]).await.map(|_| ())
+    pool.execute(&sql, &[]).await.map(|_| ())
 }
 
 /// A dispatched effect of an open turn.
@@ -238,31 +238,31 @@ pub struct StoredEffect {
     /// Its number within the turn.
     pub effect_id: u32,
     /// The journal entry, once the effect is completed.
-    pub entry: Option<Entry>,
+    pub entry: Option<JournalEntry>,
 }
 
 /// Returns the effects of an open turn in completion order.
 ///
 /// # Errors
 /// Returns any database error; [`sqlx::Error::Decode`] for an unreadable entry.
-pub async fn effects(pool: &Pool, turn: &str) -> sqlx::Result<Vec<StoredEffect>> {
-    let sql = Statement::of(
+pub async fn list_effects(pool: &Pool, turn: &str) -> sqlx::Result<Vec<StoredEffect>> {
+    let sql = Statement::per_dialect(
         "select effect_id, outcome from ce_turn_effect where turn_id = $1 order by position, effect_id",
         "select effect_id::bigint, outcome from ce_turn_effect where turn_id = $1::uuid order by position, effect_id",
     );
-    let rows = pool.all(&sql, &[Value::Text(turn)]).await?;
+    let rows = pool.fetch_all(&sql, &[SqlValue::Text(turn)]).await?;
     rows.iter()
         .map(|row| {
             let outcome = row.text("outcome")?;
             let entry = (!outcome.is_empty()).then(|| serde_json::from_str(&outcome)).transpose();
-            let effect_id = u32::try_from(row.int("effect_id")?).unwrap_or(u32::MAX);
+            let effect_id = u32::try_from(row.integer("effect_id")?).unwrap_or(u32::MAX);
             Ok(StoredEffect { effect_id, entry: entry.map_err(|it| sqlx::Error::Decode(Box::new(it)))? })
         })
         .collect()
 }
 
 /// The largest uncompressed journal in bytes. A larger length indicates a damaged column.
-const LONGEST: usize = 256 << 20;
+const MAX_JOURNAL_BYTES: usize = 256 << 20;
 
 /// Compresses a journal for its column: the length in four bytes, then one LZ4 block.
 ///
@@ -281,7 +281,7 @@ pub fn compress(journal: &Journal) -> serde_json::Result<Vec<u8>> {
 pub fn decompress(bytes: &[u8]) -> std::io::Result<Journal> {
     let invalid = |reason: String| std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
     let (length, block) = lz4_flex::block::uncompressed_size(bytes).map_err(|it| invalid(it.to_string()))?;
-    if length > LONGEST {
+    if length > MAX_JOURNAL_BYTES {
         return Err(invalid(format!("length of {length} bytes exceeds the limit")));
     }
     let text = lz4_flex::decompress(block, length).map_err(|it| invalid(it.to_string()))?;

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use convengine_core::turn::{ConversationRow, Entry, HistoryRow, LlmCallRow, MemoryRow, Millis, Notice, NoticeBody};
+use convengine_core::turn::{ConversationRow, HistoryRow, JournalEntry, LlmCallRow, MemoryRow, Millis, Notice, NoticeBody};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,24 +14,24 @@ const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 
 
 /// Rows of one table as comma-separated JSON values.
 #[derive(Debug, Clone, Default)]
-pub struct Rows {
+pub struct JsonRows {
     text: Vec<u8>,
     count: u64,
 }
 
-impl Rows {
+impl JsonRows {
     /// Adds a row.
     pub fn push<T: Serialize>(&mut self, row: &T) {
-        self.separate();
+        self.push_separator();
         // Serializing strings, numbers and JSON values into memory cannot fail.
         let _ = serde_json::to_writer(&mut self.text, row);
         self.count += 1;
     }
 
     /// Adds rendered rows.
-    pub fn extend(&mut self, other: &Rows) {
+    pub fn extend(&mut self, other: &JsonRows) {
         if other.count > 0 {
-            self.separate();
+            self.push_separator();
             self.text.extend_from_slice(&other.text);
             self.count += other.count;
         }
@@ -43,8 +43,8 @@ impl Rows {
     }
 
     /// Creates rows from rendered text, separated by commas.
-    pub fn rendered(text: String, count: u64) -> Rows {
-        Rows { text: text.into_bytes(), count }
+    pub fn from_rendered(text: String, count: u64) -> JsonRows {
+        JsonRows { text: text.into_bytes(), count }
     }
 
     /// The number of rows.
@@ -52,14 +52,14 @@ impl Rows {
         self.count
     }
 
-    fn separate(&mut self) {
+    fn push_separator(&mut self) {
         if self.count > 0 {
             self.text.push(b',');
         }
     }
 
     /// The rows as a JSON array; `None` when there are none.
-    pub(super) fn array(&self) -> Option<String> {
+    pub(super) fn to_json_array(&self) -> Option<String> {
         if self.count == 0 { None } else { Some(format!("[{}]", self.text())) }
     }
 }
@@ -68,41 +68,41 @@ impl Rows {
 #[derive(Debug, Clone, Default)]
 pub struct TurnRows {
     /// `ce_conversation`.
-    pub conversation: Rows,
+    pub conversation: JsonRows,
     /// New rows of `ce_conversation`, created before the first turn ends.
-    pub created: Rows,
+    pub created_conversations: JsonRows,
     /// `ce_audit`.
-    pub audit: Rows,
+    pub audit: JsonRows,
     /// `ce_conversation_history`.
-    pub history: Rows,
+    pub history: JsonRows,
     /// `ce_llm_call_log`.
-    pub llm: Rows,
+    pub llm: JsonRows,
     /// New rows of `ce_turn`: turns that open, and turns that end without having been opened.
-    pub turn: Rows,
+    pub turn: JsonRows,
     /// Updates of `ce_turn` that close open turns.
-    pub closed: Rows,
+    pub closed_turns: JsonRows,
     /// The number of audit ids reserved for each row of `turn`.
-    pub kept_by_turn: Vec<u32>,
+    pub reserved_by_turn: Vec<u32>,
     /// The number of audit ids reserved for each row of `closed`.
-    pub kept_by_closed: Vec<u32>,
+    pub reserved_by_closed_turn: Vec<u32>,
     /// `ce_turn_effect`.
-    pub effect: Rows,
+    pub effect: JsonRows,
     /// Updates of `ce_turn.audited` for open turns whose audit rows are stored.
-    pub told: Rows,
+    pub audit_progress: JsonRows,
     /// The number of turns that end with these rows.
-    pub ends: u32,
+    pub ended_turns: u32,
     /// Whether the commit must be flushed to disk.
     pub durable: bool,
     /// `ce_memory`.
-    pub memory: Rows,
+    pub memory: JsonRows,
     /// Conversations whose memory is deleted.
-    pub forgotten: Rows,
+    pub deleted_memory: JsonRows,
     /// `cv_spend`.
-    pub spend: Rows,
+    pub spend: JsonRows,
     /// `cs_session`, with the rows of `cs_timer`.
-    pub session: Rows,
+    pub session: JsonRows,
     /// `cs_usage_events`.
-    pub usage: Rows,
+    pub usage: JsonRows,
 }
 
 /// A row of `cs_session`.
@@ -128,27 +128,27 @@ impl TurnRows {
     /// Adds the rows of another turn.
     pub fn extend(&mut self, other: &TurnRows) {
         self.conversation.extend(&other.conversation);
-        self.created.extend(&other.created);
+        self.created_conversations.extend(&other.created_conversations);
         self.audit.extend(&other.audit);
         self.history.extend(&other.history);
         self.llm.extend(&other.llm);
         self.turn.extend(&other.turn);
-        self.closed.extend(&other.closed);
-        self.kept_by_turn.extend_from_slice(&other.kept_by_turn);
-        self.kept_by_closed.extend_from_slice(&other.kept_by_closed);
+        self.closed_turns.extend(&other.closed_turns);
+        self.reserved_by_turn.extend_from_slice(&other.reserved_by_turn);
+        self.reserved_by_closed_turn.extend_from_slice(&other.reserved_by_closed_turn);
         self.effect.extend(&other.effect);
-        self.told.extend(&other.told);
-        self.ends += other.ends;
+        self.audit_progress.extend(&other.audit_progress);
+        self.ended_turns += other.ended_turns;
         self.durable |= other.durable;
         self.memory.extend(&other.memory);
-        self.forgotten.extend(&other.forgotten);
+        self.deleted_memory.extend(&other.deleted_memory);
         self.spend.extend(&other.spend);
         self.session.extend(&other.session);
         self.usage.extend(&other.usage);
     }
 
     /// Adds a session row with its timers.
-    pub fn session(&mut self, row: &SessionRow<'_>) {
+    pub fn add_session(&mut self, row: &SessionRow<'_>) {
         let text = |value: &'_ Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let timers = row.state.get("timers").and_then(Value::as_array).into_iter().flatten();
         let timer = |it: &Value| (text(it, "id"), clock::parse(&text(it, "due")).unwrap_or(0), text(it, "purpose"));
@@ -162,17 +162,17 @@ impl TurnRows {
     }
 
     /// Adds metered usage of a turn.
-    pub fn usage(&mut self, workspace: &str, kind: &str, at: Millis, amount: u64, reference: &str) {
+    pub fn add_usage(&mut self, workspace: &str, kind: &str, at: Millis, amount: u64, reference: &str) {
         self.usage.push(&(workspace, kind, at, amount, reference));
     }
 
     /// Adds the model cost of a day, in millionths of a currency unit.
-    pub fn spend(&mut self, day: &str, micros: u64) {
+    pub fn add_spend(&mut self, day: &str, micros: u64) {
         self.spend.push(&(day, micros));
     }
 
     /// Adds a conversation row.
-    pub fn conversation(&mut self, row: &ConversationRow) {
+    pub fn add_conversation(&mut self, row: &ConversationRow) {
         let assistant = row.last_assistant.as_deref();
         self.conversation.push(&(
             (&row.conversation_id, &row.status, &row.intent_code, &row.state_code),
@@ -183,17 +183,17 @@ impl TurnRows {
     }
 
     /// Adds a conversation that must exist before its first turn ends; an existing row is kept.
-    pub fn created(&mut self, conversation: &str, at: Millis) {
-        self.created.push(&(conversation, at));
+    pub fn add_created_conversation(&mut self, conversation: &str, at: Millis) {
+        self.created_conversations.push(&(conversation, at));
     }
 
     /// Adds a history row.
-    pub fn history(&mut self, conversation: &str, row: &HistoryRow) {
+    pub fn add_history(&mut self, conversation: &str, row: &HistoryRow) {
         self.history.push(&(conversation, &row.user_input, &row.assistant_output, row.created_at));
     }
 
     /// Adds a row of the call log. Blank columns get the placeholders that readers expect.
-    pub fn llm_call(&mut self, conversation: &str, row: &LlmCallRow) {
+    pub fn add_llm_call(&mut self, conversation: &str, row: &LlmCallRow) {
         let or = |text: &str, blank: &str| if text.trim().is_empty() { blank.to_owned() } else { text.to_owned() };
         self.llm.push(&(
             (conversation, or(&row.intent_code, "UNKNOWN"), or(&row.state_code, "UNKNOWN")),
@@ -205,64 +205,64 @@ impl TurnRows {
     }
 
     /// Adds the memory of a conversation.
-    pub fn memory(&mut self, conversation: &str, row: &MemoryRow) {
+    pub fn add_memory(&mut self, conversation: &str, row: &MemoryRow) {
         self.memory.push(&(conversation, &row.store, &row.summary, row.turns, row.updated_at));
     }
 
     /// Deletes the memory of a conversation.
-    pub fn forget(&mut self, conversation: &str) {
-        self.forgotten.push(&conversation);
+    pub fn delete_memory(&mut self, conversation: &str) {
+        self.deleted_memory.push(&conversation);
     }
 
     /// Adds audit rows for the audit notices of a turn.
     ///
     /// `total_ms` is measured by the host; see [`completed`].
-    pub fn audit(&mut self, conversation: &str, notices: &[Notice], total_ms: Millis) {
+    pub fn add_audit(&mut self, conversation: &str, notices: &[Notice], total_ms: Millis) {
         // The notices of one slice share a timestamp.
         let mut time = (Millis::MIN, String::new());
         for notice in notices {
             let NoticeBody::Audit { stage, payload } = &notice.body else { continue };
             if time.0 != notice.at {
-                time = (notice.at, clock::audit_text(notice.at));
+                time = (notice.at, clock::format_audit(notice.at));
             }
             let at = &time.1;
-            self.audit.push(&(conversation, stage, completed(stage, payload, total_ms), at));
+            self.audit.push(&(conversation, stage, with_total_ms(stage, payload, total_ms), at));
         }
     }
 
     /// The number of audit ids the turns reserve.
-    pub(super) fn kept(&self) -> i64 {
-        self.kept_by_turn.iter().chain(&self.kept_by_closed).copied().map(i64::from).sum()
+    pub(super) fn reserved_audit_ids(&self) -> i64 {
+        self.reserved_by_turn.iter().chain(&self.reserved_by_closed_turn).copied().map(i64::from).sum()
     }
 
     /// Adds a turn that opens, or one that ends without having been opened.
-    pub fn turn(&mut self, turn: &TurnRow<'_>) {
-        self.ends += u32::from(turn.status != "open");
+    pub fn add_turn(&mut self, turn: &TurnRow<'_>) {
+        self.ended_turns += u32::from(turn.status != "open");
         push_turn(&mut self.turn, turn);
-        self.kept_by_turn.push(turn.kept);
+        self.reserved_by_turn.push(turn.reserved_audit_ids);
     }
 
     /// Closes an open turn.
-    pub fn close(&mut self, turn: &TurnRow<'_>) {
-        self.ends += 1;
-        push_turn(&mut self.closed, turn);
-        self.kept_by_closed.push(turn.kept);
+    pub fn close_turn(&mut self, turn: &TurnRow<'_>) {
+        self.ended_turns += 1;
+        push_turn(&mut self.closed_turns, turn);
+        self.reserved_by_closed_turn.push(turn.reserved_audit_ids);
     }
 
     /// Adds an effect of an open turn: its dispatch marker, or its completion.
-    pub fn effect(&mut self, effect: &EffectRow<'_>) {
-        let entry = effect.entry.map(Entry::lean);
+    pub fn add_effect(&mut self, effect: &EffectRow<'_>) {
+        let entry = effect.entry.map(JournalEntry::without_request);
         self.effect.push(&(effect.turn_id, effect.owner, effect.effect_id, effect.position, entry, effect.at));
     }
 
     /// Records that the audit rows of the notices before `seq` are stored.
-    pub fn told(&mut self, turn_id: &str, owner: &str, seq: u32) {
-        self.told.push(&(turn_id, owner, seq));
+    pub fn add_audit_progress(&mut self, turn_id: &str, owner: &str, seq: u32) {
+        self.audit_progress.push(&(turn_id, owner, seq));
     }
 }
 
 /// Renders a turn row. The journal is already compressed.
-fn push_turn(rows: &mut Rows, turn: &TurnRow<'_>) {
+fn push_turn(rows: &mut JsonRows, turn: &TurnRow<'_>) {
     let mut journal = String::with_capacity(turn.journal.len() * 2);
     for byte in turn.journal {
         journal.push(HEX[usize::from(byte >> 4)]);
@@ -278,7 +278,7 @@ fn push_turn(rows: &mut Rows, turn: &TurnRow<'_>) {
 }
 
 /// Returns an audit payload, with the host's total for `PIPELINE_TIMING`, because the core cannot measure the commit.
-pub fn completed<'p>(stage: &str, payload: &'p Value, total_ms: Millis) -> Cow<'p, Value> {
+pub fn with_total_ms<'p>(stage: &str, payload: &'p Value, total_ms: Millis) -> Cow<'p, Value> {
     if stage != "PIPELINE_TIMING" {
         return Cow::Borrowed(payload);
     }
@@ -327,7 +327,7 @@ pub struct TurnRow<'a> {
     /// The idempotency key of the message.
     pub message_key: Option<&'a str>,
     /// The number of audit ids reserved for its derived audit rows.
-    pub kept: u32,
+    pub reserved_audit_ids: u32,
 }
 
 /// A row of `ce_turn_effect`.
@@ -342,7 +342,7 @@ pub struct EffectRow<'a> {
     /// Its completion order within the turn.
     pub position: usize,
     /// The journal entry; absent while the effect is dispatched and not completed.
-    pub entry: Option<&'a Entry>,
+    pub entry: Option<&'a JournalEntry>,
     /// When it was dispatched or completed.
     pub at: Millis,
 }

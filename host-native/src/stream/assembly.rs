@@ -5,50 +5,50 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 
-use super::chunk::{Chunk, Span};
+use super::chunk::{Chunk, EventRange};
 
 /// Maximum bytes of events per notification: PostgreSQL accepts 7,999 including the header line.
-const ROOM: usize = 7_600;
+const MAX_PART_BYTES: usize = 7_600;
 
 /// The conversation field of a notification about dropped events.
-const EVERYTHING: &str = "*";
+const ALL_CONVERSATIONS: &str = "*";
 
 /// What one process sends to the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Telling {
+pub(super) enum Publication {
     /// Events of a conversation.
     Events(String, Arc<Chunk>),
     /// Events of any conversation may be missing.
-    Lost,
+    EventsLost,
 }
 
-impl Telling {
+impl Publication {
     /// Size of the events in bytes.
     pub fn len(&self) -> usize {
-        if let Telling::Events(_, chunk) = self { chunk.wire.len() } else { 0 }
+        if let Publication::Events(_, chunk) = self { chunk.wire.len() } else { 0 }
     }
 
     /// Splits into notification payloads sent by a process.
-    pub fn parts(&self, process: &str) -> Vec<String> {
-        let Telling::Events(conversation, chunk) = self else { return vec![format!("{process} {EVERYTHING} - 0 0 - 0 1\n")] };
+    pub fn to_parts(&self, process: &str) -> Vec<String> {
+        let Publication::Events(conversation, chunk) = self else { return vec![format!("{process} {ALL_CONVERSATIONS} - 0 0 - 0 1\n")] };
         let text = std::str::from_utf8(&chunk.wire).unwrap_or_default();
-        let (turn, start, end) = chunk.span.as_ref().map_or(("-", 0, 0), |it| (&*it.turn, it.from, it.until));
-        let kind = match (chunk.again, chunk.last) {
+        let (turn, start, end) = chunk.range.as_ref().map_or(("-", 0, 0), |it| (&*it.turn, it.from, it.until));
+        let kind = match (chunk.is_replay, chunk.is_last) {
             (true, _) => "again",
             (false, true) => "last",
             (false, false) => "-",
         };
-        let pieces = pieces(text);
+        let pieces = split_pieces(text);
         let count = pieces.len();
         let part = |(index, piece)| format!("{process} {conversation} {turn} {start} {end} {kind} {index} {count}\n{piece}");
         pieces.into_iter().enumerate().map(part).collect()
     }
 }
 
-fn pieces(mut text: &str) -> Vec<&str> {
+fn split_pieces(mut text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
-    while text.len() > ROOM {
-        let (piece, rest) = text.split_at(text.floor_char_boundary(ROOM));
+    while text.len() > MAX_PART_BYTES {
+        let (piece, rest) = text.split_at(text.floor_char_boundary(MAX_PART_BYTES));
         pieces.push(piece);
         text = rest;
     }
@@ -58,40 +58,40 @@ fn pieces(mut text: &str) -> Vec<&str> {
 
 /// Reassembles publications of other processes, each of which sends the parts of a publication in order.
 #[derive(Debug, Default)]
-pub(super) struct Assembly {
-    begun: HashMap<String, Begun>,
+pub(super) struct PublicationAssembler {
+    partials: HashMap<String, PartialPublication>,
 }
 
 #[derive(Debug)]
-struct Begun {
+struct PartialPublication {
     next: usize,
     text: String,
 }
 
-impl Assembly {
+impl PublicationAssembler {
     /// Adds a notification payload. Returns the publication that it completes, if any. Publications with a missing part are dropped, and
     /// their subscribers detect the gap.
-    pub fn take(&mut self, this_process: &str, payload: &str, has_subscribers: impl FnOnce(&str) -> bool) -> Option<Telling> {
+    pub fn add_part(&mut self, this_process: &str, payload: &str, has_subscribers: impl FnOnce(&str) -> bool) -> Option<Publication> {
         let (head, text) = payload.split_once('\n')?;
         let words: Vec<&str> = head.split(' ').collect();
         let [process, conversation, turn, from, until, kind, index, count] = words.as_slice() else { return None };
         if *process == this_process {
             return None;
         }
-        if *conversation == EVERYTHING {
-            return Some(Telling::Lost);
+        if *conversation == ALL_CONVERSATIONS {
+            return Some(Publication::EventsLost);
         }
         let (index, count): (usize, usize) = (index.parse().ok()?, count.parse().ok()?);
         if index == 0 {
-            self.begun.remove(*process);
+            self.partials.remove(*process);
             if !has_subscribers(conversation) {
                 return None;
             }
-            self.begun.insert((*process).to_owned(), Begun { next: 0, text: String::new() });
+            self.partials.insert((*process).to_owned(), PartialPublication { next: 0, text: String::new() });
         }
-        let partial = self.begun.get_mut(*process)?;
+        let partial = self.partials.get_mut(*process)?;
         if partial.next != index {
-            self.begun.remove(*process);
+            self.partials.remove(*process);
             return None;
         }
         partial.next += 1;
@@ -99,11 +99,11 @@ impl Assembly {
         if partial.next < count {
             return None;
         }
-        let text = self.begun.remove(*process)?.text;
-        let span = Span { turn: Arc::from(*turn), from: from.parse().ok()?, until: until.parse().ok()? };
+        let text = self.partials.remove(*process)?.text;
+        let span = EventRange { turn: Arc::from(*turn), from: from.parse().ok()?, until: until.parse().ok()? };
         let span = (*turn != "-").then_some(span);
-        let chunk = Chunk { span, wire: Bytes::from(text), again: *kind == "again", last: *kind == "last" };
-        Some(Telling::Events((*conversation).to_owned(), Arc::new(chunk)))
+        let chunk = Chunk { range: span, wire: Bytes::from(text), is_replay: *kind == "again", is_last: *kind == "last" };
+        Some(Publication::Events((*conversation).to_owned(), Arc::new(chunk)))
     }
 }
 
@@ -111,42 +111,42 @@ impl Assembly {
 mod tests {
     use super::*;
 
-    fn events(wire: &str) -> Telling {
-        let chunk = Chunk::of(&Arc::from("t"), 3, 9, wire.to_owned());
-        Telling::Events("c".to_owned(), Arc::new(chunk.ending()))
+    fn events(wire: &str) -> Publication {
+        let chunk = Chunk::for_turn(&Arc::from("t"), 3, 9, wire.to_owned());
+        Publication::Events("c".to_owned(), Arc::new(chunk.into_last()))
     }
 
     #[test]
-    fn long_events_come_in_parts_and_are_put_together() {
+    fn long_publications_are_split_and_reassembled() {
         let long = events(&"\n ü🙂".repeat(5_000));
-        let parts = long.parts("p");
+        let parts = long.to_parts("p");
         assert!(parts.len() > 4 && parts.iter().all(|it| it.len() < 7_999), "{}", parts.len());
-        let mut assembly = Assembly::default();
+        let mut assembly = PublicationAssembler::default();
         // Another process publishes at the same time.
-        let short = events("").parts("q");
-        let mut found: Vec<Telling> = Vec::new();
+        let short = events("").to_parts("q");
+        let mut found: Vec<Publication> = Vec::new();
         for part in parts.iter().take(2).chain(&short).chain(&parts[2..]) {
-            found.extend(assembly.take("me", part, |_| true));
+            found.extend(assembly.add_part("me", part, |_| true));
         }
         assert_eq!(found, [events(""), long]);
-        assert!(assembly.begun.is_empty());
+        assert!(assembly.partials.is_empty());
     }
 
     #[test]
-    fn of_what_is_broken_foreign_or_unheard_nothing_comes() {
-        let parts = events(&"x".repeat(20_000)).parts("p");
+    fn broken_own_and_unsubscribed_parts_are_ignored() {
+        let parts = events(&"x".repeat(20_000)).to_parts("p");
         for missing in 0..parts.len() {
-            let mut assembly = Assembly::default();
+            let mut assembly = PublicationAssembler::default();
             let rest = parts.iter().enumerate().filter(|it| it.0 != missing).map(|it| it.1);
-            assert_eq!(rest.filter_map(|it| assembly.take("me", it, |_| true)).count(), 0, "{missing}");
+            assert_eq!(rest.filter_map(|it| assembly.add_part("me", it, |_| true)).count(), 0, "{missing}");
         }
-        let mut assembly = Assembly::default();
-        assert!(parts.iter().all(|it| assembly.take("p", it, |_| true).is_none()), "own notifications");
-        assert!(parts.iter().all(|it| assembly.take("me", it, |_| false).is_none()), "no subscribers");
+        let mut assembly = PublicationAssembler::default();
+        assert!(parts.iter().all(|it| assembly.add_part("p", it, |_| true).is_none()), "own notifications");
+        assert!(parts.iter().all(|it| assembly.add_part("me", it, |_| false).is_none()), "no subscribers");
         for garbage in ["", "\n", "a b\n", "p c t x y - 0 1\n", "p c t 0 1 - 7 1\n"] {
-            assert_eq!(assembly.take("me", garbage, |_| true), None, "{garbage:?}");
+            assert_eq!(assembly.add_part("me", garbage, |_| true), None, "{garbage:?}");
         }
-        let lost: Vec<String> = Telling::Lost.parts("p");
-        assert_eq!(assembly.take("me", &lost[0], |_| false), Some(Telling::Lost));
+        let lost: Vec<String> = Publication::EventsLost.to_parts("p");
+        assert_eq!(assembly.add_part("me", &lost[0], |_| false), Some(Publication::EventsLost));
     }
 }

@@ -8,18 +8,18 @@ use axum::body::Bytes;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// The position of the events in their turn; absent for events without id.
-    pub span: Option<Span>,
+    pub range: Option<EventRange>,
     /// The rendered events.
     pub wire: Bytes,
     /// Whether the events are published again for a subscriber that missed some.
-    pub again: bool,
+    pub is_replay: bool,
     /// Whether these are the last events of the turn.
-    pub last: bool,
+    pub is_last: bool,
 }
 
 /// A range of consecutive events of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct EventRange {
     /// The turn.
     pub turn: Arc<str>,
     /// The number of the first event.
@@ -30,30 +30,30 @@ pub struct Span {
 
 impl Chunk {
     /// Creates a chunk of events without ids.
-    pub fn loose(wire: String) -> Chunk {
-        Chunk { span: None, wire: Bytes::from(wire), again: false, last: false }
+    pub fn new_unnumbered(wire: String) -> Chunk {
+        Chunk { range: None, wire: Bytes::from(wire), is_replay: false, is_last: false }
     }
 
     /// Creates a chunk of events of a turn.
-    pub fn of(turn: &Arc<str>, from: usize, until: usize, wire: String) -> Chunk {
+    pub fn for_turn(turn: &Arc<str>, from: usize, until: usize, wire: String) -> Chunk {
         let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
-        let span = Span { turn: Arc::clone(turn), from: number(from), until: number(until) };
-        Chunk { span: Some(span), wire: Bytes::from(wire), again: false, last: false }
+        let span = EventRange { turn: Arc::clone(turn), from: number(from), until: number(until) };
+        Chunk { range: Some(span), wire: Bytes::from(wire), is_replay: false, is_last: false }
     }
 
     /// Marks the chunk as the last of its turn.
     #[must_use]
-    pub fn ending(self) -> Chunk {
-        Chunk { last: true, ..self }
+    pub fn into_last(self) -> Chunk {
+        Chunk { is_last: true, ..self }
     }
 
     /// The number of events.
-    pub fn count(&self) -> usize {
+    pub fn event_count(&self) -> usize {
         self.wire.windows(2).filter(|it| it == b"\n\n").count()
     }
 
     /// The events after skipping the first `count`.
-    pub fn without(&self, count: u32) -> Bytes {
+    pub fn skip_events(&self, count: u32) -> Bytes {
         let mut offset = 0;
         for _ in 0..count {
             // Events contain no line breaks other than those between their lines.
@@ -66,7 +66,7 @@ impl Chunk {
 
 /// One event of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event<'w> {
+pub struct StreamEvent<'w> {
     /// The id `turn:seq`, if any.
     pub id: Option<&'w str>,
     /// The event name.
@@ -76,10 +76,10 @@ pub struct Event<'w> {
 }
 
 /// Parses rendered events.
-pub fn events(wire: &str) -> impl Iterator<Item = Event<'_>> {
+pub fn parse_events(wire: &str) -> impl Iterator<Item = StreamEvent<'_>> {
     wire.split_terminator("\n\n").map(|lines| {
         let field = |name: &str| lines.lines().find_map(|it| it.strip_prefix(name));
-        Event { id: field("id:"), name: field("event:").unwrap_or_default(), data: field("data:").unwrap_or_default() }
+        StreamEvent { id: field("id:"), name: field("event:").unwrap_or_default(), data: field("data:").unwrap_or_default() }
     })
 }
 
@@ -88,14 +88,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_cut_and_taken_apart_between_events() {
+    fn chunks_are_split_between_events() {
         let wire = "id:t:3\nevent:A\ndata:{\"a\":\"\\n\\n\"}\n\nevent:B\ndata:1\n\n";
-        let chunk = Chunk::of(&Arc::from("t"), 3, 5, wire.to_owned());
-        assert_eq!(chunk.count(), 2);
-        let rest: Vec<Bytes> = (0..4).map(|it| chunk.without(it)).collect();
+        let chunk = Chunk::for_turn(&Arc::from("t"), 3, 5, wire.to_owned());
+        assert_eq!(chunk.event_count(), 2);
+        let rest: Vec<Bytes> = (0..4).map(|it| chunk.skip_events(it)).collect();
         assert_eq!(rest, [wire, "event:B\ndata:1\n\n", "", ""].map(Bytes::from));
-        let found: Vec<Event<'_>> = events(wire).collect();
-        let event = |id, name, data| Event { id, name, data };
+        let found: Vec<StreamEvent<'_>> = parse_events(wire).collect();
+        let event = |id, name, data| StreamEvent { id, name, data };
         assert_eq!(found, [event(Some("t:3"), "A", "{\"a\":\"\\n\\n\"}"), event(None, "B", "1")]);
     }
 }

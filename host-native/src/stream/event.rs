@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::store::turn_rows::completed;
+use crate::store::turn_rows::with_total_ms;
 
 /// The envelope of every event; absent members are null.
 #[derive(Serialize)]
@@ -23,64 +23,66 @@ struct Envelope<'e> {
 }
 
 /// Renders the first event of a stream; `resumed` is whether a stream with a last event id could be resumed.
-pub fn connected(conversation: &str, resumed: Option<bool>) -> String {
+pub fn render_connected(conversation: &str, resumed: Option<bool>) -> String {
     let mut data = json!({"conversationId": conversation, "transport": "SSE"});
     if let Some(resumed) = resumed {
         data["resumed"] = resumed.into();
     }
     let mut wire = String::new();
-    write(&mut wire, None, "CONNECTED", &data);
+    write_event(&mut wire, None, "CONNECTED", &data);
     wire
 }
 
 /// Renders notices of a turn in order; `total` is the duration of the turn in milliseconds once it has ended.
-pub(super) fn rendered(turn: &str, notices: &[Notice], total: Millis) -> String {
+pub(super) fn render_notices(turn: &str, notices: &[Notice], total: Millis) -> String {
     let mut wire = String::new();
-    notices.iter().for_each(|it| notice(&mut wire, turn, it, total));
+    notices.iter().for_each(|it| write_notice(&mut wire, turn, it, total));
     wire
 }
 
 /// Writes a notice of a turn; `total` is the measured duration for `PIPELINE_TIMING`, as in the stored row.
-fn notice(wire: &mut String, turn: &str, notice: &Notice, total: Millis) {
+fn write_notice(wire: &mut String, turn: &str, notice: &Notice, total: Millis) {
     let envelope = match &notice.body {
-        NoticeBody::Audit { stage, payload } => audit(stage, notice.at, completed(stage, payload, total)),
+        NoticeBody::Audit { stage, payload } => audit_envelope(stage, notice.at, with_total_ms(stage, payload, total)),
         NoticeBody::Verbose(verbose) => {
-            let verbose = progress(verbose);
+            let verbose = progress_json(verbose);
             let payload = Cow::Owned(json!({"verbose": verbose}));
-            Envelope { event_type: "VERBOSE", verbose: Some(verbose), ..audit("VERBOSE", notice.at, payload) }
+            Envelope { event_type: "VERBOSE", verbose: Some(verbose), ..audit_envelope("VERBOSE", notice.at, payload) }
         }
-        NoticeBody::Message { message } => Envelope { event_type: "MESSAGE", ..audit("MESSAGE", notice.at, Cow::Borrowed(message)) },
+        NoticeBody::Message { message } => {
+            Envelope { event_type: "MESSAGE", ..audit_envelope("MESSAGE", notice.at, Cow::Borrowed(message)) }
+        }
     };
-    write(wire, Some((turn, notice.seq)), envelope.stage, &envelope);
+    write_event(wire, Some((turn, notice.seq)), envelope.stage, &envelope);
 }
 
 /// Writes an audit event that has no stored row.
-pub(super) fn unstored(wire: &mut String, turn: &str, seq: usize, stage: &str, at: Millis, payload: Value) {
-    write(wire, Some((turn, u32::try_from(seq).unwrap_or(u32::MAX))), stage, &audit(stage, at, Cow::Owned(payload)));
+pub(super) fn write_unstored(wire: &mut String, turn: &str, seq: usize, stage: &str, at: Millis, payload: Value) {
+    write_event(wire, Some((turn, u32::try_from(seq).unwrap_or(u32::MAX))), stage, &audit_envelope(stage, at, Cow::Owned(payload)));
 }
 
 /// Renders an audit event that belongs to no turn and therefore has no id.
-pub(super) fn of_no_turn(stage: &str, at: Millis, payload: Value) -> String {
+pub(super) fn render_turnless_audit(stage: &str, at: Millis, payload: Value) -> String {
     let mut wire = String::new();
-    write(&mut wire, None, stage, &audit(stage, at, Cow::Owned(payload)));
+    write_event(&mut wire, None, stage, &audit_envelope(stage, at, Cow::Owned(payload)));
     wire
 }
 
 /// Writes a piece of model output, or without a text a reset of the pieces so far. Token events have no id, so that the ids of the other
 /// events stay dense and reconnecting clients do not resume from here.
-pub(super) fn token(wire: &mut String, turn: &str, effect: u32, text: Option<&str>) {
+pub(super) fn write_token(wire: &mut String, turn: &str, effect: u32, text: Option<&str>) {
     let data = match text {
         Some(text) => json!({"eventType": "TOKEN", "turn": turn, "effect": effect, "text": text}),
         None => json!({"eventType": "TOKEN", "turn": turn, "effect": effect, "reset": true}),
     };
-    write(wire, None, "TOKEN", &data);
+    write_event(wire, None, "TOKEN", &data);
 }
 
-fn audit<'e>(stage: &'e str, at: Millis, payload: Cow<'e, Value>) -> Envelope<'e> {
-    Envelope { event_type: "AUDIT", audit_id: None, stage, created_at: clock::iso_text(at), payload, verbose: None }
+fn audit_envelope<'e>(stage: &'e str, at: Millis, payload: Cow<'e, Value>) -> Envelope<'e> {
+    Envelope { event_type: "AUDIT", audit_id: None, stage, created_at: clock::format_iso(at), payload, verbose: None }
 }
 
-fn progress(verbose: &VerboseNotice) -> Value {
+fn progress_json(verbose: &VerboseNotice) -> Value {
     json!({
         "verboseId": verbose.verbose_id,
         "eventType": "VERBOSE_PROGRESS",
@@ -99,15 +101,15 @@ fn progress(verbose: &VerboseNotice) -> Value {
 }
 
 /// Writes an event. The id comes first, so that name and data are adjacent, as clients of the original server expect.
-fn write(wire: &mut String, id: Option<(&str, u32)>, name: &str, data: &impl Serialize) {
+fn write_event(wire: &mut String, id: Option<(&str, u32)>, name: &str, data: &impl Serialize) {
     // Envelopes consist of strings, numbers and JSON values: serializing them cannot fail.
     let data = serde_json::to_string(data).unwrap_or_default();
     let id = id.map(|(turn, seq)| format!("id:{turn}:{seq}\n")).unwrap_or_default();
-    wire.push_str(&format!("{id}event:{}\ndata:{data}\n\n", one_line(name)));
+    wire.push_str(&format!("{id}event:{}\ndata:{data}\n\n", replace_line_breaks(name)));
 }
 
 /// Replaces line breaks, which would end the field: stages may contain names chosen by authors.
-fn one_line(name: &str) -> Cow<'_, str> {
+fn replace_line_breaks(name: &str) -> Cow<'_, str> {
     if name.contains(['\r', '\n']) { Cow::Owned(name.replace(['\r', '\n'], " ")) } else { Cow::Borrowed(name) }
 }
 
@@ -118,10 +120,10 @@ mod tests {
 
     #[test]
     fn the_wire_form_is_that_of_existing_clients() {
-        let mut wire = connected("c", None);
+        let mut wire = render_connected("c", None);
         let payload = json!({"text": "a\nb", "n": 1});
         let body = NoticeBody::Audit { stage: "RULE_MATCH (RulesStep)".to_owned(), payload };
-        notice(&mut wire, "t", &Notice { seq: 7, at: 1_767_323_045_678, body }, 0);
+        write_notice(&mut wire, "t", &Notice { seq: 7, at: 1_767_323_045_678, body }, 0);
         assert_eq!(
             wire,
             "event:CONNECTED\ndata:{\"conversationId\":\"c\",\"transport\":\"SSE\"}\n\n\
@@ -131,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_goes_on_says_so() {
+    fn a_resumed_stream_says_so() {
         let expected = "event:CONNECTED\ndata:{\"conversationId\":\"c\",\"transport\":\"SSE\",\"resumed\":true}\n\n";
-        assert_eq!(connected("c", Some(true)), expected);
+        assert_eq!(render_connected("c", Some(true)), expected);
     }
 
     #[test]
-    fn progress_stands_twice_and_with_all_members() {
+    fn progress_is_included_twice_with_all_members() {
         let verbose = VerboseNotice {
             verbose_id: None,
             step: "RulesStep".to_owned(),
@@ -153,7 +155,7 @@ mod tests {
             metadata: json!({"k": 1}),
         };
         let mut wire = String::new();
-        notice(&mut wire, "t", &Notice { seq: 0, at: 0, body: NoticeBody::Verbose(Box::new(verbose)) }, 0);
+        write_notice(&mut wire, "t", &Notice { seq: 0, at: 0, body: NoticeBody::Verbose(Box::new(verbose)) }, 0);
         let data: Value = serde_json::from_str(wire.strip_prefix("id:t:0\nevent:VERBOSE\ndata:").unwrap().trim()).unwrap();
         let expected = json!({
             "verboseId": null, "eventType": "VERBOSE_PROGRESS", "stepName": "RulesStep", "determinant": "RULE_MATCH", "intent": "A",
@@ -167,7 +169,7 @@ mod tests {
     #[test]
     fn a_line_break_in_a_stage_stays_within_its_field() {
         let mut wire = String::new();
-        unstored(&mut wire, "t", 1, "A\nid:x", 0, json!({}));
+        write_unstored(&mut wire, "t", 1, "A\nid:x", 0, json!({}));
         assert!(wire.starts_with("id:t:1\nevent:A id:x\ndata:{"), "{wire}");
         assert_eq!(wire.matches('\n').count(), 4);
     }

@@ -1,12 +1,12 @@
 //! Live events of a turn for its caller, if the response is a stream.
 
-use convengine_core::turn::{Answer, Completion, Effect, EffectId, Notice, Request};
+use convengine_core::turn::{Completion, Effect, EffectId, EffectResult, Notice, Request};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 /// An event of a running turn for its caller.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Told {
+pub enum LiveEvent {
     /// A notice of the turn.
     Notice(Notice),
     /// An effect has started or finished.
@@ -22,43 +22,43 @@ pub enum Told {
 
 /// The sending side to the caller of a turn. If the caller has disconnected, events are discarded and the turn continues.
 #[derive(Debug, Clone)]
-pub struct Ear(mpsc::UnboundedSender<Told>);
+pub struct Subscriber(mpsc::UnboundedSender<LiveEvent>);
 
-impl Ear {
+impl Subscriber {
     /// Creates a subscriber and the receiver of its events.
-    pub fn open() -> (Ear, mpsc::UnboundedReceiver<Told>) {
+    pub fn channel() -> (Subscriber, mpsc::UnboundedReceiver<LiveEvent>) {
         let (sender, events) = mpsc::unbounded_channel();
-        (Ear(sender), events)
+        (Subscriber(sender), events)
     }
 
     /// Sends notices.
-    pub fn notices(&self, notices: &[Notice]) {
-        notices.iter().for_each(|it| drop(self.0.send(Told::Notice(it.clone()))));
+    pub fn send_notices(&self, notices: &[Notice]) {
+        notices.iter().for_each(|it| drop(self.0.send(LiveEvent::Notice(it.clone()))));
     }
 
     /// Sends the start of an effect.
-    pub fn asked(&self, effect: &Effect) {
-        let mut event = json!({"id": effect.id.0, "kind": kind(&effect.request), "phase": "started"});
+    pub fn send_effect_started(&self, effect: &Effect) {
+        let mut event = json!({"id": effect.id.0, "kind": effect_type(&effect.request), "phase": "started"});
         if let (Request::Llm(request), Some(event)) = (&effect.request, event.as_object_mut()) {
             event.insert("purpose".to_owned(), json!(request.purpose));
         }
-        let _ = self.0.send(Told::Effect(event));
+        let _ = self.0.send(LiveEvent::Effect(event));
     }
 
     /// Sends a piece of model output; without a text, resets the pieces so far because the model call is retried.
-    pub fn token(&self, effect: EffectId, text: Option<&str>) {
-        let _ = self.0.send(Told::Token { effect, text: text.map(str::to_owned) });
+    pub fn send_token(&self, effect: EffectId, text: Option<&str>) {
+        let _ = self.0.send(LiveEvent::Token { effect, text: text.map(str::to_owned) });
     }
 
     /// Sends the outcome of an effect without its data.
-    pub fn answered(&self, completion: &Completion) {
-        let outcome = if matches!(completion.outcome, Answer::Ok(_)) { "ok" } else { "error" };
-        let _ = self.0.send(Told::Effect(json!({"id": completion.id.0, "phase": "finished", "outcome": outcome})));
+    pub fn send_effect_finished(&self, completion: &Completion) {
+        let outcome = if matches!(completion.outcome, EffectResult::Ok(_)) { "ok" } else { "error" };
+        let _ = self.0.send(LiveEvent::Effect(json!({"id": completion.id.0, "phase": "finished", "outcome": outcome})));
     }
 }
 
 /// The effect type (docs/spec/flows.md#15.2).
-fn kind(request: &Request) -> &'static str {
+fn effect_type(request: &Request) -> &'static str {
     match request {
         Request::Llm(_) => "llm.generate",
         Request::Embed(_) => "llm.embed",

@@ -6,23 +6,23 @@
 //!
 //! Processes that share a database exchange subscriptions and events ([`afar`]).
 
-mod afar;
 mod assembly;
 mod chunk;
+mod cluster;
+mod cursor;
 mod event;
-mod heard;
 pub mod live;
-mod resume;
+mod publication;
+mod replay;
 mod subscription;
 mod tokens;
-mod told;
 
-pub use afar::{Sharing, share};
-pub use chunk::{Chunk, Event, events};
-pub use event::connected;
+pub use chunk::{Chunk, StreamEvent, parse_events};
+pub use cluster::{ClusterTasks, start_cluster};
+pub use event::render_connected;
+pub use publication::{TurnPublisher, is_blocked};
 pub use subscription::Subscription;
-pub use tokens::Tokens;
-pub use told::{Told, is_blocked};
+pub use tokens::TokenPublisher;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -31,14 +31,14 @@ use convengine_core::turn::Millis;
 use serde_json::Value;
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
-use crate::drive::Host;
 use crate::observe::Meter;
-use afar::Afar;
-use subscription::Listener;
-use told::Said;
+use crate::turn_runner::Host;
+use cluster::ClusterBus;
+use publication::TurnNotices;
+use subscription::SubscriberQueue;
 
 /// Maximum number of concurrent database reads for subscribers, so that connections remain for turns.
-const READING: usize = 2;
+const MAX_CONCURRENT_READS: usize = 2;
 
 /// All subscribers of a host.
 #[derive(Debug)]
@@ -46,10 +46,10 @@ pub struct Streams {
     rooms: Mutex<Rooms>,
     closed: watch::Sender<bool>,
     /// Number of connections that the HTTP server does not wait for itself.
-    guests: watch::Sender<usize>,
-    reading: Semaphore,
+    connections: watch::Sender<usize>,
+    read_permits: Semaphore,
     /// Notified when another process requests the subscriptions of this one.
-    who: Notify,
+    announcement_requested: Notify,
     host: OnceLock<Weak<Host>>,
     meter: Meter,
 }
@@ -59,35 +59,35 @@ struct Rooms {
     by_conversation: BTreeMap<String, Room>,
     running: HashMap<String, Running>,
     /// The connection to other processes, if the database is shared.
-    afar: Option<Afar>,
-    next: u64,
+    cluster: Option<ClusterBus>,
+    next_number: u64,
 }
 
 /// The subscribers of a conversation.
 #[derive(Debug, Default)]
 struct Room {
-    listeners: Vec<Listener>,
+    subscribers: Vec<SubscriberQueue>,
     /// The latest turn that was published to its end.
-    ended: Option<Arc<str>>,
+    ended_turn: Option<Arc<str>>,
     /// Whether the database was checked for a newer turn since the first subscriber joined.
-    checked: bool,
+    is_checked: bool,
 }
 
 /// A running turn that has published events.
 #[derive(Debug)]
 struct Running {
     turn: Arc<str>,
-    said: Said,
-    told: usize,
+    notices: TurnNotices,
+    published: usize,
 }
 
 /// A connection that a stopping server waits for.
 #[derive(Debug)]
-pub struct Guest(Arc<Streams>);
+pub struct ConnectionGuard(Arc<Streams>);
 
-impl Drop for Guest {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        self.0.guests.send_modify(|it| *it -= 1);
+        self.0.connections.send_modify(|it| *it -= 1);
     }
 }
 
@@ -104,15 +104,15 @@ impl Streams {
             meter,
             rooms: Mutex::default(),
             closed: watch::Sender::new(false),
-            guests: watch::Sender::new(0),
-            reading: Semaphore::new(READING),
-            who: Notify::new(),
+            connections: watch::Sender::new(0),
+            read_permits: Semaphore::new(MAX_CONCURRENT_READS),
+            announcement_requested: Notify::new(),
             host: OnceLock::new(),
         }
     }
 
     /// Attaches the host whose stored turns are replayed to resuming subscribers.
-    pub fn belong_to(&self, host: &Arc<Host>) {
+    pub fn attach_host(&self, host: &Arc<Host>) {
         // A second host is ignored.
         let _ = self.host.set(Arc::downgrade(host));
     }
@@ -125,34 +125,34 @@ impl Streams {
     pub fn subscribe(self: &Arc<Self>, conversation: &str) -> Subscription {
         let (sender, queue) = mpsc::unbounded_channel();
         let mut rooms = self.rooms();
-        let number = rooms.next;
-        rooms.next += 1;
-        let subscription = Subscription::of(self, conversation, number, queue);
+        let number = rooms.next_number;
+        rooms.next_number += 1;
+        let subscription = Subscription::new(self, conversation, number, queue);
         if !*self.closed.borrow() {
             let room = rooms.by_conversation.entry(conversation.to_owned()).or_default();
-            room.listeners.push(Listener::of(&subscription, sender));
+            room.subscribers.push(SubscriberQueue::new(&subscription, sender));
         }
         subscription
     }
 
-    fn leave(&self, conversation: &str, number: u64) {
+    fn unsubscribe(&self, conversation: &str, number: u64) {
         let mut rooms = self.rooms();
         let Some(room) = rooms.by_conversation.get_mut(conversation) else { return };
-        room.listeners.retain(|it| it.number != number);
-        if room.listeners.is_empty() {
+        room.subscribers.retain(|it| it.number != number);
+        if room.subscribers.is_empty() {
             rooms.by_conversation.remove(conversation);
         }
     }
 
     /// Whether a conversation has subscribers.
-    pub fn is_heard(&self, conversation: &str) -> bool {
-        self.rooms().is_heard(conversation)
+    pub fn has_subscribers(&self, conversation: &str) -> bool {
+        self.rooms().has_subscribers(conversation)
     }
 
     /// Publishes events to all subscribers of a conversation, including those of other processes. Never blocks.
-    pub fn send(&self, conversation: &str, chunk: Chunk) {
+    pub fn publish(&self, conversation: &str, chunk: Chunk) {
         let chunk = Arc::new(chunk);
-        if let Some(bus) = &mut self.rooms().afar {
+        if let Some(bus) = &mut self.rooms().cluster {
             bus.send(conversation, &chunk);
         }
         self.deliver(conversation, &chunk);
@@ -162,27 +162,27 @@ impl Streams {
     fn deliver(&self, conversation: &str, chunk: &Arc<Chunk>) {
         let mut rooms = self.rooms();
         let Some(room) = rooms.by_conversation.get_mut(conversation) else { return };
-        let before = room.listeners.len();
-        room.listeners.retain(|it| it.takes(chunk));
-        self.meter.told(chunk.count(), room.listeners.len());
-        self.meter.dropped(before - room.listeners.len());
-        if let Some(span) = chunk.span.as_ref().filter(|_| chunk.last) {
-            room.ended = Some(Arc::clone(&span.turn));
+        let before = room.subscribers.len();
+        room.subscribers.retain(|it| it.enqueue(chunk));
+        self.meter.record_stream_events(chunk.event_count(), room.subscribers.len());
+        self.meter.record_dropped_subscribers(before - room.subscribers.len());
+        if let Some(span) = chunk.range.as_ref().filter(|_| chunk.is_last) {
+            room.ended_turn = Some(Arc::clone(&span.turn));
         }
-        if room.listeners.is_empty() {
+        if room.subscribers.is_empty() {
             rooms.by_conversation.remove(conversation);
         }
     }
 
     /// Publishes an audit event that belongs to no turn.
-    pub fn tell(&self, conversation: &str, stage: &str, at: Millis, payload: Value) {
-        if self.is_heard(conversation) {
-            self.send(conversation, Chunk::loose(event::of_no_turn(stage, at, payload)));
+    pub fn publish_audit(&self, conversation: &str, stage: &str, at: Millis, payload: Value) {
+        if self.has_subscribers(conversation) {
+            self.publish(conversation, Chunk::new_unnumbered(event::render_turnless_audit(stage, at, payload)));
         }
     }
 
     /// Closes the streams of a conversation; new ones may be opened.
-    pub fn end(&self, conversation: &str) {
+    pub fn close_conversation(&self, conversation: &str) {
         self.rooms().by_conversation.remove(conversation);
     }
 
@@ -194,56 +194,56 @@ impl Streams {
     }
 
     /// Waits until streams are closed.
-    pub async fn closed(&self) {
+    pub async fn wait_closed(&self) {
         // Cannot fail: `self` owns the sender.
         let _ = self.closed.subscribe().wait_for(|it| *it).await;
     }
 
     /// Registers an upgraded connection that a stopping server must wait for.
-    pub fn enter(self: &Arc<Self>) -> Guest {
-        self.guests.send_modify(|it| *it += 1);
-        Guest(Arc::clone(self))
+    pub fn register_connection(self: &Arc<Self>) -> ConnectionGuard {
+        self.connections.send_modify(|it| *it += 1);
+        ConnectionGuard(Arc::clone(self))
     }
 
     /// Waits until all registered connections have ended.
-    pub async fn left(&self) {
+    pub async fn wait_for_connections(&self) {
         // Cannot fail: `self` owns the sender.
-        let _ = self.guests.subscribe().wait_for(|it| *it == 0).await;
+        let _ = self.connections.subscribe().wait_for(|it| *it == 0).await;
     }
 
     /// Records how many notices a running turn has published. Returns whether the conversation has subscribers.
-    fn runs(&self, conversation: &str, turn: &Arc<str>, notices: &Said, published: usize) -> bool {
+    fn record_progress(&self, conversation: &str, turn: &Arc<str>, notices: &TurnNotices, published: usize) -> bool {
         let mut rooms = self.rooms();
         match rooms.running.get_mut(conversation).filter(|it| it.turn == *turn) {
-            Some(running) => running.told = published,
+            Some(running) => running.published = published,
             None => {
-                let running = Running { turn: Arc::clone(turn), said: Arc::clone(notices), told: published };
+                let running = Running { turn: Arc::clone(turn), notices: Arc::clone(notices), published };
                 rooms.running.insert(conversation.to_owned(), running);
             }
         }
-        rooms.is_heard(conversation)
+        rooms.has_subscribers(conversation)
     }
 
     /// Removes a running turn. Returns whether the conversation has subscribers.
-    fn ran(&self, conversation: &str, turn: &Arc<str>) -> bool {
+    fn remove_running(&self, conversation: &str, turn: &Arc<str>) -> bool {
         let mut rooms = self.rooms();
         if rooms.running.get(conversation).is_some_and(|it| it.turn == *turn) {
             rooms.running.remove(conversation);
         }
-        rooms.is_heard(conversation)
+        rooms.has_subscribers(conversation)
     }
 
     /// The events published so far by the turn of a conversation that runs in this process.
-    fn told_so_far(&self, conversation: &str) -> Option<Chunk> {
+    fn published_events(&self, conversation: &str) -> Option<Chunk> {
         let (turn, notices, published) = {
             let rooms = self.rooms();
             let running = rooms.running.get(conversation)?;
-            (Arc::clone(&running.turn), Arc::clone(&running.said), running.told)
+            (Arc::clone(&running.turn), Arc::clone(&running.notices), running.published)
         };
         let notices = notices.lock().unwrap_or_else(PoisonError::into_inner);
         // Absent if the turn has ended and taken its notices.
-        let wire = event::rendered(&turn, notices.get(..published)?, 0);
-        Some(Chunk::of(&turn, 0, published, wire))
+        let wire = event::render_notices(&turn, notices.get(..published)?, 0);
+        Some(Chunk::for_turn(&turn, 0, published, wire))
     }
 
     fn rooms(&self) -> MutexGuard<'_, Rooms> {
@@ -252,8 +252,8 @@ impl Streams {
 }
 
 impl Rooms {
-    fn is_heard(&self, conversation: &str) -> bool {
-        self.by_conversation.contains_key(conversation) || self.afar.as_ref().is_some_and(|it| it.wants(conversation))
+    fn has_subscribers(&self, conversation: &str) -> bool {
+        self.by_conversation.contains_key(conversation) || self.cluster.as_ref().is_some_and(|it| it.has_subscribers(conversation))
     }
 }
 
@@ -262,19 +262,19 @@ mod tests {
     use super::*;
     use axum::body::Bytes;
     use std::task::{Context, Poll, Waker};
-    use subscription::MOST_WAITING;
+    use subscription::MAX_BACKLOG_BYTES;
 
     fn next(subscription: &mut Subscription) -> Poll<Option<Bytes>> {
         subscription.poll(&mut Context::from_waker(Waker::noop()))
     }
 
     #[test]
-    fn one_who_falls_behind_is_dropped_and_the_others_are_not() {
+    fn a_slow_subscriber_is_disconnected_and_others_are_not() {
         let streams = Arc::new(Streams::default());
         let (mut slow, mut quick) = (streams.subscribe("a"), streams.subscribe("a"));
-        let chunk = Chunk::loose("x".repeat(MOST_WAITING));
+        let chunk = Chunk::new_unnumbered("x".repeat(MAX_BACKLOG_BYTES));
         for _ in 0..3 {
-            streams.send("a", chunk.clone());
+            streams.publish("a", chunk.clone());
             assert_eq!(next(&mut quick), Poll::Ready(Some(chunk.wire.clone())));
         }
         assert_eq!(next(&mut slow), Poll::Ready(Some(chunk.wire.clone())));
@@ -284,15 +284,15 @@ mod tests {
     }
 
     #[test]
-    fn conversations_hear_their_own_and_leave_nothing_behind() {
+    fn subscribers_receive_only_their_conversation() {
         let streams = Arc::new(Streams::default());
         let (mut first, mut second) = (streams.subscribe("a"), streams.subscribe("b"));
-        streams.send("a", Chunk::loose("1".to_owned()));
-        streams.send("c", Chunk::loose("2".to_owned()));
+        streams.publish("a", Chunk::new_unnumbered("1".to_owned()));
+        streams.publish("c", Chunk::new_unnumbered("2".to_owned()));
         assert_eq!(next(&mut first), Poll::Ready(Some(Bytes::from_static(b"1"))));
         assert_eq!(next(&mut second), Poll::Pending);
         drop(first);
-        assert!(!streams.is_heard("a") && streams.is_heard("b"));
+        assert!(!streams.has_subscribers("a") && streams.has_subscribers("b"));
         streams.close();
         assert_eq!(next(&mut second), Poll::Ready(None));
         assert_eq!(next(&mut streams.subscribe("b")), Poll::Ready(None), "the server is stopping");
@@ -300,13 +300,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_heard_is_cut_off() {
+    fn delivered_events_are_skipped() {
         let streams = Arc::new(Streams::default());
         let mut listener = streams.subscribe("a");
         let turn: Arc<str> = Arc::from("t");
         let wire = |from: u32, until: u32| (from..until).map(|it| format!("id:t:{it}\n\n")).collect::<String>();
         for (from, until) in [(0, 2), (0, 2), (0, 5), (5, 6)] {
-            streams.send("a", Chunk::of(&turn, from, until, wire(from as u32, until as u32)));
+            streams.publish("a", Chunk::for_turn(&turn, from, until, wire(from as u32, until as u32)));
         }
         for (from, until) in [(0, 2), (2, 5), (5, 6)] {
             assert_eq!(next(&mut listener), Poll::Ready(Some(Bytes::from(wire(from, until)))));

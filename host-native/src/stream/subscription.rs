@@ -9,23 +9,23 @@ use tokio::sync::mpsc;
 
 use super::Streams;
 use super::chunk::Chunk;
-use super::heard::{Came, Heard, Take};
-use super::resume::Replayed;
-use crate::observe::meter::Counted;
+use super::cursor::{Delivery, JoinPoint, StreamCursor};
+use super::replay::ReplayItem;
+use crate::observe::meter::GaugeGuard;
 use crate::observe::names;
 
 /// Maximum backlog of a subscriber in bytes. The events of a slice are queued together and may exceed it.
-pub(super) const MOST_WAITING: usize = 1024 * 1024;
+pub(super) const MAX_BACKLOG_BYTES: usize = 1024 * 1024;
 
 /// A queued chunk; `None` signals that the subscriber may have missed events.
-type Item = Option<Arc<Chunk>>;
+type QueueItem = Option<Arc<Chunk>>;
 
 /// The sending side of a subscriber's queue.
 #[derive(Debug)]
-pub(super) struct Listener {
+pub(super) struct SubscriberQueue {
     pub number: u64,
-    queue: mpsc::UnboundedSender<Item>,
-    waiting: Arc<AtomicUsize>,
+    queue: mpsc::UnboundedSender<QueueItem>,
+    backlog_bytes: Arc<AtomicUsize>,
 }
 
 /// The receiving side of a subscriber's queue. Dropping it unsubscribes.
@@ -34,39 +34,40 @@ pub struct Subscription {
     streams: Arc<Streams>,
     conversation: String,
     number: u64,
-    queue: mpsc::UnboundedReceiver<Item>,
-    waiting: Arc<AtomicUsize>,
-    _open: Counted,
-    pub(super) heard: Heard,
+    queue: mpsc::UnboundedReceiver<QueueItem>,
+    backlog_bytes: Arc<AtomicUsize>,
+    _open: GaugeGuard,
+    pub(super) cursor: StreamCursor,
     /// The replay to send before the queue.
-    pub(super) replay: Option<mpsc::Receiver<Replayed>>,
+    pub(super) replay: Option<mpsc::Receiver<ReplayItem>>,
 }
 
-impl Listener {
-    pub(super) fn of(subscription: &Subscription, queue: mpsc::UnboundedSender<Item>) -> Listener {
-        Listener { number: subscription.number, queue, waiting: Arc::clone(&subscription.waiting) }
+impl SubscriberQueue {
+    pub(super) fn new(subscription: &Subscription, queue: mpsc::UnboundedSender<QueueItem>) -> SubscriberQueue {
+        SubscriberQueue { number: subscription.number, queue, backlog_bytes: Arc::clone(&subscription.backlog_bytes) }
     }
 
-    pub(super) fn takes(&self, chunk: &Arc<Chunk>) -> bool {
-        if self.waiting.load(Ordering::Relaxed) > MOST_WAITING {
+    pub(super) fn enqueue(&self, chunk: &Arc<Chunk>) -> bool {
+        if self.backlog_bytes.load(Ordering::Relaxed) > MAX_BACKLOG_BYTES {
             return false;
         }
-        self.waiting.fetch_add(chunk.wire.len(), Ordering::Relaxed);
+        self.backlog_bytes.fetch_add(chunk.wire.len(), Ordering::Relaxed);
         self.queue.send(Some(Arc::clone(chunk))).is_ok()
     }
 
     /// Signals the subscriber to check what it has missed.
-    pub(super) fn may_have_missed(&self) {
+    pub(super) fn notify_missed(&self) {
         // Fails if the subscriber has disconnected.
         let _ = self.queue.send(None);
     }
 }
 
 impl Subscription {
-    pub(super) fn of(streams: &Arc<Streams>, conversation: &str, number: u64, queue: mpsc::UnboundedReceiver<Item>) -> Subscription {
-        let open = streams.meter.counted(names::STREAMS_OPEN);
-        let (streams, conversation, heard) = (Arc::clone(streams), conversation.to_owned(), Heard::nothing_since(None, Came::Anytime));
-        Subscription { streams, conversation, number, queue, waiting: Arc::default(), _open: open, heard, replay: None }
+    pub(super) fn new(streams: &Arc<Streams>, conversation: &str, number: u64, queue: mpsc::UnboundedReceiver<QueueItem>) -> Subscription {
+        let open = streams.meter.track(names::STREAMS_OPEN);
+        let (streams, conversation, cursor) =
+            (Arc::clone(streams), conversation.to_owned(), StreamCursor::after_turn(None, JoinPoint::AnyTurn));
+        Subscription { streams, conversation, number, queue, backlog_bytes: Arc::default(), _open: open, cursor, replay: None }
     }
 
     /// Polls for the next events; `None` means that the stream has ended.
@@ -74,14 +75,14 @@ impl Subscription {
         loop {
             if let Some(replay) = &mut self.replay {
                 match ready!(replay.poll_recv(context)) {
-                    Some(Replayed::Chunk(chunk)) => {
-                        let take = chunk.span.as_ref().map_or(Take::Nothing, |it| self.heard.replayed(it));
-                        if let Take::Without(count) = take {
-                            return Poll::Ready(Some(chunk.without(count)));
+                    Some(ReplayItem::Chunk(chunk)) => {
+                        let take = chunk.range.as_ref().map_or(Delivery::SkipAll, |it| self.cursor.accept_replayed(it));
+                        if let Delivery::SkipFirst(count) = take {
+                            return Poll::Ready(Some(chunk.skip_events(count)));
                         }
                     }
-                    Some(Replayed::Unknown) => self.heard = Heard::nothing_since(None, Came::Anytime),
-                    Some(Replayed::Failed) => return Poll::Ready(None),
+                    Some(ReplayItem::UnknownPosition) => self.cursor = StreamCursor::after_turn(None, JoinPoint::AnyTurn),
+                    Some(ReplayItem::Failed) => return Poll::Ready(None),
                     None => self.replay = None,
                 }
                 continue;
@@ -90,11 +91,11 @@ impl Subscription {
                 None => return Poll::Ready(None),
                 Some(None) => self.catch_up(),
                 Some(Some(chunk)) => {
-                    self.waiting.fetch_sub(chunk.wire.len(), Ordering::Relaxed);
-                    match chunk.span.as_ref().map_or(Take::Without(0), |it| self.heard.live(it, chunk.again)) {
-                        Take::Without(count) => return Poll::Ready(Some(chunk.without(count))),
-                        Take::Gap => self.catch_up(),
-                        Take::Nothing => {}
+                    self.backlog_bytes.fetch_sub(chunk.wire.len(), Ordering::Relaxed);
+                    match chunk.range.as_ref().map_or(Delivery::SkipFirst(0), |it| self.cursor.accept_live(it, chunk.is_replay)) {
+                        Delivery::SkipFirst(count) => return Poll::Ready(Some(chunk.skip_events(count))),
+                        Delivery::Gap => self.catch_up(),
+                        Delivery::SkipAll => {}
                     }
                 }
             }
@@ -102,12 +103,12 @@ impl Subscription {
     }
 
     fn catch_up(&mut self) {
-        self.replay = Some(self.streams.catch_up(&self.conversation, self.heard.turn().cloned()));
+        self.replay = Some(self.streams.catch_up(&self.conversation, self.cursor.turn().cloned()));
     }
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.streams.leave(&self.conversation, self.number);
+        self.streams.unsubscribe(&self.conversation, self.number);
     }
 }

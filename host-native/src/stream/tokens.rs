@@ -5,50 +5,56 @@ use std::sync::Arc;
 use convengine_core::turn::{Effect, EffectId};
 
 use super::chunk::Chunk;
-use super::live::Ear;
+use super::live::Subscriber;
 use super::{Streams, event};
 
 /// Publishes the model output of an effect.
 #[derive(Debug)]
-pub struct Tokens {
+pub struct TokenPublisher {
     streams: Arc<Streams>,
     conversation: String,
     turn: String,
     effect: EffectId,
     /// The caller of the turn, if its response is a stream.
-    ear: Option<Ear>,
+    subscriber: Option<Subscriber>,
 }
 
-impl Tokens {
+impl TokenPublisher {
     /// Creates a publisher for an effect whose output may be streamed.
-    pub(super) fn of(streams: &Arc<Streams>, conversation: &str, turn: &str, effect: &Effect, subscriber: Option<&Ear>) -> Option<Tokens> {
-        effect.stream.then(|| Tokens {
+    pub(super) fn for_effect(
+        streams: &Arc<Streams>,
+        conversation: &str,
+        turn: &str,
+        effect: &Effect,
+        subscriber: Option<&Subscriber>,
+    ) -> Option<TokenPublisher> {
+        effect.stream.then(|| TokenPublisher {
             streams: Arc::clone(streams),
             conversation: conversation.to_owned(),
             turn: turn.to_owned(),
             effect: effect.id,
-            ear: subscriber.cloned(),
+            subscriber: subscriber.cloned(),
         })
     }
 
     /// Sends the next piece of output.
-    pub fn delta(&self, text: &str) {
+    pub fn send_delta(&self, text: &str) {
         self.send(Some(text));
     }
 
     /// Resets the pieces so far because the model call is retried.
-    pub fn reset(&self) {
+    pub fn send_reset(&self) {
         self.send(None);
     }
 
     fn send(&self, text: Option<&str>) {
-        if let Some(ear) = &self.ear {
-            ear.token(self.effect, text);
+        if let Some(ear) = &self.subscriber {
+            ear.send_token(self.effect, text);
         }
-        if self.streams.is_heard(&self.conversation) {
+        if self.streams.has_subscribers(&self.conversation) {
             let mut wire = String::new();
-            event::token(&mut wire, &self.turn, self.effect.0, text);
-            self.streams.send(&self.conversation, Chunk::loose(wire));
+            event::write_token(&mut wire, &self.turn, self.effect.0, text);
+            self.streams.publish(&self.conversation, Chunk::new_unnumbered(wire));
         }
     }
 }

@@ -19,12 +19,12 @@ use axum::routing::post;
 use axum::{Router, serve};
 use convengine_core::turn::{Notice, Outcome, Turn};
 use convengine_server::arguments::Options;
-use convengine_server::drive::Host;
 use convengine_server::http::request::MessageBody;
-use convengine_server::observe::Traces;
+use convengine_server::observe::SpanSender;
 use convengine_server::pack_file;
 use convengine_server::settings::Settings;
-use convengine_server::store::turn_rows::{Rows, TurnRows};
+use convengine_server::store::turn_rows::{JsonRows, TurnRows};
+use convengine_server::turn_runner::Host;
 use convengine_server::{app, rows};
 use convengine_tests::plain::Plain;
 use convengine_tests::soak::TURN;
@@ -65,9 +65,10 @@ async fn main() -> Result<()> {
         [database, pack, turns] => (database, by_number(Path::new(pack), turns.parse()?)?),
         _ => bail!("usage: ceiling DATABASE PACK [TURNS]"),
     };
-    let settings = Settings::read(&Options { database: Some(database.clone()), ..Options::default() })?;
-    let (host, _writing) = app::host(&settings, Traces::default()).await?;
-    let routes = app::around(Router::new().route(app::MESSAGE, post(message))).with_state(Arc::new(Ceiling { host, recorded }));
+    let settings = Settings::load(&Options { database: Some(database.clone()), ..Options::default() })?;
+    let (host, _writing) = app::build_host(&settings, SpanSender::default()).await?;
+    let routes =
+        app::with_middleware(Router::new().route(app::MESSAGE_PATH, post(message))).with_state(Arc::new(Ceiling { host, recorded }));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("convengine listening on http://{}", listener.local_addr()?);
     serve(listener, routes).await?;
@@ -99,7 +100,7 @@ fn by_number(pack: &Path, turns: usize) -> Result<HashMap<String, Recorded>> {
 
 fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice]) -> Result<Recorded> {
     let input = &turn.journal().input;
-    let rows = rows::of_turn(turn, outcome, notices, 1, rows::About::default())?;
+    let rows = rows::render_turn(turn, outcome, notices, 1, rows::RowContext::default())?;
     let cut = |text: &str| Template::cut(text, &input.conversation, &input.turn);
     Ok(Recorded {
         conversation: cut(rows.conversation.text()),
@@ -108,7 +109,7 @@ fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice]) -> Result<Recorde
         llm: cut(rows.llm.text()),
         memory: cut(rows.memory.text()),
         turn: cut(rows.turn.text()),
-        answer: cut(&outcome.response().to_string()),
+        answer: cut(&outcome.to_response().to_string()),
     })
 }
 
@@ -126,7 +127,7 @@ async fn answer(ceiling: &Ceiling, headers: &HeaderMap, body: &[u8]) -> Result<S
     let recorded = number.or(body.message).and_then(|it| ceiling.recorded.get(&it)).context("a message that the pack does not have")?;
     let turn = Uuid::new_v4().to_string();
     // How many there are matters only where there are none.
-    let rows = |template: &Template| Rows::rendered(template.fill(&conversation, &turn), u64::from(!template.is_empty()));
+    let rows = |template: &Template| JsonRows::from_rendered(template.fill(&conversation, &turn), u64::from(!template.is_empty()));
     let rows = TurnRows {
         conversation: rows(&recorded.conversation),
         audit: rows(&recorded.audit),

@@ -92,7 +92,7 @@ async fn talk(address: String, bodies: Vec<Value>, until: Until) -> Result<Seen>
 }
 
 async fn ask(sender: &mut SendRequest<Full<Bytes>>, address: &str, body: String) -> Result<()> {
-    let request = Request::post(app::MESSAGE)
+    let request = Request::post(app::MESSAGE_PATH)
         .header(header::HOST, address)
         .header(header::CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(body)))?;

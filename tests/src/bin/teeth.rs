@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use convengine_core::pack::{Check, PackAnswer, PackTurn};
-use convengine_server::play::{CorePlayer, Explained, Played, Suspend, compared, differences, unmet};
+use convengine_server::play::{CorePlayer, KnownDifferences, PlayedTurn, Suspend, differences, failed_checks, without_volatile};
 use convengine_tests::{corpus, explained};
 use serde_json::{Value, json};
 
@@ -50,12 +50,12 @@ fn run() -> Result<Bites> {
             let played = player.play(turn)?.played;
             let name = format!("{} turn {turn}", case.pack.name);
             for (changed, what) in changed_turns(of_pack) {
-                bites.count(!unmet(&changed, &played).is_empty(), format!("{name} {what}"));
+                bites.count(!failed_checks(&changed, &played).is_empty(), format!("{name} {what}"));
             }
             for (heard, text) in loud(of_pack, &played) {
-                bites.count(!unmet(of_pack, &heard).is_empty(), format!("{name} without the message '{text}'"));
+                bites.count(!failed_checks(of_pack, &heard).is_empty(), format!("{name} without the message '{text}'"));
             }
-            let Some(expect) = of_pack.expect.as_ref().map(compared) else { continue };
+            let Some(expect) = of_pack.expect.as_ref().map(without_volatile) else { continue };
             for path in leaves(&expect) {
                 let mut changed = expect.clone();
                 if let Some(leaf) = changed.pointer_mut(&path) {
@@ -69,9 +69,9 @@ fn run() -> Result<Bites> {
 }
 
 /// A turn fails by a difference without an explanation, and by an explanation without a difference.
-fn fails(pack: &str, turn: usize, expect: &Value, played: &Played, explained: &mut Explained) -> bool {
+fn fails(pack: &str, turn: usize, expect: &Value, played: &PlayedTurn, explained: &mut KnownDifferences) -> bool {
     let found = differences(expect, played);
-    found.len() != explained.of_turn(pack, turn) || found.iter().any(|it| explained.explain(pack, turn, it).is_none())
+    found.len() != explained.count_for_turn(pack, turn) || found.iter().any(|it| explained.explain(pack, turn, it).is_none())
 }
 
 /// A talk's turn with one check changed, with an answer too many, and with two answers exchanged.
@@ -85,11 +85,11 @@ fn changed_turns(turn: &PackTurn) -> Vec<(PackTurn, String)> {
         }
     }
     for (index, it) in turn.answers.iter().enumerate() {
-        let what = format!("line {} {}", it.line, it.asked);
+        let what = format!("line {} {}", it.line, it.call);
         let mut more = turn.clone();
         more.answers.insert(index, it.clone());
         changed.push((more, format!("{what} twice")));
-        let Some(position) = turn.answers.iter().skip(index + 1).position(|next: &PackAnswer| next.asked != it.asked) else { continue };
+        let Some(position) = turn.answers.iter().skip(index + 1).position(|next: &PackAnswer| next.call != it.call) else { continue };
         let mut exchanged = turn.clone();
         exchanged.answers.swap(index, index + 1 + position);
         changed.push((exchanged, format!("{what} later")));
@@ -98,7 +98,7 @@ fn changed_turns(turn: &PackTurn) -> Vec<(PackTurn, String)> {
 }
 
 /// What was played, with a message that must not be delivered.
-fn loud(turn: &PackTurn, played: &Played) -> Vec<(Played, String)> {
+fn loud(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PlayedTurn, String)> {
     let forbidden = turn.checks.iter().filter_map(|it| if let Check::NoVerbose(text) = &it.check { Some(text) } else { None });
     let with = |text: &String| {
         let mut heard = played.clone();

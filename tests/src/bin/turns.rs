@@ -67,13 +67,13 @@ fn main() -> Result<()> {
 
 fn audit(_: &mut Sums, ended: &Ended) -> Result<()> {
     let mut rows = TurnRows::default();
-    rows.audit(&ended.outcome.conversation_id, &ended.notices, 0);
+    rows.add_audit(&ended.outcome.conversation_id, &ended.notices, 0);
     black_box(rows);
     Ok(())
 }
 
 fn all_rows(ended: &Ended) -> Result<TurnRows> {
-    Ok(black_box(rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 0, rows::About::default())?))
+    Ok(black_box(rows::render_turn(&ended.turn, &ended.outcome, &ended.notices, 0, rows::RowContext::default())?))
 }
 
 fn bytes(sums: &mut Sums, ended: &Ended) -> Result<()> {

@@ -166,7 +166,7 @@ impl Document {
         };
         let whole = json!({"$defs": self.0["components"]["schemas"], "allOf": [schema]});
         match JsonSchema::compile(&whole) {
-            Ok(schema) => schema.check(&value),
+            Ok(schema) => schema.find_violation(&value),
             Err(error) => Some(format!("the document has a schema that cannot be used: {error}")),
         }
     }

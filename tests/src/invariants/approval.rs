@@ -1,8 +1,8 @@
 //! What cannot be taken back needs a yes. (I3)
 
-use convengine_core::config::Act;
-use convengine_core::text::on_one_line;
-use convengine_core::turn::{Class, Effect, HttpCaller, Map, Request, TaskUse};
+use convengine_core::config::DialogueAct;
+use convengine_core::text::collapse_whitespace;
+use convengine_core::turn::{Effect, EffectClass, HttpCaller, Map, Request, TaskUse};
 use serde_json::Value;
 
 use super::Scene;
@@ -36,7 +36,7 @@ pub(super) fn given(scene: &Scene<'_>) -> Option<String> {
 /// Whether an effect does what nobody may do without a yes.
 fn needs_a_yes(effect: &Effect) -> bool {
     let by_task = matches!(&effect.request, Request::Task(task) if task.called_for == TaskUse::PendingAction);
-    by_task || effect.class == Class::Irreversible
+    by_task || effect.class == EffectClass::Irreversible
 }
 
 /// Whether an effect carries a pending action out: what its step asks for, other than for hooks.
@@ -64,7 +64,7 @@ fn refusal(scene: &Scene<'_>, session: &Map) -> Option<&'static str> {
     // A yes, or the choice of one of several after a yes.
     let open = scene.run.input.session.conversation.as_ref().and_then(|it| it.context.get("pending_clarification")?.get("options"));
     let chosen = open.and_then(Value::as_array).is_some_and(|it| !it.is_empty());
-    (param("dialogue_act") != Act::Affirm.name() && !chosen).then_some("the message is no yes")
+    (param("dialogue_act") != DialogueAct::Affirm.name() && !chosen).then_some("the message is no yes")
 }
 
 /// Whether an effect does something for the message, at the wish of a planner or a client.
@@ -80,7 +80,7 @@ fn carries_out(effect: &Effect) -> bool {
 /// Whether the message of an effect is sensitive and nobody has approved it.
 fn is_held_back(scene: &Scene<'_>, it: &Answered) -> bool {
     let (settings, input) = (&scene.config.settings.guardrail, &scene.run.input);
-    let text = on_one_line(input.event.text.as_deref().unwrap_or_default());
+    let text = collapse_whitespace(input.event.text.as_deref().unwrap_or_default());
     let yes = |it: &Value| *it == true || it.as_str().is_some_and(|it| it.trim().eq_ignore_ascii_case("true"));
     let client = ["approval_granted", "approvalGranted"].iter().any(|it| input.event.params.get(*it) == Some(&Value::Bool(true)));
     // An application may approve in the course of the turn, too.
@@ -89,6 +89,11 @@ fn is_held_back(scene: &Scene<'_>, it: &Answered) -> bool {
     let granted = of_step.or(loaded).and_then(|it| it.get("approval")?.get("granted")).is_some_and(yes);
     // A message that is nothing but a yes answers the one that waits.
     let waits = loaded.is_some_and(|it| it.contains_key("guardrail_pending"));
-    let answers = waits && scene.config.acts.named(text.trim()) == Some(Act::Affirm);
-    settings.enabled && settings.require_approval && scene.config.sensitive.find(&text) == Ok(true) && !client && !granted && !answers
+    let answers = waits && scene.config.dialogue_acts.match_pattern(text.trim()) == Some(DialogueAct::Affirm);
+    settings.enabled
+        && settings.require_approval
+        && scene.config.sensitive_patterns.is_sensitive(&text) == Ok(true)
+        && !client
+        && !granted
+        && !answers
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
-use convengine_core::turn::{Answer, EffectId, Journal, Reply, Request, Write};
+use convengine_core::turn::{EffectId, EffectResult, Journal, Reply, Request, Write};
 use convengine_server::store::turn::compress;
 
 use crate::simulate::fault::{Fault, Garbage, LONG};
@@ -108,7 +108,7 @@ fn ends(scene: &Scene<'_>) -> Option<String> {
 fn model_said_nothing(run: &Run) -> bool {
     let is_answer =
         |it: &Request| matches!(it, Request::Llm(it) if it.purpose.starts_with("response_") || it.purpose == "intent_collision");
-    let is_empty = |it: &Answer| matches!(it, Answer::Ok(Reply::Llm(it)) if it.text.trim().is_empty());
+    let is_empty = |it: &EffectResult| matches!(it, EffectResult::Ok(Reply::Llm(it)) if it.text.trim().is_empty());
     run.answered.iter().any(|it| is_answer(&it.effect.request) && is_empty(&it.answer))
 }
 

@@ -1,6 +1,6 @@
 //! What may not be seen from outside. (I4, I8)
 
-use convengine_core::turn::{Answer, NoticeBody};
+use convengine_core::turn::{EffectResult, NoticeBody};
 use serde_json::Value;
 
 use super::Scene;
@@ -112,7 +112,7 @@ fn leaves(value: &Value, found: &mut Vec<String>) {
 
 /// Whether something was in what the turn got: a text of its input, or of an answer that was no error.
 fn came_in(scene: &Scene<'_>, mark: &str) -> bool {
-    let answers = scene.run.answered.iter().filter(|it| matches!(it.answer, Answer::Ok(_)));
+    let answers = scene.run.answered.iter().filter(|it| matches!(it.answer, EffectResult::Ok(_)));
     let answers = answers.map(|it| serde_json::to_value(&it.answer).unwrap_or_default());
     let input = serde_json::to_value(&scene.run.input).unwrap_or_default();
     let mut texts = Vec::new();

@@ -1,8 +1,8 @@
 //! What changes the world is asked for once. (I2)
 
-use convengine_core::config::{ANY, Act, Binding, Config, Executor};
-use convengine_core::json::canon;
-use convengine_core::turn::{Answer, EffectErrorKind, HttpCaller, Reply, Request, TaskUse};
+use convengine_core::config::{ANY, Binding, Config, DialogueAct, Executor};
+use convengine_core::json::canonical;
+use convengine_core::turn::{EffectErrorKind, EffectResult, HttpCaller, Reply, Request, TaskUse};
 use serde_json::json;
 
 use super::Scene;
@@ -50,7 +50,7 @@ fn once_more(scene: &Scene<'_>, before: &Run) -> Option<String> {
     let found = again.find(|it| {
         let wanted = deed(it).unwrap_or_default();
         let usually = scene.beside.usually.map_or(0, |it| count(it, &wanted));
-        count(scene.run, &wanted) > usually && act_of(it) != Some(Act::Affirm.name()) && !is_of_table(scene, it, before)
+        count(scene.run, &wanted) > usually && act_of(it) != Some(DialogueAct::Affirm.name()) && !is_of_table(scene, it, before)
     })?;
     Some(format!("effect {} does without a yes what the turn before has left in doubt: {}", found.effect.id.0, deed(found)?))
 }
@@ -58,18 +58,18 @@ fn once_more(scene: &Scene<'_>, before: &Run) -> Option<String> {
 /// Whether a row of `ce_tool` asks: what has failed is tried again by every turn that it fits, but for what a crash has left in doubt.
 /// (`decisions.md` 9)
 fn is_of_table(scene: &Scene<'_>, it: &Answered, before: &Run) -> bool {
-    let crashed = |it: &Answered| matches!(&it.answer, Answer::Error(error) if error.kind == EffectErrorKind::Interrupted);
+    let crashed = |it: &Answered| matches!(&it.answer, EffectResult::Error(error) if error.kind == EffectErrorKind::Interrupted);
     let sent = scene.run.input.event.params.contains_key("tool_request");
     let of_step = it.step.as_ref().is_some_and(|it| it.step == "ToolOrchestrationStep");
     of_step && !sent && !before.answered.iter().any(crashed)
 }
 
 /// Whether an answer leaves open what became of a write.
-fn is_in_doubt(answer: &Answer) -> bool {
+fn is_in_doubt(answer: &EffectResult) -> bool {
     let failed = match answer {
-        Answer::Ok(Reply::Http(reply)) => reply.status >= 500,
-        Answer::Ok(_) => false,
-        Answer::Error(_) => true,
+        EffectResult::Ok(Reply::Http(reply)) => reply.status >= 500,
+        EffectResult::Ok(_) => false,
+        EffectResult::Error(_) => true,
     };
     failed && !says_nothing_was_done(answer)
 }
@@ -85,7 +85,8 @@ fn is_of_rule(it: &Answered) -> bool {
 
 /// Whether the answer of a task has changed intent or state from the first effect on.
 fn moves_between(run: &Run, first: &Answered, second: &Answered) -> bool {
-    let moves = |it: &Answered| matches!(&it.answer, Answer::Ok(Reply::Task(it)) if it.patch.intent.is_some() || it.patch.state.is_some());
+    let moves =
+        |it: &Answered| matches!(&it.answer, EffectResult::Ok(Reply::Task(it)) if it.patch.intent.is_some() || it.patch.state.is_some());
     run.answered.iter().any(|it| (first.effect.id..second.effect.id).contains(&it.effect.id) && moves(it))
 }
 
@@ -102,20 +103,20 @@ fn count(run: &Run, wanted: &str) -> usize {
 /// What a write does, without what differs between two attempts.
 fn deed(it: &Answered) -> Option<String> {
     Some(match &it.effect.request {
-        Request::Task(task) => canon::text(&json!([task.task, task.called_for, task.rule_id, task.input])),
+        Request::Task(task) => canonical::to_text(&json!([task.task, task.called_for, task.rule_id, task.input])),
         // With a `spec`, it reads files or documents.
-        Request::Tool(tool) if tool.spec.is_none() => canon::text(tool),
-        Request::Http(http) => canon::text(&json!([http.caller, http.method, http.url, http.headers, http.body])),
+        Request::Tool(tool) if tool.spec.is_none() => canonical::to_text(tool),
+        Request::Http(http) => canonical::to_text(&json!([http.caller, http.method, http.url, http.headers, http.body])),
         _ => return None,
     })
 }
 
 /// Whether a failure says that the write has not been done.
-fn says_nothing_was_done(answer: &Answer) -> bool {
+fn says_nothing_was_done(answer: &EffectResult) -> bool {
     match answer {
-        Answer::Ok(Reply::Http(reply)) => matches!(reply.status, 300..=499 | 503),
-        Answer::Ok(_) => false,
-        Answer::Error(error) => match error.kind {
+        EffectResult::Ok(Reply::Http(reply)) => matches!(reply.status, 300..=499 | 503),
+        EffectResult::Ok(_) => false,
+        EffectResult::Error(error) => match error.kind {
             EffectErrorKind::Refused
             | EffectErrorKind::NotFound
             | EffectErrorKind::Denied

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use convengine_core::turn::{
-    Abandon, Answer, Class, ContainerReply, Effect, EffectError, EffectErrorKind, EmbedReply, ExtensionReply, HttpReply, LlmReply, Map,
-    Millis, Patch, Reply, Request, SqlReply, TaskReply, ToolReply,
+    CancelReason, ContainerReply, Effect, EffectClass, EffectError, EffectErrorKind, EffectResult, EmbedReply, ExtensionReply, HttpReply,
+    LlmReply, Map, Millis, Patch, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
 use convengine_server::secrets::Secrets;
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ pub enum Fault {
     /// The service answers with this status.
     Status(u16),
     /// The host gives the turn up before the answer is known.
-    Abandoned(Abandon),
+    Abandoned(CancelReason),
     /// The process ends before the answer is known, and another one takes the turn over.
     CrashBefore,
     /// The process ends when the answer has been written down, and another one takes the turn over.
@@ -112,7 +112,7 @@ pub fn of_effect(effect: &Effect) -> Vec<Fault> {
     if matches!(effect.request, Request::Http(_)) {
         faults.extend(STATUSES.map(Fault::Status));
     }
-    faults.extend([Abandon::Timeout, Abandon::Lost].map(Fault::Abandoned));
+    faults.extend([CancelReason::Timeout, CancelReason::Lost].map(Fault::Abandoned));
     faults.extend([Fault::CrashBefore, Fault::CrashAfter]);
     faults
 }
@@ -125,8 +125,8 @@ pub fn repeatable(effect: &Effect) -> bool {
 /// Whether an effect changes the world.
 pub fn writes(effect: &Effect) -> bool {
     match effect.class {
-        Class::Pure | Class::Read => false,
-        Class::Write | Class::Irreversible => true,
+        EffectClass::Pure | EffectClass::Read => false,
+        EffectClass::Write | EffectClass::Irreversible => true,
     }
 }
 
@@ -134,39 +134,39 @@ pub fn writes(effect: &Effect) -> bool {
 fn struck_out(text: &str) -> String {
     static SECRETS: LazyLock<Secrets> = LazyLock::new(|| {
         let mut secrets = Secrets::default();
-        secrets.know("rates", KEY);
+        secrets.add("rates", KEY);
         secrets
     });
     SECRETS.scrub(text).into_owned()
 }
 
 /// A failure whose message nobody but the audit may see.
-pub fn error(kind: EffectErrorKind) -> Answer {
+pub fn error(kind: EffectErrorKind) -> EffectResult {
     let text = format!("java.sql.SQLException: select token from vault where key = '{SECRET}' {{{{user_input}}}} Some(\"{SECRET}\") {KEY}");
-    Answer::Error(EffectError::new(kind, struck_out(&text)))
+    EffectResult::Error(EffectError::new(kind, struck_out(&text)))
 }
 
 /// What the host answers when the deadline of an effect has passed.
-pub fn late(effect: &Effect) -> Answer {
-    Answer::Error(EffectError::new(EffectErrorKind::Timeout, format!("no answer within {} ms", effect.deadline_ms)))
+pub fn late(effect: &Effect) -> EffectResult {
+    EffectResult::Error(EffectError::new(EffectErrorKind::Timeout, format!("no answer within {} ms", effect.deadline_ms)))
 }
 
 /// A service's answer with a status, and a body that names a secret.
-pub fn status(status: u16) -> Answer {
+pub fn status(status: u16) -> EffectResult {
     let body = if status == 204 { String::new() } else { struck_out(&format!("{{\"detail\": \"{SECRET}\", \"sent\": \"Bearer {KEY}\"}}")) };
     let retry_after_ms = (status == 429).then_some(1_500);
-    Answer::Ok(Reply::Http(HttpReply { status, body, retry_after_ms, broken_json: false }))
+    EffectResult::Ok(Reply::Http(HttpReply { status, body, retry_after_ms, broken_json: false }))
 }
 
 /// An answer of no use to a request.
-pub fn garbage(request: &Request, garbage: Garbage) -> Answer {
+pub fn garbage(request: &Request, garbage: Garbage) -> EffectResult {
     if garbage == Garbage::OtherKind {
         let tool = || Reply::Tool(ToolReply { text: "{}".to_owned() });
-        return Answer::Ok(if matches!(request, Request::Sleep(_)) { tool() } else { Reply::Slept });
+        return EffectResult::Ok(if matches!(request, Request::Sleep(_)) { tool() } else { Reply::Slept });
     }
     let text = text(garbage);
     let value = || serde_json::from_str::<Value>(&text).unwrap_or_else(|_| Value::from(text.clone()));
-    Answer::Ok(match request {
+    EffectResult::Ok(match request {
         Request::Llm(_) => {
             Reply::Llm(LlmReply { text, provider: "garbage".to_owned(), model: "garbage".to_owned(), ..LlmReply::default() })
         }
@@ -177,7 +177,7 @@ pub fn garbage(request: &Request, garbage: Garbage) -> Answer {
         Request::Sleep(_) => Reply::Slept,
         Request::Http(_) => Reply::Http(HttpReply { status: 200, body: text, retry_after_ms: None, broken_json: false }),
         Request::Sql(_) => Reply::Sql(SqlReply { rows: rows(value()), truncated: garbage == Garbage::Long }),
-        Request::Extension(_) => Reply::Extension(ExtensionReply { said: value() }),
+        Request::Extension(_) => Reply::Extension(ExtensionReply { message: value() }),
     })
 }
 

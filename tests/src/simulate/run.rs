@@ -5,9 +5,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use convengine_core::config::Config;
 use convengine_core::turn::{
-    Abandon, Answer, Completion, Effect, EffectErrorKind, Journal, Millis, Notice, Outcome, Request, Slice, Turn, TurnInput, View,
+    CancelReason, Completion, Effect, EffectErrorKind, EffectResult, Journal, Millis, Notice, Outcome, Request, SessionView, Slice, Turn,
+    TurnInput,
 };
-use convengine_server::play::{CorePlayer, Mark};
+use convengine_server::play::{Checkpoint, CorePlayer};
 
 use super::fault::{self, Fault, LONGEST};
 
@@ -20,11 +21,11 @@ pub struct Answered {
     /// What was asked.
     pub effect: Effect,
     /// What came back.
-    pub answer: Answer,
+    pub answer: EffectResult,
     /// When it came.
     pub at: Millis,
     /// The session at the beginning of the step that asked, for what does something or reads something.
-    pub step: Option<View>,
+    pub step: Option<SessionView>,
 }
 
 /// A turn that has ended.
@@ -62,7 +63,7 @@ struct Going {
 
 impl Going {
     fn start(input: &TurnInput, config: &Arc<Config>) -> Result<Going> {
-        let (turn, slice) = Turn::start_watched(input.clone(), Arc::clone(config))?;
+        let (turn, slice) = Turn::start_observed(input.clone(), Arc::clone(config))?;
         let config = Arc::clone(config);
         let (open, answered, notices) = (Vec::new(), Vec::new(), Vec::new());
         let mut going = Going { config, turn, twin: None, open, answered, slices: 0, notices, torn: None, end: None };
@@ -87,7 +88,7 @@ impl Going {
         }
     }
 
-    fn answer(&mut self, answer: Answer, at: Millis) -> Result<()> {
+    fn answer(&mut self, answer: EffectResult, at: Millis) -> Result<()> {
         let effect = self.open.remove(0);
         let step = self.step_of(&effect);
         let completion = Completion { id: effect.id, at, outcome: answer.clone() };
@@ -102,18 +103,18 @@ impl Going {
         Ok(())
     }
 
-    fn step_of(&self, effect: &Effect) -> Option<View> {
+    fn step_of(&self, effect: &Effect) -> Option<SessionView> {
         let thinks = matches!(effect.request, Request::Llm(_) | Request::Embed(_) | Request::Sleep(_));
-        if thinks { None } else { self.twin.as_ref().unwrap_or(&self.turn).views(|it| it.last().cloned()) }
+        if thinks { None } else { self.twin.as_ref().unwrap_or(&self.turn).read_views(|it| it.last().cloned()) }
     }
 
     /// Gives the turn up; nobody will know what became of what is open.
-    fn abandon(&mut self, why: Abandon, at: Millis) -> Result<()> {
+    fn abandon(&mut self, why: CancelReason, at: Millis) -> Result<()> {
         for effect in std::mem::take(&mut self.open) {
             let (step, answer) = (self.step_of(&effect), fault::error(EffectErrorKind::Cancelled));
             self.answered.push(Answered { effect, answer, at, step });
         }
-        let slice = self.turn.abandon(why, at)?;
+        let slice = self.turn.cancel(why, at)?;
         self.take(slice);
         Ok(())
     }
@@ -166,7 +167,7 @@ pub struct Undisturbed {
     /// The turn.
     pub run: Run,
     /// Where the scripts stood when an effect was asked.
-    pub before: Vec<Mark>,
+    pub before: Vec<Checkpoint>,
 }
 
 /// Plays a turn of the pack as it is meant.
@@ -174,11 +175,11 @@ pub struct Undisturbed {
 /// # Errors
 /// When it has no end.
 pub fn undisturbed(player: &mut CorePlayer, index: usize) -> Result<Undisturbed> {
-    let input = player.begin(index)?;
+    let input = player.begin_turn(index)?;
     let mut going = Going::start(&input, &player.config)?;
     let mut before = Vec::new();
     while let Some(effect) = going.next()? {
-        before.push(player.mark());
+        before.push(player.checkpoint());
         let now = going.turn.now();
         let (answer, delay) = player.reply(&effect.request);
         going.answer(answer, now + Millis::try_from(delay).unwrap_or_default())?;
@@ -209,7 +210,11 @@ pub fn disturbed(player: &mut CorePlayer, meant: &Undisturbed, at: usize, fault:
         }
         Fault::Late => {
             let (passed, longest) = (now + Millis::from(was.effect.deadline_ms), meant.run.input.at + LONGEST);
-            if passed > longest { going.abandon(Abandon::Timeout, longest)? } else { going.answer(fault::late(&was.effect), passed)? }
+            if passed > longest {
+                going.abandon(CancelReason::Timeout, longest)?
+            } else {
+                going.answer(fault::late(&was.effect), passed)?
+            }
         }
         Fault::Garbage(garbage) => going.answer(fault::garbage(&was.effect.request, garbage), was.at)?,
         Fault::Status(status) => going.answer(fault::status(status), was.at)?,

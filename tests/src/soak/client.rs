@@ -36,7 +36,8 @@ impl Client {
             sender = connect(&self.address).await?;
             sender.ready().await?;
         }
-        let mut request = Request::post(app::MESSAGE).header(header::HOST, &self.address).header(header::CONTENT_TYPE, "application/json");
+        let mut request =
+            Request::post(app::MESSAGE_PATH).header(header::HOST, &self.address).header(header::CONTENT_TYPE, "application/json");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }

@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use convengine_core::pack::{Pack, PackTurn};
-use convengine_core::turn::STUB;
+use convengine_core::turn::STUB_ADDRESS;
 use convengine_server::pack_file;
-use convengine_server::play::stub::{Calls, serve_logged};
-use convengine_server::play::{of_session, secrets, session};
-use convengine_server::store::{Place, readers};
+use convengine_server::play::fake_http::{CallRecorder, serve_recorded};
+use convengine_server::play::{of_session, secret_names, session_id};
+use convengine_server::store::{DatabaseConfig, open_reader_pool};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
@@ -107,7 +107,7 @@ struct Stage {
     pack: Pack,
     model: PathBuf,
     stub: Option<SocketAddr>,
-    calls: Calls,
+    calls: CallRecorder,
     runtime: Runtime,
     imported: Database,
     folder: PathBuf,
@@ -119,11 +119,11 @@ impl Stage {
         std::fs::create_dir(&folder)?;
         let path = root().join("tests/packs").join(name);
         let path = if name.ends_with(".talk") { path } else { path.with_extension("json") };
-        let text = pack_file::text(&path).map_err(|it| anyhow::anyhow!("{it}"))?;
+        let text = pack_file::read_text(&path).map_err(|it| anyhow::anyhow!("{it}"))?;
         let rules = Pack::parse(&text).context("the pack")?.http;
-        let (runtime, calls) = (Runtime::new()?, Calls::default());
-        let stub = if rules.is_empty() { None } else { Some(serve_logged(&runtime, rules, calls.clone())?) };
-        let text = stub.map_or(text.clone(), |it| text.replace(STUB, &format!("http://{it}")));
+        let (runtime, calls) = (Runtime::new()?, CallRecorder::default());
+        let stub = if rules.is_empty() { None } else { Some(serve_recorded(&runtime, rules, calls.clone())?) };
+        let text = stub.map_or(text.clone(), |it| text.replace(STUB_ADDRESS, &format!("http://{it}")));
         let file = folder.join("pack.json");
         std::fs::write(&file, &text)?;
         let model = folder.join("model.json");
@@ -199,8 +199,8 @@ impl Stage {
     fn unanswered(&self, url: &str) -> Result<BTreeSet<EffectOf>> {
         let conversations = self.pack.turns.iter().map(conversation_of).collect::<Result<BTreeSet<String>>>()?;
         self.runtime.block_on(async {
-            let place = Place { url: url.to_owned(), full_sync: false };
-            let pool = readers(&place).await.map_err(|it| anyhow!("{it}"))?;
+            let place = DatabaseConfig { url: url.to_owned(), full_sync: false };
+            let pool = open_reader_pool(&place).await.map_err(|it| anyhow!("{it}"))?;
             let found = unanswered(&pool, &conversations).await;
             pool.close().await;
             found
@@ -217,7 +217,7 @@ impl Stage {
         if let Some(stub) = self.stub {
             command.arg("--set").arg(format!("convengine.network.allow-private={stub}"));
         }
-        for name in secrets(&self.pack) {
+        for name in secret_names(&self.pack) {
             command.arg("--set").arg(format!("convengine.secrets.{name}=env:CRASH_SECRET")).env("CRASH_SECRET", "the-value-of-all-of-them");
         }
         command
@@ -226,7 +226,7 @@ impl Stage {
 
 fn conversation_of(turn: &PackTurn) -> Result<String> {
     if turn.request.as_ref().is_some_and(|it| it.path.starts_with("/v1/")) {
-        return Ok(session(turn.conversation.as_deref()));
+        return Ok(session_id(turn.conversation.as_deref()));
     }
     let id = turn.request.as_ref().and_then(|it| it.body.get("conversationId")).and_then(Value::as_str);
     Ok(id.context("a message without a conversation")?.to_lowercase())

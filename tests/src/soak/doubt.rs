@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use convengine_core::config::Config;
-use convengine_core::turn::{Answer, Completion, Effect, EffectErrorKind, NoticeBody, Slice, Turn};
-use convengine_server::play::stub::Call;
-use convengine_server::store::turn::{StoredTurn, decompress, effects, open_of};
+use convengine_core::turn::{Completion, Effect, EffectErrorKind, EffectResult, NoticeBody, Slice, Turn};
+use convengine_server::play::fake_http::RecordedCall;
+use convengine_server::store::turn::{StoredTurn, decompress, find_open, list_effects};
 use convengine_server::store::{Pool, config};
 
 use crate::simulate::fault::writes;
@@ -33,7 +33,7 @@ pub struct Asked {
 /// # Errors
 /// When the journal cannot be replayed.
 pub async fn asked(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<Asked>, usize)> {
-    let source = config::snapshot(pool, &stored.config_hash).await?.context("the turn's configuration is not stored")?;
+    let source = config::find_snapshot(pool, &stored.config_hash).await?.context("the turn's configuration is not stored")?;
     let journal = decompress(&stored.journal)?;
     let (mut turn, slice) = Turn::start(journal.input, Arc::new(Config::from_source(&source).0))?;
     let (mut open, mut found, mut rows) = (BTreeMap::new(), Vec::new(), 0);
@@ -48,7 +48,7 @@ pub async fn asked(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<Asked>, usiz
             effect: (stored.turn_id.clone(), effect.id.0),
             once: writes(&effect) && !effect.repeatable,
             key: effect.key,
-            interrupted: matches!(&entry.outcome, Answer::Error(error) if error.kind == EffectErrorKind::Interrupted),
+            interrupted: matches!(&entry.outcome, EffectResult::Error(error) if error.kind == EffectErrorKind::Interrupted),
         });
         take(turn.resume(vec![Completion { id: entry.effect, at: entry.at, outcome: entry.outcome }])?, &mut open);
     }
@@ -62,8 +62,8 @@ pub async fn asked(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<Asked>, usiz
 pub async fn unanswered(pool: &Pool, conversations: &BTreeSet<String>) -> Result<BTreeSet<EffectOf>> {
     let mut found = BTreeSet::new();
     for id in conversations {
-        let Some(open) = open_of(pool, id).await? else { continue };
-        let stored = effects(pool, &open.turn_id).await?;
+        let Some(open) = find_open(pool, id).await? else { continue };
+        let stored = list_effects(pool, &open.turn_id).await?;
         found.extend(stored.iter().filter(|it| it.entry.is_none()).map(|it| (open.turn_id.clone(), it.effect_id)));
     }
     Ok(found)
@@ -71,10 +71,10 @@ pub async fn unanswered(pool: &Pool, conversations: &BTreeSet<String>) -> Result
 
 /// What of the calls is wrong: one without a key, one that no journal knows, or one that was made more often than was asked. What may be
 /// asked again after a crash may have been made once more.
-pub fn wrong_call(calls: &[Call], asked: &[Asked]) -> Option<String> {
-    let mut made: BTreeMap<&str, (usize, &Call)> = BTreeMap::new();
+pub fn wrong_call(calls: &[RecordedCall], asked: &[Asked]) -> Option<String> {
+    let mut made: BTreeMap<&str, (usize, &RecordedCall)> = BTreeMap::new();
     for call in calls.iter().filter(|it| it.method != "GET") {
-        let Some(key) = &call.key else { return Some(format!("{} {} had no key", call.method, call.path)) };
+        let Some(key) = &call.idempotency_key else { return Some(format!("{} {} had no key", call.method, call.path)) };
         made.entry(key).or_insert((0, call)).0 += 1;
     }
     made.into_iter().find_map(|(key, (count, call))| {
@@ -108,14 +108,14 @@ mod tests {
         Asked { effect: ("t".to_owned(), 3), key: key.to_owned(), once, interrupted }
     }
 
-    fn call(key: Option<&str>) -> Call {
-        Call { method: "POST".to_owned(), path: "/pay".to_owned(), body: "{}".to_owned(), key: key.map(str::to_owned) }
+    fn call(key: Option<&str>) -> RecordedCall {
+        RecordedCall { method: "POST".to_owned(), path: "/pay".to_owned(), body: "{}".to_owned(), idempotency_key: key.map(str::to_owned) }
     }
 
     #[test]
     fn a_call_is_made_as_often_as_it_is_asked() {
         let wrong = |keys: &[Option<&str>], asked: &[Asked]| {
-            let calls: Vec<Call> = keys.iter().map(|it| call(*it)).collect();
+            let calls: Vec<RecordedCall> = keys.iter().map(|it| call(*it)).collect();
             wrong_call(&calls, asked).unwrap_or_default()
         };
         let once = asked("k", true, false);

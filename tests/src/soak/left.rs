@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use convengine_core::json::diff;
-use convengine_server::play::stub::Call;
+use convengine_server::play::fake_http::RecordedCall;
 use convengine_server::store::assistant::session;
-use convengine_server::store::{Place, audit, load, readers, turn};
+use convengine_server::store::{DatabaseConfig, audit, load, open_reader_pool, turn};
 use serde_json::{Map, Value, json};
 
 use super::doubt::{Asked, EffectOf, asked, wrong_call, wrong_doubt};
@@ -19,7 +19,7 @@ pub struct Left {
     /// For each message its conversation and the number of its turn.
     messages: Vec<(String, u64)>,
     /// All calls.
-    calls: Vec<Call>,
+    calls: Vec<RecordedCall>,
     /// All effects, by the journals.
     asked: Vec<Asked>,
     /// Effects that had left without an answer when a server died.
@@ -51,9 +51,9 @@ impl Left {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn of(url: &str, said: Vec<Said>, calls: Vec<Call>, unanswered: BTreeSet<EffectOf>) -> Result<Left> {
-        let place = Place { url: url.to_owned(), full_sync: false };
-        let pool = readers(&place).await.map_err(|it| anyhow!("{it}"))?;
+    pub async fn of(url: &str, said: Vec<Said>, calls: Vec<RecordedCall>, unanswered: BTreeSet<EffectOf>) -> Result<Left> {
+        let place = DatabaseConfig { url: url.to_owned(), full_sync: false };
+        let pool = open_reader_pool(&place).await.map_err(|it| anyhow!("{it}"))?;
         let mut left = Left { calls, unanswered, ..Left::default() };
         let (mut states, mut counts): (Map<String, Value>, BTreeMap<String, u64>) = (Map::new(), BTreeMap::new());
         for it in &said {
@@ -62,9 +62,9 @@ impl Left {
             left.messages.push((it.conversation.clone(), *number));
         }
         for id in counts.keys() {
-            let found = load::conversation(&pool, id, 500, None).await?;
-            let turns = turn::of_conversation(&pool, id).await?;
-            let rows = audit::of_conversation(&pool, id).await?;
+            let found = load::load_conversation(&pool, id, 500, None).await?;
+            let turns = turn::list_ended(&pool, id).await?;
+            let rows = audit::list_for_conversation(&pool, id).await?;
             let parsed = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
             let mut rows = rows.iter().map(|it| json!({"stage": it.stage, "payload": parsed(&it.payload_json)}));
             let mut audits = Vec::new();
@@ -79,7 +79,7 @@ impl Left {
             ensure!(rows.next().is_none(), "there are more rows of the audit than the turns of {id} have");
             let turns: Vec<Value> = turns.iter().map(|it| json!([it.number, it.status])).collect();
             let flow = session::find(&pool, id).await?.map(|it| it.state);
-            let state = json!({"open": found.open, "session": found.session, "flow": flow, "turns": turns, "audit": audits});
+            let state = json!({"open": found.has_open_turn, "session": found.session, "flow": flow, "turns": turns, "audit": audits});
             states.insert(id.clone(), masked(&state));
         }
         pool.close().await;
@@ -117,7 +117,7 @@ impl Left {
     /// Each call that may write with its keys.
     fn keys(&self) -> BTreeMap<String, BTreeSet<&str>> {
         let mut keys: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-        for Call { method, path, body, key } in self.calls.iter().filter(|it| it.method != "GET") {
+        for RecordedCall { method, path, body, idempotency_key: key } in self.calls.iter().filter(|it| it.method != "GET") {
             keys.entry(format!("{method} {path} {body}")).or_default().extend(key.as_deref());
         }
         keys
@@ -219,7 +219,7 @@ fn without_times(text: &str) -> String {
 }
 
 fn equal(whole: &Value, left: &Value) -> Result<()> {
-    let found = diff::leaves(whole, left);
+    let found = diff::diff_leaves(whole, left);
     let lines: Vec<String> = found.iter().take(3).map(ToString::to_string).collect();
     ensure!(found.is_empty(), "{} differences: {}", found.len(), lines.join("; "));
     Ok(())
@@ -240,8 +240,12 @@ mod tests {
 
     /// One conversation of two turns; the second makes a call.
     fn left(answers: [&str; 2], keys: &[&str], words: &str, interrupted: bool) -> Left {
-        let call =
-            |key: &&str| Call { method: "POST".to_owned(), path: "/pay".to_owned(), body: "{}".to_owned(), key: Some((*key).to_owned()) };
+        let call = |key: &&str| RecordedCall {
+            method: "POST".to_owned(),
+            path: "/pay".to_owned(),
+            body: "{}".to_owned(),
+            idempotency_key: Some((*key).to_owned()),
+        };
         let asked = |key: &&str| Asked { effect: ("t".to_owned(), 0), key: (*key).to_owned(), once: true, interrupted };
         let output = json!({"stage": "ASSISTANT_OUTPUT", "payload": {"responseType": words}});
         let answers = answers.map(|it| json!({"status": 200, "body": {"payload": {"value": it}}}));

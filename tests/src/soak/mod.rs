@@ -19,7 +19,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
 use convengine_server::pack_file;
-use convengine_server::play::{Around, PackServer};
+use convengine_server::play::{PackServer, ServerOptions};
 
 use crate::root;
 use database::{Database, Kind};
@@ -96,7 +96,7 @@ impl Served {
         let pack = pack_file::read(&path)?;
         let talks = [Talk::of(&pack, 0)?, Talk::of(&pack, long)?];
         let database = kind.database()?;
-        let around = Around { database: Some(database.url().to_owned()), set: set.to_vec() };
+        let around = ServerOptions { database: Some(database.url().to_owned()), settings: set.to_vec() };
         let server = Process::Engine(Box::new(PackServer::start(&pack, binary, &path, &around)?));
         Ok(Served { name: name.to_owned(), talks, server, database })
     }

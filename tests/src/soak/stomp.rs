@@ -61,7 +61,7 @@ impl Stomp {
         let mut stomp = Stomp::open(address, path, &[], None).await?;
         stomp.send(&Frame::new("CONNECT", &[("accept-version", "1.2,1.1,1.0"), ("heart-beat", "0,0")])).await?;
         let answer = stomp.next().await?.context("no answer")?;
-        ensure!(answer.command == "CONNECTED" && answer.header("version") == Some("1.2"), "{answer:?}");
+        ensure!(answer.command == "CONNECTED" && answer.parse_header("version") == Some("1.2"), "{answer:?}");
         Ok(stomp)
     }
 
@@ -73,7 +73,7 @@ impl Stomp {
         let destination = format!("/topic/convengine/audit/{conversation}");
         self.send(&Frame::new("SUBSCRIBE", &[("id", id), ("destination", &destination), ("receipt", id)])).await?;
         let answer = self.next().await?.context("no answer")?;
-        ensure!(answer.command == "RECEIPT" && answer.header("receipt-id") == Some(id), "{answer:?}");
+        ensure!(answer.command == "RECEIPT" && answer.parse_header("receipt-id") == Some(id), "{answer:?}");
         Ok(())
     }
 
@@ -105,8 +105,8 @@ impl Stomp {
                     self.waiting.drain(..length);
                     return Ok(Some(frame));
                 }
-                Parsed::Beat(length) => drop(self.waiting.drain(..length)),
-                Parsed::Part(_) => {}
+                Parsed::Heartbeat(length) => drop(self.waiting.drain(..length)),
+                Parsed::Incomplete(_) => {}
             }
             let Some(text) = self.receive().await? else { return Ok(None) };
             self.waiting.extend(self.unwrapped(&text)?.into_bytes());

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use convengine_server::clock;
-use convengine_server::stream::events;
+use convengine_server::stream::parse_events;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::handshake;
@@ -283,7 +283,7 @@ impl Reader {
             waiting.push_str(std::str::from_utf8(&bytes)?);
             let Some(end) = waiting.rfind("\n\n") else { continue };
             let rest = waiting.split_off(end + 2);
-            for event in events(&waiting) {
+            for event in parse_events(&waiting) {
                 match event.id {
                     Some(id) => self.take(id, event.name, event.data)?,
                     None => ensure!(!event.data.contains("\"resumed\":false"), "it cannot go on after {}", self.heard.last),
@@ -302,7 +302,7 @@ impl Reader {
     async fn hear_stomp(&mut self, mut stomp: Stomp) -> Result<()> {
         while self.heard.ended < self.turns {
             let frame = stomp.next().await?.with_context(|| self.missing())?;
-            let id = frame.header("message-id").context("a message without an id")?;
+            let id = frame.parse_header("message-id").context("a message without an id")?;
             let data = std::str::from_utf8(&frame.body)?;
             let stage = data.split_once("\"stage\":\"").and_then(|it| it.1.split_once('"')).map_or("", |it| it.0);
             self.take(id, stage, data)?;

@@ -109,7 +109,7 @@ fn bearer(key: &str) -> String {
 #[track_caller]
 pub fn all_have(rows: impl Iterator<Item = (String, String)>) {
     let name = |it: &Route| (it.method.as_ref().map_or("GET".to_owned(), Method::to_string), it.path.clone());
-    let routes: BTreeSet<_> = app::routes(true, None).list().iter().map(name).collect();
+    let routes: BTreeSet<_> = app::tenant_routes(true, None).list().iter().map(name).collect();
     let of_deployments = OF_DEPLOYMENTS.iter().map(|it| (it.0.to_owned(), it.1.to_owned()));
     assert_eq!(rows.chain(of_deployments).collect::<BTreeSet<_>>(), routes);
 }

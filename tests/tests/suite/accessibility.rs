@@ -26,7 +26,7 @@ fn the_first_minute_in_the_browser_needs_no_mouse() {
     assert_eq!(lines["areas"][0], json!(["inspector", "config", "chat", "timeline", "inspector"]));
     assert_eq!(lines["back"][0], json!(["timeline", "chat", "config", "inspector", "timeline"]));
     let editor = &lines["editor"][0];
-    assert!(editor["told"].as_str().unwrap().starts_with("Escape, then Tab, leaves the text."), "{editor}");
+    assert!(editor["hint"].as_str().unwrap().starts_with("Press Escape, then Tab to leave the editor."), "{editor}");
     assert_eq!(editor["left"], "- button \"Add extension\"");
     assert_eq!(editor["back"], "- textbox \"Pack as JSON text\"", "what was edited: nothing");
     assert_eq!(editor["area"], "chat", "F6 leaves the text as well");

@@ -18,7 +18,7 @@ fn a_turn_stores_no_more_than_its_budget() {
     let (mut turns, mut audit, mut journal) = (0, 0, 0);
     plain
         .play(|ended| {
-            let rows = rows::of_turn(&ended.turn, &ended.outcome, &ended.notices, 0, rows::About::default())?;
+            let rows = rows::render_turn(&ended.turn, &ended.outcome, &ended.notices, 0, rows::RowContext::default())?;
             turns += 1;
             audit += rows.audit.text().len();
             journal += compress(ended.turn.journal())?.len();
@@ -67,16 +67,16 @@ fn a_session_that_waits_is_small() {
 #[test]
 fn a_long_conversation_keeps_its_journals_small() {
     let plain = Plain::open(&root().join("tests/packs/bench/plain.json")).unwrap();
-    let mut session = convengine_core::turn::Loaded::default();
+    let mut session = convengine_core::turn::LoadedSession::default();
     let mut longest = 0;
     for message in plain.messages().iter().cycle().take(60) {
         let mut input =
-            message.clone().input(&convengine_core::pack::Conversations::default(), convengine_core::turn::ProgramRef::PipelineV2);
+            message.clone().into_input(&convengine_core::pack::Conversations::default(), convengine_core::turn::ProgramRef::PipelineV2);
         input.session = session;
         input.session.history.truncate(20);
         let ended = plain.one(input).unwrap();
         longest = longest.max(compress(ended.turn.journal()).unwrap().len());
-        session = ended.turn.journal().input.session.clone().after(&ended.outcome.writes);
+        session = ended.turn.journal().input.session.clone().with_writes(&ended.outcome.writes);
     }
     assert!(longest <= 4_096, "a journal of {longest} bytes");
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
-use convengine_core::turn::{self, Abandon, Journal, Outcome, Turn, state_hash};
+use convengine_core::turn::{self, CancelReason, Journal, Outcome, Turn, state_hash};
 use convengine_server::play::{CorePlayer, PackReport, Suspend, TurnReport, play_core};
 use convengine_tests::{corpus, explained};
 
@@ -14,16 +14,16 @@ fn every_pack_is_as_expected() {
     let mut explained = explained().unwrap();
     let cases = corpus().unwrap();
     let reports: Vec<PackReport> = cases.iter().map(|it| play_core(&it.pack, Suspend::Never, &mut explained)).collect();
-    let failed: Vec<String> = reports.iter().filter(|it| !it.passed()).map(|it| format!("{it:#?}")).collect();
+    let failed: Vec<String> = reports.iter().filter(|it| !it.has_passed()).map(|it| format!("{it:#?}")).collect();
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     for case in &cases {
-        let idle = explained.idle(&case.pack.name);
+        let idle = explained.unused(&case.pack.name);
         assert!(idle.is_empty(), "explanations that explain nothing: {idle:#?}");
     }
     let recorded = |it: &&&TurnReport| !it.explained.is_empty();
     let turns: Vec<&TurnReport> = reports.iter().flat_map(|it| &it.turns).collect();
     assert!(turns.len() > 600, "only {} turns were played", turns.len());
-    let (explained, answers) = (turns.iter().filter(recorded).count(), turns.iter().filter(|it| it.other_answer).count());
+    let (explained, answers) = (turns.iter().filter(recorded).count(), turns.iter().filter(|it| it.is_reply_different).count());
     // The test runner keeps what `println!` says to itself.
     let mut out = std::io::stdout().lock();
     let (packs, equal) = (cases.len(), turns.len() - explained);
@@ -65,7 +65,7 @@ fn a_turn_abandoned_where_it_waits_fails_and_replays() {
                 let place = format!("{} turn {number} after {answered} answers", case.pack.name);
                 let mut journal = whole.journal.clone();
                 journal.entries.truncate(answered);
-                let why = if answered.is_multiple_of(2) { Abandon::Timeout } else { Abandon::Lost };
+                let why = if answered.is_multiple_of(2) { CancelReason::Timeout } else { CancelReason::Lost };
                 let outcome = abandoned(journal, &player.config, why, &place);
                 only_what_survives(&outcome, &whole.journal, answered, &place);
                 waits += 1;
@@ -76,18 +76,18 @@ fn a_turn_abandoned_where_it_waits_fails_and_replays() {
 }
 
 /// Takes a turn up where its journal ends, abandons it, and replays the new journal from its JSON.
-fn abandoned(journal: Journal, config: &Arc<Config>, why: Abandon, place: &str) -> Outcome {
+fn abandoned(journal: Journal, config: &Arc<Config>, why: CancelReason, place: &str) -> Outcome {
     let (mut turn, before) = Turn::restore(journal, Arc::clone(config)).unwrap();
     assert!(before.end.is_none() && !before.effects.is_empty(), "{place}: it does not wait");
-    let slice = turn.abandon(why, turn.now() + 7).unwrap();
-    assert!(slice.effects.is_empty() && turn.ended(), "{place}");
-    assert_eq!(turn.abandon(why, 0).unwrap(), turn::Slice::default(), "{place}");
+    let slice = turn.cancel(why, turn.now() + 7).unwrap();
+    assert!(slice.effects.is_empty() && turn.has_ended(), "{place}");
+    assert_eq!(turn.cancel(why, 0).unwrap(), turn::Slice::default(), "{place}");
     let notices: Vec<_> = before.notices.into_iter().chain(slice.notices).collect();
     assert!(notices.iter().zip(0..).all(|(it, seq)| it.seq == seq), "{place}: the notices have gaps");
     let outcome = slice.end.unwrap();
     let saved = serde_json::to_string(turn.journal()).unwrap();
     let (again, replayed) = Turn::restore(serde_json::from_str(&saved).unwrap(), Arc::clone(config)).unwrap();
-    assert!(again.ended() && replayed.effects.is_empty(), "{place}");
+    assert!(again.has_ended() && replayed.effects.is_empty(), "{place}");
     assert_eq!(again.journal(), turn.journal(), "{place}");
     assert_eq!(replayed.notices, notices, "{place}");
     let end = replayed.end.unwrap();
@@ -116,7 +116,7 @@ fn only_what_survives(outcome: &Outcome, whole: &Journal, answered: usize, place
             turn::Write::History(_) | turn::Write::Memory(_) | turn::Write::Flow { .. } => panic!("{place}: {write:?}"),
         }
     }
-    let is_call = |it: &&turn::Entry| it.request.as_ref().is_some_and(|it| it["kind"] == "llm");
+    let is_call = |it: &&turn::JournalEntry| it.request.as_ref().is_some_and(|it| it["kind"] == "llm");
     assert_eq!(calls, whole.entries[..answered].iter().filter(is_call).count(), "{place}: model calls were paid for");
     if let Some(row) = loaded.filter(|_| !was_reset) {
         assert_eq!((&outcome.session.context, &outcome.session.params), (&row.context, &row.params), "{place}");

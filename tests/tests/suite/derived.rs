@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use convengine_core::json::diff;
 use convengine_core::turn::Journal;
-use convengine_server::play::{Around, PackServer};
+use convengine_server::play::{PackServer, ServerOptions};
 use convengine_server::store::turn::{compress, decompress};
 use convengine_tests::soak::left::masked as without_times;
 use convengine_tests::{Case, binary, corpus, demo, root};
@@ -35,7 +35,7 @@ impl Held {
     /// Plays the pack's turns, whatever they are answered.
     fn with(case: &Case, place: &Place, set: &[&str]) -> Held {
         let set = set.iter().map(|it| (*it).to_owned()).collect();
-        let around = Around { database: Some(place.database()), set };
+        let around = ServerOptions { database: Some(place.database()), settings: set };
         let server = PackServer::start(&case.pack, &binary().unwrap(), &case.path, &around).unwrap();
         let mut held = Held { server, client: client(), conversations: Vec::new() };
         for turn in held.server.pack().turns.clone() {
@@ -67,7 +67,7 @@ impl Held {
 
     /// A text without what no two runs agree on beside times: ids that a server has made, and the address of the services.
     fn without_names(&self, text: &str) -> String {
-        let text = self.server.stub().map_or_else(|| text.to_owned(), |it| text.replace(&it.to_string(), "<services>"));
+        let text = self.server.fake_address().map_or_else(|| text.to_owned(), |it| text.replace(&it.to_string(), "<services>"));
         self.conversations.iter().enumerate().fold(text, |text, (at, id)| text.replace(id, &format!("<conversation {at}>")))
     }
 }
@@ -90,7 +90,7 @@ fn forget_rows(sql: &mut Sql) -> usize {
     let hex = sql.hex("journal");
     for row in sql.texts(&format!("select concat_ws(' ', turn_id, {hex}) from ce_turn where audit_id is not null")) {
         let (turn, hex) = row.split_once(' ').unwrap();
-        store_journal(sql, &journal_of(hex).lean(), &format!("turn_id = '{turn}'"));
+        store_journal(sql, &journal_of(hex).without_requests(), &format!("turn_id = '{turn}'"));
     }
     sql.run("delete from ce_audit");
     let later =
@@ -140,7 +140,7 @@ fn stages(rows: &[Value]) -> Vec<(&Value, &Value)> {
 }
 
 fn differences(left: Vec<Value>, right: Vec<Value>) -> String {
-    let found = diff::leaves(&left.into(), &right.into());
+    let found = diff::diff_leaves(&left.into(), &right.into());
     found.iter().take(9).map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 

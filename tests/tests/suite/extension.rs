@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use convengine_core::pack::Pack;
-use convengine_core::turn::{Class, Completion, Effect, EffectId, ExtensionRequest, Request};
+use convengine_core::turn::{Completion, Effect, EffectClass, EffectId, ExtensionRequest, Request};
 use convengine_server::extension::{Extensions, run};
 use convengine_server::pack_file;
 use convengine_server::play::{CorePlayer, Suspend};
@@ -61,7 +61,7 @@ fn call(id: u32, extension: &str, pack: &Pack, messages: &Value) -> Effect {
     Effect {
         id: EffectId(id),
         key: format!("t/{id}"),
-        class: Class::Pure,
+        class: EffectClass::Pure,
         deadline_ms: 500,
         stream: false,
         repeatable: true,
@@ -76,7 +76,7 @@ fn every_guest_answers_in_the_browser_as_on_the_server() {
     for name in guests() {
         extensions[&name] = json!({"file": guest(&place, &name)});
     }
-    let text = pack_file::text(place.pack("pack.json", &json!({"name": "n", "extensions": extensions})).as_ref()).unwrap();
+    let text = pack_file::read_text(place.pack("pack.json", &json!({"name": "n", "extensions": extensions})).as_ref()).unwrap();
     let pack = Pack::parse(&text).unwrap();
     let quote = json!({"abi": 1, "call": {"task": "feeTask:quote"}, "view": {"inputParams": {"requestedAmount": 1e4, "tenureMonths": 7}}});
     let reply = json!({"kind": "http", "status": 200, "body": "{\"percent\": 0.37, \"currency\": \"EUR\"}"});
@@ -92,7 +92,7 @@ fn every_guest_answers_in_the_browser_as_on_the_server() {
     for name in guests() {
         effects.push(call(effects.len() as u32, &name, &pack, &json!([{"abi": 1, "é": 1.0}, {"completions": []}])));
     }
-    let server = Extensions::of(pack.modules.clone());
+    let server = Extensions::from_modules(pack.modules.clone());
     let expected: Vec<String> = effects.iter().map(|it| completion(&server, it)).collect();
     assert!(expected[1].contains(r#""feeQuote":{"currency":"EUR","fee":25.0}"#), "{}", expected[1]);
     assert!(expected[2].contains("Schön. The fee is "), "{}", expected[2]);
@@ -132,7 +132,7 @@ fn a_module_dropped_onto_the_page_in_the_browser_runs_its_tasks() {
     assert!(lines[0]["status"].as_str().unwrap().contains("'note.txt' is no extension"), "{lines:?}");
     assert_eq!(lines[1]["status"], "the extension 'imports' imports 'env.now': build it without imports");
     let taken = lines[2]["status"].as_str().unwrap();
-    let hash = Pack::parse(&pack_file::text(pack.as_ref()).unwrap()).unwrap().modules.into_keys().next().unwrap();
+    let hash = Pack::parse(&pack_file::read_text(pack.as_ref()).unwrap()).unwrap().modules.into_keys().next().unwrap();
     for words in ["fee_check", " KB", &hash[..12], "carries out feeTask:quote, feeTask:decorate"] {
         assert!(taken.contains(words), "{words} in {taken}");
     }

@@ -1,6 +1,6 @@
 //! A twentieth of the simulated faults.
 
-use convengine_core::turn::{Answer, Class, Effect, EffectId, Request, SleepRequest};
+use convengine_core::turn::{Effect, EffectClass, EffectId, EffectResult, Request, SleepRequest};
 use convengine_server::play::{CorePlayer, Suspend};
 use convengine_tests::simulate::all_of;
 use convengine_tests::simulate::fault::{Fault, of_effect, repeatable};
@@ -16,11 +16,11 @@ fn no_effect_has_fewer_faults_than_there_are_parts() {
     let effect = Effect {
         id: EffectId(0),
         key: "t/0".to_owned(),
-        class: Class::Pure,
+        class: EffectClass::Pure,
         deadline_ms: 1,
         stream: false,
         repeatable: true,
-        request: Request::Sleep(SleepRequest::of(1)),
+        request: Request::Sleep(SleepRequest::new(1)),
     };
     assert!(of_effect(&effect).len() >= PART);
 }
@@ -46,7 +46,7 @@ fn a_crash_leaves_a_write_in_doubt_and_does_not_repeat_it() {
             let run = disturbed(&mut player, &meant, at, Fault::CrashBefore).unwrap();
             let writes: Vec<_> = run.answered.iter().filter(|it| !repeatable(&it.effect)).collect();
             assert_eq!(writes.len(), 1);
-            assert!(matches!(writes[0].answer, Answer::Error(_)) && writes[0].effect.key == meant.run.answered[at].effect.key);
+            assert!(matches!(writes[0].answer, EffectResult::Error(_)) && writes[0].effect.key == meant.run.answered[at].effect.key);
             return;
         }
         player.commit(&meant.run.outcome);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use convengine_core::turn::{Abandon, Journal, Outcome, Turn};
+use convengine_core::turn::{CancelReason, Journal, Outcome, Turn};
 use convengine_server::play::{CorePlayer, PackReport, Suspend, play_core};
 use convengine_tests::{explained, flows};
 use serde_json::json;
@@ -11,7 +11,7 @@ use serde_json::json;
 fn every_talk_is_as_expected() {
     let mut explained = explained().unwrap();
     let reports: Vec<PackReport> = flows().unwrap().iter().map(|it| play_core(&it.pack, Suspend::Never, &mut explained)).collect();
-    let failed: Vec<String> = reports.iter().filter(|it| !it.passed()).map(|it| format!("{it:#?}")).collect();
+    let failed: Vec<String> = reports.iter().filter(|it| !it.has_passed()).map(|it| format!("{it:#?}")).collect();
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(reports.len() > 60, "only {} talks were played", reports.len());
 }
@@ -53,10 +53,10 @@ fn a_turn_abandoned_where_it_waits_leaves_a_session_at_its_root() {
                 let place = format!("{} turn {number} after {answered} answers", case.pack.name);
                 let mut journal = whole.journal.clone();
                 journal.entries.truncate(answered);
-                let why = if answered.is_multiple_of(2) { Abandon::Timeout } else { Abandon::Lost };
+                let why = if answered.is_multiple_of(2) { CancelReason::Timeout } else { CancelReason::Lost };
                 let outcome = abandoned(journal, &player, why);
                 let said = outcome.flow.as_deref().cloned().unwrap_or_default();
-                let reason = if why == Abandon::Timeout { "turn_timeout" } else { "turn_lost" };
+                let reason = if why == CancelReason::Timeout { "turn_timeout" } else { "turn_lost" };
                 assert_eq!(said["debug"]["stop_reason"], json!(reason), "{place}");
                 assert_eq!((&said["status"], &said["awaiting"]), (&json!("awaiting_input"), &json!(null)), "{place}");
                 assert!(said["messages"].as_array().is_some_and(|it| !it.is_empty()), "{place}");
@@ -69,9 +69,9 @@ fn a_turn_abandoned_where_it_waits_leaves_a_session_at_its_root() {
 }
 
 /// Gives a turn up, and sees that its journal does so again.
-fn abandoned(journal: Journal, player: &CorePlayer, why: Abandon) -> Outcome {
+fn abandoned(journal: Journal, player: &CorePlayer, why: CancelReason) -> Outcome {
     let (mut turn, _) = Turn::restore(journal, Arc::clone(&player.config)).unwrap();
-    let outcome = turn.abandon(why, turn.now() + 7).unwrap().end.unwrap();
+    let outcome = turn.cancel(why, turn.now() + 7).unwrap().end.unwrap();
     let (_, replayed) = Turn::restore(turn.journal().clone(), Arc::clone(&player.config)).unwrap();
     assert_eq!(replayed.end.as_ref(), Some(&outcome));
     outcome

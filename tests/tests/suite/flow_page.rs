@@ -19,7 +19,7 @@ fn a_flow_in_the_browser_shows_where_it_stands_and_is_edited_branched_and_failed
     assert_eq!(each(played, "hash"), hashes(&bank, 5).iter().collect::<Vec<_>>(), "the sample runs as the core does");
     assert_eq!(each(played, "state"), ["root/r_wait", "g_auth/a_pin", "g_balance/b_kind", "root/r_wait", "g_offers/o_show"]);
 
-    let stands: Vec<&str> = lines["stands"].iter().filter_map(Value::as_str).collect();
+    let stands: Vec<&str> = lines["node"].iter().filter_map(Value::as_str).collect();
     assert_eq!(stands, ["● Show accounts", "● Idle", "● Service is down", "● Idle"]);
     let blocks = lines["blocks"][0].as_str().unwrap();
     assert!(blocks.contains("No fee") && blocks.contains("Terms of the account"), "{blocks}");

@@ -1,6 +1,6 @@
 //! The corpus over HTTP: a real server on loopback, and what it stored.
 
-use convengine_server::play::{Around, play_http_in};
+use convengine_server::play::{ServerOptions, play_http_with};
 use convengine_tests::{Case, binary, corpus, explained, recordings_of_other_paths};
 
 use crate::running::Place;
@@ -25,10 +25,10 @@ fn every_pack_is_as_expected_over_http() {
         let mut explained = explained().unwrap();
         let played = |it: &Case| {
             let place = Place::ready();
-            let around = Around { database: Some(place.database()), ..Around::default() };
-            play_http_in(&it.pack, &binary, &it.path, &around, &mut explained)
+            let around = ServerOptions { database: Some(place.database()), ..ServerOptions::default() };
+            play_http_with(&it.pack, &binary, &it.path, &around, &mut explained)
         };
-        cases.iter().map(played).filter(|it| !it.passed()).map(|it| format!("{it:#?}")).collect::<Vec<_>>()
+        cases.iter().map(played).filter(|it| !it.has_passed()).map(|it| format!("{it:#?}")).collect::<Vec<_>>()
     };
     let failed = std::thread::scope(|scope| {
         let other = scope.spawn(|| run(right));
@@ -45,10 +45,10 @@ fn recordings_of_other_paths_are_as_expected_over_http() {
     let (binary, mut explained) = (binary().unwrap(), explained().unwrap());
     for case in playable(recordings_of_other_paths().unwrap()) {
         let place = Place::ready();
-        let around = Around { database: Some(place.database()), ..Around::default() };
-        let report = play_http_in(&case.pack, &binary, &case.path, &around, &mut explained);
-        assert!(report.passed(), "{report:#?}");
-        let idle = explained.idle(&case.pack.name);
+        let around = ServerOptions { database: Some(place.database()), ..ServerOptions::default() };
+        let report = play_http_with(&case.pack, &binary, &case.path, &around, &mut explained);
+        assert!(report.has_passed(), "{report:#?}");
+        let idle = explained.unused(&case.pack.name);
         assert!(idle.is_empty(), "explanations that explain nothing: {idle:#?}");
         assert_eq!(report.turns.len(), case.pack.turns.len());
     }

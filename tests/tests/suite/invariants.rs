@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use convengine_core::config::{Config, Tables};
 use convengine_core::pack::Pack;
-use convengine_core::turn::{Class, FaultReport, HistoryRow, Map, NoticeBody, Request, VerboseNotice, Write};
+use convengine_core::turn::{EffectClass, FaultReport, HistoryRow, Map, NoticeBody, Request, VerboseNotice, Write};
 use convengine_server::play::{CorePlayer, Suspend};
 use convengine_tests::invariants::{Beside, INVARIANTS, Rows, Scene, breaches};
 use convengine_tests::simulate::fault::{Fault, KEY, SECRET, repeatable};
@@ -80,7 +80,7 @@ fn each_invariant_bites() {
     bitten.by("I3", &told.broken(|it| param(it, "policy_decision", "RECLASSIFY_INTENT")));
     bitten.by("I3", &told.broken(|it| param(it, "dialogue_act", "NEGATE")));
     bitten.by("I3", &told.broken(|it| it.answered.iter_mut().for_each(|it| it.step = None)));
-    bitten.by("I3", &told.broken(|it| it.answered.iter_mut().for_each(|it| it.effect.class = Class::Irreversible)));
+    bitten.by("I3", &told.broken(|it| it.answered.iter_mut().for_each(|it| it.effect.class = EffectClass::Irreversible)));
     bitten.by("I5", &told.broken(|it| it.outcome.state.push('2')));
     bitten.by("I5", &told.broken(|it| drop(it.notices.pop())));
     bitten.by("I6", &told.broken(|it| it.answered = it.answered.iter().cycle().take(101).cloned().collect()));
@@ -214,7 +214,7 @@ fn only_a_yes_or_an_approval_lets_a_sensitive_message_through() {
     let guarded =
         json!({"flow": {"guardrail": {"enabled": true, "requireApprovalForSensitiveActions": true, "sensitivePatterns": ["(?i)wire"]}}});
     let config = Arc::new(Config::compile(&Tables::default(), &guarded).0);
-    assert_eq!(config.sensitive.find("wire it"), Ok(true));
+    assert_eq!(config.sensitive_patterns.is_sensitive("wire it"), Ok(true));
     let held = |text: &str, params: Value, context: Value| {
         let found = Told { config: &config, run: &run, beside: Beside::default(), fault: None }.broken(|it| {
             it.input.event.text = Some(text.to_owned());

@@ -9,7 +9,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use convengine_server::observe::ids::{span_of, trace_of};
+use convengine_server::observe::ids::{span_id, trace_id};
 use convengine_server::observe::names::METRICS;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Attribute;
@@ -149,12 +149,12 @@ fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
     let spans = neighbours.spans();
     assert_eq!((turns.len(), spans.iter().filter(|it| it.name == "turn").count()), (2, 2), "{spans:#?}");
     let of_turn = |turn: &str, name: &str| {
-        let fits = |it: &&Span| it.trace_id == trace_of(turn).to_bytes() && it.name == name;
+        let fits = |it: &&Span| it.trace_id == trace_id(turn).to_bytes() && it.name == name;
         spans.iter().find(fits).unwrap_or_else(|| panic!("no '{name}' of {turn} in {spans:#?}")).clone()
     };
     let first = of_turn(&turns[0], "turn");
-    assert_eq!(trace_of(&turns[0]).to_string(), turns[0].replace('-', ""), "one is found by the other");
-    assert_eq!((first.span_id.as_slice(), first.parent_span_id.len()), (&span_of(&turns[0]).to_bytes()[..], 0));
+    assert_eq!(trace_id(&turns[0]).to_string(), turns[0].replace('-', ""), "one is found by the other");
+    assert_eq!((first.span_id.as_slice(), first.parent_span_id.len()), (&span_id(&turns[0]).to_bytes()[..], 0));
     let link: String = first.links[0].trace_id.iter().map(|it| format!("{it:02x}")).collect();
     assert_eq!(link, CALLER[3..35]);
     let told = attributes(&first);
@@ -162,7 +162,7 @@ fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
     assert_eq!((&told["convengine.turn.id"], &told["gen_ai.conversation.id"]), (&json!(turns[0]), &json!(ID)));
     let chat = of_turn(&turns[0], "chat test-model");
     assert_eq!(chat.parent_span_id, first.span_id);
-    assert_eq!(chat.span_id, span_of(&format!("{}/0", turns[0])).to_bytes());
+    assert_eq!(chat.span_id, span_id(&format!("{}/0", turns[0])).to_bytes());
     let told = attributes(&chat);
     for (name, value) in [
         ("gen_ai.operation.name", json!("chat")),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Pack, Scripted};
-use convengine_core::turn::{Abandon, Completion, Diverged, Journal, NoticeBody, Rescued, Slice, Turn, TurnError};
+use convengine_core::turn::{CancelReason, Completion, Divergence, Journal, NoticeBody, RescuedTurn, Slice, Turn, TurnError};
 use convengine_tests::demo;
 
 /// The first turn of a pack that asks a model, at its first wait.
@@ -12,14 +12,14 @@ fn waiting() -> (Pack, Arc<Config>, Turn, Slice) {
     let pack = demo("model_acts.json").unwrap().pack;
     let config = Arc::new(Config::compile(&pack.tables, &pack.settings).0);
     let message = pack.message(0).unwrap();
-    let (turn, slice) = Turn::start(message.input(&Conversations::default(), config.program()), Arc::clone(&config)).unwrap();
+    let (turn, slice) = Turn::start(message.into_input(&Conversations::default(), config.program()), Arc::clone(&config)).unwrap();
     assert!(slice.end.is_none() && slice.effects.len() == 1, "the first turn of the pack does not ask a model");
     (pack, config, turn, slice)
 }
 
 fn answer(pack: &Pack, slice: &Slice) -> Completion {
     let effect = &slice.effects[0];
-    Completion { id: effect.id, at: 1, outcome: Scripted::of(pack).answer(&effect.request).0 }
+    Completion { id: effect.id, at: 1, outcome: Scripted::from_pack(pack).answer(&effect.request).0 }
 }
 
 /// Answers until the end; returns the journal.
@@ -123,7 +123,7 @@ fn audits(slice: &Slice) -> Vec<(&str, &serde_json::Value)> {
 fn an_abandoned_turn_says_where_it_stood_and_fails() {
     let (pack, _, mut turn, slice) = waiting();
     let at = turn.now() + 120_000;
-    let end = turn.abandon(Abandon::Timeout, at).unwrap();
+    let end = turn.cancel(CancelReason::Timeout, at).unwrap();
     let audits = audits(&end);
     let [(cancelled, where_it_stood), (failure, why)] = audits.as_slice() else { panic!("{audits:?}") };
     assert_eq!((*cancelled, *failure), ("TURN_CANCELLED", "ENGINE_KNOWN_FAILURE"));
@@ -139,15 +139,15 @@ fn an_abandoned_turn_says_where_it_stood_and_fails() {
 fn the_clock_of_an_abandoned_turn_does_not_go_back() {
     let (_, _, mut turn, _) = waiting();
     let now = turn.now();
-    let _ = turn.abandon(Abandon::Lost, now - 1).unwrap();
-    assert_eq!(turn.journal().abandoned.map(|it| (it.why, it.at)), Some((Abandon::Lost, now)));
+    let _ = turn.cancel(CancelReason::Lost, now - 1).unwrap();
+    assert_eq!(turn.journal().canceled.map(|it| (it.reason, it.at)), Some((CancelReason::Lost, now)));
 }
 
 #[test]
 fn a_turn_that_ended_is_not_abandoned() {
     let (_, config, journal) = finished();
     let (mut turn, _) = Turn::restore(journal.clone(), config).unwrap();
-    assert_eq!(turn.abandon(Abandon::Timeout, i64::MAX).unwrap(), Slice::default());
+    assert_eq!(turn.cancel(CancelReason::Timeout, i64::MAX).unwrap(), Slice::default());
     assert_eq!(turn.journal(), &journal);
 }
 
@@ -156,24 +156,24 @@ fn a_journal_that_fits_is_rescued_as_it_is_restored() {
     let (_, config, mut journal) = finished();
     journal.entries.pop();
     let (restored, expected) = Turn::restore(journal.clone(), Arc::clone(&config)).unwrap();
-    let Rescued { turn, slice, diverged } = Turn::rescue(&journal, config).unwrap();
+    let RescuedTurn { turn, slice, divergence: diverged } = Turn::rescue(&journal, config).unwrap();
     assert_eq!((slice, diverged), (expected, None));
     assert_eq!(turn.journal(), restored.journal());
 }
 
 /// Rescues a journal that does not fit, gives the turn up, and does both again with what that leaves.
 fn lost(journal: &Journal, config: &Arc<Config>) -> (Slice, Slice) {
-    let Rescued { mut turn, slice, diverged } = Turn::rescue(journal, Arc::clone(config)).unwrap();
+    let RescuedTurn { mut turn, slice, divergence: diverged } = Turn::rescue(journal, Arc::clone(config)).unwrap();
     let Some(TurnError::Diverged(at)) = diverged else { panic!("{diverged:?}") };
-    assert!(slice.end.is_none() && !turn.ended(), "a turn that diverged came to an end");
-    let last = turn.abandon(Abandon::Lost, turn.now()).unwrap();
+    assert!(slice.end.is_none() && !turn.has_ended(), "a turn that diverged came to an end");
+    let last = turn.cancel(CancelReason::Lost, turn.now()).unwrap();
     assert_eq!(last.end.as_ref().unwrap().fault.as_ref().unwrap().code, "TURN_LOST");
     assert_eq!((&turn.journal().entries, &turn.journal().header), (&journal.entries, &journal.header), "what was paid for is forgotten");
     let saved: Journal = serde_json::from_str(&serde_json::to_string(turn.journal()).unwrap()).unwrap();
     let error = Turn::restore(saved.clone(), Arc::clone(config)).unwrap_err();
     assert!(matches!(&error, TurnError::Diverged(it) if same_place(it, &at)), "{error}");
     let again = Turn::rescue(&saved, Arc::clone(config)).unwrap();
-    assert!(matches!(&again.diverged, Some(TurnError::Diverged(it)) if same_place(it, &at)), "{:?}", again.diverged);
+    assert!(matches!(&again.divergence, Some(TurnError::Diverged(it)) if same_place(it, &at)), "{:?}", again.divergence);
     let notices: Vec<_> = slice.notices.iter().chain(&last.notices).cloned().collect();
     assert_eq!(again.slice.notices, notices);
     assert_eq!(again.slice.end, last.end);
@@ -182,7 +182,7 @@ fn lost(journal: &Journal, config: &Arc<Config>) -> (Slice, Slice) {
     (slice, last)
 }
 
-fn same_place(left: &Diverged, right: &Diverged) -> bool {
+fn same_place(left: &Divergence, right: &Divergence) -> bool {
     left == right
 }
 
@@ -219,6 +219,6 @@ fn a_turn_runs_what_its_configuration_runs() {
     let other = Arc::new(Config::compile(&pack.tables, &settings).0);
     assert_ne!(config.program(), other.program());
     let (asked, runs) = (config.program(), other.program());
-    assert_eq!(Turn::restore(journal.clone(), Arc::clone(&other)).err(), Some(TurnError::Program { asked, runs }));
-    assert_eq!(Turn::start(journal.input, other).err(), Some(TurnError::Program { asked, runs }));
+    assert_eq!(Turn::restore(journal.clone(), Arc::clone(&other)).err(), Some(TurnError::Program { requested: asked, configured: runs }));
+    assert_eq!(Turn::start(journal.input, other).err(), Some(TurnError::Program { requested: asked, configured: runs }));
 }

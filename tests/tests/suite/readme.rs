@@ -1,4 +1,4 @@
-//! The README's own examples, played against a real server with the demo.
+//! The examples of the README and of the guide, played against a real server with the demo.
 
 use std::fs;
 
@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 const CONVERSATION: &str = "5f0c9b6e-1d3a-4f5e-8a77-3c2b1a0d9e8f";
 
-/// The text of the first block of a kind.
-fn block<'r>(readme: &'r str, kind: &str) -> &'r str {
-    readme.split(&format!("```{kind}\n")).nth(1).and_then(|it| it.split("\n```").next()).expect("the README has no such block")
+/// The text of the first block of a kind in a page.
+fn block<'p>(page: &'p str, kind: &str) -> &'p str {
+    page.split(&format!("```{kind}\n")).nth(1).and_then(|it| it.split("\n```").next()).expect("the page has no such block")
 }
 
 fn turn(body: Value) -> Value {
@@ -48,8 +48,8 @@ fn the_curl_call_answers_as_printed() {
 
 #[test]
 fn the_transcript_is_what_the_demo_says() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let lines: Vec<&str> = block(&readme, "transcript").lines().filter(|it| !it.trim().is_empty()).collect();
+    let guide = fs::read_to_string(root().join("docs/guide/server.md")).unwrap();
+    let lines: Vec<&str> = block(&guide, "transcript").lines().filter(|it| !it.trim().is_empty()).collect();
     let expected: Vec<(&str, &str, &str)> = lines
         .chunks(3)
         .map(|it| (it[0].strip_prefix("> ").unwrap(), it[1].strip_prefix("< ").unwrap(), it[2].strip_prefix("= ").unwrap()))

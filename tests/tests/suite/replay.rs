@@ -66,7 +66,7 @@ fn run_again(recorded: &Value) -> usize {
     let config = |(hash, pack): (&String, &Value)| {
         let pack = Pack::parse(&pack.to_string()).unwrap();
         let config = Config::compile(&pack.tables, &pack.settings).0;
-        assert_eq!(config.hash(), hash);
+        assert_eq!(config.hash_source(), hash);
         (hash.clone(), Arc::new(config))
     };
     let configs: BTreeMap<String, Arc<Config>> = recorded["configs"].as_object().unwrap().iter().map(config).collect();

@@ -312,6 +312,6 @@ impl Drop for Server {
 
 /// An HTTP client for neighbours.
 pub fn client() -> Client {
-    convengine_server::tls::install();
+    convengine_server::tls::install_crypto_provider();
     Client::builder().tls_certs_only([]).build().unwrap()
 }

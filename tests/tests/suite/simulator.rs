@@ -89,7 +89,7 @@ fn an_engine_that_stops_in_the_browser_loses_no_turn_that_had_ended() {
     let lines = page(&server.address, &["stopped"]);
     says_no_at_turn_four(&lines);
     let remark = lines["remark"][0].as_str().unwrap();
-    assert!(remark.starts_with("The engine stopped (unreachable) and was started again."), "{remark}");
+    assert!(remark.starts_with("The engine stopped (unreachable) and was restarted."), "{remark}");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn each_effect_failed_in_the_browser_is_answered_as_the_core_answers_it() {
     let mut refused = None;
     for number in 1..=5 {
         let meant = undisturbed(&mut player, number - 1).unwrap();
-        let after = player.mark();
+        let after = player.checkpoint();
         if [2, 5].contains(&number) {
             let rows = shown.next().unwrap().as_array().unwrap();
             assert_eq!(rows.len(), meant.run.answered.len(), "a row for each effect of turn {number}");
@@ -247,11 +247,7 @@ fn each_effect_failed_in_the_browser_is_answered_as_the_core_answers_it() {
                 let [reply, code, place] = read(&run.outcome);
                 assert!(!reply.is_empty());
                 let core = json!([reply, code, place]);
-                assert_eq!(
-                    json!([row["What the customer would read"], row["Error code"], row["State"]]),
-                    core,
-                    "turn {number}, effect {at}"
-                );
+                assert_eq!(json!([row["Reply"], row["Error code"], row["State"]]), core, "turn {number}, effect {at}");
                 if title(&answered.effect.request) == "Tool loan.application.submit" {
                     let run = disturbed(&mut player, &meant, at, Fault::Error(EffectErrorKind::Unavailable)).unwrap();
                     refused = Some((at, run.outcome));

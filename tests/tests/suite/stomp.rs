@@ -60,7 +60,7 @@ impl Client {
     fn take(&mut self, id: &str, conversation: &str, count: usize) -> Vec<(String, Value)> {
         let destination = format!("/topic/convengine/audit/{conversation}");
         let message = |frame: Frame| {
-            let header = |name: &str| frame.header(name).unwrap_or_default().to_owned();
+            let header = |name: &str| frame.parse_header(name).unwrap_or_default().to_owned();
             let about = ["destination", "subscription", "content-type"].map(header);
             assert_eq!((frame.command.as_str(), about), ("MESSAGE", [destination.clone(), id.to_owned(), "application/json".to_owned()]));
             (header("message-id"), serde_json::from_slice(&frame.body).unwrap())
@@ -74,7 +74,7 @@ impl Client {
         let error = self.next().unwrap();
         assert_eq!(error.command, "ERROR", "{error:?}");
         assert_eq!(self.next(), None, "the connection ends");
-        error.header("message").unwrap_or_default().to_owned()
+        error.parse_header("message").unwrap_or_default().to_owned()
     }
 }
 
@@ -124,7 +124,7 @@ fn one_connection_hears_several_conversations() {
     let (mut of_a, mut of_c) = (Vec::new(), Vec::new());
     for _ in 0..2 * first {
         let frame = client.next().unwrap();
-        let of = if frame.header("subscription") == Some("a") { &mut of_a } else { &mut of_c };
+        let of = if frame.parse_header("subscription") == Some("a") { &mut of_a } else { &mut of_c };
         of.push(frame.body);
     }
     assert_eq!((of_a.len(), of_c == of_a), (first, true));
@@ -227,7 +227,7 @@ fn the_settings_say_where_and_how() {
     let mut client = Client::open(&server, "/live", &[("sec-websocket-protocol", "v12.stomp, v11.stomp")]).unwrap();
     assert_eq!(client.stomp.response.headers()["sec-websocket-protocol"], "v12.stomp");
     client.send("CONNECT\naccept-version:1.1\n\n\0");
-    assert_eq!(client.next().unwrap().header("version"), Some("1.1"));
+    assert_eq!(client.next().unwrap().parse_header("version"), Some("1.1"));
     client.send(&format!("SUBSCRIBE\nid:1\ndestination:/queue/events/{ID}\nreceipt:1\n\n\0"));
     assert_eq!(client.next().unwrap().command, "RECEIPT");
     server.say(ID, "my order");

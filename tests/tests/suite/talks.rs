@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use convengine_core::pack::{Check, PackTurn};
 use convengine_server::pack_file;
-use convengine_server::play::{CorePlayer, HttpPlayer, Suspend, unmet};
+use convengine_server::play::{CorePlayer, HttpPlayer, Suspend, failed_checks};
 use convengine_tests::{binary, root};
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn differences(path: &Path) -> Vec<String> {
             found.push(format!("{place}: {} {}", played.status, played.json));
             continue;
         }
-        found.extend(unmet(&visible(of_pack), &played).into_iter().map(|it| format!("{place}: {it:?}")));
+        found.extend(failed_checks(&visible(of_pack), &played).into_iter().map(|it| format!("{place}: {it:?}")));
         let (ours, theirs) = (lasting(played.json), lasting(expected.json));
         let differing = ours.as_object().into_iter().flatten().filter(|it| theirs.get(it.0) != Some(it.1));
         found.extend(differing.map(|(name, value)| format!("{place}: {name}: {value}, in the core {}", theirs[name])));

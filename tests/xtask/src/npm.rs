@@ -12,10 +12,10 @@ use crate::wasm::{self, Family};
 
 /// What the package has, by name.
 const FILES: [&str; 8] =
-    ["LICENSE", "README.md", "convengine.d.ts", "convengine.js", "convengine.wasm", "drive.d.ts", "drive.js", "package.json"];
+    ["LICENSE", "README.md", "convengine.d.ts", "convengine.js", "convengine.wasm", "package.json", "turn-runner.d.ts", "turn-runner.js"];
 
 /// What is written by hand.
-const BY_HAND: [&str; 3] = ["README.md", "drive.d.ts", "drive.js"];
+const BY_HAND: [&str; 3] = ["README.md", "turn-runner.d.ts", "turn-runner.js"];
 
 /// Builds the browser engine and the package, and prints the package's size.
 pub fn build(project: &Project) -> Result<()> {

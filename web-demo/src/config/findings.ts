@@ -1,4 +1,5 @@
 import type { EngineError } from '../client';
+import { plural } from '../plural';
 import type { LocatedIssue, SyntaxIssue } from '../simulator.svelte';
 
 /** An issue of the pack at its range in the text. */
@@ -41,7 +42,7 @@ export function issueCountText({ errors, warnings }: { errors: number; warnings:
     [errors, 'error'],
     [warnings, 'warning'],
   ] as const;
-  const parts = counted.filter(([number]) => number > 0).map(([number, word]) => `${number} ${word}${number === 1 ? '' : 's'}`);
+  const parts = counted.filter(([number]) => number > 0).map(([count, noun]) => plural(count, noun));
   return parts.join(', ') || 'No issues';
 }
 
@@ -49,7 +50,7 @@ export function issueCountText({ errors, warnings }: { errors: number; warnings:
 export function issueAnnouncement(before: number, now: number, syntax: SyntaxIssue | undefined, failure: EngineError | undefined): string {
   if (syntax) return `Invalid JSON on line ${syntax.line}: ${syntax.message}`;
   if (failure) return `Pack rejected: ${failure.message}`;
-  if (before === 0 && now > 0) return `The pack has ${now} issue${now === 1 ? '' : 's'}`;
+  if (before === 0 && now > 0) return `The pack has ${plural(now, 'issue')}`;
   return before > 0 && now === 0 ? 'All issues resolved' : '';
 }
 

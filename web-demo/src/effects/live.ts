@@ -7,7 +7,7 @@ import { ModelChain } from './llm/model-chain';
 import { SecretRedactor, type Secret } from './secrets';
 
 /** The models and secrets of a live chat. They are kept in memory only. */
-export interface Reach {
+export interface LiveAccess {
   /** The models, in fallback order; without any, the pack's script answers. */
   models: ModelConfig[];
   /** Secrets that packs may use in request headers. */
@@ -27,7 +27,7 @@ export class LiveEffects {
   private readonly models: ModelChain | undefined;
   private readonly http: HttpClient;
 
-  constructor({ models, secrets }: Reach) {
+  constructor({ models, secrets }: LiveAccess) {
     // API keys are redacted as well, but packs cannot use them.
     const keys = models.map(({ provider, key }) => ({ name: `key of ${provider}`, value: key.trim() }));
     const scrubber = new SecretRedactor([...secrets, ...keys]);

@@ -1,10 +1,10 @@
 import type { TurnDetails, Explanation } from '../types';
 import { findStep } from './find-step';
 
-/** A longer sentence is none to hear at each place of a slider. */
+/** Longer sentences are clipped: they are read out at each position of a slider. */
 const MAX_CHARS = 80;
 
-/** Names what was decided in a step, in a few words: the rows that won or matched, else the last verdict. Empty when there is none. */
+/** Describes what a step decided: the rows that won or matched, else the last verdict. Empty when there is none. */
 export function describeDecision({ steps, explanations }: Pick<TurnDetails, 'steps' | 'explanations'>, step: number): string {
   const here = explanations.filter((it) => findStep(steps, it) === step);
   const rows = here.flatMap(decidingRows);
@@ -21,7 +21,7 @@ interface DecidingRow {
   verdict: string;
 }
 
-/** The gates of the planner match where they are in the way, and a setting is no row that decides. */
+/** Returns the rows that decided; planner gates match when they block, and settings are not rows. */
 function decidingRows({ topic, rows = [] }: Explanation): DecidingRow[] {
   if (topic === 'planner') return [];
   return rows

@@ -12,38 +12,38 @@ export interface StepExplanation {
   entries: DecisionEntry[];
 }
 
-/** One decision with what was considered for it. */
+/** One decision with its candidates. */
 export interface DecisionEntry {
-  /** What was decided; empty where the step says it. */
+  /** What was decided; empty where it equals the step name. */
   topic: string;
   /** One sentence. */
   verdict: string;
-  /** Whether the rows are gates, which let through or do not. */
+  /** Whether the candidates are gates, which pass or block. */
   gates: boolean;
   about: [path: string, value: string][];
-  /** What won or matched. */
+  /** Candidates that won or matched. */
   winners: Candidate[];
-  /** What came near. */
+  /** Candidates that lost, failed or did not match. */
   nearMisses: Candidate[];
-  /** What was not looked at closely. */
+  /** Candidates out of scope or not reached. */
   skipped: Candidate[];
 }
 
-/** A turn as far as its reasons are read from it. */
+/** The part of a turn that explanations are read from. */
 export interface ExplainableTurn {
   steps: StepInfo[];
   notices: Notice[];
   explanations: Explanation[];
 }
 
-/** The word for each verdict. */
+/** The text of each verdict. */
 export const VERDICT_TEXTS: Record<Candidate['verdict'], string> = {
   won: 'won',
   matched: 'matched',
   lost: 'lost',
   not_matched: 'did not match',
   failed: 'failed',
-  out_of_scope: 'not in scope',
+  out_of_scope: 'out of scope',
   not_reached: 'not reached',
 };
 
@@ -51,7 +51,7 @@ const TOPIC_TITLES: Record<string, string> = {
   policy: 'Policy',
   dialogue_act: 'Dialogue act',
   classifier: 'Classifier',
-  intent_agent: 'Intent by the model',
+  intent_agent: 'Intent resolver',
   correction: 'Correction',
   pending_action: 'Pending action',
   guardrail: 'Guardrail',
@@ -63,20 +63,20 @@ const TOPIC_TITLES: Record<string, string> = {
   state_graph: 'State graph',
 };
 
-/** Says in a word what became of a row. */
+/** Formats the verdict on a candidate. */
 export function verdictText({ verdict }: Candidate, gates: boolean): string {
-  if (gates && verdict === 'not_matched') return 'lets through';
-  if (gates && verdict === 'matched') return 'in the way';
+  if (gates && verdict === 'not_matched') return 'passed';
+  if (gates && verdict === 'matched') return 'blocked';
   return VERDICT_TEXTS[verdict];
 }
 
-/** Explains a step, or all of a turn; what the engine gives no reasons for is told by its decisions. */
+/** Explains a step or a whole turn; without explanations of the engine, its audit notices are used. */
 export function explain(turn: ExplainableTurn, step: number | undefined): StepExplanation[] {
   const out = new Map<number, StepExplanation>();
   const entries = turn.explanations.length > 0 ? turn.explanations.map((it) => [findStep(turn.steps, it), toEntry(it)] as const) : explainFromNotices(turn);
   for (const [index, entry] of entries) {
     if (step !== undefined && index !== step) continue;
-    const name = formatStepName(turn.steps[index]?.step ?? '') || 'Around the steps';
+    const name = formatStepName(turn.steps[index]?.step ?? '') || 'Outside of steps';
     if (entry.topic === name && entry.verdict !== '') entry.topic = '';
     const known = out.get(index);
     if (known) known.entries.push(entry);
@@ -85,7 +85,7 @@ export function explain(turn: ExplainableTurn, step: number | undefined): StepEx
   return [...out.values()];
 }
 
-/** Writes facts as pairs of path and value. */
+/** Formats facts as pairs of path and value. */
 export function toFactPairs(values: JsonObject | undefined): [path: string, value: string][] {
   return Object.entries(values ?? {}).map(([path, value]) => [path, typeof value === 'string' ? value : JSON.stringify(value)]);
 }
@@ -97,10 +97,10 @@ function toEntry({ topic, about, verdict = '', rows = [] }: Explanation): Decisi
     topic: TOPIC_TITLES[topic] ?? topic,
     verdict: verdict.charAt(0).toUpperCase() + verdict.slice(1),
     gates: topic === 'planner',
-    // What is null says nothing of why.
+    // Null values explain nothing.
     about: toFactPairs(about).filter(([, value]) => value !== 'null'),
     winners: [...withVerdict('won'), ...withVerdict('matched')],
-    // The nearest loser first.
+    // Highest score first.
     nearMisses: near.sort((a, b) => (b.score ?? -Infinity) - (a.score ?? -Infinity) || 0),
     skipped: withVerdict('out_of_scope', 'not_reached'),
   };
@@ -115,7 +115,7 @@ const ROW_STAGES: [stage: RegExp, table: string, id: string, verdict: Candidate[
   [/^POLICY_BLOCK/, 'ce_policy', 'policyId', 'matched'],
   [/^SCHEMA_EXTRACTION_START/, 'ce_output_schema', 'schemaId', 'won'],
 ];
-/** Members that say nothing about why. */
+/** Payload members that explain nothing. */
 const OMITTED_MEMBERS = /^(ruleId|responseId|policyId|templateId|context|contextJson|session.*|inputParams|ruleExecution.*|rule(Agent|Tool).*|userText|text|output|json|rendered_template|promptVars|.*prompt.*|reason)$/i;
 
 function explainFromNotices({ steps, notices }: ExplainableTurn): [number, DecisionEntry][] {
@@ -138,7 +138,7 @@ function isReason(notice: AuditNotice): boolean {
   return isInStory(notice) || stageTone(notice.stage) === 'idle' || /DECIDED|RESOLVED|SELECTED|STATUS|ALLOW/.test(notice.stage);
 }
 
-/** Finds the row of the configuration that something said names, and whether it was decisive. */
+/** Finds the configuration row that a notice names, with its verdict. */
 export function findNoticeRow(notice: Notice): Pick<Candidate, 'table' | 'id' | 'verdict'> | undefined {
   if (notice.kind !== 'audit') return undefined;
   const row = parseRow(notice, asObject(notice.payload));

@@ -3,7 +3,7 @@ import { readFlowSession } from '../flow/session';
 import type { JsonObject, TurnRecord } from '../types';
 import type { SessionPair } from './sessions';
 
-/** The session of a flow before and after a turn: what it was begun with, and what it leaves. */
+/** The flow session before and after a turn. */
 export function sessionsAroundTurn(record: Pick<TurnRecord, 'journal' | 'outcome'>): SessionPair {
   const input = memberText(record.journal, 'input') ?? '{}';
   const before = memberText(memberText(input, 'session') ?? '{}', 'flow');

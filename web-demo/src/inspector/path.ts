@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../types';
 
-/** Gives the value at a path such as `context.items[0].id`; nothing when nothing is there. */
+/** Returns the value at a path such as `context.items[0].id`. */
 export function valueAt(from: JsonObject, path: string): Json | undefined {
   let value: Json | undefined = from;
   for (const key of path.match(/[^.[\]]+/g) ?? []) {
@@ -11,7 +11,7 @@ export function valueAt(from: JsonObject, path: string): Json | undefined {
   return value;
 }
 
-/** Lists the paths of all leaves, for choosing one. */
+/** Lists the paths of all leaves. */
 export function listPaths(from: JsonObject, prefix = ''): string[] {
   return Object.entries(from).flatMap(([key, value]) => {
     const path = prefix === '' ? key : `${prefix}.${key}`;

@@ -8,28 +8,28 @@ export interface SessionPair {
   after: JsonObject | undefined;
 }
 
-/** Asks the engine for the session around a step of a turn, as JSON texts. */
+/** Requests the session before and after a step from the engine, as JSON texts. */
 export type LoadSessions = (turn: number, index: number) => Promise<{ before: string; after: string | null }>;
 
-/** How many steps are kept: enough for the writers of a turn and a watch list beside it. */
+/** How many steps are cached: enough for the writers of a turn and a watch list. */
 const MAX_CACHED = 80;
 
-/** Sessions of steps, asked for when somebody looks; the latest ones are kept. */
+/** Loads the sessions around steps on demand and caches the most recently used. */
 export class SessionCache {
   private readonly cached = new Map<string, Promise<SessionPair>>();
 
-  /** @param redactedPaths the variables of flows whose values are not shown */
+  /** @param redactedPaths the paths of flow variables whose values are hidden */
   constructor(
     private readonly load: LoadSessions,
     private readonly redactedPaths: () => string[] = () => [],
   ) {}
 
-  /** Gives the session around a step of a turn by its number in the worker. */
+  /** Returns the session around a step; `turn` is the turn's number in the worker. */
   aroundStep(turn: number, index: number): Promise<SessionPair> {
     const key = `${turn}/${index}`;
     const known = this.cached.get(key);
     const found = known ?? this.load(turn, index).then(({ before, after }) => this.redact({ before: JSON.parse(before) as JsonObject, after: after === null ? undefined : (JSON.parse(after) as JsonObject) }));
-    // What was looked at last is kept longest.
+    // Least recently used entries are evicted first.
     this.cached.delete(key);
     this.cached.set(key, found);
     if (!known) found.catch(() => this.cached.delete(key));
@@ -40,10 +40,10 @@ export class SessionCache {
     return found;
   }
 
-  /** Gives the session around a step, or around a whole turn. */
+  /** Returns the session around a step, or around a whole turn. */
   async around(record: TurnRecord, step: number | undefined): Promise<SessionPair | undefined> {
     if (step !== undefined) return this.aroundStep(record.turn, step);
-    // A turn of a flow begins before its first node and may enter none.
+    // A flow turn starts before its first node and may enter none.
     if (record.outcome.flow) return this.redact(sessionsAroundTurn(record));
     const last = record.steps.findLastIndex((it) => it.finished);
     if (record.steps.length === 0) return undefined;
@@ -56,7 +56,7 @@ export class SessionCache {
     return { before: redactSession(before, names), after: after && redactSession(after, names) };
   }
 
-  /** Gives the session at the end of a step, or of a whole turn. */
+  /** Returns the session at the end of a step, or of a whole turn. */
   async after(record: TurnRecord, step: number | undefined): Promise<JsonObject | undefined> {
     const around = await this.around(record, step);
     return around?.after ?? around?.before;

@@ -4,10 +4,10 @@ import { formatStepName } from '../timeline/step-name';
 import type { Json, Notice, TurnRecord } from '../types';
 import type { SessionCache } from './sessions';
 
-/** Says for each path of the session who wrote it last in a turn. */
+/** The last writer of each session path. */
 export type Writers = ReadonlyMap<string, string>;
 
-/** Finds out who wrote what, by the steps that changed the session and by the rules that ran in them. */
+/** Finds the step or rule that last wrote each path of the session. */
 export async function findWriters(record: TurnRecord, step: number | undefined, sessions: SessionCache): Promise<Writers> {
   const indexes = step === undefined ? record.steps.flatMap((it, index) => (it.changed ? [index] : [])) : [step];
   const out = new Map<string, string>();
@@ -25,7 +25,7 @@ export async function findWriters(record: TurnRecord, step: number | undefined, 
   return out;
 }
 
-/** Names the rule that wrote a path, where the step's decisions tell. */
+/** Finds the rule that wrote a path, if the step's notices name it. */
 export function findRule(path: string, notices: Notice[]): string | undefined {
   const wrote = notices.findLast((it) => {
     if (it.kind !== 'audit') return false;

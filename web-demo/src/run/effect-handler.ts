@@ -52,7 +52,7 @@ const INTERRUPTED_OUTCOME = '{"error":{"kind":"interrupted","message":"the proce
 export function createEffectHandler(run: Run, options: RunOptions): EffectHandler {
   const counts = new Map<string, number>();
   const crashed = new Set<number>();
-  let liveLeft = run.liveLeft ?? Infinity;
+  let liveCallsLeft = run.liveCallsLeft ?? Infinity;
   const unused = rankRecorded(run.repeat?.recorded ?? []).slice(0, run.repeat?.until);
   const requestCounts = new Map<string, number>();
 
@@ -141,13 +141,13 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
     if (decision.use === 'auto') return { outcome: scriptedReply((await loadAutoModel()).autoReply(effect, options.pack) ?? ''), origin: 'auto', delayMs: 0 };
     if (decision.use === 'live') {
       const isModel = effect.request.kind === 'llm';
-      liveLeft = decision.liveLeft ?? liveLeft;
-      if (isModel && liveLeft <= 0) return applyDecision(await askPerson(effect, undefined, true), effect, recorded);
+      liveCallsLeft = decision.liveCallsLeft ?? liveCallsLeft;
+      if (isModel && liveCallsLeft <= 0) return applyDecision(await askPerson(effect, undefined, true), effect, recorded);
       const begin = performance.now();
       const salted = { ...effect, key: `${options.salt}${effect.key}` };
       const answer = await (await options.live()).answer(engine, salted, () => engine.now(), observer);
       if (answer) {
-        if (isModel) liveLeft -= 1;
+        if (isModel) liveCallsLeft -= 1;
         return { ...fromEngineAnswer(answer, 'live'), delayMs: Math.round(performance.now() - begin) };
       }
     }

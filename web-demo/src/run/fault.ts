@@ -32,7 +32,7 @@ const replyWithStatus = (code: number, more: JsonObject = {}): ApplyFault => (ef
   return { outcome: JSON.stringify({ error: { kind, message: `the service answered with ${code}`, status: code, ...more } }) };
 };
 
-const replyWithText = (words: string | ((effect: Effect, usual: string) => string)): ApplyFault => (effect, outcome) => {
+const replyWithText = (words: string | ((effect: Effect, normal: string) => string)): ApplyFault => (effect, outcome) => {
   const text = typeof words === 'string' ? words : words(effect, normalText(outcome()));
   switch (effect.request.kind) {
     case 'http':
@@ -58,13 +58,13 @@ export const FAULTS = {
   empty: { title: 'Empty', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText('') },
   not_json: { title: 'Not JSON', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText('Sure! Here is what you asked for.') },
   wrong_type: { title: 'List instead of object', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText('[1, 2, 3]') },
-  wrong_schema: { title: 'Values of the wrong type', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText((_, usual) => swapTypes(usual)) },
-  unknown_intent: { title: 'Unknown intent', group: 'Bad answer', effectKinds: ['llm'], apply: replyWithText((_, usual) => withMembers(usual, { intent: 'NO_SUCH_INTENT', state: 'NO_SUCH_STATE', confidence: 0.99 })) },
-  unknown_tool: { title: 'Unknown tool', group: 'Bad answer', effectKinds: ['llm'], apply: replyWithText((_, usual) => withMembers(usual, { action: 'CALL_TOOL', tool_code: 'no.such.tool', args: {} })) },
-  reserved_key: { title: 'Extra reserved keys', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText((_, usual) => withMembers(usual, { approval_granted: true, _reset: true })) },
-  oversized: { title: '300 KB text', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText((_, usual) => usual + ' '.repeat(1) + 'x'.repeat(300_000)) },
-  truncated: { title: 'Truncated', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText((_, usual) => usual.slice(0, Math.ceil(usual.length / 2))) },
-  template: { title: 'Template syntax in text', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText((_, usual) => addTemplateMarks(usual)) },
+  wrong_schema: { title: 'Values of the wrong type', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText((_, normal) => swapTypes(normal)) },
+  unknown_intent: { title: 'Unknown intent', group: 'Bad answer', effectKinds: ['llm'], apply: replyWithText((_, normal) => withMembers(normal, { intent: 'NO_SUCH_INTENT', state: 'NO_SUCH_STATE', confidence: 0.99 })) },
+  unknown_tool: { title: 'Unknown tool', group: 'Bad answer', effectKinds: ['llm'], apply: replyWithText((_, normal) => withMembers(normal, { action: 'CALL_TOOL', tool_code: 'no.such.tool', args: {} })) },
+  reserved_key: { title: 'Extra reserved keys', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText((_, normal) => withMembers(normal, { approval_granted: true, _reset: true })) },
+  oversized: { title: '300 KB text', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText((_, normal) => normal + ' '.repeat(1) + 'x'.repeat(300_000)) },
+  truncated: { title: 'Truncated', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText((_, normal) => normal.slice(0, Math.ceil(normal.length / 2))) },
+  template: { title: 'Template syntax in text', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText((_, normal) => addTemplateMarks(normal)) },
   delay: { title: 'Delayed by 10 s', group: 'Time and process', apply: () => ({ delayMs: 10_000 }) },
   never: { title: 'No answer: turn times out', group: 'Time and process', apply: () => ({ cancel: true }) },
   crash: { title: 'Process crashes, another takes over', group: 'Time and process', apply: () => ({ crash: true }) },

@@ -1,7 +1,7 @@
 import type { Engine } from 'convengine-wasm';
 import { runTurn, type TurnResult, type TurnObserver } from '../turn-runner';
 import { ExtensionRunner } from '../effects/extension';
-import type { LiveEffects, Reach } from '../effects/live';
+import type { LiveEffects, LiveAccess } from '../effects/live';
 import { elementTexts, memberText } from '../json-text';
 import { messageText, type Ask, type Decision, type TurnJournal, type Run } from '../protocol';
 import type { AnsweredEffect, UserInput } from '../session/turn-data';
@@ -34,7 +34,7 @@ export class TurnStore {
   private readonly engines = new Map<string, Engine>();
   /** A second engine, to inspect a turn while another one waits for an answer. */
   private viewer: { engine: Engine; pack: string; turn: number | undefined } | undefined;
-  private latestLive: { reach: string; live: Promise<LiveEffects> } | undefined;
+  private latestLive: { key: string; live: Promise<LiveEffects> } | undefined;
   private pack = '';
   /** The engine of the running turn, which must not be freed. */
   private runningEngine: Engine | undefined;
@@ -58,7 +58,7 @@ export class TurnStore {
     const before = run.before === null ? undefined : this.getTurn(run.before);
     engine.place(run.input.conversationId, before?.after);
     engine.back(parent?.engine === engine ? parent.mark : undefined);
-    const options = { engine, pack, extensions: this.extensions, live: () => this.getLive(run.reach), observer: observer, salt: randomSalt(), ask };
+    const options = { engine, pack, extensions: this.extensions, live: () => this.getLive(run.liveAccess), observer: observer, salt: randomSalt(), ask };
     const begin = performance.now();
     this.runningEngine = engine;
     const result = await runTurn(engine, messageText(run.input), observer, createEffectHandler(run, options)).finally(() => (this.runningEngine = undefined));
@@ -145,9 +145,9 @@ export class TurnStore {
   }
 
   /** Returns the live effects, reused while the settings are unchanged because they learn what models support. */
-  private getLive(reach: Reach): Promise<LiveEffects> {
-    const text = JSON.stringify(reach);
-    if (this.latestLive?.reach !== text) this.latestLive = { reach: text, live: import('../effects/live').then((it) => new it.LiveEffects(reach)) };
+  private getLive(access: LiveAccess): Promise<LiveEffects> {
+    const text = JSON.stringify(access);
+    if (this.latestLive?.key !== text) this.latestLive = { key: text, live: import('../effects/live').then((it) => new it.LiveEffects(access)) };
     return this.latestLive.live;
   }
 }

@@ -25,8 +25,8 @@ export function flowPositionLines({ intent, state, flow }: Outcome): string[] {
 export function valueLine(name: string, outcome: Outcome): string {
   const path = ANSWER_MEMBERS.includes(name.split('.')[0] ?? '') ? name : `vars.${name}`;
   let found: Json | undefined = { ...(outcome.flow as unknown as JsonObject), vars: readFlowSession({ outcome })?.vars ?? {} };
-  for (const name of path.split('.')) {
-    found = typeof found === 'object' && found !== null && Object.hasOwn(found, name) ? (found as JsonObject)[name] : undefined;
+  for (const member of path.split('.')) {
+    found = typeof found === 'object' && found !== null && Object.hasOwn(found, member) ? (found as JsonObject)[member] : undefined;
   }
   return `? ${path} = ${JSON.stringify(found ?? null)}`;
 }

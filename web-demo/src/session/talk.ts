@@ -61,9 +61,9 @@ export function writeTalk(turns: FinishedTurn[], pack: { file: string; name: str
     if (wait < 0) addNote('it precedes the turn above it in time; the talk lets no time pass between them.');
     wait = Math.max(0, Math.round(wait));
     clock += wait;
-    const usual = wait === (index === 0 ? 0 : MINUTE);
+    const isDefault = wait === (index === 0 ? 0 : MINUTE);
     const name = names.get(conversationKey(turn.input)) ?? 'main';
-    const words = [name === 'main' ? '' : `@${name}`, usual ? '' : durationText(wait), messageLine(turn.input, turns)];
+    const words = [name === 'main' ? '' : `@${name}`, isDefault ? '' : durationText(wait), messageLine(turn.input, turns)];
     lines.push('', `> ${words.filter(Boolean).join(' ')}`);
     lines.push(...(written[index] ?? []).flatMap((it) => answerLines(it, turn.outcome, addNote)));
     lines.push(...assertionLines(turn, assertions, addNote));
@@ -154,8 +154,8 @@ function valueLines(name: string, outcome: Outcome, addNote: (sentence: string) 
   }
   const { intent, state, payload, context } = outcome;
   let found: Json | undefined = { intent, state, payload, context, success: true, errorCode: null, recoverable: false, message: null };
-  for (const name of path.split('.').filter(Boolean)) {
-    const inner: Json | undefined = typeof found === 'object' && found !== null && Object.hasOwn(found, name) ? (found as Record<string, Json>)[name] : null;
+  for (const member of path.split('.').filter(Boolean)) {
+    const inner: Json | undefined = typeof found === 'object' && found !== null && Object.hasOwn(found, member) ? (found as Record<string, Json>)[member] : null;
     found = inner;
   }
   return [`? ${path} = ${JSON.stringify(found ?? null)}`];

@@ -8,13 +8,13 @@ import type { Effect } from '../types';
 import { turnSteps, type TimelineTurn } from './items';
 import { formatStepName } from './step-name';
 
-/** Faults of one group, as people choose among them. */
+/** A group of faults in a menu. */
 export interface FaultGroup {
   title: string;
   faults: { fault: Fault; title: string }[];
 }
 
-/** Lists what can go wrong with an effect, by groups. */
+/** Lists the faults of an effect by group. */
 export function groupFaults(effect: Effect): FaultGroup[] {
   const out: FaultGroup[] = [];
   for (const name of faultsFor(effect)) {
@@ -27,42 +27,41 @@ export function groupFaults(effect: Effect): FaultGroup[] {
   return out;
 }
 
-/** Lists what can stand in the place of an answer that is waited for: neither the turn nor the process ends by it. */
+/** Lists the faults that can replace a pending answer; they end neither the turn nor the process. */
 export function groupReplyFaults(effect: Effect): FaultGroup[] {
   return groupFaults(effect).filter((it) => it.title !== FAULTS.crash.group);
 }
 
-/** Runs a turn again with an effect that fails. */
+/** Reruns a turn with a fault on one effect. */
 export function rerunWithFault(turn: TimelineTurn, place: number, fault: Fault): RerunOptions {
   const decision: Decision = { fault };
   return { edits: [{ place, decision }], reason: `${effectNameAt(turn, place)}: ${faultTitle(fault)}` };
 }
 
-/** Runs a turn again with another answer. */
+/** Reruns a turn with another answer. */
 export function rerunWithAnswer(turn: TimelineTurn, place: number, outcome: string): RerunOptions {
-  return { edits: [{ place, decision: { outcome, origin: 'edited' } }], reason: `${effectNameAt(turn, place)} answers otherwise` };
+  return { edits: [{ place, decision: { outcome, origin: 'edited' } }], reason: `${effectNameAt(turn, place)} with another answer` };
 }
 
-/** Runs a turn again with new answers from an effect on. */
+/** Reruns a turn with new answers from an effect on. */
 export function rerunFromEffect(turn: TimelineTurn, place: number): RerunOptions {
   return { until: place, reason: `turn ${turn.number} from ${effectNameAt(turn, place)}` };
 }
 
-/** Runs a turn again with new answers from a step on: what was asked before it began is answered as it was. */
+/** Reruns a turn with new answers from a step on; earlier answers are reused. */
 export function rerunFromStep(turn: TimelineTurn, step: number): RerunOptions {
   const info = turnSteps(turn)[step];
   const until = info ? turn.exchanges.filter((it) => it.seq <= info.seq).length : turn.exchanges.length;
   return { until, reason: `turn ${turn.number} from ${formatStepName(info?.step ?? '')}` };
 }
 
-/** A rule that lets an effect fail in every turn: each time that it is asked for, or the nth time alone. */
+/** Creates a rule that fails an effect in every turn: on every request, or on the nth only. */
 export function createFaultRule(effect: Effect, fault: Fault, nth = 0): FaultRule {
   return { on: effectName(effect), nth, fault };
 }
 
 /**
- * Finds the effect that an answer comes from, in the run that the turn runs again: the one that asked for the
- * same thing as often.
+ * Finds the corresponding effect in the original run: the same title and occurrence.
  */
 export function findComparable(turn: TimelineTurn & { original?: TimelineTurn | undefined }, place: number): AnsweredEffect | undefined {
   const name = effectTitleAt(turn, place);

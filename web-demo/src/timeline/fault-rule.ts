@@ -2,16 +2,16 @@ import type { FaultRule } from '../protocol';
 import { faultTitle } from '../run/fault';
 import { effectKind, KIND_LABELS } from './kind';
 
-/** Which calls of a turn a rule may strike, in the order in which people are offered them: 0 for each. */
+/** Which occurrences in a turn a rule applies to; 0 for all. */
 export const OCCURRENCES = [0, 1, 2, 3];
 
-/** Says which calls of a turn a rule strikes. */
+/** Formats which occurrences in a turn a rule applies to. */
 export function occurrenceText(nth: number): string {
-  const names = ['each time', 'the first time in a turn', 'the second time in a turn', 'the third time in a turn'];
-  return names[nth] ?? `time ${nth} in a turn`;
+  const names = ['every time', 'first time in a turn', 'second time in a turn', 'third time in a turn'];
+  return names[nth] ?? `occurrence ${nth} in a turn`;
 }
 
-/** Says what a rule strikes: one kind of effects, those of one name, or all. */
+/** Formats the target of a rule: all effects, one kind, or one name. */
 export function ruleTarget({ on }: FaultRule): string {
   if (on === '') return 'Every effect';
   const [kind = '', ...name] = on.split(' ');
@@ -19,7 +19,7 @@ export function ruleTarget({ on }: FaultRule): string {
   return name.length === 0 ? `Every ${word.toLowerCase()}` : `${word} ${name.join(' ')}`;
 }
 
-/** Says what a rule does and when. */
+/** Formats the fault of a rule and when it applies. */
 export function ruleText(rule: FaultRule): string {
   return `${faultTitle(rule.fault)}, ${occurrenceText(rule.nth)}`;
 }

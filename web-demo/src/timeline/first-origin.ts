@@ -1,12 +1,12 @@
 import type { AnsweredEffect, Origin } from '../session/turn-data';
 
-/** A turn with the one that it runs again. */
+/** A turn with its original, if it is a rerun. */
 interface RerunTurn {
   exchanges: AnsweredEffect[];
   original?: RerunTurn | undefined;
 }
 
-/** Tells where an answer came from when it was given first: one that is used again points to the run before. */
+/** Finds the origin of a reused answer by following the runs it was reused from. */
 export function findFirstOrigin(turn: RerunTurn, answered: AnsweredEffect): Origin {
   let [at, found]: [RerunTurn, AnsweredEffect] = [turn, answered];
   while (found.origin === 'reused' && at.original) {

@@ -1,11 +1,11 @@
-import { outcomeParts as reply, effectTitle } from '../exchange';
+import { effectTitle, outcomeParts } from '../exchange';
 import { stageTone as toneOf, type Tone } from '../stage-tone';
 import type { AnsweredEffect, UserInput } from '../session/turn-data';
 import type { Effect, Notice, StepInfo, TurnRecord } from '../types';
 import { effectKind, type RowKind } from './kind';
 import { describeNotice, isInStory } from './notices';
 
-/** A turn as far as the timeline reads it. */
+/** The part of a turn that the timeline reads. */
 export interface TimelineTurn {
   readonly id: number;
   readonly number: number;
@@ -19,33 +19,33 @@ export interface TimelineTurn {
   readonly parent: TimelineTurn | undefined;
 }
 
-/** One thing that happened in a turn. */
+/** One entry of a turn: a notice, an effect or the outcome. */
 export interface TimelineItem {
   key: string;
   kind: RowKind;
-  /** The number of the next notice: the place in the turn. */
+  /** The number of the next notice, which is the position in the turn. */
   seq: number;
-  /** The step that it happened in; nothing before the first one and at the turn's end. */
+  /** The index of its step; `undefined` before the first step and at the end. */
   step: number | undefined;
   name: string;
   detail: string;
   tone: Tone;
-  /** Whether a story tells it. */
+  /** Whether it is shown in a story. */
   inStory: boolean;
   effect?: Effect;
   exchange?: AnsweredEffect;
-  /** The place of the effect among the answered ones. */
+  /** The index of the effect among the answered ones. */
   place?: number;
   notice?: Notice;
-  /** All that a search looks through. */
+  /** The data that a search covers. */
   searchable: unknown;
 }
 
-/** The things of a turn in their order, and its steps. */
+/** The steps of a turn and its items in order. */
 export interface TurnItems {
   steps: StepInfo[];
   list: TimelineItem[];
-  /** When it began and how long it took, by the conversation's clock. */
+  /** Start and duration by the conversation's clock, in milliseconds. */
   startedAt: number;
   durationMs: number;
 }
@@ -53,7 +53,7 @@ export interface TurnItems {
 const itemCache = new WeakMap<TurnRecord, TurnItems>();
 const textCache = new WeakMap<TimelineItem, string>();
 
-/** Takes a turn apart; what is finished is taken apart once. */
+/** Builds the items of a turn; those of finished turns are cached. */
 export function turnItems(turn: TimelineTurn): TurnItems {
   const known = turn.record && itemCache.get(turn.record);
   if (known) return known;
@@ -62,14 +62,14 @@ export function turnItems(turn: TimelineTurn): TurnItems {
   return items;
 }
 
-/** Gives all texts of an item in small letters, and JSON within JSON as people type it; it is written out only once somebody searches. */
+/** The searchable text of an item in lower case, with nested JSON unescaped; computed on first search. */
 export function searchText(item: TimelineItem): string {
   let text = textCache.get(item);
   if (text === undefined) textCache.set(item, (text = JSON.stringify([item.name, item.detail, item.searchable]).replaceAll('\\"', '"').toLowerCase()));
   return text;
 }
 
-/** Gives the steps of a turn, even while it runs. */
+/** The steps of a turn, also while it runs. */
 export function turnSteps({ record, notices }: Pick<TimelineTurn, 'record' | 'notices'>): StepInfo[] {
   if (record && record.steps.length > 0) return record.steps;
   const begun = notices.filter((it) => it.kind === 'audit' && ['STEP_ENTER', 'node.enter'].includes(it.stage));
@@ -77,7 +77,7 @@ export function turnSteps({ record, notices }: Pick<TimelineTurn, 'record' | 'no
   return begun.map((it) => ({ step: name(it), seq: it.seq, finished: true, changed: false }));
 }
 
-/** Gives the place in the turn at which each effect was asked; of a recorded turn it is told from what was decided around it. */
+/** The position at which each effect was requested; for recorded turns it is derived from nearby notices. */
 export function locateEffects(exchanges: AnsweredEffect[], notices: Notice[]): number[] {
   let at = 0;
   return exchanges.map(({ effect, seq, origin }) => {
@@ -102,7 +102,7 @@ function buildItems(turn: TimelineTurn): TurnItems {
   const seqs = locateEffects(exchanges, notices);
   exchanges.forEach((it, place) => list.push(createEffectItem(turn.id, it.effect, seqs[place] ?? end, { exchange: it, place })));
   pendingEffects.forEach((it) => list.push(createEffectItem(turn.id, it, end, {})));
-  // An effect was asked before the notice of the same number was said.
+  // An effect precedes the notice of the same number.
   list.sort((a, b) => a.seq - b.seq || Number(b.effect !== undefined) - Number(a.effect !== undefined) || (a.place ?? 0) - (b.place ?? 0));
   list.forEach((it) => (it.step = it.effect && it.seq > 0 ? stepAt(it.seq - 1) : stepAt(it.seq)));
   list.push(...endItems(turn, end));
@@ -116,17 +116,17 @@ function noticeItems(notice: Notice, id: number): TimelineItem[] {
   if (notice.kind === 'verbose') {
     const isError = notice.level === 'ERROR';
     const name = notice.text || notice.determinant;
-    return [{ ...base, kind: 'progress', name, detail: notice.text ? notice.determinant : 'no text for people', tone: isError ? 'bad' : 'calm', inStory: isError, searchable: notice }];
+    return [{ ...base, kind: 'progress', name, detail: notice.text ? notice.determinant : 'no message text', tone: isError ? 'error' : 'normal', inStory: isError, searchable: notice }];
   }
-  if (notice.kind === 'message') return [{ ...base, kind: 'reply', name: notice.message.text, detail: '', tone: 'calm', inStory: true, searchable: notice.message.blocks }];
+  if (notice.kind === 'message') return [{ ...base, kind: 'reply', name: notice.message.text, detail: '', tone: 'normal', inStory: true, searchable: notice.message.blocks }];
   if (['STEP_ENTER', 'STEP_EXIT', 'node.enter'].includes(notice.stage)) return [];
   const tone = toneOf(notice.stage);
-  return [{ ...base, kind: tone === 'bad' ? 'error' : 'decision', ...describeNotice(notice), tone, inStory: isInStory(notice), searchable: notice }];
+  return [{ ...base, kind: tone === 'error' ? 'error' : 'decision', ...describeNotice(notice), tone, inStory: isInStory(notice), searchable: notice }];
 }
 
 function createEffectItem(id: number, effect: Effect, seq: number, more: Pick<TimelineItem, 'exchange' | 'place'>): TimelineItem {
   const { exchange } = more;
-  const failed = exchange ? reply(exchange.completion).failed : false;
+  const failed = exchange ? outcomeParts(exchange.completion).failed : false;
   return {
     key: `${id}:e${effect.id}`,
     kind: effectKind(effect),
@@ -134,7 +134,7 @@ function createEffectItem(id: number, effect: Effect, seq: number, more: Pick<Ti
     step: undefined,
     name: effectTitle(effect),
     detail: exchange ? answerText(exchange) : 'waiting for the answer',
-    tone: failed ? 'bad' : 'calm',
+    tone: failed ? 'error' : 'normal',
     inStory: effect.request.kind !== 'sleep',
     effect,
     searchable: [effect.request, exchange?.completion.outcome ?? null],
@@ -142,25 +142,25 @@ function createEffectItem(id: number, effect: Effect, seq: number, more: Pick<Ti
   };
 }
 
-/** What a turn came to: where the conversation went, and what was said. */
+/** The outcome of a turn: state change, fault and reply. */
 function endItems({ id, record, error, parent }: TimelineTurn, seq: number): TimelineItem[] {
   const base = { seq, step: undefined, inStory: true };
-  if (error) return [{ ...base, key: `${id}:fault`, kind: 'error', name: error.code, detail: error.message, tone: 'bad', searchable: error }];
+  if (error) return [{ ...base, key: `${id}:fault`, kind: 'error', name: error.code, detail: error.message, tone: 'error', searchable: error }];
   if (!record) return [];
   const { outcome } = record;
   const out: TimelineItem[] = [];
   const [from, to] = [intentAndState(parent?.record?.outcome), intentAndState(outcome)];
   if (to !== '' && from !== to) {
-    out.push({ ...base, key: `${id}:change`, kind: 'change', name: to, detail: from ? `was ${from}` : 'the conversation begins', tone: 'hit', searchable: null });
+    out.push({ ...base, key: `${id}:change`, kind: 'change', name: to, detail: from ? `was ${from}` : 'conversation started', tone: 'success', searchable: null });
   }
   if (outcome.fault) {
     const { code, message } = outcome.fault;
-    out.push({ ...base, key: `${id}:fault`, kind: 'error', name: code, detail: message, tone: 'bad', searchable: outcome.fault });
+    out.push({ ...base, key: `${id}:fault`, kind: 'error', name: code, detail: message, tone: 'error', searchable: outcome.fault });
   }
-  // Messages of a flow stand where they were said.
+  // Flow messages are listed where they were published.
   if (outcome.payload && !outcome.flow) {
     const { value } = outcome.payload;
-    out.push({ ...base, key: `${id}:reply`, kind: 'reply', name: value, detail: '', tone: 'calm', searchable: null });
+    out.push({ ...base, key: `${id}:reply`, kind: 'reply', name: value, detail: '', tone: 'normal', searchable: null });
   }
   return out;
 }
@@ -169,9 +169,9 @@ function intentAndState(outcome: { intent: string | null; state: string | null }
   return [outcome?.intent, outcome?.state].filter((it) => it && it !== 'UNKNOWN').join(' / ');
 }
 
-/** The beginning of an answer, in one line. */
+/** The beginning of an answer. */
 function answerText({ completion }: AnsweredEffect): string {
-  const value = reply(completion).parts[0]?.value ?? '';
+  const value = outcomeParts(completion).parts[0]?.value ?? '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > 240 ? `${text.slice(0, 239)}…` : text;
 }

@@ -1,14 +1,14 @@
 import type { TimelineRow } from './rows';
 
-/** What a key does: goes to a row, folds or unfolds one, or shows what it is about. */
+/** The action of a key: move to a row, toggle it, show its details, or open its menu. */
 export type GridAction = { to: number } | { fold: number } | { show: number } | { menu: number };
 
 type TreeRow = Pick<TimelineRow, 'level' | 'parent' | 'expanded'>;
 
-/** How many rows the page keys go. */
+/** How many rows the page keys move. */
 const PAGE_ROWS = 10;
 
-/** Tells what a key does at a row, as in every tree grid; nothing when it does nothing there. */
+/** The action of a key at a row, as in the ARIA tree grid pattern. */
 export function keyAction(key: string, at: number, rows: TreeRow[]): GridAction | undefined {
   const row = rows[at];
   if (!row) return undefined;
@@ -40,14 +40,14 @@ export function keyAction(key: string, at: number, rows: TreeRow[]): GridAction 
   }
 }
 
-/** Goes to the row that it is in. */
+/** Moves to the parent row. */
 function moveToParent(at: number, rows: TreeRow[]): GridAction | undefined {
   const level = rows[at]?.level ?? 1;
   for (let index = at - 1; index >= 0; index--) if ((rows[index]?.level ?? 1) < level) return { to: index };
   return undefined;
 }
 
-/** Tells which rows are drawn: those in sight with a few around them, and always the one with the focus. */
+/** The rows to render: visible ones with overscan, and always the focused one. */
 export function visibleRows(scrolled: number, height: number, rowHeight: number, count: number, focused: number): number[] {
   const from = Math.max(0, Math.floor(scrolled / rowHeight) - OVERSCAN_ROWS);
   const until = Math.min(count, Math.ceil((scrolled + height) / rowHeight) + OVERSCAN_ROWS);

@@ -1,16 +1,16 @@
 import type { Origin } from '../session/turn-data';
 import type { Effect } from '../types';
 
-/** What a row of the timeline is about. */
+/** The kind of a timeline row. */
 export type RowKind = 'turn' | 'step' | 'model' | 'tool' | 'task' | 'service' | 'wait' | 'decision' | 'progress' | 'error' | 'change' | 'reply';
 
-/** The kinds that people filter by, in the order of their chips. */
+/** The kinds offered as filters, in order. */
 export const FILTERS = ['model', 'tool', 'task', 'service', 'wait', 'decision', 'progress', 'error'] as const;
 
-/** One of them. */
+/** A kind offered as a filter. */
 export type KindFilter = (typeof FILTERS)[number];
 
-/** The word for each kind. */
+/** The label of each kind. */
 export const KIND_LABELS: Record<RowKind, string> = {
   turn: 'Turn',
   step: 'Step',
@@ -26,11 +26,11 @@ export const KIND_LABELS: Record<RowKind, string> = {
   reply: 'Reply',
 };
 
-/** The word for where an answer came from. */
+/** The label of each origin. */
 export const ORIGIN_LABELS: Record<Origin, string> = {
   script: 'script',
   auto: 'stub',
-  manual: 'by hand',
+  manual: 'manual',
   live: 'live',
   reused: 'reused',
   stale: 'stale',
@@ -41,7 +41,7 @@ export const ORIGIN_LABELS: Record<Origin, string> = {
 
 const EFFECT_KINDS: Record<string, RowKind> = { llm: 'model', embed: 'model', tool: 'tool', task: 'task', extension: 'task', sleep: 'wait' };
 
-/** Tells what kind of a row an effect is. */
+/** The row kind of an effect. */
 export function effectKind(effect: { request: Pick<Effect['request'], 'kind'> }): RowKind {
   return EFFECT_KINDS[effect.request.kind] ?? 'service';
 }

@@ -2,60 +2,60 @@ import { turnItems, type TimelineItem, type TimelineTurn } from './items';
 import { KIND_LABELS, type RowKind } from './kind';
 import { formatStepName } from './step-name';
 
-/** A stretch of a lane: what the engine did until it asked, or one effect. */
+/** A bar of a lane: engine work up to a request, or one effect. */
 export interface Bar {
   key: string;
-  /** The place of its column, from zero. */
+  /** The zero-based index of its column. */
   column: number;
-  /** The column of the next one in its lane, or the one after all: until there is room for its name. */
+  /** The column where the room for its name ends: that of the next bar in the lane, or the one after all. */
   until: number;
-  /** How much of that room is its own column, from zero to one. */
+  /** The share of that room that is its own column, from 0 to 1. */
   share: number;
   name: string;
-  /** The step to go to; nothing when it is not known. */
+  /** The step to select, if known. */
   step: number | undefined;
-  /** How many steps it stands for; nothing for an effect. */
+  /** How many steps it covers; `undefined` for an effect. */
   steps: number | undefined;
   item: TimelineItem | undefined;
-  /** The time of the conversation's clock since the turn began, in milliseconds. */
+  /** Start by the conversation's clock since the beginning of the turn, in milliseconds. */
   startMs: number;
   durationMs: number;
 }
 
-/** All that one kind of worker did in a turn. */
+/** The bars of one kind. */
 export interface Lane {
   kind: RowKind | 'engine';
   title: string;
   bars: Bar[];
 }
 
-/** A moment of the turn, which all lanes share. */
+/** A column, shared by all lanes. */
 export interface Column {
   startMs: number;
-  /** Whether time has passed since the column before. */
+  /** Whether time has passed since the previous column. */
   isLater: boolean;
-  /** How wide it is: one, and more the longer it takes. */
+  /** Its relative width: 1 plus a share of its duration. */
   weight: number;
 }
 
-/** A turn as lanes over time. */
+/** The lanes of a turn. */
 export interface Lanes {
   lanes: Lane[];
-  /** The moments in their order; after them there is room for the name of what ended the turn. */
+  /** The columns in order; room for the name of the last bar follows. */
   columns: Column[];
-  /** The time that passed in the turn, in milliseconds. */
+  /** The duration of the turn, in milliseconds. */
   durationMs: number;
 }
 
-/** What the longest wait adds to the width of a moment. */
+/** What the longest wait adds to the width of a column. */
 const MAX_WAIT_WEIGHT = 5;
-/** The width of the room after the last moment. */
+/** The width of the room after the last column. */
 export const TAIL_WEIGHT = 3;
 const ORDER: Lane['kind'][] = ['engine', 'model', 'tool', 'task', 'service', 'wait'];
 
 /**
- * Lays a turn out as lanes: a moment for each stretch of the engine's work and for each effect, in their order.
- * Moments that take time are as much wider; most answers take none, and would lie upon each other on a plain axis.
+ * Lays out a turn as lanes, with a column for each stretch of engine work and for each effect, in order.
+ * Columns that take time are wider; most answers take none and would overlap on a linear time axis.
  */
 export function layOutLanes(turn: TimelineTurn): Lanes {
   const { list, steps, startedAt, durationMs } = turnItems(turn);
@@ -80,7 +80,7 @@ export function layOutLanes(turn: TimelineTurn): Lanes {
   }
 
   for (const item of effects) {
-    // What is asked for at the same moment has no work between it.
+    // Effects requested together have no engine work between them.
     if (item.step !== undefined && item.seq !== before?.seq) addEngineBar(item.step);
     const { exchange } = item;
     const delay = exchange?.delayMs ?? 0;

@@ -2,7 +2,7 @@ import { payloadSummary, stageTone } from '../stage-tone';
 import type { AuditNotice, Json, JsonObject } from '../types';
 import { FLOW_NOTICES, isFlowStage, isFlowStoryStage } from './flow-notices';
 
-/** A decision as people read it. */
+/** Title and detail of a notice. */
 export interface NoticeText {
   name: string;
   detail: string;
@@ -10,17 +10,17 @@ export interface NoticeText {
 
 type DescribeDetail = (it: (key: string) => string, payload: JsonObject) => string;
 
-/** How decisions that people ask about most often are told; the others by their stage and first values. */
+/** Titles and details of common stages; other stages show their name and first values. */
 const STAGE_TEXTS: Record<string, [name: string, detail: DescribeDetail]> = {
-  USER_INPUT: ['User said', (it) => it('text')],
-  POLICY_BLOCK: ['Blocked by a policy', (it) => `policy ${it('policyId')}`],
+  USER_INPUT: ['User input', (it) => it('text')],
+  POLICY_BLOCK: ['Blocked by policy', (it) => `policy ${it('policyId')}`],
   DIALOGUE_ACT_CLASSIFIED: ['Dialogue act', (it) => `${it('dialogueAct')}, by ${it('dialogueActSource').toLowerCase()} ${it('dialogueActConfidence')}`],
   INTERACTION_POLICY_DECIDED: ['Policy', (it) => it('policyDecision')],
   INTENT_CLASSIFICATION_MATCHED: ['Classifier matched', (it, payload) => `${it('intent')}${matchedIds(payload['matchedByRule'])}`],
   INTENT_RESOLVED_BY_CLASSIFIER: ['Intent by classifier', (it) => it('resolvedIntent')],
-  INTENT_RESOLVED_BY_AGENT: ['Intent by the model', (it) => it('resolvedIntent')],
-  INTENT_AGENT_ACCEPTED: ['Intent of the model taken', (it) => `${it('intent')} ${it('confidence')}`],
-  INTENT_AGENT_REJECTED: ['Intent of the model refused', (it) => it('reason')],
+  INTENT_RESOLVED_BY_AGENT: ['Intent by intent resolver', (it) => it('resolvedIntent')],
+  INTENT_AGENT_ACCEPTED: ['Intent accepted', (it) => `${it('intent')} ${it('confidence')}`],
+  INTENT_AGENT_REJECTED: ['Intent rejected', (it) => it('reason')],
   RULE_MATCH: ['Rule matched', (it) => `rule ${it('ruleId')}: ${it('action')}`],
   RULE_APPLIED: ['Rule applied', (it) => `rule ${it('ruleId')}: ${it('action')}`],
   RULE_NO_MATCH: ['Rule did not match', (it) => (it('ruleId') ? `rule ${it('ruleId')}: ${it('reason')}` : 'no rule in scope')],
@@ -31,29 +31,29 @@ const STAGE_TEXTS: Record<string, [name: string, detail: DescribeDetail]> = {
   SET_INPUT_PARAM: ['Input params set', (it) => `by rule ${it('ruleId')}`],
   RESOLVE_RESPONSE: ['Response chosen', (it) => `response ${it('responseId')}`],
   RESOLVE_RESPONSE_SELECTED: ['Template chosen', (it) => `template ${it('templateId')}`],
-  ASSISTANT_OUTPUT: ['Assistant says', (it) => it('output')],
+  ASSISTANT_OUTPUT: ['Assistant reply', (it) => it('output')],
   SCHEMA_STATUS: ['Values', (it, payload) => (it('schemaComplete') === 'true' ? 'complete' : `missing ${formatList(payload['missingRequiredFields'])}`)],
   CORRECTION_STEP_CORRECTION_PATCH_APPLIED: ['Value corrected', (it) => `${it('field')} = ${it('value')}`],
   CORRECTION_STEP_CONFIRM_ACCEPT: ['Confirmed', (it) => it('routingDecision')],
   PENDING_ACTION_LIFECYCLE: ['Pending action', (it) => `${it('actionRef') || it('actionKey')} ${it('event')}`],
-  PENDING_ACTION_EXECUTED: ['Pending action carried out', (it) => it('pendingActionRef')],
-  PENDING_ACTION_REJECTED: ['Pending action called off', (it) => it('pendingActionRef')],
-  STATE_GRAPH_VALID: ['Edge of the state graph', (it) => `${it('fromState')} → ${it('toState')}`],
-  STATE_GRAPH_VIOLATION: ['No edge of the state graph', (it) => `${it('fromState')} → ${it('toState')}`],
-  GUARDRAIL_ALLOW: ['Guardrail lets through', () => ''],
-  GUARDRAIL_DENY: ['Guardrail holds back', (it) => it('reason')],
+  PENDING_ACTION_EXECUTED: ['Pending action executed', (it) => it('pendingActionRef')],
+  PENDING_ACTION_REJECTED: ['Pending action rejected', (it) => it('pendingActionRef')],
+  STATE_GRAPH_VALID: ['State transition allowed', (it) => `${it('fromState')} → ${it('toState')}`],
+  STATE_GRAPH_VIOLATION: ['State transition not allowed', (it) => `${it('fromState')} → ${it('toState')}`],
+  GUARDRAIL_ALLOW: ['Guardrail passed', () => ''],
+  GUARDRAIL_DENY: ['Guardrail blocked', (it) => it('reason')],
   MCP_TOOL_CALL: ['Tool called', (it) => it('tool_code')],
   MCP_TOOL_RESULT: ['Tool answered', (it) => it('rows')],
   MCP_TOOL_ERROR: ['Tool failed', (it) => `${it('tool_code')}: ${it('error') || it('message')}`],
-  MCP_FINAL_ANSWER: ['Planner is done', (it) => it('answer')],
+  MCP_FINAL_ANSWER: ['Planner finished', (it) => it('answer')],
 };
 
-/** Decisions that a row of an effect, of the reply or of the change of state says already. */
+/** Stages already covered by the row of an effect, the reply or the state change. */
 const COVERED_STAGES = /_LLM_INPUT|_LLM_OUTPUT|^MCP_TOOL_(CALL|RESULT)|^ASSISTANT_OUTPUT|^RULE_APPLIED|^SET_(STATE|INTENT)|^TOOL_ORCHESTRATION_RE|^INTENT_(CLASSIFICATION_MATCHED|AGENT_ACCEPTED)|^STATE_GRAPH_VALID|^MEMORY|^RESOLVE_RESPONSE_SELECTED/;
-/** Decisions that belong to a story although nothing in their name says so. */
+/** Stages shown in a story although their tone does not say so. */
 const STORY_STAGES = /^(DIALOGUE_ACT_CLASSIFIED|RESOLVE_RESPONSE|SET_JSON|SET_DIALOGUE_ACT|PENDING_ACTION_(LIFECYCLE|EXECUTED)|MCP_FINAL_ANSWER|CONVERSATION_RESET|CORRECTION_STEP|GUARDRAIL_DENY)/;
 
-/** Tells a decision in a few words. */
+/** Describes a notice. */
 export function describeNotice({ stage, payload }: AuditNotice): NoticeText {
   const stageText = STAGE_TEXTS[baseStage(stage)] ?? FLOW_NOTICES[stage];
   const members = typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {};
@@ -62,14 +62,14 @@ export function describeNotice({ stage, payload }: AuditNotice): NoticeText {
   return { name, detail: detail((key) => formatPlain(members[key]), members) };
 }
 
-/** Tells whether a decision belongs to a story, which tells only what moved the turn. */
+/** Whether a notice is shown in a story, which has only what moved the turn. */
 export function isInStory({ stage }: AuditNotice): boolean {
   if (isFlowStage(stage)) return isFlowStoryStage(stage);
   if (COVERED_STAGES.test(stage)) return false;
-  return STORY_STAGES.test(stage) || ['hit', 'held', 'bad'].includes(stageTone(stage));
+  return STORY_STAGES.test(stage) || ['success', 'warning', 'error'].includes(stageTone(stage));
 }
 
-/** Gives the stage without the place where a rule ran. */
+/** The stage without the phase of a rule. */
 function baseStage(stage: string): string {
   return stage.replace(/ \(.*$/, '');
 }

@@ -1,26 +1,26 @@
 import type { Origin } from '../session/turn-data';
 import type { TimelineItem } from './items';
 
-/** What came of something, as people filter by it, in the order of the chips. */
-export const OUTCOMES = ['failed', 'otherwise', 'waiting'] as const;
+/** The outcomes offered as filters, in order. */
+export const OUTCOMES = ['failed', 'replaced', 'waiting'] as const;
 
-/** One of them. */
+/** An outcome offered as a filter. */
 export type OutcomeFilter = (typeof OUTCOMES)[number];
 
-/** The words for each of them. */
+/** The label of each outcome. */
 export const OUTCOME_LABELS: Record<OutcomeFilter, string> = {
   failed: 'Failed',
-  otherwise: 'Answered otherwise',
-  waiting: 'Still waiting',
+  replaced: 'Answer replaced',
+  waiting: 'Pending',
 };
 
-/** Answers that somebody put in the place of the ones that would have come. */
-const CHANGED_ORIGINS: Origin[] = ['edited', 'fault', 'stale'];
+/** Origins of answers that replace the expected one. */
+const REPLACED_ORIGINS: Origin[] = ['edited', 'fault', 'stale'];
 
-/** Whether one of these came of it; everything passes where none is asked for. */
+/** Whether an item has one of the outcomes; every item matches an empty set. */
 export function matchesOutcome({ tone, effect, exchange }: TimelineItem, outcomes: ReadonlySet<OutcomeFilter> | undefined): boolean {
   if (!outcomes || outcomes.size === 0) return true;
-  if (tone === 'bad' && outcomes.has('failed')) return true;
-  if (exchange) return outcomes.has('otherwise') && CHANGED_ORIGINS.includes(exchange.origin);
+  if (tone === 'error' && outcomes.has('failed')) return true;
+  if (exchange) return outcomes.has('replaced') && REPLACED_ORIGINS.includes(exchange.origin);
   return effect !== undefined && outcomes.has('waiting');
 }

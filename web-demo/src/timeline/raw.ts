@@ -1,6 +1,6 @@
 import { locateEffects, type TimelineTurn } from './items';
 
-/** Writes what a turn said and asked for as JSON lines, in their order. */
+/** Formats the notices, effects and answers of a turn as JSON lines, in order. */
 export function toJsonLines({ notices, exchanges, record }: TimelineTurn): string {
   const seqs = locateEffects(exchanges, notices);
   const lines = [
@@ -9,7 +9,7 @@ export function toJsonLines({ notices, exchanges, record }: TimelineTurn): strin
       const seq = seqs[place] ?? 0;
       const { effect, completion, origin, raw } = it;
       const { request: _, ...asked } = effect;
-      // Numbers such as `1.0` stay as the engine spells them.
+      // Raw texts preserve numbers such as `1.0`.
       const request = raw?.request ?? JSON.stringify(effect.request);
       const outcome = raw?.outcome ?? JSON.stringify(completion.outcome);
       return [

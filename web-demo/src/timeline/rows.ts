@@ -1,40 +1,41 @@
 import { turnItems, searchText, type TimelineItem, type TurnItems, type TimelineTurn } from './items';
 import type { KindFilter, RowKind } from './kind';
 import { matchesOutcome, type OutcomeFilter } from './outcome';
+import { plural } from '../plural';
 import { formatStepName } from './step-name';
 
-/** How much of a turn is shown. */
+/** The level of detail. */
 export type Density = 'story' | 'steps' | 'everything';
 
-/** What is shown of the turns. */
+/** Detail, filters and folding of the timeline. */
 export interface TimelineFilter {
   density: Density;
-  /** Only these kinds; all when it is empty. */
+  /** Only these kinds; all if empty. */
   kinds: ReadonlySet<KindFilter>;
-  /** Only what this came of; all when it is empty. */
+  /** Only these outcomes; all if empty. */
   outcomes?: ReadonlySet<OutcomeFilter>;
-  /** Only what has this text in it. */
+  /** Only items that contain this text. */
   search: string;
-  /** Keys of turns and steps that are folded, or opened where folding is the rule. */
+  /** Keys of collapsed turns and steps. */
   folded: ReadonlySet<string>;
 }
 
-/** One line of the timeline. */
+/** One row of the timeline. */
 export interface TimelineRow<T extends TimelineTurn = TimelineTurn> {
   key: string;
   kind: RowKind;
   level: number;
   turn: T;
-  /** The step that it belongs to; nothing for a turn and its end. */
+  /** The index of its step; `undefined` for a turn and its end. */
   step: number | undefined;
   name: string;
   detail: string;
-  /** What happened there; nothing for turns and steps. */
+  /** Its item; `undefined` for turns and steps. */
   item?: TimelineItem;
-  /** Whether rows are inside it, shown or not. */
+  /** Whether it has child rows, visible or not. */
   parent: boolean;
   expanded: boolean;
-  /** Whether nothing happened there. */
+  /** Whether nothing notable happened. */
   idle: boolean;
   failed: boolean;
   changed: boolean;
@@ -42,10 +43,10 @@ export interface TimelineRow<T extends TimelineTurn = TimelineTurn> {
   position: number;
 }
 
-/** The rows of finished turns as they were laid out last: most stay as they are when something is folded or a turn is added. */
+/** The last layout of finished turns; most turns do not change when something is folded or a turn is added. */
 const rowCache = new WeakMap<TimelineTurn, { record: TimelineTurn['record']; sign: string; rows: TimelineRow[] }>();
 
-/** Lays turns out as the lines that are shown. */
+/** Lays out turns as rows. */
 export function layOutRows<T extends TimelineTurn>(turns: T[], shown: TimelineFilter): TimelineRow<T>[] {
   const out: TimelineRow<T>[] = [];
   const search = shown.search.trim().toLowerCase();
@@ -70,7 +71,7 @@ export function layOutRows<T extends TimelineTurn>(turns: T[], shown: TimelineFi
 
 function layOutTurn<T extends TimelineTurn>(turn: T, shown: TimelineFilter, sign: string): TimelineRow<T>[] {
   const known = rowCache.get(turn);
-  // It has no steps before somebody has looked into it.
+  // The record changes when its details are loaded.
   if (known?.sign === sign && known.record === turn.record) return known.rows as TimelineRow<T>[];
   const { density, kinds, outcomes, search } = shown;
   const filtered = kinds.size > 0 || search !== '' || (outcomes?.size ?? 0) > 0;
@@ -79,13 +80,13 @@ function layOutTurn<T extends TimelineTurn>(turn: T, shown: TimelineFilter, sign
   const children = density === 'story' ? fits.map((it) => itemRow(turn, it, 2)) : stepRows(turn, items, fits, shown, filtered);
   const expanded = !shown.folded.has(String(turn.id));
   numberRows(children);
-  // What does not fit is not in the way of what was looked for.
+  // A filter hides turns without matches.
   const rows = filtered && children.length === 0 ? [] : [turnRow(turn, items, children.length > 0, expanded), ...(expanded ? children : [])];
   if (turn.record) rowCache.set(turn, { record: turn.record, sign, rows });
   return rows;
 }
 
-/** Finds the row for a place: of its step, else of the step's first thing, else of the turn. */
+/** Finds the row of a position: of its step, else the nearest earlier one, else of the turn. */
 export function findRowAt<T extends TimelineTurn>(rows: TimelineRow<T>[], turn: T, step: number | undefined): number {
   const header = rows.findIndex((it) => it.turn === turn && it.level === 1);
   if (header < 0 || step === undefined) return header;
@@ -93,13 +94,13 @@ export function findRowAt<T extends TimelineTurn>(rows: TimelineRow<T>[], turn: 
   for (let index = header + 1; index < rows.length && rows[index]?.turn === turn; index++) {
     const row = rows[index];
     if (row?.step === step) return index;
-    // In a story the nearest thing before it stands for a step that told nothing.
+    // In a story, the nearest earlier row stands for a step without items.
     if (row?.step !== undefined && row.step < step) at = index;
   }
   return at;
 }
 
-/** Tells whether a row is at a place of the cursor. */
+/** Whether a row is at a cursor position. */
 export function isAtCursor<T extends TimelineTurn>(row: TimelineRow<T>, turn: T, step: number | undefined): boolean {
   return row.turn === turn && row.step === step;
 }
@@ -107,24 +108,24 @@ export function isAtCursor<T extends TimelineTurn>(row: TimelineRow<T>, turn: T,
 function isInDensity({ kind, inStory, tone }: TimelineItem, density: Density): boolean {
   if (density === 'story') return inStory;
   if (density === 'everything' || kind !== 'decision') return true;
-  return inStory || tone === 'hit' || tone === 'held';
+  return inStory || tone === 'success' || tone === 'warning';
 }
 
 function matchesKinds({ kind, tone }: TimelineItem, kinds: ReadonlySet<KindFilter>): boolean {
   if (kinds.size === 0) return true;
-  return kinds.has(kind as KindFilter) || (kind === 'change' && kinds.has('decision')) || (tone === 'bad' && kinds.has('error'));
+  return kinds.has(kind as KindFilter) || (kind === 'change' && kinds.has('decision')) || (tone === 'error' && kinds.has('error'));
 }
 
 function itemRow<T extends TimelineTurn>(turn: T, item: TimelineItem, level: number): TimelineRow<T> {
   const { key, kind, step, name, detail, tone } = item;
   const plain = { parent: false, expanded: false, changed: false, setSize: 0, position: 0 };
-  return { ...plain, key, kind, level, turn, step, name, detail, item, idle: tone === 'idle', failed: tone === 'bad' };
+  return { ...plain, key, kind, level, turn, step, name, detail, item, idle: tone === 'idle', failed: tone === 'error' };
 }
 
 function turnRow<T extends TimelineTurn>(turn: T, items: TurnItems, parent: boolean, expanded: boolean): TimelineRow<T> {
   const { record, error } = turn;
   const effects = turn.exchanges.length;
-  const detail = [turn.input.reset && 'reset', turn.reason, effects > 0 && `${effects} ${effects === 1 ? 'effect' : 'effects'}`].filter(Boolean).join(' · ');
+  const detail = [turn.input.reset && 'reset', turn.reason, effects > 0 && plural(effects, 'effect')].filter(Boolean).join(' · ');
   return {
     key: String(turn.id),
     kind: 'turn',
@@ -155,7 +156,7 @@ function stepRows<T extends TimelineTurn>(turn: T, { steps, list }: TurnItems, f
     if (filtered && own.length === 0) return;
     const key = `${turn.id}:s${index}`;
     const expanded = own.length > 0 && !shown.folded.has(key);
-    const detail = own.length === 0 ? '' : own.length === 1 ? '1 entry' : `${own.length} entries`;
+    const detail = own.length === 0 ? '' : plural(own.length, 'entry');
     const row: TimelineRow<T> = {
       key,
       kind: 'step',
@@ -178,7 +179,7 @@ function stepRows<T extends TimelineTurn>(turn: T, { steps, list }: TurnItems, f
   return [...out, ...ended.map((it) => itemRow(turn, it, 2))];
 }
 
-/** Tells each row of a turn its place among those of its level and how many these are. */
+/** Sets the position of each row among its siblings, and their number. */
 function numberRows<T extends TimelineTurn>(rows: TimelineRow<T>[]): void {
   const open: TimelineRow<T>[][] = [[]];
   const close = (level: number) => {

@@ -2,9 +2,9 @@ import type { ScriptRule } from '../pack/script';
 import type { AnsweredEffect } from '../session/turn-data';
 
 /**
- * Makes a rule of what a model answered; nothing for what has no text.
+ * Creates a script rule from a model answer; `undefined` for answers without text.
  *
- * A model that is asked for the same thing several times in a turn gets a rule that gives all of its answers in their order.
+ * If a turn made the same request several times, the rule has all of its answers in order.
  */
 export function createScriptRule(answered: AnsweredEffect[], of: AnsweredEffect): ScriptRule | undefined {
   const asks = ruleConditions(of);

@@ -1,4 +1,4 @@
-/** Writes the name of a step as words; a node of a flow keeps its own, `graph/node`. */
+/** Formats the name of a step as words; flow nodes keep `graph/node`. */
 export function formatStepName(step: string): string {
   if (step.includes('/')) return step;
   const words = step.replace(/Step$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ');

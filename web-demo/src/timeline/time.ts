@@ -1,14 +1,14 @@
 import type { Json } from '../types';
 import type { TimelineItem, TurnItems } from './items';
 
-/** Where an effect stands in the time of its turn, in hundredths; nothing when no time passed. */
+/** Start and width of an effect within the time of its turn, in percent; `undefined` when it took no time. */
 export function timeSpan({ exchange }: TimelineItem, { startedAt, durationMs }: TurnItems): { from: number; width: number } | undefined {
   if (!exchange || durationMs <= 0 || exchange.delayMs <= 0) return undefined;
   const from = ((exchange.completion.at - exchange.delayMs - startedAt) / durationMs) * 100;
   return { from: Math.max(0, from), width: Math.min(100, (exchange.delayMs / durationMs) * 100) };
 }
 
-/** Says how many tokens a call took, where its provider told. */
+/** Formats the token usage of a call, if its provider reported it. */
 export function tokensText({ exchange }: Pick<TimelineItem, 'exchange'>): string {
   const outcome = exchange?.completion.outcome;
   const usage = outcome && 'ok' in outcome ? outcome.ok['usage'] : undefined;

@@ -1,50 +1,50 @@
 import { tick } from 'svelte';
 
-/** The areas of the page, in the order in which F6 goes through them. */
+/** The areas of the page, in F6 order. */
 export const AREAS = ['chat', 'timeline', 'inspector', 'config'] as const;
 
-/** One of them. */
+/** An area of the page. */
 export type Area = (typeof AREAS)[number];
 
-/** The parts of the inspector. */
+/** The tabs of the inspector. */
 export type InspectorTab = 'diff' | 'why' | 'vars' | 'tree' | 'params' | 'row' | 'effect';
 
-/** What is shown above everything else. */
+/** The modal dialogs. */
 export type Dialog = 'samples' | 'import' | 'export' | 'share' | 'commands';
 
-/** A row of the configuration. */
+/** A reference to a configuration row. */
 export interface RowReference {
   table: string;
   id: string;
 }
 
-/** A node of a flow document. */
+/** A reference to a node of a flow document. */
 export interface NodeReference {
   graph: string;
   id: string;
 }
 
-/** Which areas are seen, on screens that do not have room for all of them. */
+/** The visible area, tab and dialog. */
 class Layout {
   area = $state<Area>('chat');
   configOpen = $state(true);
-  /** What the inspector shows. */
+  /** The open tab of the inspector. */
   tab = $state<InspectorTab>('diff');
-  /** The row that the configuration is asked to show. */
+  /** The row that the configuration shows next. */
   requestedRow = $state.raw<RowReference>();
-  /** The node of a flow document that the configuration is asked to show. */
+  /** The node that the configuration shows next. */
   requestedNode = $state.raw<NodeReference>();
   dialog = $state<Dialog>();
   private opener: Element | null = null;
 
-  /** Goes to an area and puts the keyboard's focus there. */
+  /** Shows an area and moves the focus there. */
   focusArea(area: Area, focus = true): void {
     this.area = area;
     if (area === 'config') this.configOpen = true;
     if (focus) void tick().then(() => findEntry(area)?.focus());
   }
 
-  /** Goes to the inspector and shows one of its parts. */
+  /** Opens a tab of the inspector. */
   openInspector(tab: InspectorTab): void {
     this.tab = tab;
     this.focusArea('inspector');
@@ -62,7 +62,7 @@ class Layout {
     this.focusArea('config', false);
   }
 
-  /** Opens a dialog; the last one that closes gives the focus back. */
+  /** Opens a dialog; closing the last one restores the focus. */
   openDialog(dialog: Dialog): void {
     this.opener ??= document.activeElement;
     this.dialog = dialog;
@@ -71,7 +71,7 @@ class Layout {
   /** Closes the dialog. */
   closeDialog(): void {
     this.dialog = undefined;
-    // While the dialog is there, nothing beside it takes the focus; and a command may have opened another one.
+    // The focus cannot move while the dialog is open, and a command may have opened another one.
     void tick().then(() => {
       if (this.dialog) return;
       if (this.opener instanceof HTMLElement) this.opener.focus();
@@ -79,7 +79,7 @@ class Layout {
     });
   }
 
-  /** Goes to the area after the one that has the focus, or before it. */
+  /** Moves the focus to the next or previous area. */
   focusNextArea(direction: 1 | -1): void {
     const at = AREAS.findIndex((it) => document.getElementById(it)?.contains(document.activeElement));
     const open = AREAS.filter((it) => it !== 'config' || this.configOpen);
@@ -88,7 +88,7 @@ class Layout {
   }
 }
 
-/** What gets the focus in an area. */
+/** The element that takes the focus in an area. */
 function findEntry(area: Area): HTMLElement | null {
   const root = document.getElementById(area);
   return root?.querySelector<HTMLElement>('[data-entry]') ?? root?.querySelector<HTMLElement>('button, [tabindex="0"], input, textarea') ?? null;

@@ -1,17 +1,17 @@
 const STORAGE_KEY = 'convengine.single-keys';
 
-/** Whether keys such as `b` and `[` do something by themselves: whoever speaks to the computer can turn them off. */
+/** Single-key shortcuts such as `b` and `[`; users of speech input can turn them off. */
 class SingleKeys {
   enabled = $state(readSetting());
 
-  /** Turns them on or off, and keeps that in the browser. */
+  /** Toggles the shortcuts and stores the setting in the browser. */
   toggle(): void {
     this.enabled = !this.enabled;
     try {
       if (this.enabled) localStorage.removeItem(STORAGE_KEY);
       else localStorage.setItem(STORAGE_KEY, 'off');
     } catch {
-      // Without storage it holds until the page is left.
+      // Without storage, the setting lasts until the page is closed.
     }
   }
 }
@@ -24,5 +24,5 @@ function readSetting(): boolean {
   }
 }
 
-/** The single keys of this page. */
+/** The single-key shortcuts of this page. */
 export const singleKeys = new SingleKeys();

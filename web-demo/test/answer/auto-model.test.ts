@@ -29,36 +29,36 @@ function request(purpose: string, text: string, more: Partial<LlmRequestJson> = 
   const mode = /text|collision|disambiguation|summary/.test(purpose) ? 'text' : 'json';
   return { purpose, mode, system: '', user: '', context: {}, user_text: text, ...more };
 }
-const json = (it: LlmRequestJson, of: Tables = tables) => JSON.parse(answerRequest(it, of).text) as JsonObject;
+const json = (it: LlmRequestJson, pack: Tables = tables) => JSON.parse(answerRequest(it, pack).text) as JsonObject;
 
-describe('the act', () => {
+describe('the dialogue act', () => {
   const act = (text: string, context: Json = {}) => json(request('dialogue_act', text, { schema: ACT, context }))['dialogueAct'];
 
-  it('is told by words', () => {
+  it('is recognised by words', () => {
     expect(['yes please', 'Looks good, go ahead.', 'No, change the amount to 5', 'no thanks', 'Start over', 'Hello!', 'what does it cost', 'Do you repair?', 'I need a loan'].map((it) => act(it))).toEqual([
       'AFFIRM', 'AFFIRM', 'EDIT', 'NEGATE', 'RESET', 'GREETING', 'QUESTION', 'QUESTION', 'NEW_REQUEST',
     ]);
   });
 
-  it('is an answer while something is asked', () => {
+  it('is an answer while a question is open', () => {
     expect(act('48', { intent_lock: { locked: true } })).toBe('ANSWER');
     expect(act('the red one', { pending_clarification: { question: 'Which?' } })).toBe('ANSWER');
     expect(act('yes', { intent_lock: { locked: true } })).toBe('AFFIRM');
   });
 
-  it('restates nothing where that is asked for', () => {
+  it('returns an empty standalone query if requested', () => {
     const schema = { ...ACT, properties: { ...ACT.properties, standaloneQuery: { type: 'string' } } };
     expect(json(request('dialogue_act', 'it is', { schema }))['standaloneQuery']).toBe('');
   });
 });
 
 describe('the intent', () => {
-  it('is the one whose words are said, in the state in which it begins', () => {
+  it('is the one with matching words, in its first state', () => {
     expect(json(request('intent_agent', 'Could I borrow some money?'))).toMatchObject({ intent: 'LOAN_APPLICATION', state: 'COLLECT_DETAILS', confidence: 0.9 });
     expect(json(request('intent_agent', 'xyzzy'))).toMatchObject({ intent: null, confidence: 0.2 });
   });
 
-  it('collides where two fit equally well, and not where one fits better', () => {
+  it('collides if two match equally well, but not if one matches better', () => {
     const cards: Tables = { ce_intent: [{ intent_code: 'CLOSE_CARD' }, { intent_code: 'CLOSE_ACCOUNT' }, { intent_code: 'OPEN', enabled: false }] };
     expect(json(request('intent_agent', 'close it'), cards)['intentScores']).toEqual([
       { intent: 'CLOSE_CARD', confidence: 0.9 },
@@ -97,13 +97,13 @@ describe('values', () => {
     expect(values({ extras: { type: 'array', items: { enum: ['pool', 'sauna'] } } }, 'with sauna')).toEqual({ extras: ['sauna'] });
   });
 
-  it('are the whole text only where one thing was asked', () => {
+  it('are the whole text only if one value was requested', () => {
     expect(values({ reason: { type: 'string' } }, 'it has a crack', true)).toEqual({ reason: 'it has a crack' });
     expect(values({ reason: { type: 'string' } }, 'it has a crack')).toEqual({});
     expect(values({ reason: { type: 'string' } }, 'why?', true)).toEqual({});
   });
 
-  it('are found in time in a text that was made to take long', () => {
+  it('are found quickly in hostile texts', () => {
     const found = values({ email: { type: 'string' }, phone: { type: 'string' }, name: { type: 'string' }, n: { type: 'integer' } }, `${'a-'.repeat(50_000)}${'1 '.repeat(50_000)}`);
     expect(found['email']).toBeUndefined();
   });
@@ -113,13 +113,13 @@ describe('the plan', () => {
   const context = (seen: string[]) => ({ amount: 18000, customerNumber: '4471', mcp: { observations: seen.map((it) => ({ toolCode: it, json: '{"status":200,"openLoans":0}' })) } });
   const plan = (seen: string[], of = tables) => json(request('mcp_plan', 'yes', { schema: PLAN, context: context(seen) }), of);
 
-  it('calls each tool once and says then what they found', () => {
+  it('calls each tool once, then reports the findings', () => {
     expect(plan([])).toMatchObject({ action: 'CALL_TOOL', tool_code: TOOLS[0], args: { amount: 18000, customerNumber: '4471' }, answer: null });
     expect(plan(TOOLS.slice(0, 2))['tool_code']).toBe(TOOLS[2]);
     expect(plan(TOOLS)).toEqual({ action: 'ANSWER', tool_code: null, args: {}, answer: 'Here is what I found: open loans 0', operation_tag: null });
   });
 
-  it('gives a tool the arguments that it takes, and asks for what is not known', () => {
+  it('passes the arguments of a tool and asks for missing ones', () => {
     const spec = (names: string[]): Tables => ({
       ...tables,
       cv_tool_spec: [{ tool_id: 1, input_schema: JSON.stringify({ type: 'object', required: names, properties: Object.fromEntries(names.map((it) => [it, { type: 'string' }])) }) }],
@@ -129,8 +129,8 @@ describe('the plan', () => {
   });
 });
 
-describe('what people read', () => {
-  it('says what is missing and what is known', () => {
+describe('a reply', () => {
+  it('names missing and known values', () => {
     const user = 'Still missing: ["termMonths","customerNumber"]\nKnown: {}';
     expect(answerRequest(request('response_text', 'hi', { user, context: { amount: 5, mcp: {} } }), tables).text).toBe(
       'I have noted amount 5. Please tell me the term in months and the customer number.',
@@ -140,14 +140,14 @@ describe('what people read', () => {
     expect(answerRequest(request('response_text', 'hi'), tables).text).toBe('You wrote: hi. A model would answer that here.');
   });
 
-  it('is JSON that fits the schema, and names no intent', () => {
+  it('is JSON that matches the schema, without intent codes', () => {
     const schema = { type: 'object', required: ['intent', 'amount', 'list', 'answer'], properties: { intent: { type: 'string' }, amount: { type: 'integer' }, list: { type: 'array', minItems: 1, items: { type: 'boolean' } }, answer: { type: 'string' }, other: { type: 'string' } } };
     const it = request('response_json', 'hi', { schema, context: { amount: 5 } });
     expect(json(it)).toEqual({ intent: '', amount: 5, list: [false], answer: 'I have noted amount 5. What would you like to do next?' });
     expect(findProblem(it, answerRequest(it, tables).text)).toBe('');
   });
 
-  it('leaves the rest to the engine', () => {
+  it('is empty where the engine has a default', () => {
     expect(answerRequest(request('disambiguation', 'yes'), tables).text).toBe('');
     expect(json(request('sql_repair', '', { schema: {} }))).toEqual({ sql: '' });
     const asks = (message: string) => json(request('policy', message, { mode: 'json_strict', user: `The rule:\nasks for medical advice\n\nThe message:\n${message}` }))['match'];
@@ -155,7 +155,7 @@ describe('what people read', () => {
   });
 });
 
-describe('an answer by hand', () => {
+describe('a manual answer', () => {
   const requests = [
     request('dialogue_act', '', { schema: ACT }),
     request('mcp_plan', '', { schema: PLAN }),
@@ -166,12 +166,12 @@ describe('an answer by hand', () => {
     request('response_text', ''),
   ];
 
-  it('begins with something valid', () => {
+  it('starts with valid text', () => {
     expect(requests.map((it) => findProblem(it, skeleton(it)))).toEqual(requests.map(() => ''));
     expect(JSON.parse(skeleton(requests[2] as LlmRequestJson))).toEqual({ amount: null, termMonths: null, customerNumber: null });
   });
 
-  it('is told what is wrong with it', () => {
+  it('is validated', () => {
     const plan = request('mcp_plan', '', { schema: PLAN });
     const good = { action: 'ANSWER', tool_code: null, args: {}, answer: 'x', operation_tag: null };
     const wrong = (change: object) => findProblem(plan, JSON.stringify({ ...good, ...change }));

@@ -15,13 +15,13 @@ const table = (name: string, rows: unknown[]): PackTable => {
 };
 const audit = (stage: string, payload: Json): AuditNotice => ({ seq: 1, at: 0, kind: 'audit', stage, payload });
 
-describe('moved', () => {
+describe('moveCell', () => {
   const go = (key: string, row: number, column: number, ctrlKey = false) => {
     const to = moveCell({ row, column }, { key, ctrlKey, metaKey: false }, 30, 4);
     return to && [to.row, to.column];
   };
 
-  it('goes to the neighbour and stays inside', () => {
+  it('moves to the neighbour and stays in the grid', () => {
     expect(go('ArrowDown', 0, 1)).toEqual([1, 1]);
     expect(go('ArrowUp', 0, 1)).toEqual([0, 1]);
     expect(go('ArrowRight', 2, 3)).toEqual([2, 3]);
@@ -29,7 +29,7 @@ describe('moved', () => {
     expect(go('PageDown', 25, 0)).toEqual([29, 0]);
   });
 
-  it('goes to the ends', () => {
+  it('moves to the ends', () => {
     expect(go('Home', 5, 2)).toEqual([5, 0]);
     expect(go('End', 5, 2, true)).toEqual([29, 3]);
     expect(go('ArrowUp', 5, 2, true)).toEqual([0, 2]);
@@ -38,7 +38,7 @@ describe('moved', () => {
 });
 
 describe('ids', () => {
-  it('are in the column that is called like the table', () => {
+  it('are in the column named after the table', () => {
     expect(idColumn('ce_verbose', ['rule_id', 'verbose_id'])).toBe('verbose_id');
     expect(idColumn('ce_intent_classifier', ['intent_code', 'classifier_id'])).toBe('classifier_id');
     expect(idColumn('ce_intent', ['description', 'intent_code'])).toBe('intent_code');
@@ -61,12 +61,12 @@ describe('ids', () => {
 describe('values', () => {
   const texts = ['"a b"', '5', '"5"', 'true', '"true"', 'null', '1.0', '""', '" a"', '{"a": [1]}', '"{\\"a\\": 1}"', '"(a|b)"', '"[0-9]+"'];
 
-  it('come back as they were when nobody changes what is shown', () => {
+  it('round-trip unchanged', () => {
     expect(texts.filter((json) => json !== '" a"').map((json) => parseCell(formatCell(json), json))).toEqual(texts.filter((json) => json !== '" a"'));
     expect(parseCell(formatCell('" a"'), '" a"')).toBe('" a"');
   });
 
-  it('are text unless they read as something else', () => {
+  it('are strings unless they parse as another type', () => {
     expect(parseCell('two words')).toBe('"two words"');
     expect(parseCell('7')).toBe('7');
     expect(parseCell('{"a":1}')).toBe('{"a":1}');
@@ -80,7 +80,7 @@ describe('issues', () => {
   const rules = table('ce_rule', [{ rule_id: 131, action: 'X' }, { rule_id: 2 }]);
   const issue = (path: string, severity: 'error' | 'warning' = 'error') => ({ severity, path, reason: 'r', hint: '', rule: '', range: undefined });
 
-  it('stand at their cells, and else at the table', () => {
+  it('belong to their cells, or else to the table', () => {
     const found = groupIssues(rules, [issue('ce_rule[131].action'), issue('ce_rule[1]'), issue('ce_rule[99].x'), issue('ce_intent[1].x')]);
     expect([...found.rows].map(([row, columns]) => [row, [...columns.keys()]])).toEqual([
       [0, ['action']],
@@ -94,20 +94,20 @@ describe('issues', () => {
   });
 });
 
-describe('touched', () => {
-  const why = (rows: Explanation['rows'] & object): Explanation => ({ seq: 1, step: 'RulesStep', topic: 'rules', verdict: 'rule 131 matched', rows });
+describe('row usage', () => {
+  const explanation = (rows: Explanation['rows'] & object): Explanation => ({ seq: 1, step: 'RulesStep', topic: 'rules', verdict: 'rule 131 matched', rows });
   const explanations = [
-    why([
+    explanation([
       { table: 'ce_rule', id: 131, verdict: 'matched' },
       { table: 'ce_rule', id: 4, verdict: 'not_matched', reason: 'the amount is 5', facts: { amount: 5 } },
     ]),
   ];
 
-  it('rows are those that won or matched', () => {
+  it('includes rows that won or matched', () => {
     expect([...usedRows({ explanations, notices: [] })]).toEqual(['ce_rule 131']);
   });
 
-  it('rows are read off the audit where there are no reasons', () => {
+  it('is read from audit records without explanations', () => {
     const notices = [
       audit('INTENT_CLASSIFICATION_MATCHED', { matchedByRule: { '2': 'LOAN' } }),
       audit('RULE_MATCH (RulesStep)', { ruleId: 7 }),
@@ -123,10 +123,10 @@ describe('touched', () => {
     expect(countUses([twice, twice, { explanations: [], notices: [] }]).get('ce_rule 131')).toBe(2);
   });
 
-  it('says all that was said of a row, and else why it may not have been looked at', () => {
+  it('lists the verdicts on a row, or why it may not have been considered', () => {
     expect(rowVerdicts({ explanations, notices: [] }, 'ce_rule', '4')).toMatchObject([{ verdict: 'not_matched', reason: 'the amount is 5', facts: { amount: 5 } }]);
-    expect(unusedReason({ enabled: false }, 'ce_rule')).toContain('not enabled');
-    expect(unusedReason({ intent_code: 'ORDER' }, 'ce_rule')).toContain('no decision');
+    expect(unusedReason({ enabled: false }, 'ce_rule')).toContain('disabled');
+    expect(unusedReason({ intent_code: 'ORDER' }, 'ce_rule')).toContain('used no row');
   });
 });
 

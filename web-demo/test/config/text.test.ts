@@ -22,18 +22,18 @@ const placed = (issue: Issue) => ({ ...issue, range: locateIssue(PACK, parseSpan
 const issue = (path: string, severity: Issue['severity'] = 'error'): Issue => ({ severity, path, reason: 'r', hint: 'h', rule: 'c' });
 
 describe('findings', () => {
-  it('marks the value that an issue is about, and of a longer stretch its first line', () => {
+  it('marks the value of an issue, or the first line of a longer range', () => {
     const at = (path: string) => toFindings(PACK, [placed(issue(path))], undefined).map((it) => PACK.slice(it.start, it.end));
     expect(at('ce_rule[7].match_pattern')).toEqual(['"(("']);
     expect(at('ce_rule')).toEqual(['[']);
     expect(at('nowhere[1].x')).toEqual([]);
   });
 
-  it('leaves out issues of a text that is no longer there', () => {
+  it('omits issues outside of the text', () => {
     expect(toFindings('{}', [placed(issue('ce_rule[7].match_pattern'))], undefined)).toEqual([]);
   });
 
-  it('marks one character where the text stops being JSON, the last one when it ends too early', () => {
+  it('marks one character at a syntax error, the last one if the text ends too early', () => {
     const marked = (text: string) => {
       try {
         parseSpans(text);
@@ -50,14 +50,14 @@ describe('findings', () => {
     expect(marked('')).toEqual([0, 0]);
   });
 
-  it('says how many there are, and speaks up only when they come or go', () => {
+  it('counts issues, and announces them only when they appear or disappear', () => {
     expect(issueCountText(countIssues([issue('a'), issue('b', 'warning'), issue('c', 'warning')]))).toBe('1 error, 2 warnings');
     expect(issueAnnouncement(0, 2, undefined, undefined)).toBe('The pack has 2 issues');
     expect(issueAnnouncement(2, 1, undefined, undefined)).toBe('');
-    expect(issueAnnouncement(2, 0, undefined, undefined)).toContain('no issues');
+    expect(issueAnnouncement(2, 0, undefined, undefined)).toContain('issues resolved');
   });
 
-  it('reads tables, rows and columns off paths, also where ids hold dots', () => {
+  it('parses tables, rows and columns of paths, also where ids contain dots', () => {
     expect(parseRowPath('ce_rule[7].match_pattern')).toEqual({ table: 'ce_rule', row: '7', column: 'match_pattern' });
     expect(parseRowPath('tables.ce_intent[A.B].x')).toEqual({ table: 'ce_intent', row: 'A.B', column: 'x' });
     expect(parseRowPath('ce_rule')).toEqual({ table: 'ce_rule', row: undefined, column: undefined });
@@ -74,28 +74,28 @@ describe('complete', () => {
     return found && { replaced: plain.slice(found.from, found.to), labels: found.options.map((it) => it.label), apply: found.options[0]?.apply };
   };
 
-  it('offers the tables that are not there yet', () => {
+  it('offers missing tables', () => {
     expect(offers('{"tables": {"ce_rule": [], "|')).toEqual({ replaced: '"', labels: ['"ce_intent"', '"ce_policy"'], apply: '"ce_intent": ' });
   });
 
-  it('offers the columns that the row lacks, those of samples as well', () => {
+  it('offers missing columns of a row, also those of samples', () => {
     const found = offers('{"tables": {"ce_rule": [{"rule_id": 1, "a|"');
     expect(found?.replaced).toBe('"a"');
     expect(found?.labels).toContain('"action"');
     expect(found?.labels).not.toContain('"rule_id"');
   });
 
-  it('writes no second colon', () => {
+  it('inserts no second colon', () => {
     expect(offers('{"tables": {"ce_rule": [{"a|": 1}]}}')?.apply).not.toContain(':');
   });
 
-  it('offers values of the same column, and intents that any table names, but no states of other packs', () => {
+  it('offers values of the same column and intents of any table, but no states of other packs', () => {
     expect(offers('{"tables": {"ce_rule": [{}, {"action": |')?.labels).toEqual(['"SET_STATE"']);
     expect(offers('{"tables": {"ce_rule": [{"intent_code": "O|')?.labels).toEqual(['"ANY"', '"ORDER"']);
     expect(offers('{"tables": {"ce_rule": [{"state_code": "|')?.labels).toEqual([]);
   });
 
-  it('is quiet inside of values and outside of tables', () => {
+  it('offers nothing inside of values and outside of tables', () => {
     expect(offers('{"na|')).toBeUndefined();
     expect(offers('{"tables": {"ce_rule": [{"action_value": {"|')).toBeUndefined();
     expect(offers('{"tables": {"ce_rule": [|')).toBeUndefined();
@@ -103,13 +103,13 @@ describe('complete', () => {
 });
 
 describe('files', () => {
-  it('are named like their pack', () => {
+  it('are named after their pack', () => {
     expect(packFileName('{"name": "loan, second try"}')).toBe('loan_second_try.json');
     expect(packFileName('{"name": "../../x"}')).toBe('x.json');
     expect(packFileName('{')).toBe('pack.json');
   });
 
-  it('are told apart by how they end', () => {
+  it('are distinguished by extension', () => {
     expect(['a.JSON', 'b.sql', 'c.wasm', 'd'].map(isImportable)).toEqual([true, true, false, false]);
   });
 });

@@ -17,7 +17,7 @@ if (!say) throw new Error('the bank does not say the balance');
 const issue = (path: string, more: Partial<Issue> = {}) => ({ severity: 'error' as const, path, reason: 'is wrong', hint: '', rule: 'N001', range: undefined, ...more });
 
 describe('the data of a node', () => {
-  it('is read at the left edge and written back where it stood', () => {
+  it('is read unindented and written back in place', () => {
     const text = readNodeData(BANK, say);
     expect(text.startsWith('{\n')).toBe(true);
     expect(JSON.parse(text)).toEqual((JSON.parse(BANK) as { documents: [{ graphs: { id: string; nodes: { id: string; data: unknown }[] }[] }] }).documents[0].graphs.find((it) => it.id === 'g_balance')?.nodes.find((it) => it.id === 'b_say')?.data);
@@ -29,7 +29,7 @@ describe('the data of a node', () => {
     expect(after.at(-3)).toBe(before.at(-3));
   });
 
-  it('stays as it is spelled', () => {
+  it('keeps its spelling', () => {
     const pack = '{"documents": [{"doc": "conversation_flow", "graphs": [{"id": "r", "nodes": [{"id": "n", "data": {"x": 1.0}}, {"id": "m"}]}]}]}';
     const document = parseDocument(pack);
     const [n, m] = ['n', 'm'].map((it) => (document ? findNodeIndex(document, 'r', it) : undefined));
@@ -47,20 +47,20 @@ describe('the data of a node', () => {
 describe('issues of a document', () => {
   const at = `/graphs/${say.graph}/nodes/${say.node}`;
 
-  it('are read as engines write them', () => {
+  it('are parsed from engine issues', () => {
     const raw = { severity: 'info' as const, path: at, code: 'N007', message: 'no text', fix: null, graph: 'g_balance', node: 'b_say' };
     expect(parseIssue(raw)).toEqual({ severity: 'warning', path: at, reason: 'no text', hint: '', rule: 'N007', graph: 'g_balance', node: 'b_say' });
     expect(parseIssue({ severity: 'error', path: 'ce_rule[3]', reason: 'r', hint: 'h', rule: 'compile' })).toEqual({ severity: 'error', path: 'ce_rule[3]', reason: 'r', hint: 'h', rule: 'compile' });
   });
 
-  it('are found in the text of the pack by their JSON pointers', () => {
+  it('are located in the pack by JSON pointer', () => {
     const place = locateIssue(BANK, parseSpans(BANK), `${at}/data/blocks/0/text`);
     expect(BANK.slice(place?.start, place?.end)).toMatch(/^"Your \{\{/);
     expect(locateIssue(BANK, parseSpans(BANK), '')?.line).toBeLessThan(7);
     expect(locateIssue('{"documents": []}', parseSpans('{"documents": []}'), '/graphs')).toBeUndefined();
   });
 
-  it('belong to nodes, by their names or by their pointers', () => {
+  it('belong to nodes, by name or pointer', () => {
     const all = [issue(at), issue('/settings'), issue('', { graph: 'g_balance', node: 'b_say', severity: 'warning' })];
     expect(findIssueNode(all[0] ?? issue(''), bank)).toEqual({ graph: 'g_balance', node: 'b_say' });
     expect(findIssueNode(issue('/graphs/99/nodes/0'), bank)).toBeUndefined();
@@ -69,7 +69,7 @@ describe('issues of a document', () => {
     expect(nodeIssues(all, bank, 'root', 'r_start')).toHaveLength(0);
   });
 
-  it('stand in the text of the data where they point to', () => {
+  it('are located in the text of the data', () => {
     const data = readNodeData(BANK, say);
     const [one, whole] = locateInData(data, [issue(`${at}/data/blocks/0/text`), issue(at)]);
     expect(data.slice(one?.start, one?.end)).toMatch(/^"Your \{\{/);
@@ -78,8 +78,8 @@ describe('issues of a document', () => {
   });
 });
 
-describe('redacted', () => {
-  it('hides values by their names, in frames of their own as well', () => {
+describe('redactSession', () => {
+  it('replaces values with their names, also in frames', () => {
     const session = { vars: { user_pin: '1234', a: { secret: 1, b: 2 }, none: null }, stack: [{ locals: { user_pin: 9 } }, 'x'], status: 'active' };
     expect(redactSession(session, ['user_pin', 'a.secret', 'none', 'absent.deep'])).toEqual({
       vars: { user_pin: '[user_pin]', a: { secret: '[a.secret]', b: 2 }, none: null },

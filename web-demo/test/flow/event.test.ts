@@ -28,8 +28,8 @@ function outcome(messages: Message[], more: Partial<NonNullable<Outcome['flow']>
   return { conversation_id: 'id', intent: '', state: 'root/r', payload: { type: 'TEXT', value }, context: null, fault: null, writes: [{ table: 'flow', state: { status: 'active', turn: 1, vars } }], flow };
 }
 
-describe('what happens to a session', () => {
-  it('is said in a few words', () => {
+describe('flow events', () => {
+  it('have a short text', () => {
     const all: FlowEvent[] = [START_EVENT, { type: 'user.message', text: 'hi' }, PRESS, { type: 'user.button', button_id: 'x' }, { type: 'timer.fired', timer_id: 'no_input' }];
     expect(all.map(eventText)).toEqual(['Session started', 'hi', 'Checking', 'x', 'Timer no-input fired']);
     const decided = (more: object) => eventText({ type: 'approval.decision', call_id: 'c', approved: true, ...more });
@@ -37,7 +37,7 @@ describe('what happens to a session', () => {
     expect([PRESS, START_EVENT, undefined].map(isUserEvent)).toEqual([true, false, true]);
   });
 
-  it('is sent in the place of a message, and after a turn by its clock', () => {
+  it('replace the message, and follow the previous turn by its clock', () => {
     const first = nextInput({ message: '', event: START_EVENT }, undefined, TO);
     expect(first).toMatchObject({ conversationId: 'id', message: 'Session started', event: '{"type":"session.start"}', seed: 1 });
     expect(JSON.parse(messageText(first))).toMatchObject({ conversation_id: 'id', flow: { type: 'session.start' } });
@@ -48,17 +48,17 @@ describe('what happens to a session', () => {
     expect(JSON.parse(messageText(table))).not.toHaveProperty('flow');
   });
 
-  it('goes with a link', async () => {
-    const said = nextInput({ message: '', event: PRESS }, undefined, TO);
-    const shared = { end: '', pack: '{}', turns: [{ parent: null, input: said, answers: [] }], head: 0 };
+  it('are part of share links', async () => {
+    const lines = nextInput({ message: '', event: PRESS }, undefined, TO);
+    const shared = { end: '', pack: '{}', turns: [{ parent: null, input: lines, answers: [] }], head: 0 };
     const none = () => Promise.resolve(undefined);
     expect(await decode(await encode(shared, none), none)).toEqual(shared);
-    const forged = { ...shared, turns: [{ parent: null, input: { ...said, event: '[1]' }, answers: [] }] };
+    const forged = { ...shared, turns: [{ parent: null, input: { ...lines, event: '[1]' }, answers: [] }] };
     await expect(decode(await encode(forged, none), none)).rejects.toThrow('an event');
   });
 
-  it('is written as a talk writes it', () => {
-    const play = (event: FlowEvent, told: Outcome): FinishedTurn => ({ input: nextInput({ message: '', event }, undefined, TO), exchanges: [], outcome: told, notices: [] });
+  it('are written as talk lines', () => {
+    const play = (event: FlowEvent, nodeOf: Outcome): FinishedTurn => ({ input: nextInput({ message: '', event }, undefined, TO), exchanges: [], outcome: nodeOf, notices: [] });
     const turns = [
       play(START_EVENT, outcome([message('Welcome')])),
       play({ ...START_EVENT, locale: 'de-DE' } as FlowEvent, outcome([message('Willkommen')])),
@@ -73,17 +73,17 @@ describe('what happens to a session', () => {
     const { text, notes } = writeTalk(turns, { file: 'bank.json', name: 'bank', flow: 'bank' }, { ...DEFAULT_ASSERTIONS, calls: false, context: ['kind', 'awaiting'] });
     expect(notes.filter((it) => !it.includes('was said before'))).toEqual([]);
     expect(text).toContain('program flow bank\n');
-    const said = text.split('\n').filter((it) => it.startsWith('>')).map((it) => it.replace(/^> (\+\S+ )?/, ''));
-    expect(said).toEqual(['/start', '/start {"locale":"de-DE"}', 'balance', '{"type":"user.message","text":"/start"}', '/press b', JSON.stringify(PRESS), '/timer no_input', '/reject c1', '/end']);
+    const lines = text.split('\n').filter((it) => it.startsWith('>')).map((it) => it.replace(/^> (\+\S+ )?/, ''));
+    expect(lines).toEqual(['/start', '/start {"locale":"de-DE"}', 'balance', '{"type":"user.message","text":"/start"}', '/press b', JSON.stringify(PRESS), '/timer no_input', '/reject c1', '/end']);
     expect(text).toContain('< Which?\n< Really\n= check / root/r\n? vars.kind = "a"\n? awaiting = null\n');
     expect(text).toContain('? status = "completed"');
   });
 });
 
-describe('what a turn of a flow answers', () => {
+describe('the answer of a flow turn', () => {
   const buttons = [{ id: 'a', label: 'A' }];
 
-  it('is there while it is said, and gives what can be pressed', () => {
+  it('has messages while the turn runs, and lists their buttons', () => {
     const one = message('Hello', { blocks: [{ kind: 'buttons', buttons }, { kind: 'card', title: 'T', buttons }, { kind: 'carousel', items: [{ title: 'U', buttons }, { title: 'V' }] }, { kind: 'text', text: 't' }] });
     expect(messageButtons(one)).toHaveLength(3);
     const notices = [{ seq: 0, at: 1, kind: 'message' as const, message: one }];
@@ -95,46 +95,46 @@ describe('what a turn of a flow answers', () => {
     expect([outcome([]), outcome([], { status: 'completed' }), outcome([], { status: 'failed' }), undefined].map(hasSessionEnded)).toEqual([false, true, true, false]);
   });
 
-  it('leaves a session behind, which began with another one', () => {
-    const told = outcome([], {}, { a: 1 });
-    expect(readFlowSession({ outcome: told })?.vars).toEqual({ a: 1 });
+  it('has the session before and after the turn', () => {
+    const nodeOf = outcome([], {}, { a: 1 });
+    expect(readFlowSession({ outcome: nodeOf })?.vars).toEqual({ a: 1 });
     expect(readTimers({ timers: [{ id: 'session', due: 'd', purpose: 'session' }] })).toHaveLength(1);
     const journal = (flow: string) => `{"input": {"session": {"turns": 1${flow}}}}`;
-    expect(sessionsAroundTurn({ journal: journal(', "flow": {"vars": {"b": 2}}'), outcome: told })).toMatchObject({ before: { vars: { b: 2 } }, after: { vars: { a: 1 } } });
-    expect(sessionsAroundTurn({ journal: journal(''), outcome: told }).before).toEqual({});
+    expect(sessionsAroundTurn({ journal: journal(', "flow": {"vars": {"b": 2}}'), outcome: nodeOf })).toMatchObject({ before: { vars: { b: 2 } }, after: { vars: { a: 1 } } });
+    expect(sessionsAroundTurn({ journal: journal(''), outcome: nodeOf }).before).toEqual({});
   });
 
-  it('shows in the timeline, where nodes are steps and messages replies', () => {
-    const script = new Script().audit('node.enter', { graph: 'g', node: 'n', name: 'N', type: 'message' });
+  it('appears in the timeline, with nodes as steps and messages as replies', () => {
+    const script = new Script().addAudit('node.enter', { graph: 'g', node: 'n', name: 'N', type: 'message' });
     script.notices.push({ seq: 1, at: 1, kind: 'message', message: message('Hello') });
-    const turn = script.audit('node.error', { name: 'N', code: 'status_5xx' }).ends(1, outcome([message('Hello')]));
+    const turn = script.addAudit('node.error', { name: 'N', code: 'status_5xx' }).finish(1, outcome([message('Hello')]));
     expect(turnSteps(turn).map((it) => it.step)).toEqual(['g/n']);
     const { list } = turnItems(turn);
     expect(list.filter((it) => it.kind === 'reply').map((it) => it.name)).toEqual(['Hello']);
-    expect(list.find((it) => it.kind === 'error')).toMatchObject({ name: 'Node failed', detail: 'N: status_5xx', tone: 'bad', inStory: true });
+    expect(list.find((it) => it.kind === 'error')).toMatchObject({ name: 'Node failed', detail: 'N: status_5xx', tone: 'error', inStory: true });
   });
 
-  it('is summed up', () => {
+  it('has a summary', () => {
     const session = { status: 'active', stack: [{ graph: 'root', node: 'r' }, { graph: 'g', node: 'n' }], awaiting: { kind: 'entity', variable: 'pin' }, vars: { a: 'x', _last: 1, none: null } };
-    expect(summarizeSession(session).map((it) => [it.name, it.value])).toEqual([['At', 'root/r › g/n'], ['Status', 'active'], ['Waits for', 'entity pin'], ['Values', 'a x']]);
+    expect(summarizeSession(session).map((it) => [it.name, it.value])).toEqual([['Position', 'root/r › g/n'], ['Status', 'active'], ['Awaiting', 'entity pin'], ['Values', 'a x']]);
   });
 });
 
-describe('linkTo', () => {
-  it('follows addresses of the web alone', () => {
+describe('safeLink', () => {
+  it('accepts only web addresses', () => {
     expect(safeLink(' https://bank.example/a ')).toBe('https://bank.example/a');
     expect(['javascript:alert(1)', 'data:text/html,x', '/a', undefined].map(safeLink)).toEqual([undefined, undefined, undefined, undefined]);
     expect(parseEvent(undefined)).toBeUndefined();
   });
 });
 
-describe('a node', () => {
-  it('is named by what is told of it, and by its step', () => {
-    const told = (stage: string, payload: Json) => findNoticeNode({ seq: 0, at: 0, kind: 'audit', stage, payload });
-    expect(told('edge', { graph: 'g', node: 'n', target: 't' })).toEqual({ graph: 'g', id: 'n' });
-    expect(told('edge', { node: 'n' })).toBeUndefined();
-    expect(told('RULE_MATCH', { graph: 'g', node: 'n' })).toBeUndefined();
-    expect(told('edge', null)).toBeUndefined();
+describe('a node reference', () => {
+  it('is read from a notice or a step name', () => {
+    const nodeOf = (stage: string, payload: Json) => findNoticeNode({ seq: 0, at: 0, kind: 'audit', stage, payload });
+    expect(nodeOf('edge', { graph: 'g', node: 'n', target: 't' })).toEqual({ graph: 'g', id: 'n' });
+    expect(nodeOf('edge', { node: 'n' })).toBeUndefined();
+    expect(nodeOf('RULE_MATCH', { graph: 'g', node: 'n' })).toBeUndefined();
+    expect(nodeOf('edge', null)).toBeUndefined();
     expect([parseStepNode('g/n'), parseStepNode('RulesStep')]).toEqual([{ graph: 'g', id: 'n' }, undefined]);
   });
 });

@@ -22,7 +22,7 @@ function plain(edges: [string, string][], entry = 'a'): FlowGraph {
 }
 
 describe('a pack', () => {
-  it('plays a flow when it has a document of one and no tables, as the engine holds it', () => {
+  it('is a flow if it has a flow document and no tables, as in the engine', () => {
     expect(isFlowPack(BANK)).toBe(true);
     expect(assistantId(BANK)).toBe('bank');
     expect(packs.some((it) => isFlowPack(it.text))).toBe(false);
@@ -34,8 +34,8 @@ describe('a pack', () => {
   });
 });
 
-describe('documentOf', () => {
-  it('reads the graphs, the root first and those that are called last, by the names that people gave them', () => {
+describe('parseDocument', () => {
+  it('reads the graphs by name, the root first and subflows last', () => {
     expect(bank?.graphs.map((it) => [it.kind, it.name])).toEqual([
       ['root', 'root'],
       ['intent', 'Check balance'],
@@ -48,7 +48,7 @@ describe('documentOf', () => {
     expect(bank?.redacted).toEqual(['user_pin']);
   });
 
-  it('makes the best of what is half written', () => {
+  it('tolerates incomplete documents', () => {
     const wild = { documents: [7, { doc: 'conversation_flow', graphs: [{ id: 'a', nodes: [{}, null, { id: 'n', position: { x: 1, y: '2' } }], edges: [{ sourceHandle: 'x', source: 'n' }] }, 'no graph'] }] };
     const found = parseDocument(JSON.stringify(wild));
     expect(found?.index).toBe(1);
@@ -59,8 +59,8 @@ describe('documentOf', () => {
   });
 });
 
-describe('drawing', () => {
-  it('puts each node below those that lead to it, and no two onto each other', () => {
+describe('drawGraph', () => {
+  it('places each node below its predecessors, without overlaps', () => {
     for (const one of bank?.graphs ?? []) {
       const { nodes, lines } = drawGraph(one);
       const at = new Map(nodes.map((it) => [it.node.id, it]));
@@ -72,7 +72,7 @@ describe('drawing', () => {
     }
   });
 
-  it('is the same each time, in reading order', () => {
+  it('is deterministic and in reading order', () => {
     const one = graph('g_balance');
     expect(drawGraph(one)).toEqual(drawGraph(structuredClone(one)));
     const { nodes } = drawGraph(one);
@@ -80,7 +80,7 @@ describe('drawing', () => {
     expect(nodes.every((it, index) => index === 0 || it.y >= (nodes[index - 1]?.y ?? 0))).toBe(true);
   });
 
-  it('draws nodes where the document says, and leaves edges out that lead nowhere', () => {
+  it('uses positions of the document and omits edges without a target', () => {
     const one = plain([['a', 'b'], ['b', 'a'], ['a', 'nowhere']]);
     const nodes = one.nodes.filter((it) => it.id !== 'nowhere').map((it, index) => ({ ...it, position: { x: 10, y: 300 - index * 200 } }));
     const drawn = drawGraph({ ...one, nodes });
@@ -89,12 +89,12 @@ describe('drawing', () => {
     expect(drawn.height).toBe(300 + NODE_HEIGHT);
   });
 
-  it('goes around circles and nodes that nothing leads to', () => {
+  it('handles cycles and unreachable nodes', () => {
     expect(drawGraph(plain([['a', 'b'], ['b', 'c'], ['c', 'a'], ['d', 'd'], ['e', 'b']])).nodes).toHaveLength(5);
     expect(drawGraph({ ...plain([]), nodes: [] })).toMatchObject({ nodes: [], lines: [], width: NODE_WIDTH, height: NODE_HEIGHT });
   });
 
-  it('draws a thousand nodes at once', () => {
+  it('draws a thousand nodes quickly', () => {
     const edges = Array.from({ length: 999 }, (_, at): [string, string][] => [[`n${at}`, `n${at + 1}`], [`n${at}`, `n${Math.min(999, at + (at % 7))}`]]).flat();
     const begin = performance.now();
     expect(drawGraph(plain(edges, 'n0')).nodes).toHaveLength(1000);
@@ -102,16 +102,16 @@ describe('drawing', () => {
   });
 });
 
-describe('where a session stands', () => {
+describe('the position of a session', () => {
   const state = { stack: [{ graph: 'root', node: 'r_wait', kind: 'root' }, { graph: 'g_balance', node: 'b_auth', kind: 'intent' }, { graph: 'g_auth', node: 'a_pin', kind: 'subflow' }] };
   const turn = new Script()
-    .audit('node.enter', { graph: 'g_balance', node: 'b_intent', name: 'Balance asked', type: 'intent' })
-    .audit('edge', { graph: 'g_balance', node: 'b_intent', target: 'b_auth' })
-    .audit('node.enter', { graph: 'g_balance', node: 'b_auth', name: 'Authenticate', type: 'subflow' })
-    .audit('route', { graph: 'g_auth', node: 'a_known' })
-    .ends(1, { writes: [{ table: 'flow', state }] });
+    .addAudit('node.enter', { graph: 'g_balance', node: 'b_intent', name: 'Balance asked', type: 'intent' })
+    .addAudit('edge', { graph: 'g_balance', node: 'b_intent', target: 'b_auth' })
+    .addAudit('node.enter', { graph: 'g_balance', node: 'b_auth', name: 'Authenticate', type: 'subflow' })
+    .addAudit('route', { graph: 'g_auth', node: 'a_known' })
+    .finish(1, { writes: [{ table: 'flow', state }] });
 
-  it('is its frames, and at a step the node of the step', () => {
+  it('is its call stack, and at a step the node of the step', () => {
     expect(framesAtStep(turn.record, undefined).map((it) => it.node)).toEqual(['r_wait', 'b_auth', 'a_pin']);
     const steps = [{ step: 'g_balance/b_intent', seq: 0, finished: true, changed: false }, { step: 'g_other/o', seq: 1, finished: true, changed: false }];
     const record = turn.record && { ...turn.record, steps };
@@ -120,7 +120,7 @@ describe('where a session stands', () => {
     expect(framesAtStep(undefined, undefined)).toEqual([]);
   });
 
-  it('is the node that a turn has come to, while it runs', () => {
+  it('is the latest node while a turn runs', () => {
     const running = { notices: turn.notices.slice(0, 3), record: undefined, parent: { lastFinished: turn } };
     expect(currentFrames(running, undefined).map((it) => it.node)).toEqual(['r_wait', 'b_auth']);
     expect(currentFrames({ ...running, notices: [] }, undefined)).toEqual(framesAtStep(turn.record, undefined));

@@ -6,7 +6,7 @@ const steps: StepInfo[] = ['Rules', 'Response', 'Rules'].map((step, index) => ({
 const row = (id: number, verdict: Candidate['verdict'], table = 'ce_rule'): Candidate => ({ table, id, verdict });
 const why = (seq: number, step: string, topic: string, rows: Candidate[], verdict = ''): Explanation => ({ seq, step, topic, rows, verdict });
 
-describe('what was decided in a step', () => {
+describe('the decision of a step', () => {
   const explanations = [
     why(1, 'Rules', 'rules', [row(131, 'matched'), row(7, 'not_matched')], '1 of 2 rules apply'),
     why(12, 'Response', 'response', [row(2, 'won', 'ce_response'), row(3, 'lost', 'ce_response')]),
@@ -14,11 +14,11 @@ describe('what was decided in a step', () => {
     why(22, 'Rules', 'rules', [row(4, 'matched')]),
   ];
 
-  it('is named by the rows that won or matched, each once', () => {
+  it('names the rows that won or matched, each once', () => {
     expect([0, 1, 2].map((step) => describeDecision({ steps, explanations }, step))).toEqual(['rule 131 matched', 'response 2 won', 'rules 4 and 5 matched']);
   });
 
-  it('is the last verdict where no row says it', () => {
+  it('is the last verdict if no row decided', () => {
     const gates = [why(1, 'Rules', 'planner', [row(1, 'matched', 'gate')], 'The guardrail holds back'), why(2, 'Rules', 'policy', [])];
     expect(describeDecision({ steps, explanations: gates }, 0)).toBe('the guardrail holds back');
     expect(describeDecision({ steps, explanations: gates }, 1)).toBe('');

@@ -16,16 +16,16 @@ function counted(unfinished = false) {
   });
   const script = new Script();
   script
-    .step('AStep', () => {}, true)
-    .step('RulesStep', () => script.audit('SET_STATE', { ruleId: 12, fromState: 'A', toState: 'B' }).audit('SET_JSON', { ruleId: 13, key: 'other' }), true)
-    .step('CStep', () => {}, true);
-  const record = script.ends(7).record!;
+    .addStep('AStep', () => {}, true)
+    .addStep('RulesStep', () => script.addAudit('SET_STATE', { ruleId: 12, fromState: 'A', toState: 'B' }).addAudit('SET_JSON', { ruleId: 13, key: 'other' }), true)
+    .addStep('CStep', () => {}, true);
+  const record = script.finish(7).record!;
   if (unfinished) record.steps[2]!.finished = false;
   return { sessions, asked, record };
 }
 
 describe('sessions', () => {
-  it('are those of a step, or of a whole turn as far as it came', async () => {
+  it('are those of a step, or of a turn up to its last finished step', async () => {
     const { sessions, record } = counted();
     expect(await sessions.around(record, 1)).toMatchObject({ before: { context: { steps: 1 } }, after: { context: { steps: 2 } } });
     expect(await sessions.around(record, undefined)).toMatchObject({ before: { context: { steps: 0 } }, after: { context: { steps: 3 } } });
@@ -34,7 +34,7 @@ describe('sessions', () => {
     expect(await broken.sessions.after(broken.record, undefined)).toMatchObject({ context: { steps: 2 } });
   });
 
-  it('are asked for once, and again only when they have failed or were long ago', async () => {
+  it('are loaded once, and again only after a failure or eviction', async () => {
     const { sessions, asked } = counted();
     await Promise.all([sessions.aroundStep(1, 0), sessions.aroundStep(1, 0)]);
     expect(asked).toEqual(['1/0']);
@@ -50,7 +50,7 @@ describe('sessions', () => {
 });
 
 describe('writers', () => {
-  it('are the rules that say so, else the last step that changed the value', async () => {
+  it('are the rules named by notices, else the last step that changed the value', async () => {
     const { sessions, record } = counted();
     expect(Object.fromEntries(await findWriters(record, undefined, sessions))).toEqual({ state: 'rule 12', 'context.steps': 'C' });
     expect(Object.fromEntries(await findWriters(record, 0, sessions))).toEqual({ 'context.steps': 'A' });
@@ -58,7 +58,7 @@ describe('writers', () => {
 });
 
 describe('paths', () => {
-  it('lead to values and list the leaves', () => {
+  it('resolve to values and list the leaves', () => {
     const session = { context: { items: [{ id: 5 }], none: {} }, state: 'A' };
     expect(['context.items[0].id', 'state', 'context.none', 'context.missing', 'state.more', 'constructor'].map((it) => valueAt(session, it))).toEqual([5, 'A', {}, undefined, undefined, undefined]);
     expect(listPaths(session)).toEqual(['context.items', 'context.none', 'state']);
@@ -68,12 +68,12 @@ describe('paths', () => {
 describe('the stored row', () => {
   const outcome = (writes: JsonObject[]) => ({ writes }) as unknown as Outcome;
 
-  it('is told apart from what is written along with it', () => {
+  it('is separate from other writes', () => {
     const stored = readStoredRows(outcome([{ table: 'history', user_input: 'a' }, { table: 'conversation', state_code: 'A' }]));
     expect(stored).toEqual({ row: [['state_code', 'A']], others: [{ table: 'history', values: { user_input: 'a' } }] });
   });
 
-  it('shows what the next turn will not see', () => {
+  it('shows what the next turn does not see', () => {
     const stored = readStoredRows(outcome([{ table: 'conversation', context: { kept: 1, late: 2 }, params: {} }]));
     const session = { context: { kept: 1, gone: 3, nothing: null }, inputParams: { once: true } };
     expect(findUnstored(session, stored).map((it) => it.path)).toEqual(['context.gone', 'inputParams.once']);

@@ -4,11 +4,11 @@ import type { Json, JsonObject } from '../../src/types';
 /** All providers. */
 export const ALL: Provider[] = ['openai', 'anthropic', 'ollama'];
 
-/** Where calls go. */
+/** Request paths. */
 export const PATHS = { openai: '/v1/chat/completions', anthropic: '/v1/messages', ollama: '/api/chat' };
 
-/** Gives a whole answer of 12 and 7 tokens that ended for a reason. */
-export function ended(provider: Provider, text: string, reason: string): JsonObject {
+/** Returns a response body with 12 input and 7 output tokens and a stop reason. */
+export function responseBody(provider: Provider, text: string, reason: string): JsonObject {
   const model = 'test-model-1';
   if (provider === 'openai') {
     const message = { role: 'assistant', content: text, refusal: null };
@@ -26,13 +26,13 @@ export function ended(provider: Provider, text: string, reason: string): JsonObj
   return { model, message, done: true, done_reason: reason, prompt_eval_count: 12, eval_count: 7 };
 }
 
-/** Gives a whole answer that ended well. */
-export function answer(provider: Provider, text: string): string {
-  return JSON.stringify(ended(provider, text, provider === 'anthropic' ? 'end_turn' : 'stop'));
+/** Returns a complete response. */
+export function responseText(provider: Provider, text: string): string {
+  return JSON.stringify(responseBody(provider, text, provider === 'anthropic' ? 'end_turn' : 'stop'));
 }
 
-/** Gives the same answer in pieces. */
-export function stream(provider: Provider, pieces: string[]): string {
+/** Returns the same response as a stream. */
+export function streamText(provider: Provider, pieces: string[]): string {
   const model = 'test-model-1';
   if (provider === 'openai') {
     const choice = (delta: Json, reason: Json) => ({ model, choices: [{ index: 0, delta, finish_reason: reason }], usage: null });
@@ -62,8 +62,8 @@ export function stream(provider: Provider, pieces: string[]): string {
   return [...lines, last].map((it) => `${JSON.stringify(it)}\n`).join('');
 }
 
-/** Gives an error in the provider's form. */
-export function errorOf(provider: Provider, type: string, message: string): string {
+/** Returns an error in the provider's form. */
+export function errorText(provider: Provider, type: string, message: string): string {
   if (provider === 'openai') return JSON.stringify({ error: { message, type, param: null, code: null } });
   if (provider === 'anthropic') return JSON.stringify({ type: 'error', error: { type, message }, request_id: 'req_1' });
   return JSON.stringify({ error: message });

@@ -22,8 +22,8 @@ const PACK = `{
 const tables = (text: string) => (JSON.parse(text) as { tables: Tables }).tables;
 const line = (text: string, number: number) => text.split('\n')[number - 1];
 
-describe('tablesOf', () => {
-  it('lists columns in the order in which they appear, and values as they are written', () => {
+describe('listTables', () => {
+  it('lists columns in order of appearance, and values as written', () => {
     const [rules, intents] = listTables(PACK);
     expect(rules?.columns).toEqual(['rule_id', 'match_pattern', 'rate', 'action_value']);
     expect(rules?.rows.map((it) => it.cells['rate']?.text)).toEqual(['1.0', undefined]);
@@ -32,19 +32,19 @@ describe('tablesOf', () => {
     expect(intents).toEqual({ name: 'ce_intent', columns: [], rows: [] });
   });
 
-  it('takes a pack without tables', () => {
+  it('accepts a pack without tables', () => {
     expect(listTables('{"name": "n"}')).toEqual([]);
     expect(listTables('[]')).toEqual([]);
   });
 
-  it('takes a column of any name', () => {
+  it('accepts any column name', () => {
     const [table] = listTables('{"tables": {"t": [{"__proto__": 1, "constructor": 2}]}}');
     expect(table?.columns).toEqual(['__proto__', 'constructor']);
   });
 });
 
 describe('setCell', () => {
-  it('exchanges a value and nothing else', () => {
+  it('replaces a value and nothing else', () => {
     expect(setCell(PACK, 'ce_rule', 0, 'rate', '2.0')).toBe(PACK.replace('1.0', '2.0'));
     expect(setCell(PACK, 'ce_rule', 1, 'action_value', '"n"')).toBe(PACK.replace('{"x": [1, {"y": 2.50}]}', '"n"'));
   });
@@ -57,7 +57,7 @@ describe('setCell', () => {
     expect(setCell('{"tables": {"t": [{}, { "a": 1 }]}}', 't', 0, 'b', '2')).toBe('{"tables": {"t": [{ "b": 2 }, { "a": 1 }]}}');
   });
 
-  it('takes a member out with its comma', () => {
+  it('removes a member with its comma', () => {
     expect(line(setCell(PACK, 'ce_rule', 0, 'rule_id', undefined), 5)).toBe('      { "match_pattern": "a \\"b\\" ]}", "rate": 1.0 },');
     expect(line(setCell(PACK, 'ce_rule', 0, 'rate', undefined), 5)).toBe('      { "rule_id": 1, "match_pattern": "a \\"b\\" ]}" },');
     expect(setCell('{"tables": {"t": [{ "a": 1 }]}}', 't', 0, 'a', undefined)).toBe('{"tables": {"t": [{}]}}');
@@ -65,7 +65,7 @@ describe('setCell', () => {
     expect(setCell(PACK, 'ce_rule', 0, 'none', undefined)).toBe(PACK);
   });
 
-  it('refuses what would break the text', () => {
+  it('rejects invalid edits', () => {
     expect(() => setCell(PACK, 'ce_rule', 0, 'rate', '1,')).toThrow(JsonSyntaxError);
     expect(() => setCell(PACK, 'ce_rule', 7, 'rate', '1')).toThrow("'ce_rule' has no row 8");
     expect(() => setCell(PACK, 'ce_none', 0, 'rate', '1')).toThrow("unknown table 'ce_none'");
@@ -75,7 +75,7 @@ describe('setCell', () => {
 });
 
 describe('addRow', () => {
-  it('lays a row out like the one before it', () => {
+  it('formats a row like the previous one', () => {
     const text = addRow(PACK, 'ce_rule', '{"rule_id":3,\n"rate":4.0}');
     expect(text).toBe(PACK.replace('2.50}]} }\n', '2.50}]} },\n      { "rule_id": 3, "rate": 4.0 }\n'));
     expect(addRow('{"tables":{"t":[{"a":1}]}}', 't', '{"a": 2}')).toBe('{"tables":{"t":[{"a":1},{"a":2}]}}');
@@ -92,7 +92,7 @@ describe('addRow', () => {
     expect(addRow('{"name":"n"}', 't', '{"a": 1}')).toBe('{"name":"n","tables":{"t":[{"a":1}]}}');
   });
 
-  it('takes rows alone', () => {
+  it('accepts rows only', () => {
     expect(() => addRow(PACK, 'ce_rule', '[1]')).toThrow("a row of 'ce_rule' must be a JSON object");
     expect(() => addRow('[]', 't', '{}')).toThrow('a pack must be a JSON object');
     expect(() => addRow('{"tables": []}', 't', '{}')).toThrow("'tables' must be an object");
@@ -100,14 +100,14 @@ describe('addRow', () => {
 });
 
 describe('removeRow and addTable', () => {
-  it('takes a row out with its line', () => {
+  it('removes a row with its line', () => {
     expect(removeRow(PACK, 'ce_rule', 0).split('\n')).toEqual(PACK.split('\n').toSpliced(4, 1));
     const none = removeRow(removeRow(PACK, 'ce_rule', 1), 'ce_rule', 0);
     expect(line(none, 4)).toBe('    "ce_rule": [],');
     expect(() => removeRow(PACK, 'ce_rule', 2)).toThrow("'ce_rule' has no row 3");
   });
 
-  it('leaves a table that is there alone', () => {
+  it('keeps an existing table', () => {
     expect(addTable(PACK, 'ce_rule')).toBe(PACK);
     expect(addTable(PACK, 'ce_x')).toBe(PACK.replace('[]\n', '[],\n    "ce_x": []\n'));
   });
@@ -119,13 +119,13 @@ describe('any change of any pack', () => {
   let state = 7;
   const below = (limit: number) => (state = (state * 48271) % 2147483647) % limit;
 
-  /** The text around a table. */
+  /** The text outside a table. */
   const around = (text: string, name: string) => {
     const table = parseSpans(text).members?.get('tables')?.members?.get(name);
     return [text.slice(0, table?.start), text.slice(table?.end)];
   };
 
-  it.each(forms)('gives what was meant: %#', (pack) => {
+  it.each(forms)('has the expected result: %#', (pack) => {
     let text = pack;
     for (let change = 0; change < 40; change++) {
       const expected = JSON.parse(text) as { tables: Tables };

@@ -67,7 +67,7 @@ Insert into CE_RULE (RULE_ID) values (2);
     });
   });
 
-  it('reads values of every form', () => {
+  it('reads every form of value', () => {
     expect(['1', '.5', '-2e3', "''", "'a''b'", 'TRUE', 'Null', "('x')", "cast('[1]' as json)", "json '{\"a\": 1}'", "'5'::int", "'t'::boolean", "'{broken'::jsonb", '$$it\'s$$', "'a' || 1"].map(value)).toEqual([
       1, 0.5, -2000, '', "a'b", true, null, 'x', [1], { a: 1 }, 5, true, '{broken', "it's", 'a1',
     ]);
@@ -76,13 +76,13 @@ Insert into CE_RULE (RULE_ID) values (2);
     }
   });
 
-  it('leaves out what is no part of a pack', () => {
+  it('skips tables that are not part of a pack', () => {
     const { tables, notes } = fromSql("insert into ce_conversation (a) values ('private'); insert into cv_api_key (a) values ('secret')");
     expect(tables).toEqual({});
     expect(notes).toEqual(["Rows of 'ce_conversation' were skipped: they are not part of a pack.", "Rows of 'cv_api_key' were skipped: they are not part of a pack."]);
   });
 
-  it('names the line of what cannot be read, and goes on', () => {
+  it('reports the line of invalid statements and continues', () => {
     const text = "insert into ce_x (a, b) values\n(1);\ninsert into ce_x (a) select 1;\ninsert into ce_x (a) values (=);\ninsert into ce_x (a) values (1;\ninsert all into ce_x (a) values (1);\ninsert into ce_x (a) values (7);\ninsert into ce_x (a) values ('open";
     const { tables, notes } = fromSql(text);
     expect(tables).toEqual({ ce_x: [{ a: 7 }] });
@@ -96,7 +96,7 @@ Insert into CE_RULE (RULE_ID) values (2);
     ]);
   });
 
-  it('takes its time for no text', () => {
+  it('is fast for hostile texts', () => {
     for (const part of ["'", '/*', '$a$', '"', "e'\\", '(', "''", 'insert into ce_x (a) values (', "q'["]) fromSql(part.repeat(20_000));
     fromSql(`insert into ce_x (a) values (${'('.repeat(100_000)}`);
     expect(rows(`(${'- '.repeat(100_000)}1, 0)`)).toBeUndefined();

@@ -15,7 +15,7 @@ const row = (stage: string, payload: JsonObject = {}, createdAt = '2026-01-01T09
 const meta = (inputParams: JsonObject, more: JsonObject = {}) => ({ _meta: { inputParams, ...more } });
 const DONE = row('ENGINE_RETURN', { intent: 'LOAN', state: 'DONE' });
 
-/** The answers of one turn, each as a line. */
+/** Returns the answers of one turn, one line each. */
 function answers(...rows: object[]) {
   const { turns, notes } = fromAudit([row('USER_INPUT', { text: 'hi' }), ...rows].map((it, index) => ({ ...it, auditId: index })));
   const lines = turns[0]?.answers.map((it) => `${Object.entries(it.target).flat().join(' ')} ${it.error ? `! ${it.error.kind} ${it.error.message}` : JSON.stringify(it.reply)}`);
@@ -39,7 +39,7 @@ describe('an audit trail', () => {
     row('ENGINE_KNOWN_FAILURE', { errorCode: 'LLM_CALL_FAILED', message: 'down' }),
   ];
 
-  it('becomes turns with answers and with what came of them', () => {
+  it('is read as turns with answers and outcomes', () => {
     expect(fromAudit(trail)).toEqual({
       conversationId: ID,
       turns: [
@@ -72,7 +72,7 @@ describe('an audit trail', () => {
     });
   });
 
-  it('is the same as a trace, and whatever the order of its rows', () => {
+  it('equals a trace, in any row order', () => {
     const stages = trail.map(({ auditId, stage, payloadJson, createdAt }) => ({ auditId, stage, createdAt, payload: JSON.parse(payloadJson) as JsonObject }));
     expect(fromAudit({ conversationId: ID, steps: [], stages })).toEqual(fromAudit(trail));
     expect(fromAudit(trail.toReversed())).toEqual(fromAudit(trail));
@@ -80,20 +80,20 @@ describe('an audit trail', () => {
     expect(fromAudit(dump)).toEqual(fromAudit(trail));
   });
 
-  it('tells the input params where it has them', () => {
-    const said = (text: string, it: JsonObject, sent?: JsonObject) => row('USER_INPUT', { text, ...meta({ standalone_query: null, ...it }, sent && { userInputParams: sent }) });
+  it('contains input params where recorded', () => {
+    const texts = (text: string, it: JsonObject, sent?: JsonObject) => row('USER_INPUT', { text, ...meta({ standalone_query: null, ...it }, sent && { userInputParams: sent }) });
     const params = fromAudit([
-      said('a', { n: 1, kept: 'x' }),
+      texts('a', { n: 1, kept: 'x' }),
       row('ENGINE_RETURN', meta({ n: 1, kept: 'x', dialogue_act: 'QUESTION' })),
-      said('b', { n: 2, kept: 'x', dialogue_act: 'QUESTION' }),
+      texts('b', { n: 2, kept: 'x', dialogue_act: 'QUESTION' }),
       row('ENGINE_RETURN', meta({ n: 2, kept: 'x' })),
-      said('c', { n: 2, kept: 'x' }, { n: 2 }),
+      texts('c', { n: 2, kept: 'x' }, { n: 2 }),
       DONE,
     ]).turns.map((it) => it.inputParams);
     expect(params).toEqual(['{"n":1,"kept":"x"}', '{"n":2}', '{"n":2}']);
   });
 
-  it('tells who answered', () => {
+  it('contains the targets of calls', () => {
     expect(
       answers(
         row('CONTAINER_DATA_EXECUTED', { pageId: 1, sectionId: 20, containerId: 300, response: { rows: [] } }),
@@ -127,13 +127,13 @@ describe('an audit trail', () => {
     ]);
   });
 
-  it('tells of a model that failed the turn', () => {
+  it('contains a model failure', () => {
     const failure = row('ENGINE_KNOWN_FAILURE', { errorCode: 'LLM_CALL_FAILED', message: 'down' });
     expect(answers(row('INTENT_AGENT_LLM_INPUT'), failure).lines).toEqual(['llm intent_agent ! unavailable down']);
     expect(answers(row('INTENT_AGENT_LLM_INPUT'), row('INTENT_AGENT_LLM_OUTPUT', { json: '{}' }), failure).lines).toEqual(['llm intent_agent "{}"']);
   });
 
-  it('says what is missing from it', () => {
+  it('reports what is missing', () => {
     const service = row('MCP_TOOL_RESULT', { tool_code: 'a', rows: '{"status":200,"attempt":1,"mapped":{"id":1}}' });
     const task = row('PENDING_ACTION_EXECUTED', { pendingActionRef: 'card:replace, notify' });
     expect(answers(service, task, row('SET_TASK', { beanName: 'score', beanMethodNames: 'loan' }), row('POLICY_BLOCK'))).toMatchObject({
@@ -148,7 +148,7 @@ describe('an audit trail', () => {
     });
   });
 
-  it('is refused when it is none', () => {
+  it('is rejected if invalid', () => {
     const fault = (json: unknown) => {
       try {
         return fromAudit(json).turns.length;

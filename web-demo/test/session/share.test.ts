@@ -43,73 +43,73 @@ const SHARED: SharedSession = {
   otherPacks: [LOAN],
 };
 
-/** A fragment with any content. */
-async function forged(content: string): Promise<string> {
+/** Encodes any content as a fragment. */
+async function encodeText(content: string): Promise<string> {
   return encodeBase64(await deflate(new TextEncoder().encode(content))).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
 
-async function fault(fragment: string | Promise<string>): Promise<string> {
+async function decodeError(fragment: string | Promise<string>): Promise<string> {
   const error: unknown = await decode(await fragment, known).then(() => 'none', (it: unknown) => it);
   return error instanceof LinkError ? error.message : String(error);
 }
 
 describe('a link', () => {
-  it('brings a session back as it was', async () => {
+  it('restores a session', async () => {
     const fragment = await encode(SHARED, known);
     expect(fragment).toMatch(/^[\w-]+$/);
     expect(await decode(fragment, known)).toEqual(SHARED);
     expect(fragment.length).toBeLessThan(600);
   });
 
-  it('brings a pack back that comes from no sample, or from one that is not there', async () => {
+  it('restores a pack without a sample or with an unknown one', async () => {
     for (const shared of [
       { end: '', pack: '\ud83e { not even JSON', turns: [], head: -1 },
       { end: '', pack: LOAN, sample: 'gone', turns: [turn(0)], head: 0 },
     ]) expect(await decode(await encode(shared, known), samples(''))).toEqual(shared);
   });
 
-  it('finds what differs from the sample wherever it is', async () => {
+  it('encodes a difference from the sample at any position', async () => {
     for (const pack of ['', LOAN, `x${LOAN}`, `${LOAN}x`, LOAN + LOAN, LOAN.slice(5), LOAN.slice(0, -5), LOAN.slice(0, 90) + LOAN.slice(100)]) {
       const shared = { ...SHARED, pack };
       expect((await decode(await encode(shared, known), known)).pack === pack).toBe(true);
     }
   });
 
-  it('notices that the sample has changed', async () => {
+  it('rejects a changed sample', async () => {
     const fragment = await encode(SHARED, known);
     await expect(decode(fragment, samples(LOAN.replace('loan', 'laon')))).rejects.toThrow("the sample 'loan' has changed");
     await expect(decode(fragment, samples(`${LOAN} `))).rejects.toThrow("the sample 'loan' has changed");
     await expect(decode(fragment, () => Promise.resolve(undefined))).rejects.toThrow('which this page does not have');
   });
 
-  it('says when a file is handier', () => {
+  it('recommends a file for long links', () => {
     expect([8192, 8193, 65_536, 65_537].map((it) => linkSize('x'.repeat(it)).as)).toEqual(['link', 'file', 'file', 'file only']);
   });
 });
 
 describe('a hostile link', () => {
-  it('is not unpacked when it is too large', async () => {
-    expect(await fault('A'.repeat((64 << 10) + 1))).toContain('exceeds 65536 characters');
-    const bomb = await forged(`"${' '.repeat(16 << 20)}"`);
+  it('is rejected if it is too large', async () => {
+    expect(await decodeError('A'.repeat((64 << 10) + 1))).toContain('exceeds 65536 characters');
+    const bomb = await encodeText(`"${' '.repeat(16 << 20)}"`);
     expect(bomb.length).toBeLessThan(64 << 10);
-    expect(await fault(bomb)).toContain('too large (more than 4 MB)');
+    expect(await decodeError(bomb)).toContain('too large (more than 4 MB)');
   });
 
-  it('is refused when it is no session', async () => {
+  it('is rejected if it is not a session', async () => {
     const whole = await encode(SHARED, known);
-    expect(await fault('')).toContain('damaged (a character)');
-    expect(await fault('a+b')).toContain('damaged (a character)');
-    expect(await fault(whole.slice(0, -20))).toContain('damaged (a part of it is missing)');
-    expect(await fault(forged('nul'))).toContain('damaged (it is not JSON)');
-    expect(await fault(forged('['.repeat(100_000)))).toContain('nested too deeply');
-    expect(await fault(forged(`{"\\"[": ${'['.repeat(30)}`))).toContain('nested too deeply');
-    expect(await fault(forged('[]'))).toContain('damaged (the session)');
-    expect(await fault(forged('{"v":2}'))).toContain('another version');
+    expect(await decodeError('')).toContain('damaged (a character)');
+    expect(await decodeError('a+b')).toContain('damaged (a character)');
+    expect(await decodeError(whole.slice(0, -20))).toContain('damaged (a part of it is missing)');
+    expect(await decodeError(encodeText('nul'))).toContain('damaged (it is not JSON)');
+    expect(await decodeError(encodeText('['.repeat(100_000)))).toContain('nested too deeply');
+    expect(await decodeError(encodeText(`{"\\"[": ${'['.repeat(30)}`))).toContain('nested too deeply');
+    expect(await decodeError(encodeText('[]'))).toContain('damaged (the session)');
+    expect(await decodeError(encodeText('{"v":2}'))).toContain('another version');
   });
 
-  it('is refused when a part is of another form', async () => {
+  it('is rejected if a member is invalid', async () => {
     const good = { v: 1, e: 'e', p: '{}', c: [['main', 'x']], t: [{ m: 'a', a: [['{"ok":{}}']] }] };
-    expect(await fault(forged(JSON.stringify(good)))).toBe('none');
+    expect(await decodeError(encodeText(JSON.stringify(good)))).toBe('none');
     const invalid: [what: string, change: object][] = [
       ['the hash of its end', { e: 1 }],
       ['the pack', { p: null }],
@@ -139,8 +139,8 @@ describe('a hostile link', () => {
       ['the faults', { t: [{ x: 1 }] }],
       ['a fault', { t: [{ x: [['1', 'never']] }] }],
     ];
-    for (const [what, change] of invalid) expect(await fault(forged(JSON.stringify({ ...good, ...change })))).toContain(`damaged (${what})`);
+    for (const [what, change] of invalid) expect(await decodeError(encodeText(JSON.stringify({ ...good, ...change })))).toContain(`damaged (${what})`);
     const other = { ...good, p: { s: 'loan', n: LOAN.length, c: 0, b: 0, e: 0, t: '' } };
-    expect(await fault(forged(JSON.stringify(other)))).toContain('has changed');
+    expect(await decodeError(encodeText(JSON.stringify(other)))).toContain('has changed');
   });
 });

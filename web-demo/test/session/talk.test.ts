@@ -6,7 +6,7 @@ import type { JsonObject, Outcome } from '../../src/types';
 const PACK = { file: 'shop.json', name: 'shop' };
 const START = Date.UTC(2026, 1, 1, 9, 0, 0);
 
-const said = (message: string, more: Partial<UserInput> = {}): UserInput => ({
+const userInput = (message: string, more: Partial<UserInput> = {}): UserInput => ({
   conversation: 'main',
   conversationId: 'c1',
   message,
@@ -37,21 +37,21 @@ const llm = (purpose: string, mode = 'json') => ({ kind: 'llm', purpose, mode })
 const text = (it: string) => ({ kind: 'llm', text: it });
 const turn = (it: UserInput, value: string, exchanges: AnsweredEffect[] = []): FinishedTurn => ({ input: it, exchanges, outcome: outcome(value), notices: [] });
 
-/** The lines of one turn below its message, without checks that are not wanted. */
-function lines(it: FinishedTurn, wants: Partial<Assertions> = {}) {
-  const talk = writeTalk([it], PACK, { ...DEFAULT_ASSERTIONS, reply: 'none', position: false, calls: false, ...wants });
+/** Returns the lines of one turn below its message, with the given assertions only. */
+function lines(it: FinishedTurn, assertions: Partial<Assertions> = {}) {
+  const talk = writeTalk([it], PACK, { ...DEFAULT_ASSERTIONS, reply: 'none', position: false, calls: false, ...assertions });
   return { lines: talk.text.trimEnd().split('\n').slice(6), notes: talk.notes };
 }
 
-describe('talkOf', () => {
-  it('writes turns, answers and checks', () => {
+describe('writeTalk', () => {
+  it('writes turns, answers and assertions', () => {
     const turns = [
-      turn(said('I need a loan', { at: START + 5 }), 'How much?\n\n{"a"} ', [
+      turn(userInput('I need a loan', { at: START + 5 }), 'How much?\n\n{"a"} ', [
         answer('script', llm('policy'), text('no')),
         answer('live', llm('dialogue_act'), text('{"act": "NEW",\n  "confidence": 1.0}'), 850),
       ]),
-      turn(said('5', { at: START + 60_005 }), 'Five.'),
-      turn(said('yes', { at: START + 2_760_005, conversation: 'second thoughts', conversationId: 'c2', reset: true, inputParams: '{\n "rate": 1.0 }' }), 'x'),
+      turn(userInput('5', { at: START + 60_005 }), 'Five.'),
+      turn(userInput('yes', { at: START + 2_760_005, conversation: 'second thoughts', conversationId: 'c2', reset: true, inputParams: '{\n "rate": 1.0 }' }), 'x'),
     ];
     expect(writeTalk(turns, PACK, DEFAULT_ASSERTIONS)).toEqual({
       text: `# A recorded chat with shop.
@@ -82,19 +82,19 @@ $ none
   });
 
   it('writes a message as JSON where its text means something else', () => {
-    const written = (message: string) => writeTalk([turn(said(message), 'x')], PACK, DEFAULT_ASSERTIONS).text.split('\n')[5];
+    const written = (message: string) => writeTalk([turn(userInput(message), 'x')], PACK, DEFAULT_ASSERTIONS).text.split('\n')[5];
     for (const plain of ['hi', '> a', '# b', '"c"', 'a {b}']) expect(written(plain)).toBe(`> ${plain}`);
     for (const other of ['', '{a', '@a b', '+5m', ' a', 'a ', 'a\nb', 'a\tb']) expect(written(other)).toBe(`> {"message": ${JSON.stringify(other)}}`);
   });
 
-  it('keeps the id of a conversation whose reply names it, and gives each conversation a label', () => {
-    const turns = [turn(said('a'), 'your id is c1'), turn(said('b', { conversationId: 'c2', at: START + 1 }), 'x')];
+  it('keeps the id of a conversation whose reply contains it, and labels each conversation', () => {
+    const turns = [turn(userInput('a'), 'your id is c1'), turn(userInput('b', { conversationId: 'c2', at: START + 1 }), 'x')];
     const { text: talk } = writeTalk(turns, PACK, DEFAULT_ASSERTIONS);
     expect(talk).toContain('> {"conversationId": "c1", "message": "a"}\n');
     expect(talk).toContain('> @main-2 +1ms b\n');
   });
 
-  it('writes each kind of an answer', () => {
+  it('writes each kind of answer', () => {
     const all = [
       answer('manual', { kind: 'task', task: 'a:b' }, { kind: 'task', result: 1, set_params: { n: 1 }, set_context: {}, intent: null }, 0,
         '{"ok":{"kind":"task","result":1.0,"set_params":{"n": 2.50}}}'),
@@ -108,7 +108,7 @@ $ none
       failed('fault', llm('policy'), 'unavailable', 'the line is busy'),
       failed('fault', llm('policy'), 'unavailable', 'again in +5s'),
     ];
-    expect(lines(turn(said('hi'), 'x', all))).toEqual({
+    expect(lines(turn(userInput('hi'), 'x', all))).toEqual({
       lines: [
         '  task a:b {"result": 1.0, "set_params": {"n": 2.50}}',
         '  tool DB "{\\"n\\": 1.0}"',
@@ -127,30 +127,30 @@ $ none
   });
 
   it('quotes a text that would be read as something else', () => {
-    const written = (it: string) => lines(turn(said('hi'), 'x', [answer('live', llm('response_text', 'text'), text(it))])).lines[0];
+    const written = (it: string) => lines(turn(userInput('hi'), 'x', [answer('live', llm('response_text', 'text'), text(it))])).lines[0];
     for (const plain of ['Shall I?', '< a', '5', 'a +5 banks']) expect(written(plain)).toBe(`  llm response_text ${plain}`);
     for (const other of ['timeout', '', ' a', 'a ', '! a', '{a', '"a"', 'a +5s', '{"a": 1}', 'a\nb']) {
       expect(written(other)).toBe(`  llm response_text ${JSON.stringify(other)}`);
     }
   });
 
-  it('gives the answers that come before and after one that is no longer the script’s', () => {
+  it('writes the answers before and after one that is not the script’s', () => {
     const plan = (origin: Origin, it: string) => answer(origin, llm('mcp_plan'), text(it));
     const other = answer('script', llm('policy'), text('no'));
     const turns = [
-      turn(said('a'), 'x', [plan('script', 'zero'), other]),
-      turn(said('b'), 'x', [plan('script', 'one'), plan('edited', 'two'), plan('script', 'three')]),
-      turn(said('c'), 'x', [plan('script', 'four')]),
+      turn(userInput('a'), 'x', [plan('script', 'zero'), other]),
+      turn(userInput('b'), 'x', [plan('script', 'one'), plan('edited', 'two'), plan('script', 'three')]),
+      turn(userInput('c'), 'x', [plan('script', 'four')]),
     ];
     const written = (it: string) => it.split('\n').filter((line) => line.startsWith('  '));
     expect(written(writeTalk(turns, PACK, DEFAULT_ASSERTIONS).text)).toEqual(['one', 'two', 'three', 'four'].map((it) => `  llm mcp_plan ${it}`));
     expect(written(writeTalk(turns, PACK, { ...DEFAULT_ASSERTIONS, answers: 'all' }).text)).toHaveLength(6);
-    // The runner has the database that the page has not.
-    const missing = turn(said('a'), 'x', [failed('script', { kind: 'sql', tool_code: 't' }, 'unsupported', 'no database')]);
+    // The runner has a database, unlike the page.
+    const missing = turn(userInput('a'), 'x', [failed('script', { kind: 'sql', tool_code: 't' }, 'unsupported', 'no database')]);
     expect(lines(missing).lines[0]).toBe('  tool t unsupported');
   });
 
-  it('says what a talk has no words for', () => {
+  it('adds notes for what a talk cannot express', () => {
     const all = [
       answer('manual', { kind: 'http', caller: { tool: 't' } }, { kind: 'http', status: 503, body: '' }),
       answer('manual', { kind: 'http', caller: { tool: 't' } }, { kind: 'http', status: 201, body: 'ok' }),
@@ -160,7 +160,7 @@ $ none
       answer('fault', llm('policy'), { kind: 'tool', text: '' }),
       failed('fault', llm('policy'), 'mismatch', 'what?'),
     ];
-    const { lines: written, notes } = lines(turn(said('hi'), 'what? it said', all));
+    const { lines: written, notes } = lines(turn(userInput('hi'), 'what? it said', all));
     expect(written.slice(0, 3)).toEqual(['  tool t unavailable', '  tool t ok', '  container 1/2/3 5']);
     expect(notes.map((it) => it.replace(/^Turn 1: /, '').slice(0, 60))).toEqual([
       "the service of 'tool t' answered with status 503, which a ta",
@@ -173,9 +173,9 @@ $ none
     ]);
   });
 
-  it('asserts what is wanted', () => {
+  it('writes the chosen assertions', () => {
     const notices = ['STEP_ENTER', 'USER_INPUT', 'RULE_MATCH (RulesStep)'].map((stage, seq) => ({ seq, at: 1, kind: 'audit' as const, stage, payload: {} }));
-    const it = { ...turn(said('hi'), '\nfirst \nsecond'), notices };
+    const it = { ...turn(userInput('hi'), '\nfirst \nsecond'), notices };
     expect(lines(it, { reply: 'contains', stages: true, context: ['amount', 'context.items.0.code', 'context.none', 'payload.type', 'params.x'] })).toEqual({
       lines: [
         '<~ first',

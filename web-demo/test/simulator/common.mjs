@@ -1,8 +1,8 @@
-/** What the scripts that use the page have in common. */
+/** Helpers shared by the scripts that drive the page. */
 
 export const WITHIN_MS = 20_000;
 
-/** Waits until the shown branch has so many turns that have all ended. */
+/** Waits until the visible branch has this many turns and all have finished. */
 export async function turns(page, count) {
   await page.waitForFunction(
     (wanted) => {
@@ -14,19 +14,19 @@ export async function turns(page, count) {
   );
 }
 
-/** The turns of the branch that is shown. */
+/** The turns of the visible branch. */
 export function shown(page) {
   return page.evaluate(() => globalThis.convengine.turns());
 }
 
-/** Opens a sample from the welcome and waits until its first conversation has been played. */
+/** Opens a sample from the start page and waits until its first conversation has been played. */
 export async function sample(page, title) {
   await page.getByRole('button', { name: title }).click();
   await page.waitForFunction(() => globalThis.convengine.turns().length > 0);
   await page.getByRole('button', { name: 'Play pack', disabled: false }).waitFor({ timeout: WITHIN_MS });
 }
 
-/** Waits until the engine has said what it thinks of the edited pack. */
+/** Waits until the edited pack has been applied or rejected. */
 export function judged(page) {
   return page.locator('.pack-state.applied, .pack-state.refused').waitFor({ timeout: WITHIN_MS });
 }

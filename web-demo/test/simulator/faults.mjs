@@ -1,14 +1,14 @@
-/** What customers read when something fails. */
+/** The replies when effects fail. */
 import { print, sample, shown, turns, WITHIN_MS } from './common.mjs';
 
-/** Fails each effect of some turns of the loan, and then one by the menu of its own row. */
+/** Fails each effect of some turns of the loan, then one from the menu of its row. */
 export async function failures(page, [numbers, effect, fault]) {
   await page.context().setOffline(true);
   await sample(page, /^Loan with confirmation/);
   for (const number of numbers.split(',')) {
     await look(page, number);
     await act(page, `Turn ${number}`, 'Fail each effect…');
-    const dialog = page.getByRole('dialog', { name: `Turn ${number}, with each effect timing out once` });
+    const dialog = page.getByRole('dialog', { name: `Turn ${number}, each effect timed out` });
     await dialog.getByText(/each kept as a branch$/).waitFor({ timeout: WITHIN_MS });
     print({ rows: await dialog.getByRole('table').evaluate(rows) });
     await dialog.getByRole('button', { name: 'Close' }).click();
@@ -32,7 +32,7 @@ export async function failures(page, [numbers, effect, fault]) {
   });
 }
 
-/** Goes to the end of a turn, so that its rows are in sight. */
+/** Selects the end of a turn, so that its rows are visible. */
 async function look(page, number) {
   await page.getByRole('article', { name: `Turn ${number}` }).getByRole('button', { name: `Turn ${number}`, exact: true }).click();
 }
@@ -42,7 +42,7 @@ async function act(page, row, action) {
   await page.getByRole('menuitem', { name: action, exact: true }).click();
 }
 
-/** The cells of a table's rows by the heads of its columns. */
+/** The rows of a table, by column heading. */
 function rows(table) {
   const heads = [...table.tHead.rows[0].cells].map((it) => it.innerText);
   return [...table.tBodies[0].rows].map((row) => Object.fromEntries([...row.cells].map((it, index) => [heads[index], it.innerText])));

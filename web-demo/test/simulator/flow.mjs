@@ -1,44 +1,44 @@
-/** A flow document, as its authors look at it: the graph beside the chat. */
+/** A flow document, with its graph beside the chat. */
 import { print, sample, shown, turns, WITHIN_MS } from './common.mjs';
 
-/** Plays the bank, presses and goes back, edits a node, lets a service fail, and lets nobody answer. */
+/** Plays the bank, presses buttons, edits a node, fails a service, and fires the no-input timer. */
 export async function flow(page) {
   const fetched = [];
   page.context().on('request', (it) => it.url().endsWith('.wasm') && fetched.push(it.url()));
   await sample(page, /^Bank assistant as a flow/);
   await turns(page, 5);
-  print({ engines: fetched.length, played: await shown(page), stands: await stands(page) });
+  print({ engines: fetched.length, played: await shown(page), node: await currentNode(page) });
 
   await message(page, 5).getByRole('button', { name: 'More about Checking' }).click();
   await turns(page, 6);
-  print({ pressed: (await shown(page))[5], stands: await stands(page), blocks: await message(page, 6).innerText() });
+  print({ pressed: (await shown(page))[5], node: await currentNode(page), blocks: await message(page, 6).innerText() });
 
-  // The other button of an earlier turn goes another way from there.
+  // A button of an earlier turn creates a branch.
   await message(page, 3).getByRole('button', { name: 'Savings' }).click();
   await turns(page, 4);
   await page.getByRole('tab', { name: /Check balance/ }).click();
-  print({ branched: await shown(page), path: await page.locator('.flow-node.went .flow-name').allTextContents() });
+  print({ branched: await shown(page), path: await page.locator('.flow-node.visited .flow-name').allTextContents() });
 
   await edited(page);
   await failed(page);
   await alone(page);
 }
 
-/** Writes another text into the node that answered, and then something that is no node's data. */
+/** Edits the text of a node, then enters invalid data. */
 async function edited(page) {
   await page.getByRole('option', { name: /^Low balance warning/ }).click();
   const field = page.getByRole('textbox', { name: /^Data of Low balance warning/ });
   await field.waitFor({ timeout: WITHIN_MS });
   await field.fill('{"blocks": [{"kind": "text", "text": "Mind your {{ session.account.balance }}."}]}');
   await page.getByRole('button', { name: 'Apply', exact: true }).click();
-  await page.getByText('Applied, and the conversation was played again.').waitFor({ timeout: WITHIN_MS });
+  await page.getByText('Applied; the conversation was replayed.').waitFor({ timeout: WITHIN_MS });
   await turns(page, 4);
   print({ edited: await shown(page) });
   await field.fill('{"blocks": [');
   print({ broken: await page.locator('.flow-panel .fault-text').innerText(), apply: await page.getByRole('button', { name: 'Apply', exact: true }).isEnabled() });
   await field.fill('{"blocks": 7}');
   await page.getByRole('button', { name: 'Apply', exact: true }).click();
-  await page.getByText('Not applied, the last good document is kept.').waitFor({ timeout: WITHIN_MS });
+  await page.getByText('Not applied; the last valid document still runs.').waitFor({ timeout: WITHIN_MS });
   print({ refused: await page.locator('.issues .issue.error').count(), kept: await shown(page) });
   await page.locator('.pack-menu summary').click();
   await page.getByRole('button', { name: 'Revert all changes' }).click();
@@ -47,29 +47,29 @@ async function edited(page) {
   await turns(page, 4);
 }
 
-/** Lets the service refuse from now on, in the turn that asks it, and tries again once it does not any more. */
+/** Fails the service call of a turn, then retries without the fault. */
 async function failed(page) {
-  await page.getByRole('button', { name: 'Close the node' }).click();
+  await page.getByRole('button', { name: 'Close node' }).click();
   await page.getByRole('treegrid').getByRole('button', { name: 'Actions of Service get_balance', exact: true }).first().click();
   await page.getByRole('menuitem', { name: 'Fail with…', exact: true }).click();
   await page.getByRole('menuitem', { name: 'Unauthorized', exact: true }).click();
   await page.waitForFunction(() => globalThis.convengine.turns()[3]?.reply?.startsWith('I cannot'), undefined, { timeout: WITHIN_MS });
   await turns(page, 4);
-  print({ failed: (await shown(page))[3], stands: await stands(page) });
+  print({ failed: (await shown(page))[3], node: await currentNode(page) });
   await message(page, 4).getByRole('button', { name: 'Try again' }).click();
   await turns(page, 5);
-  print({ again: (await shown(page))[4], stands: await stands(page) });
+  print({ again: (await shown(page))[4], node: await currentNode(page) });
 }
 
-/** Says nothing for so long that the session asks, looks at its variables, and ends it. */
+/** Fires the no-input timer, checks the variables, and ends the session. */
 async function alone(page) {
   await page.getByRole('button', { name: 'New conversation' }).click();
   await turns(page, 1);
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill('account balance please');
   await page.keyboard.press('Enter');
   await turns(page, 2);
-  await page.getByText('Timers and end').click();
-  await page.getByRole('button', { name: /^Nobody answers/ }).click();
+  await page.getByText('Timers and session end').click();
+  await page.getByRole('button', { name: /^No input/ }).click();
   await turns(page, 3);
   print({ alone: await shown(page), stack: await page.getByRole('navigation', { name: 'Call stack' }).innerText() });
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill('1234');
@@ -78,7 +78,7 @@ async function alone(page) {
   await page.getByRole('tab', { name: 'Variables' }).click();
   await page.locator('.variable.changed').first().waitFor({ timeout: WITHIN_MS });
   print({ variables: await page.locator('.variable.changed').allInnerTexts() });
-  await page.getByRole('button', { name: 'End the session' }).click();
+  await page.getByRole('button', { name: 'End session' }).click();
   await page.getByRole('button', { name: 'Start a new session' }).click();
   await turns(page, 1);
   print({ anew: await shown(page) });
@@ -88,8 +88,8 @@ function message(page, turn) {
   return page.getByRole('article', { name: `Turn ${turn}`, exact: true });
 }
 
-/** The node that is lit, once the drawing has followed the conversation. */
-async function stands(page) {
+/** The current node, once the drawing has followed the conversation. */
+async function currentNode(page) {
   await page.locator('.flow-node.active').waitFor({ timeout: WITHIN_MS });
   return page.locator('.flow-node.active .flow-name').textContent();
 }

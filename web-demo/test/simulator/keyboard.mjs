@@ -1,7 +1,7 @@
-/** The first minute with nothing but a keyboard. */
+/** The first minute by keyboard alone. */
 import { print, shown, turns, WITHIN_MS } from './common.mjs';
 
-/** More steps than that to something on the page count as not reachable. */
+/** An element that takes more Tab presses counts as unreachable. */
 const MOST_TABS = 20;
 const AREAS = ['chat', 'timeline', 'inspector', 'config'];
 
@@ -17,11 +17,11 @@ export async function keyboard(page) {
   await turns(page, 5);
   print({ loan: await shown(page) });
 
-  await lookedInto(page);
+  await stepsLoaded(page);
   print({ afterCommand: await focused(page) });
 
   await keyboard.press('F6');
-  const slider = page.getByRole('slider', { name: 'Place in the conversation' });
+  const slider = page.getByRole('slider', { name: 'Position in the conversation' });
   const places = [];
   for (const key of ['', '[', '[', ']', ']']) {
     if (key) await keyboard.press(key);
@@ -32,14 +32,14 @@ export async function keyboard(page) {
   print({ areas: await around(page, 'F6'), back: await around(page, 'Shift+F6') });
   print({ editor: await throughEditor(page) });
 
-  await tabTo(page, 'button', 'Say something else in turn 4', 'Shift+Tab');
+  await tabTo(page, 'button', 'Edit and branch turn 4', 'Shift+Tab');
   await keyboard.press('Enter');
   await keyboard.type('no');
   await keyboard.press('Enter');
   await turns(page, 4);
   print({ branched: await shown(page), afterBranch: await focused(page) });
 
-  await lookedInto(page);
+  await stepsLoaded(page);
   await command(page, 'Why');
   await page.getByRole('tab', { name: 'Why', selected: true }).waitFor({ timeout: WITHIN_MS });
   print({ why: await page.getByRole('tabpanel').innerText(), whyIn: await areaOfFocus(page) });
@@ -55,8 +55,8 @@ export async function keyboard(page) {
   print({ share: { before, inside, after: await focused(page) } });
 }
 
-/** Waits until the steps of all turns are known, among which the cursor moves. */
-async function lookedInto(page) {
+/** Waits until the steps of all turns are loaded. */
+async function stepsLoaded(page) {
   await page.waitForFunction(() => globalThis.convengine.turns().every((it) => it.stateHash !== ''), undefined, { timeout: WITHIN_MS });
 }
 
@@ -68,7 +68,7 @@ async function command(page, words) {
   await page.keyboard.press('Enter');
 }
 
-/** Goes once around the areas; answers where the focus was after each key. */
+/** Cycles through the areas; returns where the focus was after each key. */
 async function around(page, key) {
   const seen = [];
   for (let count = 0; count <= AREAS.length; count++) {
@@ -78,18 +78,18 @@ async function around(page, key) {
   return seen;
 }
 
-/** Goes into the text of the pack, in which Tab writes unless Escape comes first. */
+/** Enters the pack editor, in which Tab indents unless Escape is pressed first. */
 async function throughEditor(page) {
   while ((await areaOfFocus(page)) !== 'config') await page.keyboard.press('F6');
   await tabTo(page, 'textbox', 'Pack as JSON text');
-  const told = await page.locator('.editor-hint').innerText();
+  const hint = await page.locator('.editor-hint').innerText();
   await page.keyboard.press('Escape');
   await page.keyboard.press('Tab');
   const left = await focused(page);
   await page.keyboard.press('Shift+Tab');
   const back = await focused(page);
   await page.keyboard.press('F6');
-  return { told, left, back, area: await areaOfFocus(page) };
+  return { hint, left, back, area: await areaOfFocus(page) };
 }
 
 /** Presses Tab, or Tab backwards, until something has the focus. */
@@ -102,7 +102,7 @@ async function tabTo(page, role, name, key = 'Tab') {
   throw new Error(`${MOST_TABS} times ${key} do not lead to “${name}”`);
 }
 
-/** What has the focus, as those hear it who do not see it. */
+/** The focused element as a screen reader presents it. */
 function focused(page) {
   return page.locator(':focus').last().ariaSnapshot();
 }

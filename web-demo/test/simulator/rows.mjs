@@ -1,11 +1,11 @@
-/** Rows of the configuration that are edited in the table, and as text. */
+/** Editing configuration rows in the table and in the text. */
 import { readFile } from 'node:fs/promises';
 import { judged, print, sample, shown, turns, WITHIN_MS } from './common.mjs';
 
 const TABLE = 'ce_rule';
 const COLUMN = 'match_pattern';
 
-/** Breaks a pattern in its cell and in the text, and mends it, key by key. */
+/** Breaks and fixes a pattern in its cell and in the text, key by key. */
 export async function broken(page, [row, found, keys]) {
   await sample(page, /^Shop customer service/);
   const cell = await cellOf(page, TABLE, COLUMN, (it) => it.getByRole('rowheader', { name: new RegExp(`^${row}\\b`) }));
@@ -32,7 +32,7 @@ export async function broken(page, [row, found, keys]) {
   }
 }
 
-/** Plays a pack, changes a text in a cell of its tables, and waits for what the page then plays again. */
+/** Plays a pack, changes a text in a cell of its tables, and waits for the replay. */
 export async function row(page, [file, table, column, from, to]) {
   const pack = await readFile(file, 'utf8');
   const { turns: all } = JSON.parse(pack);
@@ -60,7 +60,7 @@ export async function row(page, [file, table, column, from, to]) {
   print({ hashes: await hashes(page) });
 }
 
-/** The cell of a table in the row in which something is found. */
+/** A cell of the row that contains a locator. */
 async function cellOf(page, table, column, within) {
   const config = page.locator('#config');
   await config.getByRole('button', { name: 'Table', exact: true }).click();
@@ -69,11 +69,11 @@ async function cellOf(page, table, column, within) {
   await grid.waitFor({ timeout: WITHIN_MS });
   const at = (await grid.getByRole('columnheader').allInnerTexts()).indexOf(column);
   const here = grid.getByRole('row').filter({ has: within(page) });
-  // The head of the row is its first cell, but no `gridcell`.
+  // The row header is the first cell, but not a `gridcell`.
   return here.getByRole('gridcell').nth(at - 1);
 }
 
-/** What a person sees at a cell and beside it while it is edited. */
+/** The visible state of a cell while it is edited. */
 function cellAsSeen(cell) {
   const field = cell.querySelector('textarea');
   return {
@@ -84,7 +84,7 @@ function cellAsSeen(cell) {
   };
 }
 
-/** What a person sees in the text while it is edited: where the marks stand, and where the cursor. */
+/** The visible state of the text editor: its marks and the cursor line. */
 function textAsSeen(host) {
   const root = host.shadowRoot;
   const line = (it) => it?.closest('.cm-line')?.textContent ?? '';
@@ -99,7 +99,7 @@ function textAsSeen(host) {
   };
 }
 
-/** The list of what is wrong. */
+/** The listed errors. */
 function issues(page) {
   return page.getByRole('region', { name: 'Issues' }).locator('.issue.error').allInnerTexts();
 }

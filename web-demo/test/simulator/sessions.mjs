@@ -1,8 +1,8 @@
-/** Sessions that go over to another browser, and ones that give way while somebody is asked. */
+/** Sharing sessions, and replacing a session while an effect waits for an answer. */
 import { readFile } from 'node:fs/promises';
 import { judged, print, shown, turns, WITHIN_MS } from './common.mjs';
 
-/** Plays a pack, changes it, and opens the link to both branches in a page that knows nothing of them. */
+/** Plays a pack, changes it, and opens the link to both branches in a new page. */
 export async function shared(page, [file, from, to]) {
   const pack = await readFile(file, 'utf8');
   const { turns: all } = JSON.parse(pack);
@@ -25,7 +25,7 @@ export async function shared(page, [file, from, to]) {
   print({ remarks: await other.locator('.chat .notice').allInnerTexts() });
 }
 
-/** The hashes of both branches, the one that is shown at first coming last. */
+/** The hashes of both branches. */
 async function branches(page, count) {
   const found = [];
   for (const name of ['Branch 1', 'Branch 2']) {
@@ -37,9 +37,9 @@ async function branches(page, count) {
   return found;
 }
 
-/** Has a turn wait for a person, edits the pack meanwhile, and goes over to a sample. */
+/** Lets a turn wait for a manual answer, edits the pack, and opens a sample. */
 export async function waiting(page) {
-  await page.locator('.reach summary').click();
+  await page.locator('.answer-panel summary').click();
   await page.getByRole('radio', { name: /^You/ }).check();
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill('I need a loan for a boat');
   await page.keyboard.press('Enter');

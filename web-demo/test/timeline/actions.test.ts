@@ -9,57 +9,57 @@ import type { Origin } from '../../src/session/turn-data';
 import { llm, Script, tool } from './turn';
 
 /** A turn that asks a model in its first step and a tool twice in its third one. */
-function planned(id = 1, year = 2026, more = {}) {
+function plannedTurn(id = 1, year = 2026, more = {}) {
   const script = new Script();
   script
-    .step('DialogueActStep', () => script.asks(llm('dialogue_act'), { text: '{}', usage: { input_tokens: 12, output_tokens: 3 } }, 'live', 30).audit('DIALOGUE_ACT_CLASSIFIED'))
-    .step('RulesStep')
-    .step('McpToolStep', () => script.asks(tool('rates', { year: 1 }), { text: 'a' }).audit('X').asks(tool('rates', { year }), { text: 'b' }, 'script', 10).audit('Y'));
-  return script.ends(id, {}, more);
+    .addStep('DialogueActStep', () => script.addEffect(llm('dialogue_act'), { text: '{}', usage: { input_tokens: 12, output_tokens: 3 } }, 'live', 30).addAudit('DIALOGUE_ACT_CLASSIFIED'))
+    .addStep('RulesStep')
+    .addStep('McpToolStep', () => script.addEffect(tool('rates', { year: 1 }), { text: 'a' }).addAudit('X').addEffect(tool('rates', { year }), { text: 'b' }, 'script', 10).addAudit('Y'));
+  return script.finish(id, {}, more);
 }
 
 describe('actions', () => {
-  it('offer the faults that can strike an effect, by groups', () => {
-    const groups = groupFaults(planned().exchanges[1]!.effect);
+  it('offer the faults of an effect by group', () => {
+    const groups = groupFaults(plannedTurn().exchanges[1]!.effect);
     expect(groups.map((it) => it.title)).toEqual(['Fails', 'Bad answer', 'Time and process']);
     const names = groups.flatMap((it) => it.faults.map(({ fault }) => fault.name));
     expect(names).toContain('timeout');
     expect(names).not.toContain('filtered');
   });
 
-  it('let an answer be late by a second, ten or a minute', () => {
-    const titles = groupFaults(planned().exchanges[1]!.effect).flatMap((it) => it.faults.map(({ title }) => title));
+  it('delay an answer by one second, ten or a minute', () => {
+    const titles = groupFaults(plannedTurn().exchanges[1]!.effect).flatMap((it) => it.faults.map(({ title }) => title));
     expect(titles.filter((it) => it.startsWith('Delayed'))).toEqual(['Delayed by 1 s', 'Delayed by 10 s', 'Delayed by 60 s']);
-    expect(rerunWithFault(planned(), 1, { name: 'delay', delayMs: 60_000 }).reason).toBe('tool rates: Delayed by 60 s');
+    expect(rerunWithFault(plannedTurn(), 1, { name: 'delay', delayMs: 60_000 }).reason).toBe('tool rates: Delayed by 60 s');
   });
 
-  it('offer in the place of an answer only what neither ends the turn nor the process', () => {
-    const names = groupReplyFaults(planned().exchanges[0]!.effect).flatMap((it) => it.faults.map(({ fault }) => fault.name));
+  it('offer only faults that end neither the turn nor the process for a pending answer', () => {
+    const names = groupReplyFaults(plannedTurn().exchanges[0]!.effect).flatMap((it) => it.faults.map(({ fault }) => fault.name));
     expect(names).toEqual(expect.arrayContaining(['timeout', 'filtered', 'not_json']));
     for (const name of ['delay', 'never', 'crash']) expect(names).not.toContain(name);
   });
 
-  it('say what a standing fault strikes and when', () => {
-    const rule = createFaultRule(planned().exchanges[1]!.effect, { name: 'delay', delayMs: 1000 }, 2);
-    expect([ruleTarget(rule), ruleText(rule)]).toEqual(['Tool rates', 'Delayed by 1 s, the second time in a turn']);
+  it('describe the target and occurrence of an active fault', () => {
+    const rule = createFaultRule(plannedTurn().exchanges[1]!.effect, { name: 'delay', delayMs: 1000 }, 2);
+    expect([ruleTarget(rule), ruleText(rule)]).toEqual(['Tool rates', 'Delayed by 1 s, second time in a turn']);
     expect([ruleTarget({ ...rule, on: '' }), ruleTarget({ ...rule, on: 'llm' })]).toEqual(['Every effect', 'Every model']);
-    expect(ruleText({ ...rule, nth: 0, fault: { name: 'delay' } })).toBe('Delayed by 10 s, each time');
+    expect(ruleText({ ...rule, nth: 0, fault: { name: 'delay' } })).toBe('Delayed by 10 s, every time');
   });
 
-  it('run a turn again with a fault, another answer, or new answers from a place on', () => {
-    const turn = planned();
+  it('rerun a turn with a fault, another answer, or new answers from a position on', () => {
+    const turn = plannedTurn();
     expect(rerunWithFault(turn, 1, { name: 'timeout' })).toEqual({ edits: [{ place: 1, decision: { fault: { name: 'timeout' } } }], reason: 'tool rates: Timeout' });
-    expect(rerunWithAnswer(turn, 0, '{"ok":1}')).toEqual({ edits: [{ place: 0, decision: { outcome: '{"ok":1}', origin: 'edited' } }], reason: 'llm dialogue_act answers otherwise' });
+    expect(rerunWithAnswer(turn, 0, '{"ok":1}')).toEqual({ edits: [{ place: 0, decision: { outcome: '{"ok":1}', origin: 'edited' } }], reason: 'llm dialogue_act with another answer' });
     expect(rerunFromEffect(turn, 2).until).toBe(2);
     expect([0, 1, 2].map((step) => rerunFromStep(turn, step).until)).toEqual([0, 1, 1]);
     expect(createFaultRule(turn.exchanges[1]!.effect, { name: 'status_500' })).toEqual({ on: 'tool rates', nth: 0, fault: { name: 'status_500' } });
   });
 
-  it('tell where an answer that is used again came from at first', () => {
-    const run = (origins: Origin[], original?: ReturnType<typeof planned>) => {
+  it('find the first origin of a reused answer', () => {
+    const run = (origins: Origin[], original?: ReturnType<typeof plannedTurn>) => {
       const script = new Script();
-      for (const origin of origins) script.asks(tool('rates', { year: 1 }), { text: 'a' }, origin);
-      return { ...script.ends(1), original };
+      for (const origin of origins) script.addEffect(tool('rates', { year: 1 }), { text: 'a' }, origin);
+      return { ...script.finish(1), original };
     };
     const first = run(['live', 'edited']);
     const again = run(['reused', 'reused', 'script'], run(['reused', 'reused'], first));
@@ -68,19 +68,19 @@ describe('actions', () => {
     expect(findFirstOrigin(alone, alone.exchanges[0]!)).toBe('reused');
   });
 
-  it('compare an effect with the same one of the run before', () => {
-    const first = planned(1, 2026);
-    const other = { ...planned(2, 2027), original: first };
+  it('find the corresponding effect of the original run', () => {
+    const first = plannedTurn(1, 2026);
+    const other = { ...plannedTurn(2, 2027), original: first };
     expect(findComparable(other, 2)?.effect.request['args']).toEqual({ year: 2026 });
     expect(findComparable(first, 2)).toBeUndefined();
   });
 });
 
 describe('raw lines', () => {
-  it('tell notices, effects and answers in their order, as the engine spells them', () => {
+  it('list notices, effects and answers in order, as the engine spells them', () => {
     const script = new Script();
-    script.audit('A').asks(tool('t'), { text: 'x' }).audit('B');
-    const turn = script.ends(1);
+    script.addAudit('A').addEffect(tool('t'), { text: 'x' }).addAudit('B');
+    const turn = script.finish(1);
     turn.exchanges[0]!.raw = { request: '{"kind":"tool","args":{"a":1.0}}', outcome: '{"ok":{"kind":"tool","text":"x"}}' };
     const lines = toJsonLines(turn).split('\n');
     expect(lines.map((it) => (JSON.parse(it) as { kind: string }).kind)).toEqual(['audit', 'effect', 'answer', 'audit', 'end']);
@@ -89,21 +89,21 @@ describe('raw lines', () => {
 });
 
 describe('time', () => {
-  it('stretches an effect over the time of its turn and counts tokens where they are told', () => {
-    const items = turnItems(planned());
+  it('gives an effect its span in the turn, and tokens if they are reported', () => {
+    const items = turnItems(plannedTurn());
     const effects = items.list.filter((it) => it.effect);
     expect(items.durationMs).toBe(40);
     expect(effects.map((it) => timeSpan(it, items))).toEqual([{ from: 0, width: 75 }, undefined, { from: 75, width: 25 }]);
     expect(effects.map(tokensText)).toEqual(['12 + 3 tokens', '', '']);
   });
 
-  it('finds where the effects of a recorded turn were asked by what was decided around them', () => {
+  it('locates the effects of a recorded turn by nearby notices', () => {
     const script = new Script();
     script
-      .step('A', () => script.audit('DIALOGUE_ACT_LLM_INPUT').asks(llm('dialogue_act'), {}, 'recorded').audit('DIALOGUE_ACT_LLM_OUTPUT'))
-      .step('B', () => script.audit('MCP_TOOL_CALL').asks(tool('t'), {}, 'recorded').audit('MCP_TOOL_RESULT'));
-    const asked = script.answered.map((it) => it.seq);
-    const lost = script.answered.map((it) => ({ ...it, seq: 0 }));
+      .addStep('A', () => script.addAudit('DIALOGUE_ACT_LLM_INPUT').addEffect(llm('dialogue_act'), {}, 'recorded').addAudit('DIALOGUE_ACT_LLM_OUTPUT'))
+      .addStep('B', () => script.addAudit('MCP_TOOL_CALL').addEffect(tool('t'), {}, 'recorded').addAudit('MCP_TOOL_RESULT'));
+    const asked = script.exchanges.map((it) => it.seq);
+    const lost = script.exchanges.map((it) => ({ ...it, seq: 0 }));
     expect(locateEffects(lost, script.notices)).toEqual(asked);
   });
 });

@@ -6,14 +6,14 @@ const line = (level: number, parent = false, expanded = false) => ({ level, pare
 const rows = [line(1, true, true), line(2, true, true), line(3), line(3), line(2, true, false), line(1, true, false)];
 
 describe('keys', () => {
-  it('go up and down and stop at the ends', () => {
+  it('move up and down and stop at the ends', () => {
     expect(keyAction('ArrowDown', 1, rows)).toEqual({ to: 2 });
     expect(keyAction('ArrowUp', 0, rows)).toEqual({ to: 0 });
     expect(keyAction('ArrowDown', 5, rows)).toEqual({ to: 5 });
     expect([keyAction('Home', 3, rows), keyAction('End', 3, rows), keyAction('PageDown', 0, rows)]).toEqual([{ to: 0 }, { to: 5 }, { to: 5 }]);
   });
 
-  it('open and enter to the right, close and leave to the left', () => {
+  it('expand and enter to the right, collapse and leave to the left', () => {
     expect(keyAction('ArrowRight', 4, rows)).toEqual({ fold: 4 });
     expect(keyAction('ArrowRight', 1, rows)).toEqual({ to: 2 });
     expect(keyAction('ArrowRight', 2, rows)).toBeUndefined();
@@ -23,7 +23,7 @@ describe('keys', () => {
     expect(keyAction('ArrowLeft', 5, rows)).toBeUndefined();
   });
 
-  it('fold what has parts and show what has none', () => {
+  it('toggle parents and show leaves', () => {
     expect(keyAction('Enter', 0, rows)).toEqual({ fold: 0 });
     expect(keyAction('Enter', 2, rows)).toEqual({ show: 2 });
     expect(keyAction('ContextMenu', 2, rows)).toEqual({ menu: 2 });
@@ -31,8 +31,8 @@ describe('keys', () => {
   });
 });
 
-describe('drawn rows', () => {
-  it('are those in sight, some around them, and the one with the focus', () => {
+describe('visible rows', () => {
+  it('are those in view, some around them, and the focused one', () => {
     expect(visibleRows(0, 90, 30, 1000, 0)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     const far = visibleRows(15_000, 90, 30, 1000, 3);
     expect([far[0], far[1], far.at(-1), far.length]).toEqual([3, 492, 510, 20]);

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::document::{Condition, Document, EdgeCondition, EdgeForm, EntityForm, FlowTool, GraphForm, IntentForm, Node, NodeKind};
-use super::redacted;
+use super::document::{Document, EdgeCondition, EdgeDef, EntityDef, FlowCondition, FlowTool, GraphDef, IntentDef, Node, NodeKind};
+use super::redaction;
 use crate::entity::Entity;
 use crate::text::expr::Expr;
-use crate::text::path::Path;
 use crate::text::phrase::Phrase;
+use crate::text::variable_path::VariablePath;
 
 /// Codes of issues that make a document unreadable, so that even a draft is rejected. (docs/spec/flows-http.md#2)
-pub const REFUSED: [&str; 5] = ["D001", "D002", "D004", "D005", "D006"];
+pub const UNREADABLE_CODES: [&str; 5] = ["D001", "D002", "D004", "D005", "D006"];
 
 /// A compiled flow document.
 #[derive(Debug, Clone)]
@@ -20,21 +20,21 @@ pub struct Flow {
     /// The document.
     pub document: Document,
     /// Graphs by id.
-    graphs: BTreeMap<String, Graph>,
+    graphs: BTreeMap<String, GraphIndex>,
     /// Entities by id; `None` for one that does not compile.
     entities: BTreeMap<String, Option<Entity>>,
     /// Phrases of each intent, in document order.
     pub phrases: Vec<IntentPhrases>,
     /// Patterns of each small talk entry, in document order.
-    pub talk: Vec<Vec<Phrase>>,
+    pub small_talk_patterns: Vec<Vec<Phrase>>,
     /// Variables whose values are redacted in logs.
-    redacted: Vec<Path>,
+    redacted: Vec<VariablePath>,
 }
 
 /// The index of a graph.
 #[derive(Debug, Clone)]
-pub struct Graph {
-    at: usize,
+pub struct GraphIndex {
+    position: usize,
     nodes: BTreeMap<String, usize>,
     /// Edges by node and port, in evaluation order.
     edges: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
@@ -44,17 +44,17 @@ pub struct Graph {
 #[derive(Debug, Clone)]
 pub struct IntentPhrases {
     /// Phrases that match the intent.
-    pub said: Vec<Phrase>,
+    pub positive: Vec<Phrase>,
     /// Phrases that rule the intent out.
-    pub not: Vec<Phrase>,
+    pub negative: Vec<Phrase>,
 }
 
 /// A graph of a document with its index.
 #[derive(Debug, Clone, Copy)]
 pub struct GraphRef<'f> {
     /// The graph.
-    pub form: &'f GraphForm,
-    index: &'f Graph,
+    pub definition: &'f GraphDef,
+    index: &'f GraphIndex,
 }
 
 impl Flow {
@@ -63,34 +63,34 @@ impl Flow {
     /// # Errors
     /// The first issue that makes the document unreadable.
     pub fn compile(source: &Value) -> Result<Flow, String> {
-        let refused = super::form(source).into_iter().find(|it| REFUSED.contains(&it.code));
+        let refused = super::check_structure(source).into_iter().find(|it| UNREADABLE_CODES.contains(&it.code));
         if let Some(issue) = refused {
             return Err(issue.to_string());
         }
         let mut document = Document::read(source);
-        document.graphs.iter_mut().for_each(two_ways);
+        document.graphs.iter_mut().for_each(normalize_decision_ports);
         let locale = document.default_locale.clone();
-        let phrases = |texts: &[String]| texts.iter().map(|it| Phrase::of(it, &locale)).collect::<Vec<_>>();
-        let of_intent = |it: &IntentForm| IntentPhrases { said: phrases(&it.phrases), not: phrases(&it.negative_phrases) };
+        let phrases = |texts: &[String]| texts.iter().map(|it| Phrase::new(it, &locale)).collect::<Vec<_>>();
+        let of_intent = |it: &IntentDef| IntentPhrases { positive: phrases(&it.phrases), negative: phrases(&it.negative_phrases) };
         Ok(Flow {
-            graphs: document.graphs.iter().enumerate().map(|(at, it)| (it.id.clone(), Graph::of(at, it))).collect(),
-            entities: document.entities.iter().map(|it| (it.id.clone(), entity(it))).collect(),
+            graphs: document.graphs.iter().enumerate().map(|(at, it)| (it.id.clone(), GraphIndex::new(at, it))).collect(),
+            entities: document.entities.iter().map(|it| (it.id.clone(), compile_entity(it))).collect(),
             phrases: document.intents.iter().map(of_intent).collect(),
-            talk: document.small_talk.iter().map(|it| phrases(&it.patterns)).collect(),
-            redacted: redacted::of(&document),
+            small_talk_patterns: document.small_talk.iter().map(|it| phrases(&it.patterns)).collect(),
+            redacted: redaction::redacted_variables(&document),
             document,
         })
     }
 
     /// Returns the variables whose values are redacted in logs.
-    pub fn redacted(&self) -> &[Path] {
+    pub fn redacted_variables(&self) -> &[VariablePath] {
         &self.redacted
     }
 
     /// Returns a graph by id.
     pub fn graph(&self, id: &str) -> Option<GraphRef<'_>> {
         let index = self.graphs.get(id)?;
-        Some(GraphRef { form: self.document.graphs.get(index.at)?, index })
+        Some(GraphRef { definition: self.document.graphs.get(index.position)?, index })
     }
 
     /// Returns a node by graph and id.
@@ -99,13 +99,13 @@ impl Flow {
     }
 
     /// Returns an intent by id.
-    pub fn intent(&self, id: &str) -> Option<&IntentForm> {
+    pub fn intent(&self, id: &str) -> Option<&IntentDef> {
         self.document.intents.iter().find(|it| it.id == id)
     }
 
     /// Returns a system entity, or an entity of the document that compiles.
-    pub fn entity(&self, name: &str) -> Option<Entity> {
-        Entity::system(name).or_else(|| self.entities.get(name).cloned().flatten())
+    pub fn compile_entity(&self, name: &str) -> Option<Entity> {
+        Entity::from_system_name(name).or_else(|| self.entities.get(name).cloned().flatten())
     }
 
     /// Returns a tool by id.
@@ -117,18 +117,18 @@ impl Flow {
 impl<'f> GraphRef<'f> {
     /// Returns a node by id.
     pub fn node(&self, id: &str) -> Option<&'f Node> {
-        self.form.nodes.get(*self.index.nodes.get(id)?)
+        self.definition.nodes.get(*self.index.nodes.get(id)?)
     }
 
     /// Iterates over the edges that leave a port, in evaluation order: by priority, with default edges last.
-    pub fn edges(&self, node: &str, port: &str) -> impl Iterator<Item = &'f EdgeForm> + use<'f> {
-        let (form, index) = (self.form, self.index);
+    pub fn edges(&self, node: &str, port: &str) -> impl Iterator<Item = &'f EdgeDef> + use<'f> {
+        let (form, index) = (self.definition, self.index);
         let at = index.edges.get(node).and_then(|ports| ports.get(port));
         at.into_iter().flatten().filter_map(move |it| form.edges.get(*it))
     }
 
     /// Whether any edge leaves a port.
-    pub fn wired(&self, node: &str, port: &str) -> bool {
+    pub fn is_wired(&self, node: &str, port: &str) -> bool {
         self.edges(node, port).next().is_some()
     }
 
@@ -139,19 +139,19 @@ impl<'f> GraphRef<'f> {
     }
 }
 
-impl Graph {
-    fn of(at: usize, form: &GraphForm) -> Graph {
+impl GraphIndex {
+    fn new(position: usize, form: &GraphDef) -> GraphIndex {
         let mut edges: BTreeMap<String, BTreeMap<String, Vec<usize>>> = BTreeMap::new();
         for (at, edge) in form.edges.iter().enumerate() {
             edges.entry(edge.source.clone()).or_default().entry(edge.source_port.clone()).or_default().push(at);
         }
         let order = |at: &usize| form.edges.get(*at).map(|it| (it.is_default(), it.priority));
         edges.values_mut().flat_map(BTreeMap::values_mut).for_each(|it| it.sort_by_key(order));
-        Graph { at, nodes: form.nodes.iter().enumerate().map(|(at, it)| (it.id.clone(), at)).collect(), edges }
+        GraphIndex { position, nodes: form.nodes.iter().enumerate().map(|(at, it)| (it.id.clone(), at)).collect(), edges }
     }
 }
 
-impl EdgeForm {
+impl EdgeDef {
     /// Whether it is the default, taken when no other edge is.
     pub fn is_default(&self) -> bool {
         let always = |it: &EdgeCondition| it.expr.compiled.as_ref().is_ok_and(Expr::is_default);
@@ -159,18 +159,18 @@ impl EdgeForm {
     }
 }
 
-fn entity(form: &EntityForm) -> Option<Entity> {
+fn compile_entity(form: &EntityDef) -> Option<Entity> {
     if form.kind == "list" {
         let entries: Vec<_> = form.entries.iter().map(|it| (it.value.clone(), it.synonyms.clone())).collect();
-        return Some(Entity::list(&entries, form.fuzzy.max_edits));
+        return Some(Entity::from_entries(&entries, form.fuzzy.max_edits));
     }
-    Entity::patterns(&form.patterns, form.group.as_deref()).ok()
+    Entity::from_patterns(&form.patterns, form.group.as_deref()).ok()
 }
 
 /// Rewrites the ports `yes` and `no` of decisions as edges of `out` with the condition and its negation.
-fn two_ways(graph: &mut GraphForm) {
+fn normalize_decision_ports(graph: &mut GraphDef) {
     for node in graph.nodes.iter().filter(|it| matches!(it.kind, NodeKind::Decision)) {
-        let of_port = |edge: &EdgeForm, port: &str| edge.source == node.id && edge.source_port == port;
+        let of_port = |edge: &EdgeDef, port: &str| edge.source == node.id && edge.source_port == port;
         let conditions = ["yes", "no"].map(|port| {
             graph.edges.iter().find(|it| of_port(it, port)).and_then(|it| it.condition.as_ref()).map(|it| it.expr.source.clone())
         });
@@ -180,7 +180,7 @@ fn two_ways(graph: &mut GraphForm) {
                 "out".clone_into(&mut edge.source_port);
                 if edge.condition.is_none() {
                     let negated =
-                        other.as_ref().map(|it| format!("!({it})")).map(|source| Condition { compiled: Expr::parse(&source), source });
+                        other.as_ref().map(|it| format!("!({it})")).map(|source| FlowCondition { compiled: Expr::parse(&source), source });
                     // Without a condition that can be negated, the edge is the default.
                     edge.condition = negated.filter(|it| it.compiled.is_ok()).map(|expr| EdgeCondition { expr });
                 }

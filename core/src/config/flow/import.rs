@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Display members of nodes in canvas exports.
-const OF_NODES: [&str; 26] = [
+const NODE_DISPLAY_MEMBERS: [&str; 26] = [
     "width",
     "height",
     "initialWidth",
@@ -33,7 +33,7 @@ const OF_NODES: [&str; 26] = [
 ];
 
 /// Display members of edges in canvas exports.
-const OF_EDGES: [&str; 20] = [
+const EDGE_DISPLAY_MEMBERS: [&str; 20] = [
     "type",
     "animated",
     "style",
@@ -61,21 +61,21 @@ const ALIASES: [(&str, &str); 2] = [("sourceHandle", "source_port"), ("targetHan
 
 /// Converts a canvas export: moves ports and node names to the members of this format and removes what is only about display.
 /// A member of this format wins over its alias; unknown members stay.
-pub fn imported(mut source: Value) -> Value {
+pub fn import_canvas(mut source: Value) -> Value {
     let graphs = source.get_mut("graphs").and_then(Value::as_array_mut).into_iter().flatten();
     for graph in graphs {
-        objects(graph, "nodes").for_each(node);
-        objects(graph, "edges").for_each(edge);
+        items_mut(graph, "nodes").for_each(convert_node);
+        items_mut(graph, "edges").for_each(convert_edge);
     }
     source
 }
 
-fn objects<'v>(graph: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut Map<String, Value>> {
+fn items_mut<'v>(graph: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut Map<String, Value>> {
     graph.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-fn node(node: &mut Map<String, Value>) {
-    node.retain(|name, _| !OF_NODES.contains(&name.as_str()));
+fn convert_node(node: &mut Map<String, Value>) {
+    node.retain(|name, _| !NODE_DISPLAY_MEMBERS.contains(&name.as_str()));
     if node.contains_key("name") {
         return;
     }
@@ -85,8 +85,8 @@ fn node(node: &mut Map<String, Value>) {
     }
 }
 
-fn edge(edge: &mut Map<String, Value>) {
-    edge.retain(|name, _| !OF_EDGES.contains(&name.as_str()));
+fn convert_edge(edge: &mut Map<String, Value>) {
+    edge.retain(|name, _| !EDGE_DISPLAY_MEMBERS.contains(&name.as_str()));
     for (alias, name) in ALIASES {
         if let Some(port) = edge.shift_remove(alias).filter(|it| !it.is_null()) {
             edge.entry(name).or_insert(port);
@@ -100,7 +100,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_a_canvas_exports_becomes_ours() {
+    fn a_canvas_export_is_converted() {
         let exported = json!({"graphs": [{"nodes": [
             {"id": "a", "type": "message", "data": {"label": "Greet", "blocks": []}, "position": {"x": 1, "y": 2}, "width": 10, "height": 5,
                 "selected": true, "dragging": false, "positionAbsolute": {"x": 1, "y": 2}, "own": 1},
@@ -119,11 +119,11 @@ mod tests {
             {"id": "e", "source": "a", "source_port": "btn:x", "target": "b", "own": 1},
             {"id": "f", "source": "a", "source_port": "no", "target": "b", "target_port": "in"}
         ]}, {}, 5]});
-        assert_eq!(imported(exported), expected);
+        assert_eq!(import_canvas(exported), expected);
         for other in [json!(null), json!({"graphs": 1}), json!([1])] {
-            assert_eq!(imported(other.clone()), other);
+            assert_eq!(import_canvas(other.clone()), other);
         }
         let bank: Value = serde_json::from_str(include_str!("../../../../tests/packs/flow/bank_assistant.flow.json")).unwrap();
-        assert_eq!(imported(bank.clone()), bank);
+        assert_eq!(import_canvas(bank.clone()), bank);
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The severity of a document issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Weight {
+pub enum DocumentSeverity {
     /// For information.
     Info,
     /// Works, but probably not as intended.
@@ -22,7 +22,7 @@ pub struct DocumentIssue {
     /// The stable code, such as `G008`.
     pub code: &'static str,
     /// Its severity.
-    pub severity: Weight,
+    pub severity: DocumentSeverity,
     /// JSON Pointer to the location.
     pub path: String,
     /// The id of the enclosing graph.
@@ -42,37 +42,37 @@ impl DocumentIssue {
     /// Creates an error.
     pub fn error(code: &'static str, path: impl Into<String>, message: impl Into<String>) -> DocumentIssue {
         let (path, message) = (path.into(), message.into());
-        DocumentIssue { code, severity: Weight::Error, path, graph: None, node: None, name: None, message, fix: None }
+        DocumentIssue { code, severity: DocumentSeverity::Error, path, graph: None, node: None, name: None, message, fix: None }
     }
 
     /// Creates a warning.
     pub fn warning(code: &'static str, path: impl Into<String>, message: impl Into<String>) -> DocumentIssue {
-        DocumentIssue { severity: Weight::Warning, ..DocumentIssue::error(code, path, message) }
+        DocumentIssue { severity: DocumentSeverity::Warning, ..DocumentIssue::error(code, path, message) }
     }
 
     /// Creates an informational issue.
     pub fn info(code: &'static str, path: impl Into<String>, message: impl Into<String>) -> DocumentIssue {
-        DocumentIssue { severity: Weight::Info, ..DocumentIssue::error(code, path, message) }
+        DocumentIssue { severity: DocumentSeverity::Info, ..DocumentIssue::error(code, path, message) }
     }
 
     /// Sets what to do.
     #[must_use]
-    pub fn fix(self, fix: impl Into<String>) -> DocumentIssue {
+    pub fn with_fix(self, fix: impl Into<String>) -> DocumentIssue {
         DocumentIssue { fix: Some(fix.into()), ..self }
     }
 
     /// Whether it blocks publishing.
     pub fn is_error(&self) -> bool {
-        self.severity == Weight::Error
+        self.severity == DocumentSeverity::Error
     }
 }
 
 impl fmt::Display for DocumentIssue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.severity {
-            Weight::Info => "info",
-            Weight::Warning => "warning",
-            Weight::Error => "error",
+            DocumentSeverity::Info => "info",
+            DocumentSeverity::Warning => "warning",
+            DocumentSeverity::Error => "error",
         };
         write!(f, "{severity} {} {}: {}", self.code, self.path, self.message)?;
         self.fix.as_ref().map_or(Ok(()), |fix| write!(f, "; {fix}"))

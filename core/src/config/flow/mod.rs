@@ -2,17 +2,17 @@
 
 mod compiled;
 pub mod document;
-mod form;
 mod import;
 mod issue;
-mod redacted;
-mod schema;
+mod json_schema;
+mod redaction;
 mod shape;
 mod snapshot;
+mod structure;
 
-pub use compiled::{Flow, GraphRef, IntentPhrases, REFUSED};
-pub use form::form;
-pub use import::imported;
-pub use issue::{DocumentIssue, Weight};
-pub use schema::schema;
-pub use snapshot::snapshot;
+pub use compiled::{Flow, GraphRef, IntentPhrases, UNREADABLE_CODES};
+pub use import::import_canvas;
+pub use issue::{DocumentIssue, DocumentSeverity};
+pub use json_schema::json_schema;
+pub use snapshot::snapshot_hash;
+pub use structure::check_structure;

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use crate::json::jcs;
 
 /// Returns the hash of a document without its `meta` and the canvas positions of its nodes, which do not affect behaviour.
-pub fn snapshot(source: &Value) -> String {
+pub fn snapshot_hash(source: &Value) -> String {
     let mut document = source.clone();
     if let Some(members) = document.as_object_mut() {
         members.shift_remove("meta");
@@ -16,7 +16,7 @@ pub fn snapshot(source: &Value) -> String {
     for node in nodes.filter_map(Value::as_object_mut) {
         node.shift_remove("position");
     }
-    let hash = Sha256::digest(jcs::text(&document).as_bytes());
+    let hash = Sha256::digest(jcs::to_text(&document).as_bytes());
     hash.iter().fold("sha256:".to_owned(), |text, it| text + &format!("{it:02x}"))
 }
 
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn it_is_the_hash_of_the_canonical_text() {
-        let hash = snapshot(&json!({"name": "é", "n": 1.0, "meta": {"by": "me"}}));
+        let hash = snapshot_hash(&json!({"name": "é", "n": 1.0, "meta": {"by": "me"}}));
         assert_eq!(hash, "sha256:d8eecabfaf4ccceee4cd9ca1603c82985478e3248498791871ab6c7edf7128d0");
     }
 
@@ -39,13 +39,13 @@ mod tests {
         let mut moved = document.clone();
         moved["graphs"][1]["nodes"][2]["position"] = json!({"x": 1, "y": 2});
         moved["meta"] = json!({"author": "me"});
-        assert_eq!(snapshot(&moved), snapshot(&document));
+        assert_eq!(snapshot_hash(&moved), snapshot_hash(&document));
         moved["graphs"][1]["nodes"][2]["name"] = json!("Which one");
-        assert_ne!(snapshot(&moved), snapshot(&document));
+        assert_ne!(snapshot_hash(&moved), snapshot_hash(&document));
         // Only `position` of nodes and `meta` of the document are excluded.
         let (mut one, mut other) = (document.clone(), document);
         one["graphs"][0]["nodes"][0]["data"] = json!({"init": {"position": 1, "meta": 1}});
         other["graphs"][0]["nodes"][0]["data"] = json!({"init": {"position": 2, "meta": 1}});
-        assert_ne!(snapshot(&one), snapshot(&other));
+        assert_ne!(snapshot_hash(&one), snapshot_hash(&other));
     }
 }

@@ -4,17 +4,17 @@ mod action;
 
 use std::collections::BTreeMap;
 
-use super::by_scope::ByScope;
 use super::issue::Issue;
 use super::profile::Profile;
-use super::row::{Row, by_priority};
-use super::scope::{ANY, Scopes, same_code, upper};
+use super::row::{TableRow, by_priority};
+use super::scope::{ANY, Scopes, is_same_code, to_upper_code};
+use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 use crate::json::path::JsonPath;
 use crate::text::regex::Regex;
-use crate::turn::{Considered, Fate};
+use crate::turn::{Candidate, Verdict};
 
-pub use action::{Action, SetDialogueAct};
+pub use action::{RuleAction, SetDialogueAct};
 
 /// The phase of a turn at which rules run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ pub enum Phase {
 }
 
 /// Names of phases; the first name of each phase is canonical, the others are older spellings.
-const PHASES: [(&str, Phase); 16] = [
+const PHASE_NAMES: [(&str, Phase); 16] = [
     ("POST_DIALOGUE_ACT", Phase::PostDialogueAct),
     ("POST_CLASSIFIER_INTENT", Phase::PostClassifierIntent),
     ("POST_AGENT_INTENT", Phase::PostAgentIntent),
@@ -63,18 +63,18 @@ impl Phase {
     /// Parses the name of a phase; `None` gives the default of the column.
     pub(crate) fn parse(name: Option<&str>) -> Option<Phase> {
         let Some(name) = name else { return Some(Phase::PreResponseResolution) };
-        PHASES.iter().find(|it| same_code(it.0, name)).map(|it| it.1)
+        PHASE_NAMES.iter().find(|it| is_same_code(it.0, name)).map(|it| it.1)
     }
 
     /// The canonical name in tables and audits.
     pub fn name(self) -> &'static str {
-        PHASES.iter().find(|it| it.1 == self).map_or("", |it| it.0)
+        PHASE_NAMES.iter().find(|it| it.1 == self).map_or("", |it| it.0)
     }
 }
 
 /// When a rule applies.
 #[derive(Debug, Clone)]
-pub enum Condition {
+pub enum RuleCondition {
     /// Always.
     Always,
     /// The trimmed message equals this, ignoring case.
@@ -105,14 +105,14 @@ pub struct Rule {
     /// `phase` as stored.
     pub phase: String,
     /// The compiled condition.
-    pub condition: Condition,
+    pub condition: RuleCondition,
     /// The compiled action.
-    pub action: Action,
+    pub action: RuleAction,
 }
 
 /// Rules by phase and scope.
 #[derive(Debug, Clone, Default)]
-pub struct Rules(BTreeMap<Phase, ByScope<Rule>>);
+pub struct Rules(BTreeMap<Phase, ScopeIndex<Rule>>);
 
 impl Rules {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, profile: &Profile, issues: &mut Vec<Issue>) -> Rules {
@@ -133,23 +133,23 @@ impl Rules {
 
     /// Iterates over the rules of a phase that apply to an intent and a state: the narrowest scope first, then by priority.
     pub fn eligible(&self, phase: Phase, intent: &str, state: &str) -> impl Iterator<Item = &Rule> + use<'_> {
-        self.0.get(&phase).map(|it| it.fitting(intent, state)).into_iter().flatten()
+        self.0.get(&phase).map(|it| it.applicable(intent, state)).into_iter().flatten()
     }
 
     /// Returns the rules of a phase in other scopes as candidates.
-    pub fn outside(&self, phase: Phase, intent: &str, state: &str) -> Vec<Considered> {
-        self.0.get(&phase).map(|it| it.outside(intent, state, Rule::considered)).unwrap_or_default()
+    pub fn out_of_scope(&self, phase: Phase, intent: &str, state: &str) -> Vec<Candidate> {
+        self.0.get(&phase).map(|it| it.out_of_scope(intent, state, Rule::candidate)).unwrap_or_default()
     }
 }
 
 impl Rule {
     /// The rule as a candidate of an explanation.
-    pub fn considered(&self, fate: Fate) -> Considered {
-        Considered::row("ce_rule", self.id, &self.pattern, fate)
+    pub fn candidate(&self, fate: Verdict) -> Candidate {
+        Candidate::for_row("ce_rule", self.id, &self.pattern, fate)
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<(Phase, Rule), Issue> {
+fn compile(row: &TableRow<'_>) -> Result<(Phase, Rule), Issue> {
     let phase_name = row.code("phase").unwrap_or_else(|| Phase::PreResponseResolution.name().to_owned());
     let Some(phase) = Phase::parse(Some(&phase_name)) else {
         return Err(row.error("phase", format!("'{phase_name}' is not a phase"), "it names one, such as PRE_RESPONSE_RESOLUTION"));
@@ -160,8 +160,8 @@ fn compile(row: &Row<'_>) -> Result<(Phase, Rule), Issue> {
     let action_value = row.text("action_value");
     let rule = Rule {
         id: row.id(),
-        condition: condition(row, &rule_type, &pattern)?,
-        action: Action::compile(row, &action_name, action_value.as_deref())?,
+        condition: compile_condition(row, &rule_type, &pattern)?,
+        action: RuleAction::compile(row, &action_name, action_value.as_deref())?,
         state_code: row.text("state_code").unwrap_or_else(|| ANY.to_owned()),
         phase: phase_name,
         rule_type,
@@ -172,15 +172,15 @@ fn compile(row: &Row<'_>) -> Result<(Phase, Rule), Issue> {
     Ok((phase, rule))
 }
 
-fn condition(row: &Row<'_>, rule_type: &str, pattern: &str) -> Result<Condition, Issue> {
+fn compile_condition(row: &TableRow<'_>, rule_type: &str, pattern: &str) -> Result<RuleCondition, Issue> {
     let invalid = |reason: String| row.error("match_pattern", reason, "the pattern is corrected");
-    match upper(rule_type).as_str() {
+    match to_upper_code(rule_type).as_str() {
         _ if pattern.trim().is_empty() => Err(invalid("is blank".to_owned())),
-        "EXACT" if same_code(pattern, ANY) => Ok(Condition::Always),
-        "EXACT" => Ok(Condition::Exact(pattern.trim().to_lowercase())),
-        "REGEX" => Regex::new(pattern).map(Condition::Regex).map_err(invalid),
-        "JSON_PATH" => JsonPath::compile(pattern).map(Condition::JsonPath).map_err(invalid),
-        "CONTEXT_JSON_PATH" => JsonPath::compile(pattern).map(Condition::ContextJsonPath).map_err(invalid),
+        "EXACT" if is_same_code(pattern, ANY) => Ok(RuleCondition::Always),
+        "EXACT" => Ok(RuleCondition::Exact(pattern.trim().to_lowercase())),
+        "REGEX" => Regex::new(pattern).map(RuleCondition::Regex).map_err(invalid),
+        "JSON_PATH" => JsonPath::compile(pattern).map(RuleCondition::JsonPath).map_err(invalid),
+        "CONTEXT_JSON_PATH" => JsonPath::compile(pattern).map(RuleCondition::ContextJsonPath).map_err(invalid),
         _ => {
             let reason = format!("'{rule_type}' is not EXACT, REGEX, JSON_PATH or CONTEXT_JSON_PATH");
             Err(row.error("rule_type", reason, "the type is one of these"))

@@ -1,17 +1,17 @@
 //! `ce_output_schema`: the values that an intent collects, by intent and state. (docs/spec/pipeline.md#2.8)
 
-mod definition;
-mod element;
+mod json_definition;
+mod xml_definition;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::by_scope::ByScope;
 use super::issue::Issue;
-use super::row::{Row, by_priority};
-use super::scope::{ANY, Scopes, upper};
+use super::row::{TableRow, by_priority};
+use super::scope::{ANY, Scopes, to_upper_code};
+use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 use crate::turn::Map;
 
@@ -20,13 +20,13 @@ const SCHEMA_JSON: &str = "SCHEMA_JSON";
 
 /// The JSON type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// An object.
     Object,
     /// An array.
     Array,
     /// A string.
-    Text,
+    String,
     /// An integer.
     Integer,
     /// A number.
@@ -39,28 +39,28 @@ pub enum Kind {
 
 /// The constraints on a value.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Shape {
+pub struct ValueSchema {
     /// The allowed kinds; empty for any.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<ValueKind>,
     /// The allowed values (`enum`); empty for any.
     pub options: Vec<Value>,
     /// The minimum number of items of an array.
     pub min_items: usize,
     /// The members of an object.
-    pub fields: Vec<Field>,
+    pub fields: Vec<SchemaField>,
 }
 
 /// A named value of a schema.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Field {
+pub struct SchemaField {
     /// Its name.
     pub name: String,
     /// Its description.
     pub description: Option<String>,
     /// Its position among the required values; `None` when it is optional.
-    pub required: Option<usize>,
+    pub required_position: Option<usize>,
     /// The constraints on its value.
-    pub shape: Shape,
+    pub schema: ValueSchema,
 }
 
 /// A schema row.
@@ -79,16 +79,16 @@ pub struct OutputSchema {
     /// `json_schema`: a JSON object, or the text of an XML-like definition.
     pub definition: Arc<Value>,
     /// Its values in order: the declared ones, then required names without a declaration.
-    pub fields: Vec<Field>,
+    pub fields: Vec<SchemaField>,
     /// Details of each value for prompts: description, type and options.
-    pub details: Arc<Map>,
+    pub prompt_details: Arc<Map>,
     /// The names of its values.
     pub names: Arc<[String]>,
 }
 
 impl OutputSchema {
     /// Whether its values are extracted from messages.
-    pub fn extracts(&self) -> bool {
+    pub fn is_for_extraction(&self) -> bool {
         self.schema_type == SCHEMA_JSON
     }
 }
@@ -96,8 +96,8 @@ impl OutputSchema {
 /// Schema rows by intent and state, and by id.
 #[derive(Debug, Clone, Default)]
 pub struct Schemas {
-    scoped: ByScope<Arc<OutputSchema>>,
-    ids: BTreeMap<i64, Arc<OutputSchema>>,
+    index: ScopeIndex<Arc<OutputSchema>>,
+    schemas_by_id: BTreeMap<i64, Arc<OutputSchema>>,
 }
 
 impl Schemas {
@@ -113,62 +113,62 @@ impl Schemas {
         schemas
     }
 
-    fn add(&mut self, schema: OutputSchema, row: &Row<'_>, issues: &mut Vec<Issue>) {
+    fn add(&mut self, schema: OutputSchema, row: &TableRow<'_>, issues: &mut Vec<Issue>) {
         if schema.fields.is_empty() {
             let hint = "no value can be collected until it has properties";
             issues.push(Issue::warning(row.path("json_schema"), "defines no value", hint));
         }
         let schema = Arc::new(schema);
-        self.ids.insert(schema.id, Arc::clone(&schema));
-        self.scoped.add(row, schema);
+        self.schemas_by_id.insert(schema.id, Arc::clone(&schema));
+        self.index.add(row, schema);
     }
 
     /// Returns the extraction schema of an intent in a state, else in any state; the lowest priority wins, then the first.
-    pub fn for_extraction(&self, intent: &str, state: &str) -> Option<&OutputSchema> {
-        self.first(intent, state, OutputSchema::extracts)
+    pub fn find_for_extraction(&self, intent: &str, state: &str) -> Option<&OutputSchema> {
+        self.find_first(intent, state, OutputSchema::is_for_extraction)
     }
 
     /// Returns the schema of any type for an intent in a state, else in any state.
-    pub fn any_type(&self, intent: &str, state: &str) -> Option<&OutputSchema> {
-        self.first(intent, state, |_| true)
+    pub fn find_any_type(&self, intent: &str, state: &str) -> Option<&OutputSchema> {
+        self.find_first(intent, state, |_| true)
     }
 
     /// Returns a schema by id.
-    pub fn by_id(&self, id: i64) -> Option<&OutputSchema> {
-        self.ids.get(&id).map(Arc::as_ref)
+    pub fn find_by_id(&self, id: i64) -> Option<&OutputSchema> {
+        self.schemas_by_id.get(&id).map(Arc::as_ref)
     }
 
     /// Whether an intent has any schema.
     pub fn has_intent(&self, intent: &str) -> bool {
-        self.scoped.has_intent(intent)
+        self.index.has_intent(intent)
     }
 
-    fn first(&self, intent: &str, state: &str, fits: impl Fn(&OutputSchema) -> bool) -> Option<&OutputSchema> {
-        let of = |state| self.scoped.at(intent, state).iter().map(Arc::as_ref).find(|it| fits(it));
+    fn find_first(&self, intent: &str, state: &str, fits: impl Fn(&OutputSchema) -> bool) -> Option<&OutputSchema> {
+        let of = |state| self.index.rows_at(intent, state).iter().map(Arc::as_ref).find(|it| fits(it));
         of(state).or_else(|| of(ANY))
     }
 }
 
-fn compile(row: &Row<'_>) -> Result<OutputSchema, Issue> {
+fn compile(row: &TableRow<'_>) -> Result<OutputSchema, Issue> {
     let invalid = |reason: String| row.error("json_schema", reason, "the definition is corrected");
     let text = row.text("json_schema").unwrap_or_default();
     let text = text.trim();
     let (definition, fields, details) = if text.starts_with('<') {
-        let (fields, details) = element::read(text).map_err(invalid)?;
+        let (fields, details) = xml_definition::parse(text).map_err(invalid)?;
         (Value::from(text), fields, details)
     } else {
-        definition::read(text).map_err(invalid)?
+        json_definition::parse(text).map_err(invalid)?
     };
     Ok(OutputSchema {
         id: row.id(),
         intent: row.code_or_any("intent_code"),
         state: row.code_or_any("state_code"),
-        schema_type: row.code("schema_type").map_or_else(|| SCHEMA_JSON.to_owned(), |it| upper(&it)),
+        schema_type: row.code("schema_type").map_or_else(|| SCHEMA_JSON.to_owned(), |it| to_upper_code(&it)),
         description: row.text("description").unwrap_or_default().into(),
         definition: Arc::new(definition),
         names: fields.iter().map(|it| it.name.clone()).collect(),
         fields,
-        details: Arc::new(details),
+        prompt_details: Arc::new(details),
     })
 }
 
@@ -182,7 +182,7 @@ mod tests {
         let rules = json!([{"rule_id": 1, "state_code": "ASK"}]);
         let tables: Tables = serde_json::from_value(json!({"ce_intent": intents, "ce_rule": rules, "ce_output_schema": rows})).unwrap();
         let mut issues = Vec::new();
-        (Schemas::compile(&tables, &Scopes::of(&tables), &mut issues), issues)
+        (Schemas::compile(&tables, &Scopes::from_tables(&tables), &mut issues), issues)
     }
 
     fn row(id: i64, state: &str, schema_type: Value, priority: Value) -> Value {
@@ -201,16 +201,16 @@ mod tests {
             row(4, "ASK", json!("SEMANTIC_INTERPRET"), json!(3)),
         ]));
         assert_eq!(issues, []);
-        assert_eq!(schemas.for_extraction("Loan", "ask").map(|it| it.id), Some(3));
-        assert_eq!(schemas.any_type("LOAN", "ASK").map(|it| it.id), Some(4));
-        assert_eq!(schemas.for_extraction("LOAN", "OTHER").map(|it| it.id), Some(1));
-        assert_eq!(schemas.by_id(2).map(|it| it.state.as_str()), Some("ASK"));
-        assert!(schemas.for_extraction("LOANS", "ASK").is_none() && schemas.by_id(9).is_none());
+        assert_eq!(schemas.find_for_extraction("Loan", "ask").map(|it| it.id), Some(3));
+        assert_eq!(schemas.find_any_type("LOAN", "ASK").map(|it| it.id), Some(4));
+        assert_eq!(schemas.find_for_extraction("LOAN", "OTHER").map(|it| it.id), Some(1));
+        assert_eq!(schemas.find_by_id(2).map(|it| it.state.as_str()), Some("ASK"));
+        assert!(schemas.find_for_extraction("LOANS", "ASK").is_none() && schemas.find_by_id(9).is_none());
         assert!(schemas.has_intent("loan") && !schemas.has_intent("LOANS") && !schemas.has_intent("LOA"));
     }
 
     #[test]
-    fn a_bad_definition_is_left_out() {
+    fn an_invalid_definition_is_skipped() {
         for (text, reason) in [
             ("", "is blank"),
             ("{", "is not JSON"),
@@ -223,7 +223,7 @@ mod tests {
             ("<element name='a'", "is not closed"),
         ] {
             let (schemas, issues) = compiled(json!([{"schema_id": 1, "intent_code": "LOAN", "state_code": "ANY", "json_schema": text}]));
-            assert!(schemas.by_id(1).is_none(), "{text}");
+            assert!(schemas.find_by_id(1).is_none(), "{text}");
             assert!(issues.len() == 1 && issues[0].reason.contains(reason), "{text}: {issues:?}");
         }
     }

@@ -23,7 +23,7 @@ impl DialogueActMode {
 
 /// The decision of the interaction policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum InteractionDecision {
     /// Resolve the intent from the message.
     ReclassifyIntent,
     /// Run the pending action.
@@ -34,16 +34,16 @@ pub enum Decision {
     FillPendingSlot,
 }
 
-pub(super) const DECISIONS: [(&str, Decision); 4] = [
-    ("RECLASSIFY_INTENT", Decision::ReclassifyIntent),
-    ("EXECUTE_PENDING_ACTION", Decision::ExecutePendingAction),
-    ("REJECT_PENDING_ACTION", Decision::RejectPendingAction),
-    ("FILL_PENDING_SLOT", Decision::FillPendingSlot),
+pub(super) const DECISIONS: [(&str, InteractionDecision); 4] = [
+    ("RECLASSIFY_INTENT", InteractionDecision::ReclassifyIntent),
+    ("EXECUTE_PENDING_ACTION", InteractionDecision::ExecutePendingAction),
+    ("REJECT_PENDING_ACTION", InteractionDecision::RejectPendingAction),
+    ("FILL_PENDING_SLOT", InteractionDecision::FillPendingSlot),
 ];
 
-impl Decision {
+impl InteractionDecision {
     /// Parses the name of a decision, ignoring case.
-    pub fn parse(name: &str) -> Option<Decision> {
+    pub fn parse(name: &str) -> Option<InteractionDecision> {
         DECISIONS.iter().find(|it| it.0.eq_ignore_ascii_case(name.trim())).map(|it| it.1)
     }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::choice::{AuditLevel, Decision, LEVELS, SUMMARIZERS, Summarizer};
+use super::choice::{AuditLevel, InteractionDecision, LEVELS, SUMMARIZERS, Summarizer};
 use super::http::HttpPolicy;
-use super::reader::Reader;
+use super::reader::SettingsReader;
 
 /// `flow.interaction-policy.*`
 #[derive(Debug, Clone)]
-pub struct Interaction {
+pub struct InteractionSettings {
     /// `execute-pending-on-affirm`
     pub execute_pending_on_affirm: bool,
     /// `reject-pending-on-negate`
@@ -18,13 +18,13 @@ pub struct Interaction {
     /// `require-resolved-intent-and-state`
     pub require_resolved: bool,
     /// `matrix`: `SUBJECT:ACT` to a decision.
-    pub matrix: BTreeMap<String, Decision>,
+    pub matrix: BTreeMap<String, InteractionDecision>,
 }
 
-impl Interaction {
-    pub(super) fn read(reader: &mut Reader<'_>) -> Interaction {
+impl InteractionSettings {
+    pub(super) fn read(reader: &mut SettingsReader<'_>) -> InteractionSettings {
         const STEP: &str = "InteractionPolicyStep";
-        Interaction {
+        InteractionSettings {
             execute_pending_on_affirm: reader.boolean("flow.interaction-policy.execute-pending-on-affirm", STEP, true),
             reject_pending_on_negate: reader.boolean("flow.interaction-policy.reject-pending-on-negate", STEP, true),
             fill_pending_slot: reader.boolean("flow.interaction-policy.fill-pending-slot-on-non-new-request", STEP, true),
@@ -36,7 +36,7 @@ impl Interaction {
 
 /// `flow.action-lifecycle.*`
 #[derive(Debug, Clone)]
-pub struct ActionLifecycle {
+pub struct ActionLifecycleSettings {
     /// `enabled`
     pub enabled: bool,
     /// `ttl-turns`: lifetime of an open action in turns; unlimited when not positive.
@@ -45,10 +45,10 @@ pub struct ActionLifecycle {
     pub ttl_minutes: i64,
 }
 
-impl ActionLifecycle {
-    pub(super) fn read(reader: &mut Reader<'_>) -> ActionLifecycle {
+impl ActionLifecycleSettings {
+    pub(super) fn read(reader: &mut SettingsReader<'_>) -> ActionLifecycleSettings {
         const STEP: &str = "ActionLifecycleStep";
-        ActionLifecycle {
+        ActionLifecycleSettings {
             enabled: reader.boolean("flow.action-lifecycle.enabled", STEP, true),
             ttl_turns: reader.limit("flow.action-lifecycle.ttl-turns", STEP, 3),
             ttl_minutes: reader.limit("flow.action-lifecycle.ttl-minutes", STEP, 30),
@@ -58,17 +58,17 @@ impl ActionLifecycle {
 
 /// `flow.disambiguation.*`
 #[derive(Debug, Clone)]
-pub struct Disambiguation {
+pub struct DisambiguationSettings {
     /// `enabled`
     pub enabled: bool,
     /// `max-options`: maximum options of a question.
     pub max_options: usize,
 }
 
-impl Disambiguation {
-    pub(super) fn read(reader: &mut Reader<'_>) -> Disambiguation {
+impl DisambiguationSettings {
+    pub(super) fn read(reader: &mut SettingsReader<'_>) -> DisambiguationSettings {
         const STEP: &str = "DisambiguationStep";
-        Disambiguation {
+        DisambiguationSettings {
             enabled: reader.boolean("flow.disambiguation.enabled", STEP, true),
             max_options: reader.count("flow.disambiguation.max-options", STEP, 5),
         }
@@ -77,7 +77,7 @@ impl Disambiguation {
 
 /// `flow.guardrail.*`
 #[derive(Debug, Clone)]
-pub struct Guardrail {
+pub struct GuardrailSettings {
     /// `enabled`
     pub enabled: bool,
     /// `sanitize-input`
@@ -92,23 +92,23 @@ pub struct Guardrail {
     pub sensitive_patterns: Vec<String>,
 }
 
-impl Guardrail {
-    pub(super) fn read(reader: &mut Reader<'_>) -> Guardrail {
+impl GuardrailSettings {
+    pub(super) fn read(reader: &mut SettingsReader<'_>) -> GuardrailSettings {
         const STEP: &str = "GuardrailStep";
-        Guardrail {
+        GuardrailSettings {
             enabled: reader.boolean("flow.guardrail.enabled", STEP, true),
             sanitize_input: reader.boolean("flow.guardrail.sanitize-input", STEP, true),
             require_approval: reader.boolean("flow.guardrail.require-approval-for-sensitive-actions", STEP, false),
             fail_closed: reader.boolean("flow.guardrail.approval-gate-fail-closed", STEP, false),
             affirm_approves: reader.boolean("flow.guardrail.affirm-approves", STEP, true),
-            sensitive_patterns: reader.texts("flow.guardrail.sensitive-patterns", STEP),
+            sensitive_patterns: reader.parse_texts("flow.guardrail.sensitive-patterns", STEP),
         }
     }
 }
 
 /// `flow.state-graph.*`
 #[derive(Debug, Clone)]
-pub struct StateGraph {
+pub struct StateGraphSettings {
     /// `enabled`
     pub enabled: bool,
     /// `soft-block-on-violation`
@@ -116,24 +116,24 @@ pub struct StateGraph {
     /// `revert-on-violation`: restores the previous state.
     pub revert: bool,
     /// `allowed-transitions`: target states by source state, in upper case.
-    pub allowed: BTreeMap<String, Vec<String>>,
+    pub allowed_transitions: BTreeMap<String, Vec<String>>,
 }
 
-impl StateGraph {
-    pub(super) fn read(reader: &mut Reader<'_>) -> StateGraph {
+impl StateGraphSettings {
+    pub(super) fn read(reader: &mut SettingsReader<'_>) -> StateGraphSettings {
         const STEP: &str = "StateGraphStep";
-        StateGraph {
+        StateGraphSettings {
             enabled: reader.boolean("flow.state-graph.enabled", STEP, true),
             soft_block: reader.boolean("flow.state-graph.soft-block-on-violation", STEP, false),
             revert: reader.boolean("flow.state-graph.revert-on-violation", STEP, false),
-            allowed: reader.lists("flow.state-graph.allowed-transitions", STEP),
+            allowed_transitions: reader.lists("flow.state-graph.allowed-transitions", STEP),
         }
     }
 }
 
 /// `flow.memory.*`
 #[derive(Debug, Clone)]
-pub struct Memory {
+pub struct MemorySettings {
     /// `enabled`
     pub enabled: bool,
     /// `summary-max-chars`: maximum length of a summary, in UTF-16 code units.
@@ -144,10 +144,10 @@ pub struct Memory {
     pub summarizer: Summarizer,
 }
 
-impl Memory {
-    pub(super) fn read(reader: &mut Reader<'_>) -> Memory {
+impl MemorySettings {
+    pub(super) fn read(reader: &mut SettingsReader<'_>) -> MemorySettings {
         const STEP: &str = "MemoryStep";
-        Memory {
+        MemorySettings {
             enabled: reader.boolean("flow.memory.enabled", STEP, true),
             summary_max_chars: reader.count("flow.memory.summary-max-chars", STEP, 1200),
             recent_turns: reader.count("flow.memory.recent-turns-for-summary", STEP, 3),
@@ -158,7 +158,7 @@ impl Memory {
 
 /// `mcp.guardrail.*`: the allowed sequences of tools.
 #[derive(Debug, Clone)]
-pub struct NextTool {
+pub struct NextToolSettings {
     /// `enabled`
     pub enabled: bool,
     /// `fail-closed`: a tool missing from the map has no successor.
@@ -169,9 +169,9 @@ pub struct NextTool {
 
 /// `flow.tool-orchestration.enabled`, `mcp.*`
 #[derive(Debug, Clone)]
-pub struct Tools {
+pub struct ToolSettings {
     /// Whether tools can be requested directly.
-    pub orchestration: bool,
+    pub orchestration_enabled: bool,
     /// `tool-max-loops`: maximum planner rounds of a turn.
     pub max_loops: usize,
     /// `tool-call-delay-ms`: delay before each call, in milliseconds.
@@ -185,15 +185,15 @@ pub struct Tools {
     /// Maximum characters of an observation that the planner sees.
     pub max_observation_chars: usize,
     /// `guardrail.*`
-    pub next: NextTool,
+    pub next_tool: NextToolSettings,
     /// `http-api.defaults.*`
     pub http: HttpPolicy,
     /// `db.preflight.sql-auto-repair-max-retries`: how often a model may repair a failing query; 0 when disabled.
-    pub sql_repairs: usize,
+    pub max_sql_repairs: usize,
 }
 
-impl Tools {
-    pub(super) fn read(reader: &mut Reader<'_>) -> Tools {
+impl ToolSettings {
+    pub(super) fn read(reader: &mut SettingsReader<'_>) -> ToolSettings {
         const STEP: &str = "McpToolStep";
         const PLANNER: &str = "McpPlanner";
         let max_loops = reader.count("mcp.tool-max-loops", "", 5);
@@ -202,21 +202,21 @@ impl Tools {
         let delay_after_ms = reader.count("mcp.tool-call-delay-after-ms", "", 2000);
         let repairs = reader.boolean("mcp.db.preflight.sql-auto-repair-enabled", "", true);
         let max_repairs = reader.count("mcp.db.preflight.sql-auto-repair-max-retries", "", 3);
-        Tools {
-            orchestration: reader.boolean("flow.tool-orchestration.enabled", "ToolOrchestrationStep", true),
-            max_loops: reader.row(STEP, "MCP_TOOL_MAX_LOOPS", max_loops).max(1),
-            delay_ms: reader.row(STEP, "MCP_TOOL_CALL_DELAY_MS", delay_ms),
-            delay_after_calls: reader.row(STEP, "MCP_TOOL_CALL_DELAY_AFTER_CALLS", delay_after_calls),
-            delay_after_ms: reader.row(STEP, "MCP_TOOL_CALL_DELAY_AFTER_MS", delay_after_ms),
-            max_observations: reader.row(PLANNER, "MCP_PLANNER_MAX_OBSERVATIONS_COUNT", 2),
-            max_observation_chars: reader.row(PLANNER, "MCP_PLANNER_MAX_OBS_CHARS", 6000).max(1000),
-            next: NextTool {
+        ToolSettings {
+            orchestration_enabled: reader.boolean("flow.tool-orchestration.enabled", "ToolOrchestrationStep", true),
+            max_loops: reader.row_count(STEP, "MCP_TOOL_MAX_LOOPS", max_loops).max(1),
+            delay_ms: reader.row_count(STEP, "MCP_TOOL_CALL_DELAY_MS", delay_ms),
+            delay_after_calls: reader.row_count(STEP, "MCP_TOOL_CALL_DELAY_AFTER_CALLS", delay_after_calls),
+            delay_after_ms: reader.row_count(STEP, "MCP_TOOL_CALL_DELAY_AFTER_MS", delay_after_ms),
+            max_observations: reader.row_count(PLANNER, "MCP_PLANNER_MAX_OBSERVATIONS_COUNT", 2),
+            max_observation_chars: reader.row_count(PLANNER, "MCP_PLANNER_MAX_OBS_CHARS", 6000).max(1000),
+            next_tool: NextToolSettings {
                 enabled: reader.boolean("mcp.guardrail.enabled", "", false),
                 fail_closed: reader.boolean("mcp.guardrail.fail-closed", "", false),
                 allowed: reader.lists("mcp.guardrail.allowed-next-by-current-tool", ""),
             },
             http: HttpPolicy::read(reader),
-            sql_repairs: if repairs { max_repairs } else { 0 },
+            max_sql_repairs: if repairs { max_repairs } else { 0 },
         }
     }
 }
@@ -241,7 +241,7 @@ pub struct AuditSettings {
 }
 
 impl AuditSettings {
-    pub(super) fn read(reader: &mut Reader<'_>) -> AuditSettings {
+    pub(super) fn read(reader: &mut SettingsReader<'_>) -> AuditSettings {
         AuditSettings {
             enabled: reader.boolean("audit.enabled", "", true),
             level: reader.choice("audit.level", "", &LEVELS, AuditLevel::All),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reader::Reader;
+use super::reader::SettingsReader;
 
 /// Timeouts, retries and circuit breaker of an HTTP call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct HttpPolicy {
 }
 
 impl HttpPolicy {
-    pub(super) fn read(reader: &mut Reader<'_>) -> HttpPolicy {
+    pub(super) fn read(reader: &mut SettingsReader<'_>) -> HttpPolicy {
         let mut count = |key, default: u32| {
             let default = usize::try_from(default).unwrap_or(usize::MAX);
             u32::try_from(reader.count(key, "", default)).unwrap_or(u32::MAX)
@@ -52,25 +52,25 @@ impl HttpPolicy {
             max_response_bytes: count("mcp.http-api.defaults.max-response-bytes", 1_048_576),
             backoff_multiplier: reader.number("mcp.http-api.defaults.backoff-multiplier", "", 2.0),
             circuit_breaker_enabled: reader.boolean("mcp.http-api.defaults.circuit-breaker-enabled", "", true),
-            retry_status_codes: statuses(&reader.texts("mcp.http-api.defaults.retry-status-codes", "")),
+            retry_status_codes: parse_statuses(&reader.parse_texts("mcp.http-api.defaults.retry-status-codes", "")),
             retry_on_io_exception: reader.boolean("mcp.http-api.defaults.retry-on-io-exception", "", true),
         };
-        policy.clamped()
+        policy.clamp()
     }
 
     /// Returns the policy with the overrides of a row, whose keys may be in camel case or kebab case.
     ///
     /// # Errors
     /// The unknown key or the invalid value.
-    pub fn with(&self, row: &Value) -> Result<HttpPolicy, String> {
-        let Value::Object(overrides) = super::normalise(row) else { return Err("is no JSON object".to_owned()) };
+    pub fn with_overrides(&self, row: &Value) -> Result<HttpPolicy, String> {
+        let Value::Object(overrides) = super::normalize(row) else { return Err("is no JSON object".to_owned()) };
         let mut policy = serde_json::to_value(self).unwrap_or_default();
         policy.as_object_mut().into_iter().for_each(|it| it.extend(overrides.clone()));
-        serde_json::from_value::<HttpPolicy>(policy).map(HttpPolicy::clamped).map_err(|it| it.to_string())
+        serde_json::from_value::<HttpPolicy>(policy).map(HttpPolicy::clamp).map_err(|it| it.to_string())
     }
 
     /// Clamps each value to its valid range.
-    fn clamped(self) -> HttpPolicy {
+    fn clamp(self) -> HttpPolicy {
         HttpPolicy {
             connect_timeout_ms: self.connect_timeout_ms.max(100),
             read_timeout_ms: self.read_timeout_ms.max(100),
@@ -84,7 +84,7 @@ impl HttpPolicy {
     }
 }
 
-fn statuses(texts: &[String]) -> Vec<u16> {
+fn parse_statuses(texts: &[String]) -> Vec<u16> {
     if texts.is_empty() {
         return vec![429, 502, 503, 504];
     }
@@ -97,14 +97,14 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_row_says_what_is_otherwise() {
+    fn a_row_overrides_the_defaults() {
         let tree = json!({"mcp": {"httpApi": {"defaults": {"maxAttempts": 0, "retryStatusCodes": [503], "circuitOpenMs": 5}}}});
         let defaults = Config::compile(&Tables::default(), &tree).0.settings.tools.http;
         assert_eq!((defaults.max_attempts, defaults.circuit_open_ms, defaults.retry_status_codes.as_slice()), (1, 1000, &[503][..]));
-        let policy = defaults.with(&json!({"readTimeoutMs": 900, "max-attempts": 3})).unwrap();
+        let policy = defaults.with_overrides(&json!({"readTimeoutMs": 900, "max-attempts": 3})).unwrap();
         assert_eq!((policy.read_timeout_ms, policy.max_attempts, policy.circuit_open_ms), (900, 3, 1000));
-        assert!(defaults.with(&json!({"attempts": 3})).unwrap_err().contains("attempts"));
-        assert!(defaults.with(&json!({"max-attempts": "3"})).unwrap_err().contains("invalid type"));
-        assert_eq!(defaults.with(&json!(3)).unwrap_err(), "is no JSON object");
+        assert!(defaults.with_overrides(&json!({"attempts": 3})).unwrap_err().contains("attempts"));
+        assert!(defaults.with_overrides(&json!({"max-attempts": "3"})).unwrap_err().contains("invalid type"));
+        assert_eq!(defaults.with_overrides(&json!(3)).unwrap_err(), "is no JSON object");
     }
 }

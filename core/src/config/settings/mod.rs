@@ -14,10 +14,13 @@ use super::profile::{PROFILES, Profile, V2};
 use super::tables::ConfigRows;
 use crate::turn::Map;
 
-pub use choice::{AuditLevel, Decision, DialogueActMode, Summarizer};
-pub use groups::{ActionLifecycle, AuditSettings, Disambiguation, Guardrail, Interaction, Memory, NextTool, StateGraph, Tools};
+pub use choice::{AuditLevel, DialogueActMode, InteractionDecision, Summarizer};
+pub use groups::{
+    ActionLifecycleSettings, AuditSettings, DisambiguationSettings, GuardrailSettings, InteractionSettings, MemorySettings,
+    NextToolSettings, StateGraphSettings, ToolSettings,
+};
 pub use http::HttpPolicy;
-use reader::Reader;
+use reader::SettingsReader;
 
 /// The settings that the core and its hosts read.
 #[derive(Debug, Clone)]
@@ -33,19 +36,19 @@ pub struct Settings {
     /// `flow.conversation-history.max-turns`
     pub history_max_turns: usize,
     /// `flow.interaction-policy.*`
-    pub interaction: Interaction,
+    pub interaction: InteractionSettings,
     /// `flow.action-lifecycle.*`
-    pub action_lifecycle: ActionLifecycle,
+    pub action_lifecycle: ActionLifecycleSettings,
     /// `flow.disambiguation.*`
-    pub disambiguation: Disambiguation,
+    pub disambiguation: DisambiguationSettings,
     /// `flow.guardrail.*`
-    pub guardrail: Guardrail,
+    pub guardrail: GuardrailSettings,
     /// `flow.state-graph.*`
-    pub state_graph: StateGraph,
+    pub state_graph: StateGraphSettings,
     /// `flow.memory.*`
-    pub memory: Memory,
+    pub memory: MemorySettings,
     /// `flow.tool-orchestration.enabled`, `mcp.*`
-    pub tools: Tools,
+    pub tools: ToolSettings,
     /// `audit.*`
     pub audit: AuditSettings,
     /// `input.max-chars`: maximum characters of a message.
@@ -63,7 +66,7 @@ impl Default for Settings {
 
 impl Settings {
     pub(super) fn read(tree: &Value, rows: &ConfigRows, issues: &mut Vec<Issue>) -> Settings {
-        let mut reader = Reader { tree, rows, issues, known: Vec::new() };
+        let mut reader = SettingsReader { tree, rows, issues, known_keys: Vec::new() };
         let profile = reader.choice("pipeline.profile", "", &PROFILES, &V2);
         let settings = Settings {
             profile,
@@ -76,41 +79,41 @@ impl Settings {
             llm_threshold: reader.number("flow.dialogue-act.llm-threshold", "DialogueActStep", 0.90),
             query_rewrite: reader.boolean("flow.query-rewrite.enabled", "", true),
             history_max_turns: reader.count("flow.conversation-history.max-turns", "", profile.history_max_turns),
-            interaction: Interaction::read(&mut reader),
-            action_lifecycle: ActionLifecycle::read(&mut reader),
-            disambiguation: Disambiguation::read(&mut reader),
-            guardrail: Guardrail::read(&mut reader),
-            state_graph: StateGraph::read(&mut reader),
-            memory: Memory::read(&mut reader),
-            tools: Tools::read(&mut reader),
+            interaction: InteractionSettings::read(&mut reader),
+            action_lifecycle: ActionLifecycleSettings::read(&mut reader),
+            disambiguation: DisambiguationSettings::read(&mut reader),
+            guardrail: GuardrailSettings::read(&mut reader),
+            state_graph: StateGraphSettings::read(&mut reader),
+            memory: MemorySettings::read(&mut reader),
+            tools: ToolSettings::read(&mut reader),
             audit: AuditSettings::read(&mut reader),
             input_max_chars: reader.count("input.max-chars", "", 32_000),
             strict: reader.boolean("config.strict", "", false),
         };
-        reader.unknown(profile);
+        reader.warn_unknown(profile);
         settings
     }
 }
 
 /// Converts every key of a tree to kebab-case; keys in capitals are data and stay.
-pub fn normalise(tree: &Value) -> Value {
+pub fn normalize(tree: &Value) -> Value {
     match tree {
-        Value::Object(members) => Value::Object(members.iter().map(|(key, value)| member(key, value)).collect()),
+        Value::Object(members) => Value::Object(members.iter().map(|(key, value)| normalize_member(key, value)).collect()),
         other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => other.clone(),
     }
 }
 
 /// Settings whose member names are data.
-const MAPS: [&str; 6] = ["matrix", "allowed-transitions", "allowed-next-by-current-tool", "secrets", "roots", "prices"];
+const MAP_SETTINGS: [&str; 6] = ["matrix", "allowed-transitions", "allowed-next-by-current-tool", "secrets", "roots", "prices"];
 
-fn member(key: &str, value: &Value) -> (String, Value) {
-    let key = kebab(key);
-    let value = if MAPS.contains(&key.as_str()) { value.clone() } else { normalise(value) };
+fn normalize_member(key: &str, value: &Value) -> (String, Value) {
+    let key = to_kebab_case(key);
+    let value = if MAP_SETTINGS.contains(&key.as_str()) { value.clone() } else { normalize(value) };
     (key, value)
 }
 
 /// Converts a key to kebab-case; one that starts with a capital stays.
-pub fn kebab(key: &str) -> String {
+pub fn to_kebab_case(key: &str) -> String {
     if !key.starts_with(|c: char| c.is_ascii_lowercase()) {
         return key.to_owned();
     }
@@ -124,7 +127,7 @@ pub fn kebab(key: &str) -> String {
 }
 
 /// Parses a boolean, also from words such as `yes`, `off` or `1`.
-pub fn boolean(value: &Value) -> Option<bool> {
+pub fn parse_bool(value: &Value) -> Option<bool> {
     match value.as_str().map(|it| it.trim().to_ascii_lowercase()).as_deref() {
         Some("true" | "1" | "yes" | "on") => Some(true),
         Some("false" | "0" | "no" | "off") => Some(false),
@@ -133,7 +136,7 @@ pub fn boolean(value: &Value) -> Option<bool> {
 }
 
 /// The groups of a tree that affect turns, and so the hash of the configuration.
-pub(super) fn of_the_core(tree: &Value) -> Value {
+pub(super) fn core_settings(tree: &Value) -> Value {
     let groups = ["flow", "audit", "mcp", "pipeline"].into_iter().filter_map(|it| Some((it.to_owned(), tree.get(it)?.clone())));
     Value::Object(groups.collect::<Map>())
 }
@@ -145,7 +148,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_bad_value_is_an_error_and_the_default_counts() {
+    fn an_invalid_value_is_an_error_and_the_default_is_used() {
         let tree = json!({"flow": {"dialogueAct": {"resolute": "SOMETIMES", "llmThreshold": "high"}}, "input": {"maxChars": -1}});
         let (config, issues) = Config::compile(&Tables::default(), &tree);
         assert_eq!(config.settings.dialogue_act_mode, DialogueActMode::RegexThenLlm);

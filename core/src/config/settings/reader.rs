@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::choice::{DECISIONS, Decision};
-use crate::config::acts::Act;
+use super::choice::{DECISIONS, InteractionDecision};
+use crate::config::dialogue_act::DialogueAct;
 use crate::config::issue::Issue;
 use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
@@ -36,7 +36,7 @@ const HOST_KEYS: [&str; 21] = [
 ];
 
 /// Keys of the original ConvEngine that are accepted without effect.
-const WITHOUT_EFFECT: [&str; 13] = [
+const IGNORED_KEYS: [&str; 13] = [
     "audit.rate-limit",
     "audit.dispatch",
     "audit.persistence",
@@ -53,7 +53,7 @@ const WITHOUT_EFFECT: [&str; 13] = [
 ];
 
 /// Reads settings; a row of `ce_config` overrides the tree.
-pub(super) struct Reader<'r> {
+pub(super) struct SettingsReader<'r> {
     /// The value under `convengine`.
     pub tree: &'r Value,
     /// Rows of `ce_config`.
@@ -61,40 +61,40 @@ pub(super) struct Reader<'r> {
     /// Receives an issue for each invalid value.
     pub issues: &'r mut Vec<Issue>,
     /// Keys read so far.
-    pub known: Vec<&'static str>,
+    pub known_keys: Vec<&'static str>,
 }
 
-impl<'r> Reader<'r> {
+impl<'r> SettingsReader<'r> {
     /// Returns the value of the `ce_config` row if it is valid, else of the tree.
     fn read<T>(&mut self, key: &'static str, step: &str, expected: &str, parse: impl Fn(&Value) -> Option<T>) -> Option<T> {
-        self.known.push(key);
-        if let Some((path, row)) = self.of_row(key, step) {
+        self.known_keys.push(key);
+        if let Some((path, row)) = self.row_value(key, step) {
             let parsed = parse(&row);
             if parsed.is_some() {
                 return parsed;
             }
-            self.bad(path, &row, expected, "the settings apply until the row is corrected");
+            self.report_invalid(path, &row, expected, "the settings apply until the row is corrected");
         }
-        let value = self.of_tree(key)?;
+        let value = self.tree_value(key)?;
         let parsed = parse(value);
         if parsed.is_none() {
-            self.bad(format!("convengine.{key}"), value, expected, "correct the value");
+            self.report_invalid(format!("convengine.{key}"), value, expected, "correct the value");
         }
         parsed
     }
 
     /// The issue path and value of the `ce_config` row.
-    fn of_row(&self, key: &str, step: &str) -> Option<(String, Value)> {
+    fn row_value(&self, key: &str, step: &str) -> Option<(String, Value)> {
         let name = key.rsplit('.').next().unwrap_or(key).replace('-', "_").to_uppercase();
         let value = self.rows.value(step, &name)?;
         Some((format!("ce_config[{step}/{name}].config_value"), Value::from(value)))
     }
 
-    fn of_tree(&self, key: &str) -> Option<&'r Value> {
+    fn tree_value(&self, key: &str) -> Option<&'r Value> {
         key.split('.').try_fold(self.tree, |node, part| node.get(part)).filter(|it| !it.is_null())
     }
 
-    fn bad(&mut self, path: String, value: &Value, expected: &str, hint: &str) {
+    fn report_invalid(&mut self, path: String, value: &Value, expected: &str, hint: &str) {
         self.issues.push(Issue::error(path, format!("{value} is not {expected}"), hint));
     }
 
@@ -110,7 +110,7 @@ impl<'r> Reader<'r> {
 
     /// Reads a boolean.
     pub fn boolean(&mut self, key: &'static str, step: &str, default: bool) -> bool {
-        self.read(key, step, "true or false", super::boolean).unwrap_or(default)
+        self.read(key, step, "true or false", super::parse_bool).unwrap_or(default)
     }
 
     /// Reads a number.
@@ -133,7 +133,7 @@ impl<'r> Reader<'r> {
     }
 
     /// Reads a non-negative integer from a `ce_config` row whose name differs from that of the setting.
-    pub fn row(&mut self, step: &str, name: &str, default: usize) -> usize {
+    pub fn row_count(&mut self, step: &str, name: &str, default: usize) -> usize {
         let Some(text) = self.rows.value(step, name) else { return default };
         let path = format!("ce_config[{step}/{name}].config_value");
         let hint = "the settings apply until the row is corrected";
@@ -145,12 +145,12 @@ impl<'r> Reader<'r> {
 
     /// Reads a list of names, in upper case.
     pub fn names(&mut self, key: &'static str) -> Vec<String> {
-        self.texts(key, "").into_iter().map(|it| it.to_uppercase()).collect()
+        self.parse_texts(key, "").into_iter().map(|it| it.to_uppercase()).collect()
     }
 
     /// Reads a list, or a comma-separated string; a `ce_config` row may also hold a JSON array.
-    pub fn texts(&mut self, key: &'static str, step: &str) -> Vec<String> {
-        let texts = self.read(key, step, "a list of strings", texts).unwrap_or_default();
+    pub fn parse_texts(&mut self, key: &'static str, step: &str) -> Vec<String> {
+        let texts = self.read(key, step, "a list of strings", parse_texts).unwrap_or_default();
         texts.into_iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
     }
 
@@ -162,7 +162,7 @@ impl<'r> Reader<'r> {
             let name = |it: &str| it.trim_matches(['[', ']']).trim().to_uppercase();
             let mut lists = BTreeMap::new();
             for (from, to) in members {
-                lists.insert(name(from), texts(to)?.iter().map(|it| it.trim().to_uppercase()).collect());
+                lists.insert(name(from), parse_texts(to)?.iter().map(|it| it.trim().to_uppercase()).collect());
             }
             Some(lists)
         };
@@ -170,13 +170,13 @@ impl<'r> Reader<'r> {
     }
 
     /// Reads the matrix of the interaction policy.
-    pub fn matrix(&mut self, key: &'static str, step: &str) -> BTreeMap<String, Decision> {
-        let parse = |value: &Value| -> Option<BTreeMap<String, Decision>> {
+    pub fn matrix(&mut self, key: &'static str, step: &str) -> BTreeMap<String, InteractionDecision> {
+        let parse = |value: &Value| -> Option<BTreeMap<String, InteractionDecision>> {
             let of_text = value.as_str().and_then(|it| serde_json::from_str::<Value>(it).ok());
             let members = of_text.as_ref().unwrap_or(value).as_object()?;
             let mut matrix = BTreeMap::new();
             for (name, decision) in members {
-                let (name, decision) = cell(name, decision)?;
+                let (name, decision) = parse_cell(name, decision)?;
                 matrix.insert(name, decision);
             }
             Some(matrix)
@@ -186,9 +186,9 @@ impl<'r> Reader<'r> {
     }
 
     /// Warns about settings that nothing reads, or no step of the profile.
-    pub fn unknown(&mut self, profile: &Profile) {
+    pub fn warn_unknown(&mut self, profile: &Profile) {
         let mut leaves = Vec::new();
-        collect(self.tree, String::new(), &mut leaves);
+        collect_leaves(self.tree, String::new(), &mut leaves);
         let within = |leaf: &str, prefix: &str| leaf.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         for leaf in leaves {
             let path = format!("convengine.{leaf}");
@@ -197,10 +197,10 @@ impl<'r> Reader<'r> {
                 self.issues.push(Issue::warning(path, reason, profile.hint("remove it")));
                 continue;
             }
-            if self.known.iter().chain(&HOST_KEYS).any(|it| within(&leaf, it)) {
+            if self.known_keys.iter().chain(&HOST_KEYS).any(|it| within(&leaf, it)) {
                 continue;
             }
-            if WITHOUT_EFFECT.iter().any(|it| within(&leaf, it)) {
+            if IGNORED_KEYS.iter().any(|it| within(&leaf, it)) {
                 self.issues.push(Issue::warning(path, "has no effect in this version", "remove it"));
             } else {
                 self.issues.push(Issue::warning(path, "is not a known setting", "correct its name or remove it"));
@@ -209,7 +209,7 @@ impl<'r> Reader<'r> {
     }
 }
 
-fn texts(value: &Value) -> Option<Vec<String>> {
+fn parse_texts(value: &Value) -> Option<Vec<String>> {
     let text = |it: &Value| it.as_str().map(str::to_owned).or_else(|| it.as_number().map(ToString::to_string));
     match value {
         Value::Array(items) => items.iter().map(text).collect(),
@@ -222,19 +222,19 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 }
 
 /// Parses a cell of the matrix: `SUBJECT:ACT`, with or without brackets, and a decision.
-fn cell(name: &str, decision: &Value) -> Option<(String, Decision)> {
+fn parse_cell(name: &str, decision: &Value) -> Option<(String, InteractionDecision)> {
     let name = name.trim_matches(['[', ']']).trim().to_uppercase();
     let (subject, act) = name.split_once(':')?;
-    let known = matches!(subject, "PENDING_ACTION" | "PENDING_SLOT" | "NONE") && Act::parse(act).is_some();
+    let known = matches!(subject, "PENDING_ACTION" | "PENDING_SLOT" | "NONE") && DialogueAct::parse(act).is_some();
     let word = decision.as_str()?.trim();
     let (_, decision) = DECISIONS.iter().find(|it| it.0.eq_ignore_ascii_case(word)).filter(|_| known)?;
     Some((name, *decision))
 }
 
-fn collect(node: &Value, path: String, leaves: &mut Vec<String>) {
+fn collect_leaves(node: &Value, path: String, leaves: &mut Vec<String>) {
     let dot = if path.is_empty() { "" } else { "." };
     match node {
-        Value::Object(members) => members.iter().for_each(|(key, value)| collect(value, format!("{path}{dot}{key}"), leaves)),
+        Value::Object(members) => members.iter().for_each(|(key, value)| collect_leaves(value, format!("{path}{dot}{key}"), leaves)),
         Value::Null => {}
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => leaves.push(path),
     }

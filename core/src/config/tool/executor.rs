@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::config::http_call::{HttpCall, HttpSource};
+use crate::config::http_call::{HttpCall, HttpCallSource};
 use crate::config::issue::Issue;
-use crate::config::row::Row;
+use crate::config::row::TableRow;
 use crate::config::settings::HttpPolicy;
 use crate::config::tables::Tables;
 use crate::json::schema::JsonSchema;
@@ -16,7 +16,7 @@ use crate::text::template::Formula;
 use crate::turn::Map;
 
 /// The default of `max_rows`.
-const ROWS: u32 = 200;
+const DEFAULT_MAX_ROWS: u32 = 200;
 
 /// How a tool is executed.
 #[derive(Debug, Clone)]
@@ -34,16 +34,16 @@ pub enum Executor {
     /// By a task.
     Task(TaskName),
     /// Not at all: a row that configures the tool was skipped, for this reason.
-    Nobody(Arc<str>),
+    Unavailable(Arc<str>),
 }
 
 impl Executor {
     /// Whether a call may be repeated when its outcome is unknown.
-    pub fn repeatable(&self) -> bool {
+    pub fn is_repeatable(&self) -> bool {
         match self {
             Executor::Http(call) => call.idempotent,
             Executor::Sql(_) | Executor::Calculator(_) => true,
-            Executor::Host | Executor::Spec(_) | Executor::Task(_) | Executor::Nobody(_) => false,
+            Executor::Host | Executor::Spec(_) | Executor::Task(_) | Executor::Unavailable(_) => false,
         }
     }
 }
@@ -56,46 +56,46 @@ pub struct SqlTemplate {
     /// `max_rows`: the maximum rows of a result.
     pub max_rows: u32,
     /// `safe_mode`
-    pub safe: bool,
+    pub safe_mode: bool,
     /// `allowed_identifiers`: the allowed values of each identifier; `None` for any.
     pub identifiers: Option<BTreeMap<String, Vec<String>>>,
 }
 
 /// Executors and argument schemas by `tool_id`.
 #[derive(Debug, Default)]
-pub(super) struct Set {
+pub(super) struct ExecutorSet {
     http: BTreeMap<i64, Arc<HttpCall>>,
     sql: BTreeMap<i64, Arc<SqlTemplate>>,
     specs: BTreeMap<i64, Arc<Value>>,
-    arguments: BTreeMap<i64, Arguments>,
+    arguments: BTreeMap<i64, ArgumentsSchema>,
     /// Why a row was skipped. Its tool is not called at all, because its configuration is incomplete.
-    left_out: BTreeMap<i64, Arc<str>>,
+    skipped_rows: BTreeMap<i64, Arc<str>>,
 }
 
 /// The schema of the arguments of a tool.
 #[derive(Debug, Clone)]
-pub struct Arguments {
+pub struct ArgumentsSchema {
     /// As written, for planner prompts.
     pub source: Arc<Value>,
     /// Compiled.
     pub schema: Arc<JsonSchema>,
 }
 
-impl Set {
+impl ExecutorSet {
     /// Compiles the rows; `defaults` is the default policy of HTTP calls.
-    pub fn compile(tables: &Tables, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> Set {
-        let mut set = Set::default();
-        for row in tables.enabled("ce_http_tool") {
-            match HttpCall::compile(&source(&row), defaults) {
+    pub fn compile(tables: &Tables, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> ExecutorSet {
+        let mut set = ExecutorSet::default();
+        for row in tables.enabled_rows("ce_http_tool") {
+            match HttpCall::compile(&http_source(&row), defaults) {
                 Ok(call) => drop(set.http.insert(row.id(), Arc::new(call))),
-                Err((column, reason)) => set.leave_out(&row, column, &reason, "the column is corrected", issues),
+                Err((column, reason)) => set.skip_row(&row, column, &reason, "the column is corrected", issues),
             }
         }
-        for row in tables.enabled("ce_mcp_db_tool") {
-            set.database(&row, issues);
+        for row in tables.enabled_rows("ce_mcp_db_tool") {
+            set.add_query(&row, issues);
         }
-        for row in tables.enabled("cv_tool_spec") {
-            set.spec(&row, issues);
+        for row in tables.enabled_rows("cv_tool_spec") {
+            set.add_spec(&row, issues);
         }
         set
     }
@@ -105,8 +105,8 @@ impl Set {
     /// # Errors
     /// Why its `spec` does not match the group.
     pub fn executor(&self, id: i64, group: &str) -> Result<Executor, String> {
-        if let Some(reason) = self.left_out.get(&id) {
-            return Ok(Executor::Nobody(Arc::clone(reason)));
+        if let Some(reason) = self.skipped_rows.get(&id) {
+            return Ok(Executor::Unavailable(Arc::clone(reason)));
         }
         if let Some(call) = self.http.get(&id) {
             return Ok(Executor::Http(Arc::clone(call)));
@@ -116,30 +116,30 @@ impl Set {
         }
         let Some(spec) = self.specs.get(&id) else { return Ok(Executor::Host) };
         match group {
-            "CALCULATOR_TRANSFORM" => calculator(spec),
-            "WORKFLOW_ACTION" => task(spec),
+            "CALCULATOR_TRANSFORM" => compile_calculator(spec),
+            "WORKFLOW_ACTION" => compile_task(spec),
             _ => Ok(Executor::Spec(Arc::clone(spec))),
         }
     }
 
     /// Returns the argument schema of a tool.
-    pub fn arguments(&self, id: i64) -> Option<Arguments> {
+    pub fn arguments(&self, id: i64) -> Option<ArgumentsSchema> {
         self.arguments.get(&id).cloned()
     }
 
-    fn database(&mut self, row: &Row<'_>, issues: &mut Vec<Issue>) {
+    fn add_query(&mut self, row: &TableRow<'_>, issues: &mut Vec<Issue>) {
         let Some(sql) = row.code("sql_template") else {
-            return self.leave_out(row, "sql_template", "is blank", "it is a query", issues);
+            return self.skip_row(row, "sql_template", "is blank", "it is a query", issues);
         };
         let identifiers = row.code("allowed_identifiers").map(|it| serde_json::from_str(&it));
         let Ok(identifiers) = identifiers.transpose() else {
             let hint = "it is an object of lists, such as {\"table\": [\"orders\"]}";
-            return self.leave_out(row, "allowed_identifiers", "is no JSON object of lists of texts", hint, issues);
+            return self.skip_row(row, "allowed_identifiers", "is no JSON object of lists of texts", hint, issues);
         };
-        let max_rows = row.integer("max_rows").and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 0).unwrap_or(ROWS);
-        self.sql.insert(row.id(), Arc::new(SqlTemplate { sql, max_rows, safe: row.flag("safe_mode"), identifiers }));
+        let max_rows = row.integer("max_rows").and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 0).unwrap_or(DEFAULT_MAX_ROWS);
+        self.sql.insert(row.id(), Arc::new(SqlTemplate { sql, max_rows, safe_mode: row.flag("safe_mode"), identifiers }));
         if let Some(text) = row.code("param_schema")
-            && let Err(reason) = self.demand(row.id(), &text)
+            && let Err(reason) = self.add_arguments(row.id(), &text)
         {
             // The original never read the column, so it may contain anything.
             let hint = "arguments are not validated until the column is a JSON Schema of an object";
@@ -147,38 +147,38 @@ impl Set {
         }
     }
 
-    fn spec(&mut self, row: &Row<'_>, issues: &mut Vec<Issue>) {
+    fn add_spec(&mut self, row: &TableRow<'_>, issues: &mut Vec<Issue>) {
         if let Some(text) = row.code("input_schema")
-            && let Err(reason) = self.demand(row.id(), &text)
+            && let Err(reason) = self.add_arguments(row.id(), &text)
         {
-            self.leave_out(row, "input_schema", &reason, "it is a JSON Schema of an object", issues);
+            self.skip_row(row, "input_schema", &reason, "it is a JSON Schema of an object", issues);
         }
         match row.code("spec").map(|it| serde_json::from_str::<Map>(&it)) {
             Some(Ok(spec)) => drop(self.specs.insert(row.id(), Arc::new(Value::Object(spec)))),
-            Some(Err(error)) => self.leave_out(row, "spec", &format!("is no JSON object: {error}"), "it is a JSON object", issues),
+            Some(Err(error)) => self.skip_row(row, "spec", &format!("is no JSON object: {error}"), "it is a JSON object", issues),
             None => {}
         }
     }
 
-    fn leave_out(&mut self, row: &Row<'_>, column: &str, reason: &str, until: &str, issues: &mut Vec<Issue>) {
+    fn skip_row(&mut self, row: &TableRow<'_>, column: &str, reason: &str, until: &str, issues: &mut Vec<Issue>) {
         let issue = row.error(column, reason, until);
-        self.left_out.insert(row.id(), format!("{} {reason}", issue.path).into());
+        self.skipped_rows.insert(row.id(), format!("{} {reason}", issue.path).into());
         issues.push(issue);
     }
 
-    fn demand(&mut self, id: i64, text: &str) -> Result<(), String> {
+    fn add_arguments(&mut self, id: i64, text: &str) -> Result<(), String> {
         let source: Value = serde_json::from_str(text).map_err(|it| format!("is no JSON: {it}"))?;
         let demands = source.as_object().is_some_and(|it| !it.is_empty());
         if demands {
             let schema = Arc::new(JsonSchema::compile(&source)?);
-            self.arguments.insert(id, Arguments { source: Arc::new(source), schema });
+            self.arguments.insert(id, ArgumentsSchema { source: Arc::new(source), schema });
         }
         Ok(())
     }
 }
 
-fn source(row: &Row<'_>) -> HttpSource {
-    HttpSource {
+fn http_source(row: &TableRow<'_>) -> HttpCallSource {
+    HttpCallSource {
         method: row.code("method"),
         url: row.code("url_template"),
         headers: row.code("headers"),
@@ -192,7 +192,7 @@ fn source(row: &Row<'_>) -> HttpSource {
 }
 
 /// `{"expression": "…"}`, or `{"expression": {"name": "…"}}`.
-fn calculator(spec: &Value) -> Result<Executor, String> {
+fn compile_calculator(spec: &Value) -> Result<Executor, String> {
     let compile = |name: &str, source: &Value| {
         let source = source.as_str().ok_or_else(|| format!("the formula '{name}' is no text"))?;
         Formula::compile(source).map(|it| (name.to_owned(), it)).map_err(|it| format!("the formula '{source}' {it}"))
@@ -205,7 +205,7 @@ fn calculator(spec: &Value) -> Result<Executor, String> {
     Ok(Executor::Calculator(formulas.into()))
 }
 
-fn task(spec: &Value) -> Result<Executor, String> {
+fn compile_task(spec: &Value) -> Result<Executor, String> {
     let name = spec.get("task").and_then(Value::as_str).and_then(TaskName::parse);
     name.map(Executor::Task).ok_or_else(|| "has no 'task'; write {\"task\": \"bean:method\"}".to_owned())
 }

@@ -4,17 +4,17 @@ mod executor;
 
 use std::collections::BTreeMap;
 
-use super::by_scope::ByScope;
 use super::issue::Issue;
-use super::row::Row;
-use super::scope::{ANY, Scopes, same_code, upper};
+use super::row::TableRow;
+use super::scope::{ANY, Scopes, is_same_code, to_upper_code};
+use super::scope_index::ScopeIndex;
 use super::settings::HttpPolicy;
 use super::tables::Tables;
 
-pub use executor::{Arguments, Executor, SqlTemplate};
+pub use executor::{ArgumentsSchema, Executor, SqlTemplate};
 
 /// Spellings of tool groups with their canonical names.
-const GROUPS: [(&str, &str); 21] = [
+const GROUP_NAMES: [(&str, &str); 21] = [
     ("DB", "DB"),
     ("MCP_DB", "DB"),
     ("DATABASE", "DB"),
@@ -39,9 +39,9 @@ const GROUPS: [(&str, &str); 21] = [
 ];
 
 /// Returns the canonical name of a tool group; an unknown one is only converted to upper case.
-pub fn tool_group(text: &str) -> String {
-    let upper = upper(text);
-    GROUPS.iter().find(|it| it.0 == upper).map_or(upper, |it| it.1.to_owned())
+pub fn canonical_tool_group(text: &str) -> String {
+    let upper = to_upper_code(text);
+    GROUP_NAMES.iter().find(|it| it.0 == upper).map_or(upper, |it| it.1.to_owned())
 }
 
 /// A tool row.
@@ -62,7 +62,7 @@ pub struct Tool {
     /// How it is executed.
     pub executor: Executor,
     /// The schema of its arguments, if any.
-    pub arguments: Option<Arguments>,
+    pub arguments: Option<ArgumentsSchema>,
 }
 
 /// Tool rows by scope and by code.
@@ -70,13 +70,13 @@ pub struct Tool {
 pub struct Tools {
     /// In table order.
     rows: Vec<Tool>,
-    by_scope: ByScope<usize>,
+    by_scope: ScopeIndex<usize>,
     by_code: BTreeMap<String, Vec<usize>>,
 }
 
 impl Tools {
     pub(super) fn compile(tables: &Tables, scopes: &Scopes, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> Tools {
-        let executors = executor::Set::compile(tables, defaults, issues);
+        let executors = executor::ExecutorSet::compile(tables, defaults, issues);
         let mut tools = Tools::default();
         for row in scopes.rows(tables, "ce_mcp_tool", issues) {
             match compile(&row, &executors, issues) {
@@ -87,7 +87,7 @@ impl Tools {
         tools
     }
 
-    fn add(&mut self, row: &Row<'_>, tool: Tool) {
+    fn add(&mut self, row: &TableRow<'_>, tool: Tool) {
         let position = self.rows.len();
         self.by_scope.add(row, position);
         self.by_code.entry(tool.code.to_lowercase()).or_default().push(position);
@@ -95,19 +95,19 @@ impl Tools {
     }
 
     /// Whether there is any tool for an intent and a state.
-    pub fn any_for(&self, intent: &str, state: &str) -> bool {
-        self.by_scope.fitting(intent, state).next().is_some()
+    pub fn has_any(&self, intent: &str, state: &str) -> bool {
+        self.by_scope.applicable(intent, state).next().is_some()
     }
 
     /// Returns the tools for an intent and a state, in table order; of several rows with one code, the narrowest.
-    pub fn of(&self, intent: &str, state: &str) -> Vec<&Tool> {
-        let mut positions: Vec<usize> = self.by_scope.fitting(intent, state).copied().collect();
+    pub fn for_scope(&self, intent: &str, state: &str) -> Vec<&Tool> {
+        let mut positions: Vec<usize> = self.by_scope.applicable(intent, state).copied().collect();
         positions.sort_unstable();
         let mut found: Vec<&Tool> = Vec::with_capacity(positions.len());
         let mut places = BTreeMap::new();
         for tool in positions.into_iter().filter_map(|it| self.rows.get(it)) {
             match places.get(&tool.code.to_lowercase()).and_then(|it: &usize| found.get_mut(*it)) {
-                Some(first) if tool.closeness() > first.closeness() => *first = tool,
+                Some(first) if tool.specificity() > first.specificity() => *first = tool,
                 Some(_) => {}
                 None => {
                     places.insert(tool.code.to_lowercase(), found.len());
@@ -119,36 +119,36 @@ impl Tools {
     }
 
     /// Returns the only tool of a group for an intent and a state; `None` when there are none or several.
-    pub fn only_of_group(&self, group: &str, intent: &str, state: &str) -> Option<&Tool> {
-        let mut of_group = self.of(intent, state).into_iter().filter(|it| it.group == group);
+    pub fn sole_in_group(&self, group: &str, intent: &str, state: &str) -> Option<&Tool> {
+        let mut of_group = self.for_scope(intent, state).into_iter().filter(|it| it.group == group);
         let first = of_group.next()?;
         of_group.next().is_none().then_some(first)
     }
 
     /// Returns the tool with a code for an intent and a state: the narrowest row, on a tie the last.
     pub fn find(&self, code: &str, intent: &str, state: &str) -> Option<&Tool> {
-        let fits = |row: &str, of_turn: &str| same_code(row, ANY) || same_code(row, of_turn);
+        let fits = |row: &str, of_turn: &str| is_same_code(row, ANY) || is_same_code(row, of_turn);
         let rows = self.by_code.get(&code.trim().to_lowercase())?.iter().filter_map(|it| self.rows.get(*it));
-        rows.filter(|it| fits(&it.intent, intent) && fits(&it.state, state)).max_by_key(|it| it.closeness())
+        rows.filter(|it| fits(&it.intent, intent) && fits(&it.state, state)).max_by_key(|it| it.specificity())
     }
 }
 
 impl Tool {
     /// How narrow the scope is; the intent outweighs the state.
-    fn closeness(&self) -> u8 {
-        2 * u8::from(!same_code(&self.intent, ANY)) + u8::from(!same_code(&self.state, ANY))
+    fn specificity(&self) -> u8 {
+        2 * u8::from(!is_same_code(&self.intent, ANY)) + u8::from(!is_same_code(&self.state, ANY))
     }
 }
 
-fn compile(row: &Row<'_>, executors: &executor::Set, issues: &mut Vec<Issue>) -> Result<Tool, Issue> {
+fn compile(row: &TableRow<'_>, executors: &executor::ExecutorSet, issues: &mut Vec<Issue>) -> Result<Tool, Issue> {
     let Some(code) = row.code("tool_code") else {
         return Err(row.error("tool_code", "is blank", "it names the tool"));
     };
     let scope = |column| row.code(column).unwrap_or_else(|| ANY.to_owned());
-    let group = row.code("tool_group").map_or_else(|| "DB".to_owned(), |it| tool_group(&it));
+    let group = row.code("tool_group").map_or_else(|| "DB".to_owned(), |it| canonical_tool_group(&it));
     let executor = executors.executor(row.id(), &group).unwrap_or_else(|reason| {
         let path = format!("cv_tool_spec[{}].spec", row.id());
-        let unavailable = Executor::Nobody(format!("{path} {reason}").into());
+        let unavailable = Executor::Unavailable(format!("{path} {reason}").into());
         issues.push(Issue::error(path, reason, "the tool is not called until it is corrected"));
         unavailable
     });
@@ -174,12 +174,12 @@ mod tests {
     fn groups_are_known_by_every_spelling() {
         let pairs = [(" sql ", "DB"), ("rag", "DOCUMENT_RETRIEVAL"), ("Files", "FILES"), ("file", "FILES"), ("my_own", "MY_OWN")];
         for (text, expected) in pairs {
-            assert_eq!(tool_group(text), expected);
+            assert_eq!(canonical_tool_group(text), expected);
         }
     }
 
     #[test]
-    fn of_rows_with_one_code_the_narrowest_counts() {
+    fn of_rows_with_one_code_the_narrowest_wins() {
         let row = |id: i64, code: &str, intent: &str, state: &str| json!({"tool_id": id, "tool_code": code, "tool_group": "", "intent_code": intent, "state_code": state});
         let tables = json!({
             "ce_intent": [{"intent_code": "PAY"}],
@@ -190,7 +190,7 @@ mod tests {
             ],
         });
         let (config, issues) = Config::compile(&serde_json::from_value(tables).unwrap(), &json!({}));
-        let ids = |intent: &str, state: &str| config.tools.of(intent, state).iter().map(|it| it.id).collect::<Vec<_>>();
+        let ids = |intent: &str, state: &str| config.tools.for_scope(intent, state).iter().map(|it| it.id).collect::<Vec<_>>();
         assert_eq!(ids("pay", "OPEN"), [3, 4]);
         assert_eq!(ids("OTHER", "OPEN"), [1, 2]);
         assert_eq!(ids("UNKNOWN", "X"), [1, 5]);

@@ -10,35 +10,35 @@ use crate::text::template::Template;
 use crate::turn::Map;
 
 /// Prefixes the path of a value that keeps its type.
-const AS_IT_IS: char = '\u{1}';
+const PATH_MARKER: char = '\u{1}';
 
 /// Delimiters of placeholders outside a string.
-const FORMS: [(&str, &str); 5] = [("{{", "}}"), ("[[${", "}]]"), ("[(${", "})]"), ("[${", "}]"), ("#{", "}")];
+const PLACEHOLDERS: [(&str, &str); 5] = [("{{", "}}"), ("[[${", "}]]"), ("[(${", "})]"), ("[${", "}]"), ("#{", "}")];
 
 /// Compiled arguments.
 #[derive(Debug, Clone, Default)]
-pub struct Args(Vec<(String, Arg)>);
+pub struct ArgsTemplate(Vec<(String, ArgTemplate)>);
 
 #[derive(Debug, Clone)]
-enum Arg {
-    Fixed(Value),
+enum ArgTemplate {
+    Literal(Value),
     Text(Template),
-    Taken(JsonPath),
-    List(Vec<Arg>),
-    Object(Vec<(String, Arg)>),
+    Path(JsonPath),
+    List(Vec<ArgTemplate>),
+    Object(Vec<(String, ArgTemplate)>),
 }
 
-impl Args {
+impl ArgsTemplate {
     /// Compiles arguments; a blank source has none.
     ///
     /// # Errors
     /// Why the source is not a JSON object, or the invalid template in it.
-    pub fn compile(source: &str) -> Result<Args, String> {
+    pub fn compile(source: &str) -> Result<ArgsTemplate, String> {
         if source.trim().is_empty() {
-            return Ok(Args::default());
+            return Ok(ArgsTemplate::default());
         }
-        match serde_json::from_str(&quote(source)?) {
-            Ok(Value::Object(members)) => object(members).map(Args),
+        match serde_json::from_str(&quote_placeholders(source)?) {
+            Ok(Value::Object(members)) => compile_object(members).map(ArgsTemplate),
             Ok(_) => Err("is no JSON object".to_owned()),
             Err(error) => Err(format!("is no JSON object: {error}")),
         }
@@ -46,19 +46,19 @@ impl Args {
 
     /// Returns the arguments, with strings rendered by `fill` and typed values looked up by `take`.
     pub fn render(&self, fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Map {
-        members(&self.0, fill, take)
+        render_members(&self.0, fill, take)
     }
 }
 
 /// Turns each placeholder outside a string into a marked string, so that the whole is JSON.
-fn quote(source: &str) -> Result<String, String> {
+fn quote_placeholders(source: &str) -> Result<String, String> {
     let mut out = String::with_capacity(source.len());
     let (mut rest, mut in_text) = (source, false);
     while let Some(c) = rest.chars().next() {
-        let form = FORMS.iter().find(|it| !in_text && rest.starts_with(it.0));
+        let form = PLACEHOLDERS.iter().find(|it| !in_text && rest.starts_with(it.0));
         if let Some((open, close)) = form {
             let (inner, after) = rest.split_at(open.len()).1.split_once(close).ok_or_else(|| format!("has '{open}' without '{close}'"))?;
-            out.push_str(&Value::from(format!("{AS_IT_IS}{}", inner.trim())).to_string());
+            out.push_str(&Value::from(format!("{PATH_MARKER}{}", inner.trim())).to_string());
             rest = after;
             continue;
         }
@@ -72,34 +72,34 @@ fn quote(source: &str) -> Result<String, String> {
     Ok(out)
 }
 
-fn object(members: Map) -> Result<Vec<(String, Arg)>, String> {
-    members.into_iter().map(|(name, value)| Ok((name, arg(value)?))).collect()
+fn compile_object(members: Map) -> Result<Vec<(String, ArgTemplate)>, String> {
+    members.into_iter().map(|(name, value)| Ok((name, compile_arg(value)?))).collect()
 }
 
-fn arg(value: Value) -> Result<Arg, String> {
+fn compile_arg(value: Value) -> Result<ArgTemplate, String> {
     match value {
-        Value::String(text) => match text.strip_prefix(AS_IT_IS) {
-            Some(path) => JsonPath::compile(path).map(Arg::Taken),
-            None => Template::compile(&text).map(Arg::Text),
+        Value::String(text) => match text.strip_prefix(PATH_MARKER) {
+            Some(path) => JsonPath::compile(path).map(ArgTemplate::Path),
+            None => Template::compile(&text).map(ArgTemplate::Text),
         },
-        Value::Array(items) => items.into_iter().map(arg).collect::<Result<_, _>>().map(Arg::List),
-        Value::Object(members) => object(members).map(Arg::Object),
-        fixed @ (Value::Null | Value::Bool(_) | Value::Number(_)) => Ok(Arg::Fixed(fixed)),
+        Value::Array(items) => items.into_iter().map(compile_arg).collect::<Result<_, _>>().map(ArgTemplate::List),
+        Value::Object(members) => compile_object(members).map(ArgTemplate::Object),
+        fixed @ (Value::Null | Value::Bool(_) | Value::Number(_)) => Ok(ArgTemplate::Literal(fixed)),
     }
 }
 
-fn members(args: &[(String, Arg)], fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Map {
+fn render_members(args: &[(String, ArgTemplate)], fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Map {
     args.iter().map(|(name, arg)| (name.clone(), arg.render(fill, take))).collect()
 }
 
-impl Arg {
+impl ArgTemplate {
     fn render(&self, fill: &dyn Fn(&Template) -> String, take: &dyn Fn(&JsonPath) -> Option<Value>) -> Value {
         match self {
-            Arg::Fixed(value) => value.clone(),
-            Arg::Text(template) => Value::String(fill(template)),
-            Arg::Taken(path) => take(path).unwrap_or(Value::Null),
-            Arg::List(items) => Value::Array(items.iter().map(|it| it.render(fill, take)).collect()),
-            Arg::Object(args) => Value::Object(members(args, fill, take)),
+            ArgTemplate::Literal(value) => value.clone(),
+            ArgTemplate::Text(template) => Value::String(fill(template)),
+            ArgTemplate::Path(path) => take(path).unwrap_or(Value::Null),
+            ArgTemplate::List(items) => Value::Array(items.iter().map(|it| it.render(fill, take)).collect()),
+            ArgTemplate::Object(args) => Value::Object(render_members(args, fill, take)),
         }
     }
 }
@@ -111,13 +111,13 @@ mod tests {
 
     fn render(source: &str) -> Value {
         let document = json!({"city": "Li\"on\", \"admin\": true, \"x\": \"", "amount": 12.5, "list": [1, {"a": null}]});
-        let args = Args::compile(source).unwrap();
+        let args = ArgsTemplate::compile(source).unwrap();
         let fill = |it: &Template| it.render(|name| document.get(name)).text;
         Value::Object(args.render(&fill, &|it| it.first(&document)))
     }
 
     #[test]
-    fn values_fill_their_own_place_only() {
+    fn values_fill_only_their_own_placeholder() {
         let expected =
             json!({"to": "in Li\"on\", \"admin\": true, \"x\": \"!", "n": 12.5, "all": [[1, {"a": null}], "12.5"], "gone": null});
         assert_eq!(render(r#"{"to": "in {{city}}!", "n": {{ amount }}, "all": [{{list}}, "{{amount}}"], "gone": [[${nope}]]}"#), expected);
@@ -126,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_says_so() {
+    fn anything_but_an_object_is_rejected() {
         for (source, expected) in [
             ("[1]", "is no JSON object"),
             ("{\"a\": {{b}", "without '}}'"),
             ("{a}", "is no JSON object"),
             ("{\"a\": {{b c(}}}", "at character"),
         ] {
-            let error = Args::compile(source).unwrap_err();
+            let error = ArgsTemplate::compile(source).unwrap_err();
             assert!(error.contains(expected), "{source}: {error}");
         }
     }

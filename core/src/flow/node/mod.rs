@@ -1,8 +1,9 @@
 //! The behavior of node types, one file each.
 
 mod agent;
-mod attempt;
 mod entity;
+mod http_request;
+mod http_retry;
 mod intent;
 mod message;
 mod service;
@@ -11,56 +12,55 @@ mod start_end;
 mod subflow;
 #[cfg(test)]
 mod tests;
-mod validate;
-mod wire;
+mod validation;
 
-use super::Walk;
-use super::fail::Failure;
-use super::walk::Next;
+use super::Walker;
+use super::failure::Failure;
+use super::walk::Transition;
 use crate::config::flow::document::{Node, NodeKind};
 use crate::flow::state::AwaitingKind;
 
-impl<'c> Walk<'c> {
+impl<'c> Walker<'c> {
     /// Runs a node.
-    pub(super) async fn enter(&mut self, node: &'c Node) -> Next {
+    pub(super) async fn run_node(&mut self, node: &'c Node) -> Transition {
         match &node.kind {
-            NodeKind::Start(data) => self.start(data),
-            NodeKind::End(data) => self.end(node, data),
-            NodeKind::Intent(data) => self.intent(node, data),
-            NodeKind::Message(data) => self.message(node, data),
-            NodeKind::Entity(data) => self.entity(node, data),
-            NodeKind::Decision | NodeKind::Router | NodeKind::Fallback(_) => Next::Port("out".to_owned()),
-            NodeKind::Service(data) => self.service(node, data).await,
-            NodeKind::Set(data) => self.set(data),
-            NodeKind::Subflow(data) => self.subflow(node, data),
-            NodeKind::InstructionAgent(data) => self.agent(node, data).await,
+            NodeKind::Start(data) => self.run_start(data),
+            NodeKind::End(data) => self.run_end(node, data),
+            NodeKind::Intent(data) => self.run_intent(node, data),
+            NodeKind::Message(data) => self.run_message(node, data),
+            NodeKind::Entity(data) => self.run_entity(node, data),
+            NodeKind::Decision | NodeKind::Router | NodeKind::Fallback(_) => Transition::Port("out".to_owned()),
+            NodeKind::Service(data) => self.run_service(node, data).await,
+            NodeKind::Set(data) => self.run_set(data),
+            NodeKind::Subflow(data) => self.run_subflow(node, data),
+            NodeKind::InstructionAgent(data) => self.enter_agent(node, data).await,
             NodeKind::Unavailable => {
-                Next::Fail(Failure::new("unavailable", format!("nodes of the type '{}' cannot run yet", node.type_name)))
+                Transition::Fail(Failure::new("unavailable", format!("nodes of the type '{}' cannot run yet", node.type_name)))
             }
         }
     }
 
     /// Delivers the event to the node that waits for it.
-    pub(super) async fn deliver(&mut self, node: &'c Node) -> Next {
-        let Some(awaiting) = self.state.awaiting.take() else { return Next::Stay };
-        self.taken = true;
+    pub(super) async fn deliver_event(&mut self, node: &'c Node) -> Transition {
+        let Some(awaiting) = self.state.awaiting.take() else { return Transition::EndTurn };
+        self.is_event_consumed = true;
         match (&node.kind, awaiting.kind) {
-            (NodeKind::Message(data), _) => self.message_answered(node, data, awaiting).await,
-            (NodeKind::Entity(data), _) => self.entity_answered(node, data, awaiting).await,
-            (NodeKind::Intent(data), AwaitingKind::Entity) => self.parameter_answered(node, data, awaiting).await,
-            (NodeKind::InstructionAgent(data), _) => self.agent_answered(node, data, awaiting).await,
+            (NodeKind::Message(data), _) => self.on_message_answer(node, data, awaiting).await,
+            (NodeKind::Entity(data), _) => self.on_entity_answer(node, data, awaiting).await,
+            (NodeKind::Intent(data), AwaitingKind::Entity) => self.on_parameter_answer(node, data, awaiting).await,
+            (NodeKind::InstructionAgent(data), _) => self.on_agent_event(node, data, awaiting).await,
             // The document has changed since the node started to wait.
-            _ => Next::Fail(Failure::new("not_waiting", "the node does not wait for anything")),
+            _ => Transition::Fail(Failure::new("not_waiting", "the node does not wait for anything")),
         }
     }
 
     /// Repeats the prompt of a node.
-    pub(super) fn ask_again(&mut self, node: &'c Node) -> Next {
+    pub(super) fn reprompt_node(&mut self, node: &'c Node) -> Transition {
         match &node.kind {
-            NodeKind::Message(data) => self.message_again(node, data),
-            NodeKind::Entity(data) => self.entity_again(node, data),
-            NodeKind::Intent(data) => self.parameter_again(node, data),
-            NodeKind::InstructionAgent(data) => self.agent_again(node, data),
+            NodeKind::Message(data) => self.repeat_message(node, data),
+            NodeKind::Entity(data) => self.reprompt_entity(node, data),
+            NodeKind::Intent(data) => self.reprompt_parameter(node, data),
+            NodeKind::InstructionAgent(data) => self.await_agent_again(node, data),
             NodeKind::Start(_)
             | NodeKind::End(_)
             | NodeKind::Decision
@@ -69,7 +69,7 @@ impl<'c> Walk<'c> {
             | NodeKind::Set(_)
             | NodeKind::Fallback(_)
             | NodeKind::Subflow(_)
-            | NodeKind::Unavailable => Next::Stay,
+            | NodeKind::Unavailable => Transition::EndTurn,
         }
     }
 }

@@ -2,54 +2,54 @@
 
 use serde_json::{Value, json};
 
-use super::super::Walk;
-use super::super::fail::Failure;
-use super::super::walk::Next;
-use super::attempt::{parsed, status_code, tries};
-use super::wire;
+use super::super::Walker;
+use super::super::failure::Failure;
+use super::super::walk::Transition;
+use super::http_request;
+use super::http_retry::{call_with_retry, parse_body, status_failure_code};
 use crate::config::flow::document::{Node, ServiceData};
-use crate::text::path::Path;
+use crate::text::variable_path::VariablePath;
 
 /// Maximum bytes of a response stored in the session.
-const KEPT: usize = 64 * 1024;
+const MAX_STORED_BYTES: usize = 64 * 1024;
 
-impl<'c> Walk<'c> {
-    pub(super) async fn service(&mut self, node: &'c Node, data: &'c ServiceData) -> Next {
+impl<'c> Walker<'c> {
+    pub(super) async fn run_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Transition {
         match self.call_service(node, data).await {
-            Ok(()) => Next::Port("success".to_owned()),
-            Err(failure) => Next::Fail(failure),
+            Ok(()) => Transition::Port("success".to_owned()),
+            Err(failure) => Transition::Fail(failure),
         }
     }
 
     async fn call_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Result<(), Failure> {
-        let call = wire::of_node(self, node, data)?;
-        let attempts = tries(&self.door, &call, &self.here(), self.effects_left()).await;
-        self.note_attempts("http.request", &attempts);
-        let attempt = attempts.attempt();
-        let reply = attempts.reply().inspect_err(|_| self.keep_response(&Value::Null, Value::Null))?;
-        let body = parsed(reply);
-        self.keep_response(&body.clone().unwrap_or_else(|_| json!(reply.body)), json!(reply.status));
-        if !call.succeeds(reply.status) {
-            let failure = Failure::new(status_code(reply.status), format!("the service answered {}", reply.status));
+        let call = http_request::prepare_node_call(self, node, data)?;
+        let attempts = call_with_retry(&self.effects, &call, &self.trace_location(), self.effects_left()).await;
+        self.record_attempts("http.request", &attempts);
+        let attempt = attempts.last_attempt();
+        let reply = attempts.reply().inspect_err(|_| self.store_response(&Value::Null, Value::Null))?;
+        let body = parse_body(reply);
+        self.store_response(&body.clone().unwrap_or_else(|_| json!(reply.body)), json!(reply.status));
+        if !call.is_success(reply.status) {
+            let failure = Failure::new(status_failure_code(reply.status), format!("the service answered {}", reply.status));
             return Err(Failure { attempt, ..failure });
         }
         let outputs = call.tool.into_iter().flat_map(|it| &it.outputs).chain(&data.outputs);
-        body.and_then(|it| self.take_outputs(outputs, &it, &call.here)).map_err(|it| Failure { attempt, ..it })
+        body.and_then(|it| self.write_outputs(outputs, &it, &call.extra_roots)).map_err(|it| Failure { attempt, ..it })
     }
 
     /// Stores the response in the session, for templates and observers.
-    fn keep_response(&mut self, body: &Value, status: Value) {
+    fn store_response(&mut self, body: &Value, status: Value) {
         let text = body.to_string();
-        let stored = match text.len() > KEPT {
+        let stored = match text.len() > MAX_STORED_BYTES {
             true => {
-                let end = (0..=KEPT).rev().find(|it| text.is_char_boundary(*it)).unwrap_or(0);
+                let end = (0..=MAX_STORED_BYTES).rev().find(|it| text.is_char_boundary(*it)).unwrap_or(0);
                 json!(text.get(..end).unwrap_or_default())
             }
             false => body.clone(),
         };
         for (name, value) in [("response_body", stored), ("response_status", status)] {
             self.state.vars.insert(name.to_owned(), value);
-            self.changed(&Path::name(name));
+            self.mark_changed(&VariablePath::from_name(name));
         }
     }
 }

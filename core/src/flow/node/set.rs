@@ -2,42 +2,42 @@
 
 use serde_json::{Value, json};
 
-use super::super::Walk;
-use super::super::fail::Failure;
-use super::super::walk::Next;
-use crate::config::flow::document::{Assign, AssignOp, SetData};
+use super::super::Walker;
+use super::super::failure::Failure;
+use super::super::walk::Transition;
+use crate::config::flow::document::{AssignOp, Assignment, SetData};
 use crate::text::decimal;
 use crate::turn::Map;
 
-impl<'c> Walk<'c> {
-    pub(super) fn set(&mut self, data: &'c SetData) -> Next {
+impl<'c> Walker<'c> {
+    pub(super) fn run_set(&mut self, data: &'c SetData) -> Transition {
         // A single assignment of a plain name needs no snapshot: when it fails, nothing has changed.
-        let at_once = matches!(data.assign.as_slice(), [only] if only.variable.parts().len() == 1);
-        let before = (!at_once).then(|| self.before());
-        for assign in &data.assign {
-            let Err(failure) = self.assign(assign) else { continue };
-            before.into_iter().for_each(|it| self.put_back(it));
-            return Next::Fail(failure);
+        let at_once = matches!(data.assignments.as_slice(), [only] if only.variable.parts().len() == 1);
+        let before = (!at_once).then(|| self.snapshot_variables());
+        for assign in &data.assignments {
+            let Err(failure) = self.apply_assignment(assign) else { continue };
+            before.into_iter().for_each(|it| self.restore_variables(it));
+            return Transition::Fail(failure);
         }
-        Next::Port("out".to_owned())
+        Transition::Port("out".to_owned())
     }
 
-    fn assign(&mut self, assign: &'c Assign) -> Result<(), Failure> {
+    fn apply_assignment(&mut self, assign: &'c Assignment) -> Result<(), Failure> {
         let path = &assign.variable;
         let mismatch = |reason: String| Failure::new("type_mismatch", reason);
         if assign.op == AssignOp::Unset {
-            return self.unset(path).map_err(|it| mismatch(it.0));
+            return self.remove_variable(path).map_err(|it| mismatch(it.0));
         }
-        let operand = self.given(assign)?;
+        let operand = self.evaluate_operand(assign)?;
         let before = self.variable(path).cloned().filter(|it| !it.is_null());
         let value = match assign.op {
             AssignOp::Set | AssignOp::Unset => operand.unwrap_or(Value::Null),
             AssignOp::Increment => {
                 let wrong = || mismatch(format!("'{path}' is no number that could grow"));
-                let number = |it: &Value| decimal::number_of(it);
+                let number = |it: &Value| decimal::to_number(it);
                 let by = operand.map_or_else(|| Some(1.into()), |it| number(&it)).ok_or_else(wrong)?;
                 let from = before.map_or_else(|| Some(0.into()), |it| number(&it)).ok_or_else(wrong)?;
-                sum(&from, &by).map(Value::Number).ok_or_else(wrong)?
+                add_numbers(&from, &by).map(Value::Number).ok_or_else(wrong)?
             }
             AssignOp::Append => {
                 let Value::Array(mut items) = before.unwrap_or_else(|| json!([])) else {
@@ -54,14 +54,14 @@ impl<'c> Walk<'c> {
                 _ => return Err(mismatch(format!("only an object can be merged into '{path}'"))),
             },
         };
-        self.write(path, value).map_err(|it| mismatch(it.0))
+        self.write_variable(path, value).map_err(|it| mismatch(it.0))
     }
 
     /// Evaluates the value of an assignment.
-    fn given(&mut self, assign: &'c Assign) -> Result<Option<Value>, Failure> {
+    fn evaluate_operand(&mut self, assign: &'c Assignment) -> Result<Option<Value>, Failure> {
         if let Some(formula) = &assign.expr {
             let result = match &formula.0.compiled {
-                Ok(expr) => expr.value(&self.scope()).map_err(|it| it.0),
+                Ok(expr) => expr.evaluate(&self.scope()).map_err(|it| it.0),
                 Err(error) => Err(error.message.clone()),
             };
             let value = result.map_err(|reason| {
@@ -70,15 +70,15 @@ impl<'c> Walk<'c> {
             })?;
             return Ok(Some(value.unwrap_or(Value::Null)));
         }
-        Ok(assign.value.as_ref().map(|it| self.filled(it, Map::new())))
+        Ok(assign.value.as_ref().map(|it| self.render_json(it, Map::new())))
     }
 }
 
-fn sum(from: &serde_json::Number, by: &serde_json::Number) -> Option<serde_json::Number> {
+fn add_numbers(from: &serde_json::Number, by: &serde_json::Number) -> Option<serde_json::Number> {
     if let (Some(from), Some(by)) = (from.as_i64(), by.as_i64())
         && let Some(sum) = from.checked_add(by)
     {
         return Some(sum.into());
     }
-    decimal::tidy(from.as_f64()? + by.as_f64()?)
+    decimal::number_from_f64(from.as_f64()? + by.as_f64()?)
 }

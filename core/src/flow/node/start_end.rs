@@ -1,31 +1,31 @@
 //! `start` and `end` nodes (docs/spec/flows.md#4.1).
 
-use super::super::Walk;
-use super::super::frames::object;
-use super::super::walk::{Ending, Next};
+use super::super::Walker;
+use super::super::frames::into_members;
+use super::super::walk::{GraphReturn, Transition};
 use crate::config::flow::document::{EndData, Node, StartData};
-use crate::text::path::Path;
+use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
 
-impl<'c> Walk<'c> {
-    pub(super) fn start(&mut self, data: &'c StartData) -> Next {
+impl<'c> Walker<'c> {
+    pub(super) fn run_start(&mut self, data: &'c StartData) -> Transition {
         for (name, value) in &data.init {
-            let Ok(path) = Path::parse(name) else { continue };
+            let Ok(path) = VariablePath::parse(name) else { continue };
             if self.variable(&path).is_none() {
                 // A value of the wrong type is ignored; lint reports it.
-                let _ = self.write(&path, value.clone());
+                let _ = self.write_variable(&path, value.clone());
             }
         }
-        Next::Port("out".to_owned())
+        Transition::Port("out".to_owned())
     }
 
-    pub(super) fn end(&mut self, node: &'c Node, data: &'c EndData) -> Next {
+    pub(super) fn run_end(&mut self, node: &'c Node, data: &'c EndData) -> Transition {
         if let Some(text) = &data.final_message {
             let place = self.frame().map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default();
-            self.say(text, &place);
+            self.send_localized(text, &place);
         }
-        let returned = data.outputs.as_ref().map(|it| object(self.filled(it, Map::new()))).unwrap_or_default();
-        self.note_port(&node.id, &data.exit);
-        Next::Return(Ending { exit: data.exit.clone(), returned, end_session: data.end_session })
+        let returned = data.outputs.as_ref().map(|it| into_members(self.render_json(it, Map::new()))).unwrap_or_default();
+        self.record_port(&node.id, &data.exit);
+        Transition::Return(GraphReturn { exit: data.exit.clone(), values: returned, end_session: data.end_session })
     }
 }

@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::turn::{
-    Answer, Completion, EffectError, EffectErrorDetail, EffectErrorKind, HttpReply, HttpRequest, Loaded, ProgramRef, Reply, Request, Turn,
-    TurnInput, UserEvent, Write,
+    Completion, EffectError, EffectErrorDetail, EffectErrorKind, EffectResult, HttpReply, HttpRequest, LoadedSession, ProgramRef, Reply,
+    Request, Turn, TurnInput, UserEvent, Write,
 };
 
 /// A session of a document whose intent `go` runs the given nodes in order.
-struct Desk {
+struct FlowSession {
     config: Arc<Config>,
     session: Option<Value>,
     /// The output of the last turn.
-    said: Value,
+    output: Value,
 }
 
-impl Desk {
-    fn of(nodes: &[Value], edges: &Value, more: &Value) -> Desk {
+impl FlowSession {
+    fn new(nodes: &[Value], edges: &Value, more: &Value) -> FlowSession {
         let mut all = vec![json!({"id": "it", "type": "intent", "name": "It", "data": {"intent_id": "go"}})];
         all.extend(nodes.iter().cloned());
         all.push(json!({"id": "failed", "type": "message", "name": "Failed", "data": {"blocks": [{"kind": "text", "text": "{{ _error.code }}"}]}}));
@@ -38,28 +38,28 @@ impl Desk {
             "default_locale": "en", "intents": [{"id": "go", "name": "Go", "phrases": ["go"], "graph": "g"}],
             "graphs": [root, {"id": "g", "kind": "intent", "name": "G", "entry": "it", "nodes": all, "edges": links}]});
         document.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
-        let config = Arc::new(Config::of_flow(&document).unwrap());
-        let mut desk = Desk { config, session: None, said: Value::Null };
-        desk.hears(json!({"type": "session.start"}));
+        let config = Arc::new(Config::from_flow(&document).unwrap());
+        let mut desk = FlowSession { config, session: None, output: Value::Null };
+        desk.send_event(json!({"type": "session.start"}));
         desk
     }
 
-    fn begins(&self, event: Value) -> (Turn, crate::turn::Slice) {
+    fn start_turn(&self, event: Value) -> (Turn, crate::turn::Slice) {
         let input = TurnInput {
             turn: "t".to_owned(),
             conversation: "s-1".to_owned(),
             at: 1_767_268_800_000,
             seed: 1,
             program: ProgramRef::Flow,
-            event: UserEvent::of_flow(event),
-            session: Loaded { flow: self.session.clone().map(Box::new), ..Loaded::default() },
+            event: UserEvent::from_flow_event(event),
+            session: LoadedSession { flow: self.session.clone().map(Box::new), ..LoadedSession::default() },
         };
         Turn::start(input, Arc::clone(&self.config)).unwrap()
     }
 
     /// Runs a turn with these replies to its HTTP requests; returns the requests.
-    fn turn(&mut self, event: Value, mut answers: Vec<Answer>) -> Vec<HttpRequest> {
-        let (mut turn, mut slice) = self.begins(event);
+    fn run_turn(&mut self, event: Value, mut answers: Vec<EffectResult>) -> Vec<HttpRequest> {
+        let (mut turn, mut slice) = self.start_turn(event);
         let mut requests = Vec::new();
         answers.reverse();
         while slice.end.is_none() {
@@ -69,32 +69,32 @@ impl Desk {
                 answers.pop().unwrap()
             } else {
                 // The only other effect is a sleep.
-                Answer::Ok(Reply::Slept)
+                EffectResult::Ok(Reply::Slept)
             };
             slice = turn.resume(vec![Completion { id: effect.id, at: 1_767_268_800_000, outcome }]).unwrap();
         }
         let outcome = slice.end.unwrap();
         let state = outcome.writes.iter().find_map(|it| if let Write::Flow { state } = it { Some((**state).clone()) } else { None });
         self.session = state.or(self.session.take());
-        self.said = *outcome.flow.unwrap();
+        self.output = *outcome.flow.unwrap();
         requests
     }
 
-    fn hears(&mut self, event: Value) -> Vec<String> {
-        self.turn(event, Vec::new());
+    fn send_event(&mut self, event: Value) -> Vec<String> {
+        self.run_turn(event, Vec::new());
         self.texts()
     }
 
-    fn says(&mut self, text: &str) -> Vec<String> {
-        self.hears(json!({"type": "user.message", "text": text}))
+    fn say(&mut self, text: &str) -> Vec<String> {
+        self.send_event(json!({"type": "user.message", "text": text}))
     }
 
     fn texts(&self) -> Vec<String> {
-        self.said["messages"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect()
+        self.output["messages"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect()
     }
 
     fn port(&self, node: &str) -> &Value {
-        let nodes = self.said["debug"]["nodes"].as_array().unwrap();
+        let nodes = self.output["debug"]["nodes"].as_array().unwrap();
         &nodes.iter().find(|it| it["id"] == node).unwrap()["port"]
     }
 }
@@ -103,32 +103,32 @@ fn node(kind: &str, data: Value) -> Value {
     json!({"id": "n", "type": kind, "name": "N", "data": data})
 }
 
-fn go() -> Value {
+fn go_event() -> Value {
     json!({"type": "user.message", "text": "go"})
 }
 
-fn reply(status: u16, body: &str) -> Answer {
-    Answer::Ok(Reply::Http(HttpReply { status, body: body.to_owned(), retry_after_ms: None, broken_json: false }))
+fn reply(status: u16, body: &str) -> EffectResult {
+    EffectResult::Ok(Reply::Http(HttpReply { status, body: body.to_owned(), retry_after_ms: None, broken_json: false }))
 }
 
 /// A session with a service node whose failure sends the failure code.
-fn service(data: Value) -> Desk {
+fn service_session(data: Value) -> FlowSession {
     let vars = json!([{"name": "odd", "type": "string", "default": "a\"b &c"}, {"name": "obj", "type": "object", "default": {"a": 1}}]);
-    Desk::of(
+    FlowSession::new(
         &[node("service", data)],
         &json!([{"id": "x", "source": "n", "source_port": "failure", "target": "failed"}]),
         &json!({"variables": vars}),
     )
 }
 
-fn sent(request: Value) -> HttpRequest {
-    let mut desk = service(json!({"request": request}));
-    desk.turn(go(), vec![reply(200, "{}")]).remove(0)
+fn sent_request(request: Value) -> HttpRequest {
+    let mut desk = service_session(json!({"request": request}));
+    desk.run_turn(go_event(), vec![reply(200, "{}")]).remove(0)
 }
 
 #[test]
-fn the_query_of_a_request_is_encoded_and_its_fragment_left_out() {
-    let url = |url: &str, query: Value| sent(json!({"method": "GET", "url": url, "query": query})).url;
+fn the_query_of_a_request_is_encoded_and_its_fragment_dropped() {
+    let url = |url: &str, query: Value| sent_request(json!({"method": "GET", "url": url, "query": query})).url;
     assert_eq!(
         url("https://a.example/x", json!({"q": "a&b=c d#e", "w": "{{ odd }}", "n k": "1"})),
         "https://a.example/x?q=a%26b%3Dc%20d%23e&w=a%22b%20%26c&n%20k=1"
@@ -138,13 +138,13 @@ fn the_query_of_a_request_is_encoded_and_its_fragment_left_out() {
 }
 
 #[test]
-fn a_body_is_written_as_its_type_wants_it() {
+fn a_body_is_encoded_by_its_type() {
     let body = |kind: Value, body: Value| {
         let mut request = json!({"method": "POST", "url": "https://a.example/x", "body": body});
         if !kind.is_null() {
             request["body_type"] = kind;
         }
-        let sent = sent(request);
+        let sent = sent_request(request);
         let kind = sent.headers.iter().find(|it| it.0 == "Content-Type").unwrap().1.clone();
         (kind, sent.body.unwrap(), sent.secrets)
     };
@@ -170,7 +170,7 @@ fn a_write_has_one_key_and_it_is_not_empty() {
         "headers": {"Idempotency-Key": "header", "Authorization": "Bearer {{ secret.KEY }}"}});
     let data =
         |key: &str| json!({"request": request, "idempotency_key": key, "retry": {"max_attempts": 2, "initial_ms": 600, "max_ms": 100}});
-    let requests = service(data("own-{{ session.odd }}")).turn(go(), vec![reply(503, ""), reply(200, "{}")]);
+    let requests = service_session(data("own-{{ session.odd }}")).run_turn(go_event(), vec![reply(503, ""), reply(200, "{}")]);
     let keys: Vec<_> = requests
         .iter()
         .map(|it| it.headers.iter().filter(|it| it.0 == "Idempotency-Key").map(|it| it.1.as_str()).collect::<Vec<_>>())
@@ -179,21 +179,21 @@ fn a_write_has_one_key_and_it_is_not_empty() {
     let at = requests[0].headers.iter().position(|it| it.0 == "Authorization").unwrap();
     assert_eq!(requests[0].secrets, [format!("{at} 7 KEY")]);
     for empty in ["{{ nobody }}", " ", "{{ nobody | default(\"\") }}"] {
-        let mut desk = service(data(empty));
-        assert_eq!((desk.turn(go(), Vec::new()).len(), desk.texts()), (0, vec!["template_undefined".to_owned()]), "{empty}");
+        let mut desk = service_session(data(empty));
+        assert_eq!((desk.run_turn(go_event(), Vec::new()).len(), desk.texts()), (0, vec!["template_undefined".to_owned()]), "{empty}");
     }
 }
 
 #[test]
 fn a_status_that_is_listed_is_a_success_at_once() {
     let data = json!({"request": {"method": "GET", "url": "https://a.example/x"}, "success": [503], "outputs": [{"path": "$.v", "variable": "v"}]});
-    let mut desk = service(data.clone());
-    assert_eq!(desk.turn(go(), vec![reply(503, "{\"v\": 1}")]).len(), 1);
-    assert_eq!((desk.port("n"), &desk.said["debug"]["effects"][0]["outcome"]), (&json!("success"), &json!("ok")));
+    let mut desk = service_session(data.clone());
+    assert_eq!(desk.run_turn(go_event(), vec![reply(503, "{\"v\": 1}")]).len(), 1);
+    assert_eq!((desk.port("n"), &desk.output["debug"]["effects"][0]["outcome"]), (&json!("success"), &json!("ok")));
     assert_eq!(desk.session.as_ref().unwrap()["vars"]["v"], 1);
     for (status, code) in [(200, "status_4xx"), (404, "status_4xx"), (500, "status_5xx")] {
-        let mut desk = service(data.clone());
-        desk.turn(go(), vec![reply(status, "")]);
+        let mut desk = service_session(data.clone());
+        desk.run_turn(go_event(), vec![reply(status, "")]);
         assert_eq!(desk.texts(), [code]);
     }
 }
@@ -202,9 +202,9 @@ fn a_status_that_is_listed_is_a_success_at_once() {
 fn a_failure_has_its_code() {
     let failed = |kind, detail: Option<EffectErrorDetail>| {
         let error = EffectError::new(kind, "no");
-        let answer = || Answer::Error(EffectError { detail: detail.clone(), ..error.clone() });
-        let mut desk = service(json!({"request": {"method": "GET", "url": "https://a.example/x"}}));
-        desk.turn(go(), vec![answer(), answer(), answer()]);
+        let answer = || EffectResult::Error(EffectError { detail: detail.clone(), ..error.clone() });
+        let mut desk = service_session(json!({"request": {"method": "GET", "url": "https://a.example/x"}}));
+        desk.run_turn(go_event(), vec![answer(), answer(), answer()]);
         desk.texts().remove(0)
     };
     let unavailable = EffectErrorKind::Unavailable;
@@ -216,10 +216,11 @@ fn a_failure_has_its_code() {
     assert_eq!(failed(EffectErrorKind::Invalid, None), "network");
     assert_eq!(failed(EffectErrorKind::Denied, None), "blocked_target");
 
-    let of_type =
-        |body: &str, kind: &str| HttpReply { status: 200, body: body.to_owned(), retry_after_ms: None, broken_json: false }.of_type(kind);
-    let mut desk = service(json!({"request": {"method": "GET", "url": "https://a.example/x"}}));
-    desk.turn(go(), vec![Answer::Ok(Reply::Http(of_type("{\"v\":", "application/problem+json; charset=utf-8")))]);
+    let of_type = |body: &str, kind: &str| {
+        HttpReply { status: 200, body: body.to_owned(), retry_after_ms: None, broken_json: false }.with_content_type(kind)
+    };
+    let mut desk = service_session(json!({"request": {"method": "GET", "url": "https://a.example/x"}}));
+    desk.run_turn(go_event(), vec![EffectResult::Ok(Reply::Http(of_type("{\"v\":", "application/problem+json; charset=utf-8")))]);
     assert_eq!(desk.texts(), ["parse"]);
     for (body, kind) in [("{\"v\":", "text/plain"), ("", "application/json"), ("{}", "application/json"), ("{", "")] {
         assert!(!of_type(body, kind).broken_json, "{body} {kind}");
@@ -227,24 +228,24 @@ fn a_failure_has_its_code() {
 }
 
 #[test]
-fn outputs_are_taken_together_and_their_defaults_are_filled_and_typed() {
+fn outputs_are_written_together_and_their_defaults_are_rendered_and_typed() {
     let outputs = json!([{"path": "$.name", "variable": "v"}, {"path": "$.gone", "variable": "w", "required": true}]);
     let request = json!({"method": "GET", "url": "https://a.example/x"});
-    let mut desk = service(json!({"request": request, "outputs": outputs}));
-    desk.turn(go(), vec![reply(200, "{\"name\": \"N\"}")]);
+    let mut desk = service_session(json!({"request": request, "outputs": outputs}));
+    desk.run_turn(go_event(), vec![reply(200, "{\"name\": \"N\"}")]);
     assert_eq!((desk.texts(), &desk.session.as_ref().unwrap()["vars"]["v"]), (vec!["output_missing".to_owned()], &Value::Null));
 
     let outputs = json!([{"path": "$.a", "variable": "a", "default": "{{ args.id }}"}, {"path": "$.b", "variable": "b", "type": "number", "default": "5"}]);
     let mut node = node("service", json!({"request": request, "outputs": outputs, "args": {"id": 7}}));
     node["on_error"] = json!("continue");
-    let mut desk = Desk::of(&[node], &json!([]), &json!({}));
-    desk.turn(go(), vec![reply(404, "")]);
+    let mut desk = FlowSession::new(&[node], &json!([]), &json!({}));
+    desk.run_turn(go_event(), vec![reply(404, "")]);
     let vars = &desk.session.as_ref().unwrap()["vars"];
     assert_eq!((&vars["a"], &vars["b"], desk.port("n")), (&json!(7), &json!(5), &json!("success")));
 }
 
 #[test]
-fn of_buttons_with_one_id_the_one_is_pressed_that_was_shown() {
+fn buttons_with_the_same_id_are_told_apart_by_value_and_label() {
     let card =
         |value: &str| json!({"kind": "card", "title": value, "buttons": [{"id": "buy", "label": format!("Buy {value}"), "value": value}]});
     let shop = node("message", json!({"blocks": [card("A"), card("B")], "await": "button"}));
@@ -253,42 +254,42 @@ fn of_buttons_with_one_id_the_one_is_pressed_that_was_shown() {
     for (event, value) in
         [(json!({"value": "B"}), "B"), (json!({"label": "Buy B"}), "B"), (json!({"value": "A", "label": "Buy B"}), "A"), (json!({}), "A")]
     {
-        let mut desk = Desk::of(&[shop.clone(), echo.clone()], &json!([]), &json!({}));
-        desk.says("go");
+        let mut desk = FlowSession::new(&[shop.clone(), echo.clone()], &json!([]), &json!({}));
+        desk.say("go");
         let mut event = event;
         event["type"] = json!("user.button");
         event["button_id"] = json!("buy");
-        assert_eq!(desk.hears(event.clone()), [value], "{event}");
+        assert_eq!(desk.send_event(event.clone()), [value], "{event}");
     }
 }
 
 #[test]
 fn a_message_that_is_too_long_fails_its_turn() {
     let long = node("message", json!({"blocks": [{"kind": "text", "text": "x".repeat(33_000)}]}));
-    let mut desk = Desk::of(&[long], &json!([]), &json!({"settings": {"error_message": "Sorry."}}));
+    let mut desk = FlowSession::new(&[long], &json!([]), &json!({"settings": {"error_message": "Sorry."}}));
     let before = desk.session.clone().unwrap();
-    assert_eq!(desk.says("go"), ["Sorry."]);
+    assert_eq!(desk.say("go"), ["Sorry."]);
     let after = desk.session.clone().unwrap();
-    assert_eq!((&desk.said["debug"]["stop_reason"], &after["vars"]), (&json!("message_too_large"), &before["vars"]));
+    assert_eq!((&desk.output["debug"]["stop_reason"], &after["vars"]), (&json!("message_too_large"), &before["vars"]));
     assert_eq!((after["seq"].as_u64(), &after["stack"]), (before["seq"].as_u64().map(|it| it + 1), &before["stack"]));
     let fits = node("message", json!({"blocks": [{"kind": "text", "text": "x".repeat(32_000)}]}));
-    assert_eq!(Desk::of(&[fits], &json!([]), &json!({})).says("go")[0].len(), 32_000);
+    assert_eq!(FlowSession::new(&[fits], &json!([]), &json!({})).say("go")[0].len(), 32_000);
 }
 
 #[test]
-fn what_is_redacted_is_struck_out_of_whatever_was_said() {
+fn redacted_values_are_removed_from_all_stored_texts() {
     let ask = node("entity", json!({"variable": "pin", "entity": "@string", "prompt": "PIN?", "confirm": true}));
     let echo = json!({"id": "m", "type": "message", "name": "M", "data": {"blocks": [{"kind": "text", "text": "{{ pin }} it is, 1x23."}]}});
     let forget = json!({"id": "gone", "type": "set", "name": "F", "data": {"assign": [{"variable": "pin", "op": "unset"}]}});
     let more = json!({"variables": [{"name": "pin", "type": "string", "redact": true}]});
-    let mut desk = Desk::of(&[ask, echo, forget], &json!([]), &more);
-    desk.says("go");
-    assert_eq!(desk.says("123"), ["Is that 123?"]);
+    let mut desk = FlowSession::new(&[ask, echo, forget], &json!([]), &more);
+    desk.say("go");
+    assert_eq!(desk.say("123"), ["Is that 123?"]);
     let mut shown = desk.session.clone().unwrap();
-    crate::flow::mask(desk.config.flow.as_ref().unwrap(), &mut shown);
+    crate::flow::redact_session(desk.config.flow.as_ref().unwrap(), &mut shown);
     assert_eq!(shown["vars"]["_slot"]["candidate"], "[pin]");
     assert!(!shown["history"].to_string().contains("123"), "{shown}");
-    assert_eq!(desk.says("yes"), ["123 it is, 1x23."], "the user sees the value");
+    assert_eq!(desk.say("yes"), ["123 it is, 1x23."], "the user sees the value");
     let history = desk.session.as_ref().unwrap()["history"].to_string();
     assert!(history.contains("[pin] it is, 1x23.") && !history.contains(" 123"), "{history}");
 }
@@ -297,34 +298,34 @@ fn what_is_redacted_is_struck_out_of_whatever_was_said() {
 fn a_confirmation_is_readable_and_can_be_interrupted() {
     let ask = node("entity", json!({"variable": "sum", "entity": "@currency", "prompt": "How much?", "confirm": true}));
     let more = json!({"small_talk": [{"id": "hi", "patterns": ["hi there"], "responses": ["Hello."]}]});
-    let mut desk = Desk::of(&[ask], &json!([]), &more);
-    desk.says("go");
-    assert_eq!(desk.says("$5"), ["Is that 5 USD?"]);
-    assert_eq!(desk.says("hi there"), ["Hello.", "Is that 5 USD?"]);
-    assert_eq!(desk.says("hm"), ["Is that 5 USD?"]);
+    let mut desk = FlowSession::new(&[ask], &json!([]), &more);
+    desk.say("go");
+    assert_eq!(desk.say("$5"), ["Is that 5 USD?"]);
+    assert_eq!(desk.say("hi there"), ["Hello.", "Is that 5 USD?"]);
+    assert_eq!(desk.say("hm"), ["Is that 5 USD?"]);
 }
 
 #[test]
-fn parameters_and_parts_keep_to_the_declared_types() {
+fn parameters_and_parts_have_the_declared_types() {
     let set = |variable: &str, value: Value| node("set", json!({"assign": [{"variable": variable, "value": value}]}));
     let more = json!({"variables": [{"name": "n", "type": "number", "default": 1}, {"name": "s", "type": "string"}, {"name": "o", "type": "object"}, {"name": "o.k", "type": "number"}]});
     for (variable, value, fails) in
         [("n.x", json!(1), true), ("o", json!({"k": "abc"}), true), ("o", json!({"k": 2}), false), ("o.other", json!("x"), false)]
     {
-        let mut desk = Desk::of(
+        let mut desk = FlowSession::new(
             &[set(variable, value.clone())],
             &json!([{"id": "x", "source": "n", "source_port": "error", "target": "failed"}]),
             &more,
         );
-        assert_eq!(!desk.says("go").is_empty(), fails, "{variable} = {value}");
+        assert_eq!(!desk.say("go").is_empty(), fails, "{variable} = {value}");
     }
-    let mut desk = Desk::of(&[], &json!([]), &more);
+    let mut desk = FlowSession::new(&[], &json!([]), &more);
     desk.session = None;
-    desk.hears(json!({"type": "session.start", "params": {"n": "abc", "s": 5, "free": [1]}}));
+    desk.send_event(json!({"type": "session.start", "params": {"n": "abc", "s": 5, "free": [1]}}));
     let vars = &desk.session.as_ref().unwrap()["vars"];
     assert_eq!((&vars["n"], &vars["s"], &vars["free"]), (&json!(1), &json!("5"), &json!([1])));
     desk.session = None;
-    desk.hears(json!({"type": "session.start", "params": {"n": "77"}}));
+    desk.send_event(json!({"type": "session.start", "params": {"n": "77"}}));
     assert_eq!(desk.session.as_ref().unwrap()["vars"]["n"], 77);
 }
 
@@ -333,28 +334,28 @@ fn addresses_that_are_shown_are_encoded() {
     let media = |url: &str| {
         let vars = json!({"variables": [{"name": "q", "type": "string", "default": "a b&c\"><x"}, {"name": "link", "type": "string", "default": "https://a.example/x?y=1"}]});
         let mut desk =
-            Desk::of(&[node("message", json!({"blocks": [{"kind": "media", "media": "image", "url": url}]}))], &json!([]), &vars);
-        desk.says("go");
-        desk.said["messages"][0]["blocks"][0]["url"].clone()
+            FlowSession::new(&[node("message", json!({"blocks": [{"kind": "media", "media": "image", "url": url}]}))], &json!([]), &vars);
+        desk.say("go");
+        desk.output["messages"][0]["blocks"][0]["url"].clone()
     };
     assert_eq!(media("https://a.example/i?q={{ q }}"), "https://a.example/i?q=a%20b%26c%22%3E%3Cx");
     assert_eq!(media("{{ link }}"), "https://a.example/x?y=1");
 }
 
 #[test]
-fn buttons_that_nobody_waits_for_are_pressed_by_id_number_or_label() {
+fn buttons_without_a_wait_are_selected_by_id_number_or_label() {
     let buttons = json!([{"id": "a", "label": "Nothing"}, {"id": "b", "label": "Again", "value": "go"}]);
     let shows = node("message", json!({"blocks": [{"kind": "buttons", "text": "What now?", "buttons": buttons}]}));
     let shown = |channel: &str| {
-        let mut desk = Desk::of(std::slice::from_ref(&shows), &json!([]), &json!({}));
+        let mut desk = FlowSession::new(std::slice::from_ref(&shows), &json!([]), &json!({}));
         desk.session = None;
-        desk.hears(json!({"type": "session.start", "channel": channel}));
-        desk.says("go");
+        desk.send_event(json!({"type": "session.start", "channel": channel}));
+        desk.say("go");
         desk
     };
-    let matched = |desk: &mut Desk, event: Value| {
-        desk.hears(event);
-        desk.said["debug"]["matched_intent"]["intent_id"].clone()
+    let matched = |desk: &mut FlowSession, event: Value| {
+        desk.send_event(event);
+        desk.output["debug"]["matched_intent"]["intent_id"].clone()
     };
     let text = |text: &str| json!({"type": "user.message", "text": text});
     assert_eq!(matched(&mut shown("web"), json!({"type": "user.button", "button_id": "b"})), "go");
@@ -362,17 +363,17 @@ fn buttons_that_nobody_waits_for_are_pressed_by_id_number_or_label() {
     assert_eq!([matched(&mut shown("sms"), text("2")), matched(&mut shown("sms"), text("again"))], ["go", "go"]);
     assert_eq!(matched(&mut shown("web"), text("2")), Value::Null, "buttons are not numbered on channels that show buttons");
     let mut desk = shown("sms");
-    desk.says("hm");
+    desk.say("hm");
     assert_eq!(matched(&mut desk, text("2")), Value::Null, "buttons expire with the next message");
 }
 
 #[test]
-fn an_event_that_is_off_asks_nobody_again() {
+fn a_disabled_no_input_event_arms_no_timer() {
     let ask = || node("entity", json!({"variable": "n", "entity": "@number", "prompt": "How many?"}));
     for (enabled, timers) in [(true, vec!["no_input", "session"]), (false, vec!["session"])] {
         let more = json!({"settings": {"no_input_timeout_s": 5}, "events": {"no_input": {"enabled": enabled, "max_times": 2}}});
-        let mut desk = Desk::of(&[ask()], &json!([]), &more);
-        desk.says("go");
+        let mut desk = FlowSession::new(&[ask()], &json!([]), &more);
+        desk.say("go");
         let armed =
             desk.session.as_ref().unwrap()["timers"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect::<Vec<_>>();
         assert_eq!(armed, timers);
@@ -380,12 +381,12 @@ fn an_event_that_is_off_asks_nobody_again() {
 }
 
 #[test]
-fn a_message_that_one_node_has_waited_for_is_no_other_nodes() {
+fn a_consumed_message_is_not_passed_to_the_next_node() {
     let asks = node("message", json!({"blocks": [{"kind": "text", "text": "Well?"}], "await": "any"}));
     let agent = json!({"id": "a", "type": "instruction_agent", "name": "A", "data": {"instructions": "Help."}});
-    let mut desk = Desk::of(&[asks, agent], &json!([]), &json!({}));
-    desk.says("go");
-    let slice = desk.begins(json!({"type": "user.message", "text": "hello"})).1;
+    let mut desk = FlowSession::new(&[asks, agent], &json!([]), &json!({}));
+    desk.say("go");
+    let slice = desk.start_turn(json!({"type": "user.message", "text": "hello"})).1;
     let Request::Llm(request) = &slice.effects[0].request else { panic!("{slice:?}") };
     assert_eq!(request.dialogue.as_ref().unwrap().messages.last().unwrap().content, "go");
 }

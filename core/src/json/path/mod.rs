@@ -3,24 +3,24 @@
 //! Segments follow RFC 9535. Filters do not: they test an object itself, coerce numeric strings and treat a missing member as null. A
 //! bare comparison `$.a == 1` is short for `$[?(@.a == 1)]`.
 
+mod compiled;
 mod filter;
 mod members;
 mod parse;
-mod query;
-mod reads;
+mod read_values;
+mod satisfiability;
 pub(in crate::json) mod select;
-mod verdict;
 
 use serde_json::Value;
 
-pub use query::Path;
-pub(in crate::json) use query::length;
-pub use verdict::{Known, Verdict};
+pub use compiled::CompiledPath;
+pub(in crate::json) use compiled::length;
+pub use satisfiability::{KnownType, Satisfiability};
 
 /// A compiled JSON path or bare comparison.
 #[derive(Debug, Clone)]
 pub struct JsonPath {
-    path: Path,
+    path: CompiledPath,
     members: Option<Vec<String>>,
 }
 
@@ -30,7 +30,7 @@ impl JsonPath {
     /// # Errors
     /// The unexpected text and its character.
     pub fn compile(source: &str) -> Result<JsonPath, String> {
-        parse::whole(source).map(|path| JsonPath { members: members::of(&path), path })
+        parse::parse_path(source).map(|path| JsonPath { members: members::collect_members(&path), path })
     }
 
     /// Returns the members of the document that decide whether the path matches; `None` when any of them may.
@@ -59,7 +59,7 @@ impl JsonPath {
     }
 
     /// Returns whether the path finds a value other than null.
-    pub fn present(&self, document: &Value) -> bool {
+    pub fn has_value(&self, document: &Value) -> bool {
         self.path.find(document, document).iter().any(|it| !it.is_null())
     }
 }
@@ -80,12 +80,12 @@ mod tests {
         })
     }
 
-    fn holds(path: &str) -> bool {
+    fn is_match(path: &str) -> bool {
         JsonPath::compile(path).unwrap_or_else(|error| panic!("{path}: {error}")).matches(&document())
     }
 
     #[test]
-    fn anything_found_holds_but_a_single_false() {
+    fn any_value_but_a_single_false_matches() {
         for path in [
             "$.intent",
             "intent",
@@ -105,10 +105,10 @@ mod tests {
             "$.inputParams.a-b",
             "@.state",
         ] {
-            assert!(holds(path), "{path}");
+            assert!(is_match(path), "{path}");
         }
         for path in ["$.context.nope", "$.schemaComplete", "$.inputParams.false", "$.n", "$.inputParams.items.length()", "$.a.b.c"] {
-            assert!(!holds(path), "{path}");
+            assert!(!is_match(path), "{path}");
         }
     }
 
@@ -123,15 +123,15 @@ mod tests {
             "$.inputParams.items[?(@.q > 1)].q",
             "$[?($.intent == 'J')]",
         ] {
-            assert!(holds(path), "{path}");
+            assert!(is_match(path), "{path}");
         }
         for path in ["$[?(@.inputParams.n < 5)]", "$.inputParams.items[?(@.q > 2)]", "$.inputParams.items[?(@.q > 1)].x"] {
-            assert!(!holds(path), "{path}");
+            assert!(!is_match(path), "{path}");
         }
     }
 
     #[test]
-    fn missing_is_null_and_numbers_in_strings_count() {
+    fn missing_members_are_null_and_numeric_strings_are_coerced() {
         for path in [
             "$[?(@.context.nope == null)]",
             "$[?(@.context.gone == null)]",
@@ -145,7 +145,7 @@ mod tests {
             "$[?(@.inputParams.n != null && @.inputParams.n != '')]",
             "$[?(@.schemaComplete==false)]",
         ] {
-            assert!(holds(path), "{path}");
+            assert!(is_match(path), "{path}");
         }
         for path in [
             "$[?(@.context.gone != null)]",
@@ -154,12 +154,12 @@ mod tests {
             "$[?(@.inputParams.name == 'bob')]",
             "$[?(!@.context.gone)]",
         ] {
-            assert!(!holds(path), "{path}");
+            assert!(!is_match(path), "{path}");
         }
     }
 
     #[test]
-    fn a_path_needs_the_members_that_it_looks_at() {
+    fn members_are_those_that_the_path_reads() {
         for (path, expected) in [
             ("$.context.a", Some("context")),
             ("intent == 'J' && $.inputParams.items[?(@.q > $.limit)].q", Some("intent inputParams limit")),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_named_operators_and_functions_work_in_filters() {
+    fn named_operators_and_functions_work_in_filters() {
         for path in [
             "$[?(@.inputParams.n in [7, 8])]",
             "$[?(@.inputParams.n nin [1])]",
@@ -197,7 +197,7 @@ mod tests {
             "$[?(@.inputParams.items.length() == 2)]",
             "$[?(@.inputParams.items.size() > 1)]",
         ] {
-            assert!(holds(path), "{path}");
+            assert!(is_match(path), "{path}");
         }
         for path in [
             "$..[0]",
@@ -207,20 +207,20 @@ mod tests {
             "$[?(@.inputParams.name contains'ob')]",
             "$[?('a/b' =~ /a\\/b/)]",
         ] {
-            assert!(holds(path), "{path}");
+            assert!(is_match(path), "{path}");
         }
-        assert!(!holds("$[?(@.inputParams.name =~ /bo.*/)]"));
+        assert!(!is_match("$[?(@.inputParams.name =~ /bo.*/)]"));
     }
 
     #[test]
     fn a_bare_comparison_is_a_filter_of_the_root() {
-        assert!(holds("$.state == 'IDLE'"));
-        assert!(holds("$.schemaComplete == false && $.inputParams.n >= 7 || $.intent == 'X'"));
-        assert!(!holds("$.state != 'IDLE'"));
+        assert!(is_match("$.state == 'IDLE'"));
+        assert!(is_match("$.schemaComplete == false && $.inputParams.n >= 7 || $.intent == 'X'"));
+        assert!(!is_match("$.state != 'IDLE'"));
     }
 
     #[test]
-    fn bad_paths_say_what_is_wrong() {
+    fn invalid_paths_return_a_message() {
         for source in ["$[?(@.broken", "$.a[", "$.", "$.a == ", "$[?(@.a = 1)]", "", "$.a and $.b", "$[?(@.a =~ /(/)]"] {
             let error = JsonPath::compile(source).unwrap_err();
             assert!(error.contains("at character"), "{source}: {error}");

@@ -2,72 +2,72 @@
 
 use serde_json::Value;
 
-use super::filter::{Filter, Operand, Operator};
-use super::query::{Path, Segment};
+use super::compiled::{CompiledPath, PathSegment};
+use super::filter::{PathFilter, PathOperand, PathOperator};
 use super::select::{Selection, Selector};
 use crate::text::regex::Regex;
 
 /// The operators; longer signs come before their prefixes.
-const OPERATORS: [(&str, Operator); 14] = [
-    ("==", Operator::Equal),
-    ("!=", Operator::NotEqual),
-    ("<=", Operator::LessOrEqual),
-    (">=", Operator::GreaterOrEqual),
-    ("<", Operator::Less),
-    (">", Operator::Greater),
-    ("in", Operator::In),
-    ("nin", Operator::NotIn),
-    ("subsetof", Operator::SubsetOf),
-    ("anyof", Operator::AnyOf),
-    ("noneof", Operator::NoneOf),
-    ("size", Operator::Size),
-    ("empty", Operator::Empty),
-    ("contains", Operator::Contains),
+const OPERATORS: [(&str, PathOperator); 14] = [
+    ("==", PathOperator::Equal),
+    ("!=", PathOperator::NotEqual),
+    ("<=", PathOperator::LessOrEqual),
+    (">=", PathOperator::GreaterOrEqual),
+    ("<", PathOperator::Less),
+    (">", PathOperator::Greater),
+    ("in", PathOperator::In),
+    ("nin", PathOperator::NotIn),
+    ("subsetof", PathOperator::SubsetOf),
+    ("anyof", PathOperator::AnyOf),
+    ("noneof", PathOperator::NoneOf),
+    ("size", PathOperator::Size),
+    ("empty", PathOperator::Empty),
+    ("contains", PathOperator::Contains),
 ];
 
 /// The deepest nesting of filters; deeper nesting is an error instead of a stack overflow.
-const DEPTH: u32 = 32;
+const MAX_DEPTH: u32 = 32;
 
 /// The largest index that every JSON implementation represents exactly.
-const LARGEST_INDEX: u64 = (1 << 53) - 1;
+const MAX_INDEX: u64 = (1 << 53) - 1;
 
 /// Parses a path, or a bare comparison on the document.
-pub(super) fn whole(source: &str) -> Result<Path, String> {
-    let mut reader = Reader { source, rest: source.trim(), depth: 0 };
+pub(super) fn parse_path(source: &str) -> Result<CompiledPath, String> {
+    let mut reader = PathParser { source, rest: source.trim(), depth: 0 };
     if reader.rest.is_empty() {
-        return Err(reader.unexpected());
+        return Err(reader.unexpected_error());
     }
-    let mut path = reader.path()?;
+    let mut path = reader.parse_path()?;
     if reader.rest.is_empty() {
         path.from_document = true;
         return Ok(path);
     }
-    let mut reader = Reader { source, rest: source.trim(), depth: 0 };
-    let filter = reader.or()?;
-    reader.end()?;
-    Ok(Path { from_document: true, segments: vec![Segment::Filter(Box::new(filter))] })
+    let mut reader = PathParser { source, rest: source.trim(), depth: 0 };
+    let filter = reader.parse_or()?;
+    reader.expect_end()?;
+    Ok(CompiledPath { from_document: true, segments: vec![PathSegment::Filter(Box::new(filter))] })
 }
 
-struct Reader<'s> {
+struct PathParser<'s> {
     source: &'s str,
     rest: &'s str,
     depth: u32,
 }
 
-impl<'s> Reader<'s> {
-    fn unexpected(&self) -> String {
+impl<'s> PathParser<'s> {
+    fn unexpected_error(&self) -> String {
         let at = self.source.chars().count() - self.rest.chars().count() + 1;
         let found: String = self.rest.chars().take(12).collect();
         let found = if found.is_empty() { "the end".to_owned() } else { format!("'{found}'") };
         format!("{found} at character {at} was not expected")
     }
 
-    fn space(&mut self) {
+    fn skip_space(&mut self) {
         self.rest = self.rest.trim_start();
     }
 
     fn eat(&mut self, token: &str) -> bool {
-        self.space();
+        self.skip_space();
         self.eat_here(token)
     }
 
@@ -76,203 +76,203 @@ impl<'s> Reader<'s> {
         self.rest.strip_prefix(token).inspect(|rest| self.rest = rest).is_some()
     }
 
-    fn need(&mut self, token: &str) -> Result<(), String> {
-        if self.eat(token) { Ok(()) } else { Err(self.unexpected()) }
+    fn expect(&mut self, token: &str) -> Result<(), String> {
+        if self.eat(token) { Ok(()) } else { Err(self.unexpected_error()) }
     }
 
-    fn end(&mut self) -> Result<(), String> {
-        self.space();
-        if self.rest.is_empty() { Ok(()) } else { Err(self.unexpected()) }
+    fn expect_end(&mut self) -> Result<(), String> {
+        self.skip_space();
+        if self.rest.is_empty() { Ok(()) } else { Err(self.unexpected_error()) }
     }
 
-    fn path(&mut self) -> Result<Path, String> {
-        self.space();
+    fn parse_path(&mut self) -> Result<CompiledPath, String> {
+        self.skip_space();
         let from_document = !self.rest.starts_with('@');
         let mut segments = Vec::new();
         if self.rest.starts_with(['$', '@']) {
             self.rest = self.rest.get(1..).unwrap_or_default();
         } else {
-            segments.push(Segment::Name(self.name()?));
+            segments.push(PathSegment::Name(self.parse_name()?));
         }
-        while let Some(segment) = self.segment()? {
+        while let Some(segment) = self.parse_segment()? {
             segments.push(segment);
         }
-        Ok(Path { from_document, segments })
+        Ok(CompiledPath { from_document, segments })
     }
 
-    fn segment(&mut self) -> Result<Option<Segment>, String> {
+    fn parse_segment(&mut self) -> Result<Option<PathSegment>, String> {
         if let Some(rest) = self.rest.strip_prefix("..") {
             self.rest = rest;
-            let selectors = self.descendant()?;
-            return Ok(Some(Segment::Select(Selection { deep: true, selectors })));
+            let selectors = self.parse_descendant()?;
+            return Ok(Some(PathSegment::Select(Selection { deep: true, selectors })));
         }
         if let Some(rest) = self.rest.strip_prefix('.') {
             self.rest = rest;
             if self.eat_here("*") {
-                return Ok(Some(Segment::Select(Selection { deep: false, selectors: vec![Selector::Every] })));
+                return Ok(Some(PathSegment::Select(Selection { deep: false, selectors: vec![Selector::Wildcard] })));
             }
-            let name = self.name()?;
-            return Ok(Some(if self.call(&name)? { Segment::Length } else { Segment::Name(name) }));
+            let name = self.parse_name()?;
+            return Ok(Some(if self.eat_call(&name)? { PathSegment::Length } else { PathSegment::Name(name) }));
         }
         let Some(rest) = self.rest.strip_prefix('[') else { return Ok(None) };
         self.rest = rest;
-        self.bracket().map(Some)
+        self.parse_bracket().map(Some)
     }
 
     /// Parses what follows `..`: a star, a name, or a bracket without a filter.
-    fn descendant(&mut self) -> Result<Vec<Selector>, String> {
+    fn parse_descendant(&mut self) -> Result<Vec<Selector>, String> {
         if self.eat_here("*") {
-            return Ok(vec![Selector::Every]);
+            return Ok(vec![Selector::Wildcard]);
         }
         if self.eat_here("[") {
-            return self.selectors();
+            return self.parse_selectors();
         }
-        Ok(vec![Selector::Name(self.name()?)])
+        Ok(vec![Selector::Name(self.parse_name()?)])
     }
 
     /// Parses selectors up to the closing bracket.
-    fn selectors(&mut self) -> Result<Vec<Selector>, String> {
-        let mut selectors = vec![self.selector()?];
+    fn parse_selectors(&mut self) -> Result<Vec<Selector>, String> {
+        let mut selectors = vec![self.parse_selector()?];
         while self.eat(",") {
-            selectors.push(self.selector()?);
+            selectors.push(self.parse_selector()?);
         }
-        self.need("]")?;
+        self.expect("]")?;
         Ok(selectors)
     }
 
-    fn selector(&mut self) -> Result<Selector, String> {
-        self.space();
+    fn parse_selector(&mut self) -> Result<Selector, String> {
+        self.skip_space();
         if self.rest.starts_with(['\'', '"']) {
-            return self.quoted().map(Selector::Name);
+            return self.parse_quoted().map(Selector::Name);
         }
         if self.eat("*") {
-            return Ok(Selector::Every);
+            return Ok(Selector::Wildcard);
         }
-        let start = self.index()?;
+        let start = self.parse_index()?;
         if !self.eat(":") {
-            return start.map(Selector::Index).ok_or_else(|| self.unexpected());
+            return start.map(Selector::Index).ok_or_else(|| self.unexpected_error());
         }
-        let end = self.index()?;
-        let step = if self.eat(":") { self.index()? } else { None };
+        let end = self.parse_index()?;
+        let step = if self.eat(":") { self.parse_index()? } else { None };
         Ok(Selector::Slice { start, end, step: step.unwrap_or(1) })
     }
 
     /// Parses an integer in canonical notation; `None` when no number starts here.
-    fn index(&mut self) -> Result<Option<i64>, String> {
-        self.space();
+    fn parse_index(&mut self) -> Result<Option<i64>, String> {
+        self.skip_space();
         let end = self.rest.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(self.rest.len());
         let (digits, rest) = self.rest.split_at(end);
         if digits.is_empty() {
             return Ok(None);
         }
-        let index = digits.parse::<i64>().ok().filter(|it| it.to_string() == digits && it.unsigned_abs() <= LARGEST_INDEX);
-        let index = index.ok_or_else(|| self.unexpected())?;
+        let index = digits.parse::<i64>().ok().filter(|it| it.to_string() == digits && it.unsigned_abs() <= MAX_INDEX);
+        let index = index.ok_or_else(|| self.unexpected_error())?;
         self.rest = rest;
         Ok(Some(index))
     }
 
     /// Consumes the parentheses of a call of `length` or `size`; other functions are errors.
-    fn call(&mut self, name: &str) -> Result<bool, String> {
+    fn eat_call(&mut self, name: &str) -> Result<bool, String> {
         if !self.rest.starts_with('(') {
             return Ok(false);
         }
         if !matches!(name, "length" | "size") {
-            return Err(self.unexpected());
+            return Err(self.unexpected_error());
         }
-        self.need("(")?;
-        self.need(")")?;
+        self.expect("(")?;
+        self.expect(")")?;
         Ok(true)
     }
 
-    fn name(&mut self) -> Result<String, String> {
+    fn parse_name(&mut self) -> Result<String, String> {
         let stop = |c: char| c.is_whitespace() || ".[]()=!<>&|~,'\"?*@$/".contains(c);
         let end = self.rest.find(stop).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         if name.is_empty() {
-            return Err(self.unexpected());
+            return Err(self.unexpected_error());
         }
         self.rest = rest;
         Ok(name.to_owned())
     }
 
-    fn bracket(&mut self) -> Result<Segment, String> {
+    fn parse_bracket(&mut self) -> Result<PathSegment, String> {
         if self.eat("?") {
-            let filter = self.nested(|it| it.or())?;
-            self.need("]")?;
-            return Ok(Segment::Filter(Box::new(filter)));
+            let filter = self.with_depth(|it| it.parse_or())?;
+            self.expect("]")?;
+            return Ok(PathSegment::Filter(Box::new(filter)));
         }
-        self.space();
+        self.skip_space();
         if self.rest.starts_with(['\'', '"']) {
-            let mut names = vec![self.quoted()?];
+            let mut names = vec![self.parse_quoted()?];
             while self.eat(",") {
-                self.space();
-                names.push(self.quoted()?);
+                self.skip_space();
+                names.push(self.parse_quoted()?);
             }
-            self.need("]")?;
+            self.expect("]")?;
             return Ok(match names.as_slice() {
-                [only] => Segment::Name(only.clone()),
-                _ => Segment::Names(names),
+                [only] => PathSegment::Name(only.clone()),
+                _ => PathSegment::Names(names),
             });
         }
-        Ok(Segment::Select(Selection { deep: false, selectors: self.selectors()? }))
+        Ok(PathSegment::Select(Selection { deep: false, selectors: self.parse_selectors()? }))
     }
 
-    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
+    fn with_depth<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
         self.depth += 1;
-        if self.depth > DEPTH {
-            return Err(self.unexpected());
+        if self.depth > MAX_DEPTH {
+            return Err(self.unexpected_error());
         }
         let result = read(self);
         self.depth -= 1;
         result
     }
 
-    fn or(&mut self) -> Result<Filter, String> {
-        let mut filters = vec![self.and()?];
+    fn parse_or(&mut self) -> Result<PathFilter, String> {
+        let mut filters = vec![self.parse_and()?];
         while self.eat("||") {
-            filters.push(self.and()?);
+            filters.push(self.parse_and()?);
         }
-        Ok(alone(filters).unwrap_or_else(Filter::Any))
+        Ok(single_filter(filters).unwrap_or_else(PathFilter::Any))
     }
 
-    fn and(&mut self) -> Result<Filter, String> {
-        let mut filters = vec![self.unary()?];
+    fn parse_and(&mut self) -> Result<PathFilter, String> {
+        let mut filters = vec![self.parse_unary()?];
         while self.eat("&&") {
-            filters.push(self.unary()?);
+            filters.push(self.parse_unary()?);
         }
-        Ok(alone(filters).unwrap_or_else(Filter::All))
+        Ok(single_filter(filters).unwrap_or_else(PathFilter::All))
     }
 
-    fn unary(&mut self) -> Result<Filter, String> {
-        self.space();
+    fn parse_unary(&mut self) -> Result<PathFilter, String> {
+        self.skip_space();
         if self.rest.starts_with('!') && !self.rest.starts_with("!=") {
-            self.need("!")?;
-            return Ok(Filter::Not(Box::new(self.nested(|it| it.unary())?)));
+            self.expect("!")?;
+            return Ok(PathFilter::Not(Box::new(self.with_depth(|it| it.parse_unary())?)));
         }
         if self.eat("(") {
-            let inner = self.nested(|it| it.or())?;
-            self.need(")")?;
+            let inner = self.with_depth(|it| it.parse_or())?;
+            self.expect(")")?;
             return Ok(inner);
         }
-        self.comparison()
+        self.parse_comparison()
     }
 
-    fn comparison(&mut self) -> Result<Filter, String> {
-        let left = self.operand()?;
+    fn parse_comparison(&mut self) -> Result<PathFilter, String> {
+        let left = self.parse_operand()?;
         if self.eat("=~") {
-            return Ok(Filter::Matches(left, self.regex()?));
+            return Ok(PathFilter::Matches(left, self.parse_regex()?));
         }
-        let operator = self.operator();
+        let operator = self.eat_operator();
         match (operator, left) {
-            (Some(operator), left) => Ok(Filter::Compare(left, operator, self.operand()?)),
-            (None, Operand::Path(path)) => Ok(Filter::Exists(path)),
-            (None, Operand::Literal(_)) => Err(self.unexpected()),
+            (Some(operator), left) => Ok(PathFilter::Compare(left, operator, self.parse_operand()?)),
+            (None, PathOperand::Path(path)) => Ok(PathFilter::Exists(path)),
+            (None, PathOperand::Literal(_)) => Err(self.unexpected_error()),
         }
     }
 
     /// Consumes an operator; one that is a word must end where a name would.
-    fn operator(&mut self) -> Option<Operator> {
-        self.space();
+    fn eat_operator(&mut self) -> Option<PathOperator> {
+        self.skip_space();
         let ends = |word: &str, rest: &str| {
             !word.starts_with(|c: char| c.is_alphabetic()) || !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
         };
@@ -285,53 +285,53 @@ impl<'s> Reader<'s> {
         None
     }
 
-    fn operand(&mut self) -> Result<Operand, String> {
-        self.space();
+    fn parse_operand(&mut self) -> Result<PathOperand, String> {
+        self.skip_space();
         if self.rest.starts_with(['\'', '"']) {
-            return self.quoted().map(|it| Operand::Literal(Value::String(it)));
+            return self.parse_quoted().map(|it| PathOperand::Literal(Value::String(it)));
         }
         if self.rest.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
-            return self.number().map(Operand::Literal);
+            return self.parse_number().map(PathOperand::Literal);
         }
         if self.eat("[") {
-            return self.list().map(Operand::Literal);
+            return self.parse_list().map(PathOperand::Literal);
         }
         for (word, value) in [("true", Value::Bool(true)), ("false", Value::Bool(false)), ("null", Value::Null)] {
             let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.');
             if let Some(rest) = self.rest.strip_prefix(word).filter(|rest| ends(rest)) {
                 self.rest = rest;
-                return Ok(Operand::Literal(value));
+                return Ok(PathOperand::Literal(value));
             }
         }
-        self.nested(|it| it.path()).map(Operand::Path)
+        self.with_depth(|it| it.parse_path()).map(PathOperand::Path)
     }
 
-    fn list(&mut self) -> Result<Value, String> {
+    fn parse_list(&mut self) -> Result<Value, String> {
         let mut items = Vec::new();
         while !self.eat("]") {
             if !items.is_empty() {
-                self.need(",")?;
+                self.expect(",")?;
             }
-            match self.nested(|it| it.operand())? {
-                Operand::Literal(value) => items.push(value),
-                Operand::Path(_) => return Err(self.unexpected()),
+            match self.with_depth(|it| it.parse_operand())? {
+                PathOperand::Literal(value) => items.push(value),
+                PathOperand::Path(_) => return Err(self.unexpected_error()),
             }
         }
         Ok(Value::Array(items))
     }
 
-    fn number(&mut self) -> Result<Value, String> {
+    fn parse_number(&mut self) -> Result<Value, String> {
         let end = self.rest.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(self.rest.len());
         let (digits, rest) = self.rest.split_at(end);
-        let number = serde_json::from_str(digits).map_err(|_| self.unexpected())?;
+        let number = serde_json::from_str(digits).map_err(|_| self.unexpected_error())?;
         self.rest = rest;
         Ok(number)
     }
 
-    fn quoted(&mut self) -> Result<String, String> {
+    fn parse_quoted(&mut self) -> Result<String, String> {
         let mut text = String::new();
         let mut characters = self.rest.char_indices();
-        let Some((_, quote)) = characters.next().filter(|it| matches!(it.1, '\'' | '"')) else { return Err(self.unexpected()) };
+        let Some((_, quote)) = characters.next().filter(|it| matches!(it.1, '\'' | '"')) else { return Err(self.unexpected_error()) };
         let mut escaped = false;
         for (at, c) in characters {
             if escaped || (c != quote && c != '\\') {
@@ -344,23 +344,23 @@ impl<'s> Reader<'s> {
                 return Ok(text);
             }
         }
-        Err(self.unexpected())
+        Err(self.unexpected_error())
     }
 
     /// Parses `/pattern/` or `/pattern/i`; the pattern must match the whole string.
-    fn regex(&mut self) -> Result<Regex, String> {
-        self.need("/")?;
-        let Some((pattern, rest)) = pattern(self.rest) else { return Err(self.unexpected()) };
+    fn parse_regex(&mut self) -> Result<Regex, String> {
+        self.expect("/")?;
+        let Some((pattern, rest)) = split_pattern(self.rest) else { return Err(self.unexpected_error()) };
         let (flags, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
         let case = if flags.contains('i') { "" } else { "(?-i)" };
-        let regex = Regex::whole(&format!("{case}{pattern}")).map_err(|error| format!("{error}: {}", self.unexpected()))?;
+        let regex = Regex::new_full_match(&format!("{case}{pattern}")).map_err(|error| format!("{error}: {}", self.unexpected_error()))?;
         self.rest = rest;
         Ok(regex)
     }
 }
 
 /// Returns the only filter of a list, or else the list.
-fn alone(mut filters: Vec<Filter>) -> Result<Filter, Vec<Filter>> {
+fn single_filter(mut filters: Vec<PathFilter>) -> Result<PathFilter, Vec<PathFilter>> {
     if filters.len() > 1 {
         return Err(filters);
     }
@@ -368,7 +368,7 @@ fn alone(mut filters: Vec<Filter>) -> Result<Filter, Vec<Filter>> {
 }
 
 /// Splits after the slash that ends a pattern; an escaped slash belongs to the pattern.
-fn pattern(text: &str) -> Option<(String, &str)> {
+fn split_pattern(text: &str) -> Option<(String, &str)> {
     let mut pattern = String::new();
     let mut escaped = false;
     for (at, c) in text.char_indices() {

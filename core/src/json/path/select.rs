@@ -28,7 +28,7 @@ pub enum Selector {
         step: i64,
     },
     /// All members or elements.
-    Every,
+    Wildcard,
 }
 
 impl Selection {
@@ -38,27 +38,29 @@ impl Selection {
     }
 
     /// Selects from a value: selector by selector, a parent before its descendants.
-    pub fn of<'v>(&self, node: &'v Value) -> Vec<&'v Value> {
-        let nodes = if self.deep { below(node) } else { vec![node] };
-        self.selectors.iter().flat_map(|selector| nodes.iter().flat_map(|it| selector.of(it))).collect()
+    pub fn select<'v>(&self, node: &'v Value) -> Vec<&'v Value> {
+        let nodes = if self.deep { with_descendants(node) } else { vec![node] };
+        self.selectors.iter().flat_map(|selector| nodes.iter().flat_map(|it| selector.select(it))).collect()
     }
 }
 
 impl Selector {
     /// Selects from a value.
-    pub fn of<'v>(&self, node: &'v Value) -> Vec<&'v Value> {
+    pub fn select<'v>(&self, node: &'v Value) -> Vec<&'v Value> {
         match (self, node) {
             (Selector::Name(name), _) => node.get(name).into_iter().collect(),
-            (Selector::Every, _) => children(node),
-            (Selector::Index(index), Value::Array(items)) => element(items, from_start(*index, items.len())).into_iter().collect(),
-            (Selector::Slice { start, end, step }, Value::Array(items)) => slice(items, *start, *end, *step),
+            (Selector::Wildcard, _) => children(node),
+            (Selector::Index(index), Value::Array(items)) => {
+                get_element(items, index_from_start(*index, items.len())).into_iter().collect()
+            }
+            (Selector::Slice { start, end, step }, Value::Array(items)) => select_slice(items, *start, *end, *step),
             (Selector::Index(_) | Selector::Slice { .. }, _) => Vec::new(),
         }
     }
 }
 
 /// Returns a value and all its descendants in document order, without recursion.
-pub(in crate::json) fn below(node: &Value) -> Vec<&Value> {
+pub(in crate::json) fn with_descendants(node: &Value) -> Vec<&Value> {
     let (mut found, mut open) = (Vec::new(), vec![node]);
     while let Some(next) = open.pop() {
         found.push(next);
@@ -76,17 +78,17 @@ pub(in crate::json) fn children(node: &Value) -> Vec<&Value> {
     }
 }
 
-fn element(items: &[Value], index: i64) -> Option<&Value> {
+fn get_element(items: &[Value], index: i64) -> Option<&Value> {
     items.get(usize::try_from(index).ok()?)
 }
 
-fn from_start(index: i64, length: usize) -> i64 {
+fn index_from_start(index: i64, length: usize) -> i64 {
     if index < 0 { index.saturating_add_unsigned(length as u64) } else { index }
 }
 
-fn slice(items: &[Value], start: Option<i64>, end: Option<i64>, step: i64) -> Vec<&Value> {
+fn select_slice(items: &[Value], start: Option<i64>, end: Option<i64>, step: i64) -> Vec<&Value> {
     let length = i64::try_from(items.len()).unwrap_or(i64::MAX);
-    let bounded = |index: i64, lowest: i64, highest: i64| from_start(index, items.len()).clamp(lowest, highest);
+    let bounded = |index: i64, lowest: i64, highest: i64| index_from_start(index, items.len()).clamp(lowest, highest);
     let (mut at, end) = if step < 0 {
         (start.map_or(length - 1, |it| bounded(it, -1, length - 1)), end.map_or(-1, |it| bounded(it, -1, length - 1)))
     } else {
@@ -94,7 +96,7 @@ fn slice(items: &[Value], start: Option<i64>, end: Option<i64>, step: i64) -> Ve
     };
     let mut found = Vec::new();
     while step != 0 && (if step < 0 { at > end } else { at < end }) {
-        found.extend(element(items, at));
+        found.extend(get_element(items, at));
         at = at.saturating_add(step);
     }
     found
@@ -108,7 +110,7 @@ mod tests {
     use crate::json::path::JsonPath;
 
     /// Compares with a library that implements RFC 9535.
-    fn same(path: &str, document: &Value) {
+    fn assert_same(path: &str, document: &Value) {
         let expected: Vec<Value> = document.query(path).unwrap().into_iter().cloned().collect();
         let path = JsonPath::compile(path).unwrap();
         let found: Vec<Value> = path.path.find(document, document).into_iter().map(std::borrow::Cow::into_owned).collect();
@@ -116,39 +118,39 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_standard() {
+    fn selectors_match_the_standard() {
         let document = json!({
             "a": [0, [1, {"a": 2, "b": [3, 4, 5]}], "x", null, [], {}],
             "b": {"a": {"b": {"a": [6, 7]}}, "c": [[8, 9], [10]]}
         });
         for path in ["$.*", "$..*", "$..a", "$..b", "$..[0]", "$..[-1]", "$..[1:]", "$..['a']", "$..[*]", "$.a[*]", "$.b.*", "$..a..b"] {
-            same(path, &document);
+            assert_same(path, &document);
         }
         for path in
             ["$..[0, 1]", "$..[1, 'a', *, 0:1]", "$.a[0,'b']", "$.a[5,0 , -1,17]", "$.b[0]", "$.b[:]", "$.a[1]..a", "$..[ 'a' , \"b\" ]"]
         {
-            same(path, &document);
+            assert_same(path, &document);
         }
     }
 
     #[test]
-    fn slices_are_those_of_the_standard() {
+    fn slices_match_the_standard() {
         let bounds = ["", "0", "1", "3", "4", "9", "-1", "-2", "-4", "-9"];
         for length in 0..5 {
             let document = Value::from((0..length).collect::<Vec<i64>>());
             for (start, end) in bounds.iter().flat_map(|start| bounds.iter().map(move |end| (start, end))) {
                 for step in ["", ":", ":1", ":2", ":3", ":0", ":-1", ":-2", ":-9", ":9007199254740991", ":-9007199254740991"] {
-                    same(&format!("$[{start}:{end}{step}]"), &document);
+                    assert_same(&format!("$[{start}:{end}{step}]"), &document);
                 }
                 if !start.is_empty() {
-                    same(&format!("$[{start}]"), &document);
+                    assert_same(&format!("$[{start}]"), &document);
                 }
             }
         }
     }
 
     #[test]
-    fn what_is_no_place_is_not_read() {
+    fn invalid_selectors_are_rejected() {
         for path in [
             "$[01]",
             "$[-0]",

@@ -6,32 +6,32 @@ mod parse;
 use serde_json::Value;
 
 use super::path::select;
-use filter::Filter;
+use filter::QueryFilter;
 
 /// The most values that a segment returns: selectors may select the same value repeatedly.
-const MOST: usize = 100_000;
+const MAX_FOUND: usize = 100_000;
 
 /// A compiled query.
 #[derive(Debug, Clone)]
 pub struct Query {
     /// Whether the query starts at the document (`$`) or at the tested value (`@`).
     from_document: bool,
-    segments: Vec<Segment>,
+    segments: Vec<QuerySegment>,
 }
 
 /// One part of a query.
 #[derive(Debug, Clone)]
-struct Segment {
+struct QuerySegment {
     /// Whether the selectors apply to all descendants, too (`..`).
     deep: bool,
-    selectors: Vec<Selector>,
+    selectors: Vec<QuerySelector>,
 }
 
 /// A selector of children.
 #[derive(Debug, Clone)]
-enum Selector {
-    Place(select::Selector),
-    Filter(Box<Filter>),
+enum QuerySelector {
+    Basic(select::Selector),
+    Filter(Box<QueryFilter>),
 }
 
 impl Query {
@@ -40,12 +40,12 @@ impl Query {
     /// # Errors
     /// The unexpected text and its character.
     pub fn compile(source: &str) -> Result<Query, String> {
-        parse::whole(source)
+        parse::parse_query(source)
     }
 
     /// Returns whether the query can select at most one value.
     pub fn is_singular(&self) -> bool {
-        self.segments.iter().all(Segment::is_singular)
+        self.segments.iter().all(QuerySegment::is_singular)
     }
 
     /// Returns the value of a singular query, or the list of values of any other query; `None` when nothing is found.
@@ -61,29 +61,30 @@ impl Query {
     /// Returns all values that the query selects.
     pub fn find<'v>(&self, document: &'v Value, current: &'v Value) -> Vec<&'v Value> {
         let root = if self.from_document { document } else { current };
-        let step =
-            |nodes: Vec<&'v Value>, segment: &Segment| nodes.into_iter().flat_map(|it| segment.of(document, it)).take(MOST).collect();
+        let step = |nodes: Vec<&'v Value>, segment: &QuerySegment| {
+            nodes.into_iter().flat_map(|it| segment.select(document, it)).take(MAX_FOUND).collect()
+        };
         self.segments.iter().fold(vec![root], step)
     }
 }
 
-impl Segment {
+impl QuerySegment {
     fn is_singular(&self) -> bool {
-        let one = |it: &Selector| matches!(it, Selector::Place(select::Selector::Name(_) | select::Selector::Index(_)));
+        let one = |it: &QuerySelector| matches!(it, QuerySelector::Basic(select::Selector::Name(_) | select::Selector::Index(_)));
         !self.deep && matches!(self.selectors.as_slice(), [only] if one(only))
     }
 
-    fn of<'v>(&self, document: &'v Value, node: &'v Value) -> Vec<&'v Value> {
-        let nodes = if self.deep { select::below(node) } else { vec![node] };
-        nodes.into_iter().flat_map(|node| self.selectors.iter().flat_map(move |it| it.of(document, node))).collect()
+    fn select<'v>(&self, document: &'v Value, node: &'v Value) -> Vec<&'v Value> {
+        let nodes = if self.deep { select::with_descendants(node) } else { vec![node] };
+        nodes.into_iter().flat_map(|node| self.selectors.iter().flat_map(move |it| it.select(document, node))).collect()
     }
 }
 
-impl Selector {
-    fn of<'v>(&self, document: &'v Value, node: &'v Value) -> Vec<&'v Value> {
+impl QuerySelector {
+    fn select<'v>(&self, document: &'v Value, node: &'v Value) -> Vec<&'v Value> {
         match self {
-            Selector::Place(place) => place.of(node),
-            Selector::Filter(filter) => select::children(node).into_iter().filter(|it| filter.holds(document, it)).collect(),
+            QuerySelector::Basic(place) => place.select(node),
+            QuerySelector::Filter(filter) => select::children(node).into_iter().filter(|it| filter.matches(document, it)).collect(),
         }
     }
 }
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_of_the_standard_finds_the_same() {
+    fn results_match_a_standard_library() {
         use jsonpath_rust::JsonPath as _;
         let document = document();
         for path in [
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_standard_does_not_know_is_not_read() {
+    fn non_standard_queries_are_rejected() {
         for path in [
             "",
             "max",
@@ -235,7 +236,7 @@ mod tests {
         }
         let often = Query::compile(&format!("${}", "[*,*]".repeat(60))).unwrap();
         let nested = (0..60).fold(json!(1), |inner, _| json!([inner]));
-        assert_eq!(often.find(&nested, &nested).len(), MOST);
+        assert_eq!(often.find(&nested, &nested).len(), MAX_FOUND);
         let deep = format!("$[?{}@{}]", "(".repeat(10_000), ")".repeat(10_000));
         assert!(Query::compile(&deep).is_err());
     }

@@ -4,11 +4,11 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
-use super::{Bound, JsonSchema, Measure, Rule, TYPES, Type};
+use super::{Bound, JsonSchema, JsonType, Measure, Rule, TYPES};
 use crate::text::regex::Regex;
 
 /// Annotation keywords, which constrain nothing.
-const WORDS: [&str; 13] = [
+const ANNOTATIONS: [&str; 13] = [
     "$schema",
     "$id",
     "$comment",
@@ -25,30 +25,30 @@ const WORDS: [&str; 13] = [
 ];
 
 /// The deepest nesting of schemas.
-const DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// The most sub-schemas of a schema; a referenced one counts each time.
-const SCHEMAS: usize = 1_000;
+const MAX_SCHEMAS: usize = 1_000;
 
 /// Compiles a schema.
 ///
 /// # Errors
 /// The keyword that is not supported or has an invalid value.
 pub(super) fn compile(schema: &Value) -> Result<JsonSchema, String> {
-    Compiler { whole: schema, left: Cell::new(SCHEMAS) }.schema(schema, 0)
+    Compiler { root: schema, remaining: Cell::new(MAX_SCHEMAS) }.compile_schema(schema, 0)
 }
 
 struct Compiler<'s> {
-    whole: &'s Value,
-    left: Cell<usize>,
+    root: &'s Value,
+    remaining: Cell<usize>,
 }
 
 impl Compiler<'_> {
-    fn schema(&self, schema: &Value, depth: usize) -> Result<JsonSchema, String> {
-        if depth > DEPTH {
-            return Err(format!("nests more than {DEPTH} deep"));
+    fn compile_schema(&self, schema: &Value, depth: usize) -> Result<JsonSchema, String> {
+        if depth > MAX_DEPTH {
+            return Err(format!("nests more than {MAX_DEPTH} deep"));
         }
-        self.left.set(self.left.get().checked_sub(1).ok_or_else(|| format!("is made of more than {SCHEMAS} schemas"))?);
+        self.remaining.set(self.remaining.get().checked_sub(1).ok_or_else(|| format!("is made of more than {MAX_SCHEMAS} schemas"))?);
         let members = match schema {
             Value::Bool(true) => return Ok(JsonSchema::default()),
             Value::Bool(false) => return Ok(JsonSchema(vec![Rule::Never])),
@@ -58,39 +58,40 @@ impl Compiler<'_> {
         let mut rules = Vec::new();
         for (keyword, value) in members {
             rules.extend(
-                self.rule(members, keyword, value, depth).map_err(|it| if it.contains('\'') { it } else { format!("'{keyword}' {it}") })?,
+                self.compile_rule(members, keyword, value, depth)
+                    .map_err(|it| if it.contains('\'') { it } else { format!("'{keyword}' {it}") })?,
             );
         }
         Ok(JsonSchema(rules))
     }
 
-    fn rule(&self, members: &Map<String, Value>, keyword: &str, value: &Value, depth: usize) -> Result<Option<Rule>, String> {
-        let inner = |it: &Value| self.schema(it, depth + 1);
+    fn compile_rule(&self, members: &Map<String, Value>, keyword: &str, value: &Value, depth: usize) -> Result<Option<Rule>, String> {
+        let inner = |it: &Value| self.compile_schema(it, depth + 1);
         let list = |it: &Value| it.as_array().ok_or("is no list".to_owned())?.iter().map(inner).collect::<Result<Vec<_>, _>>();
         let length =
             |measure, bound| value.as_u64().map(|it| Rule::Length(measure, bound, it)).ok_or("is no whole number from 0".to_owned());
         let number = |bound| value.as_number().map(|it| Rule::Number(bound, it.clone())).ok_or("is no number".to_owned());
         let rule = match keyword {
-            "type" => Rule::Types(types(value)?),
-            "enum" => Rule::OneOf(value.as_array().ok_or("is no list")?.clone()),
-            "const" => Rule::OneOf(vec![value.clone()]),
+            "type" => Rule::Types(parse_types(value)?),
+            "enum" => Rule::Enum(value.as_array().ok_or("is no list")?.clone()),
+            "const" => Rule::Enum(vec![value.clone()]),
             "properties" => {
                 let named = value.as_object().ok_or("is no object")?;
                 let at = |name: &str, it: String| format!("the member '{name}': {it}");
                 let compiled = named.iter().map(|(name, it)| Ok((name.clone(), inner(it).map_err(|error| at(name, error))?)));
                 Rule::Properties(compiled.collect::<Result<_, String>>()?)
             }
-            "required" => Rule::Required(texts(value)?),
+            "required" => Rule::Required(parse_strings(value)?),
             "additionalProperties" => {
                 let named = members.get("properties").and_then(Value::as_object).map(|it| it.keys().cloned().collect()).unwrap_or_default();
                 Rule::Additional(named, inner(value)?)
             }
             "items" => Rule::Items(inner(value)?),
-            "uniqueItems" if value.as_bool().ok_or("is neither true nor false")? => Rule::Distinct,
+            "uniqueItems" if value.as_bool().ok_or("is neither true nor false")? => Rule::UniqueItems,
             "uniqueItems" => return Ok(None),
             "$ref" => {
                 let pointer = value.as_str().and_then(|it| it.strip_prefix('#')).ok_or("leads out of the schema")?;
-                Rule::All(vec![inner(self.whole.pointer(pointer).ok_or("leads nowhere")?)?])
+                Rule::AllOf(vec![inner(self.root.pointer(pointer).ok_or("leads nowhere")?)?])
             }
             "minLength" => length(Measure::Characters, Bound::AtLeast)?,
             "maxLength" => length(Measure::Characters, Bound::AtMost)?,
@@ -107,25 +108,25 @@ impl Compiler<'_> {
             "maximum" => number(Bound::AtMost)?,
             "exclusiveMinimum" => number(Bound::Above)?,
             "exclusiveMaximum" => number(Bound::Below)?,
-            "multipleOf" => Rule::Multiple(value.as_f64().filter(|it| *it > 0.0).ok_or("is no number above 0")?),
-            "allOf" => Rule::All(list(value)?),
-            "anyOf" => Rule::Some(list(value)?),
-            "oneOf" => Rule::Exactly(list(value)?),
+            "multipleOf" => Rule::MultipleOf(value.as_f64().filter(|it| *it > 0.0).ok_or("is no number above 0")?),
+            "allOf" => Rule::AllOf(list(value)?),
+            "anyOf" => Rule::AnyOf(list(value)?),
+            "oneOf" => Rule::ExactlyOne(list(value)?),
             "not" => Rule::Not(inner(value)?),
-            _ if WORDS.contains(&keyword) => return Ok(None),
+            _ if ANNOTATIONS.contains(&keyword) => return Ok(None),
             _ => return Err("is not checked here: remove it, or write the demand with other keywords".to_owned()),
         };
         Ok(Some(rule))
     }
 }
 
-fn types(value: &Value) -> Result<Vec<Type>, String> {
-    let names = if let Some(name) = value.as_str() { vec![name.to_owned()] } else { texts(value)? };
+fn parse_types(value: &Value) -> Result<Vec<JsonType>, String> {
+    let names = if let Some(name) = value.as_str() { vec![name.to_owned()] } else { parse_strings(value)? };
     let named = |name: &String| TYPES.iter().find(|it| it.0 == name).map(|it| it.1);
     names.iter().map(|it| named(it).ok_or_else(|| format!("the type '{it}' is not known"))).collect()
 }
 
-fn texts(value: &Value) -> Result<Vec<String>, String> {
+fn parse_strings(value: &Value) -> Result<Vec<String>, String> {
     let text = |it: &Value| it.as_str().map(str::to_owned);
     value.as_array().and_then(|it| it.iter().map(text).collect()).ok_or_else(|| "is no list of texts".to_owned())
 }

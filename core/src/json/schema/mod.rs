@@ -19,26 +19,26 @@ pub struct JsonSchema(Vec<Rule>);
 enum Rule {
     /// `false`
     Never,
-    Types(Vec<Type>),
-    OneOf(Vec<Value>),
+    Types(Vec<JsonType>),
+    Enum(Vec<Value>),
     Properties(Vec<(String, JsonSchema)>),
     Required(Vec<String>),
     /// The names of the declared properties, and the schema of all other members.
     Additional(Vec<String>, JsonSchema),
     Items(JsonSchema),
-    Distinct,
+    UniqueItems,
     Length(Measure, Bound, u64),
     Pattern(String, Regex),
     Number(Bound, Number),
-    Multiple(f64),
-    All(Vec<JsonSchema>),
-    Some(Vec<JsonSchema>),
-    Exactly(Vec<JsonSchema>),
+    MultipleOf(f64),
+    AllOf(Vec<JsonSchema>),
+    AnyOf(Vec<JsonSchema>),
+    ExactlyOne(Vec<JsonSchema>),
     Not(JsonSchema),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Type {
+enum JsonType {
     Null,
     Boolean,
     Integer,
@@ -49,14 +49,14 @@ enum Type {
 }
 
 /// The types and their names.
-const TYPES: [(&str, Type); 7] = [
-    ("null", Type::Null),
-    ("boolean", Type::Boolean),
-    ("integer", Type::Integer),
-    ("number", Type::Number),
-    ("string", Type::String),
-    ("array", Type::Array),
-    ("object", Type::Object),
+const TYPES: [(&str, JsonType); 7] = [
+    ("null", JsonType::Null),
+    ("boolean", JsonType::Boolean),
+    ("integer", JsonType::Integer),
+    ("number", JsonType::Number),
+    ("string", JsonType::String),
+    ("array", JsonType::Array),
+    ("object", JsonType::Object),
 ];
 
 /// What a length rule counts.
@@ -85,99 +85,101 @@ impl JsonSchema {
     }
 
     /// Validates a value; returns the first violation, or `None` when the value is valid.
-    pub fn check(&self, value: &Value) -> Option<String> {
-        check(self, value, "")
+    pub fn find_violation(&self, value: &Value) -> Option<String> {
+        find_violation(self, value, "")
     }
 }
 
-fn check(schema: &JsonSchema, value: &Value, path: &str) -> Option<String> {
-    schema.0.iter().find_map(|it| it.breach(value, path))
+fn find_violation(schema: &JsonSchema, value: &Value, path: &str) -> Option<String> {
+    schema.0.iter().find_map(|it| it.violation(value, path))
 }
 
-fn fits(schema: &JsonSchema, value: &Value) -> bool {
-    check(schema, value, "").is_none()
+fn is_valid(schema: &JsonSchema, value: &Value) -> bool {
+    find_violation(schema, value, "").is_none()
 }
 
 impl Rule {
     /// Returns how a value violates the rule.
-    fn breach(&self, value: &Value, path: &str) -> Option<String> {
-        let violation = |text: String| Some(format!("{} {text}", name(path)));
+    fn violation(&self, value: &Value, path: &str) -> Option<String> {
+        let violation = |text: String| Some(format!("{} {text}", value_name(path)));
         let require = |is_met: bool, text: &dyn Fn() -> String| if is_met { None } else { violation(text()) };
         match self {
             Rule::Never => violation("is not allowed".to_owned()),
-            Rule::Types(types) => require(types.iter().any(|it| it.fits(value)), &|| {
+            Rule::Types(types) => require(types.iter().any(|it| it.is_valid(value)), &|| {
                 let names: Vec<&str> = types.iter().filter_map(|kind| TYPES.iter().find(|it| it.1 == *kind)).map(|it| it.0).collect();
                 format!("has to be of the type {}", names.join(" or "))
             }),
-            Rule::OneOf(values) => require(values.iter().any(|it| same(it, value)), &|| {
+            Rule::Enum(values) => require(values.iter().any(|it| is_equal(it, value)), &|| {
                 let values: Vec<String> = values.iter().map(ToString::to_string).collect();
                 format!("has to be one of {}", values.join(", "))
             }),
             Rule::Properties(named) => {
                 let members = value.as_object()?;
-                named.iter().find_map(|(name, schema)| check(schema, members.get(name)?, &format!("{path}.{name}")))
+                named.iter().find_map(|(name, schema)| find_violation(schema, members.get(name)?, &format!("{path}.{name}")))
             }
             Rule::Required(names) => {
                 let members = value.as_object()?;
-                names.iter().find(|it| !members.contains_key(*it)).map(|it| format!("{} is missing", name(&format!("{path}.{it}"))))
+                names.iter().find(|it| !members.contains_key(*it)).map(|it| format!("{} is missing", value_name(&format!("{path}.{it}"))))
             }
             Rule::Additional(named, schema) => {
                 let others = value.as_object()?.iter().filter(|it| !named.contains(it.0));
-                others.map(|(name, value)| check(schema, value, &format!("{path}.{name}"))).find_map(|it| it)
+                others.map(|(name, value)| find_violation(schema, value, &format!("{path}.{name}"))).find_map(|it| it)
             }
             Rule::Items(schema) => {
-                value.as_array()?.iter().enumerate().find_map(|(at, item)| check(schema, item, &format!("{path}[{at}]")))
+                value.as_array()?.iter().enumerate().find_map(|(at, item)| find_violation(schema, item, &format!("{path}[{at}]")))
             }
             // Compared by their text: pairwise comparison is too slow for the lists that callers may send.
-            Rule::Distinct => {
+            Rule::UniqueItems => {
                 let mut seen = BTreeSet::new();
                 require(value.as_array()?.iter().all(|it| seen.insert(it.to_string())), &|| "has an item more than once".to_owned())
             }
             Rule::Length(measure, bound, limit) => {
-                let (length, what) = measure.of(value)?;
-                require(bound.holds(length.cmp(limit)), &|| format!("has to have {} {limit} {what}", bound.words()))
+                let (length, what) = measure.measure(value)?;
+                require(bound.is_met_by(length.cmp(limit)), &|| format!("has to have {} {limit} {what}", bound.as_words()))
             }
-            Rule::Pattern(source, regex) => require(regex.find(value.as_str()?).unwrap_or(false), &|| format!("has to match '{source}'")),
+            Rule::Pattern(source, regex) => {
+                require(regex.is_match(value.as_str()?).unwrap_or(false), &|| format!("has to match '{source}'"))
+            }
             Rule::Number(bound, limit) => {
-                let order = compare(value.as_number()?, limit)?;
-                require(bound.holds(order), &|| format!("has to be {} {limit}", bound.words()))
+                let order = compare_numbers(value.as_number()?, limit)?;
+                require(bound.is_met_by(order), &|| format!("has to be {} {limit}", bound.as_words()))
             }
-            Rule::Multiple(step) => {
+            Rule::MultipleOf(step) => {
                 let times = value.as_f64()? / step;
                 require((times - times.round()).abs() < 1e-9, &|| format!("has to be a multiple of {step}"))
             }
-            Rule::All(schemas) => schemas.iter().find_map(|it| check(it, value, path)),
-            Rule::Some(schemas) => require(schemas.iter().any(|it| fits(it, value)), &|| "fits none of the alternatives".to_owned()),
-            Rule::Exactly(schemas) => require(schemas.iter().filter(|it| fits(it, value)).count() == 1, &|| {
+            Rule::AllOf(schemas) => schemas.iter().find_map(|it| find_violation(it, value, path)),
+            Rule::AnyOf(schemas) => require(schemas.iter().any(|it| is_valid(it, value)), &|| "fits none of the alternatives".to_owned()),
+            Rule::ExactlyOne(schemas) => require(schemas.iter().filter(|it| is_valid(it, value)).count() == 1, &|| {
                 "has to fit exactly one of the alternatives".to_owned()
             }),
-            Rule::Not(schema) => require(!fits(schema, value), &|| "is what it must not be".to_owned()),
+            Rule::Not(schema) => require(!is_valid(schema, value), &|| "is what it must not be".to_owned()),
         }
     }
 }
 
-fn name(path: &str) -> String {
+fn value_name(path: &str) -> String {
     if path.is_empty() { "the value".to_owned() } else { format!("'{}'", path.trim_start_matches('.')) }
 }
 
-impl Type {
-    fn fits(self, value: &Value) -> bool {
+impl JsonType {
+    fn is_valid(self, value: &Value) -> bool {
         match self {
-            Type::Null => value.is_null(),
-            Type::Boolean => value.is_boolean(),
+            JsonType::Null => value.is_null(),
+            JsonType::Boolean => value.is_boolean(),
             // The specification defines 2.0 as an integer.
-            Type::Integer => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|it| it.fract() == 0.0),
-            Type::Number => value.is_number(),
-            Type::String => value.is_string(),
-            Type::Array => value.is_array(),
-            Type::Object => value.is_object(),
+            JsonType::Integer => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|it| it.fract() == 0.0),
+            JsonType::Number => value.is_number(),
+            JsonType::String => value.is_string(),
+            JsonType::Array => value.is_array(),
+            JsonType::Object => value.is_object(),
         }
     }
 }
 
 impl Measure {
     /// Returns the length of a value and its unit; `None` when the rule does not apply to values of its type.
-    fn of(self, value: &Value) -> Option<(u64, &'static str)> {
+    fn measure(self, value: &Value) -> Option<(u64, &'static str)> {
         let (count, what) = match self {
             Measure::Characters => (value.as_str()?.chars().count(), "characters"),
             Measure::Items => (value.as_array()?.len(), "items"),
@@ -188,7 +190,7 @@ impl Measure {
 }
 
 impl Bound {
-    fn holds(self, order: std::cmp::Ordering) -> bool {
+    fn is_met_by(self, order: std::cmp::Ordering) -> bool {
         match self {
             Bound::AtLeast => order.is_ge(),
             Bound::AtMost => order.is_le(),
@@ -197,7 +199,7 @@ impl Bound {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn as_words(self) -> &'static str {
         match self {
             Bound::AtLeast => "at least",
             Bound::AtMost => "at most",
@@ -207,14 +209,14 @@ impl Bound {
     }
 }
 
-fn same(a: &Value, b: &Value) -> bool {
+fn is_equal(a: &Value, b: &Value) -> bool {
     match (a.as_number(), b.as_number()) {
-        (Some(a), Some(b)) => compare(a, b).is_some_and(std::cmp::Ordering::is_eq),
+        (Some(a), Some(b)) => compare_numbers(a, b).is_some_and(std::cmp::Ordering::is_eq),
         _ => a == b,
     }
 }
 
-fn compare(a: &Number, b: &Number) -> Option<std::cmp::Ordering> {
+fn compare_numbers(a: &Number, b: &Number) -> Option<std::cmp::Ordering> {
     match (a.as_i64(), b.as_i64()) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
         _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
@@ -226,12 +228,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn breach(schema: &Value, value: &Value) -> Option<String> {
-        JsonSchema::compile(schema).unwrap().check(value)
+    fn violation(schema: &Value, value: &Value) -> Option<String> {
+        JsonSchema::compile(schema).unwrap().find_violation(value)
     }
 
     #[test]
-    fn the_first_breach_is_named_with_its_place() {
+    fn the_first_violation_is_reported_with_its_path() {
         let schema = json!({
             "type": "object", "additionalProperties": false, "required": ["id", "n"],
             "properties": {
@@ -240,7 +242,7 @@ mod tests {
                 "when": {"anyOf": [{"const": "now"}, {"type": "object", "required": ["at"]}]}
             }
         });
-        assert_eq!(breach(&schema, &json!({"id": "C-1", "n": null, "tags": ["a"], "rate": 0.5, "when": {"at": 1}})), None);
+        assert_eq!(violation(&schema, &json!({"id": "C-1", "n": null, "tags": ["a"], "rate": 0.5, "when": {"at": 1}})), None);
         for (value, expected) in [
             (json!([]), "the value has to be of the type object"),
             (json!({"id": "C-1"}), "'n' is missing"),
@@ -255,26 +257,26 @@ mod tests {
             (json!({"id": "C-1", "n": 1, "rate": 0.3}), "'rate' has to be a multiple of 0.25"),
             (json!({"id": "C-1", "n": 1, "when": "then"}), "'when' fits none of the alternatives"),
         ] {
-            assert_eq!(breach(&schema, &value).as_deref(), Some(expected), "{value}");
+            assert_eq!(violation(&schema, &value).as_deref(), Some(expected), "{value}");
         }
     }
 
     #[test]
-    fn combinations_hold() {
+    fn combinations_are_checked() {
         let exactly = json!({"oneOf": [{"minimum": 1}, {"maximum": 3}]});
-        assert_eq!((breach(&exactly, &json!(5)), breach(&exactly, &json!(2)).is_some()), (None, true));
-        assert!(breach(&json!({"not": {"type": "null"}}), &json!(null)).is_some());
-        assert!(breach(&json!({"allOf": [{"minLength": 2}, {"maxLength": 3}]}), &json!("four")).is_some());
-        assert_eq!(breach(&json!(true), &json!(1)), None);
-        assert_eq!(breach(&json!({"enum": [2]}), &json!(2.0)), None);
+        assert_eq!((violation(&exactly, &json!(5)), violation(&exactly, &json!(2)).is_some()), (None, true));
+        assert!(violation(&json!({"not": {"type": "null"}}), &json!(null)).is_some());
+        assert!(violation(&json!({"allOf": [{"minLength": 2}, {"maxLength": 3}]}), &json!("four")).is_some());
+        assert_eq!(violation(&json!(true), &json!(1)), None);
+        assert_eq!(violation(&json!({"enum": [2]}), &json!(2.0)), None);
         let referred = json!({"$defs": {"id": {"minimum": 1}}, "properties": {"a": {"$ref": "#/$defs/id"}, "b": {"$ref": "#/$defs/id"}}});
-        assert_eq!(breach(&referred, &json!({"a": 1, "b": 0})).as_deref(), Some("'b' has to be at least 1"));
+        assert_eq!(violation(&referred, &json!({"a": 1, "b": 0})).as_deref(), Some("'b' has to be at least 1"));
         let unique = json!({"uniqueItems": true});
-        assert_eq!((breach(&unique, &json!([1, "1", [1]])), breach(&unique, &json!([1, 2, 1])).is_some()), (None, true));
+        assert_eq!((violation(&unique, &json!([1, "1", [1]])), violation(&unique, &json!([1, 2, 1])).is_some()), (None, true));
     }
 
     #[test]
-    fn what_is_not_checked_is_refused() {
+    fn unsupported_schemas_are_rejected() {
         for (schema, expected) in [
             (json!([]), "no schema"),
             (json!({"$dynamicRef": "#x"}), "'$dynamicRef' is not checked here"),

@@ -1,9 +1,9 @@
 //! The codes of the publish checks, for the documentation.
 
-use crate::config::flow::Weight::{self, Error, Info, Warning};
+use crate::config::flow::DocumentSeverity::{self, Error, Info, Warning};
 
 /// The codes of the publish checks without those of the structural check, each with its severity and a description.
-pub const CODES: &[(&str, Weight, &str)] = &[
+pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("G001", Error, "no root, or more than one"),
     ("G002", Error, "the entry is missing or has the wrong type"),
     ("G003", Error, "an edge has an unknown source or target"),

@@ -1,72 +1,78 @@
 //! Paths without waiting for the user: cycles, and paths that are too long. (G010, G011, G014, G015)
 
-use super::ground::{Chart, Ground};
+use super::context::{FlowContext, GraphContext};
+use super::path_length;
 use super::wait::{self, Waits};
-use super::way;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{Node, NodeKind};
 
 /// The length of a path above which it is a warning.
-const LONG: usize = 48;
+const LONG_PATH: usize = 48;
 
 /// The maximum number of nodes that a turn may enter.
-const MOST: usize = 64;
+const MAX_PATH: usize = 64;
 
-pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
-    let waits = Waits::of(context);
-    let changing = Changing::of(context);
+pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
+    let waits = Waits::new(context);
+    let changing = ChangingNodes::new(context);
     let mut lengths: Vec<Option<usize>> = vec![None; context.graphs.len()];
     for (number, graph_cx) in context.graphs.iter().enumerate() {
-        circles(graph_cx, number, &waits, &changing, findings);
-        let length = way::length(context, &waits, &mut lengths, number);
-        let location = graph_cx.place();
-        let message = || format!("a path through the graph '{}' enters {length} nodes without waiting for the user", graph_cx.form.id);
-        if length > MOST {
-            let fix = format!("shorten the path, or wait for the user: a turn enters at most {MOST} nodes");
-            findings.push(location.error("G015", message()).fix(fix));
-        } else if length > LONG {
-            findings.push(location.warning("G014", message()).fix(format!("shorten the path: a turn enters at most {MOST} nodes")));
+        check_cycles(graph_cx, number, &waits, &changing, findings);
+        let length = path_length::longest_path(context, &waits, &mut lengths, number);
+        let location = graph_cx.location();
+        let message =
+            || format!("a path through the graph '{}' enters {length} nodes without waiting for the user", graph_cx.definition.id);
+        if length > MAX_PATH {
+            let fix = format!("shorten the path, or wait for the user: a turn enters at most {MAX_PATH} nodes");
+            findings.push(location.error("G015", message()).with_fix(fix));
+        } else if length > LONG_PATH {
+            findings
+                .push(location.warning("G014", message()).with_fix(format!("shorten the path: a turn enters at most {MAX_PATH} nodes")));
         }
     }
 }
 
-fn circles(graph_cx: &Chart<'_>, number: usize, waits: &Waits, changing: &Changing, findings: &mut Vec<DocumentIssue>) {
-    let is_candidate = |at: usize| graph_cx.is_reached(at) && !waits.may(number, at);
-    let certain = components(&graph_cx.next, |at| is_candidate(at) && !changing.is(number, at));
-    for cycle in certain.iter().filter(|it| is_circle(graph_cx, it)) {
+fn check_cycles(graph_cx: &GraphContext<'_>, number: usize, waits: &Waits, changing: &ChangingNodes, findings: &mut Vec<DocumentIssue>) {
+    let is_candidate = |at: usize| graph_cx.is_reachable(at) && !waits.can_wait(number, at);
+    let certain = find_components(&graph_cx.successors, |at| is_candidate(at) && !changing.is_changing(number, at));
+    for cycle in certain.iter().filter(|it| is_cycle(graph_cx, it)) {
         let Some(first) = cycle.iter().min() else { continue };
-        let message = format!("{} form an endless loop: nothing in it waits for the user or changes a variable", names(graph_cx, cycle));
-        findings.push(graph_cx.place_of(*first).error("G010", message).fix("add an edge that leaves the loop, or wait for the user in it"));
+        let message =
+            format!("{} form an endless loop: nothing in it waits for the user or changes a variable", node_names(graph_cx, cycle));
+        findings.push(
+            graph_cx.node_location(*first).error("G010", message).with_fix("add an edge that leaves the loop, or wait for the user in it"),
+        );
     }
-    for cycle in components(&graph_cx.next, is_candidate).iter().filter(|it| is_circle(graph_cx, it)) {
-        let Some(first) = cycle.iter().filter(|it| changing.is(number, **it)).min() else { continue };
-        let message = format!("{} form a loop that does not wait for the user", names(graph_cx, cycle));
+    for cycle in find_components(&graph_cx.successors, is_candidate).iter().filter(|it| is_cycle(graph_cx, it)) {
+        let Some(first) = cycle.iter().filter(|it| changing.is_changing(number, **it)).min() else { continue };
+        let message = format!("{} form a loop that does not wait for the user", node_names(graph_cx, cycle));
         let fix = "make sure that a condition ends the loop: a turn enters at most 64 nodes";
-        findings.push(graph_cx.place_of(*first).warning("G011", message).fix(fix));
+        findings.push(graph_cx.node_location(*first).warning("G011", message).with_fix(fix));
     }
 }
 
-fn is_circle(graph_cx: &Chart<'_>, component: &[usize]) -> bool {
+fn is_cycle(graph_cx: &GraphContext<'_>, component: &[usize]) -> bool {
     match component {
-        [only] => graph_cx.next.get(*only).is_some_and(|it| it.contains(only)),
+        [only] => graph_cx.successors.get(*only).is_some_and(|it| it.contains(only)),
         _ => true,
     }
 }
 
 /// Returns the names of the nodes of a cycle, at most five.
-fn names(graph_cx: &Chart<'_>, cycle: &[usize]) -> String {
+fn node_names(graph_cx: &GraphContext<'_>, cycle: &[usize]) -> String {
     let mut cycle = cycle.to_vec();
     cycle.sort_unstable();
     let more = if cycle.len() > 5 { " and others" } else { "" };
-    let names: Vec<String> = cycle.iter().take(5).filter_map(|it| graph_cx.form.nodes.get(*it)).map(|it| format!("'{}'", it.name)).collect();
+    let names: Vec<String> =
+        cycle.iter().take(5).filter_map(|it| graph_cx.definition.nodes.get(*it)).map(|it| format!("'{}'", it.name)).collect();
     names.join(", ") + more
 }
 
 /// The nodes that can change variables, directly or in graphs that they call.
-struct Changing(Vec<Vec<bool>>);
+struct ChangingNodes(Vec<Vec<bool>>);
 
-impl Changing {
-    fn of(context: &Ground<'_>) -> Changing {
+impl ChangingNodes {
+    fn new(context: &FlowContext<'_>) -> ChangingNodes {
         let own = |node: &Node| match &node.kind {
             NodeKind::Start(data) => !data.init.is_empty(),
             NodeKind::Entity(_) | NodeKind::Service(_) | NodeKind::Set(_) | NodeKind::InstructionAgent(_) | NodeKind::Unavailable => true,
@@ -80,32 +86,32 @@ impl Changing {
             | NodeKind::Fallback(_) => false,
         };
         let mut nodes: Vec<Vec<bool>> =
-            context.graphs.iter().map(|it| it.form.nodes.iter().map(|node| !node.disabled && own(node)).collect()).collect();
+            context.graphs.iter().map(|it| it.definition.nodes.iter().map(|node| !node.disabled && own(node)).collect()).collect();
         let mut callers = vec![Vec::new(); nodes.len()];
         for (caller, graph_cx) in context.graphs.iter().enumerate() {
-            for callee in graph_cx.form.nodes.iter().filter_map(|it| wait::callee(context, it)) {
+            for callee in graph_cx.definition.nodes.iter().filter_map(|it| wait::called_graph(context, it)) {
                 callers.get_mut(callee).into_iter().for_each(|it: &mut Vec<usize>| it.push(caller));
             }
         }
         let changing = nodes.iter().enumerate().filter(|it| it.1.contains(&true)).map(|it| it.0).collect::<Vec<_>>();
-        let graphs = super::ground::reachable(&callers, changing);
+        let graphs = super::context::find_reachable(&callers, changing);
         for (graph_cx, nodes) in context.graphs.iter().zip(&mut nodes) {
-            for (node, changes) in graph_cx.form.nodes.iter().zip(nodes) {
-                *changes |= wait::callee(context, node).is_some_and(|it| graphs.get(it).copied().unwrap_or_default());
+            for (node, changes) in graph_cx.definition.nodes.iter().zip(nodes) {
+                *changes |= wait::called_graph(context, node).is_some_and(|it| graphs.get(it).copied().unwrap_or_default());
             }
         }
-        Changing(nodes)
+        ChangingNodes(nodes)
     }
 
-    fn is(&self, graph: usize, node: usize) -> bool {
+    fn is_changing(&self, graph: usize, node: usize) -> bool {
         self.0.get(graph).and_then(|it| it.get(node)).copied().unwrap_or_default()
     }
 }
 
 /// Returns the strongly connected components of some nodes in reverse topological order (Tarjan's algorithm, without recursion).
-pub(super) fn components(next: &[Vec<usize>], includes: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
+pub(super) fn find_components(next: &[Vec<usize>], includes: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
     let mut search =
-        Search { index: vec![None; next.len()], low: vec![0; next.len()], stack: Vec::new(), on_stack: vec![false; next.len()] };
+        ComponentSearch { index: vec![None; next.len()], low: vec![0; next.len()], stack: Vec::new(), on_stack: vec![false; next.len()] };
     let (mut count, mut result) = (0, Vec::new());
     for begin in (0..next.len()).filter(|it| includes(*it)) {
         if search.index.get(begin).copied().flatten().is_some() {
@@ -136,14 +142,14 @@ pub(super) fn components(next: &[Vec<usize>], includes: impl Fn(usize) -> bool) 
     result
 }
 
-struct Search {
+struct ComponentSearch {
     index: Vec<Option<usize>>,
     low: Vec<usize>,
     stack: Vec<usize>,
     on_stack: Vec<bool>,
 }
 
-impl Search {
+impl ComponentSearch {
     fn enter(&mut self, node: usize, count: usize) {
         self.index.get_mut(node).into_iter().for_each(|it| *it = Some(count));
         self.low.get_mut(node).into_iter().for_each(|it| *it = count);

@@ -2,52 +2,58 @@
 
 use serde_json::Value;
 
-use super::ground::{Ground, Place};
-use super::spot::{Kind, Read, Spot};
-use super::variables::variable;
+use super::context::{FlowContext, Location};
+use super::source_text::{ParsedText, SourceText, TextKind};
+use super::variable_writes::variable_of_path;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::ValueType;
 use crate::text::decimal;
-use crate::text::expr::is_words;
-use crate::text::path::Path;
+use crate::text::expr::is_plain_words;
+use crate::text::variable_path::VariablePath;
 
 /// Texts that can be equal to a boolean.
-const TRUTHS: [&str; 4] = ["true", "false", "yes", "no"];
+const BOOLEAN_WORDS: [&str; 4] = ["true", "false", "yes", "no"];
 
-pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
-    for (location, text) in context.texts() {
-        match &text.read {
-            Read::Expr(Err(error)) => {
+pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
+    for (location, text) in context.all_texts() {
+        match &text.parsed {
+            ParsedText::Expr(Err(error)) => {
                 let fix = "correct the expression";
-                findings.push(location.clone().error(error.code, error.message.clone()).fix(fix));
-                if text.kind == Kind::Condition && is_words(text.source) {
+                findings.push(location.clone().error(error.code, error.message.clone()).with_fix(fix));
+                if text.kind == TextKind::Condition && is_plain_words(text.source) {
                     let message = format!("'{}' is plain words, which only workflows match against messages", text.source.trim());
-                    findings.push(location.error("E007", message).fix("write a comparison, such as 'event.text contains \"refund\"'"));
+                    findings.push(location.error("E007", message).with_fix("write a comparison, such as 'event.text contains \"refund\"'"));
                 }
             }
-            Read::Expr(Ok(expr)) => {
-                for path in expr.reads().iter().filter(|it| it.first() == "secret") {
+            ParsedText::Expr(Ok(expr)) => {
+                for path in expr.paths().iter().filter(|it| it.first_name() == "secret") {
                     let message = format!("'{path}' is not available: only requests of tools can use secrets");
-                    findings.push(location.clone().error("E002", message).fix("use it in a header of the request"));
+                    findings.push(location.clone().error("E002", message).with_fix("use it in a header of the request"));
                 }
                 for (path, value) in expr.comparisons() {
-                    findings.extend(mismatch(context, &location, text, &path, &value));
+                    findings.extend(check_comparison(context, &location, text, &path, &value));
                 }
             }
-            Read::Braces(_) | Read::Path(_) => {}
+            ParsedText::Interpolation(_) | ParsedText::Path(_) => {}
         }
     }
 }
 
 /// Reports a comparison that is never equal because the types differ.
-fn mismatch(context: &Ground<'_>, location: &Place, text: &Spot<'_>, path: &Path, value: &Value) -> Option<DocumentIssue> {
-    let name = variable(path, text.here)?;
+fn check_comparison(
+    context: &FlowContext<'_>,
+    location: &Location,
+    text: &SourceText<'_>,
+    path: &VariablePath,
+    value: &Value,
+) -> Option<DocumentIssue> {
+    let name = variable_of_path(path, text.extra_roots)?;
     let declared = context.flow.document.variables.iter().find(|it| it.name == name).map(|it| it.kind);
-    let kind = declared.or_else(|| context.writes.kind(&name))?;
+    let kind = declared.or_else(|| context.writes.value_type(&name))?;
     let is_comparable = match (kind, value) {
         (ValueType::Any, _) | (_, Value::Null) => true,
-        (ValueType::Number, Value::String(text)) => decimal::looks_like(text).is_some(),
-        (ValueType::Boolean, Value::String(text)) => TRUTHS.contains(&text.trim().to_ascii_lowercase().as_str()),
+        (ValueType::Number, Value::String(text)) => decimal::parse_number(text).is_some(),
+        (ValueType::Boolean, Value::String(text)) => BOOLEAN_WORDS.contains(&text.trim().to_ascii_lowercase().as_str()),
         (ValueType::String, it) => it.is_string() || it.is_number() || it.is_boolean(),
         (ValueType::Number, it) => it.is_number(),
         (ValueType::Boolean, it) => it.is_boolean(),
@@ -55,12 +61,12 @@ fn mismatch(context: &Ground<'_>, location: &Place, text: &Spot<'_>, path: &Path
         (ValueType::Object, it) => it.is_object(),
     };
     (!is_comparable).then(|| {
-        let message = format!("'{name}' is {}, but is compared with {value}", words(kind));
-        location.clone().warning("E005", message).fix("compare it with a value of the same type")
+        let message = format!("'{name}' is {}, but is compared with {value}", describe_type(kind));
+        location.clone().warning("E005", message).with_fix("compare it with a value of the same type")
     })
 }
 
-fn words(kind: ValueType) -> &'static str {
+fn describe_type(kind: ValueType) -> &'static str {
     match kind {
         ValueType::String => "a string",
         ValueType::Number => "a number",

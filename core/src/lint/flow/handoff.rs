@@ -2,26 +2,26 @@
 
 use serde_json::Value;
 
-use super::ground::Ground;
+use super::context::FlowContext;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::OnError;
 
-pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     let has_webhook = context.flow.document.settings.handoff_webhook_url.as_ref().is_some_and(|it| !it.trim().is_empty());
     for (graph_cx, at, node) in context.nodes().filter(|it| it.2.type_name == "handoff" && !it.2.disabled) {
-        let location = graph_cx.place_of(at);
+        let location = graph_cx.node_location(at);
         if !has_webhook {
             let message = format!("there is no webhook for the handoff of '{}'", node.name);
-            findings.push(location.clone().warning("H001", message).fix("set 'handoff_webhook_url' in the settings"));
+            findings.push(location.clone().warning("H001", message).with_fix("set 'handoff_webhook_url' in the settings"));
         }
-        if node.on_error == OnError::Port && !graph_cx.wired(node, "unavailable") {
+        if node.on_error == OnError::Port && !graph_cx.is_wired(node, "unavailable") {
             let message = format!("nothing follows when nobody accepts the handoff of '{}'", node.name);
-            findings.push(location.clone().warning("H002", message).fix("connect the port 'unavailable'"));
+            findings.push(location.clone().warning("H002", message).with_fix("connect the port 'unavailable'"));
         }
-        let returns = graph_cx.data(at, "mode").and_then(Value::as_str) == Some("return");
-        if returns && !graph_cx.wired(node, "out") {
+        let returns = graph_cx.node_data(at, "mode").and_then(Value::as_str) == Some("return");
+        if returns && !graph_cx.is_wired(node, "out") {
             let message = format!("nothing follows when the conversation returns to '{}'", node.name);
-            findings.push(location.error("H003", message).fix("connect the port 'out'"));
+            findings.push(location.error("H003", message).with_fix("connect the port 'out'"));
         }
     }
 }

@@ -4,96 +4,96 @@
 //! errors block publishing. All checks run in about linear time.
 
 mod agent;
-mod assigned;
+mod button;
 mod call;
 mod codes;
 mod condition;
+mod context;
 mod cycle;
 mod event;
 mod expression;
 mod graph;
-mod ground;
 mod handoff;
-mod host;
 mod intent;
 mod knowledge;
+mod path_length;
 mod phrase;
 mod port;
 mod python;
-mod reach;
+mod python_token;
+mod reachability;
+mod request_target;
 mod secret;
 mod service;
 mod slot;
-mod spot;
+mod source_text;
 mod template;
-mod token;
 mod tool;
-mod unavailable;
-mod value;
-mod variables;
+mod unsupported;
+mod variable_use;
+mod variable_writes;
 mod wait;
-mod way;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 pub use self::codes::CODES;
-use self::ground::Ground;
-use crate::config::flow::{DocumentIssue, Flow, REFUSED, form};
+use self::context::FlowContext;
+use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_structure};
 
 /// The environment that a document is published to.
 #[derive(Debug, Clone, Copy)]
-pub struct Around<'a> {
+pub struct PublishTarget<'a> {
     /// The names of the secrets of the workspace; `None` if unknown.
     pub secrets: Option<&'a BTreeSet<String>>,
     /// The names of revoked secrets.
-    pub revoked: &'a BTreeSet<String>,
+    pub revoked_secrets: &'a BTreeSet<String>,
     /// Allowed private targets, as `host` or `host:port`.
-    pub allowed: &'a [String],
+    pub allowed_targets: &'a [String],
     /// The maximum run time of a script, in milliseconds; `None` if unknown.
     pub script_timeout_ms: Option<u64>,
 }
 
-impl Around<'_> {
+impl PublishTarget<'_> {
     /// An environment of which nothing is known and in which no private target is allowed.
-    pub const fn nothing() -> Around<'static> {
+    pub const fn empty() -> PublishTarget<'static> {
         const NONE: &BTreeSet<String> = &BTreeSet::new();
-        Around { secrets: None, revoked: NONE, allowed: &[], script_timeout_ms: None }
+        PublishTarget { secrets: None, revoked_secrets: NONE, allowed_targets: &[], script_timeout_ms: None }
     }
 }
 
-impl Default for Around<'_> {
+impl Default for PublishTarget<'_> {
     fn default() -> Self {
-        Around::nothing()
+        PublishTarget::empty()
     }
 }
 
 /// Returns all issues of a document: first those of the whole, then by graph and node. For a document that cannot be parsed, returns
 /// only the structural issues.
-pub fn publish(source: &Value, target: &Around<'_>) -> Vec<DocumentIssue> {
-    let mut findings = form(source);
-    if findings.iter().any(|it| REFUSED.contains(&it.code)) {
+pub fn check_document(source: &Value, target: &PublishTarget<'_>) -> Vec<DocumentIssue> {
+    let mut findings = check_structure(source);
+    if findings.iter().any(|it| UNREADABLE_CODES.contains(&it.code)) {
         return findings;
     }
     let Ok(flow) = Flow::compile(source) else { return findings };
-    let context = Ground::of(source, &flow, target);
+    let context = FlowContext::new(source, &flow, target);
     for check in [
         graph::check,
         port::check,
-        reach::check,
+        reachability::check,
         cycle::check,
         condition::check,
         intent::check,
         phrase::check,
         slot::check,
-        value::check,
+        button::check,
         expression::check,
         template::check,
-        assigned::check,
+        variable_use::check,
         service::check,
         tool::check,
-        host::check,
+        request_target::check,
         secret::check,
         python::check,
         call::check,
@@ -101,22 +101,22 @@ pub fn publish(source: &Value, target: &Around<'_>) -> Vec<DocumentIssue> {
         agent::check,
         handoff::check,
         event::check,
-        unavailable::check,
+        unsupported::check,
     ] {
         check(&context, &mut findings);
     }
-    sorted(findings, &context)
+    sort_issues(findings, &context)
 }
 
 /// Sorts issues by graph and node; issues of one node keep their order.
-fn sorted(mut findings: Vec<DocumentIssue>, context: &Ground<'_>) -> Vec<DocumentIssue> {
+fn sort_issues(mut findings: Vec<DocumentIssue>, context: &FlowContext<'_>) -> Vec<DocumentIssue> {
     let mut order: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, graph_cx) in context.graphs.iter().enumerate() {
-        order.insert(&graph_cx.form.id, at + 1);
+        order.insert(&graph_cx.definition.id, at + 1);
     }
     findings.sort_by_cached_key(|issue| {
         let graph = issue.graph.as_deref().filter(|_| issue.path.starts_with("/graphs"));
-        let node = graph.zip(issue.node.as_deref()).and_then(|(graph, node)| context.chart(graph)?.number(node));
+        let node = graph.zip(issue.node.as_deref()).and_then(|(graph, node)| context.graph(graph)?.node_index(node));
         (graph.and_then(|it| order.get(it)).copied().unwrap_or_default(), node.map_or(0, |it| it + 1))
     });
     findings

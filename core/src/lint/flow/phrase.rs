@@ -4,68 +4,68 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::AhoCorasick;
 
-use super::ground::Ground;
+use super::context::FlowContext;
 use crate::config::flow::DocumentIssue;
 use crate::text::phrase::Phrase;
 
 /// The separator of tokens, which no token contains.
-const BETWEEN: &str = "\u{1f}";
+const SEPARATOR: &str = "\u{1f}";
 
 /// A phrase of an intent, with its position.
-struct Said<'f> {
+struct IntentPhrase<'f> {
     intent: usize,
     number: usize,
     name: &'f str,
     text: &'f str,
 }
 
-pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     let document = &context.flow.document;
-    let mut phrases_by_key: BTreeMap<String, Vec<Said<'_>>> = BTreeMap::new();
+    let mut phrases_by_key: BTreeMap<String, Vec<IntentPhrase<'_>>> = BTreeMap::new();
     let all = document.intents.iter().zip(&context.flow.phrases).enumerate().filter(|(_, (it, _))| it.enabled && !it.is_fallback);
     for (intent, (form, phrases)) in all {
-        for (number, (text, phrase)) in form.phrases.iter().zip(&phrases.said).enumerate() {
+        for (number, (text, phrase)) in form.phrases.iter().zip(&phrases.positive).enumerate() {
             if !phrase.tokens().is_empty() {
-                phrases_by_key.entry(key(phrase)).or_default().push(Said { intent, number, name: &form.name, text });
+                phrases_by_key.entry(phrase_key(phrase)).or_default().push(IntentPhrase { intent, number, name: &form.name, text });
             }
         }
     }
     for same in phrases_by_key.values() {
-        equal(context, same, findings);
+        check_equal(context, same, findings);
     }
-    contained(context, &phrases_by_key, findings);
-    for (at, (talk, patterns)) in document.small_talk.iter().zip(&context.flow.talk).enumerate() {
+    check_contained(context, &phrases_by_key, findings);
+    for (at, (talk, patterns)) in document.small_talk.iter().zip(&context.flow.small_talk_patterns).enumerate() {
         for (number, pattern) in patterns.iter().enumerate() {
-            if let Some(intent) = phrases_by_key.get(&key(pattern)).and_then(|it| it.first()) {
-                let location = context.listed("small_talk", at).at(&format!("/patterns/{number}"));
+            if let Some(intent) = phrases_by_key.get(&phrase_key(pattern)).and_then(|it| it.first()) {
+                let location = context.item_location("small_talk", at).join(&format!("/patterns/{number}"));
                 let text = talk.patterns.get(number).map_or("", String::as_str);
                 let message = format!("'{text}' is also a phrase of '{}', but small talk takes precedence", intent.name);
-                findings.push(location.warning("I011", message).fix("remove it from one of them"));
+                findings.push(location.warning("I011", message).with_fix("remove it from one of them"));
             }
         }
     }
 }
 
 /// Joins the tokens of a phrase, with the separator at both ends as well.
-fn key(phrase: &Phrase) -> String {
-    phrase.tokens().iter().fold(BETWEEN.to_owned(), |key, it| key + it + BETWEEN)
+fn phrase_key(phrase: &Phrase) -> String {
+    phrase.tokens().iter().fold(SEPARATOR.to_owned(), |key, it| key + it + SEPARATOR)
 }
 
-fn equal(context: &Ground<'_>, same: &[Said<'_>], findings: &mut Vec<DocumentIssue>) {
+fn check_equal(context: &FlowContext<'_>, same: &[IntentPhrase<'_>], findings: &mut Vec<DocumentIssue>) {
     let Some(first) = same.first() else { return };
     let mut reported = BTreeSet::from([first.intent]);
     for other in same.iter().filter(|it| reported.insert(it.intent)) {
-        let location = context.listed("intents", other.intent).at(&format!("/phrases/{}", other.number));
+        let location = context.item_location("intents", other.intent).join(&format!("/phrases/{}", other.number));
         let message = format!("'{}' is also a phrase of '{}'", other.text, first.name);
-        findings.push(location.warning("I005", message).fix("remove it from one of them"));
+        findings.push(location.warning("I005", message).with_fix("remove it from one of them"));
     }
 }
 
 /// Reports phrases within phrases of another intent; one automaton searches for all phrases at once.
-fn contained(context: &Ground<'_>, phrases: &BTreeMap<String, Vec<Said<'_>>>, findings: &mut Vec<DocumentIssue>) {
-    let keys: Vec<(&String, &Vec<Said<'_>>)> = phrases.iter().collect();
+fn check_contained(context: &FlowContext<'_>, phrases: &BTreeMap<String, Vec<IntentPhrase<'_>>>, findings: &mut Vec<DocumentIssue>) {
+    let keys: Vec<(&String, &Vec<IntentPhrase<'_>>)> = phrases.iter().collect();
     let Ok(finder) = AhoCorasick::new(keys.iter().map(|it| it.0)) else { return };
-    let mut reported: BTreeMap<(usize, usize), (&Said<'_>, &Said<'_>)> = BTreeMap::new();
+    let mut reported: BTreeMap<(usize, usize), (&IntentPhrase<'_>, &IntentPhrase<'_>)> = BTreeMap::new();
     for (whole, longer) in &keys {
         for hit in finder.find_overlapping_iter(whole.as_str()) {
             let Some((part, shorter)) = keys.get(hit.pattern().as_usize()) else { continue };
@@ -80,8 +80,8 @@ fn contained(context: &Ground<'_>, phrases: &BTreeMap<String, Vec<Said<'_>>>, fi
         }
     }
     for (short, long) in reported.values() {
-        let location = context.listed("intents", short.intent).at(&format!("/phrases/{}", short.number));
+        let location = context.item_location("intents", short.intent).join(&format!("/phrases/{}", short.number));
         let message = format!("'{}' is part of the phrase '{}' of '{}'", short.text, long.text, long.name);
-        findings.push(location.warning("I006", message).fix("make sure that the longer phrase should win"));
+        findings.push(location.warning("I006", message).with_fix("make sure that the longer phrase should win"));
     }
 }

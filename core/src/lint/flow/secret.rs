@@ -4,12 +4,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::ground::{Ground, Place};
-use super::spot::Kind;
+use super::context::{FlowContext, Location};
+use super::source_text::TextKind;
 use crate::config::flow::DocumentIssue;
 
 /// Key prefixes of well-known services, and the minimum number of characters that follow.
-const KEYS: [(&str, usize); 20] = [
+const KEY_PREFIXES: [(&str, usize); 20] = [
     ("sk-", 20),
     ("sk_live_", 16),
     ("sk_test_", 16),
@@ -33,19 +33,19 @@ const KEYS: [(&str, usize); 20] = [
 ];
 
 /// Headers that carry credentials.
-const HEADERS: [&str; 8] =
+const CREDENTIAL_HEADERS: [&str; 8] =
     ["authorization", "proxy-authorization", "x-api-key", "api-key", "apikey", "x-auth-token", "x-access-token", "cookie"];
 
 /// The minimum length of a header token that looks generated.
-const LONG: usize = 32;
+const MIN_TOKEN_CHARS: usize = 32;
 
-pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     let mut stack: Vec<(String, &Value)> = vec![(String::new(), context.source)];
     while let Some((path, value)) = stack.pop() {
         match value {
             Value::String(text) => {
-                if let Some(kind) = credential(text) {
-                    findings.push(issue(place(context, &path), kind));
+                if let Some(kind) = find_credential(text) {
+                    findings.push(issue(locate(context, &path), kind));
                 }
             }
             Value::Array(items) => stack.extend(items.iter().enumerate().rev().map(|(at, it)| (format!("{path}/{at}"), it))),
@@ -56,37 +56,37 @@ pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
-    for (location, text) in context.texts() {
+    for (location, text) in context.all_texts() {
         let name = location.path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
         // Credentials with a known format were reported above.
-        if text.kind == Kind::Header && HEADERS.contains(&name.as_str()) && credential(text.source).is_none() {
-            findings.extend(in_header(text.source).map(|kind| issue(location, kind)));
+        if text.kind == TextKind::Header && CREDENTIAL_HEADERS.contains(&name.as_str()) && find_credential(text.source).is_none() {
+            findings.extend(find_header_credential(text.source).map(|kind| issue(location, kind)));
         }
     }
 }
 
-fn issue(location: Place, kind: &str) -> DocumentIssue {
+fn issue(location: Location, kind: &str) -> DocumentIssue {
     // Never quotes the text, because reports are shared.
-    location.error("S001", format!("the text contains {kind}")).fix("store it as a secret, and write '{{ secret.NAME }}' here")
+    location.error("S001", format!("the text contains {kind}")).with_fix("store it as a secret, and write '{{ secret.NAME }}' here")
 }
 
 /// Returns the location of a text, including its node.
-fn place(context: &Ground<'_>, path: &str) -> Place {
+fn locate(context: &FlowContext<'_>, path: &str) -> Location {
     let mut steps = path.split('/').skip(1);
     let (list, graph, kind, node) = (steps.next(), steps.next(), steps.next(), steps.next());
     let number = |text: Option<&str>| text.and_then(|it| it.parse::<usize>().ok());
     let graph_cx = number(graph).filter(|_| list == Some("graphs")).and_then(|it| context.graphs.get(it));
     let location = match (graph_cx, kind) {
-        (Some(graph_cx), Some("nodes")) => number(node).map(|it| graph_cx.place_of(it)),
-        (Some(graph_cx), Some("edges")) => number(node).map(|it| graph_cx.edge(it)),
-        (Some(graph_cx), _) => Some(graph_cx.place()),
-        (None, _) => list.zip(number(graph)).map(|(list, at)| context.listed(list, at)),
+        (Some(graph_cx), Some("nodes")) => number(node).map(|it| graph_cx.node_location(it)),
+        (Some(graph_cx), Some("edges")) => number(node).map(|it| graph_cx.edge_location(it)),
+        (Some(graph_cx), _) => Some(graph_cx.location()),
+        (None, _) => list.zip(number(graph)).map(|(list, at)| context.item_location(list, at)),
     };
-    Place { path: path.to_owned(), ..location.unwrap_or_default() }
+    Location { path: path.to_owned(), ..location.unwrap_or_default() }
 }
 
 /// Returns the kind of credential that a text contains, by its format.
-fn credential(text: &str) -> Option<&'static str> {
+fn find_credential(text: &str) -> Option<&'static str> {
     if text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----") {
         return Some("a private key");
     }
@@ -96,7 +96,7 @@ fn credential(text: &str) -> Option<&'static str> {
         // In URLs and forms a key follows its name and '='; keys and encodings only end with '='.
         for part in token.split('=') {
             let is_key = |(start, least): &(&str, usize)| part.strip_prefix(start).is_some_and(|it| it.len() >= *least && is_mixed(it));
-            if KEYS.iter().any(is_key) {
+            if KEY_PREFIXES.iter().any(is_key) {
                 return Some("a key");
             }
             if part.starts_with("eyJ") && part.split('.').count() == 3 && part.split('.').all(|it| it.len() >= 10) {
@@ -106,7 +106,7 @@ fn credential(text: &str) -> Option<&'static str> {
         if before.eq_ignore_ascii_case("bearer") && token.len() >= 20 && is_mixed(token) {
             return Some("a bearer token");
         }
-        if before.eq_ignore_ascii_case("basic") && is_pair(token) {
+        if before.eq_ignore_ascii_case("basic") && is_basic_credential(token) {
             return Some("a user name with a password");
         }
         before = token;
@@ -115,13 +115,13 @@ fn credential(text: &str) -> Option<&'static str> {
 }
 
 /// Returns the kind of credential that a credential header contains literally.
-fn in_header(text: &str) -> Option<&'static str> {
+fn find_header_credential(text: &str) -> Option<&'static str> {
     let scheme = text.split_once(' ').filter(|it| it.0.eq_ignore_ascii_case("bearer")).map(|it| it.1.trim());
     if scheme.is_some_and(|it| it.len() >= 8 && !it.contains("{{")) {
         return Some("a bearer token");
     }
     let tokens = text.split(|it: char| it.is_whitespace() || matches!(it, '{' | '}' | ';' | ',' | '"'));
-    tokens.filter(|it| it.len() >= LONG).any(is_random).then_some("a value that looks like a key")
+    tokens.filter(|it| it.len() >= MIN_TOKEN_CHARS).any(is_random).then_some("a value that looks like a key")
 }
 
 /// Whether a text has digits as well as letters, unlike words.
@@ -138,7 +138,7 @@ fn is_random(text: &str) -> bool {
 }
 
 /// Whether a token is a Base64-encoded user name and password.
-fn is_pair(token: &str) -> bool {
+fn is_basic_credential(token: &str) -> bool {
     let decoded = STANDARD.decode(token).ok().and_then(|it| String::from_utf8(it).ok());
     decoded.is_some_and(|it| it.split_once(':').is_some_and(|it| !it.0.is_empty()) && it.chars().all(|it| !it.is_control()))
 }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_known_by_their_looks() {
+    fn keys_are_recognized_by_format() {
         for text in [
             "sk-abcdefghij0123456789",
             "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
@@ -163,7 +163,7 @@ mod tests {
             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlMTIz",
             "-----BEGIN RSA PRIVATE KEY-----\nx",
         ] {
-            assert!(credential(text).is_some(), "{text}");
+            assert!(find_credential(text).is_some(), "{text}");
         }
         for text in [
             "Bearer {{ secret.API_KEY }}",
@@ -174,9 +174,11 @@ mod tests {
             "https://example.org/a/b.c?d=e",
             "AKIA is a prefix",
         ] {
-            assert_eq!(credential(text), None, "{text}");
+            assert_eq!(find_credential(text), None, "{text}");
         }
-        assert!(in_header("Bearer abcd-efgh").is_some() && in_header("Bearer {{ secret.X }}").is_none());
-        assert!(in_header("0123456789abcdef0123456789abcdef").is_some() && in_header("{{ session.token }}").is_none());
+        assert!(find_header_credential("Bearer abcd-efgh").is_some() && find_header_credential("Bearer {{ secret.X }}").is_none());
+        assert!(
+            find_header_credential("0123456789abcdef0123456789abcdef").is_some() && find_header_credential("{{ session.token }}").is_none()
+        );
     }
 }

@@ -5,137 +5,151 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::ground::{Chart, Ground, Place};
-use super::wait::asks;
+use super::context::{FlowContext, GraphContext, Location};
+use super::wait::has_prompt_for;
 use crate::config::flow::DocumentIssue;
-use crate::config::flow::document::{EntityData, EntityForm, Node, NodeKind, OnError, Validation};
+use crate::config::flow::document::{EntityData, EntityDef, Node, NodeKind, OnError, Validation};
 use crate::entity::Entity;
-use crate::text::date::seconds;
-use crate::text::path::Path;
+use crate::text::date::parse_duration_seconds;
 use crate::text::regex::Regex;
+use crate::text::variable_path::VariablePath;
 
 /// Words in names of variables that must not appear in logs.
-const SENSITIVE: [&str; 13] =
+const SENSITIVE_WORDS: [&str; 13] =
     ["card", "cvc", "cvv", "iban", "otp", "passcode", "passport", "password", "passwort", "pin", "secret", "ssn", "pwd"];
 
 /// Words that make such a name harmless, as in `card_type`.
-const HARMLESS: [&str; 7] = ["brand", "count", "kind", "ok", "status", "type", "valid"];
+const HARMLESS_WORDS: [&str; 7] = ["brand", "count", "kind", "ok", "status", "type", "valid"];
 
-pub(super) fn check(context: &Ground<'_>, findings: &mut Vec<DocumentIssue>) {
+pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     for (at, entity) in context.flow.document.entities.iter().enumerate() {
-        of_document(&context.listed("entities", at), entity, context.flow.entity(&entity.id).as_ref(), findings);
+        check_entity(&context.item_location("entities", at), entity, context.flow.compile_entity(&entity.id).as_ref(), findings);
     }
     for (graph_cx, at, node) in context.nodes() {
         let NodeKind::Entity(data) = &node.kind else { continue };
-        slot(context, graph_cx, node, data, &graph_cx.place_of(at).at("/data"), findings);
+        check_entity_node(context, graph_cx, node, data, &graph_cx.node_location(at).join("/data"), findings);
     }
-    let prompted = asked(context);
-    let mut types: BTreeMap<&Path, (&str, Option<&str>)> = BTreeMap::new();
-    for Asked { location, variable, entity, .. } in &prompted {
+    let prompted = prompted_variables(context);
+    let mut types: BTreeMap<&VariablePath, (&str, Option<&str>)> = BTreeMap::new();
+    for PromptedVariable { location, variable, entity, .. } in &prompted {
         match types.get(variable) {
             Some((other, first)) if other != entity => {
                 let first = first.unwrap_or_default();
                 let message = format!("'{variable}' has the type '{other}' in '{first}', but '{entity}' here");
-                findings.push(location.at("/entity").warning("N011", message).fix("use one type, or write to another variable"));
+                findings.push(location.join("/entity").warning("N011", message).with_fix("use one type, or write to another variable"));
             }
             Some(_) => {}
             None => _ = types.insert(variable, (entity, location.name.as_deref())),
         }
     }
-    sensitive(context, &prompted, findings);
+    check_sensitive(context, &prompted, findings);
 }
 
 /// A variable that a node or a parameter of an intent prompts for.
-struct Asked<'g> {
-    location: Place,
-    variable: &'g Path,
+struct PromptedVariable<'g> {
+    location: Location,
+    variable: &'g VariablePath,
     entity: &'g str,
     redact: bool,
 }
 
-fn asked<'g>(context: &Ground<'g>) -> Vec<Asked<'g>> {
+fn prompted_variables<'g>(context: &FlowContext<'g>) -> Vec<PromptedVariable<'g>> {
     let mut prompted = Vec::new();
     for (at, intent) in context.flow.document.intents.iter().enumerate() {
         for (number, it) in intent.parameters.iter().enumerate() {
             // If a node of the graph of the intent prompts for it, the parameter does not.
-            if context.chart(&intent.graph).is_none_or(|graph_cx| !asks(graph_cx, &it.variable)) {
-                let location = context.listed("intents", at).at(&format!("/parameters/{number}"));
-                prompted.push(Asked { location, variable: &it.variable, entity: &it.entity, redact: false });
+            if context.graph(&intent.graph).is_none_or(|graph_cx| !has_prompt_for(graph_cx, &it.variable)) {
+                let location = context.item_location("intents", at).join(&format!("/parameters/{number}"));
+                prompted.push(PromptedVariable { location, variable: &it.variable, entity: &it.entity, redact: false });
             }
         }
     }
     for (graph_cx, at, node) in context.nodes() {
         if let NodeKind::Entity(data) = &node.kind {
-            let location = graph_cx.place_of(at).at("/data");
-            prompted.push(Asked { location, variable: &data.variable, entity: &data.entity, redact: data.redact });
+            let location = graph_cx.node_location(at).join("/data");
+            prompted.push(PromptedVariable { location, variable: &data.variable, entity: &data.entity, redact: data.redact });
         }
     }
     prompted
 }
 
 /// Whether an entity exists, in the document or as a system entity.
-pub(super) fn is_entity(context: &Ground<'_>, name: &str) -> bool {
-    Entity::system(name).is_some() || context.flow.document.entities.iter().any(|it| it.id == name)
+pub(super) fn is_entity(context: &FlowContext<'_>, name: &str) -> bool {
+    Entity::from_system_name(name).is_some() || context.flow.document.entities.iter().any(|it| it.id == name)
 }
 
-fn of_document(location: &Place, form: &EntityForm, entity: Option<&Entity>, findings: &mut Vec<DocumentIssue>) {
+fn check_entity(location: &Location, form: &EntityDef, entity: Option<&Entity>, findings: &mut Vec<DocumentIssue>) {
     for (spelling, values) in entity.map(Entity::synonym_clashes).unwrap_or_default() {
         let message = format!("'{spelling}' is ambiguous between '{}', so the user has to choose", values.join("' and '"));
-        findings.push(location.at("/entries").error("N003", message).fix("keep it for only one of the values"));
+        findings.push(location.join("/entries").error("N003", message).with_fix("keep it for only one of the values"));
     }
     for (at, pattern) in form.patterns.iter().enumerate() {
-        let error = Entity::patterns(std::slice::from_ref(pattern), None).err().or_else(|| Regex::linear(pattern).err());
+        let error = Entity::from_patterns(std::slice::from_ref(pattern), None).err().or_else(|| Regex::new_linear(pattern).err());
         if let Some(reason) = error {
             let message = format!("invalid pattern: {reason}");
-            findings.push(location.at(&format!("/patterns/{at}")).error("N004", message).fix("correct the pattern"));
+            findings.push(location.join(&format!("/patterns/{at}")).error("N004", message).with_fix("correct the pattern"));
         }
     }
-    if let Some(pattern) = entity.and_then(Entity::without_group) {
+    if let Some(pattern) = entity.and_then(Entity::pattern_without_group) {
         let message = format!("the pattern '{pattern}' has no group '{}'", form.group.as_deref().unwrap_or_default());
-        findings.push(location.at("/group").error("N005", message).fix("use a group that each pattern has"));
+        findings.push(location.join("/group").error("N005", message).with_fix("use a group that each pattern has"));
     }
 }
 
-fn slot(context: &Ground<'_>, graph_cx: &Chart<'_>, node: &Node, data: &EntityData, location: &Place, findings: &mut Vec<DocumentIssue>) {
+fn check_entity_node(
+    context: &FlowContext<'_>,
+    graph_cx: &GraphContext<'_>,
+    node: &Node,
+    data: &EntityData,
+    location: &Location,
+    findings: &mut Vec<DocumentIssue>,
+) {
     if !is_entity(context, &data.entity) {
         let message = format!("unknown entity '{}'", data.entity);
-        findings.push(location.at("/entity").error("N001", message).fix("use the id of an entity of the document, or a system entity such as '@number'"));
+        findings.push(
+            location
+                .join("/entity")
+                .error("N001", message)
+                .with_fix("use the id of an entity of the document, or a system entity such as '@number'"),
+        );
     }
-    let node_location = || Place { path: location.path.trim_end_matches("/data").to_owned(), ..location.clone() };
-    if data.required && node.on_error == OnError::Port && !node.disabled && !graph_cx.wired(node, "failed") {
+    let node_location = || Location { path: location.path.trim_end_matches("/data").to_owned(), ..location.clone() };
+    if data.required && node.on_error == OnError::Port && !node.disabled && !graph_cx.is_wired(node, "failed") {
         let message = format!("nothing follows when '{}' gets no value (attempts: {})", node.name, data.max_attempts);
-        findings.push(node_location().warning("N007", message).fix("connect the port 'failed'"));
+        findings.push(node_location().warning("N007", message).with_fix("connect the port 'failed'"));
     }
     let (needed, count) = (usize::try_from(data.max_attempts).unwrap_or(1).saturating_sub(1), data.reprompt.len());
     if count < needed {
         let message = format!("'{}' has {count} of the {needed} reprompts that its attempts need", node.name);
-        findings.push(node_location().warning("N008", message).fix("add reprompts, or reduce 'max_attempts'"));
+        findings.push(node_location().warning("N008", message).with_fix("add reprompts, or reduce 'max_attempts'"));
     }
     for (at, rule) in data.validation.iter().enumerate() {
-        let location = location.at(&format!("/validation/{at}"));
-        if is_empty(rule) {
-            findings.push(location.clone().error("N009", "no value satisfies the rule: its minimum is above its maximum").fix("swap the bounds"));
+        let location = location.join(&format!("/validation/{at}"));
+        if is_unsatisfiable(rule) {
+            findings.push(
+                location.clone().error("N009", "no value satisfies the rule: its minimum is above its maximum").with_fix("swap the bounds"),
+            );
         }
-        if let Some(reason) = rule.pattern.as_ref().and_then(|it| Regex::linear(it).err()) {
-            findings.push(location.at("/pattern").error("N004", format!("invalid pattern: {reason}")).fix("correct the pattern"));
+        if let Some(reason) = rule.pattern.as_ref().and_then(|it| Regex::new_linear(it).err()) {
+            findings.push(location.join("/pattern").error("N004", format!("invalid pattern: {reason}")).with_fix("correct the pattern"));
         }
     }
 }
 
-fn is_empty(rule: &Validation) -> bool {
-    let bounds = rule.min.as_ref().zip(rule.max.as_ref()).and_then(|(min, max)| order(min, max));
+fn is_unsatisfiable(rule: &Validation) -> bool {
+    let bounds = rule.min.as_ref().zip(rule.max.as_ref()).and_then(|(min, max)| compare_bounds(min, max));
     let lengths = rule.min_length.zip(rule.max_length).map(|(min, max)| min.cmp(&max));
     [bounds, lengths].contains(&Some(Ordering::Greater))
 }
 
 /// Compares two bounds of the same type.
-fn order(min: &Value, max: &Value) -> Option<Ordering> {
-    let number = |it: &Value| crate::text::decimal::number_of(it.get("amount").unwrap_or(it)).and_then(|it| it.as_f64());
+fn compare_bounds(min: &Value, max: &Value) -> Option<Ordering> {
+    let number = |it: &Value| crate::text::decimal::to_number(it.get("amount").unwrap_or(it)).and_then(|it| it.as_f64());
     if let (Some(min), Some(max)) = (number(min), number(max)) {
         return min.partial_cmp(&max);
     }
     let (min, max) = (min.as_str()?, max.as_str()?);
-    if let (Some(min), Some(max)) = (seconds(min), seconds(max)) {
+    if let (Some(min), Some(max)) = (parse_duration_seconds(min), parse_duration_seconds(max)) {
         return min.partial_cmp(&max);
     }
     // The order of ISO dates is that of their texts.
@@ -144,28 +158,29 @@ fn order(min: &Value, max: &Value) -> Option<Ordering> {
 }
 
 /// Reports variables with sensitive names that are not redacted.
-fn sensitive(context: &Ground<'_>, prompted: &[Asked<'_>], findings: &mut Vec<DocumentIssue>) {
+fn check_sensitive(context: &FlowContext<'_>, prompted: &[PromptedVariable<'_>], findings: &mut Vec<DocumentIssue>) {
     let document = &context.flow.document;
     let fix = "declare it with 'redact' to keep its value out of logs and transcripts";
-    let message = |path: &Path| format!("'{path}' looks sensitive but is not redacted");
-    let is_declared_redacted = |path: &Path| document.variables.iter().any(|it| it.redact && (path.within(&it.name) || it.name.within(path)));
+    let message = |path: &VariablePath| format!("'{path}' looks sensitive but is not redacted");
+    let is_declared_redacted =
+        |path: &VariablePath| document.variables.iter().any(|it| it.redact && (path.starts_with(&it.name) || it.name.starts_with(path)));
     for (at, variable) in document.variables.iter().enumerate() {
         if is_sensitive(&variable.name) && !is_declared_redacted(&variable.name) {
-            let location = Place { name: Some(variable.name.to_string()), ..context.listed("variables", at) };
-            findings.push(location.warning("N012", message(&variable.name)).fix(fix));
+            let location = Location { name: Some(variable.name.to_string()), ..context.item_location("variables", at) };
+            findings.push(location.warning("N012", message(&variable.name)).with_fix(fix));
         }
     }
-    let declared: BTreeSet<&Path> = document.variables.iter().map(|it| &it.name).collect();
+    let declared: BTreeSet<&VariablePath> = document.variables.iter().map(|it| &it.name).collect();
     let redacted_entities: BTreeSet<&str> = document.entities.iter().filter(|it| it.redact).map(|it| it.id.as_str()).collect();
-    for Asked { location, variable, entity, redact } in prompted {
+    for PromptedVariable { location, variable, entity, redact } in prompted {
         let is_redacted = *redact || redacted_entities.contains(entity) || is_declared_redacted(variable);
         if is_sensitive(variable) && !is_redacted && !declared.contains(variable) {
-            findings.push(location.at("/variable").warning("N012", message(variable)).fix(fix));
+            findings.push(location.join("/variable").warning("N012", message(variable)).with_fix(fix));
         }
     }
 }
 
-fn is_sensitive(path: &Path) -> bool {
+fn is_sensitive(path: &VariablePath) -> bool {
     let name = path.to_string();
     let mut words = String::new();
     let mut before = ' ';
@@ -178,5 +193,5 @@ fn is_sensitive(path: &Path) -> bool {
         before = letter;
     }
     let words: Vec<&str> = words.split_whitespace().collect();
-    words.iter().any(|it| SENSITIVE.contains(it)) && !words.iter().any(|it| HARMLESS.contains(it))
+    words.iter().any(|it| SENSITIVE_WORDS.contains(it)) && !words.iter().any(|it| HARMLESS_WORDS.contains(it))
 }

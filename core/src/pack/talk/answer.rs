@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Asked, PackAnswer, PackError};
+use super::super::{PackAnswer, PackError, ScriptedCall};
 use super::line::{self, Line};
 use super::time;
 use crate::config::TASK_MEMBERS;
-use crate::turn::{EffectError, EffectErrorKind, PURPOSES, TaskReply};
+use crate::turn::{EffectError, EffectErrorKind, LLM_PURPOSES, TaskReply};
 
 /// Failures by keyword.
-const KINDS: [(&str, EffectErrorKind); 11] = [
+const ERROR_KEYWORDS: [(&str, EffectErrorKind); 11] = [
     ("timeout", EffectErrorKind::Timeout),
     ("unavailable", EffectErrorKind::Unavailable),
     ("refused", EffectErrorKind::Refused),
@@ -24,31 +24,31 @@ const KINDS: [(&str, EffectErrorKind); 11] = [
 ];
 
 /// Parses an answer, such as `llm PURPOSE REPLY +850ms`.
-pub(super) fn read(line: &Line<'_>) -> Result<PackAnswer, PackError> {
-    let (kind, rest) = line.word();
-    let (key, rest) = rest.word();
+pub(super) fn parse_answer(line: &Line<'_>) -> Result<PackAnswer, PackError> {
+    let (kind, rest) = line.split_word();
+    let (key, rest) = rest.split_word();
     let call = match kind.text {
-        "llm" => Asked::Llm(purpose(&key)?),
-        "task" => Asked::Task(key.required("the task (bean:method)")?.to_owned()),
-        "tool" => Asked::Tool(key.required("the code of the tool")?.to_owned()),
-        "container" => Asked::Container(key.required("the container (page/section/container)")?.to_owned()),
+        "llm" => ScriptedCall::Llm(parse_purpose(&key)?),
+        "task" => ScriptedCall::Task(key.required("the task (bean:method)")?.to_owned()),
+        "tool" => ScriptedCall::Tool(key.required("the code of the tool")?.to_owned()),
+        "container" => ScriptedCall::Container(key.required("the container (page/section/container)")?.to_owned()),
         _ => return Err(line.error("unknown kind of answer; begin an indented line with llm, task, tool or container")),
     };
-    let (answer, delay_ms) = delayed(rest);
+    let (answer, delay_ms) = split_delay(rest);
     let text = answer.required("the answer")?;
-    let (reply, error) = match failure(&answer) {
+    let (reply, error) = match parse_failure(&answer) {
         Some(error) => (Value::Null, Some(error)),
         None if text.starts_with(['{', '[', '"']) => {
-            (line::json(&answer, "write a text that only looks like JSON as a JSON string")?, None)
+            (line::parse_json(&answer, "write a text that only looks like JSON as a JSON string")?, None)
         }
         None => (Value::from(text), None),
     };
-    let reply = if matches!(call, Asked::Task(_)) && error.is_none() { of_task(reply, &answer)? } else { reply };
-    Ok(PackAnswer { asked: call, reply, error, delay_ms, line: line.number })
+    let reply = if matches!(call, ScriptedCall::Task(_)) && error.is_none() { normalize_task_reply(reply, &answer)? } else { reply };
+    Ok(PackAnswer { call, reply, error, delay_ms, line: line.number })
 }
 
 /// Normalizes the answer of a task: an object is its reply, any other value is its result.
-fn of_task(reply: Value, line: &Line<'_>) -> Result<Value, PackError> {
+fn normalize_task_reply(reply: Value, line: &Line<'_>) -> Result<Value, PackError> {
     let Some(members) = reply.as_object() else { return Ok(json!({"result": reply})) };
     if let Some(name) = members.keys().find(|it| !TASK_MEMBERS.contains(&it.as_str())) {
         let known = TASK_MEMBERS.join(", ");
@@ -60,27 +60,27 @@ fn of_task(reply: Value, line: &Line<'_>) -> Result<Value, PackError> {
     }
 }
 
-fn purpose(key: &Line<'_>) -> Result<String, PackError> {
+fn parse_purpose(key: &Line<'_>) -> Result<String, PackError> {
     let purpose = key.required("the purpose of the call")?.to_lowercase();
-    if PURPOSES.contains(&purpose.as_str()) {
+    if LLM_PURPOSES.contains(&purpose.as_str()) {
         return Ok(purpose);
     }
-    Err(key.error(format!("unknown purpose '{}'; use one of {}", key.text, PURPOSES.join(", "))))
+    Err(key.error(format!("unknown purpose '{}'; use one of {}", key.text, LLM_PURPOSES.join(", "))))
 }
 
 /// Splits a trailing `+850ms` off.
-fn delayed(line: Line<'_>) -> (Line<'_>, u64) {
+fn split_delay(line: Line<'_>) -> (Line<'_>, u64) {
     let (before, last) = line.text.rsplit_once(char::is_whitespace).unwrap_or(("", line.text));
-    match time::duration(last).and_then(|it| u64::try_from(it).ok()) {
+    match time::parse_duration(last).and_then(|it| u64::try_from(it).ok()) {
         Some(delay) => (Line { text: before.trim_end(), ..line }, delay),
         None => (line, 0),
     }
 }
 
-fn failure(answer: &Line<'_>) -> Option<EffectError> {
-    if let Some(message) = answer.after("!") {
+fn parse_failure(answer: &Line<'_>) -> Option<EffectError> {
+    if let Some(message) = answer.strip_mark("!") {
         return Some(EffectError::new(EffectErrorKind::Unavailable, message.text));
     }
-    let (_, kind) = KINDS.iter().find(|it| it.0 == answer.text)?;
+    let (_, kind) = ERROR_KEYWORDS.iter().find(|it| it.0 == answer.text)?;
     Some(EffectError::new(*kind, format!("the script answers with '{}'", answer.text)))
 }

@@ -1,7 +1,7 @@
 //! Parses lines with a mark: the expectations about a turn.
 
 use super::super::{Check, PackCheck, PackError};
-use super::line::{Line, json};
+use super::line::{Line, parse_json};
 
 /// The roots of paths: members of the response, and results of the turn.
 const ROOTS: [&str; 21] = [
@@ -29,31 +29,31 @@ const ROOTS: [&str; 21] = [
 ];
 
 /// Parses the rest of a line after its mark.
-type Read = fn(&Line<'_>) -> Result<Check, PackError>;
+type ParseCheck = fn(&Line<'_>) -> Result<Check, PackError>;
 
 /// Marks with their parsers. A mark comes before its own prefixes.
-const MARKS: [(&str, Read); 11] = [
+const MARKS: [(&str, ParseCheck); 11] = [
     ("<~", |it| Ok(Check::ReplyContains(it.required("the text that the reply contains")?.to_owned()))),
-    ("<", reply),
+    ("<", parse_reply),
     ("!", |it| Ok(Check::Fails(it.required("the error code")?.to_owned()))),
-    ("=", place),
+    ("=", parse_place),
     ("~!", |it| Ok(Check::NoStage(it.required("the stage")?.to_owned()))),
-    ("~", |it| Ok(Check::Stages(names(it, "a stage")?))),
-    ("?!", lacks),
-    ("?", path),
+    ("~", |it| Ok(Check::Stages(parse_names(it, "a stage")?))),
+    ("?!", parse_lacks),
+    ("?", parse_path_check),
     ("%!", |it| Ok(Check::NoVerbose(it.required("the progress message")?.to_owned()))),
     ("%", |it| Ok(Check::Verbose(it.required("the progress message")?.to_owned()))),
-    ("$", calls),
+    ("$", parse_calls),
 ];
 
 /// Parses a check; `None` if the line has no mark.
-pub(super) fn read(line: &Line<'_>) -> Result<Option<PackCheck>, PackError> {
-    let Some((rest, read)) = MARKS.iter().find_map(|(mark, read)| Some((line.after(mark)?, read))) else { return Ok(None) };
+pub(super) fn parse_check(line: &Line<'_>) -> Result<Option<PackCheck>, PackError> {
+    let Some((rest, read)) = MARKS.iter().find_map(|(mark, read)| Some((line.strip_mark(mark)?, read))) else { return Ok(None) };
     Ok(Some(PackCheck { line: line.number, check: read(&rest)? }))
 }
 
 /// Adds a check. Replies on consecutive lines are one multi-line text.
-pub(super) fn add(checks: &mut Vec<PackCheck>, next: PackCheck) {
+pub(super) fn add_check(checks: &mut Vec<PackCheck>, next: PackCheck) {
     if let (Some(PackCheck { line, check: Check::Reply(text) }), Check::Reply(more)) = (checks.last_mut(), &next.check) {
         let lines = u32::try_from(text.split('\n').count()).unwrap_or(u32::MAX);
         if line.saturating_add(lines) == next.line {
@@ -65,9 +65,9 @@ pub(super) fn add(checks: &mut Vec<PackCheck>, next: PackCheck) {
     checks.push(next);
 }
 
-fn reply(line: &Line<'_>) -> Result<Check, PackError> {
+fn parse_reply(line: &Line<'_>) -> Result<Check, PackError> {
     if line.text.starts_with(['{', '[']) {
-        return Ok(Check::ReplyJson(json(line, "write a text that only looks like JSON as a JSON string")?));
+        return Ok(Check::ReplyJson(parse_json(line, "write a text that only looks like JSON as a JSON string")?));
     }
     if line.text.starts_with('"')
         && let Ok(text) = serde_json::from_str::<String>(line.text)
@@ -77,10 +77,10 @@ fn reply(line: &Line<'_>) -> Result<Check, PackError> {
     Ok(Check::Reply(line.text.to_owned()))
 }
 
-fn place(line: &Line<'_>) -> Result<Check, PackError> {
+fn parse_place(line: &Line<'_>) -> Result<Check, PackError> {
     let (intent, state) = line.split_once("/").ok_or_else(|| line.error("expected INTENT / STATE"))?;
     let code = |it: &Line<'_>, what: &str| {
-        let (word, rest) = it.word();
+        let (word, rest) = it.split_word();
         if !rest.text.is_empty() {
             return Err(rest.error(format!("{what} must be one word; remove the rest")));
         }
@@ -89,24 +89,24 @@ fn place(line: &Line<'_>) -> Result<Check, PackError> {
     Ok(Check::Place { intent: code(&intent, "the intent")?, state: code(&state, "the state")? })
 }
 
-fn path(line: &Line<'_>) -> Result<Check, PackError> {
+fn parse_path_check(line: &Line<'_>) -> Result<Check, PackError> {
     let (at, sign) = [" = ", " ~ "].iter().filter_map(|it| Some((line.text.find(it)?, *it))).min().unwrap_or((0, ""));
     let Some((path, value)) = (at > 0).then(|| line.split_once(sign)).flatten() else {
         return Err(line.error("expected path = JSON or path ~ text"));
     };
-    let path = rooted(&path)?;
+    let path = parse_path(&path)?;
     if sign == " ~ " {
         return Ok(Check::Contains { path, text: value.required("the text")?.to_owned() });
     }
-    Ok(Check::Equals { path, value: json(&value, "write the value as JSON, and a text in quotes")? })
+    Ok(Check::Equals { path, value: parse_json(&value, "write the value as JSON, and a text in quotes")? })
 }
 
-fn lacks(line: &Line<'_>) -> Result<Check, PackError> {
+fn parse_lacks(line: &Line<'_>) -> Result<Check, PackError> {
     let (path, text) = line.split_once(" ~ ").ok_or_else(|| line.error("expected path ~ text"))?;
-    Ok(Check::Lacks { path: rooted(&path)?, text: text.required("the text")?.to_owned() })
+    Ok(Check::Lacks { path: parse_path(&path)?, text: text.required("the text")?.to_owned() })
 }
 
-fn rooted(path: &Line<'_>) -> Result<String, PackError> {
+fn parse_path(path: &Line<'_>) -> Result<String, PackError> {
     let root = path.text.split('.').next().unwrap_or_default();
     if !ROOTS.contains(&root) {
         return Err(path.error(format!("unknown root '{root}' of the path; use one of {}", ROOTS.join(", "))));
@@ -114,13 +114,13 @@ fn rooted(path: &Line<'_>) -> Result<String, PackError> {
     Ok(path.text.to_owned())
 }
 
-fn calls(line: &Line<'_>) -> Result<Check, PackError> {
+fn parse_calls(line: &Line<'_>) -> Result<Check, PackError> {
     if line.text == "none" {
         return Ok(Check::Calls(Vec::new()));
     }
-    Ok(Check::Calls(names(line, "a call, or none,")?))
+    Ok(Check::Calls(parse_names(line, "a call, or none,")?))
 }
 
-fn names(line: &Line<'_>, what: &str) -> Result<Vec<String>, PackError> {
-    line.list().iter().map(|it| it.required(what).map(str::to_owned)).collect()
+fn parse_names(line: &Line<'_>, what: &str) -> Result<Vec<String>, PackError> {
+    line.split_list().iter().map(|it| it.required(what).map(str::to_owned)).collect()
 }

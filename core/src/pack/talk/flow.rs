@@ -6,14 +6,15 @@ use super::super::{PackError, PackRequest};
 use super::line::{self, Line};
 
 /// Returns the request of an event, with the placeholder `${SESSION}` for the session id.
-pub(super) fn request(line: &Line<'_>, assistant: &str) -> Result<PackRequest, PackError> {
-    let (word, rest) = line.word();
+pub(super) fn parse_event(line: &Line<'_>, assistant: &str) -> Result<PackRequest, PackError> {
+    let (word, rest) = line.split_word();
     let id = |what: &str| rest.required(what);
     let sessions = format!("/v1/runtime/assistants/{assistant}/sessions");
     let body = match word.text {
         "/start" => {
-            let body = if rest.text.is_empty() { json!({}) } else { line::json(&rest, "write the data of the session as a JSON object")? };
-            return Ok(post(sessions, body));
+            let body =
+                if rest.text.is_empty() { json!({}) } else { line::parse_json(&rest, "write the data of the session as a JSON object")? };
+            return Ok(post_request(sessions, body));
         }
         "/press" => json!({"type": "user.button", "button_id": id("the id of the button")?}),
         "/timer" => json!({"type": "timer.fired", "timer_id": id("the id of the timer")?}),
@@ -21,12 +22,12 @@ pub(super) fn request(line: &Line<'_>, assistant: &str) -> Result<PackRequest, P
         "/approve" | "/reject" => {
             json!({"type": "approval.decision", "call_id": id("the id of the call")?, "approved": word.text == "/approve"})
         }
-        _ if line.text.starts_with('{') => line::json(line, "a line that begins with { is an event as JSON")?,
+        _ if line.text.starts_with('{') => line::parse_json(line, "a line that begins with { is an event as JSON")?,
         _ => json!({"type": "user.message", "text": line.text}),
     };
-    Ok(post(format!("{sessions}/${{SESSION}}/turns"), body))
+    Ok(post_request(format!("{sessions}/${{SESSION}}/turns"), body))
 }
 
-fn post(path: String, body: Value) -> PackRequest {
+fn post_request(path: String, body: Value) -> PackRequest {
     PackRequest { method: "POST".to_owned(), path, body, content_type: None }
 }

@@ -15,26 +15,26 @@ pub(super) struct Line<'t> {
 
 impl<'t> Line<'t> {
     pub(super) fn new(number: u32, text: &'t str) -> Line<'t> {
-        Line { number, column: 1, text: text.trim_end() }.trimmed()
+        Line { number, column: 1, text: text.trim_end() }.trim_start()
     }
 
     /// Whether it is preceded by white space.
-    pub(super) fn indented(&self) -> bool {
+    pub(super) fn is_indented(&self) -> bool {
         self.column > 1
     }
 
     /// Returns the rest after a mark; `None` if it does not begin with the mark.
-    pub(super) fn after(&self, mark: &str) -> Option<Line<'t>> {
+    pub(super) fn strip_mark(&self, mark: &str) -> Option<Line<'t>> {
         let rest = self.text.strip_prefix(mark)?;
-        Some(Line { number: self.number, column: self.column + mark.chars().count(), text: rest }.trimmed())
+        Some(Line { number: self.number, column: self.column + mark.chars().count(), text: rest }.trim_start())
     }
 
     /// Splits it into the first word and the rest.
-    pub(super) fn word(&self) -> (Line<'t>, Line<'t>) {
+    pub(super) fn split_word(&self) -> (Line<'t>, Line<'t>) {
         let end = self.text.find(char::is_whitespace).unwrap_or(self.text.len());
         let (first, rest) = self.text.split_at_checked(end).unwrap_or((self.text, ""));
         let column = self.column + first.chars().count();
-        (Line { text: first, ..*self }, Line { number: self.number, column, text: rest }.trimmed())
+        (Line { text: first, ..*self }, Line { number: self.number, column, text: rest }.trim_start())
     }
 
     /// Splits it at the first separator.
@@ -42,11 +42,11 @@ impl<'t> Line<'t> {
         let (left, right) = self.text.split_once(separator)?;
         let column = self.column + left.chars().count() + separator.chars().count();
         let left = Line { text: left.trim_end(), ..*self };
-        Some((left, Line { number: self.number, column, text: right }.trimmed()))
+        Some((left, Line { number: self.number, column, text: right }.trim_start()))
     }
 
     /// Splits it at commas.
-    pub(super) fn list(&self) -> Vec<Line<'t>> {
+    pub(super) fn split_list(&self) -> Vec<Line<'t>> {
         let mut rest = *self;
         let mut parts = Vec::new();
         while let Some((part, after)) = rest.split_once(",") {
@@ -57,7 +57,7 @@ impl<'t> Line<'t> {
         parts
     }
 
-    fn trimmed(self) -> Line<'t> {
+    fn trim_start(self) -> Line<'t> {
         let text = self.text.trim_start();
         let blanks = self.text.chars().take_while(|it| it.is_whitespace()).count();
         Line { number: self.number, column: self.column + blanks, text }
@@ -75,7 +75,7 @@ impl<'t> Line<'t> {
 }
 
 /// Parses JSON. Errors have the position of the offending character.
-pub(super) fn json(line: &Line<'_>, hint: &str) -> Result<serde_json::Value, PackError> {
+pub(super) fn parse_json(line: &Line<'_>, hint: &str) -> Result<serde_json::Value, PackError> {
     serde_json::from_str(line.text).map_err(|error| {
         let within = line.text.char_indices().take_while(|it| it.0 + 1 < error.column()).count();
         let position = Line { column: line.column + within, ..*line };

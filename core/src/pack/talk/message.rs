@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::super::{PackError, PackRequest};
 use super::line::{self, Line};
 use super::{flow, time};
-use crate::turn::{Map, Millis, Rng, uuid_text};
+use crate::turn::{Map, Millis, Rng, uuid_from_seed};
 
 /// A parsed message.
-pub(super) struct Message {
+pub(super) struct TalkMessage {
     /// The label of its conversation.
     pub conversation: String,
     /// The time that passes before it, in milliseconds; `None` if omitted.
@@ -18,47 +18,47 @@ pub(super) struct Message {
 }
 
 /// Parses the text after `>`: `@label`, `+45m`, then a text or a JSON object.
-pub(super) fn read(line: &Line<'_>, assistant: Option<&str>) -> Result<Message, PackError> {
+pub(super) fn parse_message(line: &Line<'_>, assistant: Option<&str>) -> Result<TalkMessage, PackError> {
     let mut rest = *line;
     let mut conversation = "main".to_owned();
     if rest.text.starts_with('@') {
-        let (label, after) = rest.word();
-        label.after("@").unwrap_or(label).required("the label of the conversation")?.clone_into(&mut conversation);
+        let (label, after) = rest.split_word();
+        label.strip_mark("@").unwrap_or(label).required("the label of the conversation")?.clone_into(&mut conversation);
         rest = after;
     }
     let mut wait = None;
     if rest.text.starts_with('+') {
-        let (word, after) = rest.word();
-        wait = time::duration(word.text);
+        let (word, after) = rest.split_word();
+        wait = time::parse_duration(word.text);
         if wait.is_none() && after.text.is_empty() {
             return Err(word.error("invalid duration; write a duration such as +45m (ms, s, m, h, d), or the message as a JSON object"));
         }
         rest = if wait.is_some() { after } else { rest };
     }
     if let Some(assistant) = assistant {
-        return Ok(Message { request: flow::request(&rest, assistant)?, conversation, wait });
+        return Ok(TalkMessage { request: flow::parse_event(&rest, assistant)?, conversation, wait });
     }
-    let body = body(&rest, &conversation)?;
+    let body = parse_body(&rest, &conversation)?;
     let request = PackRequest { method: "POST".to_owned(), path: "/api/v1/conversation/message".to_owned(), body, content_type: None };
-    Ok(Message { conversation, wait, request })
+    Ok(TalkMessage { conversation, wait, request })
 }
 
-fn body(line: &Line<'_>, conversation: &str) -> Result<Value, PackError> {
-    let id = Value::from(conversation_of(conversation));
+fn parse_body(line: &Line<'_>, conversation: &str) -> Result<Value, PackError> {
+    let id = Value::from(conversation_id_for_label(conversation));
     if !line.text.starts_with('{') {
         return Ok(json!({"conversationId": id, "message": line.text}));
     }
-    let Value::Object(mut members) = line::json(line, "a message that begins with { is the request body as JSON")? else {
+    let Value::Object(mut members) = line::parse_json(line, "a message that begins with { is the request body as JSON")? else {
         return Err(line.error("expected a text or a JSON object"));
     };
     let mut body = Map::new();
     body.insert("conversationId".to_owned(), members.shift_remove("conversationId").unwrap_or(id));
     body.extend(members);
-    Ok(super::super::expand(&Value::Object(body)))
+    Ok(super::super::expand_repeats(&Value::Object(body)))
 }
 
 /// Returns the conversation id of a label, which is the same in every talk.
-pub fn conversation_of(label: &str) -> String {
+pub fn conversation_id_for_label(label: &str) -> String {
     let seed = label.bytes().fold(0, |seed: u64, byte| Rng::new(seed ^ u64::from(byte)).next_u64());
-    uuid_text(seed)
+    uuid_from_seed(seed)
 }

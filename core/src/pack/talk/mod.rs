@@ -12,10 +12,10 @@ mod time;
 
 use serde_json::Value;
 
-pub use self::message::conversation_of;
+pub use self::message::conversation_id_for_label;
 
 use self::line::Line;
-use super::{BETWEEN_TURNS, FIRST_TURN_AT, Pack, PackError, PackTurn};
+use super::{FIRST_TURN_AT, Pack, PackError, PackTurn, TURN_INTERVAL};
 use crate::turn::{Map, Millis};
 
 /// The lines before the first message.
@@ -46,29 +46,29 @@ impl Pack {
             if line.text.is_empty() {
                 continue;
             }
-            if let Some(comment) = line.after("#") {
+            if let Some(comment) = line.strip_mark("#") {
                 header.about.get_or_insert(comment.text);
-            } else if let Some(message) = line.after(">") {
-                turns.last().map_or(Ok(()), complete)?;
-                turns.push(turn(&message, &header, &mut clock)?);
+            } else if let Some(message) = line.strip_mark(">") {
+                turns.last().map_or(Ok(()), check_complete)?;
+                turns.push(new_turn(&message, &header, &mut clock)?);
             } else if let Some(turn) = turns.last_mut() {
-                part(turn, &line)?;
+                add_line(turn, &line)?;
             } else {
-                header.read(&line)?;
+                header.parse_line(&line)?;
             }
         }
         let last = turns.last().ok_or_else(|| end.error("the talk has no messages; add one, such as '> Hello'"))?;
-        complete(last)?;
-        header.pack(turns, &end, config)
+        check_complete(last)?;
+        header.into_pack(turns, &end, config)
     }
 }
 
 /// Creates a turn, by default one minute after the previous one.
-fn turn(line: &Line<'_>, header: &Header<'_>, clock: &mut Option<Millis>) -> Result<PackTurn, PackError> {
-    let message = message::read(line, header.assistant)?;
+fn new_turn(line: &Line<'_>, header: &Header<'_>, clock: &mut Option<Millis>) -> Result<PackTurn, PackError> {
+    let message = message::parse_message(line, header.assistant)?;
     let start = header.at.unwrap_or(FIRST_TURN_AT);
     let at = match (*clock, message.wait) {
-        (Some(previous), wait) => previous.saturating_add(wait.unwrap_or(BETWEEN_TURNS)),
+        (Some(previous), wait) => previous.saturating_add(wait.unwrap_or(TURN_INTERVAL)),
         (None, wait) => start.saturating_add(wait.unwrap_or(0)),
     };
     *clock = Some(at);
@@ -82,16 +82,16 @@ fn turn(line: &Line<'_>, header: &Header<'_>, clock: &mut Option<Millis>) -> Res
 }
 
 /// Adds an answer or a check to a turn.
-fn part(turn: &mut PackTurn, line: &Line<'_>) -> Result<(), PackError> {
-    if line.indented() {
+fn add_line(turn: &mut PackTurn, line: &Line<'_>) -> Result<(), PackError> {
+    if line.is_indented() {
         if !turn.checks.is_empty() {
             return Err(line.error("answers must come before checks; move this line up"));
         }
-        turn.answers.push(answer::read(line)?);
+        turn.answers.push(answer::parse_answer(line)?);
         return Ok(());
     }
-    match check::read(line)? {
-        Some(check) => check::add(&mut turn.checks, check),
+    match check::parse_check(line)? {
+        Some(check) => check::add_check(&mut turn.checks, check),
         None => {
             return Err(line.error("expected an indented answer, or a line that begins with one of > < <~ ! = ~ ~! ? ?! % %! $ #"));
         }
@@ -100,7 +100,7 @@ fn part(turn: &mut PackTurn, line: &Line<'_>) -> Result<(), PackError> {
 }
 
 /// Checks that a turn has at least one check, so that it can fail.
-fn complete(turn: &PackTurn) -> Result<(), PackError> {
+fn check_complete(turn: &PackTurn) -> Result<(), PackError> {
     if turn.checks.is_empty() {
         let line = Line { number: turn.line, column: 1, text: "" };
         return Err(line.error("the message has no checks; add one, such as '< the reply'"));
@@ -109,8 +109,8 @@ fn complete(turn: &PackTurn) -> Result<(), PackError> {
 }
 
 impl<'t> Header<'t> {
-    fn read(&mut self, line: &Line<'t>) -> Result<(), PackError> {
-        let (word, rest) = line.word();
+    fn parse_line(&mut self, line: &Line<'t>) -> Result<(), PackError> {
+        let (word, rest) = line.split_word();
         match word.text {
             "name" => self.name = Some(rest.required("the name")?),
             "config" => {
@@ -118,19 +118,18 @@ impl<'t> Header<'t> {
                 self.config = Some(rest);
             }
             "program" if rest.text.starts_with("flow") => {
-                let (_, id) = rest.word();
+                let (_, id) = rest.split_word();
                 self.assistant = Some(id.required("the id of the assistant")?);
             }
             "program" => {
                 let profile = rest.text.strip_prefix("pipeline").map(str::trim_start).filter(|it| ["", "v1", "v2"].contains(it));
-                let profile = profile
-                    .ok_or_else(|| rest.error("unknown program; write pipeline v1, pipeline v2 or flow ID"))?;
+                let profile = profile.ok_or_else(|| rest.error("unknown program; write pipeline v1, pipeline v2 or flow ID"))?;
                 if !profile.is_empty() {
                     self.settings.push((Line { text: "pipeline.profile", ..rest }, Value::from(profile)));
                 }
             }
             "at" => {
-                let at = time::instant(rest.text);
+                let at = time::parse_instant(rest.text);
                 self.at = Some(at.ok_or_else(|| rest.error("invalid time; write it as 2026-01-01T09:00:00Z"))?);
             }
             "set" => {
@@ -140,22 +139,20 @@ impl<'t> Header<'t> {
                 self.settings.push((key, value));
             }
             _ => {
-                return Err(
-                    line.error("unknown header line; use name, program, config, at, set or a comment, and begin a message with >")
-                );
+                return Err(line.error("unknown header line; use name, program, config, at, set or a comment, and begin a message with >"));
             }
         }
         Ok(())
     }
 
-    fn pack(self, turns: Vec<PackTurn>, end: &Line<'_>, config: impl Fn(&str) -> Result<String, String>) -> Result<Pack, PackError> {
+    fn into_pack(self, turns: Vec<PackTurn>, end: &Line<'_>, config: impl Fn(&str) -> Result<String, String>) -> Result<Pack, PackError> {
         let file =
             self.config.ok_or_else(|| Line { number: 1, ..*end }.error("the talk has no configuration; add a line 'config FILE.json'"))?;
         let text = config(file.text).map_err(|reason| file.error(format!("cannot read '{}': {reason}", file.text)))?;
         let mut pack = Pack::parse(&text).map_err(|error| file.error(format!("'{}': {error}", file.text)))?;
         for (key, value) in self.settings {
             let names: Vec<&str> = key.text.strip_prefix("convengine.").unwrap_or(key.text).split('.').collect();
-            set(&mut pack.settings, &names, value);
+            set_path(&mut pack.settings, &names, value);
         }
         if let Some(name) = self.name {
             name.clone_into(&mut pack.name);
@@ -169,7 +166,7 @@ impl<'t> Header<'t> {
 }
 
 /// Sets a value in the settings tree; names match in kebab case and in camel case.
-fn set(tree: &mut Value, names: &[&str], value: Value) {
+fn set_path(tree: &mut Value, names: &[&str], value: Value) {
     let Some((name, rest)) = names.split_first() else {
         *tree = value;
         return;
@@ -180,7 +177,7 @@ fn set(tree: &mut Value, names: &[&str], value: Value) {
     let Some(members) = tree.as_object_mut() else { return };
     let normalize = |it: &str| it.replace('-', "").to_lowercase();
     let key = members.keys().find(|it| normalize(it) == normalize(name)).map_or_else(|| (*name).to_owned(), Clone::clone);
-    set(members.entry(key).or_insert(Value::Null), rest, value);
+    set_path(members.entry(key).or_insert(Value::Null), rest, value);
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Asked, Check, Pack};
+use super::super::{Check, Pack, ScriptedCall};
 use crate::turn::EffectErrorKind;
 
 const CONFIG: &str = r#"{"name": "shop", "about": "a shop", "settings": {"flow": {"dialogueAct": {"llmThreshold": 0.9}}},
     "llm": [{"reply": "no"}], "turns": [{"admin_sql": "drop"}]}"#;
 
-const WHOLE: &str = r#"# asks before it files
+const FULL_TALK: &str = r#"# asks before it files
 # a second comment is ignored
 name loan
 program pipeline v2
@@ -58,7 +58,7 @@ fn parse(text: &str) -> Result<Pack, String> {
 
 #[test]
 fn a_talk_is_a_pack() {
-    let pack = parse(WHOLE).unwrap();
+    let pack = parse(FULL_TALK).unwrap();
     assert_eq!((pack.name.as_str(), pack.about.as_str(), pack.llm.len()), ("loan", "asks before it files", 1));
     let settings = json!({"flow": {"dialogueAct": {"llmThreshold": 0.5}, "query-rewrite": {"enabled": false}}, "input": {"note": "two words"}, "pipeline": {"profile": "v2"}});
     assert_eq!(pack.settings, settings);
@@ -73,16 +73,16 @@ fn a_talk_is_a_pack() {
 }
 
 #[test]
-fn answers_and_checks_are_read_as_written() {
-    let pack = parse(WHOLE).unwrap();
+fn answers_and_checks_are_parsed() {
+    let pack = parse(FULL_TALK).unwrap();
     let answers = &pack.turns[0].answers;
-    let calls: Vec<String> = answers.iter().map(|it| it.asked.to_string()).collect();
+    let calls: Vec<String> = answers.iter().map(|it| it.call.to_string()).collect();
     assert_eq!(calls, ["dialogue_act", "response_text", "policy", "policy", "response_text"]);
-    assert_eq!(answers[0].asked, Asked::Llm("dialogue_act".to_owned()));
+    assert_eq!(answers[0].call, ScriptedCall::Llm("dialogue_act".to_owned()));
     let replies: Vec<&Value> = answers.iter().map(|it| &it.reply).collect();
     assert_eq!(json!(replies), json!([{"act": "NEW_REQUEST"}, "Shall I ask +5 banks?", null, null, "timeout"]));
     assert_eq!(answers.iter().map(|it| it.delay_ms).collect::<Vec<_>>(), [850, 2000, 0, 0, 0]);
-    let others = json!(pack.turns[1].answers.iter().map(|it| json!([it.asked.to_string(), it.reply])).collect::<Vec<_>>());
+    let others = json!(pack.turns[1].answers.iter().map(|it| json!([it.call.to_string(), it.reply])).collect::<Vec<_>>());
     let expected = json!([
         ["task loan:file", {"result": "LA-1", "set_params": {"filed": true}}],
         ["task loan:mail", null],
@@ -119,8 +119,8 @@ fn answers_and_checks_are_read_as_written() {
 }
 
 #[test]
-fn a_talk_survives_as_json() {
-    let pack = parse(WHOLE).unwrap();
+fn a_talk_round_trips_as_json() {
+    let pack = parse(FULL_TALK).unwrap();
     let text = serde_json::to_string(&pack).unwrap();
     let again = Pack::parse(&text).unwrap();
     assert_eq!(serde_json::to_value(&again).unwrap(), serde_json::to_value(&pack).unwrap());
@@ -129,7 +129,7 @@ fn a_talk_survives_as_json() {
 }
 
 #[test]
-fn a_bad_line_is_named_with_its_column() {
+fn errors_have_line_and_column() {
     let head = "config shop.json\n> hi\n";
     for (text, place, hint) in [
         ("", "line 1, column 1", "the talk has no messages"),
@@ -150,7 +150,7 @@ fn a_bad_line_is_named_with_its_column() {
         ("> +45x", "line 1, column 3", "invalid duration"),
         ("> {\"message\": }", "line 1, column 15", "invalid JSON (expected value)"),
     ] {
-        check(text, place, hint);
+        assert_error(text, place, hint);
     }
     for (line, place, hint) in [
         ("  ask loanTask", "line 3, column 3", "begin an indented line with llm, task, tool or container"),
@@ -181,19 +181,19 @@ fn a_bad_line_is_named_with_its_column() {
         ("$", "line 3, column 2", "a call, or none, is missing"),
         ("%", "line 3, column 2", "the progress message is missing"),
     ] {
-        check(&format!("{head}{line}\n"), place, hint);
+        assert_error(&format!("{head}{line}\n"), place, hint);
     }
 }
 
-fn check(text: &str, place: &str, hint: &str) {
+fn assert_error(text: &str, place: &str, hint: &str) {
     let error = parse(text).expect_err(text);
     assert!(error.contains(&format!("{place}: ")) && error.contains(hint), "{text:?} gave: {error}");
 }
 
 #[test]
-fn nothing_that_is_written_makes_the_parser_panic() {
+fn the_parser_never_panics() {
     let seeds: Vec<char> = "><~!=?%$#@+ \t\n\r\"{}[]:,./\\0m9ä\u{feff}\u{2028}🦀llmset".chars().collect();
-    let whole: Vec<char> = WHOLE.chars().collect();
+    let whole: Vec<char> = FULL_TALK.chars().collect();
     let mut rng = crate::turn::Rng::new(7);
     let mut below = |limit: usize| usize::try_from(rng.next_u64() % u64::try_from(limit).unwrap()).unwrap();
     let (mut good, mut bad) = (0, 0);

@@ -2,13 +2,13 @@
 //! Reads: `ce_pending_action`, `pending_action_key`, `policy_decision`, context. Writes: `pending_action_runtime`,
 //! `pending_action_runtime_status`; `policy_decision` when a confirmation comes too late. Waits for: nothing.
 
-use super::Flow;
+use super::StepOutcome;
 use crate::action;
-use crate::turning::Turning;
+use crate::step_context::StepContext;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     if cx.config.settings.action_lifecycle.enabled {
         action::start(cx);
     }
-    Flow::Continue
+    StepOutcome::Continue
 }

@@ -4,23 +4,24 @@
 
 use serde_json::{Value, json};
 
-use super::Flow;
+use super::StepOutcome;
 use crate::audit::Stage;
 use crate::config::Container;
 use crate::extension;
+use crate::step_context::StepContext;
 use crate::turn::{ContainerRequest, EffectError, EffectErrorKind, Map};
-use crate::turning::Turning;
 
 /// The user on whose behalf data is fetched.
-const USER: &str = "convengine";
+const USER_ID: &str = "convengine";
 
-pub(super) async fn run(cx: &mut Turning<'_>) -> Flow {
+pub(super) async fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     let config = cx.config;
-    let containers = config.containers.of(&cx.session.intent, &cx.session.state);
-    if containers.is_empty() || cx.session.stalled {
-        let reason = if cx.session.stalled { "the turn asks which action is meant" } else { "no container configs for intent/state" };
+    let containers = config.containers.for_scope(&cx.session.intent, &cx.session.state);
+    if containers.is_empty() || cx.session.is_question_turn {
+        let reason =
+            if cx.session.is_question_turn { "the turn asks which action is meant" } else { "no container configs for intent/state" };
         cx.audit(Stage::ContainerDataSkipped, |session| json!({"reason": reason, "intent": session.intent, "state": session.state}));
-        return Flow::Continue;
+        return StepOutcome::Continue;
     }
     let mut collected = Map::new();
     for container in containers {
@@ -38,11 +39,11 @@ pub(super) async fn run(cx: &mut Turning<'_>) -> Flow {
     if !collected.is_empty() {
         attach(cx, collected);
     }
-    Flow::Continue
+    StepOutcome::Continue
 }
 
-async fn fetch(cx: &mut Turning<'_>, container: &Container) -> Result<Value, EffectError> {
-    let params = extension::container_request(cx, Value::Object(params(cx, container))).await?;
+async fn fetch(cx: &mut StepContext<'_>, container: &Container) -> Result<Value, EffectError> {
+    let params = extension::transform_container_request(cx, Value::Object(request_params(cx, container))).await?;
     let Value::Object(input_params) = params else {
         return Err(EffectError::new(
             EffectErrorKind::Invalid,
@@ -53,12 +54,12 @@ async fn fetch(cx: &mut Turning<'_>, container: &Container) -> Result<Value, Eff
         page_id: container.page_id,
         section_id: container.section_id,
         container_id: container.container_id,
-        user_id: USER.to_owned(),
-        logged_in_user_id: USER.to_owned(),
+        user_id: USER_ID.to_owned(),
+        logged_in_user_id: USER_ID.to_owned(),
         input_params: input_params.clone(),
     };
-    let reply = cx.door.perform(request).await?;
-    let data = extension::container_data(cx, reply.data).await?;
+    let reply = cx.effects.perform(request).await?;
+    let data = extension::transform_container_data(cx, reply.data).await?;
     cx.audit(Stage::ContainerDataExecuted, |_| {
         json!({
             "containerId": container.container_id, "pageId": container.page_id, "sectionId": container.section_id,
@@ -69,19 +70,19 @@ async fn fetch(cx: &mut Turning<'_>, container: &Container) -> Result<Value, Eff
 }
 
 /// The container's own parameter, overridden by the session's parameters and then by the client's.
-fn params(cx: &Turning<'_>, container: &Container) -> Map {
+fn request_params(cx: &StepContext<'_>, container: &Container) -> Map {
     let session = &cx.session;
-    let own_value = session.context.get(&container.param).filter(|it| is_plain(it)).cloned();
+    let own_value = session.context.get(&container.param).filter(|it| is_valid_param(it)).cloned();
     let own_value = own_value.unwrap_or_else(|| json!(session.resolved_input()));
     let mut params = Map::new();
     params.insert(container.param.clone(), own_value);
     params.extend(session.safe_params());
-    params.extend(session.sent_params().clone());
+    params.extend(session.client_params().clone());
     params
 }
 
 /// Whether a value can be a parameter: a list of lists or objects cannot.
-fn is_plain(value: &Value) -> bool {
+fn is_valid_param(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Array(items) => items.iter().all(|it| !it.is_array() && !it.is_object()),
@@ -89,7 +90,7 @@ fn is_plain(value: &Value) -> bool {
     }
 }
 
-fn attach(cx: &mut Turning<'_>, collected: Map) {
+fn attach(cx: &mut StepContext<'_>, collected: Map) {
     cx.session.context.insert("container_data".to_owned(), Value::Object(collected.clone()));
     cx.session.containers = Some(collected.clone());
     cx.audit(Stage::ContainerDataAttached, |_| Value::Object(collected));

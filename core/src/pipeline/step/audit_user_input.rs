@@ -3,11 +3,11 @@
 
 use serde_json::json;
 
-use super::Flow;
+use super::StepOutcome;
 use crate::audit::Stage;
-use crate::turning::Turning;
+use crate::step_context::StepContext;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     cx.audit(Stage::UserInput, |session| json!({"text": session.user_text}));
-    Flow::Continue
+    StepOutcome::Continue
 }

@@ -3,23 +3,23 @@
 
 use serde_json::json;
 
-use super::Flow;
+use super::StepOutcome;
 use crate::audit::Stage;
 use crate::schema;
-use crate::turning::Turning;
+use crate::step_context::StepContext;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     let config = cx.config;
-    let Some(schema) = cx.session.schema.as_ref().and_then(|it| config.schemas.by_id(it.id)) else {
+    let Some(schema) = cx.session.schema.as_ref().and_then(|it| config.schemas.find_by_id(it.id)) else {
         cx.audit(Stage::AutoAdvanceSkippedNoSchema, |_| json!({"reason": "no schema resolved"}));
-        return Flow::Continue;
+        return StepOutcome::Continue;
     };
-    let facts = schema::facts(schema, &cx.session.context);
+    let facts = schema::compute_facts(schema, &cx.session.context);
     cx.audit(Stage::AutoAdvanceFacts, |session| {
         json!({
             "schemaComplete": facts.complete, "hasAnySchemaValue": facts.has_any, "intent": session.intent, "state": session.state,
         })
     });
     cx.session.schema = Some(facts);
-    Flow::Continue
+    StepOutcome::Continue
 }

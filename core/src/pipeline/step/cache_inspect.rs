@@ -3,15 +3,15 @@
 
 use serde_json::{Value, json};
 
-use super::Flow;
+use super::StepOutcome;
 use crate::audit::Stage;
+use crate::step_context::StepContext;
 use crate::text::date::Date;
 use crate::turn::{ConversationRow, Map};
-use crate::turning::Turning;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     cx.audit(Stage::CacheInspection, |session| json!({"cache_snapshot": snapshot(&session.stored)}));
-    Flow::Continue
+    StepOutcome::Continue
 }
 
 fn snapshot(row: &ConversationRow) -> Value {
@@ -25,8 +25,8 @@ fn snapshot(row: &ConversationRow) -> Value {
         "lastUserText": row.last_user_text,
         "lastAssistantJson": row.last_assistant,
         "inputParamsJson": text(&row.params),
-        "createdAt": Date::of_millis(row.created_at).exact(),
-        "updatedAt": Date::of_millis(row.updated_at).exact(),
+        "createdAt": Date::from_millis(row.created_at).to_rfc3339_millis(),
+        "updatedAt": Date::from_millis(row.updated_at).to_rfc3339_millis(),
     })
 }
 
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_row_has_the_names_of_its_class() {
+    fn the_snapshot_has_camel_case_names() {
         let mut row = ConversationRow {
             conversation_id: "c".to_owned(),
             status: "RUNNING".to_owned(),

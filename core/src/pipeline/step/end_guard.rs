@@ -3,15 +3,15 @@
 
 use serde_json::json;
 
-use super::Flow;
+use super::StepOutcome;
 use crate::audit::Stage;
+use crate::step_context::StepContext;
 use crate::turn::{HistoryRow, Write};
-use crate::turning::Turning;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     // The host replaces the total with its own measurement from message to commit.
     cx.audit(Stage::PipelineTiming, |session| {
-        let steps = session.step_infos.iter().filter_map(|it| it.left.as_ref().map(|exit| (it, exit)));
+        let steps = session.step_infos.iter().filter_map(|it| it.exit.as_ref().map(|exit| (it, exit)));
         let timings: Vec<(&str, i64, bool)> =
             steps.map(|(it, exit)| (it.name, exit.at.saturating_sub(it.started), exit.result.is_ok())).collect();
         let total: i64 = timings.iter().map(|it| it.1).sum();
@@ -22,7 +22,7 @@ pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
     let user = cx.session.user_text.clone().filter(|it| !it.trim().is_empty());
     let assistant = cx.session.last_assistant.clone().filter(|it| !it.trim().is_empty());
     if let (Some(user_input), Some(assistant_output)) = (user, assistant) {
-        cx.session.kept.push(Write::History(HistoryRow { user_input, assistant_output, created_at: cx.door.now() }));
+        cx.session.writes.push(Write::History(HistoryRow { user_input, assistant_output, created_at: cx.effects.now() }));
     }
-    Flow::Continue
+    StepOutcome::Continue
 }

@@ -3,12 +3,12 @@
 
 use serde_json::json;
 
-use super::Flow;
+use super::StepOutcome;
 use crate::audit::Stage;
 use crate::config::UNKNOWN;
-use crate::turning::Turning;
+use crate::step_context::StepContext;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     if cx.session.intent.trim().is_empty() {
         cx.audit(
             Stage::IntentMissing,
@@ -23,5 +23,5 @@ pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
         );
         cx.session.state = UNKNOWN.to_owned();
     }
-    Flow::Continue
+    StepOutcome::Continue
 }

@@ -4,28 +4,28 @@
 
 use serde_json::json;
 
-use super::Flow;
+use super::StepOutcome;
 use crate::action;
 use crate::audit::Stage;
-use crate::config::Decision;
+use crate::config::InteractionDecision;
 use crate::fault::Fault;
-use crate::text::on_one_line;
-use crate::turning::Turning;
+use crate::step_context::StepContext;
+use crate::text::collapse_whitespace;
 
 const REASON: &str = "SENSITIVE_ACTION_APPROVAL_REQUIRED";
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
+pub(super) fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> {
     let settings = &cx.config.settings.guardrail;
     if !settings.enabled {
-        return Ok(Flow::Continue);
+        return Ok(StepOutcome::Continue);
     }
-    let text = on_one_line(cx.session.working_text().unwrap_or_default());
+    let text = collapse_whitespace(cx.session.working_text().unwrap_or_default());
     if settings.sanitize_input {
         cx.session.set_param("sanitized_user_text", text.clone());
     }
-    let approval = action::approval(cx).map_err(|_| Fault::policy_unavailable())?;
+    let approval = action::check_approval(cx).map_err(|_| Fault::policy_unavailable())?;
     let required = settings.require_approval && approval.sensitive;
-    if let Some(explanation) = cx.door.why("guardrail") {
+    if let Some(explanation) = cx.effects.begin_explanation("guardrail") {
         let verdict = match (approval.sensitive, required, approval.granted) {
             (false, ..) => "let through: the message is not sensitive",
             (true, false, _) => "let through: the message is sensitive, but needs no approval",
@@ -33,11 +33,11 @@ pub(super) fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
             (true, true, false) => "held back: the message is sensitive and not approved",
         };
         let about = json!({"text": text, "sensitive": approval.sensitive, "required": required, "granted": approval.granted});
-        explanation.about(about).of(cx.config.sensitive.considered(&text)).decided(&cx.door, verdict);
+        explanation.with_subject(about).with_candidates(cx.config.sensitive_patterns.candidates(&text)).record(&cx.effects, verdict);
     }
     if required && !approval.granted {
         deny(cx, &text);
-        return Ok(Flow::Continue);
+        return Ok(StepOutcome::Continue);
     }
     cx.session.set_param("guardrail_blocked", false);
     cx.audit(Stage::GuardrailAllow, |session| {
@@ -46,19 +46,19 @@ pub(super) fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
             "intent": session.intent, "state": session.state,
         })
     });
-    Ok(Flow::Continue)
+    Ok(StepOutcome::Continue)
 }
 
-fn deny(cx: &mut Turning<'_>, text: &str) {
+fn deny(cx: &mut StepContext<'_>, text: &str) {
     for key in ["guardrail_blocked", "skip_tool_execution", "skip_pending_action_execution"] {
         cx.session.set_param(key, true);
     }
     cx.session.set_param("guardrail_reason", REASON);
-    cx.session.set_param("policy_decision", Decision::ReclassifyIntent.name());
-    action::put_back(cx);
+    cx.session.set_param("policy_decision", InteractionDecision::ReclassifyIntent.name());
+    action::undo_decision(cx);
     // A turn that asks for an action already has its question; a second one would make the next confirmation ambiguous.
-    if !cx.session.stalled {
-        action::wait(&mut cx.session);
+    if !cx.session.is_question_turn {
+        action::store_pending_approval(&mut cx.session);
     }
     cx.audit(Stage::GuardrailDeny, |session| {
         json!({

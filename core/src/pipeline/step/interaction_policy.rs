@@ -5,24 +5,24 @@
 
 use serde_json::json;
 
-use super::Flow;
+use super::StepOutcome;
 use crate::action;
 use crate::audit::Stage;
-use crate::config::settings::Interaction;
-use crate::config::{Act, Decision};
+use crate::config::settings::InteractionSettings;
+use crate::config::{DialogueAct, InteractionDecision};
 use crate::json::has_content;
-use crate::turning::Turning;
+use crate::step_context::StepContext;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     let answers_denial = action::take_answer(cx);
-    let act = cx.session.act();
-    let pending = !answers_denial && action::is_pending(cx);
+    let act = cx.session.dialogue_act();
+    let pending = !answers_denial && action::has_pending_action(cx);
     // Only a slot that the application keeps open is filled; questions of the schema extraction are covered by the intent lock.
     let slot = ["pending_slot", "pendingSlot"].iter().any(|it| cx.session.context.get(*it).is_some_and(has_content));
     let settings = &cx.config.settings.interaction;
     let may_decide = !settings.require_resolved || cx.session.is_resolved();
     let found = if may_decide { decide(settings, act, pending, slot) } else { None };
-    let decision = found.unwrap_or(Decision::ReclassifyIntent);
+    let decision = found.unwrap_or(InteractionDecision::ReclassifyIntent);
     cx.session.set_param("policy_decision", decision.name());
     cx.session.set_param("skip_intent_resolution", found.is_some());
     cx.audit(Stage::InteractionPolicyDecided, |session| {
@@ -36,11 +36,11 @@ pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
             "state": session.state,
         })
     });
-    Flow::Continue
+    StepOutcome::Continue
 }
 
 /// Applies the settings' matrix, then the flags; `None` when the message is a new request.
-fn decide(settings: &Interaction, act: Act, pending: bool, slot: bool) -> Option<Decision> {
+fn decide(settings: &InteractionSettings, act: DialogueAct, pending: bool, slot: bool) -> Option<InteractionDecision> {
     let subject = match (pending, slot) {
         (true, _) => "PENDING_ACTION",
         (false, true) => "PENDING_SLOT",
@@ -49,12 +49,12 @@ fn decide(settings: &Interaction, act: Act, pending: bool, slot: bool) -> Option
     if let Some(decision) = settings.matrix.get(&format!("{subject}:{}", act.name())) {
         return Some(*decision);
     }
-    if settings.execute_pending_on_affirm && pending && act == Act::Affirm {
-        return Some(Decision::ExecutePendingAction);
+    if settings.execute_pending_on_affirm && pending && act == DialogueAct::Affirm {
+        return Some(InteractionDecision::ExecutePendingAction);
     }
-    if settings.reject_pending_on_negate && pending && act == Act::Negate {
-        return Some(Decision::RejectPendingAction);
+    if settings.reject_pending_on_negate && pending && act == DialogueAct::Negate {
+        return Some(InteractionDecision::RejectPendingAction);
     }
-    let fills = settings.fill_pending_slot && slot && !matches!(act, Act::NewRequest | Act::Greeting);
-    fills.then_some(Decision::FillPendingSlot)
+    let fills = settings.fill_pending_slot && slot && !matches!(act, DialogueAct::NewRequest | DialogueAct::Greeting);
+    fills.then_some(InteractionDecision::FillPendingSlot)
 }

@@ -3,25 +3,25 @@
 
 use serde_json::json;
 
-use super::Flow;
+use super::StepOutcome;
 use crate::audit::Stage;
 use crate::config::Step;
+use crate::step_context::StepContext;
 use crate::turn::Write;
-use crate::turning::Turning;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
-    if cx.session.created {
+pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
+    if cx.session.is_new {
         // Committed even when the turn fails: the conversation has begun.
-        cx.session.kept.push(Write::Conversation(cx.session.stored.clone()));
+        cx.session.writes.push(Write::Conversation(cx.session.stored.clone()));
     }
     let settings = &cx.config.settings;
     cx.session.params.retain(|key, _| !settings.profile.is_stale(key));
-    if let Some(memory) = cx.session.memory.as_ref().filter(|_| settings.memory.enabled && settings.profile.runs(Step::Memory)) {
+    if let Some(memory) = cx.session.memory.as_ref().filter(|_| settings.memory.enabled && settings.profile.has_step(Step::Memory)) {
         let summary = memory.summary.clone();
         cx.session.set_param("memory_recall", summary);
     }
     for key in cx.session.ignored_params.clone() {
         cx.audit(Stage::InputParamIgnored, |_| json!({"key": key, "reason": "reserved for the engine"}));
     }
-    Flow::Continue
+    StepOutcome::Continue
 }

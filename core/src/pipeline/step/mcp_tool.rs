@@ -2,13 +2,13 @@
 //! Reads: `ce_mcp_tool`, `ce_mcp_planner`, settings, the dialogue act, the schema's facts. Writes: `context.mcp`, `mcp_*`, an open question.
 //! Waits for: llm, tool, sleep, rule tasks.
 
-use super::Flow;
-use crate::agent;
+use super::StepOutcome;
 use crate::fault::Fault;
-use crate::turning::Turning;
+use crate::planner_loop;
+use crate::step_context::StepContext;
 
-pub(super) async fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
+pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> {
     // The loop is the largest future of a turn, and most turns have no tools.
-    Box::pin(agent::run(cx)).await;
-    Ok(Flow::Continue)
+    Box::pin(planner_loop::run(cx)).await;
+    Ok(StepOutcome::Continue)
 }

@@ -28,13 +28,13 @@ mod schema_extraction;
 mod state_graph;
 mod tool_orchestration;
 
-use super::Flow;
+use super::StepOutcome;
 use crate::config::Step;
 use crate::fault::Fault;
-use crate::turning::Turning;
+use crate::step_context::StepContext;
 
 impl Step {
-    pub(super) async fn run(self, cx: &mut Turning<'_>) -> Result<Flow, Fault> {
+    pub(super) async fn run(self, cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> {
         match self {
             Step::LoadOrCreateConversation => Ok(load_or_create::run(cx)),
             Step::CacheInspectAudit => Ok(cache_inspect::run(cx)),

@@ -4,125 +4,135 @@
 
 use serde_json::{Value, json};
 
-use super::Flow;
-use crate::action::{self, Choice, Named, Runtime, Status};
+use super::StepOutcome;
+use crate::action::{self, ActionChoice, ActionRuntime, ActionStatus, ResolvedAction};
 use crate::audit::Stage;
-use crate::config::Decision;
+use crate::config::InteractionDecision;
 use crate::extension;
 use crate::json::has_content;
 use crate::session::Session;
+use crate::step_context::StepContext;
 use crate::turn::{Map, TaskUse};
-use crate::turning::Turning;
 
-pub(super) async fn run(cx: &mut Turning<'_>) -> Flow {
-    if cx.session.stalled {
-        return Flow::Continue;
+pub(super) async fn run(cx: &mut StepContext<'_>) -> StepOutcome {
+    if cx.session.is_question_turn {
+        return StepOutcome::Continue;
     }
     let is_true = |key: &str| cx.session.params.get(key) == Some(&Value::Bool(true));
     if is_true("skip_pending_action_execution") || is_true("guardrail_blocked") {
         explain(cx, "no action is carried out: the guardrail holds actions back in this turn");
         let reason = json!({"reason": "pending action skipped by guardrail"});
-        cx.audit(Stage::PendingActionSkipped, |session| payload(session, Decision::ReclassifyIntent, None, reason));
-        return Flow::Continue;
+        cx.audit(Stage::PendingActionSkipped, |session| audit_payload(session, InteractionDecision::ReclassifyIntent, None, reason));
+        return StepOutcome::Continue;
     }
     if cx.config.settings.action_lifecycle.enabled {
         action::open_late(cx);
     }
-    let decision = action::decision(&cx.session);
-    if matches!(decision, Some(Decision::ReclassifyIntent | Decision::FillPendingSlot) | None) {
+    let decision = action::current_decision(&cx.session);
+    if matches!(decision, Some(InteractionDecision::ReclassifyIntent | InteractionDecision::FillPendingSlot) | None) {
         explain(cx, "no action is carried out: the user has not said yes or no to one");
     }
     match decision {
-        Some(Decision::ExecutePendingAction) => execute(cx).await,
-        Some(Decision::RejectPendingAction) => reject(cx),
-        Some(Decision::ReclassifyIntent | Decision::FillPendingSlot) | None => {}
+        Some(InteractionDecision::ExecutePendingAction) => execute(cx).await,
+        Some(InteractionDecision::RejectPendingAction) => reject(cx),
+        Some(InteractionDecision::ReclassifyIntent | InteractionDecision::FillPendingSlot) | None => {}
     }
-    Flow::Continue
+    StepOutcome::Continue
 }
 
-async fn execute(cx: &mut Turning<'_>) {
-    let Choice::One(action) = action::named(cx) else {
+async fn execute(cx: &mut StepContext<'_>) {
+    let ActionChoice::One(action) = action::resolve_action(cx) else {
         explain(cx, "nothing is carried out: no action is named, or several compete");
-        return skip(cx, Decision::ExecutePendingAction, None, nothing_found(&cx.session));
+        return audit_skipped(cx, InteractionDecision::ExecutePendingAction, None, not_found_reason(&cx.session));
     };
-    let runtime = Runtime::of(&cx.session);
-    let agreed = runtime.is_about(&action) && runtime.reached(Status::InProgress, cx.session.turn_number);
+    let runtime = ActionRuntime::from_session(&cx.session);
+    let agreed = runtime.matches_action(&action) && runtime.has_reached(ActionStatus::InProgress, cx.session.turn_number);
     if cx.config.settings.action_lifecycle.enabled && !agreed {
         explain(cx, "nothing is carried out: the user has not agreed to this action");
-        return skip(cx, Decision::ExecutePendingAction, Some(&action), "the user has not agreed to this pending action");
+        return audit_skipped(
+            cx,
+            InteractionDecision::ExecutePendingAction,
+            Some(&action),
+            "the user has not agreed to this pending action",
+        );
     }
     explain(cx, "the user agreed: the action is carried out");
-    let Some(task) = &action.task else { return fail(cx, &action, "invalid pending action reference") };
+    let Some(task) = &action.task else { return record_failed(cx, &action, "invalid pending action reference") };
     let scope = (cx.session.intent.clone(), cx.session.state.clone());
     let before = cx.session.params.clone();
-    match extension::call(cx, task, TaskUse::PendingAction, None, None).await {
-        Ok(result) => done(cx, &action, result, &scope, &before),
-        Err(error) => fail(cx, &action, &error.message),
+    match extension::call_task(cx, task, TaskUse::PendingAction, None, None).await {
+        Ok(result) => record_executed(cx, &action, result, &scope, &before),
+        Err(error) => record_failed(cx, &action, &error.message),
     }
 }
 
 /// `scope` and `before` are intent, state and parameters before the task, which may have changed them.
-fn done(cx: &mut Turning<'_>, action: &Named, result: Value, scope: &(String, String), before: &Map) {
-    let mut runtime = Runtime::of(&cx.session);
-    runtime.close(Status::Executed, None);
-    runtime.remember(action, &scope.0, &scope.1);
+fn record_executed(cx: &mut StepContext<'_>, action: &ResolvedAction, result: Value, scope: &(String, String), before: &Map) {
+    let mut runtime = ActionRuntime::from_session(&cx.session);
+    runtime.close(ActionStatus::Executed, None);
+    runtime.record_execution(action, &scope.0, &scope.1);
     runtime.store(&mut cx.session);
-    finish(cx, Status::Executed);
+    set_result(cx, ActionStatus::Executed);
     cx.session.set_param("pending_action_task_result", result);
-    cx.session.finish_pending(before);
+    cx.session.finish_pending_action(before);
     cx.audit(Stage::PendingActionExecuted, |session| {
         let task = action.task.as_ref();
         let (bean, methods) = (task.map(|it| it.bean.clone()), task.map(|it| it.methods.join(",")));
         let extra = json!({"pendingActionResult": "EXECUTED", "taskBean": bean, "taskMethods": methods});
-        payload(session, Decision::ExecutePendingAction, Some(action), extra)
+        audit_payload(session, InteractionDecision::ExecutePendingAction, Some(action), extra)
     });
 }
 
 /// The action stays named: the next turn opens it again, so that the user can retry.
-fn fail(cx: &mut Turning<'_>, action: &Named, reason: &str) {
-    let mut runtime = Runtime::of(&cx.session);
-    runtime.close(Status::Failed, Some(reason));
+fn record_failed(cx: &mut StepContext<'_>, action: &ResolvedAction, reason: &str) {
+    let mut runtime = ActionRuntime::from_session(&cx.session);
+    runtime.close(ActionStatus::Failed, Some(reason));
     runtime.store(&mut cx.session);
-    finish(cx, Status::Failed);
+    set_result(cx, ActionStatus::Failed);
     let extra = json!({"pendingActionResult": "FAILED", "reason": reason});
-    cx.audit(Stage::PendingActionFailed, |session| payload(session, Decision::ExecutePendingAction, Some(action), extra));
+    cx.audit(Stage::PendingActionFailed, |session| audit_payload(session, InteractionDecision::ExecutePendingAction, Some(action), extra));
 }
 
-fn reject(cx: &mut Turning<'_>) {
+fn reject(cx: &mut StepContext<'_>) {
     explain(cx, "the user said no: what was offered is dropped");
-    let found = match action::named(cx) {
-        Choice::One(action) => Some(action),
-        Choice::None | Choice::Several(_) => None,
+    let found = match action::resolve_action(cx) {
+        ActionChoice::One(action) => Some(action),
+        ActionChoice::None | ActionChoice::Several(_) => None,
     };
-    let mut runtime = Runtime::of(&cx.session);
+    let mut runtime = ActionRuntime::from_session(&cx.session);
     // Several actions are rejected together, without one being named.
-    if found.is_none() && !runtime.reached(Status::Rejected, cx.session.turn_number) {
-        return skip(cx, Decision::RejectPendingAction, None, nothing_found(&cx.session));
+    if found.is_none() && !runtime.has_reached(ActionStatus::Rejected, cx.session.turn_number) {
+        return audit_skipped(cx, InteractionDecision::RejectPendingAction, None, not_found_reason(&cx.session));
     }
-    runtime.close(Status::Rejected, None);
+    runtime.close(ActionStatus::Rejected, None);
     runtime.store(&mut cx.session);
-    finish(cx, Status::Rejected);
-    cx.session.drop_pending();
+    set_result(cx, ActionStatus::Rejected);
+    cx.session.drop_pending_action();
     let extra = json!({"pendingActionResult": "REJECTED"});
-    cx.audit(Stage::PendingActionRejected, |session| payload(session, Decision::RejectPendingAction, found.as_ref(), extra));
+    cx.audit(Stage::PendingActionRejected, |session| {
+        audit_payload(session, InteractionDecision::RejectPendingAction, found.as_ref(), extra)
+    });
 }
 
 /// Explains the verdict; skipped when neither a row nor a parameter refers to an action.
-fn explain(cx: &Turning<'_>, verdict: &str) {
-    let Some(explanation) = cx.door.why("pending_action").map(|it| it.of(action::considered(cx))) else { return };
+fn explain(cx: &StepContext<'_>, verdict: &str) {
+    let Some(explanation) = cx.effects.begin_explanation("pending_action").map(|it| it.with_candidates(action::explain_candidates(cx)))
+    else {
+        return;
+    };
     let key = cx.session.params.get("pending_action_key");
     if key.is_some() || !explanation.rows.is_empty() {
-        let about = json!({"decision": action::decision(&cx.session).map(Decision::name), "key": key, "status": cx.session.params.get("pending_action_runtime_status")});
-        explanation.about(about).decided(&cx.door, verdict);
+        let about = json!({"decision": action::current_decision(&cx.session).map(InteractionDecision::name), "key": key, "status": cx.session.params.get("pending_action_runtime_status")});
+        explanation.with_subject(about).record(&cx.effects, verdict);
     }
 }
 
-fn finish(cx: &mut Turning<'_>, status: Status) {
+fn set_result(cx: &mut StepContext<'_>, status: ActionStatus) {
     cx.session.set_param("pending_action_runtime_status", status.name());
     cx.session.set_param("pending_action_result", status.name());
 }
 
-fn nothing_found(session: &Session) -> &'static str {
+fn not_found_reason(session: &Session) -> &'static str {
     if session.params.get("pending_action_key").is_some_and(has_content) {
         "pending action reference not found"
     } else {
@@ -130,14 +140,14 @@ fn nothing_found(session: &Session) -> &'static str {
     }
 }
 
-fn skip(cx: &Turning<'_>, decision: Decision, action: Option<&Named>, reason: &str) {
+fn audit_skipped(cx: &StepContext<'_>, decision: InteractionDecision, action: Option<&ResolvedAction>, reason: &str) {
     cx.audit(Stage::PendingActionSkipped, |session| {
         let key = action.map_or_else(|| session.params.get("pending_action_key").cloned(), |it| it.key.clone().map(Value::from));
-        payload(session, decision, action, json!({"actionKey": key, "reason": reason}))
+        audit_payload(session, decision, action, json!({"actionKey": key, "reason": reason}))
     });
 }
 
-fn payload(session: &Session, decision: Decision, action: Option<&Named>, extra: Value) -> Value {
+fn audit_payload(session: &Session, decision: InteractionDecision, action: Option<&ResolvedAction>, extra: Value) -> Value {
     let mut payload = json!({
         "policyDecision": decision.name(), "pendingActionRef": action.map(|it| &it.reference), "intent": session.intent,
         "state": session.state, "context": session.context,

@@ -1,12 +1,12 @@
 //! Sets a missing creation time, so that later steps can rely on it.
 //! Reads: the row. Writes: its creation time. Waits for: nothing.
 
-use super::Flow;
-use crate::turning::Turning;
+use super::StepOutcome;
+use crate::step_context::StepContext;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     if cx.session.stored.created_at <= 0 {
-        cx.session.stored.created_at = cx.door.now();
+        cx.session.stored.created_at = cx.effects.now();
     }
-    Flow::Continue
+    StepOutcome::Continue
 }

@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 
-use super::Flow;
+use super::StepOutcome;
 use crate::audit::Stage;
 use crate::fault::{Fault, FaultCode};
+use crate::step_context::StepContext;
 use crate::turn::{PayloadKind, Write};
-use crate::turning::Turning;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
+pub(super) fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> {
     let Some(payload) = &cx.session.payload else {
         return Err(Fault::new(FaultCode::PipelineNoResponsePayload, "the configuration produced no answer"));
     };
@@ -17,16 +17,16 @@ pub(super) fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
         PayloadKind::Text => json!({"text": payload.value}),
         PayloadKind::Json => json!({"json": payload.value}),
     };
-    let row = cx.session.row_after(cx.door.now());
-    cx.session.kept_on_failure = Some(cx.session.kept.len());
-    cx.session.kept.push(Write::Conversation(row));
-    if let Some(memory) = cx.session.remembered.take() {
-        cx.session.kept.push(Write::Memory(memory));
+    let row = cx.session.completed_row(cx.effects.now());
+    cx.session.writes_on_failure = Some(cx.session.writes.len());
+    cx.session.writes.push(Write::Conversation(row));
+    if let Some(memory) = cx.session.new_memory.take() {
+        cx.session.writes.push(Write::Memory(memory));
     }
     cx.audit(Stage::EngineReturn, |session| {
         let context = Value::Object(session.context.clone()).to_string();
         let result = json!({"intent": session.intent, "state": session.state, "payload": body, "contextJson": context});
         json!({"intent": session.intent, "state": session.state, "final_result": result})
     });
-    Ok(Flow::Continue)
+    Ok(StepOutcome::Continue)
 }

@@ -3,25 +3,25 @@
 
 use serde_json::json;
 
-use super::Flow;
+use super::StepOutcome;
 use crate::audit::Stage;
-use crate::turning::Turning;
+use crate::step_context::StepContext;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     if let Some(reason) = cx.session.reset_reason() {
-        start_over(cx, &reason);
+        reset_conversation(cx, &reason);
     }
-    Flow::Continue
+    StepOutcome::Continue
 }
 
 /// Resets the session and audits the reason.
-pub(super) fn start_over(cx: &mut Turning<'_>, reason: &str) {
-    start_over_for(cx, reason, &[]);
+pub(super) fn reset_conversation(cx: &mut StepContext<'_>, reason: &str) {
+    reset_for_intents(cx, reason, &[]);
 }
 
 /// Resets the session and audits the reason and the intents configured for a reset.
-pub(super) fn start_over_for(cx: &mut Turning<'_>, reason: &str, intents: &[String]) {
-    let now = cx.door.now();
+pub(super) fn reset_for_intents(cx: &mut StepContext<'_>, reason: &str, intents: &[String]) {
+    let now = cx.effects.now();
     cx.session.reset(now);
     cx.audit(Stage::ConversationReset, |session| {
         let mut payload = json!({"reason": reason, "intent": session.intent, "state": session.state, "context": "{}"});

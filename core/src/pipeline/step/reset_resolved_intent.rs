@@ -1,14 +1,14 @@
 //! Resets the conversation when the resolved intent is configured for a reset; the turn continues. (docs/spec/pipeline.md#2.15)
 //! Reads: the intent, `RESET_INTENT_CODES`. Writes: everything. Waits for: nothing.
 
-use super::{Flow, reset};
-use crate::config::same_code;
-use crate::turning::Turning;
+use super::{StepOutcome, reset};
+use crate::config::is_same_code;
+use crate::step_context::StepContext;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
-    let codes = &cx.config.agent.reset_intents;
-    if !cx.session.stalled && codes.iter().any(|it| same_code(it, &cx.session.intent)) {
-        reset::start_over_for(cx, "INTENT_RESOLVED_RESET", codes);
+pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
+    let codes = &cx.config.intent_resolver.reset_intents;
+    if !cx.session.is_question_turn && codes.iter().any(|it| is_same_code(it, &cx.session.intent)) {
+        reset::reset_for_intents(cx, "INTENT_RESOLVED_RESET", codes);
     }
-    Flow::Continue
+    StepOutcome::Continue
 }

@@ -4,28 +4,28 @@
 
 use serde_json::json;
 
-use super::Flow;
+use super::StepOutcome;
 use crate::audit::Stage;
-use crate::config::{Making, Response};
+use crate::config::{Response, ResponseSource};
 use crate::extension;
 use crate::fault::{Fault, FaultCode};
 use crate::intent::INTENT_COLLISION;
-use crate::json::members;
+use crate::json::into_members;
 use crate::respond;
-use crate::turning::Turning;
+use crate::step_context::StepContext;
 use crate::verbose::{Progress, publish};
 
 const STEP: &str = "ResponseResolutionStep";
 
-pub(super) async fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
+pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> {
     if cx.session.state == INTENT_COLLISION {
         explain(cx, "two intents fit equally well: the user is asked which one is meant");
-        respond::collision(cx).await?;
-        return Ok(Flow::Continue);
+        respond::answer_collision(cx).await?;
+        return Ok(StepOutcome::Continue);
     }
-    if respond::question(cx) {
+    if respond::answer_open_question(cx) {
         explain(cx, "the question that is open is the answer");
-        return Ok(Flow::Continue);
+        return Ok(StepOutcome::Continue);
     }
     let config = cx.config;
     let Some(response) = config.responses.select(&cx.session.intent, &cx.session.state) else {
@@ -34,17 +34,17 @@ pub(super) async fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
         let message = format!("No response found for intent={}, state={}", cx.session.intent, cx.session.state);
         return Err(Fault::new(FaultCode::ResponseMappingNotFound, message));
     };
-    if respond::unconfirmed(cx, response) {
+    if respond::answer_unconfirmed(cx, response) {
         explain(cx, "nobody knows whether a call was carried out, and the row does not tell: the engine says so");
-        return Ok(Flow::Continue);
+        return Ok(StepOutcome::Continue);
     }
     explain(cx, "the row of the intent, else of ANY, with the lowest score answers");
-    announce(cx, response);
-    let text = match &response.making {
-        Making::Exact(template) => respond::exact(cx, response, template),
-        Making::Derived { hint, schema } => respond::derived(cx, response, hint, schema.clone()).await?,
+    publish_selection(cx, response);
+    let text = match &response.source {
+        ResponseSource::Exact(template) => respond::render_exact(cx, response, template),
+        ResponseSource::Derived { hint, schema } => respond::derive_answer(cx, response, hint, schema.clone()).await?,
     };
-    extension::payload(cx).await.map_err(|_| Fault::of_task())?;
+    extension::transform_payload(cx).await.map_err(|_| Fault::from_task_failure())?;
     cx.audit(Stage::AssistantOutput, |session| {
         json!({
             "output": text,
@@ -57,24 +57,27 @@ pub(super) async fn run(cx: &mut Turning<'_>) -> Result<Flow, Fault> {
             "schemaJson": session.schema_json(),
         })
     });
-    Ok(Flow::Continue)
+    Ok(StepOutcome::Continue)
 }
 
-fn explain(cx: &Turning<'_>, verdict: &str) {
+fn explain(cx: &StepContext<'_>, verdict: &str) {
     let (intent, state) = (&cx.session.intent, &cx.session.state);
-    if let Some(explanation) = cx.door.why("response") {
-        explanation.about(json!({"intent": intent, "state": state})).of(cx.config.responses.considered(intent, state)).decided(&cx.door, verdict);
+    if let Some(explanation) = cx.effects.begin_explanation("response") {
+        explanation
+            .with_subject(json!({"intent": intent, "state": state}))
+            .with_candidates(cx.config.responses.candidates(intent, state))
+            .record(&cx.effects, verdict);
     }
 }
 
-fn announce(cx: &Turning<'_>, response: &Response) {
+fn publish_selection(cx: &StepContext<'_>, response: &Response) {
     let facts = json!({"responseId": response.id, "intent": cx.session.intent, "state": cx.session.state});
-    let metadata = || members(facts.clone());
+    let metadata = || into_members(facts.clone());
     cx.audit(Stage::ResolveResponse, |_| facts.clone());
     publish(cx, Progress::new(STEP, "RESOLVE_RESPONSE"), metadata);
     publish(cx, Progress::new(STEP, "RESOLVE_RESPONSE_SELECTED"), metadata);
     publish(cx, Progress::new("ResponseTypeResolverFactory", "RESPONSE_TYPE_RESOLVER_SELECTED"), metadata);
-    if matches!(response.making, Making::Derived { .. }) {
+    if matches!(response.source, ResponseSource::Derived { .. }) {
         publish(cx, Progress::new("OutputFormatResolverFactory", "OUTPUT_FORMAT_RESOLVER_SELECTED"), metadata);
     }
 }

@@ -4,29 +4,29 @@
 
 use serde_json::json;
 
-use super::Flow;
+use super::StepOutcome;
 use crate::audit::Stage;
-use crate::config::same_code;
-use crate::turning::Turning;
+use crate::config::is_same_code;
+use crate::step_context::StepContext;
 
-pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
+pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     let settings = &cx.config.settings.state_graph;
     let from = cx.session.state_at_rules.clone().unwrap_or_default();
     let to = cx.session.state.clone();
-    if !settings.enabled || from.trim().is_empty() || to.trim().is_empty() || same_code(&from, &to) {
-        return Flow::Continue;
+    if !settings.enabled || from.trim().is_empty() || to.trim().is_empty() || is_same_code(&from, &to) {
+        return StepOutcome::Continue;
     }
-    let allowed = cx.config.state_edges.allows(&cx.session.intent, &from, &to);
+    let allowed = cx.config.state_edges.is_allowed(&cx.session.intent, &from, &to);
     cx.session.set_param("state_graph_valid", allowed);
-    if let Some(explanation) = cx.door.why("state_graph") {
+    if let Some(explanation) = cx.effects.begin_explanation("state_graph") {
         let intent = &cx.session.intent;
-        let about = json!({"intent": intent, "from": from, "to": to, "allowed": cx.config.state_edges.after(intent, &from)});
+        let about = json!({"intent": intent, "from": from, "to": to, "allowed": cx.config.state_edges.successors(intent, &from)});
         let verdict = match (allowed, settings.revert) {
             (true, _) => "the state may follow",
             (false, true) => "the state may not follow, and is taken back",
             (false, false) => "the state may not follow; it stays all the same",
         };
-        explanation.about(about).decided(&cx.door, verdict);
+        explanation.with_subject(about).record(&cx.effects, verdict);
     }
     if allowed {
         cx.audit(
@@ -34,12 +34,12 @@ pub(super) fn run(cx: &mut Turning<'_>) -> Flow {
             |session| json!({"fromState": from, "toState": to, "intent": session.intent, "validateOnly": true, "allowed": true}),
         );
     } else {
-        violated(cx, &from, &to);
+        record_violation(cx, &from, &to);
     }
-    Flow::Continue
+    StepOutcome::Continue
 }
 
-fn violated(cx: &mut Turning<'_>, from: &str, to: &str) {
+fn record_violation(cx: &mut StepContext<'_>, from: &str, to: &str) {
     let settings = &cx.config.settings.state_graph;
     let reason = format!("the state graph has no edge from {from} to {to} for the intent {}", cx.session.intent);
     cx.session.set_param("state_graph_reason", reason.clone());

@@ -5,16 +5,16 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-use super::NoValue;
-use super::compare::{equal, kind, order, text, truth, truth_of_word};
-use super::eval::{Evaluator, Val, made, made_number, none, shown};
-use super::tree::Node;
-use crate::text::braces::length;
+use super::EvalError;
+use super::compare::{compare_values, expect_text, is_equal, is_truthy, parse_boolean_word, type_name};
+use super::eval::{Evaluator, Val, eval_error, ok_number, ok_value, to_text};
+use super::tree::ExprNode;
 use crate::text::date::Date;
-use crate::text::decimal::{Decimal, number_of};
+use crate::text::decimal::{Decimal, to_number};
+use crate::text::interpolation::length;
 
 /// The most digits after the point to which numbers are rounded.
-const MOST_PLACES: u64 = 12;
+const MAX_PLACES: u64 = 12;
 
 /// A built-in function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ const FUNCTIONS: [(&str, Function, usize, usize); 18] = [
 
 impl Function {
     /// Returns the function of a name, with the fewest and most arguments that it takes.
-    pub fn named(name: &str) -> Option<(Function, usize, usize)> {
+    pub fn from_name(name: &str) -> Option<(Function, usize, usize)> {
         FUNCTIONS.iter().find(|it| it.0 == name).map(|it| (it.1, it.2, it.3))
     }
 
@@ -87,10 +87,10 @@ impl Function {
 
 impl<'e> Evaluator<'e> {
     /// Calls a function.
-    pub fn call(&mut self, function: Function, parts: &'e [Node]) -> Result<Val<'e>, NoValue> {
+    pub fn call(&mut self, function: Function, parts: &'e [ExprNode]) -> Result<Val<'e>, EvalError> {
         if function == Function::Coalesce {
             for part in parts {
-                let value = self.value(part)?;
+                let value = self.evaluate(part)?;
                 if value.as_ref().is_some_and(|it| !it.is_null()) {
                     return Ok(value);
                 }
@@ -99,83 +99,86 @@ impl<'e> Evaluator<'e> {
         }
         let mut arguments = Vec::with_capacity(parts.len());
         for part in parts {
-            arguments.push(self.value(part)?);
+            arguments.push(self.evaluate(part)?);
         }
         let first = arguments.first().and_then(Option::as_deref);
         let second = arguments.get(1).and_then(Option::as_deref);
-        let changed = |change: fn(&str) -> String| Ok(text(first)?.map(|it| Cow::Owned(Value::String(change(&it)))));
+        let changed = |change: fn(&str) -> String| Ok(expect_text(first)?.map(|it| Cow::Owned(Value::String(change(&it)))));
         match function {
             Function::Len => match first {
-                None | Some(Value::Null) => made(Value::from(0)),
+                None | Some(Value::Null) => ok_value(Value::from(0)),
                 Some(value) => match length(value) {
-                    Some(length) => made(Value::from(length)),
-                    None => none("'len' expects a string, a list or an object"),
+                    Some(length) => ok_value(Value::from(length)),
+                    None => eval_error("'len' expects a string, a list or an object"),
                 },
             },
             Function::Lower => changed(str::to_lowercase),
             Function::Upper => changed(str::to_uppercase),
             Function::Trim => changed(|it| it.trim().to_owned()),
             Function::Number => match first {
-                Some(Value::Bool(truth)) => made(Value::from(u8::from(*truth))),
-                value => number(value).map(|it| Some(Cow::Owned(Value::Number(it)))),
+                Some(Value::Bool(truth)) => ok_value(Value::from(u8::from(*truth))),
+                value => expect_number(value).map(|it| Some(Cow::Owned(Value::Number(it)))),
             },
-            Function::String => made(Value::String(shown(first))),
-            Function::Bool => boolean(first).map(|it| Some(Cow::Owned(Value::Bool(it)))),
+            Function::String => ok_value(Value::String(to_text(first))),
+            Function::Bool => to_boolean(first).map(|it| Some(Cow::Owned(Value::Bool(it)))),
             Function::Date => {
-                let date = if arguments.is_empty() { Date::of_millis(self.names.now()) } else { date(first)? };
-                made(Value::String(date.day()))
+                let date = if arguments.is_empty() { Date::from_millis(self.names.now()) } else { expect_date(first)? };
+                ok_value(Value::String(date.to_day_string()))
             }
-            Function::DaysBetween => made(Value::from(date(second)?.days() - date(first)?.days())),
-            Function::Has => self.contains(first, second).and_then(|it| made(Value::Bool(it))),
-            Function::Min => self.extreme(&arguments, Ordering::Less),
-            Function::Max => self.extreme(&arguments, Ordering::Greater),
+            Function::DaysBetween => {
+                ok_value(Value::from(expect_date(second)?.days_since_epoch() - expect_date(first)?.days_since_epoch()))
+            }
+            Function::Has => self.contains(first, second).and_then(|it| ok_value(Value::Bool(it))),
+            Function::Min => self.find_extreme(&arguments, Ordering::Less),
+            Function::Max => self.find_extreme(&arguments, Ordering::Greater),
             Function::Round => {
-                let places = second.map_or(Some(0), Value::as_u64).filter(|it| *it <= MOST_PLACES);
+                let places = second.map_or(Some(0), Value::as_u64).filter(|it| *it <= MAX_PLACES);
                 let Some(places) = places.and_then(|it| usize::try_from(it).ok()) else {
-                    return none("'round' expects a whole number of digits from 0 to 12");
+                    return eval_error("'round' expects a whole number of digits from 0 to 12");
                 };
-                made_number(Decimal::new(&number(first)?, 0).rounded(places).number())
+                ok_number(Decimal::new(&expect_number(first)?, 0).round(places).to_number())
             }
             Function::Abs => {
-                let mut decimal = Decimal::new(&number(first)?, 0);
+                let mut decimal = Decimal::new(&expect_number(first)?, 0);
                 decimal.negative = false;
-                made_number(decimal.number())
+                ok_number(decimal.to_number())
             }
             Function::Any | Function::All | Function::Count => {
-                let items = self.items(first)?;
+                let items = self.list_items(first)?;
                 let has_item = arguments.len() > 1;
-                let count = items.iter().filter(|it| if has_item { equal(Some(it), second, false) } else { truth(Some(it)) }).count();
+                let count =
+                    items.iter().filter(|it| if has_item { is_equal(Some(it), second, false) } else { is_truthy(Some(it)) }).count();
                 if function == Function::Count {
-                    return made(Value::from(count));
+                    return ok_value(Value::from(count));
                 }
-                made(Value::Bool(if function == Function::Any { count > 0 } else { count == items.len() }))
+                ok_value(Value::Bool(if function == Function::Any { count > 0 } else { count == items.len() }))
             }
             Function::Coalesce => Ok(None),
         }
     }
 
     /// Returns the elements of a list; an empty list for null.
-    fn items<'v>(&mut self, value: Option<&'v Value>) -> Result<&'v [Value], NoValue> {
+    fn list_items<'v>(&mut self, value: Option<&'v Value>) -> Result<&'v [Value], EvalError> {
         match value {
             None | Some(Value::Null) => Ok(&[]),
             Some(Value::Array(items)) => self.spend(items.len()).map(|()| items.as_slice()),
             Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
-                Err(NoValue(["expected list, got ", kind(value)].concat()))
+                Err(EvalError(["expected list, got ", type_name(value)].concat()))
             }
         }
     }
 
-    fn extreme(&mut self, arguments: &[Val<'e>], preferred: Ordering) -> Result<Val<'e>, NoValue> {
+    fn find_extreme(&mut self, arguments: &[Val<'e>], preferred: Ordering) -> Result<Val<'e>, EvalError> {
         let values: Vec<Option<&Value>> = match arguments {
-            [one] => self.items(one.as_deref())?.iter().map(Some).collect(),
+            [one] => self.list_items(one.as_deref())?.iter().map(Some).collect(),
             several => several.iter().map(Option::as_deref).collect(),
         };
         let Some((first, rest)) = values.split_first() else { return Ok(None) };
         let mut found = *first;
         // A single value is compared with itself, so that it must be orderable as well.
-        order(found, found)?;
+        compare_values(found, found)?;
         for value in rest {
-            if order(*value, found)? == preferred {
+            if compare_values(*value, found)? == preferred {
                 found = *value;
             }
         }
@@ -183,29 +186,29 @@ impl<'e> Evaluator<'e> {
     }
 }
 
-fn number(value: Option<&Value>) -> Result<Number, NoValue> {
-    value.and_then(number_of).ok_or_else(|| NoValue(["expected number, got ", kind(value)].concat()))
+fn expect_number(value: Option<&Value>) -> Result<Number, EvalError> {
+    value.and_then(to_number).ok_or_else(|| EvalError(["expected number, got ", type_name(value)].concat()))
 }
 
-fn boolean(value: Option<&Value>) -> Result<bool, NoValue> {
+fn to_boolean(value: Option<&Value>) -> Result<bool, EvalError> {
     let found = match value {
         None | Some(Value::Null) => Some(false),
-        Some(Value::Bool(_) | Value::Number(_)) => Some(truth(value)),
+        Some(Value::Bool(_) | Value::Number(_)) => Some(is_truthy(value)),
         Some(Value::String(text)) => match text.trim() {
             "" | "0" => Some(false),
             "1" => Some(true),
-            _ => truth_of_word(text),
+            _ => parse_boolean_word(text),
         },
         Some(Value::Array(_) | Value::Object(_)) => None,
     };
-    found.ok_or_else(|| NoValue(["cannot convert ", kind(value), " to boolean"].concat()))
+    found.ok_or_else(|| EvalError(["cannot convert ", type_name(value), " to boolean"].concat()))
 }
 
-fn date(value: Option<&Value>) -> Result<Date, NoValue> {
+fn expect_date(value: Option<&Value>) -> Result<Date, EvalError> {
     let found = match value {
-        Some(Value::String(text)) => Date::read(text),
-        Some(Value::Number(millis)) => millis.as_i64().map(Date::of_millis),
+        Some(Value::String(text)) => Date::parse(text),
+        Some(Value::Number(millis)) => millis.as_i64().map(Date::from_millis),
         None | Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
     };
-    found.ok_or_else(|| NoValue(["expected a date such as '2026-01-31', got ", kind(value)].concat()))
+    found.ok_or_else(|| EvalError(["expected a date such as '2026-01-31', got ", type_name(value)].concat()))
 }

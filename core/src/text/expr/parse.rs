@@ -2,24 +2,24 @@
 
 use serde_json::{Number, Value};
 
-use super::Wrong;
+use super::ExprError;
 use super::functions::Function;
-use super::tree::{Arithmetic, Node, Pattern, Relation};
-use crate::text::path::Part;
+use super::tree::{Arithmetic, ExprNode, LiteralPattern, Relation};
 use crate::text::regex::Regex;
-use crate::text::scan::{Scan, name_character};
+use crate::text::scanner::{CharScanner, is_name_character};
+use crate::text::variable_path::PathPart;
 
 /// The deepest nesting of parentheses, lists, calls and signs; deeper nesting is an error instead of a stack overflow.
-const DEPTH: u32 = 64;
+const MAX_DEPTH: u32 = 64;
 
 /// The most bytes of an expression.
-const MOST_BYTES: usize = 32 * 1024;
+const MAX_BYTES: usize = 32 * 1024;
 
 /// Words that are operators and cannot be variables.
-pub(super) const WORDS: [&str; 9] = ["and", "or", "not", "in", "contains", "starts_with", "ends_with", "matches", "is"];
+pub(super) const OPERATOR_WORDS: [&str; 9] = ["and", "or", "not", "in", "contains", "starts_with", "ends_with", "matches", "is"];
 
 /// The comparison operators; longer signs come before their prefixes.
-const SIGNS: [(&str, Relation); 6] = [
+const COMPARISON_SIGNS: [(&str, Relation); 6] = [
     ("==", Relation::Equal),
     ("!=", Relation::NotEqual),
     ("<=", Relation::LessOrEqual),
@@ -28,59 +28,59 @@ const SIGNS: [(&str, Relation); 6] = [
     (">", Relation::Greater),
 ];
 
-pub(super) fn expression(source: &str) -> Result<Node, Wrong> {
-    if source.len() > MOST_BYTES {
-        return Err(bad("the expression is longer than 32 KiB; split it".to_owned()));
+pub(super) fn parse_expression(source: &str) -> Result<ExprNode, ExprError> {
+    if source.len() > MAX_BYTES {
+        return Err(syntax_error("the expression is longer than 32 KiB; split it".to_owned()));
     }
-    let mut reader = Reader { scan: Scan::new(source), depth: 0 };
-    let node = reader.choice()?;
-    reader.scan.space();
+    let mut reader = Parser { scan: CharScanner::new(source), depth: 0 };
+    let node = reader.parse_conditional()?;
+    reader.scan.skip_space();
     if !reader.scan.rest.is_empty() {
-        return Err(reader.expected("an operator such as '==' or '&&', or the end of the expression"));
+        return Err(reader.unexpected_error("an operator such as '==' or '&&', or the end of the expression"));
     }
     Ok(node)
 }
 
 /// Builds a syntax error (`E001`).
-pub(super) fn bad(message: String) -> Wrong {
-    Wrong { code: "E001", message }
+pub(super) fn syntax_error(message: String) -> ExprError {
+    ExprError { code: "E001", message }
 }
 
-struct Reader<'s> {
-    scan: Scan<'s>,
+struct Parser<'s> {
+    scan: CharScanner<'s>,
     depth: u32,
 }
 
-impl Reader<'_> {
-    fn expected(&self, what: &str) -> Wrong {
-        bad(self.scan.expected(what))
+impl Parser<'_> {
+    fn unexpected_error(&self, what: &str) -> ExprError {
+        syntax_error(self.scan.unexpected_error(what))
     }
 
     /// Consumes a sign after white space.
     fn eat(&mut self, sign: &str) -> bool {
-        self.scan.space();
+        self.scan.skip_space();
         self.scan.eat(sign)
     }
 
-    fn need(&mut self, sign: &str) -> Result<(), Wrong> {
-        if self.eat(sign) { Ok(()) } else { Err(self.expected(&["'", sign, "'"].concat())) }
+    fn expect(&mut self, sign: &str) -> Result<(), ExprError> {
+        if self.eat(sign) { Ok(()) } else { Err(self.unexpected_error(&["'", sign, "'"].concat())) }
     }
 
     /// Consumes a whole word.
-    fn word(&mut self, word: &str) -> bool {
-        self.scan.space();
+    fn eat_word(&mut self, word: &str) -> bool {
+        self.scan.skip_space();
         let mut ahead = self.scan;
-        let found = ahead.name() == word && !ahead.rest.starts_with('.');
+        let found = ahead.take_name() == word && !ahead.rest.starts_with('.');
         if found {
             self.scan = ahead;
         }
         found
     }
 
-    fn nested(&mut self, read: fn(&mut Self) -> Result<Node, Wrong>) -> Result<Node, Wrong> {
+    fn parse_nested(&mut self, read: fn(&mut Self) -> Result<ExprNode, ExprError>) -> Result<ExprNode, ExprError> {
         self.depth += 1;
-        if self.depth > DEPTH {
-            return Err(bad(self.scan.wrong("the expression nests too deeply") + "; split it"));
+        if self.depth > MAX_DEPTH {
+            return Err(syntax_error(self.scan.error_at("the expression nests too deeply") + "; split it"));
         }
         let node = read(self)?;
         self.depth -= 1;
@@ -88,184 +88,191 @@ impl Reader<'_> {
     }
 
     /// `condition ? value : other`
-    fn choice(&mut self) -> Result<Node, Wrong> {
-        let condition = self.either()?;
+    fn parse_conditional(&mut self) -> Result<ExprNode, ExprError> {
+        let condition = self.parse_or()?;
         if !self.eat("?") {
             return Ok(condition);
         }
-        let value = self.nested(Reader::choice)?;
-        self.need(":")?;
-        let other = self.nested(Reader::choice)?;
-        Ok(Node::Choose(Box::new((condition, value, other))))
+        let value = self.parse_nested(Parser::parse_conditional)?;
+        self.expect(":")?;
+        let other = self.parse_nested(Parser::parse_conditional)?;
+        Ok(ExprNode::Conditional(Box::new((condition, value, other))))
     }
 
-    fn either(&mut self) -> Result<Node, Wrong> {
-        let mut first = self.both()?;
+    fn parse_or(&mut self) -> Result<ExprNode, ExprError> {
+        let mut first = self.parse_and()?;
         let mut more = Vec::new();
-        while self.eat("||") || self.word("or") {
-            more.push(self.both()?);
+        while self.eat("||") || self.eat_word("or") {
+            more.push(self.parse_and()?);
         }
         if !more.is_empty() {
             more.insert(0, first);
-            first = Node::Some(more);
+            first = ExprNode::Or(more);
         }
         Ok(first)
     }
 
-    fn both(&mut self) -> Result<Node, Wrong> {
-        let mut first = self.negation()?;
+    fn parse_and(&mut self) -> Result<ExprNode, ExprError> {
+        let mut first = self.parse_not()?;
         let mut more = Vec::new();
-        while self.eat("&&") || self.word("and") {
-            more.push(self.negation()?);
+        while self.eat("&&") || self.eat_word("and") {
+            more.push(self.parse_not()?);
         }
         if !more.is_empty() {
             more.insert(0, first);
-            first = Node::Every(more);
+            first = ExprNode::And(more);
         }
         Ok(first)
     }
 
-    fn negation(&mut self) -> Result<Node, Wrong> {
-        if self.bang() || self.word("not") {
-            return self.nested(Reader::negation).map(|it| Node::Not(Box::new(it)));
+    fn parse_not(&mut self) -> Result<ExprNode, ExprError> {
+        if self.eat_bang() || self.eat_word("not") {
+            return self.parse_nested(Parser::parse_not).map(|it| ExprNode::Not(Box::new(it)));
         }
-        self.comparison()
+        self.parse_comparison()
     }
 
-    fn bang(&mut self) -> bool {
-        self.scan.space();
+    fn eat_bang(&mut self) -> bool {
+        self.scan.skip_space();
         !self.scan.rest.starts_with("!=") && self.scan.eat("!")
     }
 
-    fn comparison(&mut self) -> Result<Node, Wrong> {
-        let left = self.sum()?;
-        for (sign, relation) in SIGNS {
+    fn parse_comparison(&mut self) -> Result<ExprNode, ExprError> {
+        let left = self.parse_sum()?;
+        for (sign, relation) in COMPARISON_SIGNS {
             if self.eat(sign) {
-                let right = self.sum()?;
-                return Ok(Node::Compare(relation, Box::new((left, right))));
+                let right = self.parse_sum()?;
+                return Ok(ExprNode::Compare(relation, Box::new((left, right))));
             }
         }
         if self.scan.rest.starts_with('=') {
-            return Err(self.expected("'==' to compare"));
+            return Err(self.unexpected_error("'==' to compare"));
         }
-        if self.word("is") {
-            let not = self.word("not");
-            let test = if self.word("set") {
-                Node::IsSet(Box::new(left))
-            } else if self.word("empty") {
-                Node::IsEmpty(Box::new(left))
+        if self.eat_word("is") {
+            let not = self.eat_word("not");
+            let test = if self.eat_word("set") {
+                ExprNode::IsSet(Box::new(left))
+            } else if self.eat_word("empty") {
+                ExprNode::IsEmpty(Box::new(left))
             } else {
-                return Err(self.expected("'set' or 'empty' after 'is', or '==' to compare"));
+                return Err(self.unexpected_error("'set' or 'empty' after 'is', or '==' to compare"));
             };
-            return Ok(negated(not, test));
+            return Ok(negate_if(not, test));
         }
-        let not = self.word("not");
-        let Some(relation) = self.relation() else {
-            return if not { Err(self.expected("'in', 'contains' or 'matches' after 'not'")) } else { Ok(left) };
+        let not = self.eat_word("not");
+        let Some(relation) = self.eat_relation() else {
+            return if not { Err(self.unexpected_error("'in', 'contains' or 'matches' after 'not'")) } else { Ok(left) };
         };
         let compared = match relation {
-            Named::In => Node::Compare(Relation::Contains, Box::new((self.sum()?, left))),
-            Named::Relation(Relation::Matches) => self.matches(left)?,
-            Named::Relation(relation) => Node::Compare(relation, Box::new((left, self.sum()?))),
+            WordRelation::In => ExprNode::Compare(Relation::Contains, Box::new((self.parse_sum()?, left))),
+            WordRelation::Relation(Relation::Matches) => self.parse_matches(left)?,
+            WordRelation::Relation(relation) => ExprNode::Compare(relation, Box::new((left, self.parse_sum()?))),
         };
-        Ok(negated(not, compared))
+        Ok(negate_if(not, compared))
     }
 
-    fn relation(&mut self) -> Option<Named> {
-        let relation = if self.word("in") {
-            return Some(Named::In);
-        } else if self.word("contains") {
+    fn eat_relation(&mut self) -> Option<WordRelation> {
+        let relation = if self.eat_word("in") {
+            return Some(WordRelation::In);
+        } else if self.eat_word("contains") {
             Relation::Contains
-        } else if self.word("starts_with") {
+        } else if self.eat_word("starts_with") {
             Relation::StartsWith
-        } else if self.word("ends_with") {
+        } else if self.eat_word("ends_with") {
             Relation::EndsWith
-        } else if self.word("matches") {
+        } else if self.eat_word("matches") {
             Relation::Matches
         } else {
             return None;
         };
-        Some(Named::Relation(relation))
+        Some(WordRelation::Relation(relation))
     }
 
-    fn matches(&mut self, left: Node) -> Result<Node, Wrong> {
-        self.scan.space();
+    fn parse_matches(&mut self, left: ExprNode) -> Result<ExprNode, ExprError> {
+        self.scan.skip_space();
         let start = self.scan;
-        let right = self.sum()?;
-        let Node::Literal(Value::String(pattern)) = &right else {
-            return Ok(Node::Compare(Relation::Matches, Box::new((left, right))));
+        let right = self.parse_sum()?;
+        let ExprNode::Literal(Value::String(pattern)) = &right else {
+            return Ok(ExprNode::Compare(Relation::Matches, Box::new((left, right))));
         };
-        let regex = Regex::linear(pattern).map_err(|reason| {
-            let message = start.wrong("invalid pattern") + ": " + &reason;
-            Wrong { code: "E003", message }
+        let regex = Regex::new_linear(pattern).map_err(|reason| {
+            let message = start.error_at("invalid pattern") + ": " + &reason;
+            ExprError { code: "E003", message }
         })?;
-        Ok(Node::Matches(Box::new(left), Pattern(regex)))
+        Ok(ExprNode::Matches(Box::new(left), LiteralPattern(regex)))
     }
 
-    fn sum(&mut self) -> Result<Node, Wrong> {
-        self.chain(&[("+", Arithmetic::Add), ("-", Arithmetic::Subtract)], Reader::product)
+    fn parse_sum(&mut self) -> Result<ExprNode, ExprError> {
+        self.parse_chain(&[("+", Arithmetic::Add), ("-", Arithmetic::Subtract)], Parser::parse_product)
     }
 
-    fn product(&mut self) -> Result<Node, Wrong> {
-        self.chain(&[("*", Arithmetic::Multiply), ("/", Arithmetic::Divide), ("%", Arithmetic::Remainder)], Reader::signed)
+    fn parse_product(&mut self) -> Result<ExprNode, ExprError> {
+        self.parse_chain(&[("*", Arithmetic::Multiply), ("/", Arithmetic::Divide), ("%", Arithmetic::Remainder)], Parser::parse_signed)
     }
 
-    fn chain(&mut self, signs: &[(&str, Arithmetic)], read: fn(&mut Self) -> Result<Node, Wrong>) -> Result<Node, Wrong> {
+    fn parse_chain(
+        &mut self,
+        signs: &[(&str, Arithmetic)],
+        read: fn(&mut Self) -> Result<ExprNode, ExprError>,
+    ) -> Result<ExprNode, ExprError> {
         let first = read(self)?;
         let mut rest = Vec::new();
         while let Some((_, operator)) = signs.iter().find(|it| self.eat(it.0)) {
             rest.push((*operator, read(self)?));
         }
-        Ok(if rest.is_empty() { first } else { Node::Calculate(Box::new(first), rest) })
+        Ok(if rest.is_empty() { first } else { ExprNode::Calculate(Box::new(first), rest) })
     }
 
-    fn signed(&mut self) -> Result<Node, Wrong> {
-        if self.bang() {
-            return self.nested(Reader::signed).map(|it| Node::Not(Box::new(it)));
+    fn parse_signed(&mut self) -> Result<ExprNode, ExprError> {
+        if self.eat_bang() {
+            return self.parse_nested(Parser::parse_signed).map(|it| ExprNode::Not(Box::new(it)));
         }
         if self.scan.rest.strip_prefix('-').is_some_and(|it| !it.starts_with(|c: char| c.is_ascii_digit())) {
             self.scan.eat("-");
-            return self.nested(Reader::signed).map(|it| Node::Minus(Box::new(it)));
+            return self.parse_nested(Parser::parse_signed).map(|it| ExprNode::Negate(Box::new(it)));
         }
-        self.primary()
+        self.parse_primary()
     }
 
-    fn primary(&mut self) -> Result<Node, Wrong> {
-        const WANTED: &str = "a value: a variable, number, quoted string, list or function call";
+    fn parse_primary(&mut self) -> Result<ExprNode, ExprError> {
+        const EXPECTED_VALUE: &str = "a value: a variable, number, quoted string, list or function call";
         if self.eat("(") {
-            let inner = self.nested(Reader::choice)?;
-            self.need(")")?;
+            let inner = self.parse_nested(Parser::parse_conditional)?;
+            self.expect(")")?;
             return Ok(inner);
         }
         if self.eat("[") {
-            return self.parts("]").map(list);
+            return self.parse_parts("]").map(list_node);
         }
-        if let Some(value) = self.scan.literal().map_err(bad)? {
-            return Ok(Node::Literal(short(value)));
+        if let Some(value) = self.scan.take_literal().map_err(syntax_error)? {
+            return Ok(ExprNode::Literal(normalize_number(value)));
         }
         let start = self.scan;
-        let word = self.scan.name();
+        let word = self.scan.take_name();
         let lone = !self.scan.rest.starts_with(['.', '[']);
         self.scan = start;
-        if word.starts_with(|c: char| c.is_ascii_digit()) || !start.rest.starts_with(name_character) || lone && WORDS.contains(&word) {
-            return Err(self.expected(WANTED));
+        if word.starts_with(|c: char| c.is_ascii_digit())
+            || !start.rest.starts_with(is_name_character)
+            || lone && OPERATOR_WORDS.contains(&word)
+        {
+            return Err(self.unexpected_error(EXPECTED_VALUE));
         }
-        let path = self.scan.path().map_err(bad)?;
+        let path = self.scan.take_path().map_err(syntax_error)?;
         let end = self.scan;
         if !self.eat("(") {
             self.scan = end;
-            if path.first() == "secret" && path.parts().len() > 1 {
-                let message = start.wrong("secret") + " can be used in requests only; use a variable instead";
-                return Err(Wrong { code: "E002", message });
+            if path.first_name() == "secret" && path.parts().len() > 1 {
+                let message = start.error_at("secret") + " can be used in requests only; use a variable instead";
+                return Err(ExprError { code: "E002", message });
             }
-            return Ok(Node::Path(path));
+            return Ok(ExprNode::Path(path));
         }
-        let function = if let [Part::Name(name)] = path.parts() { Function::named(name) } else { None };
+        let function = if let [PathPart::Name(name)] = path.parts() { Function::from_name(name) } else { None };
         let Some((function, least, most)) = function else {
-            let message = start.wrong(&["unknown function '", &path.to_string(), "'"].concat());
-            return Err(Wrong { code: "E002", message: message + "; use one of " + &Function::names() });
+            let message = start.error_at(&["unknown function '", &path.to_string(), "'"].concat());
+            return Err(ExprError { code: "E002", message: message + "; use one of " + &Function::names() });
         };
-        let arguments = self.parts(")")?;
+        let arguments = self.parse_parts(")")?;
         if !(least..=most).contains(&arguments.len()) {
             let expected = match (least, most) {
                 (1, 1) => "one argument",
@@ -274,51 +281,51 @@ impl Reader<'_> {
                 (1, 2) => "one or two arguments",
                 _ => "at least one argument",
             };
-            return Err(bad(start.wrong(&["'", word, "'"].concat()) + " takes " + expected));
+            return Err(syntax_error(start.error_at(&["'", word, "'"].concat()) + " takes " + expected));
         }
-        Ok(Node::Call(function, arguments))
+        Ok(ExprNode::Call(function, arguments))
     }
 
     /// Parses comma-separated values up to the closing bracket.
-    fn parts(&mut self, close: &str) -> Result<Vec<Node>, Wrong> {
+    fn parse_parts(&mut self, close: &str) -> Result<Vec<ExprNode>, ExprError> {
         let mut parts = Vec::new();
         if self.eat(close) {
             return Ok(parts);
         }
         loop {
-            parts.push(self.nested(Reader::choice)?);
+            parts.push(self.parse_nested(Parser::parse_conditional)?);
             if self.eat(close) {
                 return Ok(parts);
             }
             if !self.eat(",") {
-                return Err(self.expected(&["',' or '", close, "'"].concat()));
+                return Err(self.unexpected_error(&["',' or '", close, "'"].concat()));
             }
         }
     }
 }
 
 /// A relation written as a word.
-enum Named {
+enum WordRelation {
     In,
     Relation(Relation),
 }
 
-fn negated(not: bool, node: Node) -> Node {
-    if not { Node::Not(Box::new(node)) } else { node }
+fn negate_if(not: bool, node: ExprNode) -> ExprNode {
+    if not { ExprNode::Not(Box::new(node)) } else { node }
 }
 
 /// Creates a list node; a list of literals is a literal.
-fn list(parts: Vec<Node>) -> Node {
+fn list_node(parts: Vec<ExprNode>) -> ExprNode {
     let values: Option<Vec<Value>> =
-        parts.iter().map(|it| if let Node::Literal(value) = it { Some(value.clone()) } else { None }).collect();
-    values.map_or(Node::List(parts), |it| Node::Literal(Value::Array(it)))
+        parts.iter().map(|it| if let ExprNode::Literal(value) = it { Some(value.clone()) } else { None }).collect();
+    values.map_or(ExprNode::List(parts), |it| ExprNode::Literal(Value::Array(it)))
 }
 
 /// Converts a whole number that is written with a fraction to an integer.
-fn short(value: Value) -> Value {
+fn normalize_number(value: Value) -> Value {
     match &value {
         Value::Number(number) if number.is_f64() => {
-            number.as_f64().and_then(crate::text::decimal::tidy).map_or(value, |it: Number| Value::Number(it))
+            number.as_f64().and_then(crate::text::decimal::number_from_f64).map_or(value, |it: Number| Value::Number(it))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => value,
     }

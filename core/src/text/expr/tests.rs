@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
-use super::{Expr, Form, NoValue, is_words};
-use crate::text::names::{Fixed, garbage};
+use super::{ConditionForm, EvalError, Expr, is_plain_words};
+use crate::text::names::{FixedNames, check_random_texts};
 
-fn names() -> Fixed {
-    Fixed::new(json!({
+fn names() -> FixedNames {
+    FixedNames::new(json!({
         "session": {
             "n": 5, "m": 2, "half": 0.5, "text": "Hello World", "digits": "42", "yes": true, "no": false, "word": "No", "empty": "",
             "nothing": null, "list": [1, "two", null, {"a": 1}], "none": [], "object": {"key": 1}, "bare": {}, "zip": 10115,
@@ -17,20 +17,20 @@ fn names() -> Fixed {
     }))
 }
 
-fn value(source: &str) -> Result<Option<Value>, NoValue> {
-    Expr::parse_value(source).unwrap_or_else(|it| panic!("{source}: {}", it.message)).value(&names())
+fn value(source: &str) -> Result<Option<Value>, EvalError> {
+    Expr::parse_value(source).unwrap_or_else(|it| panic!("{source}: {}", it.message)).evaluate(&names())
 }
 
 fn condition(source: &str) -> Expr {
     Expr::parse(source).unwrap_or_else(|it| panic!("{source}: {}", it.message))
 }
 
-fn holds(source: &str) -> bool {
-    condition(source).holds(&names()).unwrap_or_else(|it| panic!("{source}: {}", it.0))
+fn is_true(source: &str) -> bool {
+    condition(source).is_true(&names()).unwrap_or_else(|it| panic!("{source}: {}", it.0))
 }
 
 #[test]
-fn values_are_made() {
+fn values_are_computed() {
     for (source, expected) in [
         ("n", json!(5)),
         ("session.n", json!(5)),
@@ -93,7 +93,7 @@ fn values_are_made() {
 }
 
 #[test]
-fn conditions_hold() {
+fn conditions_are_evaluated() {
     for source in [
         "n == 5",
         "n == '5.0'",
@@ -185,17 +185,17 @@ fn conditions_hold() {
         "n>4&&n<6",
         "(n == 5) == true",
     ] {
-        assert!(holds(source), "{source}");
+        assert!(is_true(source), "{source}");
     }
     for source in
         ["false", "n == 5 && n == 6", "contains:invoice", "var.text == open", "var.missing == open", "!yes", "text == 'hello World'"]
     {
-        assert!(!holds(source), "{source}");
+        assert!(!is_true(source), "{source}");
     }
 }
 
 #[test]
-fn errors_are_values() {
+fn failed_evaluations_return_errors() {
     for (source, reason) in [
         ("1 / 0", "division by zero"),
         ("n % 0.0", "division by zero"),
@@ -235,14 +235,14 @@ fn errors_are_values() {
         assert!(found.contains(reason), "{source}: {found}");
     }
     let patterns = ["!(text matches (pattern + 'x'))"; 10].join(" && ");
-    assert_eq!(condition(&patterns).holds(&names()), Err(NoValue("the expression takes more than 10000 steps".to_owned())));
+    assert_eq!(condition(&patterns).is_true(&names()), Err(EvalError("the expression takes more than 10000 steps".to_owned())));
     let terms = vec!["1"; 10_001].join("+");
     assert!(value(&terms).unwrap_err().0.contains("10000 steps"));
     assert_eq!(value(&vec!["1"; 9_999].join("+")), Ok(Some(json!(9_999))));
 }
 
 #[test]
-fn what_does_not_parse_says_why() {
+fn invalid_expressions_return_a_message() {
     for (source, code, message) in [
         ("", "E001", "unexpected end at character 1; expected a value"),
         ("   ", "E001", "unexpected end at character 4"),
@@ -293,12 +293,12 @@ fn what_does_not_parse_says_why() {
         assert!(error.message.contains(message), "{source}: {}", error.message);
     }
     let deep = "(".repeat(64) + "n == 5" + &")".repeat(64);
-    assert!(holds(&deep));
-    assert!(holds(&vec!["n == 5"; 2_000].join(" && ")));
+    assert!(is_true(&deep));
+    assert!(is_true(&vec!["n == 5"; 2_000].join(" && ")));
 }
 
 #[test]
-fn forms_are_told_apart() {
+fn condition_forms_are_distinguished() {
     for (source, default, legacy) in [
         ("default", true, false),
         ("ELSE", true, false),
@@ -314,16 +314,16 @@ fn forms_are_told_apart() {
         ("n == 5", false, false),
     ] {
         if let Ok(expr) = Expr::parse(source) {
-            let is_legacy = matches!(expr.0, Form::Said(_) | Form::Words(..));
+            let is_legacy = matches!(expr.0, ConditionForm::MessageContains(_) | ConditionForm::EqualsWords(..));
             assert_eq!((expr.is_default(), is_legacy), (default, legacy), "{source}");
         } else {
             assert_eq!(source, "var.x == y != z");
         }
     }
     for (source, words) in [("refund", true), ("my e-mail", true), ("it is", false), ("5 6", false), ("a.b c", false), (" ", false)] {
-        assert_eq!(is_words(source), words, "{source}");
+        assert_eq!(is_plain_words(source), words, "{source}");
     }
-    let workflow = |source: &str| Expr::parse_workflow(source).map(|it| it.holds(&names()));
+    let workflow = |source: &str| Expr::parse_workflow(source).map(|it| it.is_true(&names()));
     assert_eq!(workflow("my refund"), Ok(Ok(true)));
     assert_eq!(workflow("invoice"), Ok(Ok(false)));
     assert_eq!(workflow("n == 5"), Ok(Ok(true)));
@@ -380,13 +380,13 @@ fn garbage_never_breaks_the_engine() {
     ];
     let names = names();
     let mut parsed = 0;
-    garbage(60_000, &pieces, |source| {
+    check_random_texts(60_000, &pieces, |source| {
         for expr in [Expr::parse(source), Expr::parse_value(source)].into_iter().flatten() {
             parsed += 1;
-            let first = expr.value(&names);
-            assert_eq!(first, expr.value(&names));
-            let _ = (expr.reads(), expr.constant(), expr.comparisons(), expr.implies(&expr));
-            assert!(expr.holds(&names).is_ok() == first.is_ok());
+            let first = expr.evaluate(&names);
+            assert_eq!(first, expr.evaluate(&names));
+            let _ = (expr.paths(), expr.constant_value(), expr.comparisons(), expr.implies(&expr));
+            assert!(expr.is_true(&names).is_ok() == first.is_ok());
         }
     });
     assert!(parsed > 1_000, "{parsed}");

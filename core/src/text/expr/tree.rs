@@ -3,32 +3,32 @@
 use serde_json::Value;
 
 use super::functions::Function;
-use crate::text::path::Path;
 use crate::text::regex::Regex;
+use crate::text::variable_path::VariablePath;
 
 /// An expression or a part of one. Operands of chained operators are siblings, so the tree is no deeper than the source nests.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Node {
+pub(super) enum ExprNode {
     Literal(Value),
-    Path(Path),
-    List(Vec<Node>),
-    Not(Box<Node>),
-    Minus(Box<Node>),
+    Path(VariablePath),
+    List(Vec<ExprNode>),
+    Not(Box<ExprNode>),
+    Negate(Box<ExprNode>),
     /// `&&`
-    Every(Vec<Node>),
+    And(Vec<ExprNode>),
     /// `||`
-    Some(Vec<Node>),
+    Or(Vec<ExprNode>),
     /// The first value, and the operators and values that are applied to it from left to right.
-    Calculate(Box<Node>, Vec<(Arithmetic, Node)>),
-    Compare(Relation, Box<(Node, Node)>),
-    Matches(Box<Node>, Pattern),
+    Calculate(Box<ExprNode>, Vec<(Arithmetic, ExprNode)>),
+    Compare(Relation, Box<(ExprNode, ExprNode)>),
+    Matches(Box<ExprNode>, LiteralPattern),
     /// `is set`
-    IsSet(Box<Node>),
+    IsSet(Box<ExprNode>),
     /// `is empty`
-    IsEmpty(Box<Node>),
+    IsEmpty(Box<ExprNode>),
     /// Condition, value if true, value if false.
-    Choose(Box<(Node, Node, Node)>),
-    Call(Function, Vec<Node>),
+    Conditional(Box<(ExprNode, ExprNode, ExprNode)>),
+    Call(Function, Vec<ExprNode>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,36 +72,38 @@ pub(super) enum Relation {
 
 /// A pattern given as a literal; patterns of the same source are equal.
 #[derive(Debug, Clone)]
-pub(super) struct Pattern(pub Regex);
+pub(super) struct LiteralPattern(pub Regex);
 
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Pattern) -> bool {
+impl PartialEq for LiteralPattern {
+    fn eq(&self, other: &LiteralPattern) -> bool {
         self.0.pattern() == other.0.pattern()
     }
 }
 
-impl Node {
+impl ExprNode {
     /// Visits the node and all of its descendants.
-    pub fn each<'n>(&'n self, visit: &mut dyn FnMut(&'n Node)) {
+    pub fn for_each<'n>(&'n self, visit: &mut dyn FnMut(&'n ExprNode)) {
         visit(self);
         match self {
-            Node::Literal(_) | Node::Path(_) => {}
-            Node::List(parts) | Node::Every(parts) | Node::Some(parts) | Node::Call(_, parts) => {
-                parts.iter().for_each(|it| it.each(visit));
+            ExprNode::Literal(_) | ExprNode::Path(_) => {}
+            ExprNode::List(parts) | ExprNode::And(parts) | ExprNode::Or(parts) | ExprNode::Call(_, parts) => {
+                parts.iter().for_each(|it| it.for_each(visit));
             }
-            Node::Not(part) | Node::Minus(part) | Node::Matches(part, _) | Node::IsSet(part) | Node::IsEmpty(part) => part.each(visit),
-            Node::Calculate(first, rest) => {
-                first.each(visit);
-                rest.iter().for_each(|it| it.1.each(visit));
+            ExprNode::Not(part) | ExprNode::Negate(part) | ExprNode::Matches(part, _) | ExprNode::IsSet(part) | ExprNode::IsEmpty(part) => {
+                part.for_each(visit)
             }
-            Node::Compare(_, sides) => {
-                sides.0.each(visit);
-                sides.1.each(visit);
+            ExprNode::Calculate(first, rest) => {
+                first.for_each(visit);
+                rest.iter().for_each(|it| it.1.for_each(visit));
             }
-            Node::Choose(parts) => {
-                parts.0.each(visit);
-                parts.1.each(visit);
-                parts.2.each(visit);
+            ExprNode::Compare(_, sides) => {
+                sides.0.for_each(visit);
+                sides.1.for_each(visit);
+            }
+            ExprNode::Conditional(parts) => {
+                parts.0.for_each(visit);
+                parts.1.for_each(visit);
+                parts.2.for_each(visit);
             }
         }
     }

@@ -1,56 +1,56 @@
 //! Builds the tree of nested blocks from the scanned pieces.
 
-use super::expression::Expression;
-use super::names::mentions;
+use super::expression::LocatedExpr;
 use super::parse::MAX_DEPTH;
-use super::scan::Piece;
+use super::scan::TemplatePiece;
 use super::tag::Tag;
+use super::variables::is_variable_read;
 
 /// A node of a compiled template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Node {
+pub(super) enum TemplateNode {
     Text(String),
     Output {
-        value: Expression,
+        value: LocatedExpr,
         escape: bool,
     },
     Each {
         item: String,
         /// The name of the loop's state variable, if the body reads it.
         state: Option<String>,
-        list: Expression,
-        body: Vec<Node>,
+        list: LocatedExpr,
+        body: Vec<TemplateNode>,
     },
     If {
-        condition: Expression,
-        wanted: bool,
-        body: Vec<Node>,
+        condition: LocatedExpr,
+        expected: bool,
+        body: Vec<TemplateNode>,
     },
     Switch {
-        value: Expression,
-        body: Vec<Node>,
+        value: LocatedExpr,
+        body: Vec<TemplateNode>,
     },
     Case {
         /// The value to compare with; `None` always matches.
-        value: Option<Expression>,
-        body: Vec<Node>,
+        value: Option<LocatedExpr>,
+        body: Vec<TemplateNode>,
     },
     With {
         name: String,
-        value: Expression,
-        body: Vec<Node>,
+        value: LocatedExpr,
+        body: Vec<TemplateNode>,
     },
 }
 
 /// A layer that one attribute of a tag wraps around the block.
 #[derive(Debug)]
 pub(super) enum Layer {
-    Each { item: String, state: String, list: Expression },
-    If { condition: Expression, wanted: bool },
-    Case(Option<Expression>),
-    Switch(Expression),
-    With { name: String, value: Expression },
-    Text { value: Expression, escape: bool },
+    Each { item: String, state: String, list: LocatedExpr },
+    If { condition: LocatedExpr, expected: bool },
+    Case(Option<LocatedExpr>),
+    Switch(LocatedExpr),
+    With { name: String, value: LocatedExpr },
+    Text { value: LocatedExpr, escape: bool },
 }
 
 impl Layer {
@@ -66,67 +66,65 @@ impl Layer {
         }
     }
 
-    fn around(self, body: Vec<Node>) -> Node {
+    fn wrap(self, body: Vec<TemplateNode>) -> TemplateNode {
         match self {
             Layer::Each { item, state, list } => {
-                let state = mentions(&body, &state).then_some(state);
-                Node::Each { item, state, list, body }
+                let state = is_variable_read(&body, &state).then_some(state);
+                TemplateNode::Each { item, state, list, body }
             }
-            Layer::If { condition, wanted } => Node::If { condition, wanted, body },
-            Layer::Case(value) => Node::Case { value, body },
-            Layer::Switch(value) => Node::Switch { value, body },
-            Layer::With { name, value } => Node::With { name, value, body },
-            Layer::Text { value, escape } => Node::Output { value, escape },
+            Layer::If { condition, expected: wanted } => TemplateNode::If { condition, expected: wanted, body },
+            Layer::Case(value) => TemplateNode::Case { value, body },
+            Layer::Switch(value) => TemplateNode::Switch { value, body },
+            Layer::With { name, value } => TemplateNode::With { name, value, body },
+            Layer::Text { value, escape } => TemplateNode::Output { value, escape },
         }
     }
 }
 
 /// A block that is not closed yet, with the nodes before it.
-struct Open {
+struct OpenBlock {
     tag: Tag,
-    before: Vec<Node>,
+    preceding: Vec<TemplateNode>,
 }
 
 /// Builds the blocks of a template.
 ///
 /// # Errors
 /// The line of a block that is not closed, nests too deeply or is closed by another tag.
-pub(super) fn blocks(pieces: Vec<Piece>) -> Result<Vec<Node>, String> {
-    let mut open: Vec<Open> = Vec::new();
+pub(super) fn build_blocks(pieces: Vec<TemplatePiece>) -> Result<Vec<TemplateNode>, String> {
+    let mut open: Vec<OpenBlock> = Vec::new();
     let mut nodes = Vec::new();
     for piece in pieces {
         match piece {
-            Piece::Text(text) => nodes.push(Node::Text(text)),
-            Piece::Output { expression, escape } => nodes.push(Node::Output { value: expression, escape }),
-            Piece::Tag(tag) => {
-                fits(&tag, &open)?;
-                if tag.closed {
-                    nodes.extend(wrapped(tag, Vec::new()));
+            TemplatePiece::Text(text) => nodes.push(TemplateNode::Text(text)),
+            TemplatePiece::Output { expression, escape } => nodes.push(TemplateNode::Output { value: expression, escape }),
+            TemplatePiece::Tag(tag) => {
+                check_placement(&tag, &open)?;
+                if tag.is_self_closing {
+                    nodes.extend(wrap_layers(tag, Vec::new()));
                 } else {
-                    open.push(Open { tag, before: std::mem::take(&mut nodes) });
+                    open.push(OpenBlock { tag, preceding: std::mem::take(&mut nodes) });
                 }
             }
-            Piece::Close { name, line } => {
-                let Open { tag, before } = open.pop().ok_or_else(|| {
-                    format!(
-                        "line {line}: the end of a block tag has no beginning; remove [/{name}] or add [# th:if=\"${{…}}\"] before it"
-                    )
+            TemplatePiece::Close { name, line } => {
+                let OpenBlock { tag, preceding: before } = open.pop().ok_or_else(|| {
+                    format!("line {line}: the end of a block tag has no beginning; remove [/{name}] or add [# th:if=\"${{…}}\"] before it")
                 })?;
                 if tag.name != name {
                     return Err(format!("line {line}: the block of line {} is closed by [/{name}]; use [/{}]", tag.line, tag.name));
                 }
                 let body = std::mem::replace(&mut nodes, before);
-                nodes.extend(wrapped(tag, body));
+                nodes.extend(wrap_layers(tag, body));
             }
         }
     }
     match open.pop() {
         None => Ok(nodes),
-        Some(Open { tag, .. }) => Err(format!("line {}: a block tag has no end; add [/{}] where its block ends", tag.line, tag.name)),
+        Some(OpenBlock { tag, .. }) => Err(format!("line {}: a block tag has no end; add [/{}] where its block ends", tag.line, tag.name)),
     }
 }
 
-fn fits(tag: &Tag, open: &[Open]) -> Result<(), String> {
+fn check_placement(tag: &Tag, open: &[OpenBlock]) -> Result<(), String> {
     let layers = || open.iter().flat_map(|it| &it.tag.layers);
     if layers().count() + open.len() + tag.layers.len() > MAX_DEPTH {
         return Err(format!("line {}: blocks nest deeper than {MAX_DEPTH}; simplify the template", tag.line));
@@ -139,6 +137,6 @@ fn fits(tag: &Tag, open: &[Open]) -> Result<(), String> {
 }
 
 /// Wraps the body in the layers of its tag; a tag without layers is just its body.
-fn wrapped(tag: Tag, body: Vec<Node>) -> Vec<Node> {
-    tag.layers.into_iter().rev().fold(body, |body, layer| vec![layer.around(body)])
+fn wrap_layers(tag: Tag, body: Vec<TemplateNode>) -> Vec<TemplateNode> {
+    tag.layers.into_iter().rev().fold(body, |body, layer| vec![layer.wrap(body)])
 }

@@ -15,7 +15,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Returns whether the rest starts with `text`.
-    pub fn starts(&self, text: &str) -> bool {
+    pub fn starts_with(&self, text: &str) -> bool {
         self.rest.starts_with(text)
     }
 
@@ -40,21 +40,21 @@ impl<'s> Cursor<'s> {
     }
 
     /// Consumes the text up to and including `close`; returns it without `close`.
-    pub fn until(&mut self, close: &str) -> Option<&'s str> {
+    pub fn take_until(&mut self, close: &str) -> Option<&'s str> {
         let (taken, rest) = self.rest.split_once(close)?;
         self.rest = rest;
         Some(taken)
     }
 
     /// Consumes a name, which may start with a digit.
-    pub fn name(&mut self) -> &'s str {
-        self.take_while(name_character)
+    pub fn take_name(&mut self) -> &'s str {
+        self.take_while(is_name_character)
     }
 
     /// Consumes a whole word, ignoring case.
     pub fn eat_word(&mut self, word: &str) -> bool {
         let mut ahead = *self;
-        let found = ahead.name().eq_ignore_ascii_case(word);
+        let found = ahead.take_name().eq_ignore_ascii_case(word);
         if found {
             *self = ahead;
         }
@@ -62,7 +62,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Consumes a quoted string, in which a doubled quote stands for one.
-    pub fn quoted(&mut self, quote: char) -> Option<String> {
+    pub fn take_quoted(&mut self, quote: char) -> Option<String> {
         let mut text = String::new();
         let mut characters = self.rest.strip_prefix(quote)?.chars();
         loop {
@@ -80,7 +80,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Consumes a number: an integer, or a double when it has a fraction or an exponent.
-    pub fn number(&mut self) -> Result<Value, String> {
+    pub fn take_number(&mut self) -> Result<Value, String> {
         let start = self.rest;
         let digit = |c: char| c.is_ascii_digit();
         self.take_while(digit);
@@ -104,6 +104,6 @@ impl<'s> Cursor<'s> {
     }
 }
 
-pub(super) fn name_character(c: char) -> bool {
+pub(super) fn is_name_character(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }

@@ -6,79 +6,79 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::expression::{Arithmetic, Chain, Expr, Operator, Part, Path, Root};
-use super::value::{Numbers, Val, by_key, by_name, calculate, compare, equal, holds, kind, null, print, truth};
+use super::expression::{Arithmetic, BinaryOperator, Chain, PathExpr, PathRoot, PathStep, TemplateExpr};
+use super::value::{NumberMode, Val, calculate, compare, get_item, get_member, is_equal, is_true, null, print, to_boolean, type_name};
 
 /// The total size of the strings that the expressions of one rendering may create, in bytes.
-const MAX_MADE: usize = 8_000_000;
+const MAX_TEXT_BYTES: usize = 8_000_000;
 
 /// A variable of a block, linked to those of the outer blocks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Local<'s> {
+pub(super) struct LocalVariable<'s> {
     pub name: &'s str,
     pub value: &'s Value,
-    pub outer: Option<&'s Local<'s>>,
+    pub outer: Option<&'s LocalVariable<'s>>,
 }
 
 /// Evaluates the expressions of one rendering.
-pub(super) struct Evaluator<'e, 'v> {
+pub(super) struct TemplateEvaluator<'e, 'v> {
     pub lookup: &'e dyn Fn(&str) -> Option<&'v Value>,
-    numbers: Numbers,
-    made: Cell<usize>,
+    numbers: NumberMode,
+    text_bytes: Cell<usize>,
 }
 
-impl<'e, 'v> Evaluator<'e, 'v> {
+impl<'e, 'v> TemplateEvaluator<'e, 'v> {
     /// Creates an evaluator that reads variables with `lookup`.
-    pub fn new(lookup: &'e dyn Fn(&str) -> Option<&'v Value>, numbers: Numbers) -> Self {
-        Evaluator { lookup, numbers, made: Cell::new(0) }
+    pub fn new(lookup: &'e dyn Fn(&str) -> Option<&'v Value>, numbers: NumberMode) -> Self {
+        TemplateEvaluator { lookup, numbers, text_bytes: Cell::new(0) }
     }
 
     /// Evaluates an expression.
     ///
     /// # Errors
     /// Why the expression has no value.
-    pub fn value<'s>(&self, expr: &'s Expr, locals: Option<&'s Local<'s>>) -> Result<Val<'s>, String>
+    pub fn evaluate<'s>(&self, expr: &'s TemplateExpr, locals: Option<&'s LocalVariable<'s>>) -> Result<Val<'s>, String>
     where
         'v: 's,
     {
         match expr {
-            Expr::Literal(value) => Ok(Cow::Borrowed(value)),
-            Expr::Path(path) => self.path(path, locals),
-            Expr::Utility(utility, arguments) => self.counted(utility.call(self.values(arguments, locals)?)?),
-            Expr::Chain(chain) => self.chain(chain, locals),
-            Expr::Not(value) => Ok(owned(!truth(&*self.value(value, locals)?)?)),
-            Expr::Negative(value) => {
-                calculate(Arithmetic::Subtract, self.numbers, &Value::from(0), &*self.value(value, locals)?).map(Cow::Owned)
+            TemplateExpr::Literal(value) => Ok(Cow::Borrowed(value)),
+            TemplateExpr::Path(path) => self.evaluate_path(path, locals),
+            TemplateExpr::Utility(utility, arguments) => self.charge_value(utility.call(self.evaluate_all(arguments, locals)?)?),
+            TemplateExpr::Chain(chain) => self.evaluate_chain(chain, locals),
+            TemplateExpr::Not(value) => Ok(owned(!to_boolean(&*self.evaluate(value, locals)?)?)),
+            TemplateExpr::Negative(value) => {
+                calculate(Arithmetic::Subtract, self.numbers, &Value::from(0), &*self.evaluate(value, locals)?).map(Cow::Owned)
             }
-            Expr::Choice(choice) => {
-                let condition = truth(&*self.value(&choice.condition, locals)?)?;
-                self.value(if condition { &choice.yes } else { &choice.no }, locals)
+            TemplateExpr::Choice(choice) => {
+                let condition = to_boolean(&*self.evaluate(&choice.condition, locals)?)?;
+                self.evaluate(if condition { &choice.yes } else { &choice.no }, locals)
             }
-            Expr::Fallback(fallback) => {
-                let value = self.value(&fallback.value, locals)?;
-                let missing = value.is_null() || fallback.blank && value.as_str() == Some("");
-                if missing { self.value(&fallback.instead, locals) } else { Ok(value) }
+            TemplateExpr::Fallback(fallback) => {
+                let value = self.evaluate(&fallback.value, locals)?;
+                let missing = value.is_null() || fallback.replaces_blank && value.as_str() == Some("");
+                if missing { self.evaluate(&fallback.fallback, locals) } else { Ok(value) }
             }
-            Expr::Truth(value) => Ok(owned(holds(&*self.value(value, locals)?))),
-            Expr::Join(pieces) => self.join(pieces, locals),
+            TemplateExpr::Truth(value) => Ok(owned(is_true(&*self.evaluate(value, locals)?))),
+            TemplateExpr::Join(pieces) => self.join(pieces, locals),
         }
     }
 
-    fn values<'s>(&self, exprs: &'s [Expr], locals: Option<&'s Local<'s>>) -> Result<Vec<Val<'s>>, String>
+    fn evaluate_all<'s>(&self, exprs: &'s [TemplateExpr], locals: Option<&'s LocalVariable<'s>>) -> Result<Vec<Val<'s>>, String>
     where
         'v: 's,
     {
-        exprs.iter().map(|it| self.value(it, locals)).collect()
+        exprs.iter().map(|it| self.evaluate(it, locals)).collect()
     }
 
-    fn path<'s>(&self, path: &'s Path, locals: Option<&'s Local<'s>>) -> Result<Val<'s>, String>
+    fn evaluate_path<'s>(&self, path: &'s PathExpr, locals: Option<&'s LocalVariable<'s>>) -> Result<Val<'s>, String>
     where
         'v: 's,
     {
         let mut is_context = false;
         let mut value = match &path.root {
-            Root::Value(expr) => self.value(expr, locals)?,
-            Root::Name(name) => match local(name, locals) {
+            PathRoot::Value(expr) => self.evaluate(expr, locals)?,
+            PathRoot::Name(name) => match find_local(name, locals) {
                 Some(value) => Cow::Borrowed(value),
                 None => {
                     is_context = name == "context";
@@ -86,50 +86,58 @@ impl<'e, 'v> Evaluator<'e, 'v> {
                 }
             },
         };
-        for part in &path.parts {
+        for part in &path.steps {
             value = match part {
-                Part::Member(name) => member(value, name, is_context),
-                Part::Index(key) => self.index(value, key, is_context, locals)?,
-                Part::Call { safe: true, .. } if value.is_null() => null(),
-                Part::Call { method, arguments, .. } => self.counted(method.call(value, self.values(arguments, locals)?)?)?,
+                PathStep::Member(name) => context_member(value, name, is_context),
+                PathStep::Index(key) => self.evaluate_index(value, key, is_context, locals)?,
+                PathStep::Call { safe: true, .. } if value.is_null() => null(),
+                PathStep::Call { method, arguments, .. } => {
+                    self.charge_value(method.call(value, self.evaluate_all(arguments, locals)?)?)?
+                }
             };
             is_context = false;
         }
         Ok(value)
     }
 
-    fn index<'s>(&self, value: Val<'s>, key: &'s Expr, is_context: bool, locals: Option<&'s Local<'s>>) -> Result<Val<'s>, String>
+    fn evaluate_index<'s>(
+        &self,
+        value: Val<'s>,
+        key: &'s TemplateExpr,
+        is_context: bool,
+        locals: Option<&'s LocalVariable<'s>>,
+    ) -> Result<Val<'s>, String>
     where
         'v: 's,
     {
         // ConvEngine: a bare name in the brackets of a map is the key itself; pinned by the pack `template_expressions`.
         if let (Some(name), true) = (key.bare_name(), value.is_object()) {
-            return Ok(member(value, name, is_context));
+            return Ok(context_member(value, name, is_context));
         }
-        let key = self.value(key, locals)?;
+        let key = self.evaluate(key, locals)?;
         Ok(match key.as_str() {
-            Some(name) => member(value, name, is_context),
-            None => by_key(value, &key),
+            Some(name) => context_member(value, name, is_context),
+            None => get_item(value, &key),
         })
     }
 
-    fn chain<'s>(&self, chain: &'s Chain, locals: Option<&'s Local<'s>>) -> Result<Val<'s>, String>
+    fn evaluate_chain<'s>(&self, chain: &'s Chain, locals: Option<&'s LocalVariable<'s>>) -> Result<Val<'s>, String>
     where
         'v: 's,
     {
-        let mut left = self.value(&chain.first, locals)?;
+        let mut left = self.evaluate(&chain.first, locals)?;
         for (operator, right) in &chain.rest {
             left = match operator {
-                Operator::Or => owned(truth(&left)? || truth(&*self.value(right, locals)?)?),
-                Operator::And => owned(truth(&left)? && truth(&*self.value(right, locals)?)?),
-                Operator::Equal => owned(equal(&left, &*self.value(right, locals)?)),
-                Operator::Unequal => owned(!equal(&left, &*self.value(right, locals)?)),
-                Operator::Less => owned(compare(&left, &*self.value(right, locals)?)? == Ordering::Less),
-                Operator::LessOrEqual => owned(compare(&left, &*self.value(right, locals)?)? != Ordering::Greater),
-                Operator::Greater => owned(compare(&left, &*self.value(right, locals)?)? == Ordering::Greater),
-                Operator::GreaterOrEqual => owned(compare(&left, &*self.value(right, locals)?)? != Ordering::Less),
-                Operator::Calculate(Arithmetic::Add) => self.add(left, &*self.value(right, locals)?)?,
-                Operator::Calculate(other) => Cow::Owned(calculate(*other, self.numbers, &left, &*self.value(right, locals)?)?),
+                BinaryOperator::Or => owned(to_boolean(&left)? || to_boolean(&*self.evaluate(right, locals)?)?),
+                BinaryOperator::And => owned(to_boolean(&left)? && to_boolean(&*self.evaluate(right, locals)?)?),
+                BinaryOperator::Equal => owned(is_equal(&left, &*self.evaluate(right, locals)?)),
+                BinaryOperator::NotEqual => owned(!is_equal(&left, &*self.evaluate(right, locals)?)),
+                BinaryOperator::Less => owned(compare(&left, &*self.evaluate(right, locals)?)? == Ordering::Less),
+                BinaryOperator::LessOrEqual => owned(compare(&left, &*self.evaluate(right, locals)?)? != Ordering::Greater),
+                BinaryOperator::Greater => owned(compare(&left, &*self.evaluate(right, locals)?)? == Ordering::Greater),
+                BinaryOperator::GreaterOrEqual => owned(compare(&left, &*self.evaluate(right, locals)?)? != Ordering::Less),
+                BinaryOperator::Calculate(Arithmetic::Add) => self.add(left, &*self.evaluate(right, locals)?)?,
+                BinaryOperator::Calculate(other) => Cow::Owned(calculate(*other, self.numbers, &left, &*self.evaluate(right, locals)?)?),
             };
         }
         Ok(left)
@@ -141,14 +149,14 @@ impl<'e, 'v> Evaluator<'e, 'v> {
             if left.is_number() && right.is_number() {
                 return calculate(Arithmetic::Add, self.numbers, &left, right).map(Cow::Owned);
             }
-            return Err(format!("{} and {} cannot be added; begin with a text, as in '' + x", kind(&left), kind(right)));
+            return Err(format!("{} and {} cannot be added; begin with a text, as in '' + x", type_name(&left), type_name(right)));
         }
-        let more = spoken(right);
+        let more = text_in_concatenation(right);
         self.charge(more.len())?;
         let mut text = match left {
             Cow::Owned(Value::String(text)) => text,
             other @ (Cow::Owned(_) | Cow::Borrowed(_)) => {
-                let text = spoken(&other);
+                let text = text_in_concatenation(&other);
                 self.charge(text.len())?;
                 text.into_owned()
             }
@@ -157,13 +165,13 @@ impl<'e, 'v> Evaluator<'e, 'v> {
         Ok(owned(text))
     }
 
-    fn join<'s>(&self, pieces: &'s [Expr], locals: Option<&'s Local<'s>>) -> Result<Val<'s>, String>
+    fn join<'s>(&self, pieces: &'s [TemplateExpr], locals: Option<&'s LocalVariable<'s>>) -> Result<Val<'s>, String>
     where
         'v: 's,
     {
         let mut text = String::new();
         for piece in pieces {
-            let value = self.value(piece, locals)?;
+            let value = self.evaluate(piece, locals)?;
             let more = print(&value);
             self.charge(more.len())?;
             text.push_str(&more);
@@ -171,7 +179,7 @@ impl<'e, 'v> Evaluator<'e, 'v> {
         Ok(owned(text))
     }
 
-    fn counted<'s>(&self, value: Val<'s>) -> Result<Val<'s>, String> {
+    fn charge_value<'s>(&self, value: Val<'s>) -> Result<Val<'s>, String> {
         if let Cow::Owned(Value::String(text)) = &value {
             self.charge(text.len())?;
         }
@@ -179,25 +187,25 @@ impl<'e, 'v> Evaluator<'e, 'v> {
     }
 
     fn charge(&self, bytes: usize) -> Result<(), String> {
-        let total = self.made.get().saturating_add(bytes);
-        if total > MAX_MADE {
+        let total = self.text_bytes.get().saturating_add(bytes);
+        if total > MAX_TEXT_BYTES {
             return Err(format!(
-                "the texts that expressions make are longer than {MAX_MADE} bytes together; print values where they are needed"
+                "the texts that expressions make are longer than {MAX_TEXT_BYTES} bytes together; print values where they are needed"
             ));
         }
-        self.made.set(total);
+        self.text_bytes.set(total);
         Ok(())
     }
 }
 
-fn local<'s>(name: &str, locals: Option<&'s Local<'s>>) -> Option<&'s Value> {
+fn find_local<'s>(name: &str, locals: Option<&'s LocalVariable<'s>>) -> Option<&'s Value> {
     std::iter::successors(locals, |it| it.outer).find(|it| it.name == name).map(|it| it.value)
 }
 
 /// Returns a member of a map; `context.agent` is an alias of `context.mcp` unless the context has an `agent` member.
-fn member<'s>(value: Val<'s>, name: &str, is_context: bool) -> Val<'s> {
+fn context_member<'s>(value: Val<'s>, name: &str, is_context: bool) -> Val<'s> {
     let is_alias = is_context && name == "agent" && value.get(name).is_none();
-    by_name(value, if is_alias { "mcp" } else { name })
+    get_member(value, if is_alias { "mcp" } else { name })
 }
 
 fn owned<'s>(value: impl Into<Value>) -> Val<'s> {
@@ -205,6 +213,6 @@ fn owned<'s>(value: impl Into<Value>) -> Val<'s> {
 }
 
 /// Returns the text of a value within a concatenation, where null prints `null`.
-fn spoken(value: &Value) -> Cow<'_, str> {
+fn text_in_concatenation(value: &Value) -> Cow<'_, str> {
     if value.is_null() { Cow::Borrowed("null") } else { print(value) }
 }

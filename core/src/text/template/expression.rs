@@ -6,81 +6,81 @@ use super::function::{Method, Utility};
 
 /// An expression and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Expression {
-    pub root: Expr,
+pub(super) struct LocatedExpr {
+    pub root: TemplateExpr,
     pub line: usize,
 }
 
 /// Part of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Expr {
+pub(super) enum TemplateExpr {
     Literal(Value),
-    Path(Box<Path>),
-    Utility(Utility, Vec<Expr>),
+    Path(Box<PathExpr>),
+    Utility(Utility, Vec<TemplateExpr>),
     Chain(Box<Chain>),
-    Not(Box<Expr>),
-    Negative(Box<Expr>),
+    Not(Box<TemplateExpr>),
+    Negative(Box<TemplateExpr>),
     Choice(Box<Choice>),
     Fallback(Box<Fallback>),
     /// Truth value by the rules of conditions, which accept every value.
-    Truth(Box<Expr>),
+    Truth(Box<TemplateExpr>),
     /// Concatenated texts; null prints nothing.
-    Join(Vec<Expr>),
+    Join(Vec<TemplateExpr>),
 }
 
 /// A root value and the steps into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Path {
-    pub root: Root,
-    pub parts: Vec<Part>,
+pub(super) struct PathExpr {
+    pub root: PathRoot,
+    pub steps: Vec<PathStep>,
 }
 
 /// The root of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Root {
+pub(super) enum PathRoot {
     Name(String),
-    Value(Expr),
+    Value(TemplateExpr),
 }
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PathStep {
     Member(String),
-    Index(Expr),
-    Call { method: Method, arguments: Vec<Expr>, safe: bool },
+    Index(TemplateExpr),
+    Call { method: Method, arguments: Vec<TemplateExpr>, safe: bool },
 }
 
 /// Operators of one precedence level, from left to right; a list instead of a tree, so that long sums need no deep stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chain {
     pub level: usize,
-    pub first: Expr,
-    pub rest: Vec<(Operator, Expr)>,
+    pub first: TemplateExpr,
+    pub rest: Vec<(BinaryOperator, TemplateExpr)>,
 }
 
 /// `condition ? yes : no`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Choice {
-    pub condition: Expr,
-    pub yes: Expr,
-    pub no: Expr,
+    pub condition: TemplateExpr,
+    pub yes: TemplateExpr,
+    pub no: TemplateExpr,
 }
 
 /// `value ?: fallback`; within `${…}` an empty string counts as missing, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fallback {
-    pub value: Expr,
-    pub instead: Expr,
-    pub blank: bool,
+    pub value: TemplateExpr,
+    pub fallback: TemplateExpr,
+    pub replaces_blank: bool,
 }
 
 /// An operator between two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operator {
+pub(super) enum BinaryOperator {
     Or,
     And,
     Equal,
-    Unequal,
+    NotEqual,
     Less,
     LessOrEqual,
     Greater,
@@ -99,50 +99,50 @@ pub(super) enum Arithmetic {
 }
 
 /// Spelling, operator and precedence level; longer spellings come before their prefixes.
-pub(super) const OPERATORS: [(&str, Operator, usize); 23] = [
-    ("||", Operator::Or, 0),
-    ("or", Operator::Or, 0),
-    ("&&", Operator::And, 1),
-    ("and", Operator::And, 1),
-    ("==", Operator::Equal, 2),
-    ("eq", Operator::Equal, 2),
-    ("!=", Operator::Unequal, 2),
-    ("ne", Operator::Unequal, 2),
-    ("<=", Operator::LessOrEqual, 2),
-    ("le", Operator::LessOrEqual, 2),
-    (">=", Operator::GreaterOrEqual, 2),
-    ("ge", Operator::GreaterOrEqual, 2),
-    ("<", Operator::Less, 2),
-    ("lt", Operator::Less, 2),
-    (">", Operator::Greater, 2),
-    ("gt", Operator::Greater, 2),
-    ("+", Operator::Calculate(Arithmetic::Add), 3),
-    ("-", Operator::Calculate(Arithmetic::Subtract), 3),
-    ("*", Operator::Calculate(Arithmetic::Multiply), 4),
-    ("/", Operator::Calculate(Arithmetic::Divide), 4),
-    ("div", Operator::Calculate(Arithmetic::Divide), 4),
-    ("%", Operator::Calculate(Arithmetic::Remainder), 4),
-    ("mod", Operator::Calculate(Arithmetic::Remainder), 4),
+pub(super) const OPERATORS: [(&str, BinaryOperator, usize); 23] = [
+    ("||", BinaryOperator::Or, 0),
+    ("or", BinaryOperator::Or, 0),
+    ("&&", BinaryOperator::And, 1),
+    ("and", BinaryOperator::And, 1),
+    ("==", BinaryOperator::Equal, 2),
+    ("eq", BinaryOperator::Equal, 2),
+    ("!=", BinaryOperator::NotEqual, 2),
+    ("ne", BinaryOperator::NotEqual, 2),
+    ("<=", BinaryOperator::LessOrEqual, 2),
+    ("le", BinaryOperator::LessOrEqual, 2),
+    (">=", BinaryOperator::GreaterOrEqual, 2),
+    ("ge", BinaryOperator::GreaterOrEqual, 2),
+    ("<", BinaryOperator::Less, 2),
+    ("lt", BinaryOperator::Less, 2),
+    (">", BinaryOperator::Greater, 2),
+    ("gt", BinaryOperator::Greater, 2),
+    ("+", BinaryOperator::Calculate(Arithmetic::Add), 3),
+    ("-", BinaryOperator::Calculate(Arithmetic::Subtract), 3),
+    ("*", BinaryOperator::Calculate(Arithmetic::Multiply), 4),
+    ("/", BinaryOperator::Calculate(Arithmetic::Divide), 4),
+    ("div", BinaryOperator::Calculate(Arithmetic::Divide), 4),
+    ("%", BinaryOperator::Calculate(Arithmetic::Remainder), 4),
+    ("mod", BinaryOperator::Calculate(Arithmetic::Remainder), 4),
 ];
 
-impl Expr {
+impl TemplateExpr {
     /// Returns the name if the expression is a bare name.
     pub fn bare_name(&self) -> Option<&str> {
         match self {
-            Expr::Path(path) if path.parts.is_empty() => match &path.root {
-                Root::Name(name) => Some(name),
-                Root::Value(_) => None,
+            TemplateExpr::Path(path) if path.steps.is_empty() => match &path.root {
+                PathRoot::Name(name) => Some(name),
+                PathRoot::Value(_) => None,
             },
-            Expr::Path(_)
-            | Expr::Literal(_)
-            | Expr::Utility(..)
-            | Expr::Chain(_)
-            | Expr::Not(_)
-            | Expr::Negative(_)
-            | Expr::Choice(_)
-            | Expr::Fallback(_)
-            | Expr::Truth(_)
-            | Expr::Join(_) => None,
+            TemplateExpr::Path(_)
+            | TemplateExpr::Literal(_)
+            | TemplateExpr::Utility(..)
+            | TemplateExpr::Chain(_)
+            | TemplateExpr::Not(_)
+            | TemplateExpr::Negative(_)
+            | TemplateExpr::Choice(_)
+            | TemplateExpr::Fallback(_)
+            | TemplateExpr::Truth(_)
+            | TemplateExpr::Join(_) => None,
         }
     }
 }

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::cursor::Cursor;
-use super::evaluate::Evaluator;
-use super::expression::Expr;
-use super::parse::{Grammar, expression, unexpected};
-use super::value::Numbers;
+use super::evaluate::TemplateEvaluator;
+use super::expression::TemplateExpr;
+use super::parse::{Grammar, parse_expression, unexpected_error};
+use super::value::NumberMode;
 
 /// A compiled formula.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Formula(Expr);
+pub struct Formula(TemplateExpr);
 
 impl Formula {
     /// Compiles an expression in the syntax of `${…}`.
@@ -19,16 +19,16 @@ impl Formula {
     /// The syntax error.
     pub fn compile(source: &str) -> Result<Formula, String> {
         let mut cursor = Cursor { rest: source };
-        let read = expression(&mut cursor, Grammar::Inner)?;
-        if cursor.peek().is_some() { Err(unexpected(&cursor)) } else { Ok(Formula(read)) }
+        let read = parse_expression(&mut cursor, Grammar::Inner)?;
+        if cursor.peek().is_some() { Err(unexpected_error(&cursor)) } else { Ok(Formula(read)) }
     }
 
     /// Evaluates the formula. Arithmetic uses decimals of 15 digits, so that 1 / 2 is 0.5 and never 0.
     ///
     /// # Errors
     /// Why there is no value, such as a division by zero.
-    pub fn value<'v>(&self, lookup: &dyn Fn(&str) -> Option<&'v Value>) -> Result<Value, String> {
-        Evaluator::new(lookup, Numbers::Decimal).value(&self.0, None).map(std::borrow::Cow::into_owned)
+    pub fn evaluate<'v>(&self, lookup: &dyn Fn(&str) -> Option<&'v Value>) -> Result<Value, String> {
+        TemplateEvaluator::new(lookup, NumberMode::Decimal).evaluate(&self.0, None).map(std::borrow::Cow::into_owned)
     }
 }
 
@@ -39,11 +39,11 @@ mod tests {
 
     fn value(source: &str) -> Result<Value, String> {
         let document = json!({"principal": 200, "rate": 5, "name": "Ada", "args": {"n": 3}, "big": i64::MAX});
-        Formula::compile(source)?.value(&|name| document.get(name))
+        Formula::compile(source)?.evaluate(&|name| document.get(name))
     }
 
     #[test]
-    fn numbers_calculate_as_decimals_and_values_stay_as_they_are() {
+    fn arithmetic_is_decimal_and_values_keep_their_type() {
         for (source, expected) in [
             ("principal * rate / 100", json!(10.0)),
             ("0.1 + 0.2", json!(0.3)),
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_says_why() {
+    fn failed_formulas_return_a_message() {
         for (source, expected) in [
             ("principal / 0", "divided by zero"),
             ("name * 2", "two numbers"),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::value::{Val, by_key, decimal, equal, kind, null, print};
+use super::value::{Val, get_item, is_equal, null, print, to_decimal, type_name};
 
 /// A method of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,11 +74,11 @@ impl Method {
     ///
     /// # Errors
     /// The method does not exist or does not take that many arguments.
-    pub fn named(name: &str, arguments: usize) -> Result<Method, String> {
+    pub fn from_name(name: &str, arguments: usize) -> Result<Method, String> {
         let Some((_, method, least, most)) = METHODS.iter().find(|it| it.0 == name) else {
             return Err(format!("calls '{name}()', which templates do not have; use one of {}", METHODS.map(|it| it.0).join(", ")));
         };
-        if (*least..=*most).contains(&arguments) { Ok(*method) } else { Err(wrong_count(name, *least, arguments)) }
+        if (*least..=*most).contains(&arguments) { Ok(*method) } else { Err(argument_count_error(name, *least, arguments)) }
     }
 
     fn name(self) -> &'static str {
@@ -90,9 +90,9 @@ impl Method {
         let mut arguments = arguments.into_iter();
         let first = arguments.next().unwrap_or_else(null);
         match self {
-            Method::Get => return Ok(by_key(self.collection(target)?, &first)),
+            Method::Get => return Ok(get_item(self.expect_collection(target)?, &first)),
             Method::GetOrDefault => {
-                let found = by_key(self.collection(target)?, &first);
+                let found = get_item(self.expect_collection(target)?, &first);
                 return Ok(if found.is_null() { arguments.next().unwrap_or_else(null) } else { found });
             }
             Method::Size | Method::IsEmpty | Method::Length => self.count(&target),
@@ -101,14 +101,16 @@ impl Method {
             Method::ToUpperCase => target.as_str().map(|it| Value::from(it.to_uppercase())),
             Method::ToLowerCase => target.as_str().map(|it| Value::from(it.to_lowercase())),
             Method::Trim => target.as_str().map(|it| Value::from(it.trim_matches(|c| c <= ' '))),
-            Method::EqualsIgnoreCase => target.as_str().map(|it| Value::from(first.as_str().is_some_and(|other| same(it, other)))),
+            Method::EqualsIgnoreCase => {
+                target.as_str().map(|it| Value::from(first.as_str().is_some_and(|other| eq_ignore_case(it, other))))
+            }
             Method::Substring => match target.as_str() {
-                Some(text) => Some(substring(text, &first, arguments.next())?),
+                Some(text) => Some(take_substring(text, &first, arguments.next())?),
                 None => None,
             },
         }
         .map(Cow::Owned)
-        .ok_or_else(|| self.refused(&target))
+        .ok_or_else(|| self.unsupported_error(&target))
     }
 
     fn count(self, target: &Value) -> Option<Value> {
@@ -123,21 +125,21 @@ impl Method {
 
     fn contains(self, target: &Value, item: &Value) -> Option<Value> {
         match target {
-            Value::Array(items) => Some(Value::from(items.iter().any(|it| equal(it, item)))),
+            Value::Array(items) => Some(Value::from(items.iter().any(|it| is_equal(it, item)))),
             Value::String(text) => Some(Value::from(!item.is_null() && text.contains(&*print(item)))),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
         }
     }
 
-    fn collection<'s>(self, target: Val<'s>) -> Result<Val<'s>, String> {
-        if target.is_array() || target.is_object() { Ok(target) } else { Err(self.refused(&target)) }
+    fn expect_collection<'s>(self, target: Val<'s>) -> Result<Val<'s>, String> {
+        if target.is_array() || target.is_object() { Ok(target) } else { Err(self.unsupported_error(&target)) }
     }
 
-    fn refused(self, target: &Value) -> String {
+    fn unsupported_error(self, target: &Value) -> String {
         if target.is_null() {
             return format!("'{}()' was asked of a value that is missing; ask with ?. before it", self.name());
         }
-        format!("'{}()' does not fit {}", self.name(), kind(target))
+        format!("'{}()' does not fit {}", self.name(), type_name(target))
     }
 }
 
@@ -146,13 +148,13 @@ impl Utility {
     ///
     /// # Errors
     /// The function does not exist or does not take that many arguments.
-    pub fn named(group: &str, name: &str, arguments: usize) -> Result<Utility, String> {
+    pub fn from_name(group: &str, name: &str, arguments: usize) -> Result<Utility, String> {
         let full = format!("{group}.{name}");
         let Some((_, utility, count)) = UTILITIES.iter().find(|it| it.0 == full) else {
             let known = UTILITIES.map(|it| format!("#{}", it.0)).join(", ");
             return Err(format!("calls '#{full}', which templates do not have; use one of {known}"));
         };
-        if *count == arguments { Ok(*utility) } else { Err(wrong_count(&full, *count, arguments)) }
+        if *count == arguments { Ok(*utility) } else { Err(argument_count_error(&full, *count, arguments)) }
     }
 
     /// Calls the utility function.
@@ -168,31 +170,31 @@ impl Utility {
             Utility::StringsDefaultString => {
                 return Ok(if print(&first).trim().is_empty() { second.unwrap_or_else(null) } else { first });
             }
-            Utility::StringsListJoin => joined(&first, &second.unwrap_or_else(null))?,
+            Utility::StringsListJoin => join_list(&first, &second.unwrap_or_else(null))?,
             Utility::ListsSize => return Method::Size.call(first, Vec::new()),
             Utility::MapsContainsKey => return Method::ContainsKey.call(first, second.into_iter().collect()),
-            Utility::NumbersAbs => result(number(&first)?.abs())?,
+            Utility::NumbersAbs => number_result(expect_number(&first)?.abs())?,
             Utility::NumbersMax | Utility::NumbersMin => {
                 let second = second.unwrap_or_else(null);
-                let is_greater = number(&first)? > number(&second)?;
+                let is_greater = expect_number(&first)? > expect_number(&second)?;
                 return Ok(if is_greater == (self == Utility::NumbersMax) { first } else { second });
             }
-            Utility::NumbersRound => round(number(&first)?, &second.unwrap_or_else(null))?,
+            Utility::NumbersRound => round(expect_number(&first)?, &second.unwrap_or_else(null))?,
         };
         Ok(Cow::Owned(value))
     }
 }
 
-fn wrong_count(name: &str, expected: usize, arguments: usize) -> String {
+fn argument_count_error(name: &str, expected: usize, arguments: usize) -> String {
     format!("calls '{name}' with {arguments} values; give it {expected}")
 }
 
-fn number(value: &Value) -> Result<f64, String> {
-    value.as_f64().ok_or_else(|| format!("a number is needed, not {}", kind(value)))
+fn expect_number(value: &Value) -> Result<f64, String> {
+    value.as_f64().ok_or_else(|| format!("a number is needed, not {}", type_name(value)))
 }
 
-fn result(number: f64) -> Result<Value, String> {
-    decimal(number).map(Value::Number).ok_or_else(|| "the result is too large".to_owned())
+fn number_result(number: f64) -> Result<Value, String> {
+    to_decimal(number).map(Value::Number).ok_or_else(|| "the result is too large".to_owned())
 }
 
 /// Rounds to the given digits after the point; halves round away from zero.
@@ -206,15 +208,15 @@ fn round(number: f64, digits: &Value) -> Result<Value, String> {
         unit *= 10.0;
         left -= 1.0;
     }
-    result((number * unit).round() / unit)
+    number_result((number * unit).round() / unit)
 }
 
-fn same(left: &str, right: &str) -> bool {
+fn eq_ignore_case(left: &str, right: &str) -> bool {
     left.chars().flat_map(char::to_lowercase).eq(right.chars().flat_map(char::to_lowercase))
 }
 
 /// Returns part of a string by character positions.
-fn substring(text: &str, from: &Value, to: Option<Val<'_>>) -> Result<Value, String> {
+fn take_substring(text: &str, from: &Value, to: Option<Val<'_>>) -> Result<Value, String> {
     let length = text.chars().count();
     let position = |it: &Value| it.as_u64().and_then(|it| usize::try_from(it).ok()).filter(|it| *it <= length);
     let range = match &to {
@@ -225,12 +227,12 @@ fn substring(text: &str, from: &Value, to: Option<Val<'_>>) -> Result<Value, Str
     Ok(Value::from(text.chars().skip(from).take(to - from).collect::<String>()))
 }
 
-fn joined(list: &Value, between: &Value) -> Result<Value, String> {
+fn join_list(list: &Value, between: &Value) -> Result<Value, String> {
     match list {
         Value::Null => Ok(Value::Null),
         Value::Array(items) => Ok(Value::from(items.iter().map(print).collect::<Vec<_>>().join(&print(between)))),
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            Err(format!("'#strings.listJoin' needs a list, not {}", kind(list)))
+            Err(format!("'#strings.listJoin' needs a list, not {}", type_name(list)))
         }
     }
 }

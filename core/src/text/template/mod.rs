@@ -10,12 +10,12 @@ mod evaluate;
 mod expression;
 mod formula;
 mod function;
-mod names;
 mod parse;
 mod render;
 mod scan;
 mod tag;
 mod value;
+mod variables;
 
 pub use formula::Formula;
 
@@ -25,13 +25,13 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Template {
     source: String,
-    nodes: Vec<block::Node>,
+    nodes: Vec<block::TemplateNode>,
     names: Vec<String>,
 }
 
 /// The output of a template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedTemplate {
     /// The text; an expression that failed printed nothing.
     pub text: String,
     /// The error of the first expression that failed, or the limit that was reached.
@@ -46,14 +46,14 @@ impl Template {
     pub fn compile(source: &str) -> Result<Template, String> {
         // ConvEngine: rows exported through SQL contain this instead of `${`; pinned by the pack `template_known_slips`.
         let repaired = source.replace("$'||'{", "${");
-        let nodes = block::blocks(scan::pieces(&repaired)?)?;
-        let names = names::names(&nodes);
+        let nodes = block::build_blocks(scan::scan_pieces(&repaired)?)?;
+        let names = variables::collect_variables(&nodes);
         Ok(Template { source: source.to_owned(), nodes, names })
     }
 
     /// Creates a template that prints `text` verbatim.
-    pub fn plain(text: &str) -> Template {
-        Template { source: text.to_owned(), nodes: vec![block::Node::Text(text.to_owned())], names: Vec::new() }
+    pub fn from_text(text: &str) -> Template {
+        Template { source: text.to_owned(), nodes: vec![block::TemplateNode::Text(text.to_owned())], names: Vec::new() }
     }
 
     /// Returns the source text.
@@ -65,7 +65,7 @@ impl Template {
     pub fn literal(&self) -> Option<&str> {
         match self.nodes.as_slice() {
             [] => Some(""),
-            [block::Node::Text(text)] => Some(text),
+            [block::TemplateNode::Text(text)] => Some(text),
             _ => None,
         }
     }
@@ -76,7 +76,7 @@ impl Template {
     }
 
     /// Renders the template; a missing value prints nothing.
-    pub fn render<'v>(&self, lookup: impl Fn(&str) -> Option<&'v Value>) -> Rendered {
+    pub fn render<'v>(&self, lookup: impl Fn(&str) -> Option<&'v Value>) -> RenderedTemplate {
         render::render(&self.nodes, &lookup)
     }
 }

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::cursor::{Cursor, name_character};
-use super::expression::{Chain, Choice, Expr, Fallback, OPERATORS, Operator, Part, Path, Root};
+use super::cursor::{Cursor, is_name_character};
+use super::expression::{BinaryOperator, Chain, Choice, Fallback, OPERATORS, PathExpr, PathRoot, PathStep, TemplateExpr};
 use super::function::{Method, Utility};
 
 /// The deepest nesting of parentheses, conditions and blocks; well below what overflows any stack.
@@ -22,18 +22,18 @@ pub(super) enum Grammar {
 }
 
 /// Parses an expression at the start of a text; the cursor keeps the text after it.
-pub(super) fn expression(cursor: &mut Cursor<'_>, grammar: Grammar) -> Result<Expr, String> {
+pub(super) fn parse_expression(cursor: &mut Cursor<'_>, grammar: Grammar) -> Result<TemplateExpr, String> {
     let mut parser = Parser { cursor: *cursor, grammar, depth: 0 };
-    let read = parser.expression();
+    let read = parser.parse_expression();
     parser.cursor.skip_space();
     *cursor = parser.cursor;
     read
 }
 
 /// Builds the error for text that does not belong to an expression.
-pub(super) fn unexpected(cursor: &Cursor<'_>) -> String {
+pub(super) fn unexpected_error(cursor: &Cursor<'_>) -> String {
     let mut ahead = *cursor;
-    let word = ahead.name();
+    let word = ahead.take_name();
     match (word.is_empty(), cursor.peek()) {
         (false, _) => format!("is not a path or an expression: '{word}' was not expected"),
         (true, Some(c)) => format!("is not a path or an expression: '{c}' was not expected"),
@@ -48,43 +48,43 @@ struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    fn expression(&mut self) -> Result<Expr, String> {
-        self.deeper(|it| {
-            let first = it.operators(0)?;
+    fn parse_expression(&mut self) -> Result<TemplateExpr, String> {
+        self.with_depth(|it| {
+            let first = it.parse_operators(0)?;
             it.cursor.skip_space();
             if it.cursor.eat("?:") {
-                let instead = it.expression()?;
-                return Ok(Expr::Fallback(Box::new(Fallback { value: first, instead, blank: it.inner() })));
+                let instead = it.parse_expression()?;
+                return Ok(TemplateExpr::Fallback(Box::new(Fallback { value: first, fallback: instead, replaces_blank: it.is_inner() })));
             }
-            if it.cursor.eat("?") { it.choice(first) } else { Ok(first) }
+            if it.cursor.eat("?") { it.parse_conditional(first) } else { Ok(first) }
         })
     }
 
-    fn choice(&mut self, first: Expr) -> Result<Expr, String> {
-        let condition = self.condition(first);
-        let yes = self.expression()?;
+    fn parse_conditional(&mut self, first: TemplateExpr) -> Result<TemplateExpr, String> {
+        let condition = self.to_condition(first);
+        let yes = self.parse_expression()?;
         self.cursor.skip_space();
         let no = match self.cursor.eat(":") {
-            true => self.expression()?,
-            false if self.inner() => return Err("has a condition without ':'; write condition ? 'yes' : 'no'".to_owned()),
-            false => Expr::Literal(Value::Null),
+            true => self.parse_expression()?,
+            false if self.is_inner() => return Err("has a condition without ':'; write condition ? 'yes' : 'no'".to_owned()),
+            false => TemplateExpr::Literal(Value::Null),
         };
-        Ok(Expr::Choice(Box::new(Choice { condition, yes, no })))
+        Ok(TemplateExpr::Choice(Box::new(Choice { condition, yes, no })))
     }
 
-    fn operators(&mut self, least: usize) -> Result<Expr, String> {
-        let mut left = self.unary()?;
-        while let Some((operator, level)) = self.operator(least) {
-            let mut right = self.operators(level + 1)?;
-            if matches!(operator, Operator::And | Operator::Or) {
-                (left, right) = (self.condition(left), self.condition(right));
+    fn parse_operators(&mut self, least: usize) -> Result<TemplateExpr, String> {
+        let mut left = self.parse_unary()?;
+        while let Some((operator, level)) = self.eat_operator(least) {
+            let mut right = self.parse_operators(level + 1)?;
+            if matches!(operator, BinaryOperator::And | BinaryOperator::Or) {
+                (left, right) = (self.to_condition(left), self.to_condition(right));
             }
-            left = chained(left, operator, level, right);
+            left = extend_chain(left, operator, level, right);
         }
         Ok(left)
     }
 
-    fn operator(&mut self, least: usize) -> Option<(Operator, usize)> {
+    fn eat_operator(&mut self, least: usize) -> Option<(BinaryOperator, usize)> {
         self.cursor.skip_space();
         for (spelling, operator, level) in OPERATORS {
             let mut ahead = self.cursor;
@@ -100,180 +100,180 @@ impl<'s> Parser<'s> {
         None
     }
 
-    fn unary(&mut self) -> Result<Expr, String> {
+    fn parse_unary(&mut self) -> Result<TemplateExpr, String> {
         self.cursor.skip_space();
         if self.cursor.eat("!") || self.cursor.eat_word("not") {
-            let value = self.deeper(Parser::unary)?;
-            return Ok(Expr::Not(Box::new(self.condition(value))));
+            let value = self.with_depth(Parser::parse_unary)?;
+            return Ok(TemplateExpr::Not(Box::new(self.to_condition(value))));
         }
         if self.cursor.eat("-") {
-            return Ok(Expr::Negative(Box::new(self.deeper(Parser::unary)?)));
+            return Ok(TemplateExpr::Negative(Box::new(self.with_depth(Parser::parse_unary)?)));
         }
-        let root = self.operand()?;
-        if self.inner() { self.path(root) } else { Ok(valued(root)) }
+        let root = self.parse_operand()?;
+        if self.is_inner() { self.parse_path(root) } else { Ok(root_expr(root)) }
     }
 
-    fn operand(&mut self) -> Result<Root, String> {
+    fn parse_operand(&mut self) -> Result<PathRoot, String> {
         let found = match self.cursor.peek() {
-            Some('(') => self.parentheses()?,
-            Some(quote @ '\'') => self.text(quote)?,
-            Some(quote @ '"') if self.inner() => self.text(quote)?,
-            Some(c) if c.is_ascii_digit() => Expr::Literal(self.cursor.number()?),
-            Some('|') if !self.inner() => self.template_text()?,
-            Some('$') if !self.inner() && self.cursor.eat("${") => self.dollar()?,
-            Some('#') if self.inner() => self.utility()?,
+            Some('(') => self.parse_parentheses()?,
+            Some(quote @ '\'') => self.parse_text(quote)?,
+            Some(quote @ '"') if self.is_inner() => self.parse_text(quote)?,
+            Some(c) if c.is_ascii_digit() => TemplateExpr::Literal(self.cursor.take_number()?),
+            Some('|') if !self.is_inner() => self.parse_template_text()?,
+            Some('$') if !self.is_inner() && self.cursor.eat("${") => self.parse_dollar()?,
+            Some('#') if self.is_inner() => self.parse_utility()?,
             Some('@' | '*' | '~' | '#') => return Err("has a link, a bean or a message, which templates do not have; use ${…}".to_owned()),
-            Some(c) if name_character(c) => return self.word(),
-            Some(_) | None => return Err(unexpected(&self.cursor)),
+            Some(c) if is_name_character(c) => return self.parse_word(),
+            Some(_) | None => return Err(unexpected_error(&self.cursor)),
         };
-        Ok(Root::Value(found))
+        Ok(PathRoot::Value(found))
     }
 
-    fn parentheses(&mut self) -> Result<Expr, String> {
+    fn parse_parentheses(&mut self) -> Result<TemplateExpr, String> {
         self.cursor.eat("(");
-        let inner = self.expression()?;
-        self.close(")")?;
+        let inner = self.parse_expression()?;
+        self.expect_close(")")?;
         Ok(inner)
     }
 
-    fn word(&mut self) -> Result<Root, String> {
+    fn parse_word(&mut self) -> Result<PathRoot, String> {
         let before = self.cursor;
-        let name = self.cursor.name();
+        let name = self.cursor.take_name();
         let literal = match name.to_ascii_lowercase().as_str() {
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
             "null" => Value::Null,
-            _ => return self.named(before, name),
+            _ => return self.resolve_name(before, name),
         };
-        Ok(Root::Value(Expr::Literal(literal)))
+        Ok(PathRoot::Value(TemplateExpr::Literal(literal)))
     }
 
-    fn named(&mut self, before: Cursor<'s>, name: &str) -> Result<Root, String> {
+    fn resolve_name(&mut self, before: Cursor<'s>, name: &str) -> Result<PathRoot, String> {
         match self.grammar {
-            Grammar::Inner if name == "T" && self.cursor.starts("(") => {
+            Grammar::Inner if name == "T" && self.cursor.starts_with("(") => {
                 Err("is not a path or an expression: it names a type, which templates cannot do".to_owned())
             }
-            Grammar::Inner if name == "new" && self.cursor.starts(" ") => {
+            Grammar::Inner if name == "new" && self.cursor.starts_with(" ") => {
                 Err("is not a path or an expression: it makes an object, which templates cannot do".to_owned())
             }
-            Grammar::Inner => Ok(Root::Name(name.to_owned())),
+            Grammar::Inner => Ok(PathRoot::Name(name.to_owned())),
             Grammar::Outer => Err("is an expression without ${…}; put names into ${…} and text into '…'".to_owned()),
             Grammar::OuterWords => {
                 self.cursor = before;
-                let word = self.cursor.take_while(|c| name_character(c) || c == '-' || c == '.');
-                Ok(Root::Value(Expr::Literal(Value::from(word))))
+                let word = self.cursor.take_while(|c| is_name_character(c) || c == '-' || c == '.');
+                Ok(PathRoot::Value(TemplateExpr::Literal(Value::from(word))))
             }
         }
     }
 
-    fn path(&mut self, root: Root) -> Result<Expr, String> {
+    fn parse_path(&mut self, root: PathRoot) -> Result<TemplateExpr, String> {
         let mut parts = Vec::new();
         loop {
             self.cursor.skip_space();
             let safe = self.cursor.eat("?.");
             if safe || self.cursor.eat(".") {
-                parts.push(self.member(safe)?);
+                parts.push(self.parse_member(safe)?);
             } else if self.cursor.eat("[") {
-                parts.push(Part::Index(self.expression()?));
-                self.close("]")?;
-            } else if parts.is_empty() && matches!(root, Root::Value(_)) {
-                return Ok(valued(root));
+                parts.push(PathStep::Index(self.parse_expression()?));
+                self.expect_close("]")?;
+            } else if parts.is_empty() && matches!(root, PathRoot::Value(_)) {
+                return Ok(root_expr(root));
             } else {
-                return Ok(Expr::Path(Box::new(Path { root, parts })));
+                return Ok(TemplateExpr::Path(Box::new(PathExpr { root, steps: parts })));
             }
         }
     }
 
-    fn member(&mut self, safe: bool) -> Result<Part, String> {
+    fn parse_member(&mut self, safe: bool) -> Result<PathStep, String> {
         self.cursor.skip_space();
-        let name = self.cursor.name();
+        let name = self.cursor.take_name();
         if name.is_empty() {
-            return Err(unexpected(&self.cursor));
+            return Err(unexpected_error(&self.cursor));
         }
         if !self.cursor.eat("(") {
-            return Ok(Part::Member(name.to_owned()));
+            return Ok(PathStep::Member(name.to_owned()));
         }
-        let arguments = self.arguments()?;
-        Ok(Part::Call { method: Method::named(name, arguments.len())?, arguments, safe })
+        let arguments = self.parse_arguments()?;
+        Ok(PathStep::Call { method: Method::from_name(name, arguments.len())?, arguments, safe })
     }
 
-    fn utility(&mut self) -> Result<Expr, String> {
+    fn parse_utility(&mut self) -> Result<TemplateExpr, String> {
         self.cursor.eat("#");
-        let group = self.cursor.name();
-        let name = if self.cursor.eat(".") { self.cursor.name() } else { "" };
-        let arguments = if self.cursor.eat("(") { self.arguments()? } else { Vec::new() };
-        Ok(Expr::Utility(Utility::named(group, name, arguments.len())?, arguments))
+        let group = self.cursor.take_name();
+        let name = if self.cursor.eat(".") { self.cursor.take_name() } else { "" };
+        let arguments = if self.cursor.eat("(") { self.parse_arguments()? } else { Vec::new() };
+        Ok(TemplateExpr::Utility(Utility::from_name(group, name, arguments.len())?, arguments))
     }
 
-    fn arguments(&mut self) -> Result<Vec<Expr>, String> {
+    fn parse_arguments(&mut self) -> Result<Vec<TemplateExpr>, String> {
         let mut arguments = Vec::new();
         self.cursor.skip_space();
         if self.cursor.eat(")") {
             return Ok(arguments);
         }
         loop {
-            arguments.push(self.expression()?);
+            arguments.push(self.parse_expression()?);
             self.cursor.skip_space();
             if !self.cursor.eat(",") {
-                self.close(")")?;
+                self.expect_close(")")?;
                 return Ok(arguments);
             }
         }
     }
 
     /// Parses the rest of `${…}`.
-    fn dollar(&mut self) -> Result<Expr, String> {
+    fn parse_dollar(&mut self) -> Result<TemplateExpr, String> {
         let outer = std::mem::replace(&mut self.grammar, Grammar::Inner);
-        let value = self.expression();
+        let value = self.parse_expression();
         self.grammar = outer;
         let value = value?;
-        self.close("}")?;
+        self.expect_close("}")?;
         Ok(value)
     }
 
-    fn text(&mut self, quote: char) -> Result<Expr, String> {
-        let text = self.cursor.quoted(quote).ok_or_else(|| format!("has a text that is not closed by {quote}"))?;
-        if text.contains("__${") { self.pieces(&text, "__${", "__") } else { Ok(Expr::Literal(Value::from(text))) }
+    fn parse_text(&mut self, quote: char) -> Result<TemplateExpr, String> {
+        let text = self.cursor.take_quoted(quote).ok_or_else(|| format!("has a text that is not closed by {quote}"))?;
+        if text.contains("__${") { self.parse_pieces(&text, "__${", "__") } else { Ok(TemplateExpr::Literal(Value::from(text))) }
     }
 
-    fn template_text(&mut self) -> Result<Expr, String> {
+    fn parse_template_text(&mut self) -> Result<TemplateExpr, String> {
         self.cursor.eat("|");
-        let text = self.cursor.until("|").ok_or("has a text that is not closed by |")?;
-        self.pieces(text, "${", "")
+        let text = self.cursor.take_until("|").ok_or("has a text that is not closed by |")?;
+        self.parse_pieces(text, "${", "")
     }
 
     // ConvEngine: the result of `__${…}__` is parsed as source. Here it is an ordinary value, because user input is never code; pinned
     // by the pack `template_expressions`.
     /// Parses text that contains `${…}`.
-    fn pieces(&mut self, text: &str, open: &str, close: &str) -> Result<Expr, String> {
+    fn parse_pieces(&mut self, text: &str, open: &str, close: &str) -> Result<TemplateExpr, String> {
         let mut pieces = Vec::new();
         let mut inner = Parser { cursor: Cursor { rest: text }, grammar: Grammar::Outer, depth: self.depth };
-        while let Some(before) = inner.cursor.until(open) {
-            pieces.push(Expr::Literal(Value::from(before)));
-            pieces.push(inner.deeper(Parser::dollar)?);
+        while let Some(before) = inner.cursor.take_until(open) {
+            pieces.push(TemplateExpr::Literal(Value::from(before)));
+            pieces.push(inner.with_depth(Parser::parse_dollar)?);
             if !inner.cursor.eat(close) {
-                return Err(unexpected(&inner.cursor));
+                return Err(unexpected_error(&inner.cursor));
             }
         }
-        pieces.push(Expr::Literal(Value::from(inner.cursor.rest)));
-        Ok(Expr::Join(pieces))
+        pieces.push(TemplateExpr::Literal(Value::from(inner.cursor.rest)));
+        Ok(TemplateExpr::Join(pieces))
     }
 
-    fn inner(&self) -> bool {
+    fn is_inner(&self) -> bool {
         self.grammar == Grammar::Inner
     }
 
     /// Converts an operand to a condition: the outer grammar accepts every value, the inner one only booleans.
-    fn condition(&self, value: Expr) -> Expr {
-        if self.inner() { value } else { Expr::Truth(Box::new(value)) }
+    fn to_condition(&self, value: TemplateExpr) -> TemplateExpr {
+        if self.is_inner() { value } else { TemplateExpr::Truth(Box::new(value)) }
     }
 
-    fn close(&mut self, close: &str) -> Result<(), String> {
+    fn expect_close(&mut self, close: &str) -> Result<(), String> {
         self.cursor.skip_space();
-        if self.cursor.eat(close) { Ok(()) } else { Err(unexpected(&self.cursor)) }
+        if self.cursor.eat(close) { Ok(()) } else { Err(unexpected_error(&self.cursor)) }
     }
 
-    fn deeper(&mut self, read: impl FnOnce(&mut Self) -> Result<Expr, String>) -> Result<Expr, String> {
+    fn with_depth(&mut self, read: impl FnOnce(&mut Self) -> Result<TemplateExpr, String>) -> Result<TemplateExpr, String> {
         if self.depth >= MAX_DEPTH {
             return Err(format!("nests deeper than {MAX_DEPTH}; make it simpler"));
         }
@@ -284,19 +284,19 @@ impl<'s> Parser<'s> {
     }
 }
 
-fn valued(root: Root) -> Expr {
+fn root_expr(root: PathRoot) -> TemplateExpr {
     match root {
-        Root::Value(value) => value,
-        name @ Root::Name(_) => Expr::Path(Box::new(Path { root: name, parts: Vec::new() })),
+        PathRoot::Value(value) => value,
+        name @ PathRoot::Name(_) => TemplateExpr::Path(Box::new(PathExpr { root: name, steps: Vec::new() })),
     }
 }
 
-fn chained(mut left: Expr, operator: Operator, level: usize, right: Expr) -> Expr {
-    if let Expr::Chain(chain) = &mut left
+fn extend_chain(mut left: TemplateExpr, operator: BinaryOperator, level: usize, right: TemplateExpr) -> TemplateExpr {
+    if let TemplateExpr::Chain(chain) = &mut left
         && chain.level == level
     {
         chain.rest.push((operator, right));
         return left;
     }
-    Expr::Chain(Box::new(Chain { level, first: left, rest: vec![(operator, right)] }))
+    TemplateExpr::Chain(Box::new(Chain { level, first: left, rest: vec![(operator, right)] }))
 }

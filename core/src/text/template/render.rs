@@ -5,11 +5,11 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 
-use super::Rendered;
-use super::block::Node;
-use super::evaluate::{Evaluator, Local};
-use super::expression::Expression;
-use super::value::{Numbers, Val, equal, holds, null, print};
+use super::RenderedTemplate;
+use super::block::TemplateNode;
+use super::evaluate::{LocalVariable, TemplateEvaluator};
+use super::expression::LocatedExpr;
+use super::value::{NumberMode, Val, is_equal, is_true, null, print};
 
 /// The most characters that a rendering may print.
 const MAX_CHARACTERS: usize = 1_000_000;
@@ -17,31 +17,36 @@ const MAX_CHARACTERS: usize = 1_000_000;
 const MAX_ITEMS: usize = 10_000;
 
 /// Renders the nodes of a template.
-pub(super) fn render<'v>(nodes: &[Node], lookup: &dyn Fn(&str) -> Option<&'v Value>) -> Rendered {
-    let mut renderer =
-        Renderer { evaluator: Evaluator::new(lookup, Numbers::AsWritten), out: String::new(), characters: 0, items: 0, error: None };
+pub(super) fn render<'v>(nodes: &[TemplateNode], lookup: &dyn Fn(&str) -> Option<&'v Value>) -> RenderedTemplate {
+    let mut renderer = Renderer {
+        evaluator: TemplateEvaluator::new(lookup, NumberMode::Native),
+        out: String::new(),
+        characters: 0,
+        items: 0,
+        error: None,
+    };
     // A rendering that is full has recorded the error; the text printed so far is kept.
-    let _ = renderer.nodes(nodes, Frame::default());
-    Rendered { text: renderer.out, error: renderer.error }
+    let _ = renderer.render_nodes(nodes, Frame::default());
+    RenderedTemplate { text: renderer.out, error: renderer.error }
 }
 
 /// The output limit is reached.
-struct Full;
+struct OutputFull;
 
 /// The variables and the switch that are in scope of a block.
 #[derive(Clone, Copy, Default)]
 struct Frame<'s> {
-    locals: Option<&'s Local<'s>>,
+    locals: Option<&'s LocalVariable<'s>>,
     switch: Option<&'s Switch<'s>>,
 }
 
 struct Switch<'s> {
     value: &'s Value,
-    taken: Cell<bool>,
+    is_taken: Cell<bool>,
 }
 
 struct Renderer<'e, 'v> {
-    evaluator: Evaluator<'e, 'v>,
+    evaluator: TemplateEvaluator<'e, 'v>,
     out: String,
     characters: usize,
     items: usize,
@@ -49,35 +54,35 @@ struct Renderer<'e, 'v> {
 }
 
 impl<'v> Renderer<'_, 'v> {
-    fn nodes<'s>(&mut self, nodes: &'s [Node], frame: Frame<'s>) -> Result<(), Full>
+    fn render_nodes<'s>(&mut self, nodes: &'s [TemplateNode], frame: Frame<'s>) -> Result<(), OutputFull>
     where
         'v: 's,
     {
         for node in nodes {
             match node {
-                Node::Text(text) => self.put(text)?,
-                Node::Output { value, escape } => self.output(value, *escape, frame)?,
-                Node::Each { item, state, list, body } => self.each([Some(item), state.as_ref()], list, body, frame)?,
-                Node::If { condition, wanted, body } => {
-                    if self.value(condition, frame).is_some_and(|it| holds(&it) == *wanted) {
-                        self.nodes(body, frame)?;
+                TemplateNode::Text(text) => self.append(text)?,
+                TemplateNode::Output { value, escape } => self.render_output(value, *escape, frame)?,
+                TemplateNode::Each { item, state, list, body } => self.render_each([Some(item), state.as_ref()], list, body, frame)?,
+                TemplateNode::If { condition, expected: wanted, body } => {
+                    if self.evaluate(condition, frame).is_some_and(|it| is_true(&it) == *wanted) {
+                        self.render_nodes(body, frame)?;
                     }
                 }
-                Node::Switch { value, body } => {
-                    if let Some(value) = self.value(value, frame) {
-                        let switch = Switch { value: &value, taken: Cell::new(false) };
-                        self.nodes(body, Frame { switch: Some(&switch), ..frame })?;
+                TemplateNode::Switch { value, body } => {
+                    if let Some(value) = self.evaluate(value, frame) {
+                        let switch = Switch { value: &value, is_taken: Cell::new(false) };
+                        self.render_nodes(body, Frame { switch: Some(&switch), ..frame })?;
                     }
                 }
-                Node::Case { value, body } => {
-                    if self.fits(value.as_ref(), frame) {
-                        self.nodes(body, frame)?;
+                TemplateNode::Case { value, body } => {
+                    if self.matches_case(value.as_ref(), frame) {
+                        self.render_nodes(body, frame)?;
                     }
                 }
-                Node::With { name, value, body } => {
-                    let value = self.value(value, frame).unwrap_or_else(null);
-                    let local = Local { name, value: &value, outer: frame.locals };
-                    self.nodes(body, Frame { locals: Some(&local), ..frame })?;
+                TemplateNode::With { name, value, body } => {
+                    let value = self.evaluate(value, frame).unwrap_or_else(null);
+                    let local = LocalVariable { name, value: &value, outer: frame.locals };
+                    self.render_nodes(body, Frame { locals: Some(&local), ..frame })?;
                 }
             }
         }
@@ -85,69 +90,75 @@ impl<'v> Renderer<'_, 'v> {
     }
 
     /// Evaluates an expression; records the error if it fails.
-    fn value<'s>(&mut self, expression: &'s Expression, frame: Frame<'s>) -> Option<Val<'s>>
+    fn evaluate<'s>(&mut self, expression: &'s LocatedExpr, frame: Frame<'s>) -> Option<Val<'s>>
     where
         'v: 's,
     {
-        let value = self.evaluator.value(&expression.root, frame.locals);
-        value.map_err(|reason| self.note(expression.line, &reason)).ok()
+        let value = self.evaluator.evaluate(&expression.root, frame.locals);
+        value.map_err(|reason| self.record_error(expression.line, &reason)).ok()
     }
 
-    fn note(&mut self, line: usize, reason: &str) {
+    fn record_error(&mut self, line: usize, reason: &str) {
         self.error.get_or_insert_with(|| format!("line {line}: {reason}"));
     }
 
-    fn output<'s>(&mut self, value: &'s Expression, escape: bool, frame: Frame<'s>) -> Result<(), Full>
+    fn render_output<'s>(&mut self, value: &'s LocatedExpr, escape: bool, frame: Frame<'s>) -> Result<(), OutputFull>
     where
         'v: 's,
     {
-        let Some(value) = self.value(value, frame) else { return Ok(()) };
+        let Some(value) = self.evaluate(value, frame) else { return Ok(()) };
         let text = print(&value);
-        if escape { self.put(&escaped(&text)) } else { self.put(&text) }
+        if escape { self.append(&escape_html(&text)) } else { self.append(&text) }
     }
 
-    fn fits<'s>(&mut self, value: Option<&'s Expression>, frame: Frame<'s>) -> bool
+    fn matches_case<'s>(&mut self, value: Option<&'s LocatedExpr>, frame: Frame<'s>) -> bool
     where
         'v: 's,
     {
-        let Some(switch) = frame.switch.filter(|it| !it.taken.get()) else { return false };
+        let Some(switch) = frame.switch.filter(|it| !it.is_taken.get()) else { return false };
         let fits = match value {
             None => true,
-            Some(value) => self.value(value, frame).is_some_and(|it| equal(&it, switch.value)),
+            Some(value) => self.evaluate(value, frame).is_some_and(|it| is_equal(&it, switch.value)),
         };
-        switch.taken.set(fits);
+        switch.is_taken.set(fits);
         fits
     }
 
-    fn each<'s>(&mut self, names: [Option<&'s String>; 2], list: &'s Expression, body: &'s [Node], frame: Frame<'s>) -> Result<(), Full>
+    fn render_each<'s>(
+        &mut self,
+        names: [Option<&'s String>; 2],
+        list: &'s LocatedExpr,
+        body: &'s [TemplateNode],
+        frame: Frame<'s>,
+    ) -> Result<(), OutputFull>
     where
         'v: 's,
     {
-        let Some(value) = self.value(list, frame) else { return Ok(()) };
-        let items = items(&value);
+        let Some(value) = self.evaluate(list, frame) else { return Ok(()) };
+        let items = loop_items(&value);
         if items.len() > MAX_ITEMS - self.items {
-            self.note(list.line, &format!("loops go over more than {MAX_ITEMS} items; shorten the list"));
+            self.record_error(list.line, &format!("loops go over more than {MAX_ITEMS} items; shorten the list"));
             return Ok(());
         }
         self.items += items.len();
         let [item, state] = names;
         for (index, value) in items.iter().enumerate() {
-            let local = item.map(|name| Local { name, value, outer: frame.locals });
-            let state = state.map(|name| (name, state_of(index, items.len(), value)));
-            let state = state.as_ref().map(|(name, value)| Local { name, value, outer: local.as_ref() });
-            self.nodes(body, Frame { locals: state.as_ref().or(local.as_ref()), ..frame })?;
+            let local = item.map(|name| LocalVariable { name, value, outer: frame.locals });
+            let state = state.map(|name| (name, loop_state(index, items.len(), value)));
+            let state = state.as_ref().map(|(name, value)| LocalVariable { name, value, outer: local.as_ref() });
+            self.render_nodes(body, Frame { locals: state.as_ref().or(local.as_ref()), ..frame })?;
         }
         Ok(())
     }
 
-    fn put(&mut self, text: &str) -> Result<(), Full> {
+    fn append(&mut self, text: &str) -> Result<(), OutputFull> {
         let left = MAX_CHARACTERS - self.characters;
         let length = text.chars().count();
         if length > left {
             self.out.extend(text.chars().take(left));
             self.characters = MAX_CHARACTERS;
             self.error.get_or_insert_with(|| format!("the text is longer than {MAX_CHARACTERS} characters; print less"));
-            return Err(Full);
+            return Err(OutputFull);
         }
         self.out.push_str(text);
         self.characters += length;
@@ -156,7 +167,7 @@ impl<'v> Renderer<'_, 'v> {
 }
 
 /// Returns the items of a loop: of a list, the entries of a map, or a single other value.
-fn items(value: &Value) -> Vec<Cow<'_, Value>> {
+fn loop_items(value: &Value) -> Vec<Cow<'_, Value>> {
     match value {
         Value::Null => Vec::new(),
         Value::Array(items) => items.iter().map(Cow::Borrowed).collect(),
@@ -165,7 +176,7 @@ fn items(value: &Value) -> Vec<Cow<'_, Value>> {
     }
 }
 
-fn state_of(index: usize, size: usize, current: &Value) -> Value {
+fn loop_state(index: usize, size: usize, current: &Value) -> Value {
     let count = index + 1;
     json!({
         "index": index,
@@ -179,7 +190,7 @@ fn state_of(index: usize, size: usize, current: &Value) -> Value {
     })
 }
 
-fn escaped(text: &str) -> Cow<'_, str> {
+fn escape_html(text: &str) -> Cow<'_, str> {
     if !text.contains(['<', '>', '&', '"', '\'']) {
         return Cow::Borrowed(text);
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Rendered, Template};
+use super::{RenderedTemplate, Template};
 
 fn variables() -> Value {
     json!({
@@ -22,21 +22,21 @@ fn variables() -> Value {
     })
 }
 
-fn fill(source: &str) -> Rendered {
+fn render(source: &str) -> RenderedTemplate {
     let variables = variables();
     Template::compile(source).unwrap_or_else(|error| panic!("{source}: {error}")).render(|name| variables.get(name))
 }
 
-fn prints(rows: &[(&str, &str)]) {
+fn assert_prints(rows: &[(&str, &str)]) {
     for (source, expected) in rows {
-        let rendered = fill(source);
+        let rendered = render(source);
         assert_eq!((rendered.text.as_str(), rendered.error), (*expected, None), "{source}");
     }
 }
 
 #[test]
 fn outputs_print_values() {
-    prints(&[
+    assert_prints(&[
         ("{{a.b[0]}}|[(${a['b'][1][\"c d\"]})]|[[${t}]]|{{ a?.f }}", "1|x|&lt;&#39;{{a}}&#39;&gt;|2.0"),
         ("#{a.f}[${a.f}][[[${a.f}]]]", "2.02.0[2.0]"),
         ("{{a.b}} {{t}}", r#"[1,{"c d":"x"}] <'{{a}}'>"#),
@@ -54,7 +54,7 @@ fn outputs_print_values() {
 
 #[test]
 fn missing_values_print_as_nothing() {
-    prints(&[
+    assert_prints(&[
         ("{{{a.f}}} #{{a.f}}", "{2.0} #2.0"),
         ("({{a.x.y}}{{nope}}{{a.n}}{{a.b[7]}}{{a.b.c}}{{a.b[7].z['q'][0]}}{{nope['x']}}{{name.x}}{{a.b[0 - 1]}})", "()"),
         ("({{nope?.size()}}{{a?.x?.trim()?.length()}})", "()"),
@@ -62,19 +62,19 @@ fn missing_values_print_as_nothing() {
 }
 
 #[test]
-fn text_that_only_looks_like_a_form_stays() {
+fn text_that_only_looks_like_an_output_is_kept() {
     for text in [
         r#"{"rows":[[1,2],["x"],[["a"],[true,null]]],"a":{"b":1}} # {x} [x] ${a} (x)]"#,
         "ticket [#12] [#abc def] [b]bold[/b] [[:alpha:]] [[ {\"a\":1} ]] [/x] # heading }} ]] )] &lt; $'x",
     ] {
-        assert_eq!(fill(text).text, text);
+        assert_eq!(render(text).text, text);
         assert_eq!(Template::compile(text).unwrap().literal(), Some(text));
     }
 }
 
 #[test]
 fn expressions_calculate_and_compare() {
-    prints(&[
+    assert_prints(&[
         (
             "{{three + half}} {{three * 2 - 10 % 4}} {{7 / 2}} {{-7 / 2}} {{7 / 2.0}} {{7.0 % 2}} {{1e21}} {{-three}}",
             "7.5 4 3 -3 3.5 1.0 1.0E21 -3",
@@ -112,7 +112,7 @@ fn expressions_calculate_and_compare() {
 
 #[test]
 fn functions_read_texts_lists_and_maps() {
-    prints(&[
+    assert_prints(&[
         (
             "{{items.size()}} {{map.size()}} {{none.isEmpty()}} {{map.isEmpty()}} {{a.empty.isEmpty()}} {{name.length()}}",
             "2 2 true false true 3",
@@ -144,8 +144,8 @@ fn functions_read_texts_lists_and_maps() {
 }
 
 #[test]
-fn blocks_choose() {
-    prints(&[
+fn conditional_blocks_render() {
+    assert_prints(&[
         ("[# th:if=\"${yes}\"]VIP [/][# th:unless=\"${yes}\"]STD [/]customer", "VIP customer"),
         ("\n [# th:if='${name == \"Zoë\"}'] a\n [/] b", "\n  a\n  b"),
         (
@@ -164,8 +164,8 @@ fn blocks_choose() {
 }
 
 #[test]
-fn blocks_repeat() {
-    prints(&[
+fn loops_render() {
+    assert_prints(&[
         ("[# th:each=\"i : ${items}\"]-[(${i.sku})] x[(${i.qty})];[/]{{i}}", "-A1 x2;-B2 x1;"),
         (
             "[# th:each=\"i : ${items}\"]{{iStat.index}}{{iStat.count}}/{{iStat.size}} {{iStat.even}} {{iStat.odd}} {{iStat.first}} {{iStat.last}} {{iStat.current.sku}}\n[/]",
@@ -185,8 +185,8 @@ fn blocks_repeat() {
 }
 
 #[test]
-fn known_slips_are_read_as_meant() {
-    prints(&[
+fn known_typos_are_accepted() {
+    assert_prints(&[
         ("[# th:if=\"{${yes}\"]a[/][# th:if='{${yes}']b[/]", "ab"),
         ("[[{${name}]] [# th:if=\"${yes}\"][[${name}][/] [# th:if=\"$'||'{yes}\"][[$'||'{name}]] [($'||'{three})][/]", "Zoë Zoë Zoë 3"),
         ("[# th:if=\"${yes}\"][${name}][/]", "Zoë"),
@@ -195,7 +195,7 @@ fn known_slips_are_read_as_meant() {
 }
 
 #[test]
-fn bad_templates_say_what_is_wrong() {
+fn invalid_templates_return_a_message() {
     for (source, expected) in [
         ("hé {{a", "unterminated '{{' at character 4; add '}}'"),
         ("{{}}", "'{{}}' is empty"),
@@ -240,7 +240,7 @@ fn bad_templates_say_what_is_wrong() {
 }
 
 #[test]
-fn an_expression_without_a_value_prints_nothing_and_says_why() {
+fn failed_expressions_print_nothing_and_record_the_error() {
     for (source, text, expected) in [
         ("a {{three + nope}} b\n{{1 / 0}}", "a  b\n", "line 1: a number and a missing value cannot be added"),
         ("a\n{{1 / 0}}", "a\n", "line 2: a number is divided by zero"),
@@ -259,7 +259,7 @@ fn an_expression_without_a_value_prints_nothing_and_says_why() {
         ("[# th:with=\"x=${1 / 0}\"]({{x}})[/]", "()", "divided by zero"),
         ("[# th:switch=\"${1 / 0}\"]a[# th:case=\"*\"]x[/][/]z", "z", "divided by zero"),
     ] {
-        let rendered = fill(source);
+        let rendered = render(source);
         assert_eq!(rendered.text, text, "{source}");
         let error = rendered.error.unwrap_or_default();
         assert!(error.contains(expected), "{source}: {error}");
@@ -267,7 +267,7 @@ fn an_expression_without_a_value_prints_nothing_and_says_why() {
 }
 
 #[test]
-fn names_are_the_paths_that_come_from_outside() {
+fn names_are_the_paths_from_outside_the_template() {
     for (source, expected) in [
         ("{{context.agent.finalAnswer}} {{user_input}} {{user_input}}", "context.agent.finalAnswer user_input"),
         ("{{a['b'].c[0].d}} {{a[key]}} {{a[i + 1].x}} {{x.size() + 1}}", "a a.b.c i x"),
@@ -281,21 +281,21 @@ fn names_are_the_paths_that_come_from_outside() {
 
 #[test]
 fn a_rendering_is_bounded() {
-    let loops = fill("[# th:each=\"i : ${many}\"]x[/]z");
+    let loops = render("[# th:each=\"i : ${many}\"]x[/]z");
     assert_eq!(loops.text, "z");
     assert!(loops.error.is_some_and(|it| it.contains("more than 10000 items")));
-    let most = fill("[# th:each=\"i : ${many.get(0)}\"]x[/]{{big}}{{big}}{{three}}");
+    let most = render("[# th:each=\"i : ${many.get(0)}\"]x[/]{{big}}{{big}}{{three}}");
     assert_eq!((most.text.chars().count(), most.error), (800_002, None));
-    let long = fill("{{big}}{{big}}\n{{big}}{{1 / 0}}");
+    let long = render("{{big}}{{big}}\n{{big}}{{1 / 0}}");
     assert_eq!(long.text.chars().count(), 1_000_000);
     assert!(long.error.is_some_and(|it| it.contains("longer than 1000000 characters")));
     let doubling: String = ('b'..='z').fold("a=${big}".to_owned(), |it, c| format!("{it},{c}=${{{0}+{0}}}", char::from(c as u8 - 1)));
-    let rendered = fill(&format!("[# th:with=\"{doubling}\"]{{{{z.length()}}}}[/]"));
+    let rendered = render(&format!("[# th:with=\"{doubling}\"]{{{{z.length()}}}}[/]"));
     assert!(rendered.error.is_some_and(|it| it.contains("longer than 8000000 bytes")));
 }
 
 #[test]
-fn what_nests_too_deeply_does_not_compile() {
+fn too_deep_nesting_does_not_compile() {
     let nested = |depth: usize, open: &str, middle: &str, close: &str| format!("{}{middle}{}", open.repeat(depth), close.repeat(depth));
     let braced = |inner: String| format!("{{{{{inner}}}}}");
     for (open, middle, close) in
@@ -309,7 +309,7 @@ fn what_nests_too_deeply_does_not_compile() {
     }
     for open in ["[# th:if=\"${yes}\"]", "[#th:block]"] {
         let close = if open.contains("block") { "[/th:block]" } else { "[/]" };
-        assert_eq!(fill(&nested(30, open, &braced(nested(60, "(", "three", ")")), close)).text, "3");
+        assert_eq!(render(&nested(30, open, &braced(nested(60, "(", "three", ")")), close)).text, "3");
         assert!(Template::compile(&nested(100_000, open, "x", close)).unwrap_err().contains("deeper than 64"), "{open}");
     }
     let with: String = (0..65).map(|it| format!(",x{it}=${{1}}")).collect();
@@ -317,10 +317,10 @@ fn what_nests_too_deeply_does_not_compile() {
 }
 
 #[test]
-fn what_is_long_but_not_deep_compiles() {
+fn long_but_flat_templates_compile() {
     let sum = vec!["1"; 50_000].join(" + ");
     let path = vec!["a"; 50_000].join(".");
-    assert_eq!(fill(&format!("{{{{{sum}}}}}{{{{{path}}}}}")).text, "50000");
+    assert_eq!(render(&format!("{{{{{sum}}}}}{{{{{path}}}}}")).text, "50000");
 }
 
 /// Cuts, duplicates and mixes templates; every result compiles deterministically and renders within its bounds.

@@ -23,13 +23,13 @@ pub(super) fn print(value: &Value) -> Cow<'_, str> {
         Value::Bool(true) => Cow::Borrowed("true"),
         Value::Bool(false) => Cow::Borrowed("false"),
         Value::String(text) => Cow::Borrowed(text),
-        Value::Number(number) => Cow::Owned(number.as_f64().filter(|_| number.is_f64()).map_or_else(|| number.to_string(), double)),
+        Value::Number(number) => Cow::Owned(number.as_f64().filter(|_| number.is_f64()).map_or_else(|| number.to_string(), print_double)),
         Value::Array(_) | Value::Object(_) => Cow::Owned(value.to_string()),
     }
 }
 
 // ConvEngine: doubles print as Java prints them; pinned by the pack `template_numbers`.
-fn double(number: f64) -> String {
+fn print_double(number: f64) -> String {
     let size = number.abs();
     if size == 0.0 || (1e-3..1e7).contains(&size) {
         let text = number.to_string();
@@ -43,7 +43,7 @@ fn double(number: f64) -> String {
 }
 
 /// Returns the truth value of a `th:if` condition: null, false, 0 and the words false, off and no are false, all else is true.
-pub(super) fn holds(value: &Value) -> bool {
+pub(super) fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(truth) => *truth,
@@ -54,7 +54,7 @@ pub(super) fn holds(value: &Value) -> bool {
 }
 
 /// Converts an operand of a logical operator to a boolean: true, false and the words for them.
-pub(super) fn truth(value: &Value) -> Result<bool, String> {
+pub(super) fn to_boolean(value: &Value) -> Result<bool, String> {
     let word = match value {
         Value::Bool(truth) => return Ok(*truth),
         Value::String(text) => text.trim().to_ascii_lowercase(),
@@ -64,12 +64,12 @@ pub(super) fn truth(value: &Value) -> Result<bool, String> {
     match word.as_str() {
         "true" | "yes" | "on" | "1" => Ok(true),
         "false" | "no" | "off" | "0" => Ok(false),
-        _ => Err(format!("a condition is {}, neither true nor false; compare it, as in x == true", kind(value))),
+        _ => Err(format!("a condition is {}, neither true nor false; compare it, as in x == true", type_name(value))),
     }
 }
 
 /// Returns the type of a value, for messages.
-pub(super) fn kind(value: &Value) -> &'static str {
+pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "a missing value",
         Value::Bool(_) => "true or false",
@@ -80,7 +80,7 @@ pub(super) fn kind(value: &Value) -> &'static str {
     }
 }
 
-pub(super) fn by_name<'s>(value: Val<'s>, name: &str) -> Val<'s> {
+pub(super) fn get_member<'s>(value: Val<'s>, name: &str) -> Val<'s> {
     match value {
         Cow::Borrowed(value) => value.get(name).map_or_else(null, Cow::Borrowed),
         Cow::Owned(mut value) => value.get_mut(name).map_or_else(null, |it| Cow::Owned(it.take())),
@@ -88,20 +88,20 @@ pub(super) fn by_name<'s>(value: Val<'s>, name: &str) -> Val<'s> {
 }
 
 /// Returns the item of a list, the character of a string or the member of a map at a key.
-pub(super) fn by_key<'s>(value: Val<'s>, key: &Value) -> Val<'s> {
+pub(super) fn get_item<'s>(value: Val<'s>, key: &Value) -> Val<'s> {
     let position = key.as_u64().and_then(|it| usize::try_from(it).ok());
     match (value, position) {
-        (value, None) => key.as_str().map_or_else(null, |name| by_name(value, name)),
+        (value, None) => key.as_str().map_or_else(null, |name| get_member(value, name)),
         (Cow::Borrowed(Value::Array(items)), Some(at)) => items.get(at).map_or_else(null, Cow::Borrowed),
         (Cow::Owned(Value::Array(mut items)), Some(at)) => items.get_mut(at).map_or_else(null, |it| Cow::Owned(it.take())),
         (value, Some(at)) => match value.as_str() {
             Some(text) => text.chars().nth(at).map_or_else(null, |it| Cow::Owned(Value::from(it.to_string()))),
-            None => by_name(value, &at.to_string()),
+            None => get_member(value, &at.to_string()),
         },
     }
 }
 
-pub(super) fn equal(left: &Value, right: &Value) -> bool {
+pub(super) fn is_equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64() && (a.is_f64() || b.is_f64()),
         _ => left == right,
@@ -120,49 +120,49 @@ pub(super) fn compare(left: &Value, right: &Value) -> Result<Ordering, String> {
         (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
         _ => None,
     };
-    order.ok_or_else(|| format!("{} cannot be compared with {}", kind(left), kind(right)))
+    order.ok_or_else(|| format!("{} cannot be compared with {}", type_name(left), type_name(right)))
 }
 
 /// How arithmetic treats numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Numbers {
+pub(super) enum NumberMode {
     /// Two integers give an integer, as in ConvEngine's templates.
-    AsWritten,
+    Native,
     /// All numbers are decimals of 15 digits, as in formulas: 1 / 2 is 0.5, and 0.1 + 0.2 is 0.3. Integers of more digits stay
     /// exact.
     Decimal,
 }
 
-pub(super) fn calculate(operator: Arithmetic, numbers: Numbers, left: &Value, right: &Value) -> Result<Value, String> {
+pub(super) fn calculate(operator: Arithmetic, numbers: NumberMode, left: &Value, right: &Value) -> Result<Value, String> {
     let (Value::Number(a), Value::Number(b)) = (left, right) else {
-        return Err(format!("calculating needs two numbers, not {} and {}", kind(left), kind(right)));
+        return Err(format!("calculating needs two numbers, not {} and {}", type_name(left), type_name(right)));
     };
     let wholes = a.as_i64().zip(b.as_i64());
     let is_division = matches!(operator, Arithmetic::Divide | Arithmetic::Remainder);
-    if is_division && (matches!(wholes, Some((_, 0))) || numbers == Numbers::Decimal && b.as_f64() == Some(0.0)) {
+    if is_division && (matches!(wholes, Some((_, 0))) || numbers == NumberMode::Decimal && b.as_f64() == Some(0.0)) {
         return Err("a number is divided by zero".to_owned());
     }
-    let decimal_of = || a.as_f64().zip(b.as_f64()).map(|(a, b)| broken(operator, a, b));
+    let decimal_of = || a.as_f64().zip(b.as_f64()).map(|(a, b)| calculate_double(operator, a, b));
     let result = match (wholes, numbers) {
-        (Some((a, b)), Numbers::AsWritten) => whole(operator, a, b).map(Number::from),
-        (None, Numbers::AsWritten) => decimal_of().and_then(Number::from_f64),
-        (_, Numbers::Decimal) => wholes.and_then(|(a, b)| long(operator, a, b)).or_else(|| decimal_of().and_then(decimal)),
+        (Some((a, b)), NumberMode::Native) => calculate_whole(operator, a, b).map(Number::from),
+        (None, NumberMode::Native) => decimal_of().and_then(Number::from_f64),
+        (_, NumberMode::Decimal) => wholes.and_then(|(a, b)| calculate_long(operator, a, b)).or_else(|| decimal_of().and_then(to_decimal)),
     };
     result.map(Value::Number).ok_or_else(|| "the result of a calculation is too large, or no number".to_owned())
 }
 
 /// Rounds to 15 significant digits, which every double represents exactly and spreadsheets use.
-pub(super) fn decimal(number: f64) -> Option<Number> {
+pub(super) fn to_decimal(number: f64) -> Option<Number> {
     format!("{number:.14e}").parse().ok().and_then(Number::from_f64)
 }
 
 /// Calculates an integer result of more digits than [`decimal`] keeps.
-fn long(operator: Arithmetic, a: i64, b: i64) -> Option<Number> {
-    let result = if operator == Arithmetic::Divide && a.checked_rem(b) != Some(0) { None } else { whole(operator, a, b) };
+fn calculate_long(operator: Arithmetic, a: i64, b: i64) -> Option<Number> {
+    let result = if operator == Arithmetic::Divide && a.checked_rem(b) != Some(0) { None } else { calculate_whole(operator, a, b) };
     result.filter(|it| it.unsigned_abs() >= 1_000_000_000_000_000).map(Number::from)
 }
 
-fn whole(operator: Arithmetic, a: i64, b: i64) -> Option<i64> {
+fn calculate_whole(operator: Arithmetic, a: i64, b: i64) -> Option<i64> {
     match operator {
         Arithmetic::Add => a.checked_add(b),
         Arithmetic::Subtract => a.checked_sub(b),
@@ -172,7 +172,7 @@ fn whole(operator: Arithmetic, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-fn broken(operator: Arithmetic, a: f64, b: f64) -> f64 {
+fn calculate_double(operator: Arithmetic, a: f64, b: f64) -> f64 {
     match operator {
         Arithmetic::Add => a + b,
         Arithmetic::Subtract => a - b,
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_take_every_value_and_truths_only_some() {
+    fn conditions_accept_every_value_and_booleans_only_some() {
         for (value, condition, truth_of_it) in [
             (json!(null), false, None),
             (json!(0), false, None),
@@ -221,7 +221,7 @@ mod tests {
             (json!([]), true, None),
             (json!({}), true, None),
         ] {
-            assert_eq!((holds(&value), truth(&value).ok()), (condition, truth_of_it), "{value}");
+            assert_eq!((is_true(&value), to_boolean(&value).ok()), (condition, truth_of_it), "{value}");
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
-use crate::turn::{Class, Map, Operation};
+use crate::turn::{EffectClass, Map, Operation};
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 10_000;
@@ -43,15 +43,15 @@ impl From<ContainerRequest> for Request {
 impl Operation for ContainerRequest {
     type Output = ContainerReply;
 
-    fn class(&self) -> Class {
-        Class::Read
+    fn class(&self) -> EffectClass {
+        EffectClass::Read
     }
 
     fn deadline_ms(&self) -> u32 {
         DEADLINE_MS
     }
 
-    fn output(reply: Reply) -> Option<ContainerReply> {
+    fn extract_output(reply: Reply) -> Option<ContainerReply> {
         if let Reply::Container(reply) = reply { Some(reply) } else { None }
     }
 }

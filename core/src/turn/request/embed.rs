@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Reply, Request};
-use crate::turn::{Class, Operation};
+use crate::turn::{EffectClass, Operation};
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 10_000;
@@ -31,15 +31,15 @@ impl From<EmbedRequest> for Request {
 impl Operation for EmbedRequest {
     type Output = EmbedReply;
 
-    fn class(&self) -> Class {
-        Class::Read
+    fn class(&self) -> EffectClass {
+        EffectClass::Read
     }
 
     fn deadline_ms(&self) -> u32 {
         DEADLINE_MS
     }
 
-    fn output(reply: Reply) -> Option<EmbedReply> {
+    fn extract_output(reply: Reply) -> Option<EmbedReply> {
         if let Reply::Embed(reply) = reply { Some(reply) } else { None }
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
-use crate::turn::{Answer, Class, EffectError, EffectErrorKind, Operation};
+use crate::turn::{EffectClass, EffectError, EffectErrorKind, EffectResult, Operation};
 
 /// All messages sent to the extension in this call: its start, and the answers to its requests.
 ///
@@ -26,13 +26,13 @@ pub struct ExtensionRequest {
 
 impl ExtensionRequest {
     /// Parses a module's output as the answer to this request; shared by all hosts.
-    pub fn heard(&self, output: &[u8]) -> Answer {
+    pub fn parse_output(&self, output: &[u8]) -> EffectResult {
         let text = std::str::from_utf8(output).unwrap_or_default();
         match serde_json::from_str(text) {
-            Ok(message) => Answer::Ok(Reply::Extension(ExtensionReply { said: message })),
+            Ok(message) => EffectResult::Ok(Reply::Extension(ExtensionReply { message })),
             Err(_) => {
                 let message = format!("the extension '{}' did not answer with JSON: check what it returns", self.extension);
-                Answer::Error(EffectError::new(EffectErrorKind::Invalid, message))
+                EffectResult::Error(EffectError::new(EffectErrorKind::Invalid, message))
             }
         }
     }
@@ -42,7 +42,8 @@ impl ExtensionRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExtensionReply {
     /// `{"effects": […], "notices": […], "end": …}`.
-    pub said: Value,
+    #[serde(rename = "said")]
+    pub message: Value,
 }
 
 impl From<ExtensionRequest> for Request {
@@ -54,15 +55,15 @@ impl From<ExtensionRequest> for Request {
 impl Operation for ExtensionRequest {
     type Output = ExtensionReply;
 
-    fn class(&self) -> Class {
-        Class::Pure
+    fn class(&self) -> EffectClass {
+        EffectClass::Pure
     }
 
     fn deadline_ms(&self) -> u32 {
         self.timeout_ms
     }
 
-    fn output(reply: Reply) -> Option<ExtensionReply> {
+    fn extract_output(reply: Reply) -> Option<ExtensionReply> {
         if let Reply::Extension(reply) = reply { Some(reply) } else { None }
     }
 }

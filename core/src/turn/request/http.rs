@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Reply, Request};
-use crate::turn::{Class, Operation};
+use crate::turn::{EffectClass, Operation};
 
 /// Placeholder for the address of a pack's fake service; calls to it are answered from the pack.
-pub const STUB: &str = "${STUB}";
+pub const STUB_ADDRESS: &str = "${STUB}";
 
 /// A rendered call; secrets are only referenced by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct HttpRequest {
     /// Maximum size of the answer in bytes.
     pub max_bytes: u32,
     /// What repeating it does.
-    pub class: Class,
+    pub class: EffectClass,
     /// Whether it may be repeated although it writes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub idempotent: bool,
@@ -41,7 +41,7 @@ pub struct HttpRequest {
     pub key: Option<String>,
     /// The circuit breaker, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub breaker: Option<Breaker>,
+    pub breaker: Option<BreakerPolicy>,
     /// Positions of `[secret:NAME]` markers that the host replaces with secrets, as `url 17 NAME`, `body 9 NAME` or, with the index of a
     /// header, `0 7 NAME`: the part, the byte offset of the marker, and the secret. The host encodes the secret for the part: `json` for a
     /// JSON body, `form` for a form body.
@@ -78,18 +78,18 @@ pub struct SecretHeader {
 
 /// A circuit breaker: after a number of consecutive failures, calls fail immediately for a while. The host keeps its state, by caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Breaker {
+pub struct BreakerPolicy {
     /// Consecutive failures that open it.
     pub threshold: u32,
     /// Milliseconds for which it stays open; then one call may probe.
     pub open_ms: u32,
     /// Which failures of this attempt are retried, and so do not count.
-    pub retries: Retries,
+    pub retries: RetryConditions,
 }
 
 /// Which failures of an attempt are retried.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retries {
+pub struct RetryConditions {
     /// Status codes.
     pub statuses: Vec<u16>,
     /// Connection failures and timeouts.
@@ -114,7 +114,7 @@ pub struct HttpReply {
 impl HttpReply {
     /// Sets `broken_json` from the content type.
     #[must_use]
-    pub fn of_type(self, content_type: &str) -> Self {
+    pub fn with_content_type(self, content_type: &str) -> Self {
         let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let is_json = kind == "application/json" || kind.ends_with("+json");
         let broken_json = is_json && !self.body.trim().is_empty() && serde_json::from_str::<serde::de::IgnoredAny>(&self.body).is_err();
@@ -131,7 +131,7 @@ impl From<HttpRequest> for Request {
 impl Operation for HttpRequest {
     type Output = HttpReply;
 
-    fn class(&self) -> Class {
+    fn class(&self) -> EffectClass {
         self.class
     }
 
@@ -143,11 +143,11 @@ impl Operation for HttpRequest {
         self.timeout_ms
     }
 
-    fn repeatable(&self) -> bool {
-        self.idempotent || matches!(self.class, Class::Pure | Class::Read)
+    fn is_repeatable(&self) -> bool {
+        self.idempotent || matches!(self.class, EffectClass::Pure | EffectClass::Read)
     }
 
-    fn output(reply: Reply) -> Option<HttpReply> {
+    fn extract_output(reply: Reply) -> Option<HttpReply> {
         if let Reply::Http(reply) = reply { Some(reply) } else { None }
     }
 }
@@ -158,7 +158,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_reads_or_is_said_to_be_idempotent_may_be_asked_again() {
+    fn reads_and_idempotent_writes_are_repeatable() {
         let request = |class: &str, idempotent: bool| {
             let text = json!({
                 "caller": {"tool": "t"}, "method": "POST", "url": "http://a/", "headers": [], "connect_timeout_ms": 1, "timeout_ms": 1,
@@ -166,8 +166,8 @@ mod tests {
             });
             serde_json::from_value::<HttpRequest>(text).unwrap()
         };
-        assert!(request("read", false).repeatable() && request("write", true).repeatable());
-        assert!(!request("write", false).repeatable() && !request("irreversible", false).repeatable());
+        assert!(request("read", false).is_repeatable() && request("write", true).is_repeatable());
+        assert!(!request("write", false).is_repeatable() && !request("irreversible", false).is_repeatable());
         // Fingerprints of other requests stay the same.
         assert!(serde_json::to_value(request("write", false)).unwrap().get("idempotent").is_none());
     }

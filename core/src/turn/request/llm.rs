@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{LlmDialogue, LlmToolCall, Reply, Request};
-use crate::turn::{Class, Operation};
+use crate::turn::{EffectClass, Operation};
 
 /// The purposes of model calls. (docs/spec/interface.md#3)
-pub const PURPOSES: [&str; 19] = [
+pub const LLM_PURPOSES: [&str; 19] = [
     "policy",
     "dialogue_act",
     "intent_agent",
@@ -33,7 +33,7 @@ pub const PURPOSES: [&str; 19] = [
 const DEADLINE_MS: u32 = 60_000;
 
 /// Purposes whose text is shown to the user unchanged.
-const READ_BY_USERS: [&str; 2] = ["response_text", "agent"];
+const STREAMED_PURPOSES: [&str; 2] = ["response_text", "agent"];
 
 /// How the answer is constrained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,17 +106,18 @@ pub struct Usage {
 
 impl LlmReply {
     /// The answer of a scripted model.
-    pub(crate) fn scripted(text: String) -> LlmReply {
+    pub(crate) fn from_script(text: String) -> LlmReply {
         LlmReply { text, provider: "scripted".to_owned(), model: "scripted".to_owned(), usage: None, tool_calls: Vec::new() }
     }
 
     /// The answer of a scripted model to an agent: a text or tool calls. `None` when it is neither.
-    pub(crate) fn scripted_agent(reply: &Value) -> Option<LlmReply> {
+    pub(crate) fn from_agent_script(reply: &Value) -> Option<LlmReply> {
         if let Some(text) = reply.as_str() {
-            return Some(LlmReply::scripted(text.to_owned()));
+            return Some(LlmReply::from_script(text.to_owned()));
         }
         let calls = reply.get("tool_calls")?.as_array()?;
-        let valid_name = |it: &Value| it.get("name")?.as_str().filter(|_| it.get("arguments").is_none_or(Value::is_object)).map(str::to_owned);
+        let valid_name =
+            |it: &Value| it.get("name")?.as_str().filter(|_| it.get("arguments").is_none_or(Value::is_object)).map(str::to_owned);
         let tool_calls = calls.iter().map(|it| {
             let id = it.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
             let arguments = it.get("arguments").cloned().unwrap_or_else(|| Value::Object(crate::turn::Map::new()));
@@ -126,7 +127,7 @@ impl LlmReply {
             None | Some(Value::Null) => String::new(),
             Some(text) => text.as_str()?.to_owned(),
         };
-        Some(LlmReply { tool_calls: tool_calls.collect::<Option<_>>()?, ..LlmReply::scripted(text) })
+        Some(LlmReply { tool_calls: tool_calls.collect::<Option<_>>()?, ..LlmReply::from_script(text) })
     }
 }
 
@@ -145,7 +146,7 @@ impl LlmRequest {
     }
 
     /// The call that requests an embedding from a scripted model.
-    pub(crate) fn embedding(text: &str) -> LlmRequest {
+    pub(crate) fn for_embedding(text: &str) -> LlmRequest {
         LlmRequest {
             purpose: "embed".to_owned(),
             mode: LlmMode::Json,
@@ -169,19 +170,19 @@ impl From<LlmRequest> for Request {
 impl Operation for LlmRequest {
     type Output = LlmReply;
 
-    fn class(&self) -> Class {
-        Class::Read
+    fn class(&self) -> EffectClass {
+        EffectClass::Read
     }
 
     fn deadline_ms(&self) -> u32 {
         DEADLINE_MS
     }
 
-    fn streams(&self) -> bool {
-        self.mode == LlmMode::Text && READ_BY_USERS.contains(&self.purpose.as_str())
+    fn is_streamed(&self) -> bool {
+        self.mode == LlmMode::Text && STREAMED_PURPOSES.contains(&self.purpose.as_str())
     }
 
-    fn output(reply: Reply) -> Option<LlmReply> {
+    fn extract_output(reply: Reply) -> Option<LlmReply> {
         if let Reply::Llm(reply) = reply { Some(reply) } else { None }
     }
 }
@@ -191,9 +192,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_users_read_as_it_stands_may_be_shown_while_it_is_made() {
-        let request = |purpose: &str, mode| LlmRequest { purpose: purpose.to_owned(), mode, ..LlmRequest::embedding("x") };
-        let streamed = |mode| PURPOSES.into_iter().filter(|it| request(it, mode).streams()).collect::<Vec<_>>();
+    fn only_texts_for_users_are_streamed() {
+        let request = |purpose: &str, mode| LlmRequest { purpose: purpose.to_owned(), mode, ..LlmRequest::for_embedding("x") };
+        let streamed = |mode| LLM_PURPOSES.into_iter().filter(|it| request(it, mode).is_streamed()).collect::<Vec<_>>();
         assert_eq!(streamed(LlmMode::Text), ["response_text", "agent"]);
         assert!(streamed(LlmMode::Json).is_empty() && streamed(LlmMode::JsonStrict).is_empty());
     }

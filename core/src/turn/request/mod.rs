@@ -15,11 +15,11 @@ pub use container::{ContainerReply, ContainerRequest};
 pub use dialogue::{LlmDialogue, LlmMessage, LlmRole, LlmTool, LlmToolCall};
 pub use embed::{EmbedReply, EmbedRequest};
 pub use extension::{ExtensionReply, ExtensionRequest};
-pub use http::{Breaker, HttpCaller, HttpReply, HttpRequest, Retries, STUB, SecretHeader};
-pub use llm::{LlmMode, LlmReply, LlmRequest, PURPOSES, Usage};
+pub use http::{BreakerPolicy, HttpCaller, HttpReply, HttpRequest, RetryConditions, STUB_ADDRESS, SecretHeader};
+pub use llm::{LLM_PURPOSES, LlmMode, LlmReply, LlmRequest, Usage};
 pub use sleep::SleepRequest;
 pub use sql::{SqlReply, SqlRequest};
-pub use task::{Patch, Publication, TaskReply, TaskRequest, TaskUse};
+pub use task::{Patch, TaskProgress, TaskReply, TaskRequest, TaskUse};
 pub use tool::{ToolReply, ToolRequest};
 
 use serde::{Deserialize, Serialize};

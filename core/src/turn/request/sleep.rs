@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Reply, Request};
-use crate::turn::{Class, Operation};
+use crate::turn::{EffectClass, Operation};
 
 /// The longest wait, in milliseconds.
-const LONGEST_MS: u32 = 10_000;
+const MAX_MS: u32 = 10_000;
 
 /// Tolerance for a late host, in milliseconds.
 const GRACE_MS: u32 = 5_000;
@@ -20,8 +20,8 @@ pub struct SleepRequest {
 
 impl SleepRequest {
     /// A wait of `ms` milliseconds, limited to the longest allowed.
-    pub fn of(ms: u32) -> SleepRequest {
-        SleepRequest { ms: ms.min(LONGEST_MS) }
+    pub fn new(ms: u32) -> SleepRequest {
+        SleepRequest { ms: ms.min(MAX_MS) }
     }
 }
 
@@ -34,15 +34,15 @@ impl From<SleepRequest> for Request {
 impl Operation for SleepRequest {
     type Output = ();
 
-    fn class(&self) -> Class {
-        Class::Pure
+    fn class(&self) -> EffectClass {
+        EffectClass::Pure
     }
 
     fn deadline_ms(&self) -> u32 {
         self.ms + GRACE_MS
     }
 
-    fn output(reply: Reply) -> Option<()> {
+    fn extract_output(reply: Reply) -> Option<()> {
         matches!(reply, Reply::Slept).then_some(())
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
-use crate::turn::{Class, Map, Operation};
+use crate::turn::{EffectClass, Map, Operation};
 
 /// A query that the host validates, renders again and runs in a read-only transaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct SqlReply {
 
 impl SqlReply {
     /// The rows of a script: a list of objects, or one object.
-    pub(crate) fn of(script: Value) -> SqlReply {
+    pub(crate) fn from_script(script: Value) -> SqlReply {
         let items = if let Value::Array(items) = script { items } else { vec![script] };
         let row = |it| if let Value::Object(row) = it { Some(row) } else { None };
         SqlReply { rows: items.into_iter().filter_map(row).collect(), truncated: false }
@@ -51,15 +51,15 @@ impl From<SqlRequest> for Request {
 impl Operation for SqlRequest {
     type Output = SqlReply;
 
-    fn class(&self) -> Class {
-        Class::Read
+    fn class(&self) -> EffectClass {
+        EffectClass::Read
     }
 
     fn deadline_ms(&self) -> u32 {
         self.timeout_ms
     }
 
-    fn output(reply: Reply) -> Option<SqlReply> {
+    fn extract_output(reply: Reply) -> Option<SqlReply> {
         if let Reply::Sql(reply) = reply { Some(reply) } else { None }
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
-use crate::turn::{Class, Map, Operation, Payload};
+use crate::turn::{EffectClass, Map, Operation, Payload};
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 30_000;
@@ -63,7 +63,7 @@ pub struct Patch {
 /// A progress message of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Publication {
+pub enum TaskProgress {
     /// A message with the text of a `ce_verbose` row.
     Verbose {
         /// What happened.
@@ -99,7 +99,7 @@ pub struct TaskReply {
     pub patch: Patch,
     /// Messages to publish, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub publish: Vec<Publication>,
+    pub publish: Vec<TaskProgress>,
 }
 
 impl From<TaskRequest> for Request {
@@ -111,15 +111,15 @@ impl From<TaskRequest> for Request {
 impl Operation for TaskRequest {
     type Output = TaskReply;
 
-    fn class(&self) -> Class {
-        Class::Write
+    fn class(&self) -> EffectClass {
+        EffectClass::Write
     }
 
     fn deadline_ms(&self) -> u32 {
         DEADLINE_MS
     }
 
-    fn output(reply: Reply) -> Option<TaskReply> {
+    fn extract_output(reply: Reply) -> Option<TaskReply> {
         if let Reply::Task(reply) = reply { Some(*reply) } else { None }
     }
 }

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
-use crate::turn::{Class, Map, Operation};
+use crate::turn::{EffectClass, Map, Operation};
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 30_000;
 
 /// Groups of read-only tools.
-const READING: [&str; 2] = ["DOCUMENT_RETRIEVAL", "FILES"];
+const READ_ONLY_GROUPS: [&str; 2] = ["DOCUMENT_RETRIEVAL", "FILES"];
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,16 +45,16 @@ impl Operation for ToolRequest {
     type Output = ToolReply;
 
     /// Document and file tools that a row sets up only read; a scripted tool may write.
-    fn class(&self) -> Class {
-        let reads_only = self.spec.is_some() && READING.contains(&self.tool_group.as_str());
-        if reads_only { Class::Read } else { Class::Write }
+    fn class(&self) -> EffectClass {
+        let reads_only = self.spec.is_some() && READ_ONLY_GROUPS.contains(&self.tool_group.as_str());
+        if reads_only { EffectClass::Read } else { EffectClass::Write }
     }
 
     fn deadline_ms(&self) -> u32 {
         DEADLINE_MS
     }
 
-    fn output(reply: Reply) -> Option<ToolReply> {
+    fn extract_output(reply: Reply) -> Option<ToolReply> {
         if let Reply::Tool(reply) = reply { Some(reply) } else { None }
     }
 }
@@ -65,17 +65,17 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_what_a_row_sets_up_to_look_reads() {
+    fn only_read_only_groups_with_a_spec_are_reads() {
         let class = |group: &str, spec: Option<Value>| {
             let spec = spec.map(Arc::new);
             ToolRequest { tool_code: None, tool_group: group.to_owned(), args: Map::new(), spec }.class()
         };
-        for group in READING {
-            assert_eq!(class(group, Some(json!({}))), Class::Read, "{group}");
-            assert_eq!(class(group, None), Class::Write, "{group}");
+        for group in READ_ONLY_GROUPS {
+            assert_eq!(class(group, Some(json!({}))), EffectClass::Read, "{group}");
+            assert_eq!(class(group, None), EffectClass::Write, "{group}");
         }
         for group in ["NOTIFICATION", "WORKFLOW_ACTION", "HTTP_API", "OTHER"] {
-            assert_eq!(class(group, Some(json!({}))), Class::Write, "{group}");
+            assert_eq!(class(group, Some(json!({}))), EffectClass::Write, "{group}");
         }
     }
 }

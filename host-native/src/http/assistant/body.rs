@@ -13,18 +13,18 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::http::error::ApiError;
-use crate::http::request::{SILENCE, sends_json};
+use crate::http::request::{BODY_IDLE_TIMEOUT, has_json_body};
 
 /// Maximum bytes read of a body that is too large.
-const ENDURED: usize = 64 * 1024 * 1024;
+const MAX_DRAINED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Reads a JSON body of at most `max_bytes` bytes. Returns `None` for a larger one.
 ///
 /// # Errors
 /// 415 or 400 if the body is not JSON, 408 if it times out.
-pub async fn json(uri: &Uri, headers: &HeaderMap, body: Body, max_bytes: usize) -> Result<Option<Value>, ApiError> {
-    let bytes = whole(uri, body, max_bytes).await?;
-    if !sends_json(headers) {
+pub async fn read_json(uri: &Uri, headers: &HeaderMap, body: Body, max_bytes: usize) -> Result<Option<Value>, ApiError> {
+    let bytes = read_whole(uri, body, max_bytes).await?;
+    if !has_json_body(headers) {
         let message = "unsupported content type; send Content-Type: application/json";
         return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, uri, message));
     }
@@ -32,7 +32,7 @@ pub async fn json(uri: &Uri, headers: &HeaderMap, body: Body, max_bytes: usize) 
     let read = serde_json::from_slice(&bytes);
     read.map(Some).map_err(|it| {
         let message = format!("invalid JSON body: {it}; send one JSON object");
-        ApiError::new(StatusCode::BAD_REQUEST, uri, message).coded("not_json")
+        ApiError::new(StatusCode::BAD_REQUEST, uri, message).with_code("not_json")
     })
 }
 
@@ -40,19 +40,19 @@ pub async fn json(uri: &Uri, headers: &HeaderMap, body: Body, max_bytes: usize) 
 ///
 /// # Errors
 /// As [`json`], and 400 if the body is not an object, 413 if it is too large.
-pub async fn object(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Map, ApiError> {
-    const MOST: usize = 256 * 1024;
-    match json(uri, headers, body, MOST).await? {
+pub async fn read_object(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Map, ApiError> {
+    const MAX_OBJECT_BYTES: usize = 256 * 1024;
+    match read_json(uri, headers, body, MAX_OBJECT_BYTES).await? {
         Some(Value::Object(members)) => Ok(members),
-        Some(_) => Err(ApiError::new(StatusCode::BAD_REQUEST, uri, "body is not an object; send one JSON object").coded("not_json")),
-        None => Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, format!("body is too large; send at most {MOST} bytes"))),
+        Some(_) => Err(ApiError::new(StatusCode::BAD_REQUEST, uri, "body is not an object; send one JSON object").with_code("not_json")),
+        None => Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, format!("body is too large; send at most {MAX_OBJECT_BYTES} bytes"))),
     }
 }
 
-async fn whole(uri: &Uri, mut body: Body, max_bytes: usize) -> Result<Option<Vec<u8>>, ApiError> {
+async fn read_whole(uri: &Uri, mut body: Body, max_bytes: usize) -> Result<Option<Vec<u8>>, ApiError> {
     let (mut kept, mut bytes_read) = (Vec::new(), 0);
     loop {
-        let Ok(frame) = timeout(SILENCE, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await else {
+        let Ok(frame) = timeout(BODY_IDLE_TIMEOUT, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await else {
             let message = "request body timed out; send it again without pauses";
             return Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, uri, message));
         };
@@ -63,7 +63,7 @@ async fn whole(uri: &Uri, mut body: Body, max_bytes: usize) -> Result<Option<Vec
         if bytes_read <= max_bytes {
             kept.extend_from_slice(&bytes);
         }
-        if bytes_read > ENDURED {
+        if bytes_read > MAX_DRAINED_BYTES {
             break;
         }
     }
@@ -80,13 +80,13 @@ mod tests {
     async fn a_body_is_json_or_says_what_to_send() {
         let uri = Uri::from_static("/v1/secrets");
         let json_type = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"))]);
-        let read = async |text: &'static str, most| json(&uri, &json_type, Body::from(text), most).await;
+        let read = async |text: &'static str, most| read_json(&uri, &json_type, Body::from(text), most).await;
         assert_eq!(read(r#"{"b":1,"a":[1.0]}"#, 20).await.ok().flatten().map(|it| it.to_string()).as_deref(), Some(r#"{"b":1,"a":[1.0]}"#));
         assert_eq!(read("[1,2]", 4).await.ok(), Some(None), "too large");
         for text in ["", "{", "{} {}", "nothing"] {
             assert!(read(text, 20).await.is_err(), "{text}");
         }
-        assert!(json(&uri, &HeaderMap::new(), Body::from("{}"), 20).await.is_err(), "no content type");
-        assert!(object(&uri, &json_type, Body::from("[]")).await.is_err());
+        assert!(read_json(&uri, &HeaderMap::new(), Body::from("{}"), 20).await.is_err(), "no content type");
+        assert!(read_object(&uri, &json_type, Body::from("[]")).await.is_err());
     }
 }

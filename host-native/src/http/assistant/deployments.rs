@@ -11,13 +11,13 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{body, named, no_assistant};
-use crate::assistant::deployment::{is_origin, token, token_hash};
+use super::{assistant_not_found, body, parse_assistant_id};
+use crate::assistant::deployment::{generate_token, hash_token, is_origin};
 use crate::clock;
-use crate::drive::Host;
 use crate::http::error::ApiError;
 use crate::store::assistant::deployment::{self, Deployment};
 use crate::store::assistant::draft;
+use crate::turn_runner::Host;
 
 /// Creates a deployment. The token is shown only once.
 #[utoipa::path(
@@ -45,33 +45,34 @@ pub async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let members = body::object(&uri, &headers, body).await;
-    let (assistant, members) = (named(id, &uri)?, members?);
-    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
-    let about = draft::about(&host.readers, &assistant).await.map_err(database)?.ok_or_else(|| no_assistant(&uri))?;
-    let request = Asked::read(&members).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).coded("invalid_deployment"))?;
+    let members = body::read_object(&uri, &headers, body).await;
+    let (assistant, members) = (parse_assistant_id(id, &uri)?, members?);
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let about = draft::find_assistant(&host.readers, &assistant).await.map_err(database)?.ok_or_else(|| assistant_not_found(&uri))?;
+    let request = NewDeployment::parse(&members)
+        .map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).with_code("invalid_deployment"))?;
     if about.live_version.is_none() {
         let message = "assistant has no published version; publish it first";
-        return Err(ApiError::new(StatusCode::CONFLICT, &uri, message).coded("not_published"));
+        return Err(ApiError::new(StatusCode::CONFLICT, &uri, message).with_code("not_published"));
     }
-    let Asked { name, channel, origins, debug } = request;
-    let (id, token) = (Uuid::new_v4().to_string(), token());
+    let NewDeployment { name, channel, origins, debug } = request;
+    let (id, token) = (Uuid::new_v4().to_string(), generate_token());
     let created = Deployment { id, assistant, name, channel, origins, debug, created_at: clock::now() };
-    deployment::insert(&host.readers, &created, &token_hash(&token)).await.map_err(database)?;
+    deployment::insert(&host.readers, &created, &hash_token(&token)).await.map_err(database)?;
     Ok((StatusCode::CREATED, Json(json!({"id": created.id, "token": token}))))
 }
 
 /// A validated request for a deployment.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+struct NewDeployment {
     name: String,
     channel: String,
     origins: Vec<String>,
     debug: bool,
 }
 
-impl Asked {
-    fn read(members: &Map) -> Result<Asked, String> {
+impl NewDeployment {
+    fn parse(members: &Map) -> Result<NewDeployment, String> {
         let member = |key: &str| members.get(key).filter(|it| !it.is_null());
         let text = |key: &str| match member(key) {
             None => Ok(None),
@@ -89,7 +90,7 @@ impl Asked {
             Some(Value::Bool(on)) => *on,
             Some(_) => return Err("debug is not a Boolean; send true or false".to_owned()),
         };
-        Ok(Asked {
+        Ok(NewDeployment {
             name: text("name")?.ok_or("name is missing; send a name for the deployment")?,
             channel: text("channel")?.unwrap_or_else(|| "web".to_owned()),
             origins: origins.iter().map(origin).collect::<Result<_, _>>()?,
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_deployment_has_a_name_and_origins() {
-        let read = |given: Value| Asked::read(given.as_object().expect("an object"));
+        let read = |given: Value| NewDeployment::parse(given.as_object().expect("an object"));
         let found = read(json!({"name": "shop", "origins": ["https://shop.example"], "debug": true, "more": 1})).expect("a deployment");
         assert_eq!((found.channel.as_str(), found.origins.len(), found.debug), ("web", 1, true));
         assert!(read(json!({"name": "shop", "channel": "kiosk", "origins": [], "debug": null})).is_ok_and(|it| !it.debug));

@@ -8,15 +8,15 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use convengine_core::config::flow::{DocumentIssue, imported};
+use convengine_core::config::flow::{DocumentIssue, import_canvas};
 use serde_json::{Value, json};
 
-use super::{body, named, no_assistant};
+use super::{assistant_not_found, body, parse_assistant_id};
 use crate::assistant::check;
 use crate::clock;
-use crate::drive::Host;
 use crate::http::error::{ApiError, not_found};
 use crate::store::assistant::draft;
+use crate::turn_runner::Host;
 
 /// Lists the assistants.
 #[utoipa::path(
@@ -29,7 +29,7 @@ use crate::store::assistant::draft;
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
-    let all = draft::all(&host.readers).await.map_err(|it| ApiError::of_database(&it, &uri))?;
+    let all = draft::list(&host.readers).await.map_err(|it| ApiError::from_database(&it, &uri))?;
     let one = |it: &draft::Assistant| json!({"id": it.id, "name": it.name, "revision": it.revision, "live_version": it.live_version});
     Ok(Json(json!({"agents": all.iter().map(one).collect::<Vec<_>>()})))
 }
@@ -47,9 +47,9 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>
     ),
 )]
 pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
-    let id = named(id, &uri)?;
-    let found = draft::find(&host.readers, &id).await.map_err(|it| ApiError::of_database(&it, &uri))?;
-    let document = found.ok_or_else(|| no_assistant(&uri))?.document;
+    let id = parse_assistant_id(id, &uri)?;
+    let found = draft::find(&host.readers, &id).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    let document = found.ok_or_else(|| assistant_not_found(&uri))?.document;
     Ok(([(header::CONTENT_TYPE, "application/json")], document).into_response())
 }
 
@@ -76,31 +76,31 @@ pub async fn save(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
-    let read = body::json(&uri, &headers, body, check::LARGEST).await;
+    let read = body::read_json(&uri, &headers, body, check::MAX_DOCUMENT_BYTES).await;
     let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
-    let read = read.map_err(|it| if it.is_code("not_json") { refused(&uri, &[unreadable()]) } else { it })?;
-    let document = read.ok_or_else(|| refused(&uri, &[check::too_large()]))?;
-    let document = imported(document);
+    let read = read.map_err(|it| if it.has_code("not_json") { refuse(&uri, &[unreadable_issue()]) } else { it })?;
+    let document = read.ok_or_else(|| refuse(&uri, &[check::too_large_issue()]))?;
+    let document = import_canvas(document);
     if document.get("id").and_then(Value::as_str).is_some_and(|it| it != id) {
         let message = format!("document id does not match the path; set its id to '{id}' or use the path of its own id");
-        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).coded("id_mismatch"));
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).with_code("id_mismatch"));
     }
-    let (document, issues) = check::issues(&host, document).await.map_err(|it| ApiError::of_database(&it, &uri))?;
-    if issues.iter().any(check::refuses) {
-        return Err(refused(&uri, &issues));
+    let (document, issues) = check::check_document(&host, document).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    if issues.iter().any(check::prevents_saving) {
+        return Err(refuse(&uri, &issues));
     }
     // NUL, which text columns cannot store, is kept in the document.
     let name = document.get("name").and_then(Value::as_str).unwrap_or_default().replace('\0', "\u{fffd}");
     let saved = draft::save(&host.readers, &id, &name, &document.to_string(), clock::now()).await;
-    let revision = saved.map_err(|it| ApiError::of_database(&it, &uri))?;
+    let revision = saved.map_err(|it| ApiError::from_database(&it, &uri))?;
     Ok(Json(json!({"id": id, "revision": revision, "issues": issues})))
 }
 
-fn refused(uri: &Uri, issues: &[DocumentIssue]) -> ApiError {
+fn refuse(uri: &Uri, issues: &[DocumentIssue]) -> ApiError {
     let message = "document cannot be saved; correct the errors among its issues";
-    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).coded("invalid_document").because(issues)
+    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_document").with_issues(issues)
 }
 
-fn unreadable() -> DocumentIssue {
-    DocumentIssue::error("D001", "", "the document is not JSON").fix("send a flow document")
+fn unreadable_issue() -> DocumentIssue {
+    DocumentIssue::error("D001", "", "the document is not JSON").with_fix("send a flow document")
 }

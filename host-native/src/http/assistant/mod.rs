@@ -13,21 +13,21 @@ use axum::extract::rejection::PathRejection;
 use axum::http::{StatusCode, Uri};
 
 use super::error::ApiError;
-use crate::assistant::check::is_id;
+use crate::assistant::check::is_assistant_id;
 
 /// Reads the assistant id of a path.
 ///
 /// # Errors
 /// 404 if the id is invalid.
-fn named(id: Result<Path<String>, PathRejection>, uri: &Uri) -> Result<String, ApiError> {
-    id.ok().map(|it| it.0).filter(|it| is_id(it)).ok_or_else(|| no_assistant(uri))
+fn parse_assistant_id(id: Result<Path<String>, PathRejection>, uri: &Uri) -> Result<String, ApiError> {
+    id.ok().map(|it| it.0).filter(|it| is_assistant_id(it)).ok_or_else(|| assistant_not_found(uri))
 }
 
-fn no_assistant(uri: &Uri) -> ApiError {
+fn assistant_not_found(uri: &Uri) -> ApiError {
     ApiError::new(StatusCode::NOT_FOUND, uri, "assistant not found; put its flow document first")
 }
 
 /// Parses a version number.
-fn number(text: &str) -> Option<i64> {
+fn parse_version_number(text: &str) -> Option<i64> {
     text.parse().ok().filter(|it| *it > 0 && text.bytes().all(|it| it.is_ascii_digit()))
 }

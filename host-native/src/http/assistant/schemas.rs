@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::http::schemas::{list, maybe_text, object, text};
+use crate::http::schemas::{list, nullable_text, object, text};
 
 /// All schemas by name.
 pub fn all() -> Value {
@@ -49,7 +49,7 @@ pub fn all() -> Value {
         "TurnResponse": turn_response(),
         "SessionState": session_state(),
         "SessionTrace": trace(),
-        "Replayed": replayed(),
+        "Replayed": replay_check(),
     })
 }
 
@@ -94,9 +94,9 @@ fn issue() -> Value {
             "code": text("The stable code of the check"),
             "severity": {"enum": ["error", "warning", "info"]},
             "path": text("The location as a JSON pointer"),
-            "graph": maybe_text("The graph id"),
-            "node": maybe_text("The node id"),
-            "name": maybe_text("The display name of the node"),
+            "graph": nullable_text("The graph id"),
+            "node": nullable_text("The node id"),
+            "name": nullable_text("The display name of the node"),
             "message": text("The problem"),
             "fix": text("How to fix it"),
         },
@@ -112,7 +112,7 @@ fn new_session() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "locale": maybe_text("The locale of the user; default is that of the document"),
+            "locale": nullable_text("The locale of the user; default is that of the document"),
             "channel": {"type": ["string", "null"], "minLength": 1, "description": "The kind of channel"},
             "user": {"type": ["object", "null"], "description": "Attributes of the user"},
             "params": {"type": ["object", "null"], "description": "Initial variables of the session"},
@@ -215,10 +215,10 @@ fn trace() -> Value {
             "turn": user_turn(),
             "seq": {"type": "integer", "minimum": 0, "description": "The position in the turn"},
             "span": {"type": "string", "pattern": "^[0-9a-f]{16}$", "description": "The span id, stable across replays"},
-            "parent": maybe_text("The span of the enclosing `node.enter`"),
+            "parent": nullable_text("The span of the enclosing `node.enter`"),
             "kind": text("The kind of event"),
             "program": {"const": "assistant"},
-            "at": maybe_text("The node as `graph/node`"),
+            "at": nullable_text("The node as `graph/node`"),
             "time": text("RFC 3339"),
             "level": {"enum": ["info", "warning", "error"]},
             "data": {"description": "The event data, with private values masked as `[name]`"},
@@ -243,7 +243,7 @@ fn journal_number() -> Value {
     json!({"type": "integer", "minimum": 1, "description": "The position among all turns of the session, including timers"})
 }
 
-fn replayed() -> Value {
+fn replay_check() -> Value {
     let divergence = json!({
         "type": ["object", "null"],
         "required": ["turn", "number", "path", "stored", "replayed"],
@@ -252,7 +252,7 @@ fn replayed() -> Value {
             "number": journal_number(),
             "path": text("The location of the difference as a JSON pointer"),
             "stored": text("The recorded value"),
-            "replayed": maybe_text("The replayed value; null if the replay does not complete"),
+            "replayed": nullable_text("The replayed value; null if the replay does not complete"),
             "reason": text("A description of the difference"),
         },
     });

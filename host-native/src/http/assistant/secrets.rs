@@ -11,14 +11,14 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use super::body;
-use crate::assistant::vault::{is_name, prefix};
+use crate::assistant::secret_store::{is_secret_name, visible_prefix};
 use crate::clock;
-use crate::drive::Host;
 use crate::http::error::ApiError;
 use crate::store::assistant::secret::{self, Secret};
+use crate::turn_runner::Host;
 
 /// Maximum size of a value in bytes.
-const LONGEST: usize = 8 * 1024;
+const MAX_VALUE_BYTES: usize = 8 * 1024;
 
 /// Stores a secret and replaces an existing one with the same name.
 #[utoipa::path(
@@ -37,17 +37,18 @@ const LONGEST: usize = 8 * 1024;
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn keep(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let members = body::object(&uri, &headers, body).await?;
-    let (name, value) = read(&members).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).coded("invalid_secret"))?;
-    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
-    let secret = Secret { name: name.to_owned(), prefix: prefix(value), updated_at: clock::now() };
+pub async fn put(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let members = body::read_object(&uri, &headers, body).await?;
+    let (name, value) =
+        parse_secret(&members).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).with_code("invalid_secret"))?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let secret = Secret { name: name.to_owned(), prefix: visible_prefix(value), updated_at: clock::now() };
     let mut replaced = secret::replace(&host.readers, &secret, value).await.map_err(database)?;
     if !replaced && !secret::insert(&host.readers, &secret, value).await.map_err(database)? {
         // Another request has just created a secret with this name.
         replaced = secret::replace(&host.readers, &secret, value).await.map_err(database)?;
     }
-    host.vault.refresh(&host.readers, &host.secrets).await.map_err(database)?;
+    host.secret_store.refresh(&host.readers, &host.secrets).await.map_err(database)?;
     let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(json!({"name": secret.name, "prefix": secret.prefix}))))
 }
@@ -63,8 +64,8 @@ pub async fn keep(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, b
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
-    let all = secret::all(&host.readers).await.map_err(|it| ApiError::of_database(&it, &uri))?;
-    let one = |it: &Secret| json!({"name": it.name, "prefix": it.prefix, "updated_at": clock::iso_text(it.updated_at)});
+    let all = secret::list(&host.readers).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    let one = |it: &Secret| json!({"name": it.name, "prefix": it.prefix, "updated_at": clock::format_iso(it.updated_at)});
     Ok(Json(json!({"secrets": all.iter().map(one).collect::<Vec<_>>()})))
 }
 
@@ -82,23 +83,23 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>
 )]
 pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, name: Result<Path<String>, PathRejection>) -> Result<StatusCode, ApiError> {
     let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "secret not found; it may already be deleted");
-    let name = name.ok().map(|it| it.0).filter(|it| is_name(it)).ok_or_else(unknown)?;
-    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
+    let name = name.ok().map(|it| it.0).filter(|it| is_secret_name(it)).ok_or_else(unknown)?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     if !secret::delete(&host.readers, &name, clock::now()).await.map_err(database)? {
         return Err(unknown());
     }
-    host.vault.refresh(&host.readers, &host.secrets).await.map_err(database)?;
+    host.secret_store.refresh(&host.readers, &host.secrets).await.map_err(database)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Parses name and value. Error messages never contain the value.
-fn read(members: &Map) -> Result<(&str, &str), String> {
+fn parse_secret(members: &Map) -> Result<(&str, &str), String> {
     let text = |key: &str| members.get(key).and_then(Value::as_str);
-    let name = text("name").filter(|it| is_name(it));
+    let name = text("name").filter(|it| is_secret_name(it));
     let name = name.ok_or("invalid secret name; use up to 64 capital letters, digits and '_', starting with a letter")?;
     let value = text("value").filter(|it| !it.trim().is_empty()).ok_or("value is not a non-empty string; send the value of the secret")?;
-    if value.contains('\0') || value.len() > LONGEST {
-        return Err(format!("value is too long or contains NUL; send at most {LONGEST} bytes"));
+    if value.contains('\0') || value.len() > MAX_VALUE_BYTES {
+        return Err(format!("value is too long or contains NUL; send at most {MAX_VALUE_BYTES} bytes"));
     }
     Ok((name, value))
 }
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn a_secret_has_a_name_and_a_value_and_a_refusal_shows_neither() {
         let given = |name: Value, value: Value| Map::from_iter([("name".to_owned(), name), ("value".to_owned(), value)]);
-        assert_eq!(read(&given(json!("CRM"), json!(" a b "))), Ok(("CRM", " a b ")));
+        assert_eq!(parse_secret(&given(json!("CRM"), json!(" a b "))), Ok(("CRM", " a b ")));
         for (name, value) in [
             (json!("crm"), json!("hunter2")),
             (json!("CRM"), json!(["hunter2"])),
@@ -120,7 +121,7 @@ mod tests {
             (json!(null), json!("hunter2")),
         ] {
             let given = given(name, value);
-            let reason = read(&given).expect_err("refused");
+            let reason = parse_secret(&given).expect_err("refused");
             assert!(reason.contains("use") || reason.contains("send"), "{reason}");
             assert!(!reason.contains("hunter2"), "{reason}");
         }

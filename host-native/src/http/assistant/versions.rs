@@ -9,19 +9,19 @@ use axum::http::{StatusCode, Uri};
 use convengine_core::config::flow::DocumentIssue;
 use serde_json::{Value, json};
 
-use super::runtime::simulator::document;
-use super::{named, no_assistant, number};
+use super::runtime::simulator::parse_document;
+use super::{assistant_not_found, parse_assistant_id, parse_version_number};
 use crate::assistant::check;
 use crate::assistant::upgrade::DryRun;
 use crate::clock;
-use crate::drive::Host;
 use crate::http::error::{ApiError, not_found};
 use crate::store;
 use crate::store::assistant::draft;
-use crate::store::assistant::version::{self, Published};
+use crate::store::assistant::version::{self, NewVersion};
+use crate::turn_runner::Host;
 
 /// A draft with its issues.
-struct Checked {
+struct CheckedDraft {
     revision: i64,
     document: Value,
     text: String,
@@ -43,7 +43,7 @@ struct Checked {
     ),
 )]
 pub async fn validate(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
-    let checked = checked(&host, &uri, &named(id, &uri)?).await?;
+    let checked = check_draft(&host, &uri, &parse_assistant_id(id, &uri)?).await?;
     let ok = !checked.issues.iter().any(DocumentIssue::is_error);
     Ok(Json(json!({"ok": ok, "issues": checked.issues, "migration": checked.migration})))
 }
@@ -67,21 +67,21 @@ pub async fn publish(
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
-    let id = named(id, &uri)?;
-    let Checked { revision, document, text, issues, migration } = checked(&host, &uri, &id).await?;
+    let id = parse_assistant_id(id, &uri)?;
+    let CheckedDraft { revision, document, text, issues, migration } = check_draft(&host, &uri, &id).await?;
     if issues.iter().any(DocumentIssue::is_error) {
         let message = "draft has errors; correct them and publish again";
-        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).coded("publish_blocked").because(&issues));
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).with_code("publish_blocked").with_issues(&issues));
     }
-    let snapshot = check::snapshot(&document);
-    let published = Published { assistant: &id, revision, snapshot: &snapshot, document: &text };
-    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
-    let mut connection = store::open(host.current.place(), false).await.map_err(database)?;
+    let snapshot = check::snapshot_hash(&document);
+    let published = NewVersion { assistant: &id, revision, snapshot: &snapshot, document: &text };
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let mut connection = store::open(host.config_manager.database(), false).await.map_err(database)?;
     let number = version::publish(&mut connection, &published, clock::now()).await.map_err(database)?;
     connection.close().await.map_err(database)?;
     let Some(number) = number else {
         let message = "draft was changed concurrently; review it and publish again";
-        return Err(ApiError::new(StatusCode::CONFLICT, &uri, message).coded("draft_changed"));
+        return Err(ApiError::new(StatusCode::CONFLICT, &uri, message).with_code("draft_changed"));
     };
     Ok((StatusCode::CREATED, Json(json!({"version": number, "snapshot": snapshot, "issues": issues, "migration": migration}))))
 }
@@ -99,13 +99,13 @@ pub async fn publish(
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
-    let id = named(id, &uri)?;
-    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
-    draft::about(&host.readers, &id).await.map_err(database)?.ok_or_else(|| no_assistant(&uri))?;
-    let all = version::all(&host.readers, &id).await.map_err(database)?;
+    let id = parse_assistant_id(id, &uri)?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    draft::find_assistant(&host.readers, &id).await.map_err(database)?.ok_or_else(|| assistant_not_found(&uri))?;
+    let all = version::list(&host.readers, &id).await.map_err(database)?;
     let one = |it: &version::Version| {
         let state = if it.live { "live" } else { "archived" };
-        json!({"version": it.number, "snapshot": it.snapshot, "state": state, "published_at": clock::iso_text(it.published_at)})
+        json!({"version": it.number, "snapshot": it.snapshot, "state": state, "published_at": clock::format_iso(it.published_at)})
     };
     Ok(Json(json!({"versions": all.iter().map(one).collect::<Vec<_>>()})))
 }
@@ -131,26 +131,26 @@ pub async fn restore(
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<Value>, ApiError> {
     let Ok(Path((id, wanted))) = path else { return Err(not_found(&uri)) };
-    let id = named(Ok(Path(id)), &uri)?;
-    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
+    let id = parse_assistant_id(Ok(Path(id)), &uri)?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "version not found; list the versions of the assistant");
-    let number = number(&wanted).ok_or_else(unknown)?;
-    let text = version::document(&host.readers, &id, number).await.map_err(database)?.ok_or_else(unknown)?;
-    let document = document(&text, &uri)?;
+    let number = parse_version_number(&wanted).ok_or_else(unknown)?;
+    let text = version::find_document(&host.readers, &id, number).await.map_err(database)?.ok_or_else(unknown)?;
+    let document = parse_document(&text, &uri)?;
     let name = document.get("name").and_then(Value::as_str).unwrap_or_default().replace('\0', "\u{fffd}");
     let revision = draft::save(&host.readers, &id, &name, &text, clock::now()).await.map_err(database)?;
     Ok(Json(json!({"id": id, "revision": revision})))
 }
 
 /// Loads the draft of an assistant and checks it.
-async fn checked(host: &Host, uri: &Uri, id: &str) -> Result<Checked, ApiError> {
-    let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
-    let draft = draft::find(&host.readers, id).await.map_err(database)?.ok_or_else(|| no_assistant(uri))?;
-    let document = document(&draft.document, uri)?;
-    let (document, mut issues) = check::issues(host, document).await.map_err(database)?;
-    let migration = DryRun::of(host, id, &document).await.map_err(database)?;
-    issues.extend(migration.issue());
-    Ok(Checked { revision: draft.revision, document, text: draft.document, issues, migration })
+async fn check_draft(host: &Host, uri: &Uri, id: &str) -> Result<CheckedDraft, ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let draft = draft::find(&host.readers, id).await.map_err(database)?.ok_or_else(|| assistant_not_found(uri))?;
+    let document = parse_document(&draft.document, uri)?;
+    let (document, mut issues) = check::check_document(host, document).await.map_err(database)?;
+    let migration = DryRun::run(host, id, &document).await.map_err(database)?;
+    issues.extend(migration.warning());
+    Ok(CheckedDraft { revision: draft.revision, document, text: draft.document, issues, migration })
 }
 
 #[cfg(test)]
@@ -160,7 +160,15 @@ mod tests {
     #[test]
     fn versions_have_numbers() {
         assert_eq!(
-            [number("1"), number("12"), number("0"), number("+1"), number("-1"), number("x"), number("")],
+            [
+                parse_version_number("1"),
+                parse_version_number("12"),
+                parse_version_number("0"),
+                parse_version_number("+1"),
+                parse_version_number("-1"),
+                parse_version_number("x"),
+                parse_version_number("")
+            ],
             [Some(1), Some(12), None, None, None, None, None]
         );
     }

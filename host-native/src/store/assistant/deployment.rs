@@ -2,7 +2,7 @@
 
 use convengine_core::turn::Millis;
 
-use crate::store::database::{Pool, Row, Statement, Value};
+use crate::store::database::{DatabaseRow, Pool, SqlValue, Statement};
 
 /// A channel that exposes an assistant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Deployment {
 /// # Errors
 /// Returns any database error.
 pub async fn insert(pool: &Pool, deployment: &Deployment, token_hash: &str) -> sqlx::Result<()> {
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "insert into cs_deployment (id, assistant_id, name, channel, origins, debug, token_hash, created_at)
          values ($1, $2, $3, $4, $5, $6 <> 0, $7, $8)",
         "insert into cs_deployment (id, assistant_id, name, channel, origins, debug, token_hash, created_at)
@@ -36,58 +36,58 @@ pub async fn insert(pool: &Pool, deployment: &Deployment, token_hash: &str) -> s
     );
     let origins = serde_json::json!(deployment.origins).to_string();
     let values = [
-        Value::Text(&deployment.id),
-        Value::Text(&deployment.assistant),
-        Value::Text(&deployment.name),
-        Value::Text(&deployment.channel),
-        Value::Text(&origins),
-        Value::Int(deployment.debug.into()),
-        Value::Text(token_hash),
-        Value::Int(deployment.created_at),
+        SqlValue::Text(&deployment.id),
+        SqlValue::Text(&deployment.assistant),
+        SqlValue::Text(&deployment.name),
+        SqlValue::Text(&deployment.channel),
+        SqlValue::Text(&origins),
+        SqlValue::Integer(deployment.debug.into()),
+        SqlValue::Text(token_hash),
+        SqlValue::Integer(deployment.created_at),
     ];
-    pool.run(&sql, &values).await.map(|_| ())
+    pool.execute(&sql, &values).await.map(|_| ())
 }
 
 /// Returns the deployment with a token hash.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn of_token(pool: &Pool, token_hash: &str) -> sqlx::Result<Option<Deployment>> {
-    let sql = Statement::of(
+pub async fn find_by_token_hash(pool: &Pool, token_hash: &str) -> sqlx::Result<Option<Deployment>> {
+    let sql = Statement::per_dialect(
         "select id, assistant_id, name, channel, origins, debug, created_at from cs_deployment where token_hash = $1",
         "select id::text as id, assistant_id, name, channel, origins, debug, created_at from cs_deployment where token_hash = $1",
     );
-    pool.first(&sql, &[Value::Text(token_hash)]).await?.as_ref().map(deployment).transpose()
+    pool.fetch_optional(&sql, &[SqlValue::Text(token_hash)]).await?.as_ref().map(deployment_from_row).transpose()
 }
 
 /// Returns whether any deployment allows an origin.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn is_named(pool: &Pool, origin: &str) -> sqlx::Result<bool> {
-    let sql = Statement::of(
+pub async fn is_origin_allowed(pool: &Pool, origin: &str) -> sqlx::Result<bool> {
+    let sql = Statement::per_dialect(
         "select d.id from cs_deployment d, json_each(d.origins) o where o.value = $1 limit 1",
         "select d.id from cs_deployment d, json_array_elements_text(d.origins::json) o where o = $1 limit 1",
     );
-    Ok(pool.first(&sql, &[Value::Text(origin)]).await?.is_some())
+    Ok(pool.fetch_optional(&sql, &[SqlValue::Text(origin)]).await?.is_some())
 }
 
-fn deployment(row: &Row) -> sqlx::Result<Deployment> {
+fn deployment_from_row(row: &DatabaseRow) -> sqlx::Result<Deployment> {
     Ok(Deployment {
         id: row.text("id")?,
         assistant: row.text("assistant_id")?,
         name: row.text("name")?,
         channel: row.text("channel")?,
         origins: serde_json::from_str(&row.text("origins")?).map_err(|it| sqlx::Error::Decode(Box::new(it)))?,
-        debug: row.flag("debug")?,
-        created_at: row.int("created_at")?,
+        debug: row.boolean("debug")?,
+        created_at: row.integer("created_at")?,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::testing::each;
+    use crate::store::testing::each_database;
 
     #[tokio::test]
     async fn a_deployment_is_found_by_the_hash_of_its_token() {
@@ -100,18 +100,18 @@ mod tests {
             debug,
             created_at: 7,
         };
-        for database in each().await {
+        for database in each_database().await {
             let pool = &database.pool;
             let (first, second) = (one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d69", true), one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d70", false));
             insert(pool, &first, "aa").await.expect("a deployment");
             insert(pool, &second, "bb").await.expect("a deployment");
             let other = one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d71", false);
             assert!(insert(pool, &other, "aa").await.is_err(), "tokens are unique");
-            assert_eq!(of_token(pool, "aa").await.expect("an answer"), Some(first));
-            assert_eq!(of_token(pool, "bb").await.expect("an answer"), Some(second));
-            assert_eq!(of_token(pool, "a").await.expect("an answer"), None);
-            assert!(is_named(pool, "https://shop.example").await.expect("an answer"));
-            assert!(!is_named(pool, "https://shop.example.evil").await.expect("an answer"));
+            assert_eq!(find_by_token_hash(pool, "aa").await.expect("an answer"), Some(first));
+            assert_eq!(find_by_token_hash(pool, "bb").await.expect("an answer"), Some(second));
+            assert_eq!(find_by_token_hash(pool, "a").await.expect("an answer"), None);
+            assert!(is_origin_allowed(pool, "https://shop.example").await.expect("an answer"));
+            assert!(!is_origin_allowed(pool, "https://shop.example.evil").await.expect("an answer"));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use convengine_core::turn::Millis;
 
-use crate::store::database::{Connection, Pool, Row, Statement, Value};
+use crate::store::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 
 /// A version without its document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Version {
 
 /// A version to be published.
 #[derive(Debug, Clone, Copy)]
-pub struct Published<'p> {
+pub struct NewVersion<'p> {
     /// The assistant.
     pub assistant: &'p str,
     /// The draft revision being published.
@@ -34,9 +34,9 @@ pub struct Published<'p> {
 ///
 /// # Errors
 /// Returns any database error; nothing is published then.
-pub async fn publish(connection: &mut Connection, published: &Published<'_>, at: Millis) -> sqlx::Result<Option<i64>> {
+pub async fn publish(connection: &mut Connection, published: &NewVersion<'_>, at: Millis) -> sqlx::Result<Option<i64>> {
     connection.begin().await?;
-    let done = match next(connection, published).await {
+    let done = match allocate_number(connection, published).await {
         Ok(Some(number)) => insert(connection, published, number, at).await.map(|()| Some(number)),
         other => other,
     };
@@ -50,54 +50,54 @@ pub async fn publish(connection: &mut Connection, published: &Published<'_>, at:
 }
 
 /// Allocates the next version number. Locks the assistant's row until the transaction ends.
-async fn next(connection: &mut Connection, published: &Published<'_>) -> sqlx::Result<Option<i64>> {
-    let sql = Statement::both(
+async fn allocate_number(connection: &mut Connection, published: &NewVersion<'_>) -> sqlx::Result<Option<i64>> {
+    let sql = Statement::portable(
         "update cs_assistant set live_version = coalesce(live_version, 0) + 1 where id = $1 and revision = $2 returning live_version",
     );
-    let values = [Value::Text(published.assistant), Value::Int(published.revision)];
-    connection.first(&sql, &values).await?.map(|it| it.int("live_version")).transpose()
+    let values = [SqlValue::Text(published.assistant), SqlValue::Integer(published.revision)];
+    connection.fetch_optional(&sql, &values).await?.map(|it| it.integer("live_version")).transpose()
 }
 
-async fn insert(connection: &mut Connection, published: &Published<'_>, number: i64, at: Millis) -> sqlx::Result<()> {
+async fn insert(connection: &mut Connection, published: &NewVersion<'_>, number: i64, at: Millis) -> sqlx::Result<()> {
     let sql =
-        Statement::both("insert into cs_version (assistant_id, version, snapshot, document, published_at) values ($1, $2, $3, $4, $5)");
+        Statement::portable("insert into cs_version (assistant_id, version, snapshot, document, published_at) values ($1, $2, $3, $4, $5)");
     let values = [
-        Value::Text(published.assistant),
-        Value::Int(number),
-        Value::Text(published.snapshot),
-        Value::Text(published.document),
-        Value::Int(at),
+        SqlValue::Text(published.assistant),
+        SqlValue::Integer(number),
+        SqlValue::Text(published.snapshot),
+        SqlValue::Text(published.document),
+        SqlValue::Integer(at),
     ];
-    connection.run(&sql, &values).await.map(|_| ())
+    connection.execute(&sql, &values).await.map(|_| ())
 }
 
 /// Returns the versions of an assistant, newest first.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn all(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Version>> {
-    let sql = Statement::both(
+pub async fn list(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Version>> {
+    let sql = Statement::portable(
         "select v.version, v.snapshot, v.published_at, v.version = a.live_version as live
          from cs_version v join cs_assistant a on a.id = v.assistant_id where v.assistant_id = $1 order by v.version desc",
     );
-    let version = |it: &Row| {
+    let version = |it: &DatabaseRow| {
         Ok(Version {
-            number: it.int("version")?,
+            number: it.integer("version")?,
             snapshot: it.text("snapshot")?,
-            published_at: it.int("published_at")?,
-            live: it.flag("live")?,
+            published_at: it.integer("published_at")?,
+            live: it.boolean("live")?,
         })
     };
-    pool.all(&sql, &[Value::Text(assistant)]).await?.iter().map(version).collect()
+    pool.fetch_all(&sql, &[SqlValue::Text(assistant)]).await?.iter().map(version).collect()
 }
 
 /// Returns the document of a version as JSON text.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn document(pool: &Pool, assistant: &str, number: i64) -> sqlx::Result<Option<String>> {
-    let sql = Statement::both("select document from cs_version where assistant_id = $1 and version = $2");
-    let row = pool.first(&sql, &[Value::Text(assistant), Value::Int(number)]).await?;
+pub async fn find_document(pool: &Pool, assistant: &str, number: i64) -> sqlx::Result<Option<String>> {
+    let sql = Statement::portable("select document from cs_version where assistant_id = $1 and version = $2");
+    let row = pool.fetch_optional(&sql, &[SqlValue::Text(assistant), SqlValue::Integer(number)]).await?;
     row.map(|it| it.text("document")).transpose()
 }
 
@@ -105,13 +105,13 @@ pub async fn document(pool: &Pool, assistant: &str, number: i64) -> sqlx::Result
 mod tests {
     use super::*;
     use crate::store::assistant::draft;
-    use crate::store::testing::each;
+    use crate::store::testing::each_database;
 
     #[tokio::test]
-    async fn a_version_is_of_the_revision_that_was_looked_at() {
-        for mut database in each().await {
+    async fn a_version_is_published_only_from_the_expected_revision() {
+        for mut database in each_database().await {
             draft::save(&database.pool, "desk", "Desk", "{}", 5).await.expect("saved");
-            let of = |assistant: &'static str, revision, document| Published { assistant, revision, snapshot: "sha256:a", document };
+            let of = |assistant: &'static str, revision, document| NewVersion { assistant, revision, snapshot: "sha256:a", document };
             let connection = &mut database.connection;
             assert_eq!(publish(connection, &of("desk", 2, "{}"), 6).await.expect("an answer"), None, "the revision differs");
             assert_eq!(publish(connection, &of("shop", 1, "{}"), 6).await.expect("an answer"), None);
@@ -120,14 +120,14 @@ mod tests {
                 assert_eq!(document_of(&database.pool, number).await.as_deref(), Some(document));
             }
             assert_eq!(document_of(&database.pool, 3).await, None);
-            let all = all(&database.pool, "desk").await.expect("versions");
+            let all = list(&database.pool, "desk").await.expect("versions");
             let shown: Vec<_> = all.iter().map(|it| (it.number, it.published_at, it.live)).collect();
             assert_eq!(shown, [(2, 8, true), (1, 7, false)]);
-            assert_eq!(draft::about(&database.pool, "desk").await.expect("an answer").and_then(|it| it.live_version), Some(2));
+            assert_eq!(draft::find_assistant(&database.pool, "desk").await.expect("an answer").and_then(|it| it.live_version), Some(2));
         }
     }
 
     async fn document_of(pool: &Pool, number: i64) -> Option<String> {
-        document(pool, "desk", number).await.expect("an answer")
+        find_document(pool, "desk", number).await.expect("an answer")
     }
 }

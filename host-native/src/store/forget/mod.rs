@@ -3,14 +3,14 @@
 use convengine_core::turn::Millis;
 use serde_json::json;
 
-use super::database::{Connection, Row, Statement, Value};
+use super::database::{Connection, DatabaseRow, SqlValue, Statement};
 use super::schema;
 
 /// Tables that reference conversations, in deletion order.
-const TABLES: [(&str, Statement); 13] = [
+const CONVERSATION_TABLES: [(&str, Statement); 13] = [
     (
         "ce_turn_effect",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_turn_effect where turn_id in
                (select turn_id from ce_turn where conversation_id in (select value from json_each($1)))",
             "delete from ce_turn_effect where turn_id in
@@ -19,77 +19,77 @@ const TABLES: [(&str, Statement); 13] = [
     ),
     (
         "ce_turn",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_turn where conversation_id in (select value from json_each($1))",
             "delete from ce_turn where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (
         "ce_memory",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_memory where conversation_id in (select value from json_each($1))",
             "delete from ce_memory where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (
         "ce_audit",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_audit where conversation_id in (select value from json_each($1))",
             "delete from ce_audit where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (
         "ce_conversation_history",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_conversation_history where conversation_id in (select value from json_each($1))",
             "delete from ce_conversation_history where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (
         "ce_llm_call_log",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_llm_call_log where conversation_id in (select value from json_each($1))",
             "delete from ce_llm_call_log where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (
         "ce_mcp_user_feedback",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_mcp_user_feedback where conversation_id in (select value from json_each($1))",
             "delete from ce_mcp_user_feedback where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (
         "ce_user_query_knowledge",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_user_query_knowledge where conversation_id in (select value from json_each($1))",
             "delete from ce_user_query_knowledge where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (
         "ce_semantic_query_failures",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_semantic_query_failures where conversation_id in (select value from json_each($1))",
             "delete from ce_semantic_query_failures where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (
         "cs_timer",
-        Statement::of(
+        Statement::per_dialect(
             "delete from cs_timer where session_id in (select value from json_each($1))",
             "delete from cs_timer where session_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (
         "cs_session",
-        Statement::of(
+        Statement::per_dialect(
             "delete from cs_session where session_id in (select value from json_each($1))",
             "delete from cs_session where session_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (
         "ce_conversation",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_conversation where conversation_id in (select value from json_each($1))",
             "delete from ce_conversation where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
@@ -97,7 +97,7 @@ const TABLES: [(&str, Statement); 13] = [
     // Rows of a turn that ended after the first statement.
     (
         "ce_turn",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_turn where conversation_id in (select value from json_each($1))",
             "delete from ce_turn where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
@@ -108,24 +108,24 @@ const TABLES: [(&str, Statement); 13] = [
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn delete(connection: &mut Connection, conversations: &[String]) -> sqlx::Result<u64> {
-    let existing = schema::tables(connection).await?;
+pub async fn delete_conversations(connection: &mut Connection, conversations: &[String]) -> sqlx::Result<u64> {
+    let existing = schema::list_tables(connection).await?;
     let ids = json!(conversations).to_string();
-    lock(connection, &ids).await?;
+    lock_turns(connection, &ids).await?;
     let mut deleted = 0;
-    for (_, sql) in TABLES.iter().filter(|it| existing.contains(it.0)) {
-        deleted += connection.run(sql, &[Value::Text(&ids)]).await?;
+    for (_, sql) in CONVERSATION_TABLES.iter().filter(|it| existing.contains(it.0)) {
+        deleted += connection.execute(sql, &[SqlValue::Text(&ids)]).await?;
     }
     Ok(deleted)
 }
 
 /// Waits for turns that are being committed. Later turns do not find their predecessor and are rejected.
-async fn lock(connection: &mut Connection, ids: &str) -> sqlx::Result<()> {
-    let sql = Statement::of(
+async fn lock_turns(connection: &mut Connection, ids: &str) -> sqlx::Result<()> {
+    let sql = Statement::per_dialect(
         "select 1 where $1 is null",
         "select 1 as found from ce_turn where conversation_id in (select r::uuid from json_array_elements_text($1::json) r) for update",
     );
-    connection.all(&sql, &[Value::Text(ids)]).await.map(|_| ())
+    connection.fetch_all(&sql, &[SqlValue::Text(ids)]).await.map(|_| ())
 }
 
 /// Returns the conversations that have an open turn with a live lease. SQLite leases are not renewed, so there a turn counts as orphaned
@@ -133,23 +133,23 @@ async fn lock(connection: &mut Connection, ids: &str) -> sqlx::Result<()> {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn running(connection: &mut Connection, conversations: &[String]) -> sqlx::Result<Vec<String>> {
-    let sql = Statement::of(
+pub async fn list_running(connection: &mut Connection, conversations: &[String]) -> sqlx::Result<Vec<String>> {
+    let sql = Statement::per_dialect(
         "select conversation_id from ce_turn where status = 'open' and conversation_id in (select value from json_each($1))
            and lease_until > cast(unixepoch('subsec') * 1000 as integer) - 600000",
         "select conversation_id::text from ce_turn where status = 'open' and lease_until >= now()
            and conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
     );
     let ids = json!(conversations).to_string();
-    connection.all(&sql, &[Value::Text(&ids)]).await?.iter().map(|it| it.text("conversation_id")).collect()
+    connection.fetch_all(&sql, &[SqlValue::Text(&ids)]).await?.iter().map(|it| it.text("conversation_id")).collect()
 }
 
 /// Returns the conversations whose stored input parameters have a member with this value. Numbers and Booleans are compared as text.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn of_person(connection: &mut Connection, member: &str, value: &str) -> sqlx::Result<Vec<String>> {
-    let sql = Statement::of(
+pub async fn list_by_param(connection: &mut Connection, member: &str, value: &str) -> sqlx::Result<Vec<String>> {
+    let sql = Statement::per_dialect(
         "select conversation_id from ce_conversation c where exists (
            select 1 from json_each(case when json_valid(c.input_params_json) then c.input_params_json else '{}' end) p
            where p.key = $1 and case p.type when 'true' then 'true' when 'false' then 'false' else cast(p.value as text) end = $2)
@@ -160,18 +160,24 @@ pub async fn of_person(connection: &mut Connection, member: &str, value: &str) -
            where p.key = $1 and p.value = $2) order by conversation_id",
     );
     // As stored; see `commit::without_nul`.
-    let as_stored = |text: &str| if matches!(connection, Connection::Postgres(_)) { text.replace('\0', "\u{fffd}") } else { text.to_owned() };
+    let as_stored =
+        |text: &str| if matches!(connection, Connection::Postgres(_)) { text.replace('\0', "\u{fffd}") } else { text.to_owned() };
     let (member, value) = (as_stored(member), as_stored(value));
-    connection.all(&sql, &[Value::Text(&member), Value::Text(&value)]).await?.iter().map(|it| it.text("conversation_id")).collect()
+    connection
+        .fetch_all(&sql, &[SqlValue::Text(&member), SqlValue::Text(&value)])
+        .await?
+        .iter()
+        .map(|it| it.text("conversation_id"))
+        .collect()
 }
 
 /// Returns at most `most` conversations last updated before a time and without an open turn, oldest first. Locks them on PostgreSQL.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn idle_since(connection: &mut Connection, before: Millis, most: i64) -> sqlx::Result<Vec<String>> {
+pub async fn list_idle_since(connection: &mut Connection, before: Millis, most: i64) -> sqlx::Result<Vec<String>> {
     // The original engine stored timestamps as numbers or text; each form is a range of the index.
-    let sql = Statement::of(
+    let sql = Statement::per_dialect(
         "select conversation_id from ce_conversation c where (updated_at < $1 or updated_at >= '' and updated_at < $2)
            and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
          order by updated_at limit $3",
@@ -179,8 +185,8 @@ pub async fn idle_since(connection: &mut Connection, before: Millis, most: i64) 
            and not exists (select 1 from ce_turn t where t.conversation_id = c.conversation_id and t.status = 'open')
          order by updated_at limit $3 for update skip locked",
     );
-    let text = crate::clock::audit_text(before);
-    let rows = connection.all(&sql, &[Value::Int(before), Value::Text(&text), Value::Int(most)]).await?;
+    let text = crate::clock::format_audit(before);
+    let rows = connection.fetch_all(&sql, &[SqlValue::Integer(before), SqlValue::Text(&text), SqlValue::Integer(most)]).await?;
     rows.iter().map(|it| it.text("conversation_id")).collect()
 }
 
@@ -188,28 +194,28 @@ pub async fn idle_since(connection: &mut Connection, before: Millis, most: i64) 
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn alone(connection: &mut Connection) -> sqlx::Result<bool> {
-    let sql = Statement::of("select true as alone", "select pg_try_advisory_xact_lock(726174654) as alone");
-    connection.first(&sql, &[]).await?.ok_or(sqlx::Error::RowNotFound)?.flag("alone")
+pub async fn try_lock_sweep(connection: &mut Connection) -> sqlx::Result<bool> {
+    let sql = Statement::per_dialect("select true as alone", "select pg_try_advisory_xact_lock(726174654) as alone");
+    connection.fetch_optional(&sql, &[]).await?.ok_or(sqlx::Error::RowNotFound)?.boolean("alone")
 }
 
 /// Row kinds with their own retention period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Aged {
+pub enum RowKind {
     /// Audit rows.
     Audit,
     /// User feedback.
     Feedback,
     /// The log of model calls.
-    Calls,
+    ModelCalls,
 }
 
 /// The statements that delete old rows. Each examines only the rows with the smallest ids, so a pass that deletes nothing is cheap.
-const AGED: [(Aged, &str, Statement); 5] = [
+const AGED_TABLES: [(RowKind, &str, Statement); 5] = [
     (
-        Aged::Audit,
+        RowKind::Audit,
         "ce_audit",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_audit where audit_id in (select audit_id from (select audit_id, created_at from ce_audit order by audit_id limit $3)
                where created_at < $1 or created_at >= '' and created_at < $2)",
             "delete from ce_audit where audit_id in (select audit_id from (select audit_id, created_at from ce_audit order by audit_id limit $3) a
@@ -217,9 +223,9 @@ const AGED: [(Aged, &str, Statement); 5] = [
         ),
     ),
     (
-        Aged::Feedback,
+        RowKind::Feedback,
         "ce_mcp_user_feedback",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_mcp_user_feedback where feedback_id in
                (select feedback_id from (select feedback_id, created_at from ce_mcp_user_feedback order by feedback_id limit $3)
                 where created_at < $1 or created_at >= '' and created_at < $2)",
@@ -229,9 +235,9 @@ const AGED: [(Aged, &str, Statement); 5] = [
         ),
     ),
     (
-        Aged::Feedback,
+        RowKind::Feedback,
         "ce_user_query_knowledge",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_user_query_knowledge where id in
                (select id from (select id, created_at from ce_user_query_knowledge where conversation_id is not null order by id limit $3)
                 where created_at < $1 or created_at >= '' and created_at < $2)",
@@ -241,9 +247,9 @@ const AGED: [(Aged, &str, Statement); 5] = [
         ),
     ),
     (
-        Aged::Feedback,
+        RowKind::Feedback,
         "ce_semantic_query_failures",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_semantic_query_failures where id in
                (select id from (select id, created_at from ce_semantic_query_failures where conversation_id is not null order by id limit $3)
                 where created_at < $1 or created_at >= '' and created_at < $2)",
@@ -253,9 +259,9 @@ const AGED: [(Aged, &str, Statement); 5] = [
         ),
     ),
     (
-        Aged::Calls,
+        RowKind::ModelCalls,
         "ce_llm_call_log",
-        Statement::of(
+        Statement::per_dialect(
             "delete from ce_llm_call_log where llm_call_id in
                (select llm_call_id from (select llm_call_id, created_at from ce_llm_call_log order by llm_call_id limit $3)
                 where created_at < $1 or created_at >= '' and created_at < $2)",
@@ -270,31 +276,31 @@ const AGED: [(Aged, &str, Statement); 5] = [
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn delete_aged(connection: &mut Connection, kind: Aged, before: Millis, most: i64) -> sqlx::Result<u64> {
-    let existing = schema::tables(connection).await?;
-    let text = crate::clock::audit_text(before);
+pub async fn delete_aged(connection: &mut Connection, kind: RowKind, before: Millis, most: i64) -> sqlx::Result<u64> {
+    let existing = schema::list_tables(connection).await?;
+    let text = crate::clock::format_audit(before);
     let mut deleted = 0;
-    for (_, _, sql) in AGED.iter().filter(|it| it.0 == kind && existing.contains(it.1)) {
-        deleted += connection.run(sql, &[Value::Int(before), Value::Text(&text), Value::Int(most)]).await?;
+    for (_, _, sql) in AGED_TABLES.iter().filter(|it| it.0 == kind && existing.contains(it.1)) {
+        deleted += connection.execute(sql, &[SqlValue::Integer(before), SqlValue::Text(&text), SqlValue::Integer(most)]).await?;
     }
     Ok(deleted)
 }
 
 /// The largest SQLite file that is vacuumed while it is served.
-const LARGEST: i64 = 256 << 20;
+const MAX_VACUUM_BYTES: i64 = 256 << 20;
 
 /// Vacuums an SQLite file, because free pages keep copies of moved rows. Must run outside of a transaction. Returns `false` when the
 /// file is too large.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn rewrite(connection: &mut Connection) -> sqlx::Result<bool> {
+pub async fn vacuum(connection: &mut Connection) -> sqlx::Result<bool> {
     let Connection::Sqlite(_) = connection else { return Ok(true) };
-    let sql = Statement::both("select page_count * page_size as bytes from pragma_page_count, pragma_page_size");
-    if connection.first(&sql, &[]).await?.ok_or(sqlx::Error::RowNotFound)?.int("bytes")? > LARGEST {
+    let sql = Statement::portable("select page_count * page_size as bytes from pragma_page_count, pragma_page_size");
+    if connection.fetch_optional(&sql, &[]).await?.ok_or(sqlx::Error::RowNotFound)?.integer("bytes")? > MAX_VACUUM_BYTES {
         return Ok(false);
     }
-    connection.run(&Statement::both("vacuum"), &[]).await.map(|_| true)
+    connection.execute(&Statement::portable("vacuum"), &[]).await.map(|_| true)
 }
 
 /// Checkpoints and truncates the SQLite write-ahead log. Must run outside of a transaction. Returns `false` when a reader prevented it.
@@ -302,10 +308,10 @@ pub async fn rewrite(connection: &mut Connection) -> sqlx::Result<bool> {
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn empty_log(connection: &mut Connection) -> sqlx::Result<bool> {
+pub async fn truncate_wal(connection: &mut Connection) -> sqlx::Result<bool> {
     let Connection::Sqlite(_) = connection else { return Ok(true) };
-    let row = connection.first(&Statement::both("pragma wal_checkpoint(truncate)"), &[]).await?;
-    row.as_ref().map_or(Ok(true), |it: &Row| it.int("busy").map(|it| it == 0))
+    let row = connection.fetch_optional(&Statement::portable("pragma wal_checkpoint(truncate)"), &[]).await?;
+    row.as_ref().map_or(Ok(true), |it: &DatabaseRow| it.integer("busy").map(|it| it == 0))
 }
 
 #[cfg(test)]

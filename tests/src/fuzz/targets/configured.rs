@@ -83,7 +83,7 @@ fn played(pack: &Pack) -> Verdict {
     let (config, issues) = Config::compile(&pack.tables, &pack.settings);
     let hints = lint::check(&pack.tables, config.settings.profile, &issues);
     let config = Arc::new(config);
-    let (mut scripted, mut conversations) = (Scripted::of(pack), Conversations::default());
+    let (mut scripted, mut conversations) = (Scripted::from_pack(pack), Conversations::default());
     let mut kinds =
         vec![format!("{} {}", issues.len().min(3), hints.len().min(3)), issues.first().map(|it| refused(&it.reason)).unwrap_or_default()];
     for message in (0..pack.turns.len()).filter_map(|it| pack.message(it)).take(TURNS) {
@@ -93,8 +93,8 @@ fn played(pack: &Pack) -> Verdict {
 }
 
 fn turn(config: &Arc<Config>, message: Message, scripted: &mut Scripted, conversations: &mut Conversations) -> Verdict {
-    let input = message.input(conversations, config.program());
-    scripted.begins(&input);
+    let input = message.into_input(conversations, config.program());
+    scripted.begin_turn(&input);
     let begun = input.at;
     let failed = |it: convengine_core::turn::TurnError| format!("the turn stands still: {it}");
     let (mut turn, mut slice) = Turn::start(input, Arc::clone(config)).map_err(failed)?;

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
 use convengine_core::config::Config;
-use convengine_core::turn::{Abandon, Journal, Turn};
+use convengine_core::turn::{CancelReason, Journal, Turn};
 use convengine_server::store::turn::{compress, decompress};
 
 use super::super::{Target, Verdict, seeds};
@@ -47,14 +47,15 @@ fn journal(input: &[u8]) -> Verdict {
     demand(serde_json::to_string(&again).ok().as_ref() == Some(&text), || "printed and read it is another journal".to_owned())?;
     let column = compress(&journal).map_err(|it| format!("it cannot be stored: {it}"))?;
     demand(decompress(&column).is_ok_and(|it| it == again), || "stored and read it is another journal".to_owned())?;
-    if let Err(reason) = journal.check() {
+    if let Err(reason) = journal.check_protocol() {
         return Ok(refused(reason));
     }
-    let config = configs().iter().find(|it| it.hash() == journal.header.config).or(configs().first()).ok_or("there is no configuration")?;
+    let config =
+        configs().iter().find(|it| it.hash_source() == journal.header.config).or(configs().first()).ok_or("there is no configuration")?;
     Ok(match Turn::restore(journal, Arc::clone(config)) {
         Ok((mut turn, slice)) => {
             let ended = slice.end.is_some();
-            let last = turn.abandon(Abandon::Timeout, turn.now()).map_err(|it| format!("it cannot be given up: {it}"))?;
+            let last = turn.cancel(CancelReason::Timeout, turn.now()).map_err(|it| format!("it cannot be given up: {it}"))?;
             demand(ended != last.end.is_some(), || "it ends twice or never".to_owned())?;
             format!("{ended} {}", slice.notices.len().min(40))
         }

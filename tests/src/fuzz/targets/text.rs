@@ -104,8 +104,8 @@ fn formula(input: &[u8]) -> Verdict {
         Ok(compiled) => compiled,
         Err(reason) => return Ok(refused(reason)),
     };
-    let value = compiled.value(&|name| document().get(name));
-    demand(compiled.value(&|name| document().get(name)) == value, || "calculated again it is another value".to_owned())?;
+    let value = compiled.evaluate(&|name| document().get(name));
+    demand(compiled.evaluate(&|name| document().get(name)) == value, || "calculated again it is another value".to_owned())?;
     Ok(match value {
         Ok(value) => format!("{:?}", std::mem::discriminant(&value)),
         Err(reason) => refused(reason),
@@ -138,7 +138,7 @@ fn path(input: &[u8]) -> Verdict {
     let document = document();
     let (holds, first) = (compiled.matches(document), compiled.first(document));
     demand(!holds || first.is_some(), || "it holds and finds nothing".to_owned())?;
-    demand(!compiled.present(document) || first.is_some(), || "something is present and nothing is found".to_owned())?;
+    demand(!compiled.has_value(document) || first.is_some(), || "something is present and nothing is found".to_owned())?;
     let value = compiled.value(document);
     if let Some(members) = compiled.members() {
         let kept = document.as_object().into_iter().flatten().filter(|it| members.contains(it.0));

@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 
 use anyhow::Result;
 use convengine_server::arguments::Options;
-use convengine_server::http::attachment::Filter;
+use convengine_server::http::attachment::AttachmentFilter;
 use convengine_server::http::request::MessageBody;
 use convengine_server::settings::Settings;
 use convengine_server::stomp::frame::{Frame, Parsed, Version, parse};
-use convengine_server::stomp::session::Session;
+use convengine_server::stomp::session::StompSession;
 use convengine_server::stomp::sockjs;
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn bodies() -> Result<Vec<Vec<u8>>> {
 }
 
 fn filtered(input: &[u8], piece: usize) -> Vec<u8> {
-    let mut filter = Filter::default();
+    let mut filter = AttachmentFilter::default();
     input.chunks(piece).for_each(|it| filter.push(it));
     filter.finish()
 }
@@ -99,7 +99,7 @@ fn setting(input: &[u8]) -> Verdict {
         let path = folder.join(name);
         let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, input));
         written.map_err(|it| format!("{}: {it}", path.display()))?;
-        let read = Settings::read(&Options { settings: Some(path), ..Options::default() });
+        let read = Settings::load(&Options { settings: Some(path), ..Options::default() });
         kinds.push(match read {
             Ok(_) => "settings".to_owned(),
             Err(failure) => {
@@ -133,17 +133,17 @@ fn stomp(input: &[u8]) -> Verdict {
             other => drop(write!(kinds, "{}|", refused(format!("{other:?}")))),
         }
     }
-    let texts = std::str::from_utf8(input).ok().and_then(sockjs::unwrapped);
+    let texts = std::str::from_utf8(input).ok().and_then(sockjs::decode);
     for text in texts.iter().flatten() {
-        let again = sockjs::wrapped(text);
-        demand(again.strip_prefix('a').and_then(sockjs::unwrapped).as_ref() == Some(&vec![text.clone()]), || {
+        let again = sockjs::encode(text);
+        demand(again.strip_prefix('a').and_then(sockjs::decode).as_ref() == Some(&vec![text.clone()]), || {
             "wrapped it is another text".to_owned()
         })?;
     }
     let bytes = texts.map_or(input.to_vec(), |it| it.concat().into_bytes());
-    let whole = Session::new("/topic/convengine/audit").receive(&bytes);
+    let whole = StompSession::new("/topic/convengine/audit").receive(&bytes);
     for piece in [1, 7, 100] {
-        let mut session = Session::new("/topic/convengine/audit");
+        let mut session = StompSession::new("/topic/convengine/audit");
         let asked: Vec<_> = bytes.chunks(piece).flat_map(|it| session.receive(it)).collect();
         demand(asked == whole, || format!("cut into pieces of {piece} it asks for {asked:?}, whole for {whole:?}"))?;
     }

@@ -1,55 +1,55 @@
 import { START_EVENT, type FlowEvent } from '../../flow/event';
 import { parseStructured } from '../../format';
 
-/** How much time passes before a message, by what it is called. */
+/** Delays before a message, with their labels; `undefined` is the default. */
 export const DELAYS: [name: string, milliseconds: number | undefined][] = [
   ['a minute later', undefined],
-  ['at once', 0],
+  ['immediately', 0],
   ['an hour later', 3_600_000],
   ['the next day', 86_400_000],
   ['30 days later', 30 * 86_400_000],
 ];
 
-/** The number of the wait of a day. */
+/** The index of the delay of one day. */
 export const NEXT_DAY = 3;
 
-/** How the next message is sent. */
+/** Options of the next message. */
 class NextMessage {
-  /** The number of its wait. */
+  /** The index of its delay. */
   delayIndex = $state(0);
-  /** Whether it resets the conversation, as the first message of a new chat of a client does. */
+  /** Whether it resets the conversation. */
   reset = $state(false);
-  /** What the next session of a flow begins with, as JSON: `params`, `locale`, `channel`, `user`. */
+  /** The start parameters of the next flow session, as JSON: `params`, `locale`, `channel`, `user`. */
   startJson = $state('');
 
-  /** Why that cannot be used. */
+  /** Why the start parameters are invalid; empty if they are valid. */
   get startProblem(): string {
     const value = this.startJson.trim() === '' ? {} : parseStructured(this.startJson);
-    return value === undefined || Array.isArray(value) ? 'write a JSON object, such as {"locale": "de-DE", "channel": "sms"}' : '';
+    return value === undefined || Array.isArray(value) ? 'enter a JSON object, such as {"locale": "de-DE", "channel": "sms"}' : '';
   }
 
-  /** The beginning of the next session. */
+  /** The start event of the next session. */
   get startEvent(): FlowEvent {
     const more = this.startJson.trim() === '' || this.startProblem ? {} : (JSON.parse(this.startJson) as object);
     return { ...more, ...START_EVENT };
   }
 
-  /** What is set, in words. */
+  /** Describes the options that are set. */
   get summary(): string {
-    return [this.delayIndex > 0 && DELAYS[this.delayIndex]?.[0], this.reset && 'new chat'].filter(Boolean).join(', ');
+    return [this.delayIndex > 0 && DELAYS[this.delayIndex]?.[0], this.reset && 'reset'].filter(Boolean).join(', ');
   }
 
-  /** How much time passes first; nothing for what is usual. */
+  /** The delay, unless it is the default. */
   get delayOption(): { delayIndex?: number } {
     const delayIndex = DELAYS[this.delayIndex]?.[1];
     return delayIndex === undefined ? {} : { delayIndex };
   }
 
-  /** Forgets what was set, since the message has been sent. */
+  /** Resets the options after a message has been sent. */
   clear(): void {
     [this.delayIndex, this.reset] = [0, false];
   }
 }
 
-/** How the next message of this page is sent. */
+/** The options of the next message on this page. */
 export const nextMessage = new NextMessage();

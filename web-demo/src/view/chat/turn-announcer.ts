@@ -1,35 +1,35 @@
 import { formatPreview } from '../../format';
 import type { TurnRecord } from '../../types';
 
-/** The work of a turn is told when it takes that long, and at most every so often. */
+/** Progress is announced after this delay, and at most this often, in milliseconds. */
 export const FIRST_DELAY_MS = 1000;
 export const MIN_INTERVAL_MS = 5000;
 
-/** A turn as it is heard. */
+/** The part of a turn that is announced. */
 export interface AnnouncedTurn {
   number: number;
   running: boolean;
-  /** What a person would see of the work. */
+  /** The visible progress text. */
   activity: string;
   record: Pick<TurnRecord, 'outcome'> | undefined;
   error: { code: string; message: string } | undefined;
 }
 
-/** What is said to those who do not see the chat; what is empty is said no more. */
+/** Texts of the live regions; empty texts clear them. */
 export interface Announcement {
-  /** In its turn. */
+  /** Announced when the screen reader is idle. */
   polite: string;
-  /** At once. */
+  /** Announced immediately. */
   alert: string;
 }
 
-/** Decides what is said of the newest turn, so that each reply is heard once and nothing is read out for a change of the branch. */
+/** Announces the newest turn: each reply once, and nothing on a branch change. */
 export class TurnAnnouncer {
   private turn: AnnouncedTurn | undefined;
   private announced = '';
   private nextAt = 0;
 
-  /** Answers what to say now; nothing when all that is new has been said. */
+  /** Returns the next announcement, if any. */
   update(turn: AnnouncedTurn | undefined, now: number): Announcement | undefined {
     if (turn?.running) return this.announceProgress(turn, now);
     const hasEnded = turn && turn === this.turn;
@@ -37,7 +37,7 @@ export class TurnAnnouncer {
     return hasEnded ? announceEnd(turn) : undefined;
   }
 
-  /** How long to wait until there may be more to say; nothing when there is nothing to wait for. */
+  /** Milliseconds until the next possible announcement; `undefined` for none. */
   nextDelay(now: number): number | undefined {
     return this.turn && this.announced !== this.turn.activity ? Math.max(0, this.nextAt - now) : undefined;
   }
@@ -45,7 +45,7 @@ export class TurnAnnouncer {
   private announceProgress(turn: AnnouncedTurn, now: number): Announcement | undefined {
     if (turn !== this.turn) {
       [this.turn, this.announced, this.nextAt] = [turn, '', now + FIRST_DELAY_MS];
-      // The same reply is news again.
+      // Clear the regions, so that an equal reply is announced again.
       return { polite: '', alert: '' };
     }
     if (now < this.nextAt || turn.activity === this.announced) return undefined;

@@ -1,7 +1,7 @@
-/** A row that the table is asked to show; a new one for each time it is asked. */
+/** A request to show a row in the table; a new object for each request. */
 export interface RowRequest {
   table: string;
-  /** As issues name it. */
+  /** The row as issues name it. */
   row: string | undefined;
   id: string | undefined;
   column: string | undefined;

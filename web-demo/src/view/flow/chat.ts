@@ -1,5 +1,5 @@
 import '../../style/flow-chat.css';
 
-// What the chat shows of a flow, which is loaded with the first one.
+// The chat parts of flows, loaded with the first flow.
 export { default as Messages } from './Messages.svelte';
 export { default as SessionStatus } from './SessionStatus.svelte';

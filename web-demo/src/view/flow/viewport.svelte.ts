@@ -5,19 +5,19 @@ const MARGIN = 24;
 const MIN_SCALE = 0.05;
 const MAX_SCALE = 4;
 
-/** The part of a drawing that is seen. */
+/** The visible part of a drawing. */
 export class Viewport {
   x = $state(0);
   y = $state(0);
   scale = $state(1);
 
-  /** Moves the drawing. */
+  /** Pans the drawing. */
   move(x: number, y: number): void {
     this.x += x;
     this.y += y;
   }
 
-  /** Makes the drawing larger or smaller; what stands at this point stays there. */
+  /** Zooms around a point. */
   zoom(by: number, x: number, y: number): void {
     const scale = Math.max(MIN_SCALE, Math.min(this.scale * by, MAX_SCALE));
     this.x = x - ((x - this.x) * scale) / this.scale;
@@ -25,14 +25,14 @@ export class Viewport {
     this.scale = scale;
   }
 
-  /** Shows all of a drawing, in the middle, and never larger than it is. */
+  /** Fits and centres a drawing, at most at its natural size. */
   fit(all: Drawing, width: number, height: number): void {
     this.scale = Math.max(MIN_SCALE, Math.min(1, (width - 2 * MARGIN) / all.width, (height - 2 * MARGIN) / all.height));
     this.x = (width - all.width * this.scale) / 2 - all.left * this.scale;
     this.y = Math.max(MARGIN, (height - all.height * this.scale) / 2) - all.top * this.scale;
   }
 
-  /** Moves the drawing so that a node is seen; what has moved it since is no reason to do so again. */
+  /** Pans to a node if it is not visible; untracked, so that later panning does not rerun the effect. */
   reveal(at: PlacedNode, width: number, height: number): void {
     untrack(() => this.centerOn(at, width, height));
   }

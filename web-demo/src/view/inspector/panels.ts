@@ -1,7 +1,7 @@
 import '../../style/details.css';
 import '../../style/session.css';
 
-// The parts of the inspector, which are loaded when it has shown itself.
+// The panels of the inspector, loaded after it has been rendered.
 export { default as Details } from './Details.svelte';
 export { default as Diff } from './Diff.svelte';
 export { default as Params } from './Params.svelte';

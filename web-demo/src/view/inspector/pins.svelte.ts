@@ -1,18 +1,18 @@
 import type { Cursor } from '../../tree.svelte';
 
-/** What the inspector holds on to while the cursor moves. */
+/** Inspector selections that survive cursor moves. */
 class Pins {
-  /** What the session is compared with; nothing for what was there before. */
+  /** The position to compare with; `undefined` for the one before. */
   base = $state.raw<Cursor>();
-  /** Paths whose values are shown turn by turn. */
+  /** Watched paths. */
   paths = $state.raw<string[]>([]);
 
-  /** Watches a path from now on. */
+  /** Watches a path. */
   watch(path: string): void {
     if (path !== '' && !this.paths.includes(path)) this.paths = [...this.paths, path];
   }
 
-  /** Watches a path no more. */
+  /** Stops watching a path. */
   unwatch(path: string): void {
     this.paths = this.paths.filter((it) => it !== path);
   }

@@ -3,7 +3,7 @@ import type { TimelineRow } from '../../timeline/rows';
 import type { Cursor } from '../../tree.svelte';
 import type { Turn } from '../../turn.svelte';
 
-/** A row that somebody chose. */
+/** The selected row. */
 export interface SelectedRow {
   key: string;
   turn: Turn;
@@ -11,19 +11,19 @@ export interface SelectedRow {
   item: TimelineItem | undefined;
 }
 
-/** The row of the timeline that was chosen last; it counts for as long as the cursor stays at its place. */
+/** The row selected last; valid while the cursor stays at its position. */
 class Selection {
   private selected = $state.raw<SelectedRow>();
-  /** Whether the answer of the chosen effect is being edited. */
+  /** Whether the answer of the selected effect is being edited. */
   editing = $state(false);
 
-  /** Chooses a row. */
+  /** Selects a row. */
   select({ key, turn, step, item }: Pick<TimelineRow<Turn>, 'key' | 'turn' | 'step'> & { item?: TimelineItem | undefined }): void {
     if (key !== this.selected?.key) this.editing = false;
     this.selected = { key, turn, step, item };
   }
 
-  /** Gives the chosen row when it is where the cursor is. */
+  /** Returns the selected row if it is at the cursor. */
   atCursor(cursor: Cursor | undefined): SelectedRow | undefined {
     return this.selected && cursor && this.selected.turn === cursor.turn && this.selected.step === cursor.step ? this.selected : undefined;
   }

@@ -1,4 +1,4 @@
 import type { Density } from '../../timeline/rows';
 
-/** How the timeline is shown: as rows of some density, as lanes over time, or as what the engine said. */
+/** A view of the timeline: rows at some density, lanes over time, or raw JSON lines. */
 export type TimelineView = Density | 'lanes' | 'raw';

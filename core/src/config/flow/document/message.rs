@@ -1,8 +1,8 @@
 //! Blocks and buttons of messages.
 
-use super::read::Of;
-use super::text::{Filling, LocalizedText, Template};
-use crate::text::path::Path;
+use super::fields::Fields;
+use super::text::{FlowTemplate, LocalizedText, ValueTemplate};
+use crate::text::variable_path::VariablePath;
 
 /// A part of a message.
 #[derive(Debug, Clone)]
@@ -26,32 +26,32 @@ pub enum Block {
         /// The cards; with `items_from`, the first is the template for each item.
         items: Vec<Card>,
         /// The variable of a list of items.
-        items_from: Option<Path>,
+        items_from: Option<VariablePath>,
     },
     /// A list.
     List {
         /// Its title.
-        title: Option<Template>,
+        title: Option<FlowTemplate>,
         /// Its entries; with `items_from`, the first is the template for each item.
         items: Vec<ListItem>,
         /// The variable of a list of items.
-        items_from: Option<Path>,
+        items_from: Option<VariablePath>,
     },
     /// An image, audio, video or file.
     Media {
         /// `image`, `audio`, `video` or `file`.
         media: String,
         /// Its URL.
-        url: Template,
+        url: FlowTemplate,
         /// Its alternative text.
-        alt: Option<Template>,
+        alt: Option<FlowTemplate>,
     },
     /// A block that the client renders.
     Custom {
         /// The name of its schema.
         schema: String,
         /// Its content.
-        payload: Filling,
+        payload: ValueTemplate,
     },
 }
 
@@ -59,11 +59,11 @@ pub enum Block {
 #[derive(Debug, Clone)]
 pub struct Card {
     /// Its title.
-    pub title: Template,
+    pub title: FlowTemplate,
     /// Its subtitle.
-    pub subtitle: Option<Template>,
+    pub subtitle: Option<FlowTemplate>,
     /// The URL of its image.
-    pub image_url: Option<Template>,
+    pub image_url: Option<FlowTemplate>,
     /// Its buttons.
     pub buttons: Vec<Button>,
 }
@@ -72,11 +72,11 @@ pub struct Card {
 #[derive(Debug, Clone)]
 pub struct ListItem {
     /// Its title.
-    pub title: Template,
+    pub title: FlowTemplate,
     /// Its subtitle.
-    pub subtitle: Option<Template>,
+    pub subtitle: Option<FlowTemplate>,
     /// The value that selecting it sends.
-    pub value: Option<Filling>,
+    pub value: Option<ValueTemplate>,
 }
 
 /// A button.
@@ -85,26 +85,30 @@ pub struct Button {
     /// Its id.
     pub id: String,
     /// Its label.
-    pub label: Template,
+    pub label: FlowTemplate,
     /// The value that selecting it sends.
-    pub value: Option<Filling>,
+    pub value: Option<ValueTemplate>,
     /// The URL that it opens.
-    pub url: Option<Template>,
+    pub url: Option<FlowTemplate>,
 }
 
 impl Block {
     /// Reads a block; `None` for an unknown kind.
-    pub(super) fn read(fields: Of<'_>) -> Option<Block> {
+    pub(super) fn read(fields: Fields<'_>) -> Option<Block> {
         Some(match fields.text("kind")? {
             "text" => Block::Text { text: fields.localized("text").unwrap_or_default() },
             "buttons" => Block::Buttons { text: fields.localized("text"), buttons: fields.list("buttons", Button::read) },
             "card" => Block::Card(Card::read(fields)),
-            "carousel" => Block::Carousel { items: fields.list("items", Card::read), items_from: fields.path("items_from") },
-            "list" => {
-                Block::List { title: fields.template("title"), items: fields.list("items", ListItem::read), items_from: fields.path("items_from") }
+            "carousel" => Block::Carousel { items: fields.list("items", Card::read), items_from: fields.parse_path("items_from") },
+            "list" => Block::List {
+                title: fields.template("title"),
+                items: fields.list("items", ListItem::read),
+                items_from: fields.parse_path("items_from"),
+            },
+            "media" => {
+                Block::Media { media: fields.string("media"), url: fields.template("url").unwrap_or_default(), alt: fields.template("alt") }
             }
-            "media" => Block::Media { media: fields.string("media"), url: fields.template("url").unwrap_or_default(), alt: fields.template("alt") },
-            "custom" => Block::Custom { schema: fields.string("schema"), payload: fields.filling("payload").unwrap_or_default() },
+            "custom" => Block::Custom { schema: fields.string("schema"), payload: fields.json_template("payload").unwrap_or_default() },
             _ => return None,
         })
     }
@@ -120,7 +124,7 @@ impl Block {
 }
 
 impl Card {
-    fn read(fields: Of<'_>) -> Card {
+    fn read(fields: Fields<'_>) -> Card {
         Card {
             title: fields.template("title").unwrap_or_default(),
             subtitle: fields.template("subtitle"),
@@ -130,25 +134,29 @@ impl Card {
     }
 
     /// Returns the default card for an item of a list.
-    pub fn of_item() -> Card {
-        Card { title: Template::from("{{ item.title }}".to_owned()), subtitle: None, image_url: None, buttons: Vec::new() }
+    pub fn default_for_item() -> Card {
+        Card { title: FlowTemplate::from("{{ item.title }}".to_owned()), subtitle: None, image_url: None, buttons: Vec::new() }
     }
 
     /// Converts the card into a list entry.
-    pub fn into_item(self) -> ListItem {
+    pub fn into_list_item(self) -> ListItem {
         ListItem { title: self.title, subtitle: self.subtitle, value: None }
     }
 }
 
 impl ListItem {
-    fn read(fields: Of<'_>) -> ListItem {
-        ListItem { title: fields.template("title").unwrap_or_default(), subtitle: fields.template("subtitle"), value: fields.filling("value") }
+    fn read(fields: Fields<'_>) -> ListItem {
+        ListItem {
+            title: fields.template("title").unwrap_or_default(),
+            subtitle: fields.template("subtitle"),
+            value: fields.json_template("value"),
+        }
     }
 }
 
 impl Button {
-    pub(super) fn read(fields: Of<'_>) -> Button {
+    pub(super) fn read(fields: Fields<'_>) -> Button {
         let label = fields.template("label").unwrap_or_default();
-        Button { id: fields.string("id"), label, value: fields.filling("value"), url: fields.template("url") }
+        Button { id: fields.string("id"), label, value: fields.json_template("value"), url: fields.template("url") }
     }
 }

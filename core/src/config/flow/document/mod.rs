@@ -1,27 +1,27 @@
 //! The typed form of a flow document. (docs/spec/flows.md#3)
 
-mod assign;
+mod assignment;
+mod fields;
 mod message;
 mod node;
-mod read;
 mod service;
 mod slot;
 mod text;
-mod whole;
+mod top_level;
 
-pub use assign::{Assign, AssignOp, SetData};
+pub use assignment::{AssignOp, Assignment, SetData};
 pub use message::{Block, Button, Card, ListItem};
 pub use node::{
     AgentData, AgentMemory, AgentOutput, AgentTool, Approval, Await, CallMode, EndData, FallbackData, FallbackOn, IntentData, MemoryReset,
     MessageData, Node, NodeKind, OnError, Selection, StartData, SubflowData,
 };
-pub use service::{FINISH, FlowTool, OutputMap, REQUEST_HUMAN, RequestForm, Retry, ServiceData, ValueType, is_built_in};
+pub use service::{FINISH, FlowTool, HttpRequestDef, OutputMapping, REQUEST_HUMAN, Retry, ServiceData, ValueType, is_built_in};
 pub use slot::{Ask, EntityData, Validation};
-pub use text::{Condition, Filling, Formula, LocalizedText, Template};
+pub use text::{FlowCondition, FlowFormula, FlowTemplate, LocalizedText, ValueTemplate};
 
 use serde_json::Value;
 
-use crate::text::path::Path;
+use crate::text::variable_path::VariablePath;
 
 /// A flow document.
 #[derive(Debug, Clone)]
@@ -37,17 +37,17 @@ pub struct Document {
     /// The id of the graph in which sessions start.
     pub root: String,
     /// Its graphs.
-    pub graphs: Vec<GraphForm>,
+    pub graphs: Vec<GraphDef>,
     /// Its intents.
-    pub intents: Vec<IntentForm>,
+    pub intents: Vec<IntentDef>,
     /// Its entities.
-    pub entities: Vec<EntityForm>,
+    pub entities: Vec<EntityDef>,
     /// Its tools.
     pub tools: Vec<FlowTool>,
     /// Its small talk.
-    pub small_talk: Vec<SmallTalkForm>,
+    pub small_talk: Vec<SmallTalkDef>,
     /// Replies to events.
-    pub events: Events,
+    pub events: EventReplies,
     /// Its settings.
     pub settings: FlowSettings,
     /// The declared variables.
@@ -58,7 +58,7 @@ pub struct Document {
 
 /// A graph.
 #[derive(Debug, Clone)]
-pub struct GraphForm {
+pub struct GraphDef {
     /// Its id.
     pub id: String,
     /// Its kind.
@@ -68,7 +68,7 @@ pub struct GraphForm {
     /// Its nodes.
     pub nodes: Vec<Node>,
     /// Its edges.
-    pub edges: Vec<EdgeForm>,
+    pub edges: Vec<EdgeDef>,
     /// Its parameters.
     pub params: Vec<Param>,
     /// Its return values.
@@ -90,7 +90,7 @@ pub enum GraphKind {
 
 /// An edge.
 #[derive(Debug, Clone)]
-pub struct EdgeForm {
+pub struct EdgeDef {
     /// Its id.
     pub id: String,
     /// The source node.
@@ -109,14 +109,14 @@ pub struct EdgeForm {
 #[derive(Debug, Clone)]
 pub struct EdgeCondition {
     /// The expression.
-    pub expr: Condition,
+    pub expr: FlowCondition,
 }
 
 /// A parameter or return value of a graph.
 #[derive(Debug, Clone)]
 pub struct Param {
     /// Its name.
-    pub name: Path,
+    pub name: VariablePath,
     /// Its type.
     pub kind: Option<ValueType>,
     /// Whether callers must pass it.
@@ -127,7 +127,7 @@ pub struct Param {
 
 /// An intent.
 #[derive(Debug, Clone)]
-pub struct IntentForm {
+pub struct IntentDef {
     /// Its id.
     pub id: String,
     /// Its name.
@@ -143,7 +143,7 @@ pub struct IntentForm {
     /// The id of its graph.
     pub graph: String,
     /// Values that it collects on entry.
-    pub parameters: Vec<EntityForParameter>,
+    pub parameters: Vec<IntentParameter>,
     /// Whether it applies when no other intent matches.
     pub is_fallback: bool,
     /// Whether it may interrupt an open question.
@@ -154,15 +154,15 @@ pub struct IntentForm {
 
 /// A value that an intent collects.
 #[derive(Debug, Clone)]
-pub struct EntityForParameter {
+pub struct IntentParameter {
     /// The variable that stores the value.
-    pub variable: Path,
+    pub variable: VariablePath,
     /// Its entity type.
     pub entity: String,
     /// Whether the intent fails without it.
     pub required: bool,
     /// Whether the user is asked for it; otherwise it is only extracted from the message that started the intent.
-    pub asks: bool,
+    pub is_prompted: bool,
     /// The prompt.
     pub prompt: LocalizedText,
     /// The reprompts.
@@ -171,7 +171,7 @@ pub struct EntityForParameter {
 
 /// An entity of a document.
 #[derive(Debug, Clone)]
-pub struct EntityForm {
+pub struct EntityDef {
     /// Its id.
     pub id: String,
     /// `list` or `regex`.
@@ -183,7 +183,7 @@ pub struct EntityForm {
     /// The capture group that holds the value.
     pub group: Option<String>,
     /// Its tolerance for typos.
-    pub fuzzy: Fuzzy,
+    pub fuzzy: FuzzyMatching,
     /// Whether its values are redacted in logs.
     pub redact: bool,
 }
@@ -199,14 +199,14 @@ pub struct ListEntry {
 
 /// The tolerance of a list entity for typos.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Fuzzy {
+pub struct FuzzyMatching {
     /// Maximum edit distance, at most two.
     pub max_edits: u8,
 }
 
 /// A small talk entry.
 #[derive(Debug, Clone)]
-pub struct SmallTalkForm {
+pub struct SmallTalkDef {
     /// Its id.
     pub id: String,
     /// Patterns of user messages.
@@ -216,12 +216,12 @@ pub struct SmallTalkForm {
     /// Minimum similarity of a match.
     pub min_score: f64,
     /// What happens after the reply.
-    pub after: AfterTalk,
+    pub after: Continuation,
 }
 
 /// What happens after a reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum AfterTalk {
+pub enum Continuation {
     /// The session continues.
     #[default]
     Continue,
@@ -231,18 +231,18 @@ pub enum AfterTalk {
 
 /// Replies to events.
 #[derive(Debug, Clone)]
-pub struct Events {
+pub struct EventReplies {
     /// On the start of a session.
-    pub welcome: Event,
+    pub welcome: EventReply,
     /// When no intent matches.
-    pub fallback: Event,
+    pub fallback: EventReply,
     /// When the user does not answer.
-    pub no_input: NoInput,
+    pub no_input: NoInputReply,
 }
 
 /// The reply to an event.
 #[derive(Debug, Clone, Default)]
-pub struct Event {
+pub struct EventReply {
     /// Whether it is enabled.
     pub enabled: bool,
     /// The message.
@@ -253,7 +253,7 @@ pub struct Event {
 
 /// The reply when the user does not answer.
 #[derive(Debug, Clone)]
-pub struct NoInput {
+pub struct NoInputReply {
     /// Whether it is enabled.
     pub enabled: bool,
     /// The message.
@@ -263,7 +263,7 @@ pub struct NoInput {
     /// Maximum number of times in a row.
     pub max_times: u32,
     /// What happens after the last time.
-    pub then: AfterTalk,
+    pub then: Continuation,
 }
 
 /// Settings of a document.
@@ -320,7 +320,7 @@ pub enum VersionPolicy {
 #[derive(Debug, Clone)]
 pub struct Variable {
     /// Its path.
-    pub name: Path,
+    pub name: VariablePath,
     /// Its type.
     pub kind: ValueType,
     /// Its initial value.

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::assign::{Assign, SetData};
+use super::assignment::{Assignment, SetData};
+use super::fields::{self, Fields};
 use super::message::Block;
-use super::read::{self, Of};
 use super::service::ServiceData;
 use super::slot::EntityData;
-use super::text::{Condition, Filling, LocalizedText, Template};
-use crate::text::path::Path;
+use super::text::{FlowCondition, FlowTemplate, LocalizedText, ValueTemplate};
+use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
 
 /// A node of a graph.
@@ -88,7 +88,7 @@ pub struct EndData {
     /// Whether the session ends.
     pub end_session: Option<bool>,
     /// The return values of a subflow.
-    pub outputs: Option<Filling>,
+    pub outputs: Option<ValueTemplate>,
 }
 
 /// Data of `intent`.
@@ -129,7 +129,7 @@ pub struct MessageData {
     /// How a variant is chosen.
     pub selection: Selection,
     /// The input that it waits for.
-    pub waits: Option<Await>,
+    pub await_mode: Option<Await>,
     /// Duration of the typing indicator, in milliseconds.
     pub typing_ms: Option<u64>,
 }
@@ -163,9 +163,9 @@ pub struct SubflowData {
     /// Whether the graph returns.
     pub mode: CallMode,
     /// Values of its parameters.
-    pub inputs: Option<Filling>,
+    pub inputs: Option<ValueTemplate>,
     /// Variables that store its return values.
-    pub outputs: std::collections::BTreeMap<String, Path>,
+    pub outputs: std::collections::BTreeMap<String, VariablePath>,
 }
 
 /// How a graph is entered.
@@ -182,7 +182,7 @@ pub enum CallMode {
 #[derive(Debug, Clone)]
 pub struct AgentData {
     /// The instructions of the model.
-    pub instructions: Template,
+    pub instructions: FlowTemplate,
     /// The tools that it may call.
     pub tools: Vec<AgentTool>,
     /// The alias of the model.
@@ -194,7 +194,7 @@ pub struct AgentData {
     /// The first message.
     pub greeting: Option<LocalizedText>,
     /// The condition under which it finishes.
-    pub exit_when: Option<Condition>,
+    pub exit_when: Option<FlowCondition>,
     /// Maximum user messages.
     pub max_turns: u32,
     /// Its memory.
@@ -249,56 +249,59 @@ pub enum MemoryReset {
 #[derive(Debug, Clone)]
 pub struct AgentOutput {
     /// The variable that stores it.
-    pub variable: Path,
+    pub variable: VariablePath,
     /// The JSON Schema of the output.
     pub schema: Option<Value>,
 }
 
 impl Node {
-    pub(super) fn read(fields: Of<'_>) -> Node {
+    pub(super) fn read(fields: Fields<'_>) -> Node {
         let type_name = fields.string("type");
-        let data = fields.part("data");
+        let data = fields.object_or_empty("data");
         Node {
             id: fields.string("id"),
             name: fields.string("name"),
             kind: NodeKind::read(&type_name, data),
             type_name,
             disabled: fields.flag("disabled", false),
-            on_error: fields.word("on_error", &[("continue", OnError::Continue), ("stop", OnError::Stop)]).unwrap_or_default(),
+            on_error: fields.keyword("on_error", &[("continue", OnError::Continue), ("stop", OnError::Stop)]).unwrap_or_default(),
         }
     }
 }
 
 impl NodeKind {
-    fn read(type_name: &str, fields: Of<'_>) -> NodeKind {
+    fn read(type_name: &str, fields: Fields<'_>) -> NodeKind {
         match type_name {
             "start" => NodeKind::Start(StartData { init: fields.map("init") }),
             "end" => NodeKind::End(EndData {
                 exit: fields.string_or("exit", "out"),
                 final_message: fields.localized("final_message"),
                 end_session: fields.value("end_session").and_then(Value::as_bool),
-                outputs: fields.filling("outputs"),
+                outputs: fields.json_template("outputs"),
             }),
             "intent" => NodeKind::Intent(IntentData { intent_id: fields.string("intent_id") }),
             "message" => NodeKind::Message(MessageData {
                 blocks: fields.list("blocks", Block::read).into_iter().flatten().collect(),
                 selection: fields
-                    .word("selection", &[("sequence", Selection::Sequence), ("seeded_random", Selection::SeededRandom)])
+                    .keyword("selection", &[("sequence", Selection::Sequence), ("seeded_random", Selection::SeededRandom)])
                     .unwrap_or_default(),
-                waits: fields.word("await", &[("none", Await::None), ("button", Await::Button), ("any", Await::Any)]),
+                await_mode: fields.keyword("await", &[("none", Await::None), ("button", Await::Button), ("any", Await::Any)]),
                 typing_ms: fields.count("typing_ms"),
             }),
             "entity" => NodeKind::Entity(Box::new(EntityData::read(fields))),
             "decision" => NodeKind::Decision,
             "router" => NodeKind::Router,
             "service" => NodeKind::Service(Box::new(ServiceData::read(fields))),
-            "set" => NodeKind::Set(SetData { assign: fields.list("assign", Assign::read) }),
+            "set" => NodeKind::Set(SetData { assignments: fields.list("assign", Assignment::read) }),
             "fallback" => NodeKind::Fallback(FallbackData { on: FallbackOn::read(fields) }),
             "subflow" => NodeKind::Subflow(SubflowData {
                 graph: fields.string("graph"),
-                mode: fields.word("mode", &[("goto", CallMode::Goto)]).unwrap_or_default(),
-                inputs: fields.filling("inputs"),
-                outputs: fields.members("outputs").map(|(name, it)| (name.clone(), read::path(it.as_str().unwrap_or_default()))).collect(),
+                mode: fields.keyword("mode", &[("goto", CallMode::Goto)]).unwrap_or_default(),
+                inputs: fields.json_template("inputs"),
+                outputs: fields
+                    .members("outputs")
+                    .map(|(name, it)| (name.clone(), fields::parse_path(it.as_str().unwrap_or_default())))
+                    .collect(),
             }),
             "instruction_agent" => NodeKind::InstructionAgent(Box::new(AgentData::read(fields))),
             _ => NodeKind::Unavailable,
@@ -307,34 +310,34 @@ impl NodeKind {
 }
 
 impl FallbackOn {
-    fn read(fields: Of<'_>) -> FallbackOn {
+    fn read(fields: Fields<'_>) -> FallbackOn {
         let words = [("no_edge", FallbackOn::NoEdge), ("error", FallbackOn::Error), ("no_intent", FallbackOn::NoIntent)];
-        fields.word("match", &words).unwrap_or_default()
+        fields.keyword("match", &words).unwrap_or_default()
     }
 }
 
 impl AgentData {
-    fn read(fields: Of<'_>) -> AgentData {
+    fn read(fields: Fields<'_>) -> AgentData {
         let approvals = [("never", Approval::Never), ("always", Approval::Always), ("write", Approval::Write)];
         let resets = [("never", MemoryReset::Never), ("on_exit", MemoryReset::OnExit)];
-        let memory = fields.part("memory");
+        let memory = fields.object_or_empty("memory");
         let size = |name: &str, default: usize| memory.count(name).map_or(default, |it| usize::try_from(it).unwrap_or(usize::MAX));
         AgentData {
             instructions: fields.template("instructions").unwrap_or_default(),
-            tools: fields.list("tools", |it| AgentTool { tool: it.string("tool"), approval: it.word("approval", &approvals) }),
-            model: fields.maybe("model"),
-            temperature: fields.real("temperature"),
-            max_steps: fields.small("max_steps").unwrap_or(8),
+            tools: fields.list("tools", |it| AgentTool { tool: it.string("tool"), approval: it.keyword("approval", &approvals) }),
+            model: fields.optional_string("model"),
+            temperature: fields.float("temperature"),
+            max_steps: fields.count_u32("max_steps").unwrap_or(8),
             greeting: fields.localized("greeting"),
-            exit_when: fields.text("exit_when").map(Condition::from),
-            max_turns: fields.small("max_turns").unwrap_or(20),
+            exit_when: fields.text("exit_when").map(FlowCondition::from),
+            max_turns: fields.count_u32("max_turns").unwrap_or(20),
             memory: AgentMemory {
                 max_messages: size("max_messages", 40),
                 max_chars: size("max_chars", 24_000),
-                reset: memory.word("reset", &resets).unwrap_or(MemoryReset::OnEnter),
+                reset: memory.keyword("reset", &resets).unwrap_or(MemoryReset::OnEnter),
             },
             output: fields.object("output").map(|it| AgentOutput {
-                variable: read::path(it.text("variable").unwrap_or_default()),
+                variable: fields::parse_path(it.text("variable").unwrap_or_default()),
                 schema: it.value("schema").cloned(),
             }),
         }

@@ -2,38 +2,38 @@
 
 use serde_json::Value;
 
-use super::read::Of;
-use super::text::{Filling, Template};
-use crate::text::path::Path;
-use crate::turn::Class;
+use super::fields::Fields;
+use super::text::{FlowTemplate, ValueTemplate};
+use crate::text::variable_path::VariablePath;
+use crate::turn::EffectClass;
 
 /// The default maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: u32 = 262_144;
 
 /// An HTTP request.
 #[derive(Debug, Clone)]
-pub struct RequestForm {
+pub struct HttpRequestDef {
     /// `GET`, `POST`, …
     pub method: String,
     /// The URL.
-    pub url: Template,
+    pub url: FlowTemplate,
     /// Query parameters added to the URL, in document order.
-    pub query: Vec<(String, Template)>,
+    pub query: Vec<(String, FlowTemplate)>,
     /// Headers, in document order.
-    pub headers: Vec<(String, Template)>,
+    pub headers: Vec<(String, FlowTemplate)>,
     /// The body.
-    pub body: Option<Filling>,
+    pub body: Option<ValueTemplate>,
     /// `none`, `json`, `form`, `text` or `multipart`.
     pub body_type: Option<String>,
 }
 
 /// The mapping of a response value to a variable.
 #[derive(Debug, Clone)]
-pub struct OutputMap {
+pub struct OutputMapping {
     /// JSONPath in the response.
     pub path: String,
     /// The variable.
-    pub variable: Path,
+    pub variable: VariablePath,
     /// The value when nothing is found.
     pub default: Option<Value>,
     /// Whether the call fails when nothing is found.
@@ -88,7 +88,7 @@ pub const FINISH: &str = "finish";
 pub const REQUEST_HUMAN: &str = "request_human";
 
 /// The maximum length of a tool name that providers accept.
-const LONGEST_NAME: usize = 64;
+const MAX_TOOL_NAME_CHARS: usize = 64;
 
 /// A tool of a document.
 #[derive(Debug, Clone)]
@@ -104,15 +104,15 @@ pub struct FlowTool {
     /// JSON Schema of its arguments.
     pub input_schema: Option<Value>,
     /// The HTTP request.
-    pub request: Option<RequestForm>,
+    pub request: Option<HttpRequestDef>,
     /// Mappings of the response to variables.
-    pub outputs: Vec<OutputMap>,
+    pub outputs: Vec<OutputMapping>,
     /// Timeout of an attempt, in milliseconds.
     pub timeout_ms: Option<u32>,
     /// The retry policy.
     pub retry: Option<Retry>,
     /// Its effect class; derived from the method when absent.
-    pub effect_class: Option<Class>,
+    pub effect_class: Option<EffectClass>,
     /// The secrets that it may use.
     pub secrets: Vec<String>,
     /// The secret that signs its calls.
@@ -127,11 +127,11 @@ pub struct ServiceData {
     /// The id of a tool of the document.
     pub tool_id: Option<String>,
     /// The HTTP request, when no tool is named.
-    pub request: Option<RequestForm>,
+    pub request: Option<HttpRequestDef>,
     /// The variable `args` of the templates of the tool.
-    pub args: Option<Filling>,
+    pub args: Option<ValueTemplate>,
     /// Mappings of the response to variables, in addition to those of the tool.
-    pub outputs: Vec<OutputMap>,
+    pub outputs: Vec<OutputMapping>,
     /// Timeout of an attempt, in milliseconds.
     pub timeout_ms: Option<u32>,
     /// The retry policy.
@@ -139,35 +139,35 @@ pub struct ServiceData {
     /// Statuses that count as success; 200 to 299 when empty.
     pub success: Vec<u16>,
     /// The idempotency key of a write.
-    pub idempotency_key: Option<Template>,
+    pub idempotency_key: Option<FlowTemplate>,
     /// Maximum size of the response, in bytes.
     pub max_response_bytes: u32,
     /// Its effect class.
-    pub effect_class: Option<Class>,
+    pub effect_class: Option<EffectClass>,
 }
 
-impl RequestForm {
-    fn read(fields: Of<'_>) -> RequestForm {
+impl HttpRequestDef {
+    fn read(fields: Fields<'_>) -> HttpRequestDef {
         let templates = |name: &str| {
-            let text = |value: &Value| Template::from(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            let text = |value: &Value| FlowTemplate::from(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
             fields.members(name).map(|(name, value)| (name.clone(), text(value))).collect()
         };
-        RequestForm {
+        HttpRequestDef {
             method: fields.string_or("method", "GET"),
             url: fields.template("url").unwrap_or_default(),
             query: templates("query"),
             headers: templates("headers"),
-            body: fields.filling("body"),
-            body_type: fields.maybe("body_type"),
+            body: fields.json_template("body"),
+            body_type: fields.optional_string("body_type"),
         }
     }
 }
 
-impl OutputMap {
-    fn read(fields: Of<'_>) -> OutputMap {
-        OutputMap {
+impl OutputMapping {
+    fn read(fields: Fields<'_>) -> OutputMapping {
+        OutputMapping {
             path: fields.string("path"),
-            variable: super::read::path(fields.text("variable").unwrap_or_default()),
+            variable: super::fields::parse_path(fields.text("variable").unwrap_or_default()),
             default: fields.0.get("default").cloned(),
             required: fields.flag("required", false),
             kind: ValueType::read(fields),
@@ -176,8 +176,8 @@ impl OutputMap {
 }
 
 impl ValueType {
-    pub(super) fn read(fields: Of<'_>) -> Option<ValueType> {
-        fields.word(
+    pub(super) fn read(fields: Fields<'_>) -> Option<ValueType> {
+        fields.keyword(
             "type",
             &[
                 ("string", ValueType::String),
@@ -192,45 +192,46 @@ impl ValueType {
 }
 
 impl Retry {
-    fn read(fields: Of<'_>) -> Retry {
+    fn read(fields: Fields<'_>) -> Retry {
         let default = Retry::default();
         Retry {
-            max_attempts: fields.small("max_attempts").unwrap_or(default.max_attempts),
+            max_attempts: fields.count_u32("max_attempts").unwrap_or(default.max_attempts),
             initial_ms: fields.count("initial_ms").unwrap_or(default.initial_ms),
-            multiplier: fields.real("multiplier").unwrap_or(default.multiplier),
+            multiplier: fields.float("multiplier").unwrap_or(default.multiplier),
             max_ms: fields.count("max_ms").unwrap_or(default.max_ms),
             on: fields.value("on").and_then(Value::as_array).cloned().unwrap_or(default.on),
         }
     }
 }
 
-fn class(fields: Of<'_>) -> Option<Class> {
-    fields.word("effect_class", &[("read", Class::Read), ("write", Class::Write), ("irreversible", Class::Irreversible)])
+fn read_effect_class(fields: Fields<'_>) -> Option<EffectClass> {
+    fields
+        .keyword("effect_class", &[("read", EffectClass::Read), ("write", EffectClass::Write), ("irreversible", EffectClass::Irreversible)])
 }
 
 impl FlowTool {
-    pub(super) fn read(fields: Of<'_>) -> FlowTool {
+    pub(super) fn read(fields: Fields<'_>) -> FlowTool {
         FlowTool {
             id: fields.string("id"),
             name: fields.string("name"),
             description: fields.string("description"),
             kind: fields.string("kind"),
             input_schema: fields.value("input_schema").cloned(),
-            request: fields.object("request").map(RequestForm::read),
-            outputs: fields.list("outputs", OutputMap::read),
-            timeout_ms: fields.small("timeout_ms"),
+            request: fields.object("request").map(HttpRequestDef::read),
+            outputs: fields.list("outputs", OutputMapping::read),
+            timeout_ms: fields.count_u32("timeout_ms"),
             retry: fields.object("retry").map(Retry::read),
-            effect_class: class(fields),
+            effect_class: read_effect_class(fields),
             secrets: fields.strings("secrets"),
-            signing_secret: fields.maybe("signing_secret"),
+            signing_secret: fields.optional_string("signing_secret"),
             sensitive: fields.flag("sensitive", false),
         }
     }
 
     /// Its name for models: the id, reduced to the characters and length that providers accept.
-    pub fn offered(&self) -> String {
+    pub fn name_for_models(&self) -> String {
         let plain = |it: char| if it.is_ascii_alphanumeric() || it == '_' || it == '-' { it } else { '_' };
-        self.id.chars().take(LONGEST_NAME).map(plain).collect()
+        self.id.chars().take(MAX_TOOL_NAME_CHARS).map(plain).collect()
     }
 }
 
@@ -240,19 +241,19 @@ pub fn is_built_in(name: &str) -> bool {
 }
 
 impl ServiceData {
-    pub(super) fn read(fields: Of<'_>) -> ServiceData {
-        let status = |it: Of<'_>| it.0.as_u64().and_then(|it| u16::try_from(it).ok()).unwrap_or(0);
+    pub(super) fn read(fields: Fields<'_>) -> ServiceData {
+        let status = |it: Fields<'_>| it.0.as_u64().and_then(|it| u16::try_from(it).ok()).unwrap_or(0);
         ServiceData {
-            tool_id: fields.maybe("tool_id"),
-            request: fields.object("request").map(RequestForm::read),
-            args: fields.filling("args"),
-            outputs: fields.list("outputs", OutputMap::read),
-            timeout_ms: fields.small("timeout_ms"),
+            tool_id: fields.optional_string("tool_id"),
+            request: fields.object("request").map(HttpRequestDef::read),
+            args: fields.json_template("args"),
+            outputs: fields.list("outputs", OutputMapping::read),
+            timeout_ms: fields.count_u32("timeout_ms"),
             retry: fields.object("retry").map(Retry::read),
             success: fields.list("success", status),
             idempotency_key: fields.template("idempotency_key"),
-            max_response_bytes: fields.small("max_response_bytes").unwrap_or(MAX_RESPONSE_BYTES),
-            effect_class: class(fields),
+            max_response_bytes: fields.count_u32("max_response_bytes").unwrap_or(MAX_RESPONSE_BYTES),
+            effect_class: read_effect_class(fields),
         }
     }
 }

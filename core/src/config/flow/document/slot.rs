@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
+use super::fields::{self, Fields};
 use super::message::Button;
-use super::read::{self, Of};
-use super::text::{Condition, LocalizedText};
-use crate::text::path::Path;
+use super::text::{FlowCondition, LocalizedText};
+use crate::text::variable_path::VariablePath;
 
 /// Data of `entity`; also used for parameters of intents.
 #[derive(Debug, Clone)]
 pub struct EntityData {
     /// The variable that stores the value.
-    pub variable: Path,
+    pub variable: VariablePath,
     /// A system entity or an entity of the document.
     pub entity: String,
     /// The prompt.
@@ -68,22 +68,22 @@ pub struct Validation {
     /// A regular expression.
     pub pattern: Option<String>,
     /// A condition on `value`.
-    pub expr: Option<Condition>,
+    pub expr: Option<FlowCondition>,
     /// The message for a value that violates it.
     pub message: Option<LocalizedText>,
 }
 
 impl EntityData {
-    pub(super) fn read(fields: Of<'_>) -> EntityData {
+    pub(super) fn read(fields: Fields<'_>) -> EntityData {
         EntityData {
-            variable: read::path(fields.text("variable").unwrap_or_default()),
+            variable: fields::parse_path(fields.text("variable").unwrap_or_default()),
             entity: fields.string("entity"),
             prompt: fields.localized("prompt").unwrap_or_default(),
             reprompt: fields.list("reprompt", |it| LocalizedText::from(it.0)),
-            max_attempts: fields.small("max_attempts").unwrap_or(3),
+            max_attempts: fields.count_u32("max_attempts").unwrap_or(3),
             required: fields.flag("required", true),
             default: fields.value("default").cloned().unwrap_or_default(),
-            ask: fields.word("ask", &[("always", Ask::Always)]).unwrap_or_default(),
+            ask: fields.keyword("ask", &[("always", Ask::Always)]).unwrap_or_default(),
             prefill_from_trigger: fields.flag("prefill_from_trigger", true),
             validation: fields.list("validation", Validation::read),
             buttons: fields.list("buttons", Button::read),
@@ -98,19 +98,19 @@ impl EntityData {
 
 impl Validation {
     /// Reads a constraint.
-    pub fn of(value: &Value) -> Validation {
-        Validation::read(Of(value))
+    pub fn from_value(value: &Value) -> Validation {
+        Validation::read(Fields(value))
     }
 
-    fn read(fields: Of<'_>) -> Validation {
+    fn read(fields: Fields<'_>) -> Validation {
         let length = |name: &str| fields.count(name).map(|it| usize::try_from(it).unwrap_or(usize::MAX));
         Validation {
             min: fields.value("min").cloned(),
             max: fields.value("max").cloned(),
             min_length: length("min_length"),
             max_length: length("max_length"),
-            pattern: fields.maybe("pattern"),
-            expr: fields.text("expr").map(Condition::from),
+            pattern: fields.optional_string("pattern"),
+            expr: fields.text("expr").map(FlowCondition::from),
             message: fields.localized("message"),
         }
     }

@@ -2,21 +2,21 @@
 
 use serde_json::Value;
 
-use crate::text::braces::{Braces, Tree, Wrong as BadTemplate};
-use crate::text::expr::{Expr, Wrong as BadExpr};
+use crate::text::expr::{Expr, ExprError as BadExpr};
+use crate::text::interpolation::{Interpolation, InterpolationError as BadTemplate, JsonTemplate};
 
 /// A template.
 #[derive(Debug, Clone)]
-pub struct Template {
+pub struct FlowTemplate {
     /// As written.
     pub source: String,
     /// The compiled template, or its error.
-    pub compiled: Result<Braces, BadTemplate>,
+    pub compiled: Result<Interpolation, BadTemplate>,
 }
 
 /// A boolean expression.
 #[derive(Debug, Clone)]
-pub struct Condition {
+pub struct FlowCondition {
     /// As written.
     pub source: String,
     /// The compiled expression, or its error.
@@ -25,28 +25,28 @@ pub struct Condition {
 
 /// An expression that computes a value.
 #[derive(Debug, Clone)]
-pub struct Formula(pub Condition);
+pub struct FlowFormula(pub FlowCondition);
 
 /// A JSON value whose strings are templates.
 #[derive(Debug, Clone)]
-pub struct Filling {
+pub struct ValueTemplate {
     /// As written.
     pub source: Value,
     /// The compiled value, or the location and error of an invalid template.
-    pub compiled: Result<Tree, (String, BadTemplate)>,
+    pub compiled: Result<JsonTemplate, (String, BadTemplate)>,
 }
 
 /// A text with variants, optionally by locale or channel.
 #[derive(Debug, Clone, Default)]
 pub struct LocalizedText {
     /// Keys (locale, `channel:NAME` or `default`) with their variants; a plain text has the key `default`.
-    pub of: Vec<(String, Vec<Template>)>,
+    pub variants_by_key: Vec<(String, Vec<FlowTemplate>)>,
 }
 
 impl LocalizedText {
     /// Returns the variants of the first match: the channel, the locale, its language, the default locale, `default`.
-    pub fn variants(&self, channel: &str, locale: &str, default_locale: &str) -> &[Template] {
-        let find = |matches: &dyn Fn(&str) -> bool| self.of.iter().find(|it| matches(&it.0)).map(|it| it.1.as_slice());
+    pub fn variants(&self, channel: &str, locale: &str, default_locale: &str) -> &[FlowTemplate] {
+        let find = |matches: &dyn Fn(&str) -> bool| self.variants_by_key.iter().find(|it| matches(&it.0)).map(|it| it.1.as_slice());
         let language = |it: &str| it.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
         find(&|it| it.strip_prefix("channel:") == Some(channel))
             .or_else(|| find(&|it| it.eq_ignore_ascii_case(locale)))
@@ -57,8 +57,8 @@ impl LocalizedText {
     }
 
     /// Iterates over all its templates.
-    pub fn templates(&self) -> impl Iterator<Item = &Template> {
-        self.of.iter().flat_map(|it| &it.1)
+    pub fn templates(&self) -> impl Iterator<Item = &FlowTemplate> {
+        self.variants_by_key.iter().flat_map(|it| &it.1)
     }
 
     /// Whether all its variants are blank.
@@ -67,39 +67,39 @@ impl LocalizedText {
     }
 }
 
-impl Default for Template {
+impl Default for FlowTemplate {
     fn default() -> Self {
-        Template::from(String::new())
+        FlowTemplate::from(String::new())
     }
 }
 
-impl Default for Filling {
+impl Default for ValueTemplate {
     fn default() -> Self {
-        Filling::from(Value::Null)
+        ValueTemplate::from(Value::Null)
     }
 }
 
-impl From<String> for Template {
+impl From<String> for FlowTemplate {
     fn from(source: String) -> Self {
-        Template { compiled: Braces::parse(&source), source }
+        FlowTemplate { compiled: Interpolation::parse(&source), source }
     }
 }
 
-impl From<&str> for Condition {
+impl From<&str> for FlowCondition {
     fn from(source: &str) -> Self {
-        Condition { compiled: Expr::parse(source), source: source.to_owned() }
+        FlowCondition { compiled: Expr::parse(source), source: source.to_owned() }
     }
 }
 
-impl From<&str> for Formula {
+impl From<&str> for FlowFormula {
     fn from(source: &str) -> Self {
-        Formula(Condition { compiled: Expr::parse_value(source), source: source.to_owned() })
+        FlowFormula(FlowCondition { compiled: Expr::parse_value(source), source: source.to_owned() })
     }
 }
 
-impl From<Value> for Filling {
+impl From<Value> for ValueTemplate {
     fn from(source: Value) -> Self {
-        Filling { compiled: Tree::parse(&source), source }
+        ValueTemplate { compiled: JsonTemplate::parse(&source), source }
     }
 }
 
@@ -107,11 +107,11 @@ impl From<&Value> for LocalizedText {
     fn from(value: &Value) -> Self {
         let variants = |value: &Value| {
             let texts = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-            texts.iter().filter_map(|it| Some(Template::from(it.as_str()?.to_owned()))).collect::<Vec<_>>()
+            texts.iter().filter_map(|it| Some(FlowTemplate::from(it.as_str()?.to_owned()))).collect::<Vec<_>>()
         };
         match value.as_object() {
-            Some(members) => LocalizedText { of: members.iter().map(|(key, value)| (key.clone(), variants(value))).collect() },
-            None => LocalizedText { of: vec![("default".to_owned(), variants(value))] },
+            Some(members) => LocalizedText { variants_by_key: members.iter().map(|(key, value)| (key.clone(), variants(value))).collect() },
+            None => LocalizedText { variants_by_key: vec![("default".to_owned(), variants(value))] },
         }
     }
 }

@@ -1,30 +1,32 @@
 //! The shape of the document, its lists and its settings. (docs/spec/flows.md#3)
 
-use super::Shape::{Any, Bool, Coded, Const, Enum, Free, Integer, List as Items, Map, Named, Number, Object, Spelt, Tagged};
+use super::Shape::{Any, AnyObject, Bool, Bounded, Const, Enum, Integer, List as Items, Map, Number, Object, PatternText, Ref, Union};
 use super::node::{EDGE, NODE};
-use super::parts::{EFFECT_CLASS, FILLED, HTTP_REQUEST, ID, LOCALIZED, OUTPUTS, PARAMS, PATH, RETRY, STRING, TEMPLATE, TYPE};
-use super::{Coded as Codes, Definition, Field, Keys, LEAST, List, MOST, Pattern, Role, Tagged as Kinds, may, must};
+use super::parts::{EFFECT_CLASS, HTTP_REQUEST, ID, LOCALIZED, NON_EMPTY, OUTPUTS, PARAMS, PATH, RETRY, STRING, TEMPLATE, TYPE};
+use super::{
+    BoundedShape as Codes, Definition, List, MemberShape, NO_MAX, NO_MIN, Pattern, Role, TaggedUnion as Kinds, UniqueBy, optional, required,
+};
 
 /// A flow document. Issues are reported in this order, so graphs come last.
 pub(in crate::config::flow) static DOCUMENT: Definition = Definition::part(
     "ConversationFlow",
     Object(&[
-        must("schema_version", Const("1.0", "D006")),
-        must("doc", Const("conversation_flow", "D001")),
-        must("id", ID),
-        must("name", Spelt(Pattern::Name)),
-        may("default_locale", Spelt(Pattern::Locale)),
-        may("locales", Items(&List::of(Spelt(Pattern::Locale)))),
-        must("root", ID),
-        may("intents", Items(&List::by_id(Named(&INTENT)))),
-        may("entities", Items(&List::by_id(Named(&ENTITY_TYPE)))),
-        may("tools", Items(&List::by_id(Named(&TOOL)))),
-        may("small_talk", Items(&List::by_id(Named(&SMALL_TALK)))),
-        may("events", Named(&EVENTS)),
-        may("settings", Named(&SETTINGS)),
-        may("variables", Items(&List::of(Named(&VARIABLE)))),
-        may("meta", Free),
-        must("graphs", Coded(&Codes { shape: Items(&GRAPHS), below: "D001", above: "D005" })),
+        required("schema_version", Const("1.0", "D006")),
+        required("doc", Const("conversation_flow", "D001")),
+        required("id", ID),
+        required("name", PatternText(Pattern::Name)),
+        optional("default_locale", PatternText(Pattern::Locale)),
+        optional("locales", Items(&List::new(PatternText(Pattern::Locale)))),
+        required("root", ID),
+        optional("intents", Items(&List::unique_by_id(Ref(&INTENT)))),
+        optional("entities", Items(&List::unique_by_id(Ref(&ENTITY_TYPE)))),
+        optional("tools", Items(&List::unique_by_id(Ref(&TOOL)))),
+        optional("small_talk", Items(&List::unique_by_id(Ref(&SMALL_TALK)))),
+        optional("events", Ref(&EVENTS)),
+        optional("settings", Ref(&SETTINGS)),
+        optional("variables", Items(&List::new(Ref(&VARIABLE)))),
+        optional("meta", AnyObject),
+        required("graphs", Bounded(&Codes { shape: Items(&GRAPHS), below: "D001", above: "D005" })),
     ]),
 );
 
@@ -32,117 +34,117 @@ static GRAPH: Definition = Definition {
     name: "Graph",
     role: Role::Graph,
     shape: Object(&[
-        must("id", ID),
-        must("kind", Enum(&["root", "intent", "subflow"])),
-        may("name", STRING),
-        must("entry", ID),
-        may("params", Items(&PARAMS)),
-        may("returns", Items(&PARAMS)),
-        may("exits", Items(&List::of(ID))),
-        must("edges", Coded(&Codes { shape: Items(&EDGES), below: "D001", above: "D005" })),
-        must("nodes", Coded(&Codes { shape: Items(&NODES), below: "D001", above: "D005" })),
+        required("id", ID),
+        required("kind", Enum(&["root", "intent", "subflow"])),
+        optional("name", STRING),
+        required("entry", ID),
+        optional("params", Items(&PARAMS)),
+        optional("returns", Items(&PARAMS)),
+        optional("exits", Items(&List::new(ID))),
+        required("edges", Bounded(&Codes { shape: Items(&EDGES), below: "D001", above: "D005" })),
+        required("nodes", Bounded(&Codes { shape: Items(&NODES), below: "D001", above: "D005" })),
     ]),
 };
-static GRAPHS: List = List { item: Named(&GRAPH), min: 1, max: 500, keys: Keys::Id };
-static NODES: List = List { item: Named(&NODE), min: 1, max: 1000, keys: Keys::IdAndName };
-static EDGES: List = List { item: Named(&EDGE), min: 0, max: 4000, keys: Keys::Id };
+static GRAPHS: List = List { item: Ref(&GRAPH), min: 1, max: 500, keys: UniqueBy::Id };
+static NODES: List = List { item: Ref(&NODE), min: 1, max: 1000, keys: UniqueBy::IdAndName };
+static EDGES: List = List { item: Ref(&EDGE), min: 0, max: 4000, keys: UniqueBy::Id };
 
 static INTENT: Definition = Definition::item(
     "Intent",
     Object(&[
-        must("id", ID),
-        must("name", Spelt(Pattern::Name)),
-        may("description", STRING),
-        may("phrases", Items(&List::of(FILLED))),
-        may("negative_phrases", Items(&List::of(FILLED))),
-        may("priority", Integer(LEAST, MOST)).or("100"),
-        must("graph", ID),
-        may("parameters", Items(&List::of(Object(PARAMETER)))),
-        may("is_fallback", Bool).or("false"),
-        may("interrupts", Bool).or("true"),
-        may("knowledge_sources", Items(&List::of(FILLED))),
-        may("enabled", Bool).or("true"),
+        required("id", ID),
+        required("name", PatternText(Pattern::Name)),
+        optional("description", STRING),
+        optional("phrases", Items(&List::new(NON_EMPTY))),
+        optional("negative_phrases", Items(&List::new(NON_EMPTY))),
+        optional("priority", Integer(NO_MIN, NO_MAX)).with_default("100"),
+        required("graph", ID),
+        optional("parameters", Items(&List::new(Object(PARAMETER)))),
+        optional("is_fallback", Bool).with_default("false"),
+        optional("interrupts", Bool).with_default("true"),
+        optional("knowledge_sources", Items(&List::new(NON_EMPTY))),
+        optional("enabled", Bool).with_default("true"),
     ]),
 );
 
-static PARAMETER: &[Field] = &[
-    must("variable", PATH),
-    must("entity", FILLED),
-    may("required", Bool),
-    may("prompt", LOCALIZED),
-    may("reprompt", Items(&List::of(LOCALIZED))),
+static PARAMETER: &[MemberShape] = &[
+    required("variable", PATH),
+    required("entity", NON_EMPTY),
+    optional("required", Bool),
+    optional("prompt", LOCALIZED),
+    optional("reprompt", Items(&List::new(LOCALIZED))),
 ];
 
 static ENTITY_TYPE: Definition = Definition::item(
     "EntityType",
-    Tagged(&Kinds {
+    Union(&Kinds {
         tag: "kind",
-        common: &[must("id", ID), may("redact", Bool)],
+        common: &[required("id", ID), optional("redact", Bool)],
         kinds: &[
             (
                 "list",
                 &[
-                    must("entries", Coded(&Codes { shape: Items(&List::some(ENTRY)), below: "N002", above: "D001" })),
-                    may("fuzzy", Object(&[may("max_edits", Integer(0, 2))])),
+                    required("entries", Bounded(&Codes { shape: Items(&List::non_empty(ENTRY)), below: "N002", above: "D001" })),
+                    optional("fuzzy", Object(&[optional("max_edits", Integer(0, 2))])),
                 ],
             ),
-            ("regex", &[must("patterns", Items(&List::some(FILLED))), may("group", STRING)]),
+            ("regex", &[required("patterns", Items(&List::non_empty(NON_EMPTY))), optional("group", STRING)]),
         ],
     }),
 );
-const ENTRY: super::Shape = Object(&[must("value", FILLED), may("synonyms", Items(&List::of(FILLED)))]);
+const ENTRY: super::Shape = Object(&[required("value", NON_EMPTY), optional("synonyms", Items(&List::new(NON_EMPTY)))]);
 
 static TOOL: Definition = Definition::item(
     "Tool",
     Object(&[
-        must("id", ID),
-        must("name", Spelt(Pattern::Name)),
-        may("description", STRING),
-        may("scope", Enum(&["assistant", "workspace", "builtin"])),
-        must("kind", Enum(&["http", "webhook", "function", "mcp", "noop"])),
-        may("input_schema", Free),
-        may("output_schema", Free),
-        may("request", Named(&HTTP_REQUEST)),
-        may("outputs", Items(&OUTPUTS)),
-        may("timeout_ms", Integer(LEAST, MOST)),
-        may("retry", Named(&RETRY)),
-        may("effect_class", EFFECT_CLASS),
-        may("secrets", Items(&List::of(Spelt(Pattern::Secret)))),
-        may("signing_secret", Spelt(Pattern::Secret)),
-        may("server", FILLED),
-        may("remote_name", FILLED),
-        may("sensitive", Bool).or("false"),
+        required("id", ID),
+        required("name", PatternText(Pattern::Name)),
+        optional("description", STRING),
+        optional("scope", Enum(&["assistant", "workspace", "builtin"])),
+        required("kind", Enum(&["http", "webhook", "function", "mcp", "noop"])),
+        optional("input_schema", AnyObject),
+        optional("output_schema", AnyObject),
+        optional("request", Ref(&HTTP_REQUEST)),
+        optional("outputs", Items(&OUTPUTS)),
+        optional("timeout_ms", Integer(NO_MIN, NO_MAX)),
+        optional("retry", Ref(&RETRY)),
+        optional("effect_class", EFFECT_CLASS),
+        optional("secrets", Items(&List::new(PatternText(Pattern::Secret)))),
+        optional("signing_secret", PatternText(Pattern::Secret)),
+        optional("server", NON_EMPTY),
+        optional("remote_name", NON_EMPTY),
+        optional("sensitive", Bool).with_default("false"),
     ]),
 );
 
 static SMALL_TALK: Definition = Definition::item(
     "SmallTalk",
     Object(&[
-        must("id", ID),
-        must("patterns", Items(&List::some(FILLED))),
-        must("responses", Items(&List::some(LOCALIZED))),
-        may("min_score", Number(0, 1)).or("0.8"),
-        may("after", Enum(&["continue", "end_session"])),
+        required("id", ID),
+        required("patterns", Items(&List::non_empty(NON_EMPTY))),
+        required("responses", Items(&List::non_empty(LOCALIZED))),
+        optional("min_score", Number(0, 1)).with_default("0.8"),
+        optional("after", Enum(&["continue", "end_session"])),
     ]),
 );
 
-const IS_ENABLED: Field = may("enabled", Bool);
-const SAYS: Field = may("message", LOCALIZED);
-const RUNS: Field = may("graph", ID);
+const IS_ENABLED: MemberShape = optional("enabled", Bool);
+const MESSAGE: MemberShape = optional("message", LOCALIZED);
+const GRAPH_ID: MemberShape = optional("graph", ID);
 
 static EVENTS: Definition = Definition::part(
     "Events",
     Object(&[
-        may("welcome", Object(&[IS_ENABLED, SAYS, RUNS])),
-        may("fallback", Object(&[IS_ENABLED, SAYS, RUNS])),
-        may(
+        optional("welcome", Object(&[IS_ENABLED, MESSAGE, GRAPH_ID])),
+        optional("fallback", Object(&[IS_ENABLED, MESSAGE, GRAPH_ID])),
+        optional(
             "no_input",
             Object(&[
                 IS_ENABLED,
-                SAYS,
-                RUNS,
-                may("max_times", Integer(LEAST, MOST)).or("2"),
-                may("then", Enum(&["end_session", "continue"])),
+                MESSAGE,
+                GRAPH_ID,
+                optional("max_times", Integer(NO_MIN, NO_MAX)).with_default("2"),
+                optional("then", Enum(&["end_session", "continue"])),
             ]),
         ),
     ]),
@@ -151,33 +153,33 @@ static EVENTS: Definition = Definition::part(
 static SETTINGS: Definition = Definition::part(
     "Settings",
     Object(&[
-        may("no_input_timeout_s", Integer(0, MOST)).or("0"),
-        may("session_timeout_s", Integer(60, MOST)).or("1800"),
-        may("retention_days", Integer(LEAST, MOST)),
-        may("monthly_llm_spend_cap_cents", Integer(0, MOST)),
-        may("intent_min_confidence", Number(0, 1)).or("0.6"),
-        may("llm_verify", Bool).or("true"),
-        may("llm_match", Bool).or("true"),
-        may("knowledge_fallback", Bool).or("false"),
-        may("knowledge_fallback_min_score", Number(0, 1)).or("0.5"),
-        may("fallback_limit", Integer(1, MOST)).or("3"),
-        may("fallback_limit_graph", ID),
-        may("error_message", LOCALIZED),
-        may("handoff_webhook_url", TEMPLATE),
-        may("max_steps_per_turn", Coded(&Codes { shape: Integer(1, 64), below: "D001", above: "B005" })).or("64"),
-        may("max_call_depth", Integer(1, 32)).or("16"),
-        may("version_policy", Enum(&["pin", "migrate_at_root", "migrate_eager"])).or(r#""pin""#),
-        may("models", Map(&FILLED)),
+        optional("no_input_timeout_s", Integer(0, NO_MAX)).with_default("0"),
+        optional("session_timeout_s", Integer(60, NO_MAX)).with_default("1800"),
+        optional("retention_days", Integer(NO_MIN, NO_MAX)),
+        optional("monthly_llm_spend_cap_cents", Integer(0, NO_MAX)),
+        optional("intent_min_confidence", Number(0, 1)).with_default("0.6"),
+        optional("llm_verify", Bool).with_default("true"),
+        optional("llm_match", Bool).with_default("true"),
+        optional("knowledge_fallback", Bool).with_default("false"),
+        optional("knowledge_fallback_min_score", Number(0, 1)).with_default("0.5"),
+        optional("fallback_limit", Integer(1, NO_MAX)).with_default("3"),
+        optional("fallback_limit_graph", ID),
+        optional("error_message", LOCALIZED),
+        optional("handoff_webhook_url", TEMPLATE),
+        optional("max_steps_per_turn", Bounded(&Codes { shape: Integer(1, 64), below: "D001", above: "B005" })).with_default("64"),
+        optional("max_call_depth", Integer(1, 32)).with_default("16"),
+        optional("version_policy", Enum(&["pin", "migrate_at_root", "migrate_eager"])).with_default(r#""pin""#),
+        optional("models", Map(&NON_EMPTY)),
     ]),
 );
 
 static VARIABLE: Definition = Definition::part(
     "VarDecl",
     Object(&[
-        must("name", PATH),
-        must("type", TYPE),
-        may("default", Any),
-        may("redact", Bool),
-        may("scope", Enum(&["session", "user"])).or(r#""session""#),
+        required("name", PATH),
+        required("type", TYPE),
+        optional("default", Any),
+        optional("redact", Bool),
+        optional("scope", Enum(&["session", "user"])).with_default(r#""session""#),
     ]),
 );

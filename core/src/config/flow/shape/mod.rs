@@ -14,12 +14,12 @@ pub(super) enum Shape {
     /// Anything.
     Any,
     /// An object with arbitrary members.
-    Free,
+    AnyObject,
     Bool,
     /// A string with a minimum and maximum length in characters.
     Text(u32, u32),
     /// A string that matches a pattern.
-    Spelt(Pattern),
+    PatternText(Pattern),
     /// Exactly this string, and the code reported for any other.
     Const(&'static str, &'static str),
     Enum(&'static [&'static str]),
@@ -31,24 +31,24 @@ pub(super) enum Shape {
     /// An object with arbitrary keys.
     Map(&'static Shape),
     /// Texts by locale, channel and `default`, which is required.
-    Texts(&'static Shape),
-    Object(&'static [Field]),
-    Tagged(&'static Tagged),
+    LocalizedTexts(&'static Shape),
+    Object(&'static [MemberShape]),
+    Union(&'static TaggedUnion),
     /// One of several shapes with different JSON types.
     AnyOf(&'static [Shape]),
     /// A shape whose bounds have their own codes.
-    Coded(&'static Coded),
-    Named(&'static Definition),
+    Bounded(&'static BoundedShape),
+    Ref(&'static Definition),
 }
 
 /// No lower bound.
-pub(super) const LEAST: i32 = i32::MIN;
+pub(super) const NO_MIN: i32 = i32::MIN;
 /// No upper bound.
-pub(super) const MOST: i32 = i32::MAX;
+pub(super) const NO_MAX: i32 = i32::MAX;
 /// The largest integer that every JSON parser reads exactly; larger ones are rejected.
-pub(super) const WHOLE: i64 = (1 << 53) - 1;
+pub(super) const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 /// No upper bound of a length.
-pub(super) const ANY_LENGTH: u32 = u32::MAX;
+pub(super) const NO_MAX_LENGTH: u32 = u32::MAX;
 
 /// An array with items of one shape.
 #[derive(Debug)]
@@ -56,12 +56,12 @@ pub(super) struct List {
     pub item: Shape,
     pub min: u32,
     pub max: u32,
-    pub keys: Keys,
+    pub keys: UniqueBy,
 }
 
 /// The members by which items of a list must be unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keys {
+pub(super) enum UniqueBy {
     None,
     /// Their `id`.
     Id,
@@ -71,7 +71,7 @@ pub(super) enum Keys {
 
 /// A member of an object.
 #[derive(Debug)]
-pub(super) struct Field {
+pub(super) struct MemberShape {
     pub name: &'static str,
     pub shape: Shape,
     pub is_required: bool,
@@ -81,18 +81,18 @@ pub(super) struct Field {
 
 /// A tagged union of objects.
 #[derive(Debug)]
-pub(super) struct Tagged {
+pub(super) struct TaggedUnion {
     /// The member that holds the kind.
     pub tag: &'static str,
     /// The members of every kind.
-    pub common: &'static [Field],
+    pub common: &'static [MemberShape],
     /// The other members by kind.
-    pub kinds: &'static [(&'static str, &'static [Field])],
+    pub kinds: &'static [(&'static str, &'static [MemberShape])],
 }
 
 /// A shape with codes for values below and above its bounds.
 #[derive(Debug)]
-pub(super) struct Coded {
+pub(super) struct BoundedShape {
     pub shape: Shape,
     pub below: &'static str,
     pub above: &'static str,
@@ -128,29 +128,29 @@ impl Definition {
 }
 
 impl List {
-    const fn of(item: Shape) -> List {
-        List { item, min: 0, max: ANY_LENGTH, keys: Keys::None }
+    const fn new(item: Shape) -> List {
+        List { item, min: 0, max: NO_MAX_LENGTH, keys: UniqueBy::None }
     }
 
-    const fn some(item: Shape) -> List {
-        List { item, min: 1, max: ANY_LENGTH, keys: Keys::None }
+    const fn non_empty(item: Shape) -> List {
+        List { item, min: 1, max: NO_MAX_LENGTH, keys: UniqueBy::None }
     }
 
-    const fn by_id(item: Shape) -> List {
-        List { item, min: 0, max: ANY_LENGTH, keys: Keys::Id }
+    const fn unique_by_id(item: Shape) -> List {
+        List { item, min: 0, max: NO_MAX_LENGTH, keys: UniqueBy::Id }
     }
 }
 
-const fn must(name: &'static str, shape: Shape) -> Field {
-    Field { name, shape, is_required: true, default: "" }
+const fn required(name: &'static str, shape: Shape) -> MemberShape {
+    MemberShape { name, shape, is_required: true, default: "" }
 }
 
-const fn may(name: &'static str, shape: Shape) -> Field {
-    Field { name, shape, is_required: false, default: "" }
+const fn optional(name: &'static str, shape: Shape) -> MemberShape {
+    MemberShape { name, shape, is_required: false, default: "" }
 }
 
-impl Field {
-    const fn or(self, default: &'static str) -> Field {
-        Field { name: self.name, shape: self.shape, is_required: self.is_required, default }
+impl MemberShape {
+    const fn with_default(self, default: &'static str) -> MemberShape {
+        MemberShape { name: self.name, shape: self.shape, is_required: self.is_required, default }
     }
 }

@@ -1,160 +1,173 @@
 //! The shapes of nodes and edges. (docs/spec/flows.md#4)
 
-use super::Shape::{Any, Bool, Coded, Enum, Free, Integer, List as Items, Map, Named, Number, Object, Spelt, Tagged, Text};
+use super::Shape::{Any, AnyObject, Bool, Bounded, Enum, Integer, List as Items, Map, Number, Object, PatternText, Ref, Text, Union};
 use super::parts::{
-    BLOCKS, BUTTONS, EFFECT_CLASS, EXPRESSION, FILLED, HTTP_REQUEST, ID, LOCALIZED, OUTPUTS, PATH, RETRY, STRING, TEMPLATE, VALIDATIONS,
+    BLOCKS, BUTTONS, EFFECT_CLASS, EXPRESSION, HTTP_REQUEST, ID, LOCALIZED, NON_EMPTY, OUTPUTS, PATH, RETRY, STRING, TEMPLATE, VALIDATIONS,
 };
-use super::{Coded as Codes, Definition, Field, LEAST, List, MOST, Pattern, Role, Tagged as Kinds, may, must};
+use super::{
+    BoundedShape as Codes, Definition, List, MemberShape, NO_MAX, NO_MIN, Pattern, Role, TaggedUnion as Kinds, optional, required,
+};
 
 pub(super) static NODE: Definition = Definition {
     name: "Node",
     role: Role::Node,
-    shape: Tagged(&Kinds {
+    shape: Union(&Kinds {
         tag: "type",
         common: &[
-            must("id", ID),
-            must("name", Spelt(Pattern::Name)),
-            may("position", Object(&[must("x", Number(LEAST, MOST)), must("y", Number(LEAST, MOST))])),
-            may("notes", STRING),
-            may("disabled", Bool).or("false"),
-            may("on_error", Enum(&["port", "continue", "stop"])).or(r#""port""#),
+            required("id", ID),
+            required("name", PatternText(Pattern::Name)),
+            optional("position", Object(&[required("x", Number(NO_MIN, NO_MAX)), required("y", Number(NO_MIN, NO_MAX))])),
+            optional("notes", STRING),
+            optional("disabled", Bool).with_default("false"),
+            optional("on_error", Enum(&["port", "continue", "stop"])).with_default(r#""port""#),
         ],
         kinds: &[
-            ("start", &[must("data", Object(&[may("init", Free)]))]),
-            ("end", &[must("data", END)]),
-            ("intent", &[must("data", Object(&[must("intent_id", ID)]))]),
-            ("message", &[must("data", MESSAGE)]),
-            ("entity", &[must("data", ENTITY)]),
-            ("decision", &[must("data", BRANCHING)]),
-            ("router", &[must("data", BRANCHING)]),
-            ("service", &[must("data", SERVICE)]),
-            ("python", &[must("data", PYTHON)]),
-            ("set", &[must("data", Object(&[must("assign", Items(&List::some(Object(ASSIGNMENT))))]))]),
-            ("handoff", &[must("data", HANDOFF)]),
-            ("fallback", &[must("data", Object(&[may("match", Enum(&["no_edge", "error", "no_intent", "any"]))]))]),
-            ("subflow", &[must("data", SUBFLOW)]),
-            ("knowledge", &[must("data", KNOWLEDGE)]),
-            ("instruction_agent", &[must("data", AGENT)]),
+            ("start", &[required("data", Object(&[optional("init", AnyObject)]))]),
+            ("end", &[required("data", END)]),
+            ("intent", &[required("data", Object(&[required("intent_id", ID)]))]),
+            ("message", &[required("data", MESSAGE)]),
+            ("entity", &[required("data", ENTITY)]),
+            ("decision", &[required("data", BRANCHING)]),
+            ("router", &[required("data", BRANCHING)]),
+            ("service", &[required("data", SERVICE)]),
+            ("python", &[required("data", PYTHON)]),
+            ("set", &[required("data", Object(&[required("assign", Items(&List::non_empty(Object(ASSIGNMENT))))]))]),
+            ("handoff", &[required("data", HANDOFF)]),
+            ("fallback", &[required("data", Object(&[optional("match", Enum(&["no_edge", "error", "no_intent", "any"]))]))]),
+            ("subflow", &[required("data", SUBFLOW)]),
+            ("knowledge", &[required("data", KNOWLEDGE)]),
+            ("instruction_agent", &[required("data", AGENT)]),
         ],
     }),
 };
 
-const END: super::Shape =
-    Object(&[may("exit", STRING).or(r#""out""#), may("final_message", LOCALIZED), may("end_session", Bool), may("outputs", Free)]);
+const END: super::Shape = Object(&[
+    optional("exit", STRING).with_default(r#""out""#),
+    optional("final_message", LOCALIZED),
+    optional("end_session", Bool),
+    optional("outputs", AnyObject),
+]);
 
 const MESSAGE: super::Shape = Object(&[
-    must("blocks", Items(&BLOCKS)),
-    may("selection", Enum(&["first", "sequence", "seeded_random"])),
-    may("await", Enum(&["none", "button", "any"])).or(r#""none""#),
-    may("typing_ms", Integer(LEAST, MOST)),
+    required("blocks", Items(&BLOCKS)),
+    optional("selection", Enum(&["first", "sequence", "seeded_random"])),
+    optional("await", Enum(&["none", "button", "any"])).with_default(r#""none""#),
+    optional("typing_ms", Integer(NO_MIN, NO_MAX)),
 ]);
 
 const ENTITY: super::Shape = Object(&[
-    must("variable", PATH),
-    must("entity", FILLED),
-    must("prompt", LOCALIZED),
-    may("reprompt", Items(&List::of(LOCALIZED))),
-    may("max_attempts", Coded(&Codes { shape: Integer(1, 10), below: "N006", above: "D001" })).or("3"),
-    may("required", Bool).or("true"),
-    may("default", Any),
-    may("ask", Enum(&["if_empty", "always"])).or(r#""if_empty""#),
-    may("prefill_from_trigger", Bool).or("true"),
-    may("validation", Items(&VALIDATIONS)),
-    may("buttons", BUTTONS),
-    may("llm_extract", Bool).or("false"),
-    may("interruptible", Bool).or("true"),
-    may("confirm", Bool).or("false"),
-    may("redact", Bool),
-    may("no_input_ms", Integer(LEAST, MOST)),
+    required("variable", PATH),
+    required("entity", NON_EMPTY),
+    required("prompt", LOCALIZED),
+    optional("reprompt", Items(&List::new(LOCALIZED))),
+    optional("max_attempts", Bounded(&Codes { shape: Integer(1, 10), below: "N006", above: "D001" })).with_default("3"),
+    optional("required", Bool).with_default("true"),
+    optional("default", Any),
+    optional("ask", Enum(&["if_empty", "always"])).with_default(r#""if_empty""#),
+    optional("prefill_from_trigger", Bool).with_default("true"),
+    optional("validation", Items(&VALIDATIONS)),
+    optional("buttons", BUTTONS),
+    optional("llm_extract", Bool).with_default("false"),
+    optional("interruptible", Bool).with_default("true"),
+    optional("confirm", Bool).with_default("false"),
+    optional("redact", Bool),
+    optional("no_input_ms", Integer(NO_MIN, NO_MAX)),
 ]);
 
-const BRANCHING: super::Shape = Object(&[may("comment", STRING)]);
+const BRANCHING: super::Shape = Object(&[optional("comment", STRING)]);
 
 const SERVICE: super::Shape = Object(&[
-    may("tool_id", ID),
-    may("request", Named(&HTTP_REQUEST)),
-    may("args", Free),
-    may("outputs", Items(&OUTPUTS)),
-    may("timeout_ms", Coded(&Codes { shape: Integer(100, 60_000), below: "V006", above: "V006" })).or("10000"),
-    may("retry", Named(&RETRY)),
-    may("success", Items(&List::of(Integer(100, 599)))),
-    may("idempotency_key", TEMPLATE),
-    may("max_response_bytes", Integer(LEAST, MOST)).or("262144"),
-    may("effect_class", EFFECT_CLASS),
+    optional("tool_id", ID),
+    optional("request", Ref(&HTTP_REQUEST)),
+    optional("args", AnyObject),
+    optional("outputs", Items(&OUTPUTS)),
+    optional("timeout_ms", Bounded(&Codes { shape: Integer(100, 60_000), below: "V006", above: "V006" })).with_default("10000"),
+    optional("retry", Ref(&RETRY)),
+    optional("success", Items(&List::new(Integer(100, 599)))),
+    optional("idempotency_key", TEMPLATE),
+    optional("max_response_bytes", Integer(NO_MIN, NO_MAX)).with_default("262144"),
+    optional("effect_class", EFFECT_CLASS),
 ]);
 
 const PYTHON: super::Shape = Object(&[
-    must("code", Text(0, 32768)),
-    may("inputs", Items(&List::of(PATH))),
-    may("outputs", Items(&List::of(PATH))),
-    may("timeout_ms", Integer(10, 30_000)),
-    may("branches", Items(&List::of(ID))),
+    required("code", Text(0, 32768)),
+    optional("inputs", Items(&List::new(PATH))),
+    optional("outputs", Items(&List::new(PATH))),
+    optional("timeout_ms", Integer(10, 30_000)),
+    optional("branches", Items(&List::new(ID))),
 ]);
 
-const ASSIGNMENT: &[Field] = &[
-    must("variable", PATH),
-    may("op", Enum(&["set", "unset", "increment", "append", "merge"])),
-    may("value", Any),
-    may("expr", EXPRESSION),
+const ASSIGNMENT: &[MemberShape] = &[
+    required("variable", PATH),
+    optional("op", Enum(&["set", "unset", "increment", "append", "merge"])),
+    optional("value", Any),
+    optional("expr", EXPRESSION),
 ];
 
 const HANDOFF: super::Shape = Object(&[
-    may("queue", TEMPLATE),
-    may("reason", TEMPLATE),
-    may("message", LOCALIZED),
-    may("context", Items(&List::of(PATH))),
-    may("transcript_turns", Integer(0, MOST)).or("50"),
-    may("mode", Enum(&["transfer", "return"])),
-    may("wait_ms", Integer(0, MOST)),
+    optional("queue", TEMPLATE),
+    optional("reason", TEMPLATE),
+    optional("message", LOCALIZED),
+    optional("context", Items(&List::new(PATH))),
+    optional("transcript_turns", Integer(0, NO_MAX)).with_default("50"),
+    optional("mode", Enum(&["transfer", "return"])),
+    optional("wait_ms", Integer(0, NO_MAX)),
 ]);
 
-const SUBFLOW: super::Shape =
-    Object(&[must("graph", ID), may("mode", Enum(&["call", "goto"])).or(r#""call""#), may("inputs", Free), may("outputs", Map(&PATH))]);
+const SUBFLOW: super::Shape = Object(&[
+    required("graph", ID),
+    optional("mode", Enum(&["call", "goto"])).with_default(r#""call""#),
+    optional("inputs", AnyObject),
+    optional("outputs", Map(&PATH)),
+]);
 
 const KNOWLEDGE: super::Shape = Object(&[
-    may("sources", Items(&List::of(FILLED))),
-    must("query", Object(&[must("from", Items(&List::some(Enum(&["template", "last_user", "summary"])))), may("template", TEMPLATE)])),
-    may("top_k", Integer(1, 50)).or("5"),
-    may("vector_weight", Number(0, 1)).or("0.5"),
-    may("min_score", Coded(&Codes { shape: Number(0, 1), below: "K004", above: "K004" })),
-    may("synthesize", Bool).or("true"),
-    may("instructions", TEMPLATE),
-    may("variable", PATH).or(r#""knowledge""#),
-    may("reply", Bool).or("true"),
-    may("citations", Enum(&["none", "inline", "list"])).or(r#""inline""#),
+    optional("sources", Items(&List::new(NON_EMPTY))),
+    required(
+        "query",
+        Object(&[required("from", Items(&List::non_empty(Enum(&["template", "last_user", "summary"])))), optional("template", TEMPLATE)]),
+    ),
+    optional("top_k", Integer(1, 50)).with_default("5"),
+    optional("vector_weight", Number(0, 1)).with_default("0.5"),
+    optional("min_score", Bounded(&Codes { shape: Number(0, 1), below: "K004", above: "K004" })),
+    optional("synthesize", Bool).with_default("true"),
+    optional("instructions", TEMPLATE),
+    optional("variable", PATH).with_default(r#""knowledge""#),
+    optional("reply", Bool).with_default("true"),
+    optional("citations", Enum(&["none", "inline", "list"])).with_default(r#""inline""#),
 ]);
 
 const AGENT: super::Shape = Object(&[
-    must("instructions", TEMPLATE),
-    may("tools", Items(&List::of(Object(&[must("tool", ID), may("approval", Enum(&["never", "always", "write"]))])))),
-    may("model", FILLED),
-    may("temperature", Number(0, 2)),
-    may("max_steps", Coded(&Codes { shape: Integer(1, 50), below: "A004", above: "A004" })).or("8"),
-    may("greeting", LOCALIZED),
-    may("exit_when", EXPRESSION),
-    may("max_turns", Integer(1, MOST)).or("20"),
-    may(
+    required("instructions", TEMPLATE),
+    optional("tools", Items(&List::new(Object(&[required("tool", ID), optional("approval", Enum(&["never", "always", "write"]))])))),
+    optional("model", NON_EMPTY),
+    optional("temperature", Number(0, 2)),
+    optional("max_steps", Bounded(&Codes { shape: Integer(1, 50), below: "A004", above: "A004" })).with_default("8"),
+    optional("greeting", LOCALIZED),
+    optional("exit_when", EXPRESSION),
+    optional("max_turns", Integer(1, NO_MAX)).with_default("20"),
+    optional(
         "memory",
         Object(&[
-            may("max_messages", Integer(LEAST, MOST)).or("40"),
-            may("max_chars", Integer(LEAST, MOST)).or("24000"),
-            may("reset", Enum(&["never", "on_enter", "on_exit"])).or(r#""on_enter""#),
+            optional("max_messages", Integer(NO_MIN, NO_MAX)).with_default("40"),
+            optional("max_chars", Integer(NO_MIN, NO_MAX)).with_default("24000"),
+            optional("reset", Enum(&["never", "on_enter", "on_exit"])).with_default(r#""on_enter""#),
         ]),
     ),
-    may("output", Object(&[must("variable", PATH), may("schema", Free)])),
+    optional("output", Object(&[required("variable", PATH), optional("schema", AnyObject)])),
 ]);
 
 pub(super) static EDGE: Definition = Definition {
     name: "Edge",
     role: Role::Item,
     shape: Object(&[
-        must("id", ID),
-        must("source", ID),
-        may("source_port", STRING).or(r#""out""#),
-        must("target", ID),
-        may("target_port", Enum(&["in"])).or(r#""in""#),
-        may("label", STRING),
-        may("priority", Integer(LEAST, MOST)).or("100"),
-        may("condition", Object(&[must("expr", EXPRESSION)])),
+        required("id", ID),
+        required("source", ID),
+        optional("source_port", STRING).with_default(r#""out""#),
+        required("target", ID),
+        optional("target_port", Enum(&["in"])).with_default(r#""in""#),
+        optional("label", STRING),
+        optional("priority", Integer(NO_MIN, NO_MAX)).with_default("100"),
+        optional("condition", Object(&[required("expr", EXPRESSION)])),
     ]),
 };

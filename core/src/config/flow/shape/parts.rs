@@ -1,113 +1,132 @@
 //! Shapes shared by nodes, tools and intents.
 
-use super::Shape::{Any, AnyOf, Bool, Coded, Enum, Integer, Map, Named, Object, Spelt, Tagged, Text};
-use super::{ANY_LENGTH, Coded as Codes, Definition, Field, LEAST, List, MOST, Pattern, Shape, Tagged as Kinds, may, must};
+use super::Shape::{Any, AnyOf, Bool, Bounded, Enum, Integer, Map, Object, PatternText, Ref, Text, Union};
+use super::{
+    BoundedShape as Codes, Definition, List, MemberShape, NO_MAX, NO_MAX_LENGTH, NO_MIN, Pattern, Shape, TaggedUnion as Kinds, optional,
+    required,
+};
 
-pub(super) const ID: Shape = Spelt(Pattern::Id);
-pub(super) const PATH: Shape = Spelt(Pattern::Path);
-pub(super) const STRING: Shape = Text(0, ANY_LENGTH);
-pub(super) const FILLED: Shape = Text(1, ANY_LENGTH);
+pub(super) const ID: Shape = PatternText(Pattern::Id);
+pub(super) const PATH: Shape = PatternText(Pattern::Path);
+pub(super) const STRING: Shape = Text(0, NO_MAX_LENGTH);
+pub(super) const NON_EMPTY: Shape = Text(1, NO_MAX_LENGTH);
 pub(super) const EXPRESSION: Shape = Text(1, 4096);
 pub(super) const TYPE: Shape = Enum(&["string", "number", "boolean", "array", "object", "any"]);
 pub(super) const EFFECT_CLASS: Shape = Enum(&["read", "write", "irreversible"]);
 
-pub(super) const TEMPLATE: Shape = Named(&Definition::part("Template", Coded(&LENGTH)));
-static LENGTH: Codes = Codes { shape: Text(0, 32768), below: "D001", above: "T006" };
+pub(super) const TEMPLATE: Shape = Ref(&Definition::part("Template", Bounded(&TEMPLATE_LENGTH)));
+static TEMPLATE_LENGTH: Codes = Codes { shape: Text(0, 32768), below: "D001", above: "T006" };
 
-pub(super) const LOCALIZED: Shape = Named(&LOCALIZED_TEXT);
+pub(super) const LOCALIZED: Shape = Ref(&LOCALIZED_TEXT);
 static LOCALIZED_TEXT: Definition =
-    Definition::part("LocalizedText", AnyOf(&[TEMPLATE, VARIANTS, Shape::Texts(&AnyOf(&[TEMPLATE, VARIANTS]))]));
-const VARIANTS: Shape = Shape::List(&List::some(TEMPLATE));
+    Definition::part("LocalizedText", AnyOf(&[TEMPLATE, VARIANTS, Shape::LocalizedTexts(&AnyOf(&[TEMPLATE, VARIANTS]))]));
+const VARIANTS: Shape = Shape::List(&List::non_empty(TEMPLATE));
 
-pub(super) const BUTTONS: Shape = Shape::List(&List::of(BUTTON));
-const BUTTON: Shape =
-    Named(&Definition::part("Button", Object(&[must("id", ID), must("label", TEMPLATE), may("value", Any), may("url", TEMPLATE)])));
+pub(super) const BUTTONS: Shape = Shape::List(&List::new(BUTTON));
+const BUTTON: Shape = Ref(&Definition::part(
+    "Button",
+    Object(&[required("id", ID), required("label", TEMPLATE), optional("value", Any), optional("url", TEMPLATE)]),
+));
 
-pub(super) static BLOCKS: List = List::some(Named(&BLOCK));
+pub(super) static BLOCKS: List = List::non_empty(Ref(&BLOCK));
 static BLOCK: Definition = Definition::part(
     "Block",
-    Tagged(&Kinds {
+    Union(&Kinds {
         tag: "kind",
         common: &[],
         kinds: &[
-            ("text", &[must("text", LOCALIZED)]),
+            ("text", &[required("text", LOCALIZED)]),
             (
                 "buttons",
-                &[may("text", LOCALIZED), must("buttons", Shape::List(&List { item: BUTTON, min: 1, max: 20, keys: super::Keys::None }))],
+                &[
+                    optional("text", LOCALIZED),
+                    required("buttons", Shape::List(&List { item: BUTTON, min: 1, max: 20, keys: super::UniqueBy::None })),
+                ],
             ),
             ("card", CARD),
             (
                 "carousel",
                 &[
-                    may("items", Shape::List(&List { item: Object(CARD), min: 1, max: 10, keys: super::Keys::None })),
-                    may("items_from", PATH),
+                    optional("items", Shape::List(&List { item: Object(CARD), min: 1, max: 10, keys: super::UniqueBy::None })),
+                    optional("items_from", PATH),
                 ],
             ),
             (
                 "list",
                 &[
-                    may("title", TEMPLATE),
-                    may("items", Shape::List(&List::of(Object(&[must("title", TEMPLATE), may("subtitle", TEMPLATE), may("value", Any)])))),
-                    may("items_from", PATH),
+                    optional("title", TEMPLATE),
+                    optional(
+                        "items",
+                        Shape::List(&List::new(Object(&[
+                            required("title", TEMPLATE),
+                            optional("subtitle", TEMPLATE),
+                            optional("value", Any),
+                        ]))),
+                    ),
+                    optional("items_from", PATH),
                 ],
             ),
-            ("media", &[must("media", Enum(&["image", "audio", "video", "file"])), must("url", TEMPLATE), may("alt", TEMPLATE)]),
-            ("custom", &[must("schema", STRING), must("payload", Any)]),
+            (
+                "media",
+                &[required("media", Enum(&["image", "audio", "video", "file"])), required("url", TEMPLATE), optional("alt", TEMPLATE)],
+            ),
+            ("custom", &[required("schema", STRING), required("payload", Any)]),
         ],
     }),
 );
-static CARD: &[Field] = &[must("title", TEMPLATE), may("subtitle", TEMPLATE), may("image_url", TEMPLATE), may("buttons", BUTTONS)];
+static CARD: &[MemberShape] =
+    &[required("title", TEMPLATE), optional("subtitle", TEMPLATE), optional("image_url", TEMPLATE), optional("buttons", BUTTONS)];
 
-pub(super) static VALIDATIONS: List = List::of(Named(&VALIDATION));
+pub(super) static VALIDATIONS: List = List::new(Ref(&VALIDATION));
 static VALIDATION: Definition = Definition::part(
     "Validation",
     Object(&[
-        may("min", Any),
-        may("max", Any),
-        may("min_length", Integer(0, MOST)),
-        may("max_length", Integer(1, MOST)),
-        may("pattern", STRING),
-        may("expr", EXPRESSION),
-        may("message", LOCALIZED),
+        optional("min", Any),
+        optional("max", Any),
+        optional("min_length", Integer(0, NO_MAX)),
+        optional("max_length", Integer(1, NO_MAX)),
+        optional("pattern", STRING),
+        optional("expr", EXPRESSION),
+        optional("message", LOCALIZED),
     ]),
 );
 
 pub(super) static HTTP_REQUEST: Definition = Definition::part(
     "HttpRequest",
     Object(&[
-        must("method", Enum(&["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"])),
-        must("url", TEMPLATE),
-        may("query", Map(&TEMPLATE)),
-        may("headers", Map(&TEMPLATE)),
-        may("body", Any),
-        may("body_type", Enum(&["none", "json", "form", "text", "multipart"])),
+        required("method", Enum(&["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"])),
+        required("url", TEMPLATE),
+        optional("query", Map(&TEMPLATE)),
+        optional("headers", Map(&TEMPLATE)),
+        optional("body", Any),
+        optional("body_type", Enum(&["none", "json", "form", "text", "multipart"])),
     ]),
 );
 
-pub(super) static OUTPUTS: List = List::of(Named(&Definition::part(
+pub(super) static OUTPUTS: List = List::new(Ref(&Definition::part(
     "OutputMap",
     Object(&[
-        must("path", Spelt(Pattern::JsonPath)),
-        must("variable", PATH),
-        may("default", Any),
-        may("required", Bool),
-        may("type", TYPE),
+        required("path", PatternText(Pattern::JsonPath)),
+        required("variable", PATH),
+        optional("default", Any),
+        optional("required", Bool),
+        optional("type", TYPE),
     ]),
 )));
 
 pub(super) static RETRY: Definition = Definition::part(
     "Retry",
     Object(&[
-        may("max_attempts", Coded(&Codes { shape: Integer(1, 10), below: "V006", above: "V006" })).or("1"),
-        may("initial_ms", Coded(&Codes { shape: Integer(0, MOST), below: "V006", above: "V006" })).or("200"),
-        may("multiplier", Coded(&Codes { shape: Shape::Number(1, MOST), below: "V006", above: "V006" })).or("2"),
-        may("max_ms", Integer(LEAST, MOST)).or("2000"),
-        may("on", Shape::List(&List::of(AnyOf(&[Integer(400, 599), Enum(&["network", "timeout"])]))))
-            .or(r#"[429,502,503,504,"network","timeout"]"#),
+        optional("max_attempts", Bounded(&Codes { shape: Integer(1, 10), below: "V006", above: "V006" })).with_default("1"),
+        optional("initial_ms", Bounded(&Codes { shape: Integer(0, NO_MAX), below: "V006", above: "V006" })).with_default("200"),
+        optional("multiplier", Bounded(&Codes { shape: Shape::Number(1, NO_MAX), below: "V006", above: "V006" })).with_default("2"),
+        optional("max_ms", Integer(NO_MIN, NO_MAX)).with_default("2000"),
+        optional("on", Shape::List(&List::new(AnyOf(&[Integer(400, 599), Enum(&["network", "timeout"])]))))
+            .with_default(r#"[429,502,503,504,"network","timeout"]"#),
     ]),
 );
 
-pub(super) static PARAMS: List = List::of(Named(&Definition::part(
+pub(super) static PARAMS: List = List::new(Ref(&Definition::part(
     "Param",
-    Object(&[must("name", PATH), may("type", TYPE), may("required", Bool), may("default", Any)]),
+    Object(&[required("name", PATH), optional("type", TYPE), optional("required", Bool), optional("default", Any)]),
 )));

@@ -41,7 +41,7 @@ impl Pattern {
     }
 
     /// Its description in messages.
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Pattern::Id => "an id: a letter, then at most 63 letters, digits, '_', '.' or '-'",
             Pattern::Path => "a variable path such as 'account.kind' or 'items[0]'",
@@ -53,7 +53,7 @@ impl Pattern {
     }
 
     /// Whether a text matches.
-    pub fn fits(self, text: &str) -> bool {
+    pub fn matches(self, text: &str) -> bool {
         let bytes = text.as_bytes();
         let starts = |first: fn(&u8) -> bool, others: fn(&u8) -> bool| {
             bytes.split_first().is_some_and(|(head, rest)| first(head) && rest.len() < 64 && rest.iter().all(others))
@@ -61,7 +61,7 @@ impl Pattern {
         match self {
             Pattern::Id => starts(u8::is_ascii_alphabetic, |it| it.is_ascii_alphanumeric() || b"_.-".contains(it)),
             Pattern::Secret => starts(u8::is_ascii_uppercase, |it| it.is_ascii_uppercase() || it.is_ascii_digit() || *it == b'_'),
-            Pattern::Path => bytes.first().is_some_and(u8::is_ascii_alphabetic) && text.split('.').all(is_step),
+            Pattern::Path => bytes.first().is_some_and(u8::is_ascii_alphabetic) && text.split('.').all(is_path_segment),
             Pattern::JsonPath => text.starts_with('$'),
             Pattern::Name => !text.trim().is_empty(),
             Pattern::Locale => is_locale(text),
@@ -70,7 +70,7 @@ impl Pattern {
 }
 
 /// Whether it is a name followed by any number of indices.
-fn is_step(text: &str) -> bool {
+fn is_path_segment(text: &str) -> bool {
     let mut parts = text.split('[');
     let name = parts.next().unwrap_or_default();
     let is_index = |it: &str| it.strip_suffix(']').is_some_and(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()));
@@ -119,7 +119,7 @@ mod tests {
     const ALL: [Pattern; 6] = [Pattern::Id, Pattern::Path, Pattern::JsonPath, Pattern::Secret, Pattern::Name, Pattern::Locale];
 
     #[test]
-    fn the_function_says_what_the_pattern_says() {
+    fn the_predicate_agrees_with_the_regex() {
         let long = "A".repeat(64);
         let longer = "A".repeat(65);
         let texts = "|a|A|9a|a.b|a..b|a.b[0]|a[0][1].c|a[]|a[x]|a[0|a]0|.a|a.|_a|a_b-c.d|a b|ä|aä|$|$.a|x$| |\t\n|\u{a0}|A_1|a_1|A-1|\
@@ -129,7 +129,7 @@ mod tests {
         for text in texts.split('|').chain([long.as_str(), longer.as_str()]) {
             for pattern in ALL {
                 let regex = Regex::new(&format!("(?-i:{})", pattern.source())).unwrap();
-                assert_eq!(pattern.fits(text), regex.find(text).unwrap(), "{pattern:?} {text:?}");
+                assert_eq!(pattern.matches(text), regex.is_match(text).unwrap(), "{pattern:?} {text:?}");
             }
         }
     }

@@ -17,19 +17,19 @@ pub(super) struct Memory {
     /// The rendered instructions. They are rendered once, when the node is entered, so that tool outputs cannot change them.
     pub instructions: String,
     /// Calls of the last step that have not been made yet.
-    pub open: Vec<LlmToolCall>,
+    pub pending_calls: Vec<LlmToolCall>,
     /// User messages received while a call waited for approval.
-    pub said: Vec<String>,
+    pub pending_inputs: Vec<String>,
 }
 
 impl Memory {
     /// The name of the variable of a node.
-    pub fn variable(node: &str) -> String {
+    pub fn variable_name(node: &str) -> String {
         format!("_agent_memory_{node}")
     }
 
     /// Parses a stored memory; an invalid one is empty.
-    pub fn of(stored: Option<&Value>) -> Memory {
+    pub fn from_stored(stored: Option<&Value>) -> Memory {
         let member = |name: &str| stored.and_then(|it| it.get(name)).cloned().unwrap_or_default();
         let pending = member("pending");
         let of_pending = |name: &str| pending.get(name).cloned().unwrap_or_default();
@@ -37,25 +37,25 @@ impl Memory {
             messages: serde_json::from_value(member("messages")).unwrap_or_default(),
             turns: member("turns").as_u64().and_then(|it| u32::try_from(it).ok()).unwrap_or_default(),
             instructions: member("instructions").as_str().unwrap_or_default().to_owned(),
-            open: serde_json::from_value(of_pending("calls")).unwrap_or_default(),
-            said: serde_json::from_value(of_pending("said")).unwrap_or_default(),
+            pending_calls: serde_json::from_value(of_pending("calls")).unwrap_or_default(),
+            pending_inputs: serde_json::from_value(of_pending("said")).unwrap_or_default(),
         }
     }
 
     /// Converts the memory to its stored form.
-    pub fn stored(&self) -> Value {
+    pub fn to_stored(&self) -> Value {
         let mut stored = json!({
             "v": 1, "messages": self.messages, "turns": self.turns, "summary": null, "instructions": self.instructions,
         });
-        if let Some(stored) = stored.as_object_mut().filter(|_| !self.open.is_empty()) {
-            stored.insert("pending".to_owned(), json!({"calls": self.open, "said": self.said}));
+        if let Some(stored) = stored.as_object_mut().filter(|_| !self.pending_calls.is_empty()) {
+            stored.insert("pending".to_owned(), json!({"calls": self.pending_calls, "said": self.pending_inputs}));
         }
         stored
     }
 
     /// Starts another run: drops open calls and the last step if it has unanswered calls.
-    pub fn begin(&mut self) {
-        (self.turns, self.open, self.said) = (0, Vec::new(), Vec::new());
+    pub fn start_run(&mut self) {
+        (self.turns, self.pending_calls, self.pending_inputs) = (0, Vec::new(), Vec::new());
         let Some(last) = self.messages.iter().rposition(|it| !it.tool_calls.is_empty()) else { return };
         let (before, after) = self.messages.split_at(last);
         let answered: BTreeSet<&str> = after.iter().filter_map(|it| it.tool_call_id.as_deref()).collect();
@@ -67,17 +67,17 @@ impl Memory {
 
     /// Drops the oldest exchanges until the rest fits; calls are dropped with their results.
     pub fn trim(&mut self, limits: &AgentMemory) {
-        while self.exceeds(limits) && self.forget() {}
+        while self.exceeds_limits(limits) && self.drop_oldest() {}
     }
 
-    fn exceeds(&self, limits: &AgentMemory) -> bool {
+    fn exceeds_limits(&self, limits: &AgentMemory) -> bool {
         let of_calls = |it: &LlmMessage| it.tool_calls.iter().map(|it| it.arguments.to_string().chars().count()).sum::<usize>();
         let chars: usize = self.messages.iter().map(|it| it.content.chars().count() + of_calls(it)).sum();
         self.messages.len() > limits.max_messages || chars > limits.max_chars
     }
 
     /// Drops the oldest exchange, or the oldest step when there is only one. Returns whether anything was dropped.
-    fn forget(&mut self) -> bool {
+    fn drop_oldest(&mut self) -> bool {
         let next =
             |role: LlmRole, from: usize| (from..self.messages.len()).find(|it| self.messages.get(*it).is_some_and(|it| it.role == role));
         let oldest = match next(LlmRole::User, 1) {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_exchange_goes_first_and_calls_keep_their_results() {
+    fn the_oldest_exchange_is_dropped_first_and_calls_keep_their_results() {
         let limits = |max_messages| AgentMemory { max_messages, max_chars: 24_000, reset: MemoryReset::Never };
         for (whole, most, expected) in [
             ("uauc12auc12a", 12, "uauc12auc12a"),
@@ -142,22 +142,23 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_nobody_has_answered_are_forgotten() {
+    fn unanswered_calls_are_dropped() {
         for (before, after) in [("uc1", "u"), ("uc12", "uc12"), ("uc", "u"), ("uc12ua", "uc12ua"), ("uc12auc1", "uc12au")] {
             let mut memory = memory(before);
-            (memory.turns, memory.open) = (3, vec![call("2")]);
-            memory.begin();
-            assert_eq!((shape(&memory).as_str(), memory.turns, memory.open.len()), (after, 0, 0), "{before}");
+            (memory.turns, memory.pending_calls) = (3, vec![call("2")]);
+            memory.start_run();
+            assert_eq!((shape(&memory).as_str(), memory.turns, memory.pending_calls.len()), (after, 0, 0), "{before}");
         }
     }
 
     #[test]
     fn a_memory_survives_as_json() {
         let mut memory = memory("uc1");
-        (memory.turns, memory.instructions, memory.open, memory.said) = (2, "Be kind.".to_owned(), vec![call("2")], vec!["hm".to_owned()]);
-        assert_eq!(Memory::of(Some(&memory.stored())), memory);
-        assert_eq!(Memory::of(Some(&json!("broken"))), Memory::default());
-        let plain = Memory::default().stored();
+        (memory.turns, memory.instructions, memory.pending_calls, memory.pending_inputs) =
+            (2, "Be kind.".to_owned(), vec![call("2")], vec!["hm".to_owned()]);
+        assert_eq!(Memory::from_stored(Some(&memory.to_stored())), memory);
+        assert_eq!(Memory::from_stored(Some(&json!("broken"))), Memory::default());
+        let plain = Memory::default().to_stored();
         assert_eq!(plain, json!({"v": 1, "messages": [], "turns": 0, "summary": null, "instructions": ""}));
     }
 }

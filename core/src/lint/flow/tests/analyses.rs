@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::super::cycle::components;
+use super::super::cycle::find_components;
 use super::*;
 
 fn message(id: &str) -> Value {
@@ -8,18 +8,18 @@ fn message(id: &str) -> Value {
 }
 
 #[test]
-fn components_stand_behind_those_that_they_lead_to() {
+fn components_are_in_reverse_topological_order() {
     let next = [vec![1], vec![2, 3], vec![0], vec![4], vec![4, 5], vec![]];
-    let mut found = components(&next, |_| true);
+    let mut found = find_components(&next, |_| true);
     found.iter_mut().for_each(|it| it.sort_unstable());
     assert_eq!(found, [vec![5], vec![4], vec![3], vec![0, 1, 2]]);
-    assert_eq!(components(&next, |it| it != 2).len(), 5);
+    assert_eq!(find_components(&next, |it| it != 2).len(), 5);
 }
 
 #[test]
-fn a_long_circle_does_not_use_the_stack_up() {
+fn a_long_cycle_does_not_overflow_the_stack() {
     let next: Vec<Vec<usize>> = (0..200_000).map(|it| vec![(it + 1) % 200_000]).collect();
-    assert_eq!(components(&next, |_| true).len(), 1);
+    assert_eq!(find_components(&next, |_| true).len(), 1);
 }
 
 #[test]
@@ -48,15 +48,15 @@ fn a_large_document_is_checked() {
         }
     }
     nodes.push(json!({"id": "end", "type": "end", "name": "End", "data": {}}));
-    let document = changed(shop(), &[("/graphs/3/nodes", json!(nodes)), ("/graphs/3/edges", json!(edges))]);
-    let issues = said_of(&document);
+    let document = apply_changes(shop(), &[("/graphs/3/nodes", json!(nodes)), ("/graphs/3/edges", json!(edges))]);
+    let issues = issues_of(&document);
     // Routers do not write the variables that the next nodes read.
     assert!(issues.iter().all(|it| it.code == "T003"), "{:#?}", issues.iter().find(|it| it.code != "T003"));
     assert_eq!(issues.len(), 333);
 }
 
 /// Returns the help graph with numbered nodes and edges between them. The first node is its intent, the second its end.
-fn numbered(count: usize, edges: &[(usize, usize)]) -> Value {
+fn numbered_graph(count: usize, edges: &[(usize, usize)]) -> Value {
     let node = |at: usize| match at {
         0 => json!({"id": "n0", "type": "intent", "name": "Help", "data": {"intent_id": "help"}}),
         1 => json!({"id": "n1", "type": "end", "name": "End", "data": {}}),
@@ -68,13 +68,13 @@ fn numbered(count: usize, edges: &[(usize, usize)]) -> Value {
     };
     let nodes: Vec<Value> = (0..count).map(node).collect();
     let edges: Vec<Value> = edges.iter().enumerate().map(edge).collect();
-    changed(shop(), &[("/graphs/3/entry", json!("n0")), ("/graphs/3/nodes", json!(nodes)), ("/graphs/3/edges", json!(edges))])
+    apply_changes(shop(), &[("/graphs/3/entry", json!("n0")), ("/graphs/3/nodes", json!(nodes)), ("/graphs/3/edges", json!(edges))])
 }
 
 #[test]
-fn a_way_enters_no_node_twice() {
+fn a_path_visits_no_node_twice() {
     let long = |count: usize, edges: &[(usize, usize)]| {
-        let found = said_of(&numbered(count, edges)).into_iter().find(|it| ["G014", "G015"].contains(&it.code));
+        let found = issues_of(&numbered_graph(count, edges)).into_iter().find(|it| ["G014", "G015"].contains(&it.code));
         found.map(|it| (it.code, it.message.split(" enters ").nth(1).unwrap().split(' ').next().unwrap().to_owned()))
     };
     let path = |code: &'static str, length: usize| Some((code, length.to_string()));
@@ -95,25 +95,25 @@ fn a_way_enters_no_node_twice() {
 }
 
 #[test]
-fn ways_through_many_circles_are_looked_for_with_little_effort() {
+fn the_search_for_paths_through_many_cycles_is_bounded() {
     let edges: Vec<(usize, usize)> =
         (2..1000).flat_map(|it| [1, 7, 31, 200].map(|step| (it, 2 + (it - 2 + step) % 998))).chain([(0, 2), (2, 1)]).take(4000).collect();
-    let document = numbered(1000, &edges);
+    let document = numbered_graph(1000, &edges);
     let flow = Flow::compile(&document).unwrap();
-    let target = Around::nothing();
-    let context = Ground::of(&document, &flow, &target);
+    let target = PublishTarget::empty();
+    let context = FlowContext::new(&document, &flow, &target);
     let mut found = Vec::new();
     cycle::check(&context, &mut found);
     assert!(found.iter().any(|it| it.code == "G015"), "{found:#?}");
 }
 
 #[test]
-fn a_call_that_waits_is_no_circle_and_one_that_does_not_is_part_of_the_way() {
+fn a_waiting_call_breaks_a_cycle_and_others_do_not() {
     let cycle = |data: Value| {
         let node = json!({"id": "n", "type": "subflow", "name": "Node", "data": data});
         let edges = json!([{"id": "a", "source": "asked", "target": "n"}, {"id": "b", "source": "n", "target": "m"},
             {"id": "c", "source": "m", "target": "n"}]);
-        changed(shop(), &[("/graphs/3/nodes/1", node), ("/graphs/3/nodes/2", message("m")), ("/graphs/3/edges", edges)])
+        apply_changes(shop(), &[("/graphs/3/nodes/1", node), ("/graphs/3/nodes/2", message("m")), ("/graphs/3/edges", edges)])
     };
     let has = |document: &Value, code: &str| codes(document).iter().any(|it| it.0 == code && it.1.starts_with("/graphs/3"));
     let waiting = cycle(json!({"graph": "buy"}));
@@ -123,67 +123,68 @@ fn a_call_that_waits_is_no_circle_and_one_that_does_not_is_part_of_the_way() {
 }
 
 #[test]
-fn what_other_graphs_write_may_be_there() {
-    let read = changed(
+fn variables_of_other_graphs_may_have_values() {
+    let read = apply_changes(
         shop(),
         &[("/graphs/0/nodes/1/data/final_message", json!("{{ session.colour }} {{ _last_intent.id }} {{ response_body }}"))],
     );
     assert_eq!(codes(&read), []);
-    let reserved = changed(shop(), &[("/graphs/0/nodes/1/data/final_message", json!("{{ session._error.code }} {{ user.name }}"))]);
+    let reserved = apply_changes(shop(), &[("/graphs/0/nodes/1/data/final_message", json!("{{ session._error.code }} {{ user.name }}"))]);
     assert_eq!(codes(&reserved), []);
 }
 
 #[test]
-fn two_ways_of_a_decision_need_no_default() {
-    let document = changed(shop(), &[("/graphs/1/edges/5/source_port", json!("yes")), ("/graphs/1/edges/6/source_port", json!("no"))]);
+fn yes_and_no_ports_need_no_default() {
+    let document =
+        apply_changes(shop(), &[("/graphs/1/edges/5/source_port", json!("yes")), ("/graphs/1/edges/6/source_port", json!("no"))]);
     assert_eq!(codes(&document), []);
 }
 
 #[test]
-fn a_secret_is_not_asked_for_where_none_is_known() {
-    let document = changed(shop(), &[("/tools/1/signing_secret", json!("NONE"))]);
-    assert_eq!(publish(&document, &Around::nothing()), []);
+fn secrets_are_not_checked_without_known_secrets() {
+    let document = apply_changes(shop(), &[("/tools/1/signing_secret", json!("NONE"))]);
+    assert_eq!(check_document(&document, &PublishTarget::empty()), []);
 }
 
 #[test]
-fn listed_targets_may_be_called() {
-    let document = changed(shop(), &[("/tools/1/request/url", json!("http://localhost:9090/orders"))]);
+fn allowed_targets_may_be_called() {
+    let document = apply_changes(shop(), &[("/tools/1/request/url", json!("http://localhost:9090/orders"))]);
     assert_eq!(codes(&document), [("V003", "/tools/1/request/url".to_owned())]);
     let allowed = ["localhost:9090".to_owned()];
-    assert_eq!(publish(&document, &Around { allowed: &allowed, ..Around::nothing() }), []);
+    assert_eq!(check_document(&document, &PublishTarget { allowed_targets: &allowed, ..PublishTarget::empty() }), []);
 }
 
 #[test]
-fn a_credential_is_not_repeated() {
+fn credentials_are_not_quoted() {
     let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
-    let document = changed(shop(), &[("/events/welcome/message", json!(secret))]);
-    let issues = said_of(&document);
+    let document = apply_changes(shop(), &[("/events/welcome/message", json!(secret))]);
+    let issues = issues_of(&document);
     assert!(issues.iter().any(|it| it.code == "S001") && !format!("{issues:?}").contains(secret));
 }
 
 #[test]
-fn what_is_switched_off_is_passed_through() {
+fn disabled_nodes_are_skipped() {
     let node = json!({"id": "agent", "type": "python", "name": "Off", "disabled": true, "data": {"code": "x = f(1)", "outputs": []}});
-    let document = changed(shop(), &[("/graphs/3/nodes/1", node), ("/graphs/3/edges/1/source_port", json!("out"))]);
+    let document = apply_changes(shop(), &[("/graphs/3/nodes/1", node), ("/graphs/3/edges/1/source_port", json!("out"))]);
     assert_eq!(codes(&document), []);
 }
 
 #[test]
-fn a_fallback_stands_in_for_what_is_not_wired() {
+fn a_fallback_handles_ports_without_edges() {
     let bare = [("/graphs/2/edges/2", json!("-")), ("/graphs/2/nodes/4", json!("-")), ("/graphs/1/edges/10", json!("-"))];
-    let document = changed(shop(), &bare);
+    let document = apply_changes(shop(), &bare);
     let found: Vec<&str> = codes(&document).into_iter().map(|it| it.0).collect();
     // The callers have a fallback; the exit without an end node is still declared.
     assert_eq!(found, ["C005"]);
     let fallback = json!({"id": "root_sorry", "type": "fallback", "name": "Sorry", "data": {}});
     let edge = json!({"id": "r2", "source": "root_sorry", "target": "idle"});
-    let alone = changed(shop(), &[("/graphs/3/edges/2", json!("-"))]);
+    let alone = apply_changes(shop(), &[("/graphs/3/edges/2", json!("-"))]);
     assert_eq!(codes(&alone), [("G009", "/graphs/3/nodes/1".to_owned())]);
-    assert_eq!(codes(&changed(alone, &[("/graphs/0/nodes/-", fallback), ("/graphs/0/edges/-", edge)])), []);
+    assert_eq!(codes(&apply_changes(alone, &[("/graphs/0/nodes/-", fallback), ("/graphs/0/edges/-", edge)])), []);
 }
 
 #[test]
-fn longer_ways_count_what_they_call() {
+fn path_lengths_include_called_graphs() {
     let send = |count: usize| {
         let mut nodes: Vec<Value> = (0..count).map(|it| message(&format!("m{it}"))).collect();
         let mut edges: Vec<Value> =
@@ -200,7 +201,7 @@ fn longer_ways_count_what_they_call() {
             ("/graphs/3/nodes/1", call),
             ("/graphs/3/edges/1/source_port", json!("out")),
         ];
-        codes(&changed(shop(), &changes))
+        codes(&apply_changes(shop(), &changes))
             .into_iter()
             .filter(|it| it.0.starts_with("G01") && !it.1.starts_with("/graphs/1"))
             .collect::<Vec<_>>()
@@ -212,19 +213,19 @@ fn longer_ways_count_what_they_call() {
 }
 
 /// Collects JSON Pointers to all values within one.
-fn pointers(value: &Value, path: &str, found: &mut Vec<String>) {
+fn collect_pointers(value: &Value, path: &str, found: &mut Vec<String>) {
     found.push(path.to_owned());
     match value {
-        Value::Array(items) => items.iter().enumerate().for_each(|(at, it)| pointers(it, &format!("{path}/{at}"), found)),
-        Value::Object(members) => members.iter().for_each(|(name, it)| pointers(it, &format!("{path}/{name}"), found)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(at, it)| collect_pointers(it, &format!("{path}/{at}"), found)),
+        Value::Object(members) => members.iter().for_each(|(name, it)| collect_pointers(it, &format!("{path}/{name}"), found)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
 #[test]
-fn whatever_is_missing_or_odd_issues_have_a_place_and_are_the_same_each_time() {
+fn issues_of_mutated_documents_have_a_location_and_are_deterministic() {
     let mut places = Vec::new();
-    pointers(&shop(), "", &mut places);
+    collect_pointers(&shop(), "", &mut places);
     let odd = [json!("-"), json!("{{ x | y }}"), json!(7), json!(["a", {"b": "start"}])];
     for (at, pointer) in places.iter().enumerate().skip(1).filter(|it| it.0 % 3 == 0) {
         let (Some(odd), Some((parent, key))) = (odd.get(at / 3 % odd.len()), pointer.rsplit_once('/')) else { continue };
@@ -235,8 +236,8 @@ fn whatever_is_missing_or_odd_issues_have_a_place_and_are_the_same_each_time() {
             Some(Value::Array(items)) => items[key.parse::<usize>().unwrap()] = odd.clone(),
             other => panic!("{other:?}"),
         }
-        let issues = said_of(&document);
-        assert_eq!(issues, said_of(&document), "{pointer}");
+        let issues = issues_of(&document);
+        assert_eq!(issues, issues_of(&document), "{pointer}");
         let known = |issue: &DocumentIssue| {
             let inner = issue.path.rsplit_once('/').map_or("", |it| it.0);
             document.pointer(&issue.path).is_some() || document.pointer(inner).is_some()

@@ -17,27 +17,27 @@ pub(super) fn with_node(kind: &str, port: &str, data: Value) -> Vec<Change> {
 }
 
 /// Adds more changes.
-pub(super) fn and(mut changes: Vec<Change>, more: &[Change]) -> Vec<Change> {
+pub(super) fn with_changes(mut changes: Vec<Change>, more: &[Change]) -> Vec<Change> {
     changes.extend_from_slice(more);
     changes
 }
 
 /// Replaces the agent of the help graph by a service node with a request.
-pub(super) fn request(request: Value) -> Vec<Change> {
+pub(super) fn with_request(request: Value) -> Vec<Change> {
     with_node("service", "success", json!({"request": request}))
 }
 
 /// Sets the condition of the first edge of the decision of the shop.
-pub(super) fn condition(source: &str) -> Vec<Change> {
+pub(super) fn with_condition(source: &str) -> Vec<Change> {
     vec![("/graphs/1/edges/5/condition/expr", json!(source))]
 }
 
 /// Sets the text of the message of the shop.
-pub(super) fn text(source: &str) -> Vec<Change> {
+pub(super) fn with_text(source: &str) -> Vec<Change> {
     vec![("/graphs/1/nodes/4/data/blocks/0/text", json!(source))]
 }
 
 /// Replaces the agent of the help graph by a script.
-pub(super) fn script(code: &str) -> Vec<Change> {
+pub(super) fn with_script(code: &str) -> Vec<Change> {
     with_node("python", "out", json!({"code": code, "inputs": [], "outputs": []}))
 }

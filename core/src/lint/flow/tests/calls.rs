@@ -1,11 +1,11 @@
 use serde_json::json;
 
-use super::bases::{and, request, with_node};
-use super::{Case, check};
+use super::bases::{with_changes, with_node, with_request};
+use super::{Case, assert_cases};
 
 /// Services, tools and calls of graphs.
 pub(super) fn cases() -> Vec<Case> {
-    let url = |url: &str| request(json!({"method": "GET", "url": url}));
+    let url = |url: &str| with_request(json!({"method": "GET", "url": url}));
     let url_path = "/graphs/3/nodes/1/data/request/url";
     let call = |graph: &str| with_node("subflow", "out", json!({"graph": graph}));
     let output = |path: &str| json!({"path": path, "variable": "unread"});
@@ -44,7 +44,7 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/graphs/1/nodes/6/data/inputs/more", json!(1))], "C002", "/graphs/1/nodes/6/data/inputs/more"),
         (call("help"), "C003", "/graphs/3/nodes/1/data/graph"),
         (
-            and(
+            with_changes(
                 call("help"),
                 &[
                     ("/graphs/3/edges/-", json!({"id": "x", "source": "yes", "target": "n"})),
@@ -58,12 +58,12 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         (vec![("/graphs/1/edges/10", json!("-"))], "C005", "/graphs/1/nodes/6"),
         (vec![("/graphs/1/edges/10/source_port", json!("never"))], "C006", "/graphs/1/edges/10/source_port"),
-        (and(call("buy"), &[("/settings/max_call_depth", json!(1))]), "C007", "/graphs/3/nodes/1/data/graph"),
+        (with_changes(call("buy"), &[("/settings/max_call_depth", json!(1))]), "C007", "/graphs/3/nodes/1/data/graph"),
         (vec![("/graphs/1/nodes/6/data/outputs/more", json!("sent"))], "C008", "/graphs/1/nodes/6/data/outputs/more"),
     ]
 }
 
 #[test]
-fn services_and_calls_are_judged() {
-    check(cases());
+fn services_and_calls_are_checked() {
+    assert_cases(cases());
 }

@@ -1,7 +1,7 @@
 use serde_json::json;
 
-use super::bases::{and, condition, with_node};
-use super::{Case, check};
+use super::bases::{with_changes, with_condition, with_node};
+use super::{Case, assert_cases};
 
 /// Graphs, conditions, events and settings.
 pub(super) fn cases() -> Vec<Case> {
@@ -26,7 +26,7 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/graphs/1/edges/8", json!("-"))], "G008", "/graphs/1/nodes/5"),
         (vec![("/graphs/1/edges/11", json!("-")), ("/graphs/1/nodes/8/data/match", json!("any"))], "G008", "/graphs/1/nodes/8"),
         (vec![("/graphs/3/edges/2", json!("-"))], "G009", "/graphs/3/nodes/1"),
-        (and(with_node("message", "out", text.clone()), &[("/graphs/3/edges/1/target", json!("n"))]), "G010", "/graphs/3/nodes/1"),
+        (with_changes(with_node("message", "out", text.clone()), &[("/graphs/3/edges/1/target", json!("n"))]), "G010", "/graphs/3/nodes/1"),
         (vec![("/graphs/2/edges/3/target", json!("call"))], "G011", "/graphs/2/nodes/1"),
         (vec![("/graphs/1/edges/-", edge("x", "size", "out", "gone"))], "G012", "/graphs/1/edges/12"),
         (
@@ -46,9 +46,9 @@ pub(super) fn cases() -> Vec<Case> {
             "/graphs/1/edges/12",
         ),
         (vec![("/graphs/1/edges/-", json!({"id": "x", "source": "dear", "target": "gone"}))], "G022", "/graphs/1/edges/12"),
-        (condition("session.price > 50 && session.price < 40"), "G023", "/graphs/1/edges/5/condition/expr"),
+        (with_condition("session.price > 50 && session.price < 40"), "G023", "/graphs/1/edges/5/condition/expr"),
         (vec![("/graphs/1/edges/5/source_port", json!("yes"))], "G024", "/graphs/1/edges/6"),
-        (condition("1 + 1 == 2"), "E006", "/graphs/1/edges/5/condition/expr"),
+        (with_condition("1 + 1 == 2"), "E006", "/graphs/1/edges/5/condition/expr"),
         (vec![("/events/fallback/graph", json!("none"))], "B001", "/events/fallback/graph"),
         (vec![("/settings/fallback_limit_graph", json!("none"))], "B001", "/settings/fallback_limit_graph"),
         (vec![("/events/welcome/message", json!(" "))], "B002", "/events/welcome"),
@@ -57,14 +57,14 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/events/fallback/enabled", json!(false))], "B006", "/events"),
         (vec![("/settings/knowledge_fallback", json!(true))], "B007", "/settings/knowledge_fallback"),
         (vec![("/settings/knowledge_fallback", json!(true))], "U002", "/settings/knowledge_fallback"),
-        (long(50), "G014", "/graphs/3"),
-        (long(70), "G015", "/graphs/3"),
-        (circle(65), "G015", "/graphs/3"),
+        (message_chain(50), "G014", "/graphs/3"),
+        (message_chain(70), "G015", "/graphs/3"),
+        (message_cycle(65), "G015", "/graphs/3"),
     ]
 }
 
 /// The help graph with `count` consecutive messages.
-fn long(count: usize) -> Vec<super::Change> {
+fn message_chain(count: usize) -> Vec<super::Change> {
     let data = json!({"blocks": [{"kind": "text", "text": "x"}]});
     let mut nodes = vec![json!({"id": "asked", "type": "intent", "name": "Help", "data": {"intent_id": "help"}})];
     let mut edges = vec![json!({"id": "e", "source": "asked", "target": "n0"})];
@@ -77,12 +77,12 @@ fn long(count: usize) -> Vec<super::Change> {
 }
 
 /// As [`long`], with an edge from the last message to the first.
-fn circle(count: usize) -> Vec<super::Change> {
+fn message_cycle(count: usize) -> Vec<super::Change> {
     let back = json!({"id": "back", "source": format!("n{}", count - 1), "target": "n0"});
-    and(long(count), &[("/graphs/3/edges/-", back)])
+    with_changes(message_chain(count), &[("/graphs/3/edges/-", back)])
 }
 
 #[test]
-fn the_shape_of_graphs_is_judged() {
-    check(cases());
+fn the_structure_of_graphs_is_checked() {
+    assert_cases(cases());
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::config::flow::Weight;
+use crate::config::flow::DocumentSeverity;
 
 const SHOP: &str = include_str!("shop.flow.json");
 const BANK: &str = include_str!("../../../../../tests/packs/flow/bank_assistant.flow.json");
@@ -27,7 +27,7 @@ fn shop() -> Value {
 }
 
 /// Applies changes to a document.
-fn changed(mut document: Value, changes: &[Change]) -> Value {
+fn apply_changes(mut document: Value, changes: &[Change]) -> Value {
     for (pointer, value) in changes {
         let (parent, key) = pointer.rsplit_once('/').unwrap();
         match document.pointer_mut(parent).unwrap_or_else(|| panic!("unknown {parent}")) {
@@ -43,20 +43,23 @@ fn changed(mut document: Value, changes: &[Change]) -> Value {
 }
 
 /// Returns the issues of a document in the environment of the shop.
-fn said_of(document: &Value) -> Vec<DocumentIssue> {
+fn issues_of(document: &Value) -> Vec<DocumentIssue> {
     let secrets = BTreeSet::from(["SHOP_KEY".to_owned()]);
     let revoked = BTreeSet::from(["OLD_KEY".to_owned()]);
-    publish(document, &Around { secrets: Some(&secrets), revoked: &revoked, allowed: &[], script_timeout_ms: Some(2000) })
+    check_document(
+        document,
+        &PublishTarget { secrets: Some(&secrets), revoked_secrets: &revoked, allowed_targets: &[], script_timeout_ms: Some(2000) },
+    )
 }
 
 fn codes(document: &Value) -> Vec<(&'static str, String)> {
-    said_of(document).into_iter().map(|it| (it.code, it.path)).collect()
+    issues_of(document).into_iter().map(|it| (it.code, it.path)).collect()
 }
 
 /// Asserts that each case has its code at its path, with the severity of the table.
-fn check(cases: Vec<Case>) {
+fn assert_cases(cases: Vec<Case>) {
     for (changes, code, path) in cases {
-        let issues = said_of(&changed(shop(), &changes));
+        let issues = issues_of(&apply_changes(shop(), &changes));
         let found = issues.iter().find(|it| it.code == code && it.path == path);
         let Some(found) = found else { panic!("{changes:?}: no {code} at {path} among {issues:#?}") };
         let weight = CODES.iter().find(|it| it.0 == code).unwrap_or_else(|| panic!("{code} is not in CODES")).1;
@@ -74,9 +77,9 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn nothing_is_wrong_with_the_shop() {
-    assert_eq!(said_of(&shop()), []);
-    assert_eq!(publish(&shop(), &Around::default()), []);
+fn the_shop_is_valid() {
+    assert_eq!(issues_of(&shop()), []);
+    assert_eq!(check_document(&shop(), &PublishTarget::default()), []);
 }
 
 #[test]
@@ -88,23 +91,25 @@ fn every_code_has_a_case() {
 }
 
 #[test]
-fn the_bank_publishes_but_for_what_cannot_run_yet() {
+fn the_bank_only_has_issues_of_unsupported_features() {
     let bank: Value = serde_json::from_str(BANK).unwrap();
-    let issues = publish(&bank, &Around::nothing());
-    let found = |weight: Weight| issues.iter().filter(|it| it.severity == weight).map(|it| (it.code, it.path.as_str())).collect::<Vec<_>>();
+    let issues = check_document(&bank, &PublishTarget::empty());
+    let found = |weight: DocumentSeverity| {
+        issues.iter().filter(|it| it.severity == weight).map(|it| (it.code, it.path.as_str())).collect::<Vec<_>>()
+    };
     assert_eq!(
-        found(Weight::Error),
+        found(DocumentSeverity::Error),
         [("U002", "/settings/knowledge_fallback"), ("U001", "/graphs/1/nodes/7/type"), ("U001", "/graphs/3/nodes/1/type")]
     );
     assert_eq!(
-        found(Weight::Warning),
+        found(DocumentSeverity::Warning),
         [("G009", "/graphs/1/nodes/7"), ("H001", "/graphs/1/nodes/7"), ("H002", "/graphs/1/nodes/7"), ("N008", "/graphs/2/nodes/2")]
     );
 }
 
 #[test]
-fn issues_stand_in_the_order_of_the_document_and_with_those_of_the_form() {
-    let broken = changed(
+fn issues_are_in_document_order_with_structural_ones() {
+    let broken = apply_changes(
         shop(),
         &[
             ("/graphs/2/nodes/1/data/tool_id", json!("none")),
@@ -127,8 +132,8 @@ fn issues_stand_in_the_order_of_the_document_and_with_those_of_the_form() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_of_its_form_alone() {
-    let broken = changed(shop(), &[("/graphs/0/nodes/0/type", json!("robot")), ("/events/welcome/graph", json!("none"))]);
+fn invalid_documents_only_have_structural_issues() {
+    let broken = apply_changes(shop(), &[("/graphs/0/nodes/0/type", json!("robot")), ("/events/welcome/graph", json!("none"))]);
     assert_eq!(codes(&broken), [("D002", "/graphs/0/nodes/0/type".to_owned())]);
-    assert!(publish(&json!([]), &Around::nothing()).iter().all(|it| it.code == "D001"));
+    assert!(check_document(&json!([]), &PublishTarget::empty()).iter().all(|it| it.code == "D001"));
 }

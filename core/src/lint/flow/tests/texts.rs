@@ -1,36 +1,37 @@
 use serde_json::json;
 
-use super::bases::{condition, request, text};
-use super::{Case, Change, changed, check, codes, shop};
+use super::bases::{with_condition, with_request, with_text};
+use super::{Case, Change, apply_changes, assert_cases, codes, shop};
 
-const IF: &str = "/graphs/1/edges/5/condition/expr";
-const TEXT: &str = "/graphs/1/nodes/4/data/blocks/0/text";
+const CONDITION_PATH: &str = "/graphs/1/edges/5/condition/expr";
+const TEXT_PATH: &str = "/graphs/1/nodes/4/data/blocks/0/text";
 
 /// Expressions, templates and secrets.
 pub(super) fn cases() -> Vec<Case> {
-    let post = |body: serde_json::Value| request(json!({"method": "POST", "url": "https://a.example.org", "body": body}));
-    let header = |name: &str, value: &str| request(json!({"method": "GET", "url": "https://a.example.org", "headers": {(name): (value)}}));
+    let post = |body: serde_json::Value| with_request(json!({"method": "POST", "url": "https://a.example.org", "body": body}));
+    let header =
+        |name: &str, value: &str| with_request(json!({"method": "GET", "url": "https://a.example.org", "headers": {(name): (value)}}));
     vec![
-        (condition("session.price >"), "E001", IF),
-        (condition("refund"), "E001", IF),
-        (condition("nope(session.price)"), "E002", IF),
-        (condition("secret.KEY == 'x'"), "E002", IF),
-        (condition("args.size == 'x'"), "E002", IF),
-        (condition("session.colour matches '('"), "E003", IF),
-        (condition("session.colour == 'red' || session.prise > 50"), "E004", IF),
+        (with_condition("session.price >"), "E001", CONDITION_PATH),
+        (with_condition("refund"), "E001", CONDITION_PATH),
+        (with_condition("nope(session.price)"), "E002", CONDITION_PATH),
+        (with_condition("secret.KEY == 'x'"), "E002", CONDITION_PATH),
+        (with_condition("args.size == 'x'"), "E002", CONDITION_PATH),
+        (with_condition("session.colour matches '('"), "E003", CONDITION_PATH),
+        (with_condition("session.colour == 'red' || session.prise > 50"), "E004", CONDITION_PATH),
         (vec![("/graphs/3/nodes/1/data/exit_when", json!("nothing is set"))], "E004", "/graphs/3/nodes/1/data/exit_when"),
-        (condition("session.total == 'many'"), "E005", IF),
-        (condition("session.price == true"), "E005", IF),
-        (condition("refund please"), "E001", IF),
-        (condition("refund please"), "E007", IF),
-        (condition("refund"), "E007", IF),
-        (text("{{ session. }}"), "T001", TEXT),
-        (text("{{ session.price | upside }}"), "T002", TEXT),
-        (text("{{ session.prise }}"), "T003", TEXT),
-        (text("{{ system.nows }}"), "T003", TEXT),
+        (with_condition("session.total == 'many'"), "E005", CONDITION_PATH),
+        (with_condition("session.price == true"), "E005", CONDITION_PATH),
+        (with_condition("refund please"), "E001", CONDITION_PATH),
+        (with_condition("refund please"), "E007", CONDITION_PATH),
+        (with_condition("refund"), "E007", CONDITION_PATH),
+        (with_text("{{ session. }}"), "T001", TEXT_PATH),
+        (with_text("{{ session.price | upside }}"), "T002", TEXT_PATH),
+        (with_text("{{ session.prise }}"), "T003", TEXT_PATH),
+        (with_text("{{ system.nows }}"), "T003", TEXT_PATH),
         (vec![("/events/welcome/message", json!({"default": "{{ nobody }}"}))], "T003", "/events/welcome/message/default"),
-        (late(), "T003", "/graphs/0/nodes/2/data/blocks/0/text"),
-        (text("{{ secret.SHOP_KEY }}"), "T004", TEXT),
+        (written_late(), "T003", "/graphs/0/nodes/2/data/blocks/0/text"),
+        (with_text("{{ secret.SHOP_KEY }}"), "T004", TEXT_PATH),
         (vec![("/tools/0/request/url", json!("https://a.example.org/{{ args.size | raw }}"))], "T005", "/tools/0/request/url"),
         (post(json!("{\"a\": \"{{ event.text }}\"}")), "T007", "/graphs/3/nodes/1/data/request/body"),
         (
@@ -52,7 +53,7 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// A root graph that reads a variable before it writes it.
-fn late() -> Vec<Change> {
+fn written_late() -> Vec<Change> {
     let data = json!({"blocks": [{"kind": "text", "text": "{{ late }}"}]});
     vec![
         ("/graphs/0/edges/0/target", json!("say")),
@@ -64,15 +65,15 @@ fn late() -> Vec<Change> {
 }
 
 #[test]
-fn forms_that_assistants_read_pass() {
+fn condition_forms_of_assistants_pass() {
     for source in ["contains:shirt", "var.price == two words", "var.price == 5"] {
-        let found = codes(&changed(shop(), &condition(source)));
+        let found = codes(&apply_changes(shop(), &with_condition(source)));
         assert!(found.iter().all(|it| it.0 == "E005"), "{source}: {found:?}");
     }
-    assert!(codes(&changed(shop(), &condition("session.price >"))).iter().all(|it| it.0 != "E007"));
+    assert!(codes(&apply_changes(shop(), &with_condition("session.price >"))).iter().all(|it| it.0 != "E007"));
 }
 
 #[test]
-fn expressions_and_templates_are_judged() {
-    check(cases());
+fn expressions_and_templates_are_checked() {
+    assert_cases(cases());
 }

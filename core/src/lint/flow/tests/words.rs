@@ -1,7 +1,7 @@
 use serde_json::json;
 
-use super::bases::{and, script, with_node};
-use super::{Case, Change, changed, check, codes, shop};
+use super::bases::{with_changes, with_node, with_script};
+use super::{Case, Change, apply_changes, assert_cases, codes, shop};
 
 /// Intents, entities, scripts, knowledge, agents and handoffs.
 pub(super) fn cases() -> Vec<Case> {
@@ -22,7 +22,7 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/intents/0/parameters/0/reprompt", json!([]))], "I010", "/intents/0/parameters/0"),
         (vec![("/small_talk/0/patterns/-", json!("Help me"))], "I011", "/small_talk/0/patterns/1"),
         (
-            and(with_node("subflow", "out", json!({"graph": "buy"})), &[("/intents/0/enabled", json!(false))]),
+            with_changes(with_node("subflow", "out", json!({"graph": "buy"})), &[("/intents/0/enabled", json!(false))]),
             "I012",
             "/graphs/3/nodes/1/data/graph",
         ),
@@ -54,25 +54,25 @@ pub(super) fn cases() -> Vec<Case> {
             "/graphs/3/nodes/1/data/variable",
         ),
         (vec![("/variables/-", json!({"name": "user.pin", "type": "string", "default": ""}))], "N012", "/variables/2"),
-        (vec![parameter("pin", "@string")], "N012", "/intents/0/parameters/1/variable"),
-        (vec![parameter("colour", "@number")], "N011", "/intents/0/parameters/1/entity"),
+        (vec![with_parameter("pin", "@string")], "N012", "/intents/0/parameters/1/variable"),
+        (vec![with_parameter("colour", "@number")], "N011", "/intents/0/parameters/1/entity"),
         (
             with_node("entity", "out", json!({"variable": "colour", "entity": "@number", "prompt": "?"})),
             "N011",
             "/graphs/3/nodes/1/data/entity",
         ),
     ];
-    cases.extend(others());
+    cases.extend(other_cases());
     cases
 }
 
 /// Adds a parameter to the first intent.
-fn parameter(variable: &str, entity: &str) -> Change {
+fn with_parameter(variable: &str, entity: &str) -> Change {
     ("/intents/0/parameters/-", json!({"variable": variable, "entity": entity, "prompt": "?", "reprompt": ["?"]}))
 }
 
 /// Renames the tools of the agent: new ids, similar names.
-fn tools(first: &str, second: &str) -> Vec<Change> {
+fn rename_tools(first: &str, second: &str) -> Vec<Change> {
     vec![
         ("/tools/0/id", json!(first)),
         ("/tools/0/name", json!("Get X")),
@@ -85,31 +85,31 @@ fn tools(first: &str, second: &str) -> Vec<Change> {
     ]
 }
 
-fn others() -> Vec<Case> {
+fn other_cases() -> Vec<Case> {
     let code = "/graphs/3/nodes/1/data/code";
     let handoff = |data: serde_json::Value| with_node("handoff", "timeout", data);
     let search = |data: serde_json::Value| with_node("knowledge", "out", data);
     vec![
-        (script("x = 'a"), "P001", code),
-        (script("x = (1"), "P001", code),
-        (script("if x:\n\ty = 1\n        z = 2"), "P001", code),
-        (script("import math, os"), "P002", code),
-        (script("from subprocess import run"), "P002", code),
-        (script("x = eval('1')"), "P003", code),
-        (script("x = ().__class__"), "P003", code),
-        (script("branch = 'a'"), "P004", code),
+        (with_script("x = 'a"), "P001", code),
+        (with_script("x = (1"), "P001", code),
+        (with_script("if x:\n\ty = 1\n        z = 2"), "P001", code),
+        (with_script("import math, os"), "P002", code),
+        (with_script("from subprocess import run"), "P002", code),
+        (with_script("x = eval('1')"), "P003", code),
+        (with_script("x = ().__class__"), "P003", code),
+        (with_script("branch = 'a'"), "P004", code),
         (with_node("python", "out", json!({"code": "x = 1", "branches": ["a"]})), "P004", "/graphs/3/nodes/1/data/branches/0"),
-        (script("session['_error'] = 1"), "P005", code),
+        (with_script("session['_error'] = 1"), "P005", code),
         (with_node("python", "out", json!({"code": "x = f(1)", "timeout_ms": 3000})), "P006", "/graphs/3/nodes/1/data/timeout_ms"),
-        (script("session['a'] = session['b'] + 1"), "P010", code),
+        (with_script("session['a'] = session['b'] + 1"), "P010", code),
         (search(json!({"sources": [], "query": {"from": ["last_user"]}})), "K001", "/graphs/3/nodes/1/data/sources"),
         (search(json!({"query": {"from": ["template"]}})), "K003", "/graphs/3/nodes/1/data/query"),
         (search(json!({"query": {"from": ["last_user"]}})), "K005", "/graphs/3/nodes/1"),
         (vec![("/graphs/3/nodes/1/data/instructions", json!(" "))], "A001", "/graphs/3/nodes/1/data/instructions"),
         (vec![("/graphs/3/nodes/1/data/tools/0/tool", json!("none"))], "A002", "/graphs/3/nodes/1/data/tools/0/tool"),
-        (tools("or.er", "or_er"), "A003", "/graphs/3/nodes/1/data/tools/1/tool"),
-        (tools("finish", "order"), "A003", "/graphs/3/nodes/1/data/tools/0/tool"),
-        (tools("price", "request_human"), "A003", "/graphs/3/nodes/1/data/tools/1/tool"),
+        (rename_tools("or.er", "or_er"), "A003", "/graphs/3/nodes/1/data/tools/1/tool"),
+        (rename_tools("finish", "order"), "A003", "/graphs/3/nodes/1/data/tools/0/tool"),
+        (rename_tools("price", "request_human"), "A003", "/graphs/3/nodes/1/data/tools/1/tool"),
         (vec![("/graphs/3/nodes/1/data/model", json!("slow"))], "A005", "/graphs/3/nodes/1/data/model"),
         (vec![("/tools/0/sensitive", json!(true))], "A007", "/graphs/3/nodes/1/data/tools/0/tool"),
         (vec![("/graphs/3/nodes/1/data/tools/1/approval", json!("never"))], "A008", "/graphs/3/nodes/1/data/tools/1/tool"),
@@ -124,27 +124,27 @@ fn others() -> Vec<Case> {
         (handoff(json!({})), "H002", "/graphs/3/nodes/1"),
         (handoff(json!({"mode": "return"})), "H003", "/graphs/3/nodes/1"),
         (handoff(json!({})), "U001", "/graphs/3/nodes/1/type"),
-        (script("x = 1"), "U001", "/graphs/3/nodes/1/type"),
+        (with_script("x = 1"), "U001", "/graphs/3/nodes/1/type"),
         (search(json!({"query": {"from": ["last_user"]}})), "U001", "/graphs/3/nodes/1/type"),
     ]
 }
 
 #[test]
-fn parameters_are_asked_for_as_by_nodes() {
+fn parameters_prompt_like_nodes() {
     // A node prompts for it, so the parameter does not.
-    assert_eq!(codes(&changed(shop(), &[parameter("order.size", "@number")])), []);
+    assert_eq!(codes(&apply_changes(shop(), &[with_parameter("order.size", "@number")])), []);
     let hidden = ("/variables/-", json!({"name": "pin", "type": "string", "redact": true}));
-    assert_eq!(codes(&changed(shop(), &[parameter("pin", "@string"), hidden])), []);
+    assert_eq!(codes(&apply_changes(shop(), &[with_parameter("pin", "@string"), hidden])), []);
     let fitting = ("/graphs/1/nodes/1/data/validation/-", json!({"min": "PT45M", "max": "PT1H"}));
-    assert_eq!(codes(&changed(shop(), &[fitting])), []);
+    assert_eq!(codes(&apply_changes(shop(), &[fitting])), []);
 }
 
 #[test]
-fn tools_that_are_called_alike_are_known_by_their_ids() {
-    assert_eq!(codes(&changed(shop(), &tools("one", "two"))), []);
+fn tools_with_similar_names_differ_by_id() {
+    assert_eq!(codes(&apply_changes(shop(), &rename_tools("one", "two"))), []);
 }
 
 #[test]
-fn intents_entities_and_scripts_are_judged() {
-    check(cases());
+fn intents_entities_and_scripts_are_checked() {
+    assert_cases(cases());
 }

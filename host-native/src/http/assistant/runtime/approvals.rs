@@ -10,12 +10,12 @@ use axum::response::Response;
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
-use super::{Sees, events, heard, simulator};
+use super::{Visibility, events, run_event, simulator};
 use crate::assistant::run::event_key;
-use crate::drive::Host;
 use crate::http::assistant::body;
 use crate::http::error::{ApiError, not_found};
 use crate::store::assistant::session;
+use crate::turn_runner::Host;
 
 /// Approves or rejects a pending call.
 #[utoipa::path(
@@ -47,27 +47,27 @@ pub async fn decide(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let members = body::object(&uri, &headers, body).await;
+    let members = body::read_object(&uri, &headers, body).await;
     let Ok(Path((assistant, id, call))) = path else { return Err(not_found(&uri)) };
-    let running = simulator::running(&host, &uri, Ok(Path((assistant, id)))).await?;
+    let running = simulator::load_running(&host, &uri, Ok(Path((assistant, id)))).await?;
     let mut members = members?;
-    let stored = session::find(&host.readers, &running.session).await.map_err(|it| ApiError::of_database(&it, &uri))?;
+    let stored = session::find(&host.readers, &running.session).await.map_err(|it| ApiError::from_database(&it, &uri))?;
     let active = stored.as_ref().is_some_and(|it| it.status == "active");
     let pending = stored.and_then(|it| it.state.pointer("/awaiting/call/call_id")?.as_str().map(str::to_owned));
     // An ended session is reported by the turn itself, and a repeated decision returns its first response.
-    if active && pending.as_deref() != Some(call.as_str()) && !was_sent(&host, &uri, &running.session, &members).await? {
+    if active && pending.as_deref() != Some(call.as_str()) && !is_already_sent(&host, &uri, &running.session, &members).await? {
         let message = "no such call is pending in the session; it may already be decided";
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message).coded("unknown_call"));
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message).with_code("unknown_call"));
     }
     members.insert("type".to_owned(), json!("approval.decision"));
     members.insert("call_id".to_owned(), Value::String(call));
-    let event = events::of_body(&host, &uri, members, false)?;
-    heard(&host, &uri, &running, event, Sees { debug: true }, StatusCode::OK).await
+    let event = events::read_event(&host, &uri, members, false)?;
+    run_event(&host, &uri, &running, event, Visibility { debug: true }, StatusCode::OK).await
 }
 
 /// Whether the session already has a turn with this event id.
-async fn was_sent(host: &Host, uri: &Uri, session: &str, members: &Map) -> Result<bool, ApiError> {
+async fn is_already_sent(host: &Host, uri: &Uri, session: &str, members: &Map) -> Result<bool, ApiError> {
     let Some(key) = members.get("event_id").and_then(Value::as_str).map(|it| event_key(session, it)) else { return Ok(false) };
     let found = session::load(&host.readers, session, Some(&key)).await;
-    found.map(|it| it.sent).map_err(|it| ApiError::of_database(&it, uri))
+    found.map(|it| it.is_duplicate).map_err(|it| ApiError::from_database(&it, uri))
 }

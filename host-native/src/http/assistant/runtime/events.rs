@@ -5,41 +5,41 @@ use convengine_core::flow;
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
-use crate::assistant::run::OF_SEQ;
-use crate::drive::Host;
+use crate::assistant::run::ARMED_SEQ;
 use crate::http::error::ApiError;
+use crate::turn_runner::Host;
 
 /// Maximum length of an `event_id` in characters.
-const LONGEST_ID: usize = 200;
+const MAX_EVENT_ID_CHARS: usize = 200;
 
 /// Event types that users may send.
-const OF_USERS: [&str; 3] = ["user.message", "user.button", "session.end"];
+const USER_EVENT_TYPES: [&str; 3] = ["user.message", "user.button", "session.end"];
 
 /// Reads the event of a body. Texts have the same length limit as messages of conversations.
 ///
 /// # Errors
 /// 422 if the event is invalid, 413 if its text is too long, 403 if users may not send it.
-pub fn of_body(host: &Host, uri: &Uri, members: Map, from_users: bool) -> Result<Map, ApiError> {
-    read(uri, members, from_users, host.current.now().config.settings.input_max_chars)
+pub fn read_event(host: &Host, uri: &Uri, members: Map, from_users: bool) -> Result<Map, ApiError> {
+    check_event(uri, members, from_users, host.config_manager.active().config.settings.input_max_chars)
 }
 
-fn read(uri: &Uri, mut members: Map, from_users: bool, max_chars: usize) -> Result<Map, ApiError> {
-    let refuse = |reason: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).coded("invalid_event");
+fn check_event(uri: &Uri, mut members: Map, from_users: bool, max_chars: usize) -> Result<Map, ApiError> {
+    let refuse = |reason: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).with_code("invalid_event");
     let kind = members.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-    if from_users && !OF_USERS.contains(&kind.as_str()) && !kind.is_empty() {
-        let message = format!("event '{kind}' is not allowed here; send one of {}", OF_USERS.join(", "));
-        return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message).coded("event_not_allowed"));
+    if from_users && !USER_EVENT_TYPES.contains(&kind.as_str()) && !kind.is_empty() {
+        let message = format!("event '{kind}' is not allowed here; send one of {}", USER_EVENT_TYPES.join(", "));
+        return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message).with_code("event_not_allowed"));
     }
     if members.get("text").and_then(Value::as_str).is_some_and(|it| it.chars().nth(max_chars).is_some()) {
         let message = format!("text is too long; send at most {max_chars} characters");
-        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, message).coded("text_too_long"));
+        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, message).with_code("text_too_long"));
     }
-    named(&members).map_err(|it| refuse(&it))?;
+    check_event_id(&members).map_err(|it| refuse(&it))?;
     members.retain(|_, it| !it.is_null());
     // Members that only the host may set.
-    let of_host = ["assistant", "version", "deployment", "budget_left", "migrated", OF_SEQ];
+    let of_host = ["assistant", "version", "deployment", "budget_left", "migrated", ARMED_SEQ];
     of_host.into_iter().for_each(|it| drop(members.shift_remove(it)));
-    flow::check(&Value::Object(members.clone())).map_err(|it| refuse(&format!("invalid event: {it}")))?;
+    flow::check_event(&Value::Object(members.clone())).map_err(|it| refuse(&format!("invalid event: {it}")))?;
     Ok(members)
 }
 
@@ -47,23 +47,23 @@ fn read(uri: &Uri, mut members: Map, from_users: bool, max_chars: usize) -> Resu
 ///
 /// # Errors
 /// 422 if a member is invalid.
-pub fn start(uri: &Uri, members: &Map, channel: Option<&str>) -> Result<Map, ApiError> {
-    let refuse = |reason: String| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).coded("invalid_session");
+pub fn read_start(uri: &Uri, members: &Map, channel: Option<&str>) -> Result<Map, ApiError> {
+    let refuse = |reason: String| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, reason).with_code("invalid_session");
     let mut event = Map::from_iter([("type".to_owned(), json!("session.start"))]);
-    named(members).map_err(refuse)?;
-    begins(members).map_err(refuse)?;
+    check_event_id(members).map_err(refuse)?;
+    check_start(members).map_err(refuse)?;
     for key in ["locale", "channel", "user", "params", "event_id"] {
         event.extend(members.get(key).filter(|it| !it.is_null()).map(|it| (key.to_owned(), it.clone())));
     }
     if let Some(channel) = channel {
         event.entry("channel".to_owned()).or_insert_with(|| json!(channel));
     }
-    flow::check(&Value::Object(event.clone())).map_err(|it| refuse(format!("invalid session: {it}")))?;
+    flow::check_event(&Value::Object(event.clone())).map_err(|it| refuse(format!("invalid session: {it}")))?;
     Ok(event)
 }
 
 /// Checks that user, channel and locale fit `SessionState`.
-fn begins(members: &Map) -> Result<(), String> {
+fn check_start(members: &Map) -> Result<(), String> {
     let member = |key: &str| members.get(key).filter(|it| !it.is_null());
     if member("user").is_some_and(|it| !it.is_object()) {
         return Err("user is not an object; send an object or omit it".to_owned());
@@ -78,10 +78,10 @@ fn begins(members: &Map) -> Result<(), String> {
 }
 
 /// Checks the `event_id`, which must be storable in the database.
-fn named(members: &Map) -> Result<(), String> {
+fn check_event_id(members: &Map) -> Result<(), String> {
     let id = members.get("event_id").unwrap_or(&Value::Null);
-    let is_valid = id.as_str().is_some_and(|it| !it.is_empty() && it.chars().count() <= LONGEST_ID && !it.contains('\0'));
-    let refusal = || format!("invalid event_id; send 1 to {LONGEST_ID} characters without NUL");
+    let is_valid = id.as_str().is_some_and(|it| !it.is_empty() && it.chars().count() <= MAX_EVENT_ID_CHARS && !it.contains('\0'));
+    let refusal = || format!("invalid event_id; send 1 to {MAX_EVENT_ID_CHARS} characters without NUL");
     if is_valid || id.is_null() { Ok(()) } else { Err(refusal()) }
 }
 
@@ -90,24 +90,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_has_a_name_that_databases_can_keep() {
+    fn event_ids_must_be_storable() {
         let uri = Uri::from_static("/v1/public/runtime/sessions");
         for (id, fine) in
             [(json!("a"), true), (json!(null), true), (json!("a\0"), false), (json!(""), false), (json!("a".repeat(201)), false)]
         {
             let given = Map::from_iter([("event_id".to_owned(), id.clone())]);
-            assert_eq!(start(&uri, &given, None).is_ok(), fine, "{id}");
+            assert_eq!(read_start(&uri, &given, None).is_ok(), fine, "{id}");
             let event = Map::from_iter([
                 ("type".to_owned(), json!("user.message")),
                 ("text".to_owned(), json!("hi")),
                 ("event_id".to_owned(), id.clone()),
             ]);
-            assert_eq!(read(&uri, event, true, 5).is_ok(), fine, "{id}");
+            assert_eq!(check_event(&uri, event, true, 5).is_ok(), fine, "{id}");
         }
     }
 
     #[test]
-    fn a_session_begins_with_what_its_state_can_hold() {
+    fn start_members_must_fit_the_session_state() {
         let uri = Uri::from_static("/v1/public/runtime/sessions");
         for (given, fine) in [
             (json!({"user": {"id": "u"}, "channel": "web", "locale": "de-DE", "params": {}}), true),
@@ -121,20 +121,20 @@ mod tests {
             (json!({"locale": {}}), false),
             (json!({"params": []}), false),
         ] {
-            let read = start(&uri, given.as_object().unwrap_or(&Map::new()), Some("web"));
+            let read = read_start(&uri, given.as_object().unwrap_or(&Map::new()), Some("web"));
             assert_eq!(read.as_ref().is_ok(), fine, "{given}");
-            assert!(read.is_ok() || read.is_err_and(|it| it.is_code("invalid_session")), "{given}");
+            assert!(read.is_ok() || read.is_err_and(|it| it.has_code("invalid_session")), "{given}");
         }
     }
 
     #[test]
-    fn users_say_and_press_and_leave() {
+    fn users_may_send_messages_buttons_and_the_end() {
         let uri = Uri::from_static("/v1/public/runtime/sessions/x/turns");
-        let read = |event: Value, from_users| read(&uri, event.as_object().cloned().unwrap_or_default(), from_users, 3);
+        let read = |event: Value, from_users| check_event(&uri, event.as_object().cloned().unwrap_or_default(), from_users, 3);
         for event in [json!({"type": "user.message", "text": "hi"}), json!({"type": "user.button", "button_id": "b", "value": 1})] {
             assert_eq!(read(event.clone(), true).ok(), event.as_object().cloned());
         }
-        let code = |event: Value, from_users, code: &str| assert!(read(event, from_users).is_err_and(|it| it.is_code(code)), "{code}");
+        let code = |event: Value, from_users, code: &str| assert!(read(event, from_users).is_err_and(|it| it.has_code(code)), "{code}");
         code(json!({"type": "timer.fired", "timer_id": "session"}), true, "event_not_allowed");
         code(json!({"type": "handoff.message", "text": "hi"}), true, "event_not_allowed");
         code(json!({"type": "session.start"}), true, "event_not_allowed");

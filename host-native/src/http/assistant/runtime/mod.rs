@@ -2,11 +2,11 @@
 
 pub mod approvals;
 pub mod events;
-pub mod look;
+pub mod inspect;
 pub mod public;
 pub mod simulator;
 pub mod stream;
-mod told;
+mod trace_events;
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ use axum::response::{IntoResponse, Response};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
-use crate::assistant::run::Running;
-use crate::drive::{Answered, Host, Refusal};
+use crate::assistant::run::RunningSession;
 use crate::http::error::ApiError;
 use crate::store::assistant::session::{self, Session};
+use crate::turn_runner::{Host, Refusal, SubmitResult};
 
 /// Marks the repeated response to an event that was already handled.
 const REPLAYED: HeaderName = HeaderName::from_static("x-replayed");
 
 /// What a caller may see of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sees {
+pub struct Visibility {
     /// Whether debug information is included.
     pub debug: bool,
 }
@@ -34,12 +34,12 @@ pub struct Sees {
 ///
 /// # Errors
 /// 404 if there is no such session, 503 if the database is unavailable.
-pub async fn session_of(host: &Host, uri: &Uri, id: &str) -> Result<(Session, Running), ApiError> {
+pub async fn load_session(host: &Host, uri: &Uri, id: &str) -> Result<(Session, RunningSession), ApiError> {
     let unknown = || ApiError::new(StatusCode::NOT_FOUND, uri, "session not found; start a new one");
     let id = uuid::Uuid::try_parse(id).map_err(|_| unknown())?.to_string();
-    let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
     let stored = session::find(&host.readers, &id).await.map_err(database)?.ok_or_else(unknown)?;
-    let running = Running::of(host, &id, &stored).await.map_err(database)?;
+    let running = RunningSession::from_stored(host, &id, &stored).await.map_err(database)?;
     Ok((stored, running))
 }
 
@@ -47,35 +47,35 @@ pub async fn session_of(host: &Host, uri: &Uri, id: &str) -> Result<(Session, Ru
 ///
 /// # Errors
 /// A refusal, which leaves the session unchanged.
-pub async fn heard(
+pub async fn run_event(
     host: &Arc<Host>,
     uri: &Uri,
-    running: &Running,
+    running: &RunningSession,
     event: Map,
-    sees: Sees,
+    sees: Visibility,
     status: StatusCode,
 ) -> Result<Response, ApiError> {
-    if let Some(form) = stream::form(uri)? {
-        let mut streamed = stream::told(host, uri, running, event, sees, form).await?;
+    if let Some(form) = stream::requested_format(uri)? {
+        let mut streamed = stream::stream_turn(host, uri, running, event, sees, form).await?;
         *streamed.status_mut() = status;
         return Ok(streamed);
     }
-    let answered = running.hears(host, event).await.map_err(|it| refused(&it, uri, &running.session))?;
-    answer(answered, uri, sees, status)
+    let answered = running.submit_event(host, event).await.map_err(|it| refuse(&it, uri, &running.session))?;
+    to_response(answered, uri, sees, status)
 }
 
 /// Converts the refusal of an event into an API error.
-pub fn refused(refusal: &Refusal, uri: &Uri, session: &str) -> ApiError {
-    let refused = ApiError::of_refusal(refusal, uri);
-    if matches!(refusal, Refusal::Closed) { refused.telling(json!({"session_id": session})) } else { refused }
+pub fn refuse(refusal: &Refusal, uri: &Uri, session: &str) -> ApiError {
+    let refused = ApiError::from_refusal(refusal, uri);
+    if matches!(refusal, Refusal::SessionEnded) { refused.with_details(json!({"session_id": session})) } else { refused }
 }
 
 /// Builds the response of a turn.
-fn answer(answered: Answered, uri: &Uri, sees: Sees, status: StatusCode) -> Result<Response, ApiError> {
-    let Answered { outcome, again } = answered;
-    let Some(shown) = outcome.flow.and_then(|it| shown(*it, sees)) else {
+fn to_response(answered: SubmitResult, uri: &Uri, sees: Visibility, status: StatusCode) -> Result<Response, ApiError> {
+    let SubmitResult { outcome, is_repeat: again } = answered;
+    let Some(shown) = outcome.flow.and_then(|it| filter_answer(*it, sees)) else {
         let message = "turn was lost when a server stopped; send the event again with a new event_id";
-        return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, message).coded("turn_lost"));
+        return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, message).with_code("turn_lost"));
     };
     let mut response = (status, axum::Json(shown)).into_response();
     if again {
@@ -85,7 +85,7 @@ fn answer(answered: Answered, uri: &Uri, sees: Sees, status: StatusCode) -> Resu
 }
 
 /// Removes from an answer what the caller may not see.
-pub fn shown(mut answer: Value, sees: Sees) -> Option<Value> {
+pub fn filter_answer(mut answer: Value, sees: Visibility) -> Option<Value> {
     let members = answer.as_object_mut()?;
     if !sees.debug {
         members.shift_remove("debug");

@@ -10,13 +10,13 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use uuid::Uuid;
 
-use super::simulator::{Beginning, begin, document};
-use super::{Sees, events, heard, session_of};
-use crate::drive::Host;
+use super::simulator::{SessionStart, begin_session, parse_document};
+use super::{Visibility, events, load_session, run_event};
 use crate::http::assistant::body;
 use crate::http::error::{ApiError, not_found};
 use crate::store::assistant::deployment::Deployment;
 use crate::store::assistant::{draft, version};
+use crate::turn_runner::Host;
 
 /// Starts a session with the live version.
 #[utoipa::path(
@@ -47,23 +47,24 @@ pub async fn start(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let members = body::object(&uri, &headers, body).await?;
-    let event = events::start(&uri, &members, Some(&deployment.channel))?;
-    let database = |error: sqlx::Error| ApiError::of_database(&error, &uri);
+    let members = body::read_object(&uri, &headers, body).await?;
+    let event = events::read_start(&uri, &members, Some(&deployment.channel))?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     let assistant = deployment.assistant.clone();
-    let about = draft::about(&host.readers, &assistant).await.map_err(database)?.ok_or_else(|| not_found(&uri))?;
-    let none = || ApiError::new(StatusCode::CONFLICT, &uri, "assistant has no published version; publish it first").coded("not_published");
+    let about = draft::find_assistant(&host.readers, &assistant).await.map_err(database)?.ok_or_else(|| not_found(&uri))?;
+    let none =
+        || ApiError::new(StatusCode::CONFLICT, &uri, "assistant has no published version; publish it first").with_code("not_published");
     let live = about.live_version.ok_or_else(none)?;
-    let text = version::document(&host.readers, &assistant, live).await.map_err(database)?.ok_or_else(none)?;
-    let beginning = Beginning {
+    let text = version::find_document(&host.readers, &assistant, live).await.map_err(database)?.ok_or_else(none)?;
+    let beginning = SessionStart {
         session: Uuid::new_v4().to_string(),
         assistant,
         deployment: Some(deployment.id.clone()),
         version: Some(live),
-        document: document(&text, &uri)?,
+        document: parse_document(&text, &uri)?,
     };
-    let running = begin(&host, &uri, beginning).await?;
-    heard(&host, &uri, &running, event, sees(&deployment, &headers), StatusCode::CREATED).await
+    let running = begin_session(&host, &uri, beginning).await?;
+    run_event(&host, &uri, &running, event, visibility(&deployment, &headers), StatusCode::CREATED).await
 }
 
 /// Sends a user event to a session.
@@ -98,16 +99,16 @@ pub async fn turn(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let members = body::object(&uri, &headers, body).await;
+    let members = body::read_object(&uri, &headers, body).await;
     let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
-    let (stored, running) = session_of(&host, &uri, &id).await?;
+    let (stored, running) = load_session(&host, &uri, &id).await?;
     if stored.deployment.as_ref() != Some(&deployment.id) {
         return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "session not found; start a new one"));
     }
-    let event = events::of_body(&host, &uri, members?, true)?;
-    heard(&host, &uri, &running, event, sees(&deployment, &headers), StatusCode::OK).await
+    let event = events::read_event(&host, &uri, members?, true)?;
+    run_event(&host, &uri, &running, event, visibility(&deployment, &headers), StatusCode::OK).await
 }
 
-fn sees(deployment: &Deployment, headers: &HeaderMap) -> Sees {
-    Sees { debug: deployment.debug && headers.get("x-debug").is_some_and(|it| it == "1") }
+fn visibility(deployment: &Deployment, headers: &HeaderMap) -> Visibility {
+    Visibility { debug: deployment.debug && headers.get("x-debug").is_some_and(|it| it == "1") }
 }

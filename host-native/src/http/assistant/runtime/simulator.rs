@@ -11,16 +11,16 @@ use convengine_core::turn::Map;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Sees, events, heard, session_of};
-use crate::assistant::run::{Running, event_key};
-use crate::drive::Host;
-use crate::http::assistant::{body, named, no_assistant, number};
+use super::{Visibility, events, load_session, run_event};
+use crate::assistant::run::{RunningSession, event_key};
+use crate::http::assistant::{assistant_not_found, body, parse_assistant_id, parse_version_number};
 use crate::http::error::{ApiError, not_found};
 use crate::store;
 use crate::store::assistant::{draft, version};
+use crate::turn_runner::Host;
 
 /// Authors see debug information.
-const SEES: Sees = Sees { debug: true };
+const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };
 
 /// Starts a session with the draft or a version.
 #[utoipa::path(
@@ -51,13 +51,13 @@ pub async fn start(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let members = body::object(&uri, &headers, body).await;
-    let (assistant, members) = (named(id, &uri)?, members?);
-    let event = events::start(&uri, &members, None)?;
-    let (document, version) = wanted(&host, &uri, &assistant, members.get("version")).await?;
-    let session = wished(&host, &uri, &members).await?;
-    let running = begin(&host, &uri, Beginning { session, assistant, deployment: None, version, document }).await?;
-    heard(&host, &uri, &running, event, SEES, StatusCode::CREATED).await
+    let members = body::read_object(&uri, &headers, body).await;
+    let (assistant, members) = (parse_assistant_id(id, &uri)?, members?);
+    let event = events::read_start(&uri, &members, None)?;
+    let (document, version) = load_requested_document(&host, &uri, &assistant, members.get("version")).await?;
+    let session = choose_session_id(&host, &uri, &members).await?;
+    let running = begin_session(&host, &uri, SessionStart { session, assistant, deployment: None, version, document }).await?;
+    run_event(&host, &uri, &running, event, DEBUG_VISIBILITY, StatusCode::CREATED).await
 }
 
 /// Sends an event to a session.
@@ -90,25 +90,25 @@ pub async fn turn(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let members = body::object(&uri, &headers, body).await;
-    let running = running(&host, &uri, path).await?;
-    let event = events::of_body(&host, &uri, members?, false)?;
-    heard(&host, &uri, &running, event, SEES, StatusCode::OK).await
+    let members = body::read_object(&uri, &headers, body).await;
+    let running = load_running(&host, &uri, path).await?;
+    let event = events::read_event(&host, &uri, members?, false)?;
+    run_event(&host, &uri, &running, event, DEBUG_VISIBILITY, StatusCode::OK).await
 }
 
 /// Loads the session of a path.
 ///
 /// # Errors
 /// 404 if the assistant has no such session, 503 if the database is unavailable.
-pub async fn running(host: &Host, uri: &Uri, path: Result<Path<(String, String)>, PathRejection>) -> Result<Running, ApiError> {
+pub async fn load_running(host: &Host, uri: &Uri, path: Result<Path<(String, String)>, PathRejection>) -> Result<RunningSession, ApiError> {
     let Ok(Path((assistant, session))) = path else { return Err(not_found(uri)) };
-    let (_, running) = session_of(host, uri, &session).await?;
+    let (_, running) = load_session(host, uri, &session).await?;
     if running.assistant == assistant { Ok(running) } else { Err(not_found(uri)) }
 }
 
 /// What a new session starts with.
 #[derive(Debug)]
-pub struct Beginning {
+pub struct SessionStart {
     /// The session id.
     pub session: String,
     /// The assistant id.
@@ -125,38 +125,44 @@ pub struct Beginning {
 ///
 /// # Errors
 /// 422 if the document cannot run, 503 if the database is unavailable.
-pub async fn begin(host: &Host, uri: &Uri, beginning: Beginning) -> Result<Running, ApiError> {
-    let Beginning { session, assistant, deployment, version, document } = beginning;
+pub async fn begin_session(host: &Host, uri: &Uri, beginning: SessionStart) -> Result<RunningSession, ApiError> {
+    let SessionStart { session, assistant, deployment, version, document } = beginning;
     let message = "document is invalid; put it again";
-    let unreadable = || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).coded("invalid_document");
-    let config = host.flows.take(host, &document).await.map_err(|it| ApiError::of_database(&it, uri))?.ok_or_else(unreadable)?;
-    Ok(Running { session, assistant, deployment, version, config, is_lost: false, is_new: true, upgrade: None })
+    let unreadable = || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_document");
+    let config =
+        host.flows.compile_and_store(host, &document).await.map_err(|it| ApiError::from_database(&it, uri))?.ok_or_else(unreadable)?;
+    Ok(RunningSession { session, assistant, deployment, version, config, is_document_missing: false, is_new: true, upgrade: None })
 }
 
 /// Loads the requested document: the draft or a version.
-async fn wanted(host: &Host, uri: &Uri, assistant: &str, requested: Option<&Value>) -> Result<(Value, Option<i64>), ApiError> {
-    let database = |error: sqlx::Error| ApiError::of_database(&error, uri);
+async fn load_requested_document(
+    host: &Host,
+    uri: &Uri,
+    assistant: &str,
+    requested: Option<&Value>,
+) -> Result<(Value, Option<i64>), ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
     let unknown = || ApiError::new(StatusCode::NOT_FOUND, uri, "version not found; list the versions of the assistant");
     let (text, version) = match requested.filter(|it| !it.is_null()) {
         None => {
             let draft = draft::find(&host.readers, assistant).await.map_err(database)?;
-            (draft.ok_or_else(|| no_assistant(uri))?.document, None)
+            (draft.ok_or_else(|| assistant_not_found(uri))?.document, None)
         }
         Some(requested) => {
-            draft::about(&host.readers, assistant).await.map_err(database)?.ok_or_else(|| no_assistant(uri))?;
-            let number = number(&requested.to_string()).ok_or_else(unknown)?;
-            let text = version::document(&host.readers, assistant, number).await.map_err(database)?;
+            draft::find_assistant(&host.readers, assistant).await.map_err(database)?.ok_or_else(|| assistant_not_found(uri))?;
+            let number = parse_version_number(&requested.to_string()).ok_or_else(unknown)?;
+            let text = version::find_document(&host.readers, assistant, number).await.map_err(database)?;
             (text.ok_or_else(unknown)?, Some(number))
         }
     };
-    Ok((document(&text, uri)?, version))
+    Ok((parse_document(&text, uri)?, version))
 }
 
 /// Parses a stored document.
 ///
 /// # Errors
 /// 500 if the stored document is not valid JSON.
-pub fn document(text: &str, uri: &Uri) -> Result<Value, ApiError> {
+pub fn parse_document(text: &str, uri: &Uri) -> Result<Value, ApiError> {
     serde_json::from_str(text).map_err(|error| {
         tracing::error!(%error, "cannot parse a stored document");
         ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, "stored document is invalid; put it again")
@@ -164,18 +170,20 @@ pub fn document(text: &str, uri: &Uri) -> Result<Value, ApiError> {
 }
 
 /// Returns the requested session id, or a new one.
-async fn wished(host: &Host, uri: &Uri, members: &Map) -> Result<String, ApiError> {
+async fn choose_session_id(host: &Host, uri: &Uri, members: &Map) -> Result<String, ApiError> {
     let Some(requested) = members.get("session_id").filter(|it| !it.is_null()) else { return Ok(Uuid::new_v4().to_string()) };
-    let refuse =
-        || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, "session_id is not a UUID; send a UUID or omit it").coded("invalid_session");
+    let refuse = || {
+        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, "session_id is not a UUID; send a UUID or omit it")
+            .with_code("invalid_session")
+    };
     let id = requested.as_str().and_then(|it| Uuid::try_parse(it).ok()).ok_or_else(refuse)?.to_string();
     let key = members.get("event_id").and_then(Value::as_str).map(|it| event_key(&id, it));
     let found = store::assistant::session::load(&host.readers, &id, key.as_deref()).await;
-    let found = found.map_err(|it| ApiError::of_database(&it, uri))?;
+    let found = found.map_err(|it| ApiError::from_database(&it, uri))?;
     // Clients without a response retry with the same event id. Pipeline conversations share the id space.
-    if !found.sent && (found.open || found.session.turns > 0) {
+    if !found.is_duplicate && (found.has_open_turn || found.session.turns > 0) {
         let message = "session id already exists; choose another id or omit it";
-        return Err(ApiError::new(StatusCode::CONFLICT, uri, message).coded("session_exists"));
+        return Err(ApiError::new(StatusCode::CONFLICT, uri, message).with_code("session_exists"));
     }
     Ok(id)
 }

@@ -14,7 +14,7 @@
 //! event has none.
 
 mod pieces;
-mod writing;
+mod writer;
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -29,20 +29,20 @@ use http_body::{Body, Frame};
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 
-use super::{REPLAYED, Sees, refused};
-use crate::assistant::run::Running;
-use crate::drive::{Answered, Host, Refusal};
+use super::{REPLAYED, Visibility, refuse};
+use crate::assistant::run::RunningSession;
 use crate::http::error::ApiError;
-use crate::stream::live::{Ear, Told};
-use writing::Writing;
+use crate::stream::live::{LiveEvent, Subscriber};
+use crate::turn_runner::{Host, Refusal, SubmitResult};
+use writer::EventWriter;
 
 const VERCEL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
 
 /// The format of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum StreamFormat {
     /// Our own events.
-    Own,
+    Events,
     /// A UI message stream.
     Ui,
 }
@@ -51,15 +51,15 @@ pub enum Form {
 ///
 /// # Errors
 /// 422 if the format is unknown.
-pub fn form(uri: &Uri) -> Result<Option<Form>, ApiError> {
+pub fn requested_format(uri: &Uri) -> Result<Option<StreamFormat>, ApiError> {
     let requested = uri.query().unwrap_or_default().split('&').find_map(|it| it.strip_prefix("stream="));
     match requested {
         None | Some("" | "false") => Ok(None),
-        Some("true" | "own") => Ok(Some(Form::Own)),
-        Some("ui") => Ok(Some(Form::Ui)),
+        Some("true" | "own") => Ok(Some(StreamFormat::Events)),
+        Some("ui") => Ok(Some(StreamFormat::Ui)),
         Some(_) => {
             let message = "unknown stream format; use stream=true for events or stream=ui for a UI message stream";
-            Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).coded("invalid_stream"))
+            Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_stream"))
         }
     }
 }
@@ -68,37 +68,44 @@ pub fn form(uri: &Uri) -> Result<Option<Form>, ApiError> {
 ///
 /// # Errors
 /// A refusal of a turn that has produced no event.
-pub async fn told(host: &Arc<Host>, uri: &Uri, running: &Running, event: Map, sees: Sees, form: Form) -> Result<Response, ApiError> {
-    let (subscriber, mut events) = Ear::open();
+pub async fn stream_turn(
+    host: &Arc<Host>,
+    uri: &Uri,
+    running: &RunningSession,
+    event: Map,
+    sees: Visibility,
+    form: StreamFormat,
+) -> Result<Response, ApiError> {
+    let (subscriber, mut events) = Subscriber::channel();
     let (sender, outcome) = oneshot::channel();
     let (turn_host, turn) = (Arc::clone(host), running.clone());
     // The turn continues if its caller disconnects.
     tokio::spawn(async move {
-        let _ = sender.send(turn.tells(&turn_host, event, Some(subscriber)).await);
+        let _ = sender.send(turn.submit_event_with_subscriber(&turn_host, event, Some(subscriber)).await);
     });
     // A refusal before the first event is returned with its status.
     let first = events.recv().await;
-    let mut writer = Writing::new(form, sees, uri, &running.session);
-    writer.begin();
+    let mut writer = EventWriter::new(form, sees, uri, &running.session);
+    writer.write_start();
     let Some(first) = first else {
-        let answered = outcome.await.unwrap_or_else(|_| Err(Refusal::Defect("turn ended without an outcome".to_owned())));
-        let answered = answered.map_err(|it| refused(&it, uri, &running.session))?;
-        let again = answered.again;
-        writer.end(Ok(answered));
-        return Ok(response(form, again, body::Body::from(writer.written())));
+        let answered = outcome.await.unwrap_or_else(|_| Err(Refusal::Internal("turn ended without an outcome".to_owned())));
+        let answered = answered.map_err(|it| refuse(&it, uri, &running.session))?;
+        let again = answered.is_repeat;
+        writer.write_end(Ok(answered));
+        return Ok(response(form, again, body::Body::from(writer.take_output())));
     };
-    writer.hear(first);
-    let stream = Stream { writing: writer, heard: events, ended: Some(outcome) };
+    writer.write_live_event(first);
+    let stream = TurnStream { writer, events, outcome: Some(outcome) };
     Ok(response(form, false, body::Body::new(stream)))
 }
 
-fn response(form: Form, again: bool, body: body::Body) -> Response {
+fn response(form: StreamFormat, again: bool, body: body::Body) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform")),
     ];
     let mut response = (StatusCode::OK, headers, body).into_response();
-    if form == Form::Ui {
+    if form == StreamFormat::Ui {
         response.headers_mut().insert(VERCEL, HeaderValue::from_static("v1"));
     }
     if again {
@@ -109,34 +116,34 @@ fn response(form: Form, again: bool, body: body::Body) -> Response {
 
 /// A response body that lasts as long as the turn.
 #[derive(Debug)]
-struct Stream {
-    writing: Writing,
-    heard: mpsc::UnboundedReceiver<Told>,
-    ended: Option<oneshot::Receiver<Result<Answered, Refusal>>>,
+struct TurnStream {
+    writer: EventWriter,
+    events: mpsc::UnboundedReceiver<LiveEvent>,
+    outcome: Option<oneshot::Receiver<Result<SubmitResult, Refusal>>>,
 }
 
-impl Body for Stream {
+impl Body for TurnStream {
     type Data = Bytes;
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let this = &mut *self;
         loop {
-            match this.heard.poll_recv(context) {
-                Poll::Ready(Some(event)) => this.writing.hear(event),
+            match this.events.poll_recv(context) {
+                Poll::Ready(Some(event)) => this.writer.write_live_event(event),
                 Poll::Ready(None) => break,
-                Poll::Pending if this.writing.is_empty() => return Poll::Pending,
-                Poll::Pending => return Poll::Ready(Some(Ok(Frame::data(this.writing.written().into())))),
+                Poll::Pending if this.writer.is_empty() => return Poll::Pending,
+                Poll::Pending => return Poll::Ready(Some(Ok(Frame::data(this.writer.take_output().into())))),
             }
         }
-        if let Some(ended) = &mut this.ended {
+        if let Some(ended) = &mut this.outcome {
             let Poll::Ready(answered) = Pin::new(ended).poll(context) else { return Poll::Pending };
-            this.ended = None;
-            this.writing.end(answered.unwrap_or_else(|_| Err(Refusal::Defect("turn ended without an outcome".to_owned()))));
+            this.outcome = None;
+            this.writer.write_end(answered.unwrap_or_else(|_| Err(Refusal::Internal("turn ended without an outcome".to_owned()))));
         }
-        if this.writing.is_empty() {
+        if this.writer.is_empty() {
             return Poll::Ready(None);
         }
-        Poll::Ready(Some(Ok(Frame::data(this.writing.written().into()))))
+        Poll::Ready(Some(Ok(Frame::data(this.writer.take_output().into()))))
     }
 }

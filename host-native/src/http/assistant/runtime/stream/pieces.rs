@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub struct Pieces {
     parts: Vec<Part>,
     /// Number of parts per effect.
-    begun: BTreeMap<u32, usize>,
+    part_counts: BTreeMap<u32, usize>,
 }
 
 /// The shown part of a model output.
@@ -26,18 +26,18 @@ pub struct Part {
 
 /// A piece to show.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownPiece {
     /// The part id.
     pub id: String,
     /// Whether it is the first piece of its part.
-    pub begins: bool,
+    pub is_first: bool,
     /// The text.
     pub text: String,
 }
 
 impl Pieces {
     /// Adds a piece of model output. Returns what to show, if anything.
-    pub fn push(&mut self, effect: u32, text: &str) -> Option<Shown> {
+    pub fn push(&mut self, effect: u32, text: &str) -> Option<ShownPiece> {
         let index = self.parts.iter().position(|it| it.effect == effect && !it.is_complete).unwrap_or_else(|| {
             self.parts.push(Part { effect, id: String::new(), text: String::new(), is_shown: false, is_complete: false });
             self.parts.len() - 1
@@ -48,42 +48,42 @@ impl Pieces {
             return None;
         }
         if part.is_shown {
-            return Some(Shown { id: part.id.clone(), begins: false, text: text.to_owned() });
+            return Some(ShownPiece { id: part.id.clone(), is_first: false, text: text.to_owned() });
         }
-        let count = self.begun.entry(effect).or_default();
+        let count = self.part_counts.entry(effect).or_default();
         *count += 1;
         part.id = if *count == 1 { format!("t{effect}") } else { format!("t{effect}-{count}") };
         part.is_shown = true;
-        Some(Shown { id: part.id.clone(), begins: true, text: part.text.clone() })
+        Some(ShownPiece { id: part.id.clone(), is_first: true, text: part.text.clone() })
     }
 
     /// Marks the model output of an effect as complete.
-    pub fn complete(&mut self, effect: u32) {
+    pub fn mark_complete(&mut self, effect: u32) {
         self.parts.iter_mut().filter(|it| it.effect == effect).for_each(|it| it.is_complete = true);
     }
 
     /// Removes the part whose text equals that of a message.
-    pub fn said(&mut self, text: &str) -> Option<Part> {
+    pub fn take_for_message(&mut self, text: &str) -> Option<Part> {
         let index = self.parts.iter().position(|it| it.is_shown && it.is_complete && it.text == text)?;
         Some(self.parts.remove(index))
     }
 
     /// Removes the shown parts of an effect.
-    pub fn of(&mut self, effect: u32) -> Vec<Part> {
-        self.without(|it| it.effect == effect)
+    pub fn take_for_effect(&mut self, effect: u32) -> Vec<Part> {
+        self.take_matching(|it| it.effect == effect)
     }
 
     /// Removes the complete parts.
-    pub fn unsaid(&mut self) -> Vec<Part> {
-        self.without(|it| it.is_complete)
+    pub fn take_complete(&mut self) -> Vec<Part> {
+        self.take_matching(|it| it.is_complete)
     }
 
     /// Removes all parts.
-    pub fn rest(&mut self) -> Vec<Part> {
-        self.without(|_| true)
+    pub fn take_all(&mut self) -> Vec<Part> {
+        self.take_matching(|_| true)
     }
 
-    fn without(&mut self, should_take: impl Fn(&Part) -> bool) -> Vec<Part> {
+    fn take_matching(&mut self, should_take: impl Fn(&Part) -> bool) -> Vec<Part> {
         self.parts.extract_if(.., |it| should_take(it)).filter(|it| it.is_shown).collect()
     }
 }

@@ -1,0 +1,186 @@
+//! Dialogue acts: the patterns that recognise them and the prompts that ask a model. (docs/spec/pipeline.md#2.6)
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::built_in::{ComponentConfig, PromptPair};
+use super::issue::Issue;
+use super::tables::ConfigRows;
+use crate::json::into_members;
+use crate::text::regex::Regex;
+use crate::text::template::Template;
+use crate::turn::{Candidate, TOO_MANY_STEPS, Verdict};
+
+/// The dialogue act of a user message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum DialogueAct {
+    /// Confirms.
+    Affirm,
+    /// Declines.
+    Negate,
+    /// Answers an open question.
+    Answer,
+    /// Corrects an earlier value.
+    Edit,
+    /// Restarts the conversation.
+    Reset,
+    /// Asks for information.
+    Question,
+    /// Makes a new request.
+    NewRequest,
+    /// Greets.
+    Greeting,
+}
+
+const ACT_NAMES: [(&str, DialogueAct); 8] = [
+    ("AFFIRM", DialogueAct::Affirm),
+    ("NEGATE", DialogueAct::Negate),
+    ("ANSWER", DialogueAct::Answer),
+    ("EDIT", DialogueAct::Edit),
+    ("RESET", DialogueAct::Reset),
+    ("QUESTION", DialogueAct::Question),
+    ("NEW_REQUEST", DialogueAct::NewRequest),
+    ("GREETING", DialogueAct::Greeting),
+];
+
+/// Default patterns of the acts that need no model, each with its key in `ce_config`.
+const DEFAULT_PATTERNS: [(DialogueAct, &str, &str); 5] = [
+    (DialogueAct::Affirm, "REGEX_AFFIRM", r"\s*(yes|yep|yeah|ok|okay|sure|go ahead|do that|please do|confirm|approve|approved)\s*"),
+    (DialogueAct::Negate, "REGEX_NEGATE", r"\s*(no|nope|nah|cancel|stop|don't|do not)\s*"),
+    (DialogueAct::Edit, "REGEX_EDIT", r"\s*(edit|revise|change|modify|update)\s*"),
+    (DialogueAct::Reset, "REGEX_RESET", r"\s*(reset|restart|start over)\s*"),
+    (DialogueAct::Greeting, "REGEX_GREETING", r"\s*(hi|hello|hey|greetings|good morning|good afternoon|good evening|howdy)\s*"),
+];
+
+impl DialogueAct {
+    /// Parses the name of an act, ignoring case.
+    pub fn parse(name: &str) -> Option<DialogueAct> {
+        ACT_NAMES.iter().find(|it| it.0.eq_ignore_ascii_case(name.trim())).map(|it| it.1)
+    }
+
+    /// The name in parameters and audits.
+    pub fn name(self) -> &'static str {
+        ACT_NAMES.iter().find(|it| it.1 == self).map_or("", |it| it.0)
+    }
+}
+
+/// A prompt pair and the JSON Schema of the reply.
+#[derive(Debug, Clone, Default)]
+pub struct DialogueActPrompts {
+    /// System prompt.
+    pub system: Template,
+    /// User prompt.
+    pub user: Template,
+    /// JSON Schema.
+    pub schema: Value,
+}
+
+/// Compiled patterns and prompts.
+#[derive(Debug, Clone, Default)]
+pub struct DialogueActs {
+    /// Whole-text patterns, in matching order.
+    pub patterns: Vec<(DialogueAct, Regex)>,
+    /// Prompts that classify the message only.
+    pub plain: DialogueActPrompts,
+    /// Prompts that also ask for a standalone rewrite of the message.
+    pub rewrite: DialogueActPrompts,
+}
+
+impl DialogueActs {
+    /// Returns the first act whose pattern matches the whole text.
+    pub fn match_pattern(&self, text: &str) -> Option<DialogueAct> {
+        self.patterns.iter().find(|it| it.1.is_match(text) == Ok(true)).map(|it| it.0)
+    }
+
+    /// Returns the verdict on each pattern for a text.
+    pub fn candidates(&self, text: &str) -> Vec<Candidate> {
+        let mut named = false;
+        let mut judge = |(act, regex): &(DialogueAct, Regex)| {
+            let row = |fate| Candidate::for_choice("ce_config", act.name(), fate);
+            let judged = match regex.is_match(text) {
+                _ if named => row(Verdict::NotReached),
+                Ok(true) => row(Verdict::Matched),
+                Ok(false) => row(Verdict::NotMatched),
+                Err(_) => row(Verdict::Failed).with_reason(TOO_MANY_STEPS),
+            };
+            named |= judged.verdict == Verdict::Matched;
+            judged
+        };
+        self.patterns.iter().map(&mut judge).collect()
+    }
+
+    pub(super) fn compile(rows: &ConfigRows, issues: &mut Vec<Issue>) -> DialogueActs {
+        let mut step = ComponentConfig { rows, name: "DialogueActStep", issues };
+        let patterns =
+            DEFAULT_PATTERNS.iter().filter_map(|(act, key, default)| Some((*act, compile_pattern(&mut step, key, default)?))).collect();
+        DialogueActs {
+            patterns,
+            plain: compile_prompts(&mut step, "", &PLAIN),
+            rewrite: compile_prompts(&mut step, "QUERY_REWRITE_", &REWRITE),
+        }
+    }
+}
+
+fn compile_pattern(step: &mut ComponentConfig<'_>, key: &str, default: &str) -> Option<Regex> {
+    if let Some(pattern) = step.rows.value(step.name, key) {
+        match Regex::new_full_match(pattern) {
+            Ok(regex) => return Some(regex),
+            Err(reason) => step.report_invalid(key, reason),
+        }
+    }
+    Regex::new_full_match(default).ok()
+}
+
+struct BuiltInPrompts {
+    system: &'static str,
+    user: &'static str,
+    includes_rewrite: bool,
+}
+
+const PLAIN: BuiltInPrompts = BuiltInPrompts {
+    system: "You label what a customer is doing with a message in a service chat. Pick exactly one label:\n\
+        AFFIRM agrees or confirms; NEGATE refuses or calls something off; ANSWER gives a detail that was asked for; \
+        EDIT wants to correct an earlier detail; RESET wants to begin again from nothing; QUESTION asks for information; \
+        GREETING only says hello; NEW_REQUEST is anything else, such as a new wish.\n\
+        Reply with one JSON object with the members dialogueAct and confidence (0 to 1), and with nothing else.",
+    user: "The customer's message:\n{{user_input}}",
+    includes_rewrite: false,
+};
+
+const REWRITE: BuiltInPrompts = BuiltInPrompts {
+    system: "You label what a customer is doing with the newest message of a service chat, and you restate that message so that it can be \
+        understood without the chat. Pick exactly one label:\n\
+        AFFIRM agrees or confirms; NEGATE refuses or calls something off; ANSWER gives a detail that was asked for; \
+        EDIT wants to correct an earlier detail; RESET wants to begin again from nothing; QUESTION asks for information; \
+        GREETING only says hello; NEW_REQUEST is anything else, such as a new wish.\n\
+        Restate in the customer's language; put names and numbers from the chat in place of words like 'it' or 'that one', and add nothing new.\n\
+        Reply with one JSON object with the members dialogueAct, confidence (0 to 1) and standaloneQuery, and with nothing else.",
+    user: "The chat so far, oldest first, as JSON:\n{{conversation_history}}\n\nThe customer's newest message:\n{{user_input}}",
+    includes_rewrite: true,
+};
+
+fn compile_prompts(step: &mut ComponentConfig<'_>, prefix: &str, built_in: &BuiltInPrompts) -> DialogueActPrompts {
+    let PromptPair { system, user } = step.prompt_pair(prefix, built_in.system, built_in.user);
+    DialogueActPrompts { system, user, schema: reply_schema(step, &format!("{prefix}SCHEMA_PROMPT"), built_in.includes_rewrite) }
+}
+
+fn reply_schema(step: &mut ComponentConfig<'_>, key: &str, rewrites: bool) -> Value {
+    if let Some(source) = step.rows.value(step.name, key) {
+        match serde_json::from_str(source) {
+            Ok(schema @ Value::Object(_)) => return schema,
+            Ok(_) => step.report_invalid(key, "is not a JSON object".to_owned()),
+            Err(error) => step.report_invalid(key, error.to_string()),
+        }
+    }
+    let names: Vec<&str> = ACT_NAMES.iter().map(|it| it.0).collect();
+    let mut properties = into_members(json!({
+        "dialogueAct": {"type": "string", "enum": names},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    }));
+    if rewrites {
+        properties.insert("standaloneQuery".to_owned(), json!({"type": "string"}));
+    }
+    let required: Vec<&String> = properties.keys().collect();
+    json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties})
+}

@@ -1,0 +1,100 @@
+//! Definitions in JSON Schema: only `type`, `required`, `enum` and `minItems` are checked; the rest is for the model that reads them.
+
+use serde_json::{Value, json};
+
+use super::{SchemaField, ValueKind, ValueSchema};
+use crate::text::plain_text;
+use crate::turn::Map;
+
+/// Parses a definition into the schema, its values and their details for prompts.
+///
+/// # Errors
+/// The reason why the definition is invalid.
+pub(super) fn parse(text: &str) -> Result<(Value, Vec<SchemaField>, Map), String> {
+    if text.is_empty() {
+        return Err("is blank".to_owned());
+    }
+    let definition: Value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
+    let Some(root) = definition.as_object() else { return Err("is not a JSON object".to_owned()) };
+    let kinds = parse_kinds(root.get("type"));
+    if !kinds.is_empty() && !kinds.contains(&ValueKind::Object) {
+        return Err("'type' is not object".to_owned());
+    }
+    if root.get("properties").is_some_and(|it| !it.is_object()) {
+        return Err("'properties' is not an object".to_owned());
+    }
+    let name = |it: &Value| it.as_str().is_some_and(|it| !it.is_empty());
+    if root.get("required").is_some_and(|it| !it.as_array().is_some_and(|it| it.iter().all(name))) {
+        return Err("'required' is not a list of names".to_owned());
+    }
+    let fields = parse_fields(root);
+    let details =
+        fields.iter().map(|it| (it.name.clone(), prompt_detail(root.get("properties").and_then(|of| of.get(&it.name))))).collect();
+    Ok((definition, fields, details))
+}
+
+/// The declared members, then required ones without a declaration, which could never be collected otherwise.
+fn parse_fields(schema: &Map) -> Vec<SchemaField> {
+    let required: Vec<&str> = items(schema.get("required")).iter().filter_map(Value::as_str).collect();
+    let declared = schema.get("properties").and_then(Value::as_object);
+    let is_declared = |name: &str| declared.is_some_and(|it| it.contains_key(name));
+    let place = |name: &str| required.iter().position(|it| *it == name);
+    let mut fields = Vec::new();
+    for (name, schema) in declared.into_iter().flatten() {
+        let description = schema.get("description").and_then(Value::as_str).map(str::to_owned);
+        fields.push(SchemaField { name: name.clone(), description, required_position: place(name), schema: parse_value_schema(schema) });
+    }
+    for name in required.iter().filter(|it| !is_declared(it)) {
+        if fields.iter().all(|it| it.name != *name) {
+            fields.push(SchemaField {
+                name: (*name).to_owned(),
+                description: None,
+                required_position: place(name),
+                schema: ValueSchema::default(),
+            });
+        }
+    }
+    fields
+}
+
+fn parse_value_schema(schema: &Value) -> ValueSchema {
+    let min_items = schema.get("minItems").and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
+    ValueSchema {
+        kinds: parse_kinds(schema.get("type")),
+        options: items(schema.get("enum")).to_vec(),
+        min_items,
+        fields: schema.as_object().map(parse_fields).unwrap_or_default(),
+    }
+}
+
+/// The kinds of a type or list of types; an unknown type leaves the value unchecked.
+fn parse_kinds(declared: Option<&Value>) -> Vec<ValueKind> {
+    let names = match declared {
+        Some(Value::Array(names)) => names.as_slice(),
+        Some(name) => std::slice::from_ref(name),
+        None => &[],
+    };
+    let kind = |it: &Value| {
+        Some(match it.as_str()? {
+            "object" => ValueKind::Object,
+            "array" => ValueKind::Array,
+            "string" => ValueKind::String,
+            "integer" => ValueKind::Integer,
+            "number" => ValueKind::Number,
+            "boolean" => ValueKind::Boolean,
+            "null" => ValueKind::Null,
+            _ => return None,
+        })
+    };
+    names.iter().map(kind).collect::<Option<Vec<ValueKind>>>().unwrap_or_default()
+}
+
+fn items(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+fn prompt_detail(schema: Option<&Value>) -> Value {
+    let of = |key: &str| schema.and_then(|it| it.get(key));
+    let options: Vec<String> = items(of("enum")).iter().map(plain_text).filter(|it| !it.is_empty()).collect();
+    json!({"description": of("description"), "type": of("type"), "enumOptions": options})
+}

@@ -1,0 +1,174 @@
+//! Definitions in the style of XML Schema: each named element is a value, unless it contains other elements.
+
+use serde_json::{Value, json};
+
+use super::{SchemaField, ValueKind, ValueSchema};
+use crate::text::plain_text;
+use crate::turn::Map;
+
+/// A tag: its local name and attributes.
+struct Tag<'t> {
+    name: &'t str,
+    attributes: Vec<(&'t str, &'t str)>,
+    is_closing: bool,
+    is_self_closing: bool,
+}
+
+/// A parsed element.
+struct Element<'t> {
+    name: &'t str,
+    type_name: Option<&'t str>,
+    is_optional: bool,
+    is_repeated: bool,
+    options: Vec<Value>,
+    has_children: bool,
+}
+
+/// Parses a definition into its values and their details for prompts.
+///
+/// # Errors
+/// The reason why the definition is invalid.
+pub(super) fn parse(text: &str) -> Result<(Vec<SchemaField>, Map), String> {
+    let elements: Vec<Element<'_>> = parse_elements(text)?.into_iter().filter(|it| !it.has_children).collect();
+    if elements.is_empty() {
+        return Err("has no named element".to_owned());
+    }
+    let mut fields: Vec<SchemaField> = Vec::new();
+    let mut details = Map::new();
+    for element in elements {
+        if details.contains_key(element.name) {
+            continue;
+        }
+        let options: Vec<String> = element.options.iter().map(plain_text).collect();
+        details.insert(element.name.to_owned(), json!({"description": null, "type": element.type_name, "enumOptions": options}));
+        fields.push(SchemaField {
+            name: element.name.to_owned(),
+            description: None,
+            required_position: (!element.is_optional).then_some(fields.len()),
+            schema: ValueSchema { kinds: element.kinds(), options: element.options, ..ValueSchema::default() },
+        });
+    }
+    Ok((fields, details))
+}
+
+fn parse_elements(text: &str) -> Result<Vec<Element<'_>>, String> {
+    let mut found: Vec<Element<'_>> = Vec::new();
+    let mut open: Vec<Option<usize>> = Vec::new();
+    let mut rest = text;
+    while let Some((_, tail)) = rest.split_once('<') {
+        if let Some(comment) = tail.strip_prefix("!--") {
+            rest = comment.split_once("-->").map(|it| it.1).ok_or("has a comment that is not closed by '-->'")?;
+            continue;
+        }
+        let (inside, after) = tail.split_once('>').ok_or("has a tag that is not closed by '>'")?;
+        rest = after;
+        let tag = parse_tag(inside);
+        match tag.name {
+            "element" if tag.is_closing => drop(open.pop()),
+            "element" => {
+                let element = parse_element(&tag);
+                for outer in open.iter().flatten() {
+                    found.get_mut(*outer).into_iter().for_each(|it| it.has_children = true);
+                }
+                if !tag.is_self_closing {
+                    open.push(element.as_ref().map(|_| found.len()));
+                }
+                found.extend(element);
+            }
+            "enumeration" => {
+                let holder = open.last().copied().flatten().and_then(|it| found.get_mut(it));
+                if let (Some(holder), Some(value)) = (holder, tag.attribute("value")) {
+                    holder.options.push(Value::from(value));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+fn parse_tag(inside: &str) -> Tag<'_> {
+    let closing = inside.starts_with('/');
+    let inside = inside.trim_start_matches('/');
+    let empty = inside.ends_with('/');
+    let inside = inside.trim_end_matches('/');
+    let (name, mut rest) = inside.split_once(char::is_whitespace).unwrap_or((inside, ""));
+    let mut attributes = Vec::new();
+    while let Some((key, value)) = rest.split_once('=') {
+        let value = value.trim_start();
+        let Some(quote) = value.chars().next().filter(|it| ['"', '\''].contains(it)) else { break };
+        let Some((value, after)) = value.get(1..).and_then(|it| it.split_once(quote)) else { break };
+        attributes.push((key.trim(), value.trim()));
+        rest = after;
+    }
+    Tag { name: local_name(name), attributes, is_closing: closing, is_self_closing: empty }
+}
+
+/// A name without its namespace.
+fn local_name(name: &str) -> &str {
+    name.rsplit(':').next().unwrap_or(name)
+}
+
+fn parse_element<'t>(tag: &Tag<'t>) -> Option<Element<'t>> {
+    Some(Element {
+        name: tag.attribute("name").filter(|it| !it.is_empty())?,
+        type_name: tag.attribute("type"),
+        is_optional: tag.attribute("minOccurs") == Some("0"),
+        is_repeated: tag.attribute("maxOccurs").is_some_and(|it| it != "1"),
+        options: Vec::new(),
+        has_children: false,
+    })
+}
+
+impl<'t> Tag<'t> {
+    fn attribute(&self, name: &str) -> Option<&'t str> {
+        self.attributes.iter().find(|it| it.0 == name).map(|it| it.1)
+    }
+}
+
+impl Element<'_> {
+    /// The kinds of its type; a type defined elsewhere in the definition leaves the value unchecked.
+    fn kinds(&self) -> Vec<ValueKind> {
+        if self.is_repeated {
+            return vec![ValueKind::Array];
+        }
+        let kind = match local_name(self.type_name.unwrap_or_default()) {
+            "string" | "normalizedString" | "token" | "date" | "dateTime" | "time" | "anyURI" => ValueKind::String,
+            "int" | "integer" | "long" | "short" | "byte" | "positiveInteger" | "nonNegativeInteger" => ValueKind::Integer,
+            "decimal" | "double" | "float" => ValueKind::Number,
+            "boolean" => ValueKind::Boolean,
+            _ => return Vec::new(),
+        };
+        vec![kind]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_values_unless_they_have_children() {
+        let text = r#"<?xml version="1.0"?><xs:schema><!-- <element name="old"/> -->
+            <xs:element name="loan"><xs:complexType><xs:sequence>
+              <xs:element name="amount" type="xs:decimal"/>
+              <xs:element minOccurs='0' type='xs:string' name='note'></xs:element>
+              <xs:element name="term" maxOccurs="unbounded" type="xs:int" />
+              <xs:element name="purpose"><xs:simpleType><xs:restriction base="xs:string">
+                <xs:enumeration value="CAR"/><xs:enumeration value="HOME"/></xs:restriction></xs:simpleType></xs:element>
+              <xs:element name="amount" type="xs:int"/><xs:element ref="other"/>
+            </xs:sequence></xs:complexType></xs:element></xs:schema>"#;
+        let (fields, details) = parse(text).unwrap();
+        let seen: Vec<(&str, bool, &[ValueKind])> =
+            fields.iter().map(|it| (it.name.as_str(), it.required_position.is_some(), it.schema.kinds.as_slice())).collect();
+        let expected: [(&str, bool, &[ValueKind]); 4] = [
+            ("amount", true, &[ValueKind::Number]),
+            ("note", false, &[ValueKind::String]),
+            ("term", true, &[ValueKind::Array]),
+            ("purpose", true, &[]),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(details["purpose"], json!({"description": null, "type": null, "enumOptions": ["CAR", "HOME"]}));
+        assert_eq!(details["amount"]["type"], "xs:decimal");
+    }
+}

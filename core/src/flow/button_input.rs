@@ -1,0 +1,68 @@
+//! Resolves input to buttons: by id, number or label.
+
+use serde_json::{Value, json};
+
+use super::Walker;
+use super::channel::ChannelCapabilities;
+use crate::flow::state::FlowEvent;
+use crate::text::phrase::fold_text;
+
+/// The variable with the buttons of the last message that did not wait for one.
+pub(super) const SHOWN_BUTTONS: &str = "_shown";
+
+impl Walker<'_> {
+    /// Applies the last shown buttons to the event and forgets them; a node that waits takes precedence (docs/spec/flows.md#5.1).
+    pub(super) fn apply_shown_buttons(&mut self) {
+        let Some(Value::Array(options)) = self.state.vars.shift_remove(SHOWN_BUTTONS) else { return };
+        if self.state.awaiting.is_none()
+            && let Some(option) = self.find_selected_option(&options)
+        {
+            self.set_button_event(&option);
+        }
+    }
+
+    /// Finds the option that the event selects: by id, by label, or by number on channels without buttons.
+    pub(super) fn find_selected_option(&self, options: &[Value]) -> Option<Value> {
+        match &self.event {
+            FlowEvent::Button { button_id, value, label, .. } => {
+                // Cards rendered from a list share button ids; value and label tell them apart.
+                let named = || options.iter().filter(|it| it.get("id").and_then(Value::as_str) == Some(button_id));
+                let of_value = || named().find(|it| value.is_some() && it.get("value") == value.as_ref());
+                let of_label = || named().find(|it| label.is_some() && it.get("label").and_then(Value::as_str) == label.as_deref());
+                of_value().or_else(of_label).or_else(|| named().next()).cloned()
+            }
+            FlowEvent::Message { text, .. } => {
+                let input = fold_text(text);
+                let label = |it: &&Value| it.get("label").and_then(Value::as_str).is_some_and(|it| fold_text(it) == input);
+                let by_number = || {
+                    let number: usize = input
+                        .trim_end_matches('.')
+                        .parse()
+                        .ok()
+                        .filter(|_| !ChannelCapabilities::from_name(&self.state.channel).buttons)?;
+                    options.get(number.checked_sub(1)?)
+                };
+                by_number().or_else(|| options.iter().find(label)).cloned()
+            }
+            FlowEvent::Start { .. } | FlowEvent::Timer { .. } | FlowEvent::Approval { .. } | FlowEvent::End { .. } => None,
+        }
+    }
+
+    /// Turns the event into a button event of this option.
+    pub(super) fn set_button_event(&mut self, option: &Value) {
+        let member = |name: &str| option.get(name).and_then(Value::as_str).map(str::to_owned);
+        let (button_id, label) = (member("id").unwrap_or_default(), member("label"));
+        let event_id = match &self.event {
+            FlowEvent::Message { event_id, .. } | FlowEvent::Button { event_id, .. } => event_id.clone(),
+            FlowEvent::Start { .. } | FlowEvent::Timer { .. } | FlowEvent::Approval { .. } | FlowEvent::End { .. } => None,
+        };
+        let value = option.get("value").cloned();
+        self.event = FlowEvent::Button { button_id, value, label, event_id };
+    }
+
+    /// Sends a text with buttons that are not in the document.
+    pub(super) fn send_with_options(&mut self, text: &str, options: &[Value]) -> Vec<Value> {
+        self.publish_message(vec![json!({"kind": "buttons", "text": text, "buttons": options})], None);
+        options.to_vec()
+    }
+}

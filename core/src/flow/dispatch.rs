@@ -1,0 +1,179 @@
+//! Dispatches the event of a turn (docs/spec/flows.md#8).
+
+use serde_json::{Value, json};
+
+use super::Walker;
+use super::failure::FallbackSearch;
+use super::matching::{IntentMatch, IntentSearch, ResolvedMessage};
+use crate::config::flow::document::FallbackOn;
+use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, Resume, SessionStatus};
+
+/// Maximum characters of a message; the rest is cut.
+const MAX_INPUT_CHARS: usize = 8000;
+
+/// Sent when the document has no fallback message.
+const NOT_UNDERSTOOD: &str = "Sorry, I did not understand that.";
+
+impl<'c> Walker<'c> {
+    /// Handles the event.
+    pub(super) async fn dispatch_event(&mut self) {
+        self.trace("event", json!({"event": event_name(&self.event)}));
+        if self.state.status != SessionStatus::Active {
+            self.trace("session.closed", json!({"status": self.state.status}));
+            return;
+        }
+        if matches!(self.event, FlowEvent::Message { .. } | FlowEvent::Button { .. }) {
+            self.state.turn += 1;
+        }
+        if self.state.stack.first().is_none_or(|it| self.flow.graph(&it.graph).is_none()) {
+            self.state.status = SessionStatus::Failed;
+            self.stop_reason = "root_missing";
+            self.send_error();
+            return;
+        }
+        match self.event.clone() {
+            FlowEvent::Start { .. } => self.start_session().await,
+            FlowEvent::Message { text, .. } => {
+                let text = self.truncate_input(text);
+                self.append_history("user", text);
+                self.apply_shown_buttons();
+                self.on_input().await;
+            }
+            FlowEvent::Button { .. } => {
+                self.apply_shown_buttons();
+                let text = self.input_text();
+                self.append_history("user", text);
+                self.on_input().await;
+            }
+            FlowEvent::Timer { timer_id } => self.on_timer(&timer_id).await,
+            FlowEvent::Approval { call_id, .. } => {
+                if self.state.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Approval) {
+                    self.on_input().await;
+                } else {
+                    self.warn("approval.late", json!({"call_id": call_id}));
+                }
+            }
+            FlowEvent::End { .. } => self.complete_session(),
+        }
+    }
+
+    /// Cuts a message that is too long.
+    fn truncate_input(&mut self, text: String) -> String {
+        let Some((end, _)) = text.char_indices().nth(MAX_INPUT_CHARS) else { return text };
+        self.warn("text.cut", json!({"characters": MAX_INPUT_CHARS}));
+        let text = text.get(..end).unwrap_or_default().to_owned();
+        if let FlowEvent::Message { text: event_text, .. } = &mut self.event {
+            event_text.clone_from(&text);
+        }
+        text
+    }
+
+    /// Starts a session: the welcome event, then the root graph.
+    async fn start_session(&mut self) {
+        if self.state.seq > 1 {
+            self.trace("session.begun", json!({}));
+            return;
+        }
+        let welcome = &self.flow.document.events.welcome;
+        if welcome.enabled {
+            self.publish_match_record(&self.start_search(), None, "welcome", 1.0, json!({}));
+            if let Some(message) = &welcome.message {
+                self.send_localized(message, "events.welcome");
+            }
+            if let Some(graph) = &welcome.graph {
+                if let Some(root) = self.state.stack.last_mut() {
+                    root.resume = Some(Resume::After);
+                }
+                if !self.push_graph(graph, FrameKind::Event)
+                    && let Some(root) = self.state.stack.last_mut()
+                {
+                    root.resume = None;
+                }
+            }
+        }
+        self.run_nodes().await;
+    }
+
+    /// Handles a message, a button or an approval decision.
+    async fn on_input(&mut self) {
+        if self.state.awaiting.is_some() {
+            let Some(node) = self.current_node() else {
+                self.abort_turn("no_node");
+                return;
+            };
+            let place = self.current_node_key();
+            self.record_view(&place, "before");
+            let next = self.deliver_event(node).await;
+            self.record_view(&place, "after");
+            if self.apply_transition(node, next).await {
+                self.run_nodes().await;
+            }
+            return;
+        }
+        // A migrated session restarts at the node where the migration left it.
+        if self.state.stack.last_mut().and_then(|it| it.resume.take_if(|it| *it == Resume::After)).is_some() {
+            self.run_nodes().await;
+            return;
+        }
+        match self.resolve_intent().await {
+            ResolvedMessage::Intent(hit) => {
+                if self.begin_intent(&hit) {
+                    self.run_nodes().await;
+                } else {
+                    self.abort_turn("graph_missing");
+                }
+            }
+            ResolvedMessage::SmallTalk => {}
+            ResolvedMessage::Unmatched(search) => self.run_fallback(search).await,
+        }
+    }
+
+    /// Handles a message without an intent: the fallback message, then the fallback graph, intent or node.
+    async fn run_fallback(&mut self, search: IntentSearch<'c>) {
+        let before = self.messages.len();
+        self.state.counters.fallbacks += 1;
+        self.publish_match_record(&search, None, "fallback", 0.0, json!({"count": self.state.counters.fallbacks}));
+        let settings = self.settings();
+        if self.state.counters.fallbacks > settings.fallback_limit
+            && let Some(graph) = &settings.fallback_limit_graph
+            && self.push_graph(graph, FrameKind::Event)
+        {
+            self.run_nodes().await;
+            return;
+        }
+        let event = &self.flow.document.events.fallback;
+        if event.enabled
+            && let Some(message) = &event.message
+        {
+            self.send_localized(message, "events.fallback");
+        }
+        let intent = self.flow.document.intents.iter().find(|it| it.is_fallback && it.enabled);
+        let is_entered = match (&event.graph, intent) {
+            (Some(graph), _) if event.enabled => self.push_graph(graph, FrameKind::Event),
+            (_, Some(intent)) => {
+                self.enter_intent(&IntentMatch { intent, source: "fallback", confidence: 0.0, phrase: None, slots: Value::Null })
+            }
+            (_, None) => self.enter_fallback(&[FallbackOn::NoIntent]) == FallbackSearch::Entered,
+        };
+        if is_entered {
+            let count = self.state.counters.fallbacks;
+            self.run_nodes().await;
+            // A slot filled from the message does not make it a match.
+            self.state.counters.fallbacks = count;
+        } else if self.messages.len() == before {
+            // Every message is answered.
+            self.send_text(NOT_UNDERSTOOD);
+        }
+    }
+}
+
+fn event_name(event: &FlowEvent) -> &'static str {
+    match event {
+        FlowEvent::Start { .. } => "session.start",
+        FlowEvent::Message { .. } => "user.message",
+        FlowEvent::Button { .. } => "user.button",
+        FlowEvent::Timer { .. } => "timer.fired",
+        FlowEvent::Approval { .. } => "approval.decision",
+        FlowEvent::End { .. } => "session.end",
+    }
+}

@@ -1,0 +1,197 @@
+//! HTTP calls with retries, for service nodes and agent tools (docs/spec/flows.md#4.6).
+
+use serde_json::{Value, json};
+
+use super::super::Walker;
+use super::super::failure::{EFFECT_LIMIT, Failure};
+use super::super::variables::coerce;
+use super::http_request::{self, HttpCall};
+use crate::config::flow::document::{OutputMapping, ValueTemplate};
+use crate::json::query::Query;
+use crate::turn::{EffectContext, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody, SleepRequest};
+
+/// Maximum `Retry-After` that is honored, in milliseconds; a longer one ends the retries.
+const MAX_RETRY_AFTER_MS: u64 = 10_000;
+
+/// Failure codes that the host reports as error details.
+const HOST_FAILURE_CODES: [&str; 5] = ["dns", "tls", "blocked_target", "response_too_large", "budget"];
+
+/// Maximum effects per turn.
+pub(super) const MAX_EFFECTS: usize = 128;
+
+/// The result of a call with its attempts.
+pub(super) struct CallAttempts {
+    /// The reply to the last attempt, with any status.
+    pub outcome: Result<HttpReply, EffectError>,
+    /// Whether each attempt succeeded.
+    pub attempts: Vec<bool>,
+    /// Whether the effect limit of the turn prevented another attempt.
+    is_limited: bool,
+}
+
+impl CallAttempts {
+    /// The number of the last attempt.
+    pub fn last_attempt(&self) -> u32 {
+        u32::try_from(self.attempts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the reply.
+    ///
+    /// # Errors
+    /// Returns the failure of the last attempt, or of the effect limit.
+    pub fn reply(&self) -> Result<&HttpReply, Failure> {
+        if self.is_limited {
+            let reason = format!("a turn has {MAX_EFFECTS} effects at most");
+            return Err(Failure { attempt: self.last_attempt(), ..Failure::new(EFFECT_LIMIT, reason) });
+        }
+        self.outcome
+            .as_ref()
+            .map_err(|it| Failure { attempt: self.last_attempt(), ..Failure::new(effect_failure_code(it), effect_failure_message(it)) })
+    }
+}
+
+/// Makes a call and retries it by its policy. It does not use the walker, so that several calls can run concurrently. `place` is added to
+/// its trace, and `most` is the number of effects left in the turn.
+pub(super) async fn call_with_retry(effects: &EffectContext, call: &HttpCall<'_>, place: &Map, most: usize) -> CallAttempts {
+    let mut request = call.request.clone();
+    let retry = &call.retry;
+    let mut wait = retry.initial_ms.min(retry.max_ms);
+    let mut attempts = Vec::new();
+    loop {
+        if attempts.len() >= most {
+            let outcome = Err(EffectError::new(EffectErrorKind::Limited, EFFECT_LIMIT));
+            return CallAttempts { outcome, attempts, is_limited: true };
+        }
+        let key = effects.next_key();
+        let outcome = effects.perform(request.clone()).await;
+        let code = match &outcome {
+            Ok(reply) if call.is_success(reply.status) => "ok",
+            Ok(reply) => status_failure_code(reply.status),
+            Err(error) => effect_failure_code(error),
+        };
+        attempts.push(code == "ok");
+        let mut trace = json!({"attempt": attempts.len(), "code": code, "status": outcome.as_ref().ok().map(|it| it.status)});
+        if let Some(trace) = trace.as_object_mut() {
+            trace.extend(place.clone());
+        }
+        effects.publish(NoticeBody::Audit { stage: "service.answer".to_owned(), payload: trace });
+        let retry_after = match &outcome {
+            Ok(reply) => reply.retry_after_ms,
+            Err(error) => error.retry_after_ms,
+        };
+        let tries_made = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
+        let may = code != "ok" && tries_made < call.attempts && http_request::is_retryable(retry, &outcome);
+        let pause = retry_after.unwrap_or(0).max(wait);
+        if !may || retry_after.is_some_and(|it| it > MAX_RETRY_AFTER_MS) {
+            return CallAttempts { outcome, attempts, is_limited: false };
+        }
+        // A sleep that fails counts as completed.
+        let _ = effects.perform(SleepRequest::new(u32::try_from(pause).unwrap_or(u32::MAX))).await;
+        wait = http_request::next_wait_ms(wait, retry.multiplier).min(retry.max_ms);
+        request.key.get_or_insert(key);
+    }
+}
+
+impl Walker<'_> {
+    /// Counts and records the attempts of a call.
+    pub(super) fn record_attempts(&mut self, kind: &str, call_attempts: &CallAttempts) {
+        for (attempt, ok) in (1..).zip(&call_attempts.attempts) {
+            self.state.usage.tool_calls += 1;
+            self.record_effect(kind, None, if *ok { "ok" } else { "error" }, attempt);
+        }
+    }
+
+    /// The number of effects left in the turn.
+    pub(super) fn effects_left(&self) -> usize {
+        MAX_EFFECTS.saturating_sub(self.debug.effects.len())
+    }
+
+    /// The current graph and node, for traces.
+    pub(super) fn trace_location(&self) -> Map {
+        let place = self.frame().map(|it| json!({"graph": it.graph, "node": it.node}));
+        crate::json::into_members(place.unwrap_or_default())
+    }
+
+    /// Writes the outputs of a response, all of them or none. Templates of defaults can read the extra roots of the call.
+    ///
+    /// # Errors
+    /// Returns `output_missing` or `type_mismatch`.
+    pub(super) fn write_outputs<'o>(
+        &mut self,
+        outputs: impl Iterator<Item = &'o OutputMapping>,
+        body: &Value,
+        extra: &Map,
+    ) -> Result<(), Failure> {
+        let mut taken = Vec::new();
+        for output in outputs {
+            taken.extend(self.read_output(output, body, extra)?.map(|it| (&output.variable, it)));
+        }
+        let before = self.snapshot_variables();
+        for (variable, value) in taken {
+            if let Err(reason) = self.write_variable(variable, value) {
+                self.restore_variables(before);
+                return Err(Failure::new("type_mismatch", reason.0));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads an output; `None` when it is absent and not required.
+    fn read_output(&mut self, output: &OutputMapping, body: &Value, extra: &Map) -> Result<Option<Value>, Failure> {
+        let path = Query::compile(&output.path)
+            .map_err(|reason| Failure::new("output_missing", format!("the path '{}' cannot be read: {reason}", output.path)))?;
+        let value = match (path.value(body), &output.default) {
+            (Some(value), _) => value,
+            (None, Some(default)) => self.render_json(&ValueTemplate::from(default.clone()), extra.clone()),
+            (None, None) if output.required => {
+                return Err(Failure::new("output_missing", format!("the answer has nothing at '{}'", output.path)));
+            }
+            (None, None) => return Ok(None),
+        };
+        let Some(kind) = output.kind else { return Ok(Some(value)) };
+        let mismatch = |_| Failure::new("type_mismatch", format!("what is at '{}' is not {}", output.path, kind.name_with_article()));
+        coerce(value, kind).map(Some).map_err(mismatch)
+    }
+}
+
+/// Parses a response body: JSON, or else text.
+///
+/// # Errors
+/// Returns `parse` when the content type is JSON and the body is not.
+pub(super) fn parse_body(reply: &HttpReply) -> Result<Value, Failure> {
+    if reply.broken_json {
+        return Err(Failure::new("parse", "the answer says that it is JSON, and it is none"));
+    }
+    Ok(serde_json::from_str(&reply.body).unwrap_or_else(|_| json!(reply.body)))
+}
+
+/// The failure code of an unsuccessful status; statuses below 400 share the code of 4xx.
+pub(super) fn status_failure_code(status: u16) -> &'static str {
+    if status >= 500 { "status_5xx" } else { "status_4xx" }
+}
+
+/// The failure code of an effect that failed.
+pub(super) fn effect_failure_code(error: &EffectError) -> &'static str {
+    let known = error.detail.as_ref().and_then(|it| HOST_FAILURE_CODES.into_iter().find(|code| *code == it.code()));
+    if let Some(code) = known {
+        return code;
+    }
+    match error.kind {
+        EffectErrorKind::Timeout => "timeout",
+        EffectErrorKind::Denied => "blocked_target",
+        EffectErrorKind::NotFound => "secret_missing",
+        EffectErrorKind::Cancelled | EffectErrorKind::Interrupted => "cancelled",
+        EffectErrorKind::Mismatch => "parse",
+        EffectErrorKind::Unavailable
+        | EffectErrorKind::Invalid
+        | EffectErrorKind::Limited
+        | EffectErrorKind::Refused
+        | EffectErrorKind::CircuitOpen
+        | EffectErrorKind::Unsupported => "network",
+    }
+}
+
+/// The failure message; it omits the provider's text.
+fn effect_failure_message(error: &EffectError) -> String {
+    format!("the service could not be asked ({})", effect_failure_code(error))
+}

@@ -1,0 +1,62 @@
+//! Validation rules of slots (docs/spec/flows.md#4.4, step 7).
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use crate::config::flow::document::Validation;
+use crate::text::date::parse_duration_seconds;
+use crate::text::decimal;
+use crate::text::regex::Regex;
+
+/// Whether a value violates a rule; the rule's expression is not evaluated.
+pub(super) fn is_violated(rule: &Validation, value: &Value) -> bool {
+    let beyond = |bound: &Option<Value>, wrong: Ordering| bound.as_ref().and_then(|it| compare(value, it)).is_some_and(|it| it == wrong);
+    let length = value.as_str().map(|it| it.chars().count());
+    beyond(&rule.min, Ordering::Less)
+        || beyond(&rule.max, Ordering::Greater)
+        || rule.min_length.zip(length).is_some_and(|(least, length)| length < least)
+        || rule.max_length.zip(length).is_some_and(|(most, length)| length > most)
+        || rule.pattern.as_ref().zip(value.as_str()).is_some_and(|(pattern, text)| !matches(pattern, text))
+}
+
+/// Matches a pattern; a pattern that does not compile matches nothing, and lint reports it.
+fn matches(pattern: &str, text: &str) -> bool {
+    Regex::new_linear(pattern).is_ok_and(|it| it.is_match(text).unwrap_or(false))
+}
+
+/// Compares a value with a bound: as amounts, durations or texts.
+fn compare(value: &Value, bound: &Value) -> Option<Ordering> {
+    let amount = |it: &Value| decimal::to_number(it.get("amount").unwrap_or(it)).and_then(|it| it.as_f64());
+    if let (Some(value), Some(bound)) = (amount(value), amount(bound)) {
+        return value.partial_cmp(&bound);
+    }
+    let (value, bound) = (value.as_str()?, bound.as_str()?);
+    match (parse_duration_seconds(value), parse_duration_seconds(bound)) {
+        (Some(value), Some(bound)) => value.partial_cmp(&bound),
+        // ISO dates sort as texts.
+        _ => Some(value.cmp(bound)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn violates(rule: Value, value: Value) -> bool {
+        is_violated(&Validation::from_value(&rule), &value)
+    }
+
+    #[test]
+    fn bounds_are_compared_by_kind() {
+        assert!(violates(json!({"min": 5}), json!(4)) && !violates(json!({"min": 5}), json!(5)));
+        assert!(violates(json!({"max": "10"}), json!(11)));
+        assert!(violates(json!({"max": 100}), json!({"amount": "100.01", "currency": "EUR"})));
+        assert!(violates(json!({"min": "2026-02-01"}), json!("2026-01-31")));
+        assert!(violates(json!({"max": "PT2H"}), json!("PT121M")) && !violates(json!({"max": "PT2H"}), json!("PT0.5H")));
+        assert!(violates(json!({"min_length": 3}), json!("añ")) && !violates(json!({"max_length": 2}), json!("añ")));
+        assert!(violates(json!({"pattern": "^[A-Z]+$"}), json!("abc")) && !violates(json!({"pattern": "^[A-Z]+$"}), json!("ABC")));
+        assert!(violates(json!({"pattern": "("}), json!("x")));
+    }
+}

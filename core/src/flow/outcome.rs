@@ -1,0 +1,96 @@
+//! Ends a turn: builds the answer and the writes.
+
+use std::mem::take;
+
+use serde_json::{Value, json};
+
+use super::messages::MESSAGE_TOO_LARGE;
+use super::{Walker, parse_session};
+use crate::flow::state::{SessionStatus, TurnStatus};
+use crate::json::{object, serialized_length};
+use crate::turn::{Map, Outcome, Payload, PayloadKind, SessionAfter, Write};
+
+/// Maximum bytes of a stored session.
+const MAX_SESSION_BYTES: usize = 256 * 1024;
+
+/// Builds the outcome of a turn.
+pub(super) fn build_outcome(mut walker: Walker<'_>) -> Outcome {
+    walker.set_timers();
+    let mut fits = serialized_length(&walker.state).is_some_and(|it| it <= MAX_SESSION_BYTES);
+    if !fits || walker.is_oversized {
+        let reason = if walker.is_oversized { MESSAGE_TOO_LARGE } else { "state_too_large" };
+        fits = fail_turn(&mut walker, reason);
+    }
+    let status = match walker.state.status {
+        SessionStatus::Active => TurnStatus::AwaitingInput,
+        SessionStatus::HandedOff => TurnStatus::HandedOff,
+        SessionStatus::Completed | SessionStatus::Abandoned => TurnStatus::Completed,
+        SessionStatus::Failed => TurnStatus::Failed,
+    };
+    let now = walker.effects.now();
+    let nodes: Vec<Value> = take(&mut walker.steps).into_iter().map(|it| it.into_json(now)).collect();
+    let debug = object([
+        ("matched_intent", take(&mut walker.debug.matched_intent)),
+        ("nodes", Value::Array(nodes)),
+        ("effects", Value::Array(take(&mut walker.debug.effects))),
+        ("variables_changed", json!(walker.debug.changed_variables)),
+        ("warnings", json!(walker.debug.warnings)),
+        ("usage", json!(walker.state.usage)),
+        ("stop_reason", if walker.stop_reason.is_empty() { Value::Null } else { json!(walker.stop_reason) }),
+        ("effective_agent_provider", take(&mut walker.debug.provider)),
+        ("effective_agent_model", take(&mut walker.debug.model)),
+    ]);
+    let texts: Vec<&str> = walker.messages.iter().filter_map(|it| it.get("text")?.as_str()).collect();
+    let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
+    let place = walker.current_node_key();
+    let intent = walker.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let session = SessionAfter { intent: intent.clone(), state: place.clone(), context: walker.state.vars.clone(), params: Map::new() };
+    let output = object([
+        ("session_id", json!(walker.state.session_id)),
+        ("turn", json!(walker.state.turn)),
+        ("status", json!(status)),
+        ("messages", Value::Array(take(&mut walker.messages))),
+        ("awaiting", json!(walker.state.awaiting)),
+        ("debug", debug),
+    ]);
+    let mut writes = take(&mut walker.model_call_writes);
+    let conversation_id = walker.state.session_id.clone();
+    let stored = fits && !walker.is_unreadable;
+    writes.extend(stored.then(|| Write::Flow { state: Box::new(serde_json::to_value(&walker.state).unwrap_or_default()) }));
+    Outcome {
+        conversation_id,
+        intent,
+        state: place,
+        payload: Some(payload),
+        context: None,
+        fault: None,
+        writes,
+        session,
+        flow: Some(Box::new(output)),
+    }
+}
+
+/// Fails a turn that exceeds a size limit. The session is restored to its state before the turn except for its counters, so that the next
+/// call gets another idempotency key. Returns whether there is a session to store.
+fn fail_turn(walker: &mut Walker<'_>, reason: &'static str) -> bool {
+    if reason != MESSAGE_TOO_LARGE {
+        walker.warn(reason, json!({}));
+    }
+    walker.messages.clear();
+    walker.debug.changed_variables.clear();
+    let Some(before) = walker.session_before.as_deref().and_then(parse_session) else {
+        walker.abort_turn(reason);
+        return false;
+    };
+    let now = std::mem::replace(&mut walker.state, before);
+    walker.state.turn = now.turn;
+    walker.state.seq = now.seq;
+    walker.state.usage = now.usage;
+    walker.state.last_event_at = now.last_event_at;
+    walker.state.counters.visits = now.counters.visits;
+    walker.trace("gives_up", json!({"reason": reason}));
+    walker.send_error();
+    walker.stop_reason = reason;
+    walker.set_timers();
+    serialized_length(&walker.state).is_some_and(|it| it <= MAX_SESSION_BYTES)
+}

@@ -1,0 +1,102 @@
+//! Canonical JSON (sorted keys, no white space) and hashes over it, for the engine's own hashes.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+/// Appends a value in canonical form.
+pub fn write(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Object(map) => write_map(map, out),
+        Value::Array(items) => {
+            out.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write(item, out);
+            }
+            out.push(b']');
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => write_scalar(value, out),
+    }
+}
+
+fn write_map(map: &Map<String, Value>, out: &mut Vec<u8>) {
+    let mut members: Vec<(&String, &Value)> = map.iter().collect();
+    members.sort_unstable_by_key(|it| it.0);
+    out.push(b'{');
+    for (index, (key, member)) in members.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write_scalar(key, out);
+        out.push(b':');
+        write(member, out);
+    }
+    out.push(b'}');
+}
+
+fn write_scalar<T: Serialize>(value: &T, out: &mut Vec<u8>) {
+    // Writing a scalar to memory cannot fail.
+    let _ = serde_json::to_writer(out, value);
+}
+
+/// Returns the canonical form of a serialisable value.
+pub fn to_text<T: Serialize>(value: &T) -> String {
+    let mut out = Vec::new();
+    write(&serde_json::to_value(value).unwrap_or(Value::Null), &mut out);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// A SHA-256 hasher over a sequence of canonical texts, one per line.
+#[derive(Default)]
+pub struct Hasher {
+    sha: Sha256,
+    buffer: Vec<u8>,
+}
+
+impl Hasher {
+    /// Adds a serialisable value.
+    pub fn add_value<T: Serialize>(&mut self, value: &T) {
+        self.add_json(&serde_json::to_value(value).unwrap_or(Value::Null));
+    }
+
+    /// Adds a JSON value without copying it.
+    pub fn add_json(&mut self, value: &Value) {
+        write(value, &mut self.buffer);
+        self.flush_line();
+    }
+
+    /// Adds a JSON object without copying it.
+    pub fn add_map(&mut self, map: &Map<String, Value>) {
+        write_map(map, &mut self.buffer);
+        self.flush_line();
+    }
+
+    fn flush_line(&mut self) {
+        self.buffer.push(b'\n');
+        self.sha.update(&self.buffer);
+        self.buffer.clear();
+    }
+
+    /// Returns the hash in hexadecimal.
+    pub fn finish(self) -> String {
+        use std::fmt::Write;
+        self.sha.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn keys_are_sorted_at_every_depth() {
+        assert_eq!(to_text(&json!({"b": [{"z": 1, "a": 1.0}], "a": "é\n"})), r#"{"a":"é\n","b":[{"a":1.0,"z":1}]}"#);
+    }
+}

@@ -1,0 +1,193 @@
+//! The loop: plan, check, call, observe. (docs/spec/tools.md#2.3)
+
+use serde_json::{Value, json};
+
+use super::lifecycle::{self, LoopState, LoopStatus};
+use super::observation::ToolObservation;
+use super::plan::{NO_TOOL_ANSWER, Plan, PlanAction};
+use super::{STEP, gate, guard, planner, semantic, tool_call};
+use crate::audit::Stage;
+use crate::config::{Phase, Tool};
+use crate::json::canonical;
+use crate::rules;
+use crate::session::UNCONFIRMED;
+use crate::step_context::StepContext;
+use crate::verbose::{Progress, publish_and_audit};
+
+/// The answer when a call may not follow the previous one.
+const BLOCKED_ANSWER: &str = "I cannot take that step here. Please put it another way, or tell me what is missing.";
+
+/// The answer when the planner marks the operation as forbidden to the user.
+const RESTRICTED_ANSWER: &str = "I may not change that here; I can only look things up.";
+
+/// The answer after too many failures.
+const FAILED_ANSWER: &str = "I could not look that up just now. Please try again.";
+
+/// The state of one run of the loop.
+pub(super) struct PlannerRun<'c> {
+    pub tools: Vec<&'c Tool>,
+    pub observations: Vec<ToolObservation>,
+    /// Signatures of calls that succeeded.
+    pub succeeded_calls: Vec<String>,
+    /// Signatures of failed calls whose outcome is unknown.
+    pub uncertain_calls: Vec<String>,
+    /// Number of failed calls.
+    pub error_count: usize,
+    /// Number of the current plan, from 1.
+    pub round: usize,
+}
+
+/// How the loop continues after a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NextStep {
+    /// Ask the planner again.
+    Plan,
+    /// End the loop.
+    End,
+}
+
+/// Runs the loop if no gate is closed, with the rule passes before and after it.
+pub async fn run(cx: &mut StepContext<'_>) {
+    let has_asked = semantic::has_asked(&cx.session);
+    lifecycle::clear_previous_turn(&mut cx.session);
+    if cx.session.is_question_turn {
+        gate::report_open_question(cx);
+        return;
+    }
+    rules::run_pass(cx, Phase::PreAgentMcp, "McpToolStep PreMcp").await;
+    // These rules may read what a tool of this turn left, and may change intent and state.
+    if gate::is_closed(cx, has_asked) {
+        return;
+    }
+    run_rounds(cx).await;
+    rules::run_pass(cx, Phase::PostAgentMcp, STEP).await;
+    cx.session.write_context();
+}
+
+async fn run_rounds(cx: &mut StepContext<'_>) {
+    cx.audit(Stage::McpContextCleared, |_| json!({}));
+    let config = cx.config;
+    let limit = config.settings.tools.max_loops;
+    lifecycle::open_loop(&mut cx.session, limit);
+    let tools = config.tools.for_scope(&cx.session.intent, &cx.session.state);
+    let mut run =
+        PlannerRun { tools, observations: Vec::new(), succeeded_calls: Vec::new(), uncertain_calls: Vec::new(), error_count: 0, round: 0 };
+    while run.round < limit {
+        run.round += 1;
+        if run_round(cx, &mut run).await == NextStep::End {
+            return;
+        }
+    }
+    lifecycle::mark_unanswered(&mut cx.session);
+}
+
+async fn run_round(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>) -> NextStep {
+    let mut plan = match planner::request_plan(cx, &run.tools, &run.observations).await {
+        Ok(plan) => plan,
+        Err(error) => {
+            let message = error.message;
+            return end_with_failure(cx, LoopState::new(LoopStatus::Failed).with_message(&message));
+        }
+    };
+    if let Some(code) = &plan.code {
+        semantic::add_carried_args(code, &mut plan.args, &run.observations);
+    }
+    publish_plan(cx, &plan);
+    match plan.action {
+        PlanAction::Answer => {
+            end_with_answer(cx, plan.answer.as_deref().unwrap_or_default(), LoopState::for_plan(LoopStatus::Answered, &plan));
+            publish_and_audit(cx, Stage::McpFinalAnswer, Progress::new(STEP, "MCP_FINAL_ANSWER"), json!({"answer": plan.answer}));
+            NextStep::End
+        }
+        PlanAction::Call => check_and_call(cx, run, &plan).await,
+    }
+}
+
+/// Publishes a plan before it is executed.
+fn publish_plan(cx: &mut StepContext<'_>, plan: &Plan) {
+    cx.session.set_param("mcp_action", plan.action.name());
+    cx.session.set_param("mcp_tool_code", plan.code.clone());
+    cx.session.set_param("mcp_tool_args", plan.args.clone());
+    cx.session.set_param("mcp_operation_tag", plan.tag.clone());
+    explain(cx, plan, "the planner has planned");
+    lifecycle::record_state_in_context(&mut cx.session, LoopState::for_plan(LoopStatus::InProgress, plan));
+}
+
+fn explain(cx: &StepContext<'_>, plan: &Plan, verdict: &str) {
+    if let Some(explanation) = cx.effects.begin_explanation("planner") {
+        let about = json!({"action": plan.action.name(), "tool": plan.code, "args": plan.args, "operationTag": plan.tag});
+        explanation.with_subject(about).record(&cx.effects, verdict);
+    }
+}
+
+/// Checks the plan and calls the tool.
+async fn check_and_call(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan: &Plan) -> NextStep {
+    let code = plan.code.as_deref().unwrap_or_default();
+    let signature = format!("{} {}", code.to_uppercase(), canonical::to_text(&plan.args));
+    // A failed call does not count: an allowed sequence such as check-then-pay requires that the check succeeded.
+    let current = run.observations.iter().rev().find(|it| !it.failed).map_or(guard::START_TOOL, |it| it.code.as_str());
+    if guard::is_restricted(plan.tag.as_deref()) {
+        let error = json!({
+            "tool_code": code, "args": plan.args, "operation_tag": plan.tag, "error": "planner-marked restricted operation",
+        });
+        return block_call(cx, plan, RESTRICTED_ANSWER, "POLICY_RESTRICTED_OPERATION", error);
+    }
+    if run.succeeded_calls.contains(&signature) {
+        return answer_repeated_call(cx, run, plan, code);
+    }
+    let payload = json!({
+        "tool_code": code, "args": plan.args, "action": plan.action.name(), "intent": cx.session.intent, "state": cx.session.state,
+        "routingDecision": cx.session.params.get("routing_decision"), "observation_count": run.observations.len(),
+        "current_observation_tool": current,
+    });
+    tool_call::publish_call(cx, code, &payload);
+    if let Some(reason) = guard::refusal_reason(&cx.config.settings.tools.next_tool, current, code) {
+        let error = json!({"tool_code": code, "error": reason, "current_observation_tool": current});
+        return block_call(cx, plan, BLOCKED_ANSWER, reason, error);
+    }
+    if run.uncertain_calls.contains(&signature) {
+        return tool_call::refuse_uncertain_call(cx, run, plan);
+    }
+    cx.audit(Stage::McpToolCall, |_| payload);
+    tool_call::perform_call(cx, run, plan, code, signature).await
+}
+
+/// Ends the loop because a call is not allowed.
+fn block_call(cx: &mut StepContext<'_>, plan: &Plan, answer: &str, reason: &str, error: Value) -> NextStep {
+    explain(cx, plan, reason);
+    end_with_answer(cx, answer, LoopState::for_plan(LoopStatus::Blocked, plan).with_message(reason));
+    let progress = Progress { tool_code: plan.code.as_deref(), ..Progress::error(STEP, "MCP_TOOL_ERROR") };
+    publish_and_audit(cx, Stage::McpToolError, progress, error);
+    NextStep::End
+}
+
+/// Ends the loop with the known result when a call that succeeded is planned again.
+fn answer_repeated_call(cx: &mut StepContext<'_>, run: &PlannerRun<'_>, plan: &Plan, code: &str) -> NextStep {
+    let newest = run.observations.iter().rev().find(|it| !it.failed).map(ToolObservation::to_value);
+    let summary = newest.as_ref().and_then(|it| it.get("summary")?.as_str()).filter(|it| !it.trim().is_empty());
+    let answer = summary.unwrap_or(NO_TOOL_ANSWER);
+    explain(cx, plan, "the same call has succeeded already: the loop ends with what it brought");
+    end_with_answer(cx, answer, LoopState::for_plan(LoopStatus::Answered, plan));
+    let progress = Progress { tool_code: Some(code), ..Progress::new(STEP, "MCP_DUPLICATE_TOOL_CALL_SUPPRESSED") };
+    let payload = json!({"answer": answer, "reason": "DUPLICATE_TOOL_CALL_SUPPRESSED", "tool_code": code, "args": plan.args});
+    publish_and_audit(cx, Stage::McpDuplicateToolCallSuppressed, progress, payload);
+    NextStep::End
+}
+
+/// Ends the loop with a failure.
+pub(super) fn end_with_failure(cx: &mut StepContext<'_>, state: LoopState<'_>) -> NextStep {
+    end_with_answer(cx, FAILED_ANSWER, state);
+    NextStep::End
+}
+
+/// Ends the loop because the outcome of a call is unknown.
+pub(super) fn end_uncertain(cx: &mut StepContext<'_>, state: LoopState<'_>) -> NextStep {
+    end_with_answer(cx, UNCONFIRMED, state);
+    NextStep::End
+}
+
+/// Records the answer and the state that led to it.
+pub(super) fn end_with_answer(cx: &mut StepContext<'_>, answer: &str, state: LoopState<'_>) {
+    lifecycle::record_answer(&mut cx.session, answer);
+    lifecycle::record_state(&mut cx.session, state);
+}

@@ -1,0 +1,72 @@
+//! Number format patterns: `0`, `0.00`, `#,##0.00`, `0%`.
+
+use serde_json::Number;
+
+use crate::text::decimal::Decimal;
+
+/// The most digits after the point.
+const MAX_PLACES: usize = 20;
+
+/// How a number is formatted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NumberFormat {
+    /// Whether thousands are grouped.
+    has_grouping: bool,
+    /// The fewest digits after the point.
+    min_places: usize,
+    /// The most digits after the point.
+    max_places: usize,
+    is_percent: bool,
+}
+
+impl NumberFormat {
+    /// Parses a pattern.
+    pub fn parse(source: &str) -> Option<NumberFormat> {
+        let (body, percent) = source.strip_suffix('%').map_or((source, false), |it| (it, true));
+        let (whole, fraction) = match body.split_once('.') {
+            Some((_, "")) => return None,
+            Some(split) => split,
+            None => (body, ""),
+        };
+        let zeros = fraction.trim_end_matches('#');
+        let groups = match whole {
+            "0" => false,
+            "#,##0" => true,
+            _ => return None,
+        };
+        let fits = fraction.len() <= MAX_PLACES && zeros.bytes().all(|it| it == b'0');
+        fits.then_some(NumberFormat { has_grouping: groups, min_places: zeros.len(), max_places: fraction.len(), is_percent: percent })
+    }
+
+    /// Formats a number with the separators of a locale.
+    pub fn format(self, number: &Number, locale: &str) -> String {
+        let (point, group) = separators(locale);
+        let Decimal { negative, whole, fraction } = Decimal::new(number, if self.is_percent { 2 } else { 0 }).round(self.max_places);
+        let mut text = String::from(if negative { "-" } else { "" });
+        for (at, digit) in whole.chars().enumerate() {
+            if self.has_grouping && at > 0 && (whole.len() - at).is_multiple_of(3) {
+                text.push(group);
+            }
+            text.push(digit);
+        }
+        let zeros = self.min_places.saturating_sub(fraction.len());
+        if zeros + fraction.len() > 0 {
+            text.push(point);
+            text.push_str(&fraction);
+            text.extend(std::iter::repeat_n('0', zeros));
+        }
+        if self.is_percent {
+            text.push('%');
+        }
+        text
+    }
+}
+
+/// Returns the decimal and the thousands separator of a locale.
+fn separators(locale: &str) -> (char, char) {
+    match locale.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase().as_str() {
+        "de" | "es" | "it" | "nl" | "pt" => (',', '.'),
+        "fr" => (',', '\u{202F}'),
+        _ => ('.', ','),
+    }
+}

@@ -1,0 +1,35 @@
+//! Cancellation of a turn before its end.
+
+use serde::{Deserialize, Serialize};
+
+use super::Millis;
+
+/// Why a turn is canceled. Variants are only ever added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelReason {
+    /// It took longer than `convengine.turn.max-duration`.
+    Timeout,
+    /// It cannot continue after a crash: its journal does not match this build or this configuration.
+    Lost,
+}
+
+impl CancelReason {
+    /// The spelling in audits.
+    pub fn name(self) -> &'static str {
+        match self {
+            CancelReason::Timeout => "TIMEOUT",
+            CancelReason::Lost => "LOST",
+        }
+    }
+}
+
+/// The cancellation of a turn, as stored in a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CancelledTurn {
+    /// The reason.
+    #[serde(rename = "why")]
+    pub reason: CancelReason,
+    /// The turn's clock from then on.
+    pub at: Millis,
+}

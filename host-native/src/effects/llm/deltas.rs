@@ -1,0 +1,49 @@
+//! Publishes the deltas of an answer to stream subscribers, without secrets.
+
+use crate::secrets::Secrets;
+use crate::stream::TokenPublisher;
+
+/// The publisher of one call's deltas; holds back text that may be the beginning of a secret.
+#[derive(Debug)]
+pub struct DeltaPublisher<'d> {
+    tokens: &'d TokenPublisher,
+    secrets: &'d Secrets,
+    pending: String,
+    has_started: bool,
+}
+
+impl<'d> DeltaPublisher<'d> {
+    /// Creates a publisher without text.
+    pub fn new(tokens: &'d TokenPublisher, secrets: &'d Secrets) -> Self {
+        DeltaPublisher { tokens, secrets, pending: String::new(), has_started: false }
+    }
+
+    /// Begins an attempt; resets what an earlier one has published.
+    pub fn begin_attempt(&mut self) {
+        self.pending.clear();
+        if self.has_started {
+            self.tokens.send_reset();
+        }
+        self.has_started = true;
+    }
+
+    /// Adds a delta and publishes the text that cannot be part of a secret.
+    pub fn push(&mut self, text: &str) {
+        self.pending.push_str(text);
+        let rest = self.pending.split_off(self.secrets.settled_len(&self.pending));
+        let settled = std::mem::replace(&mut self.pending, rest);
+        self.publish(&settled);
+    }
+
+    /// Publishes the rest of a complete answer.
+    pub fn finish(&mut self) {
+        let rest = std::mem::take(&mut self.pending);
+        self.publish(&rest);
+    }
+
+    fn publish(&self, text: &str) {
+        if !text.is_empty() {
+            self.tokens.send_delta(&self.secrets.scrub(text));
+        }
+    }
+}

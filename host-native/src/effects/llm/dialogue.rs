@@ -1,0 +1,121 @@
+//! Conversations with tool calls, in the form of each provider.
+
+use convengine_core::turn::{LlmDialogue, LlmMessage, LlmRole, LlmToolCall};
+use serde_json::{Map, Value, json};
+
+/// Builds messages for OpenAI, with the system prompt as the first one.
+pub fn openai_messages(system: &str, dialogue: &LlmDialogue) -> Value {
+    let message = |it: &LlmMessage| match it.role {
+        LlmRole::User => json!({"role": "user", "content": it.content}),
+        LlmRole::Tool => json!({"role": "tool", "tool_call_id": it.tool_call_id, "content": it.content}),
+        LlmRole::Assistant if it.tool_calls.is_empty() => json!({"role": "assistant", "content": it.content}),
+        LlmRole::Assistant => {
+            let function = |it: &LlmToolCall| json!({"name": it.name, "arguments": arguments_text(&it.arguments)});
+            let call = |it: &LlmToolCall| json!({"id": it.id, "type": "function", "function": function(it)});
+            let content = Some(&it.content).filter(|it| !it.is_empty());
+            json!({"role": "assistant", "content": content, "tool_calls": it.tool_calls.iter().map(call).collect::<Vec<_>>()})
+        }
+    };
+    Value::Array(system_message(system).chain(dialogue.messages.iter().map(message)).collect())
+}
+
+/// Builds messages for Ollama, with the system prompt as the first one. Its tool calls have no ids: results name the tool.
+pub fn ollama_messages(system: &str, dialogue: &LlmDialogue) -> Value {
+    let before = |at: usize| dialogue.messages.iter().take(at).flat_map(|it| &it.tool_calls);
+    let tool = |at: usize, id: Option<&String>| before(at).rfind(|it| Some(&it.id) == id).map(|it| &it.name);
+    let message = |(at, it): (usize, &LlmMessage)| match it.role {
+        LlmRole::User => json!({"role": "user", "content": it.content}),
+        LlmRole::Tool => json!({"role": "tool", "tool_name": tool(at, it.tool_call_id.as_ref()), "content": it.content}),
+        LlmRole::Assistant if it.tool_calls.is_empty() => json!({"role": "assistant", "content": it.content}),
+        LlmRole::Assistant => {
+            let call = |it: &LlmToolCall| json!({"function": {"name": it.name, "arguments": to_object(&it.arguments)}});
+            json!({"role": "assistant", "content": it.content, "tool_calls": it.tool_calls.iter().map(call).collect::<Vec<_>>()})
+        }
+    };
+    Value::Array(system_message(system).chain(dialogue.messages.iter().enumerate().map(message)).collect())
+}
+
+/// Builds tool definitions for OpenAI and Ollama.
+pub fn openai_tools(dialogue: &LlmDialogue) -> Vec<Value> {
+    let function = |name: &str, description: &str, parameters: &Value| json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}});
+    dialogue.tools.iter().map(|it| function(&it.name, &it.description, &object_schema(&it.parameters))).collect()
+}
+
+/// Builds messages for Anthropic: user and assistant alternate, and tool results are user messages.
+pub fn anthropic_messages(dialogue: &LlmDialogue) -> Value {
+    let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in &dialogue.messages {
+        let text = Some(json!({"type": "text", "text": message.content})).filter(|_| !message.content.trim().is_empty());
+        let (role, blocks): (&str, Vec<Value>) = match message.role {
+            LlmRole::User => ("user", text.into_iter().collect()),
+            LlmRole::Tool => {
+                ("user", vec![json!({"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content})])
+            }
+            LlmRole::Assistant => {
+                let call = |it: &LlmToolCall| json!({"type": "tool_use", "id": it.id, "name": it.name, "input": to_object(&it.arguments)});
+                ("assistant", text.into_iter().chain(message.tool_calls.iter().map(call)).collect())
+            }
+        };
+        match messages.last_mut() {
+            Some((last, content)) if *last == role => content.extend(blocks),
+            Some(_) | None => messages.push((role, blocks)),
+        }
+    }
+    messages.retain(|it| !it.1.is_empty());
+    messages.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
+}
+
+/// Builds tool definitions for Anthropic.
+pub fn anthropic_tools(dialogue: &LlmDialogue) -> Vec<Value> {
+    let tool = |name: &str, description: &str, schema: Value| json!({"name": name, "description": description, "input_schema": schema});
+    dialogue.tools.iter().map(|it| tool(&it.name, &it.description, object_schema(&it.parameters))).collect()
+}
+
+/// Parses the tool calls of an OpenAI or Ollama message.
+pub fn parse_tool_calls(message: Option<&Value>) -> Vec<LlmToolCall> {
+    let calls = message.and_then(|it| it.get("tool_calls")).and_then(Value::as_array);
+    calls.into_iter().flatten().map(|it| parse_call(it, it.get("function").unwrap_or(it), "arguments")).collect()
+}
+
+/// Parses a `tool_use` block of an Anthropic answer.
+pub fn parse_tool_use(block: &Value) -> LlmToolCall {
+    parse_call(block, block, "input")
+}
+
+fn parse_call(outer: &Value, inner: &Value, arguments: &str) -> LlmToolCall {
+    let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    LlmToolCall { id: text(outer, "id"), name: text(inner, "name"), arguments: parse_arguments(inner.get(arguments)) }
+}
+
+/// Parses the arguments of a call, which are JSON text or a JSON value.
+pub fn parse_arguments(value: Option<&Value>) -> Value {
+    match value {
+        None | Some(Value::Null) => json!({}),
+        Some(Value::String(written)) if written.trim().is_empty() => json!({}),
+        // Invalid JSON is passed on: the core reports it to the model.
+        Some(Value::String(written)) => serde_json::from_str(written).unwrap_or_else(|_| json!(written)),
+        Some(other) => other.clone(),
+    }
+}
+
+fn system_message(system: &str) -> impl Iterator<Item = Value> {
+    Some(json!({"role": "system", "content": system})).filter(|_| !system.trim().is_empty()).into_iter()
+}
+
+/// Returns the arguments as JSON text; invalid JSON from the model is returned unchanged.
+fn arguments_text(arguments: &Value) -> String {
+    arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned)
+}
+
+/// Returns the arguments as an object, for providers that accept nothing else.
+fn to_object(arguments: &Value) -> Value {
+    if arguments.is_object() { arguments.clone() } else { json!({"written": arguments}) }
+}
+
+/// Completes the schema of arguments to one of an object.
+fn object_schema(schema: &Value) -> Value {
+    let mut schema = schema.as_object().cloned().unwrap_or_else(Map::new);
+    schema.entry("type").or_insert_with(|| json!("object"));
+    schema.entry("properties").or_insert_with(|| json!({}));
+    Value::Object(schema)
+}

@@ -1,0 +1,280 @@
+//! Executes model effects: chooses the model for each call, falls back to the next one, and removes secrets from the answers.
+
+mod anthropic;
+mod deltas;
+mod dialogue;
+mod failure;
+mod ollama;
+mod openai;
+mod purpose;
+mod remote;
+mod response;
+mod retry_policy;
+mod routes;
+mod scripted;
+#[cfg(test)]
+mod tests;
+mod tool_calls;
+mod transport;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use convengine_core::turn::{
+    EffectError, EffectErrorKind, EffectResult, EmbedRequest, LlmReply, LlmRequest, Millis, Reply, Request, TurnInput,
+};
+use tokio::time::{Instant, timeout_at};
+
+use crate::exit::Failure;
+use crate::observe::Meter;
+use crate::secrets::Secrets;
+use crate::settings::LlmSettings;
+use crate::stream::TokenPublisher;
+use deltas::DeltaPublisher;
+use failure::{ModelFailure, NextAction};
+use retry_policy::{INITIAL_BACKOFF, RetryPolicy};
+use routes::{Model, ModelRoute};
+use scripted::ScriptedModel;
+
+/// Timeout for connecting to a model.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Maximum length of an error message for the core in characters.
+const MAX_MESSAGE_CHARS: usize = 500;
+
+/// All models of a server.
+#[derive(Debug)]
+pub struct Models {
+    routes: Vec<ModelRoute>,
+    llm: LlmSettings,
+    secrets: Arc<Secrets>,
+    first_wait: Duration,
+    meter: Meter,
+}
+
+/// A request to a model.
+enum ModelRequest<'a> {
+    Llm(&'a LlmRequest, Option<DeltaPublisher<'a>>),
+    Embed(&'a EmbedRequest),
+}
+
+impl ModelRequest<'_> {
+    /// The purpose as a metric label, which is one of a fixed set.
+    fn purpose(&self) -> &str {
+        match self {
+            ModelRequest::Llm(request, _) if purpose::is_known(&request.purpose) => &request.purpose,
+            ModelRequest::Llm(..) => "other",
+            ModelRequest::Embed(_) => purpose::EMBED,
+        }
+    }
+}
+
+impl Models {
+    /// Creates the models of the settings.
+    ///
+    /// # Errors
+    /// A usage failure for invalid values of `--llm`.
+    pub fn new(llm: &LlmSettings, secrets: Arc<Secrets>) -> Result<Models, Failure> {
+        Ok(Models { routes: routes::parse_routes(llm)?, llm: llm.clone(), secrets, first_wait: INITIAL_BACKOFF, meter: Meter::default() })
+    }
+
+    /// Counts model calls with `meter`.
+    #[must_use]
+    pub fn with_meter(self, meter: Meter) -> Models {
+        Models { meter, ..self }
+    }
+
+    /// Returns provider and model of a call for its trace: those that answered, else those that are called first.
+    pub fn model_for_trace(&self, request: &Request, answer: &EffectResult) -> Option<(&str, &str)> {
+        let order = match request {
+            Request::Llm(request) => self.models_for_purpose(&request.purpose, |_| true),
+            Request::Embed(_) => self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_))),
+            _ => return None,
+        };
+        let provider = match answer {
+            EffectResult::Ok(Reply::Llm(reply)) => reply.provider.as_str(),
+            _ => "",
+        };
+        let names: Vec<_> = order.iter().map(|it| it.names()).collect();
+        names.iter().find(|it| it.0 == provider).or(names.first()).copied()
+    }
+
+    /// Returns the answer that a scripted turn has for a request, with its delay in milliseconds.
+    pub fn scripted_answer(&self, request: &Request) -> Option<(EffectResult, u64)> {
+        self.scripts().find_map(|it| it.turn_answer(request))
+    }
+
+    /// Notifies the scripted models that a turn begins; returns the turn's time if one of them sets it.
+    pub fn begin_turn(&self, input: &TurnInput) -> Option<Millis> {
+        let times: Vec<Option<Millis>> = self.scripts().map(|it| it.begin_turn(input)).collect();
+        times.into_iter().flatten().next()
+    }
+
+    /// Executes a model call within `deadline` and publishes the deltas of the answer to `tokens`.
+    pub async fn generate(&self, request: &LlmRequest, tokens: Option<&TokenPublisher>, deadline: Instant) -> EffectResult {
+        let order = self.models_for_request(request);
+        let deltas = tokens.map(|it| DeltaPublisher::new(it, &self.secrets));
+        self.call_in_order(&order, ModelRequest::Llm(request, deltas), deadline, "no language model is set up: start the server with --llm")
+            .await
+    }
+
+    /// Returns the maximum cost of a call in millionths of the currency; 0 if the price is unknown. Assumes three bytes per token.
+    pub fn estimate_cost(&self, request: &LlmRequest) -> u64 {
+        let order = self.models_for_request(request);
+        let Some((Model::Remote(remote), named)) = order.first() else { return 0 };
+        let Some(price) = self.llm.prices.get(named.unwrap_or(&remote.model)) else { return 0 };
+        let tools: usize = request.dialogue.iter().flat_map(|it| &it.tools).map(|it| it.parameters.to_string().len()).sum();
+        let tokens = (request.prompt().len() + tools) / 3;
+        price.cost(tokens as u64, self.llm.max_tokens)
+    }
+
+    /// Embeds texts within `deadline`.
+    pub async fn embed(&self, request: &EmbedRequest, deadline: Instant) -> EffectResult {
+        let order = self
+            .models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_)))
+            .into_iter()
+            .map(|it| (it, None))
+            .collect::<Vec<_>>();
+        self.call_in_order(&order, ModelRequest::Embed(request), deadline, "no model for embeddings is set up").await
+    }
+
+    fn scripts(&self) -> impl Iterator<Item = &ScriptedModel> {
+        self.routes.iter().filter_map(|it| if let Model::Scripted(script) = &it.model { Some(script) } else { None })
+    }
+
+    /// Returns the models to try in order: those of the purpose, else of its group, else those without a purpose that `fallback` accepts.
+    fn models_for_purpose(&self, purpose: &str, fallback: impl Fn(&Model) -> bool) -> Vec<&Model> {
+        let of = |duty: &str| self.routes.iter().filter(|it| it.purpose.as_deref() == Some(duty)).map(|it| &it.model).collect::<Vec<_>>();
+        let named = [Some(purpose), purpose::group_of(purpose)].into_iter().flatten().map(of).find(|it| !it.is_empty());
+        let others = || self.routes.iter().filter(|it| it.purpose.is_none()).map(|it| &it.model).filter(|it| fallback(it)).collect();
+        named.unwrap_or_else(others)
+    }
+
+    /// Returns the models to try for a call, each with the model name that replaces its own. A document may name a model and a configured
+    /// provider, but cannot enable a purpose that is off.
+    fn models_for_request<'a>(&'a self, request: &'a LlmRequest) -> Vec<(&'a Model, Option<&'a str>)> {
+        let order = self.models_for_purpose(&request.purpose, |_| true);
+        let requested = request.dialogue.as_ref().and_then(|it| it.model.as_deref());
+        let Some(requested) = requested.filter(|_| !order.iter().any(|it| matches!(it, Model::Off))) else {
+            return order.into_iter().map(|it| (it, None)).collect();
+        };
+        let (provider, name) = match requested.split_once(':') {
+            Some((provider, name)) if remote::PROVIDERS.contains(&provider) && !name.is_empty() => (Some(provider), name),
+            // A colon may be part of a model's name.
+            Some(_) | None => (None, requested),
+        };
+        let all = order.iter().copied().chain(self.routes.iter().map(|it| &it.model));
+        if let Some(model) = provider.and_then(|provider| all.into_iter().find(|it| it.names().0 == provider)) {
+            return vec![(model, Some(name))];
+        }
+        // The name replaces only that of the first remote model: the others need not have the same models.
+        let first = order.iter().position(|it| matches!(it, Model::Remote(_)));
+        order.into_iter().enumerate().map(|(at, it)| (it, Some(name).filter(|_| first == Some(at)))).collect()
+    }
+
+    /// Returns the first answer. The remaining time is split evenly, so that a slow model leaves time for the others.
+    async fn call_in_order(
+        &self,
+        order: &[(&Model, Option<&str>)],
+        mut asked: ModelRequest<'_>,
+        deadline: Instant,
+        missing: &str,
+    ) -> EffectResult {
+        let mut error = EffectError::new(EffectErrorKind::Unsupported, missing);
+        for (index, (model, named)) in order.iter().enumerate() {
+            let left = u32::try_from(order.len() - index).unwrap_or(u32::MAX);
+            let share = deadline.saturating_duration_since(Instant::now()) / left;
+            let started = Instant::now();
+            let answer = self.call_with_retries((*model, *named), &mut asked, started + share, left == 1).await;
+            let result = answer.as_ref().map_err(|it| it.as_ref().map_or(EffectErrorKind::Unsupported, |it| it.error.kind));
+            self.meter.record_model_call(model.names(), asked.purpose(), result, started.elapsed());
+            let failed = match answer {
+                Ok(reply) => return EffectResult::Ok(self.scrub_reply(reply)),
+                Err(Some(failed)) => failed,
+                Err(None) => break,
+            };
+            let then = failed.next_action;
+            error = self.label_error(model, failed.error);
+            if then == NextAction::Stop {
+                break;
+            }
+            if left > 1 {
+                tracing::warn!(error = %error.message, "model call failed; trying the next model");
+            }
+        }
+        EffectResult::Error(error)
+    }
+
+    /// Calls one model with retries; `Err(None)` if the model is off.
+    async fn call_with_retries(
+        &self,
+        model: (&Model, Option<&str>),
+        asked: &mut ModelRequest<'_>,
+        deadline: Instant,
+        is_last: bool,
+    ) -> Result<Reply, Option<ModelFailure>> {
+        let mut retries = RetryPolicy::new(self.llm.max_attempts, self.first_wait, deadline);
+        loop {
+            let answer = self.call_once(model, asked);
+            // The effect's deadline limits the last model.
+            let answer = if is_last { answer.await } else { timeout_at(deadline, answer).await.unwrap_or_else(|_| Err(Some(timed_out()))) };
+            match answer {
+                Ok(reply) => return Ok(reply),
+                Err(None) => return Err(None),
+                Err(Some(failed)) => retries.wait_before_retry(self.scrub_failure(failed)).await.map_err(Some)?,
+            }
+        }
+    }
+
+    async fn call_once(&self, (model, named): (&Model, Option<&str>), asked: &mut ModelRequest<'_>) -> Result<Reply, Option<ModelFailure>> {
+        if let ModelRequest::Llm(_, Some(deltas)) = asked {
+            deltas.begin_attempt();
+        }
+        match (model, asked) {
+            (Model::Off, _) => Err(None),
+            (Model::Scripted(script), ModelRequest::Llm(request, _)) => script_result(script.generate(request).await),
+            (Model::Scripted(script), ModelRequest::Embed(request)) => script_result(script.embed(request)),
+            (Model::Remote(remote), ModelRequest::Llm(request, deltas)) => {
+                remote.generate(request, named, &self.llm, deltas.as_mut()).await.map(Reply::Llm).map_err(Some)
+            }
+            (Model::Remote(remote), ModelRequest::Embed(request)) => remote.embed(request).await.map(Reply::Embed).map_err(Some),
+        }
+    }
+
+    fn scrub_reply(&self, reply: Reply) -> Reply {
+        let Reply::Llm(mut reply) = reply else { return reply };
+        let scrub = |text: &str| self.secrets.scrub(text).into_owned();
+        for call in &mut reply.tool_calls {
+            (call.id, call.name) = (scrub(&call.id), scrub(&call.name));
+            let arguments = scrub(&call.arguments.to_string());
+            call.arguments = serde_json::from_str(&arguments).unwrap_or_default();
+        }
+        Reply::Llm(LlmReply { text: scrub(&reply.text), model: scrub(&reply.model), ..reply })
+    }
+
+    fn scrub_failure(&self, mut failed: ModelFailure) -> ModelFailure {
+        failed.error.message = self.secrets.scrub(&failed.error.message).into_owned();
+        failed
+    }
+
+    /// Prefixes the error of a remote model with its name and limits its length.
+    fn label_error(&self, model: &Model, mut error: EffectError) -> EffectError {
+        if let Model::Remote(remote) = model {
+            let message: String = error.message.chars().take(MAX_MESSAGE_CHARS).collect();
+            error.message = format!("{}: {message}", remote.name());
+        }
+        error
+    }
+}
+
+fn timed_out() -> ModelFailure {
+    ModelFailure::new(EffectErrorKind::Timeout, NextAction::TryNextModel, "no answer in its share of the time")
+}
+
+/// A scripted model is never retried: its rules count their uses.
+fn script_result(answer: EffectResult) -> Result<Reply, Option<ModelFailure>> {
+    match answer {
+        EffectResult::Ok(reply) => Ok(reply),
+        EffectResult::Error(error) => Err(Some(ModelFailure { error, next_action: NextAction::TryNextModel })),
+    }
+}

@@ -1,0 +1,215 @@
+//! A model behind an HTTP API.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use convengine_core::turn::{EmbedReply, EmbedRequest, LlmReply, LlmRequest, Usage};
+use futures_util::stream::StreamExt;
+use reqwest::{Client, RequestBuilder, Response};
+use serde_json::Value;
+
+use super::deltas::DeltaPublisher;
+use super::failure::ModelFailure;
+use super::response::{ModelCall, ModelResponse};
+use super::{anthropic, ollama, openai, transport};
+use crate::settings::{LlmSettings, ProviderKey};
+
+/// The API of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// OpenAI chat completions.
+    OpenAi,
+    /// Anthropic messages.
+    Anthropic,
+    /// Ollama chat.
+    Ollama,
+}
+
+/// Provider names in documents and `--llm`.
+pub const PROVIDERS: [&str; 3] = ["openai", "anthropic", "ollama"];
+
+/// A remote model, and what was learned about its API.
+#[derive(Debug)]
+pub struct RemoteModel {
+    /// Its API.
+    pub protocol: Protocol,
+    /// The provider's name for it.
+    pub model: String,
+    /// The base URL, without a trailing slash.
+    pub address: String,
+    /// The API key.
+    pub key: Option<ProviderKey>,
+    /// The HTTP client.
+    pub client: Client,
+    /// Whether it has rejected a temperature.
+    pub rejects_temperature: AtomicBool,
+    /// Whether it requires `max_completion_tokens` instead of `max_tokens`.
+    pub uses_completion_tokens: AtomicBool,
+}
+
+impl Protocol {
+    /// The provider's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::OpenAi => "openai",
+            Protocol::Anthropic => "anthropic",
+            Protocol::Ollama => "ollama",
+        }
+    }
+}
+
+impl RemoteModel {
+    /// Provider and model, as in `--llm`.
+    pub fn name(&self) -> String {
+        format!("{}:{}", self.protocol.name(), self.model)
+    }
+
+    /// Makes one call of the `named` model, or its own; streams the answer if there are `deltas`.
+    ///
+    /// # Errors
+    /// The failure if there is no complete answer.
+    pub async fn generate(
+        &self,
+        request: &LlmRequest,
+        named: Option<&str>,
+        llm: &LlmSettings,
+        mut deltas: Option<&mut DeltaPublisher<'_>>,
+    ) -> Result<LlmReply, ModelFailure> {
+        let model = named.unwrap_or(&self.model);
+        // The prices of the server's own models were checked at startup.
+        if named.is_some() && llm.cap.is_some() && !llm.prices.contains_key(model) {
+            return Err(ModelFailure::unpriced(model));
+        }
+        let temperature = request.dialogue.as_ref().and_then(|it| it.temperature).or(llm.temperature);
+        loop {
+            let call = ModelCall {
+                request,
+                model,
+                max_tokens: llm.max_tokens,
+                temperature: temperature.filter(|_| !self.rejects_temperature.load(Ordering::Relaxed)),
+                completion_tokens: self.uses_completion_tokens.load(Ordering::Relaxed),
+                stream: deltas.is_some(),
+            };
+            match self.call_once(&call, deltas.as_deref_mut()).await {
+                Ok(answer) => return Ok(self.build_reply(answer, model, llm)),
+                Err(failed) if self.adapt_to_rejection(&call, &failed) => {}
+                Err(failed) => return Err(failed),
+            }
+        }
+    }
+
+    async fn call_once(&self, call: &ModelCall<'_>, deltas: Option<&mut DeltaPublisher<'_>>) -> Result<ModelResponse, ModelFailure> {
+        let (path, body) = match self.protocol {
+            Protocol::OpenAi => ("/chat/completions", openai::build_body(call)),
+            Protocol::Anthropic => ("/v1/messages", anthropic::build_body(call)),
+            Protocol::Ollama => ("/api/chat", ollama::build_body(call)),
+        };
+        let response = transport::send(self.build_request(path, &body)).await?;
+        let answer = match deltas {
+            Some(deltas) => self.read_stream(call, response, deltas).await?,
+            None => {
+                let body = transport::read_json(response).await?;
+                match self.protocol {
+                    Protocol::OpenAi => openai::parse_response(&body)?,
+                    Protocol::Anthropic => anthropic::parse_response(call, &body)?,
+                    Protocol::Ollama => ollama::parse_response(&body)?,
+                }
+            }
+        };
+        answer.finish(call.request.mode)
+    }
+
+    async fn read_stream(
+        &self,
+        call: &ModelCall<'_>,
+        response: Response,
+        deltas: &mut DeltaPublisher<'_>,
+    ) -> Result<ModelResponse, ModelFailure> {
+        let mut answer = ModelResponse::default();
+        let chunks = transport::stream_chunks(response);
+        match self.protocol {
+            Protocol::OpenAi | Protocol::Anthropic => {
+                let mut events = std::pin::pin!(transport::stream_events(chunks));
+                while let (false, Some(event)) = (answer.complete, events.next().await) {
+                    let (data, published) = (event?.data, answer.text.len());
+                    if self.protocol == Protocol::OpenAi {
+                        openai::apply_event(&mut answer, &data)
+                    } else {
+                        anthropic::apply_event(call, &mut answer, &data)
+                    }?;
+                    deltas.push(answer.text.get(published..).unwrap_or_default());
+                }
+            }
+            Protocol::Ollama => {
+                let mut lines = std::pin::pin!(transport::stream_lines(chunks));
+                while let (false, Some(line)) = (answer.complete, lines.next().await) {
+                    let published = answer.text.len();
+                    ollama::apply_line(&mut answer, &line?)?;
+                    deltas.push(answer.text.get(published..).unwrap_or_default());
+                }
+            }
+        }
+        if answer.complete {
+            deltas.finish();
+        }
+        Ok(answer)
+    }
+
+    /// Makes one embedding call.
+    ///
+    /// # Errors
+    /// The failure if there is no answer, or not one vector per text.
+    pub async fn embed(&self, request: &EmbedRequest) -> Result<EmbedReply, ModelFailure> {
+        let (path, body) = match self.protocol {
+            Protocol::OpenAi => ("/embeddings", openai::build_embed_body(&self.model, &request.texts)),
+            Protocol::Ollama => ("/api/embed", ollama::build_embed_body(&self.model, &request.texts)),
+            Protocol::Anthropic => return Err(ModelFailure::unreadable("this provider has no embeddings")),
+        };
+        let body = transport::read_json(transport::send(self.build_request(path, &body)).await?).await?;
+        let vectors = if self.protocol == Protocol::OpenAi { openai::parse_vectors(&body) } else { ollama::parse_vectors(&body) }?;
+        if vectors.len() != request.texts.len() {
+            return Err(ModelFailure::unreadable(format!("it has {} vectors for {} texts", vectors.len(), request.texts.len())));
+        }
+        Ok(EmbedReply { vectors })
+    }
+
+    fn build_request(&self, path: &str, body: &Value) -> RequestBuilder {
+        let call = self.client.post(format!("{}{path}", self.address)).header("Content-Type", "application/json").body(body.to_string());
+        let call = if self.protocol == Protocol::Anthropic { anthropic::set_version(call) } else { call };
+        match (&self.key, self.protocol) {
+            (Some(ProviderKey(key)), Protocol::OpenAi) => openai::authenticate(call, key),
+            (Some(ProviderKey(key)), Protocol::Anthropic) => anthropic::authenticate(call, key),
+            (Some(_), Protocol::Ollama) | (None, _) => call,
+        }
+    }
+
+    fn build_reply(&self, answer: ModelResponse, requested: &str, llm: &LlmSettings) -> LlmReply {
+        let price = [Some(requested), answer.model.as_deref()].into_iter().flatten().find_map(|it| llm.prices.get(it));
+        let usage = answer.input_tokens.zip(answer.output_tokens).map(|(input_tokens, output_tokens)| Usage {
+            input_tokens,
+            output_tokens,
+            cost_micros: price.map(|it| it.cost(input_tokens, output_tokens)),
+        });
+        let model = answer.model.unwrap_or_else(|| requested.to_owned());
+        LlmReply { text: answer.text, provider: self.protocol.name().to_owned(), model, usage, tool_calls: answer.tool_calls }
+    }
+
+    /// Records an unsupported parameter that the model has reported; returns whether a call without it may succeed. The set of such models
+    /// changes too often for a list of names.
+    fn adapt_to_rejection(&self, call: &ModelCall<'_>, failed: &ModelFailure) -> bool {
+        let message = failed.error.message.to_lowercase();
+        let refused = matches!(failed.error.status, Some(400 | 422));
+        let is_unsupported = ["support", "deprecated", "not permitted", "not allowed"].iter().any(|it| message.contains(it));
+        if !refused || !is_unsupported {
+            return false;
+        }
+        if self.protocol == Protocol::OpenAi && !call.completion_tokens && message.contains("max_completion_tokens") {
+            self.uses_completion_tokens.store(true, Ordering::Relaxed);
+            return true;
+        }
+        if call.temperature.is_some() && message.contains("temperature") {
+            self.rejects_temperature.store(true, Ordering::Relaxed);
+            return true;
+        }
+        false
+    }
+}

@@ -1,0 +1,138 @@
+//! Model calls and responses in the form that all providers share.
+
+use convengine_core::turn::{LlmDialogue, LlmMode, LlmRequest, LlmToolCall};
+use serde_json::Value;
+
+use super::failure::ModelFailure;
+use super::tool_calls::ToolCallAssembler;
+
+/// One call of a model.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelCall<'c> {
+    /// The core's request.
+    pub request: &'c LlmRequest,
+    /// The model's name.
+    pub model: &'c str,
+    /// Maximum number of tokens of the answer.
+    pub max_tokens: u64,
+    /// Omitted if absent.
+    pub temperature: Option<f64>,
+    /// Whether to send the token limit as `max_completion_tokens`.
+    pub completion_tokens: bool,
+    /// Whether to stream the answer.
+    pub stream: bool,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FinishReason {
+    /// The model finished.
+    #[default]
+    Stop,
+    /// The token limit was reached.
+    Length,
+    /// The model or a content filter refused.
+    Refused,
+}
+
+/// An answer, complete or as far as it was received.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelResponse {
+    /// The text so far.
+    pub text: String,
+    /// The tool calls of the model.
+    pub tool_calls: Vec<LlmToolCall>,
+    /// Tool calls that are still being received.
+    pub partial_tool_calls: ToolCallAssembler,
+    /// The model's reason for refusing.
+    pub refusal: String,
+    /// The model's name, if the provider reports it.
+    pub model: Option<String>,
+    /// Number of prompt tokens.
+    pub input_tokens: Option<u64>,
+    /// Number of answer tokens.
+    pub output_tokens: Option<u64>,
+    /// Why it ended.
+    pub finish_reason: FinishReason,
+    /// Whether the provider has marked the end.
+    pub complete: bool,
+}
+
+impl ModelResponse {
+    /// Sets the model's name, if there is one.
+    pub fn set_model(&mut self, model: Option<&Value>) {
+        let name = model.and_then(Value::as_str).filter(|it| !it.trim().is_empty());
+        self.model = name.map(str::to_owned).or_else(|| self.model.take());
+    }
+
+    /// Returns the complete answer.
+    ///
+    /// # Errors
+    /// The failure if the answer broke off, was refused, or cannot be used.
+    pub fn finish(self, mode: LlmMode) -> Result<ModelResponse, ModelFailure> {
+        if !self.complete {
+            return Err(ModelFailure::truncated());
+        }
+        if self.finish_reason == FinishReason::Refused || !self.refusal.is_empty() {
+            return Err(ModelFailure::refusal(&self.refusal));
+        }
+        if self.finish_reason == FinishReason::Length && mode != LlmMode::Text {
+            return Err(ModelFailure::unreadable("it was cut off before its JSON was complete: raise convengine.llm.max-tokens"));
+        }
+        if self.finish_reason == FinishReason::Length && !self.tool_calls.is_empty() {
+            return Err(ModelFailure::unreadable("it was cut off within its calls of tools: raise convengine.llm.max-tokens"));
+        }
+        if self.text.is_empty() && self.tool_calls.is_empty() {
+            return Err(ModelFailure::unreadable("it is empty"));
+        }
+        Ok(self)
+    }
+}
+
+impl ModelCall<'_> {
+    /// The conversation, if the model may call tools.
+    pub fn dialogue(&self) -> Option<&LlmDialogue> {
+        self.request.dialogue.as_deref()
+    }
+
+    /// The schema that the provider has to enforce.
+    pub fn strict_schema(&self) -> Option<&Value> {
+        self.request.schema.as_ref().filter(|it| self.request.mode == LlmMode::JsonStrict && it.is_object())
+    }
+
+    /// The prompt text that asks for JSON, for what the provider does not enforce.
+    pub fn instruction(&self) -> Option<String> {
+        let only = "Answer with one JSON value and nothing else.";
+        match (self.request.mode, &self.request.schema) {
+            (LlmMode::Text, _) => None,
+            (LlmMode::Json | LlmMode::JsonStrict, Some(schema)) => Some(format!("{only} It follows this JSON Schema: {schema}")),
+            (LlmMode::Json | LlmMode::JsonStrict, None) => Some(only.to_owned()),
+        }
+    }
+
+    /// System and user prompt. A lone system prompt becomes the user prompt: providers refuse a call without a message.
+    pub fn prompts(&self, instruction: Option<String>) -> (String, String) {
+        let with = |prompt: &str| match &instruction {
+            Some(instruction) if prompt.trim().is_empty() => instruction.clone(),
+            Some(instruction) => format!("{prompt}\n\n{instruction}"),
+            None => prompt.to_owned(),
+        };
+        let user = self.request.user_prompt();
+        if user.trim().is_empty() { (String::new(), with(&self.request.system)) } else { (with(&self.request.system), user) }
+    }
+
+    /// The messages for providers that take the system prompt as a message.
+    pub fn messages(&self, instruction: Option<String>) -> Value {
+        let (system, user) = self.prompts(instruction);
+        let message = |role: &str, text: String| serde_json::json!({"role": role, "content": text});
+        let system = Some(system).filter(|it| !it.trim().is_empty()).map(|it| message("system", it));
+        Value::Array(system.into_iter().chain([message("user", user)]).collect())
+    }
+
+    /// The name of the answer's schema, derived from the purpose.
+    pub fn schema_name(&self) -> String {
+        let plain = |it: char| if it.is_ascii_alphanumeric() || it == '_' || it == '-' { it } else { '_' };
+        let name: String = self.request.purpose.chars().take(64).map(plain).collect();
+        if name.is_empty() { "answer".to_owned() } else { name }
+    }
+}

@@ -1,0 +1,95 @@
+//! Executes the effects that the core requests: one match arm per kind, so that a new kind does not compile until this host supports it.
+
+pub mod container;
+pub mod documents;
+pub mod files;
+pub mod http;
+pub mod llm;
+mod retry_after;
+pub mod sql;
+pub mod tool;
+mod words;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use convengine_core::turn::{Completion, Effect, EffectError, EffectErrorKind, EffectResult, Reply, Request};
+use tokio::time::Instant;
+
+use crate::active_config::ActiveConfig;
+use crate::clock;
+use crate::extension;
+use crate::observe;
+use crate::stream::TokenPublisher;
+use crate::turn_runner::Host;
+
+/// Extra time for the first call of an extension, which compiles its module.
+const COMPILE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Executes an effect and returns its completion, at the latest when its deadline has passed.
+pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, tokens: Option<TokenPublisher>, effect: Effect) -> Completion {
+    // The extension runtime enforces its own timeout, which excludes compilation.
+    let extra = if matches!(effect.request, Request::Extension(_)) { COMPILE_TIMEOUT } else { Duration::ZERO };
+    let (started, started_at) = (Instant::now(), SystemTime::now());
+    let deadline = started + Duration::from_millis(effect.deadline_ms.into()) + extra;
+    let execution = dispatch(&host, &configured, tokens.as_ref(), deadline, &effect);
+    let outcome = tokio::time::timeout_at(deadline, execution).await.unwrap_or_else(|_| {
+        let message = format!("no answer within {} ms", effect.deadline_ms);
+        EffectResult::Error(EffectError::new(EffectErrorKind::Timeout, message))
+    });
+    // Redact before the core sees the outcome, so that neither the journal nor a subscriber gets the removed values.
+    let outcome = host.redaction.redact_answer(outcome);
+    host.meter.record_effect(&effect.request, &outcome, started.elapsed());
+    if host.traces.is_on() {
+        let model = host.models.model_for_trace(&effect.request, &outcome);
+        host.traces.send(observe::effect_span(&effect, &outcome, model, started_at));
+    }
+    Completion { id: effect.id, at: clock::now(), outcome }
+}
+
+async fn dispatch(
+    host: &Host,
+    configured: &ActiveConfig,
+    tokens: Option<&TokenPublisher>,
+    deadline: Instant,
+    effect: &Effect,
+) -> EffectResult {
+    if let Some((answer, delay_ms)) = host.models.scripted_answer(&effect.request) {
+        tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+        return answer;
+    }
+    if matches!(effect.request, Request::Llm(_) | Request::Embed(_))
+        && let Err(error) = host.spend.check_cap(&host.readers).await
+    {
+        return EffectResult::Error(error);
+    }
+    match &effect.request {
+        Request::Llm(request) => match host.budget.reserve(host, configured, effect, request).await {
+            Ok(reservation) => {
+                let answer = host.models.generate(request, tokens, deadline).await;
+                if let Some(reservation) = reservation {
+                    host.budget.settle(reservation, &answer).await;
+                }
+                answer
+            }
+            Err(error) => EffectResult::Error(error),
+        },
+        Request::Embed(request) => host.models.embed(request, deadline).await,
+        Request::Task(request) => configured.fakes.answer_task(request),
+        Request::Tool(request) => tool::execute(host, &configured.fakes, request).await,
+        Request::Container(request) => container::execute(&host.containers, &configured.fakes, request).await,
+        Request::Http(request) => match configured.fakes.answer_http(request) {
+            Some(answer) => answer,
+            None => http::execute(&host.http, request, &effect.key, host.traces.is_on()).await,
+        },
+        Request::Sql(request) => match configured.fakes.answer_sql(request) {
+            Some(answer) => answer,
+            None => sql::execute(&host.queries, &host.secrets, request).await,
+        },
+        Request::Extension(request) => extension::execute(&configured.extensions, request).await,
+        Request::Sleep(request) => {
+            tokio::time::sleep(Duration::from_millis(request.ms.into())).await;
+            EffectResult::Ok(Reply::Slept)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Executes tools of the groups that this host implements: DOCUMENT_RETRIEVAL and FILES.
+
+use convengine_core::config::canonical_tool_group;
+use convengine_core::pack::Fakes;
+use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Reply, ToolReply, ToolRequest};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{documents, files};
+use crate::settings::Roots;
+use crate::store::Pool;
+use crate::turn_runner::Host;
+
+/// Executes a tool: by its fake if it has one or if no row configures it, else by its group.
+pub async fn execute(host: &Host, stand_ins: &Fakes, request: &ToolRequest) -> EffectResult {
+    if request.spec.is_none() || stand_ins.has_tool(request) {
+        return stand_ins.answer_tool(request);
+    }
+    match execute_by_group(&host.readers, &host.file_roots, request).await {
+        Ok(text) => EffectResult::Ok(Reply::Tool(ToolReply { text: host.secrets.scrub(&text).into_owned() })),
+        Err(error) => EffectResult::Error(EffectError { message: host.secrets.scrub(&error.message).into_owned(), ..error }),
+    }
+}
+
+/// Executes a tool that a row configures, by its group, and returns its result as text.
+///
+/// # Errors
+/// `Unsupported` for another group, or the failure of the group's executor.
+pub async fn execute_by_group(documents: &Pool, roots: &Roots, request: &ToolRequest) -> Result<String, EffectError> {
+    match canonical_tool_group(&request.tool_group).as_str() {
+        "DOCUMENT_RETRIEVAL" => documents::search(documents, request).await,
+        "FILES" => files::execute(roots, request).await,
+        other => Err(unsupported_group(other)),
+    }
+}
+
+fn unsupported_group(group: &str) -> EffectError {
+    let message = format!("no executor for tool group '{group}': give the tool one of the groups of this server, or a script");
+    EffectError::new(EffectErrorKind::Unsupported, message)
+}
+
+/// Parses the tool's configuration; missing members have their defaults.
+///
+/// # Errors
+/// `Invalid` for a configuration of another form.
+pub fn parse_spec<T: DeserializeOwned + Default>(request: &ToolRequest) -> Result<T, EffectError> {
+    match request.spec.as_deref() {
+        None | Some(Value::Null) => Ok(T::default()),
+        Some(spec) => T::deserialize(spec).map_err(|it| invalid(format!("the spec of the tool cannot be used: {it}"))),
+    }
+}
+
+/// An argument as text; `None` if it is missing, null or blank.
+pub fn argument_text(request: &ToolRequest, name: &str) -> Option<String> {
+    let text = match request.args.get(name)? {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Null => return None,
+        other => other.to_string(),
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+/// The error for a wrong tool configuration or call.
+pub fn invalid(message: String) -> EffectError {
+    EffectError::new(EffectErrorKind::Invalid, message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+import type { Engine } from 'convengine';
+
+/** A JSON value. */
+export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
+
+/** A message to the conversation. */
+export interface Message {
+  message: string;
+  /** The conversation; a new one if absent. */
+  conversation_id?: string;
+  input_params?: { [name: string]: Json };
+  /** Whether to reset the conversation. */
+  reset?: boolean;
+  /** Time of arrival in milliseconds since 1970; now if absent. */
+  at?: number;
+  /** Seed of the turn's ids; random if absent. */
+  seed?: number;
+}
+
+/** An effect that a turn requests. */
+export interface Effect {
+  id: number;
+  /** Idempotency key: the same in every run of the turn. */
+  key: string;
+  class: 'pure' | 'read' | 'write' | 'irreversible';
+  deadline_ms: number;
+  request: { kind: string; [member: string]: Json };
+}
+
+/** Why an effect failed. */
+export type ErrorKind =
+  | 'timeout'
+  | 'unavailable'
+  | 'refused'
+  | 'invalid'
+  | 'not_found'
+  | 'denied'
+  | 'circuit_open'
+  | 'limited'
+  | 'unsupported'
+  | 'interrupted'
+  | 'cancelled'
+  | 'mismatch';
+
+/** The outcome of an effect. A text preserves the spelling of numbers. */
+export type EffectOutcome = string | { ok: { kind: string; [member: string]: Json } } | { error: { kind: ErrorKind; message: string } };
+
+/** Answers an effect, which is also passed as text; `undefined` leaves it to the pack's script. */
+export type EffectHandler = (effect: Effect, text: string) => EffectOutcome | undefined | Promise<EffectOutcome | undefined>;
+
+/** How a turn ended. */
+export interface Outcome {
+  conversation_id: string;
+  intent: string | null;
+  state: string | null;
+  payload: { type: 'TEXT' | 'JSON'; value: string } | null;
+  context: Json;
+  fault: { code: string; message: string; recoverable: boolean } | null;
+  /** The rows that a server would store. */
+  writes: Json[];
+}
+
+/** The result of a turn. */
+export interface TurnResult {
+  outcome: Outcome;
+  /** The audit trail and progress messages of the turn. */
+  notices: { seq: number; at: number; kind: string; [member: string]: Json }[];
+  /** The last slice, which contains the outcome, as the engine wrote it. */
+  text: string;
+}
+
+/** Runs one turn to its end and answers its effects one at a time. A text message is passed on unchanged. */
+export function runTurn(engine: Engine, message: string | Message, handleEffect?: EffectHandler): Promise<TurnResult>;
