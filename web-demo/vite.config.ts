@@ -12,8 +12,8 @@ const POLICY =
   "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
 /**
- * Pack text is foreign text: the built page may load and contact nothing but its own files. The engine's worker, which shows nothing,
- * is not bound by the policy of the page; it alone calls the models and services of a live chat.
+ * Packs are untrusted: the built page may load and contact only its own files. The page's policy does not apply to the engine's worker,
+ * which makes the live calls of models and services.
  */
 function contentPolicy(): Plugin {
   return {
@@ -25,7 +25,7 @@ function contentPolicy(): Plugin {
   };
 }
 
-/** Compiles the script that keeps the page for use without a network, and tells it the files of the build by their content. */
+/** Compiles the service worker, and injects the content hashes of the build's files into it. */
 function offline(): Plugin {
   let folder = '';
   return {
@@ -35,10 +35,10 @@ function offline(): Plugin {
       folder = join(root, build.outDir);
     },
     buildStart() {
-      // The browser compares it with the one that it has, so its name stays the same.
+      // The name has no hash: the browser compares the script with the installed one.
       this.emitFile({ type: 'chunk', id: fileURLToPath(new URL('./src/sw.ts', import.meta.url)), fileName: 'sw.js' });
     },
-    // After all files are there, those that are copied included, and before they are compressed.
+    // After all files have been written or copied, and before they are compressed.
     closeBundle: {
       order: 'post',
       sequential: true,
@@ -59,10 +59,10 @@ function sha256(content: Buffer | string): string {
   return createHash('sha256').update(content).digest('base64');
 }
 
-/** What is worth compressing; images and fonts are compressed as they are. */
+/** Files worth compressing; images and fonts are compressed already. */
 const COMPRESSIBLE = /\.(html|js|css|wasm|svg|json|webmanifest)$/;
 
-/** The compressed forms of a file by the ending of their names. */
+/** The compressed forms of a file, by file name suffix. */
 function compressed(bytes: Buffer): [string, Buffer][] {
   const { BROTLI_PARAM_QUALITY, BROTLI_MAX_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants;
   const params = { [BROTLI_PARAM_QUALITY]: BROTLI_MAX_QUALITY, [BROTLI_PARAM_SIZE_HINT]: bytes.length };
@@ -72,7 +72,7 @@ function compressed(bytes: Buffer): [string, Buffer][] {
   ];
 }
 
-/** Compresses once, when the page is built, what a server would compress for each download, and less well; it sends what lies there. */
+/** Compresses files at build time, so that servers can send them precompressed at the best level. */
 function compressedAhead(): Plugin {
   let folder = '';
   return {
@@ -81,7 +81,7 @@ function compressedAhead(): Plugin {
     configResolved: ({ root, build }) => {
       folder = join(root, build.outDir);
     },
-    // After all files are there, those that are copied included.
+    // After all files have been written or copied.
     closeBundle: {
       order: 'post',
       sequential: true,
@@ -104,13 +104,13 @@ export default defineConfig({
   base: './',
   plugins: [svelte({ configFile: false }), contentPolicy(), offline(), compressedAhead()],
   resolve: {
-    // The engines are compiled after the types are checked, so they are imported by names that `engine.d.ts` declares.
+    // The engines are compiled after type checking, so they are imported by names declared in `engine.d.ts`.
     alias: [
       { find: /^convengine-wasm$/, replacement: fileURLToPath(new URL('./src/wasm/convengine_wasm.js', import.meta.url)) },
       { find: /^convengine-wasm-flow$/, replacement: fileURLToPath(new URL('./src/wasm-flow/convengine_wasm.js', import.meta.url)) },
     ],
   },
-  // The engines are built after these tests have run, which have others in their place.
+  // The engines are built after these tests, which use a fake.
   test: { alias: { 'convengine-wasm-flow': `${NO_ENGINE}?flow`, 'convengine-wasm': NO_ENGINE } },
   worker: { format: 'es' },
   server: { fs: { allow: ['..'] } },

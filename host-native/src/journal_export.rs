@@ -135,7 +135,7 @@ mod tests {
                 for (sha256, bytes) in &pack.modules {
                     module::insert_if_absent(&mut database.connection, sha256, bytes).await.expect("kept");
                 }
-                let found = super::snapshot_pack(&database.pool, hash.clone(), config.source().clone()).await.expect("a pack");
+                let found = snapshot_pack(&database.pool, hash.clone(), config.source().clone()).await.expect("a pack");
                 assert_eq!(pack_hash(&found), Some(hash), "{found}");
                 assert_eq!(found["extensions"]["fee"]["wasm"] == "AGFzbQ==", comes_along, "{found}");
             }

@@ -33,7 +33,7 @@ export class AnswerSettings {
 
   /** Names who answers model calls. */
   get label(): string {
-    if (this.source === 'manual') return 'you';
+    if (this.source === 'manual') return 'manual';
     if (this.source === 'auto') return 'stub only';
     const names = this.models.map(({ provider, model }) => model.trim() || PROVIDERS[provider].title);
     return this.source === 'live' ? names.join(', then ') || 'no model configured' : 'script, then stub';

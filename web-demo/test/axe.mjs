@@ -44,7 +44,7 @@ const SCREENS = {
   },
   'an answer by hand': async (page) => {
     await page.locator('.answer-panel summary').click();
-    await page.getByRole('radio', { name: /^You/ }).check();
+    await page.getByRole('radio', { name: /^Manual/ }).check();
     await page.getByRole('textbox', { name: 'Message', exact: true }).fill('I need a loan for a boat');
     await page.keyboard.press('Enter');
     await page.locator('.ask').waitFor();

@@ -1,4 +1,4 @@
-//! Who may call what: keys, scopes, pages of other origins, and how often.
+//! Access control: keys, scopes, allowed origins and rate limits.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -12,10 +12,10 @@ use crate::flows::{DEPLOYED, JSON, desk};
 use crate::running::{ANYWHERE, Answer, MESSAGE, PATIENCE, Place, Server, WORDS_ALONE, client, one_line, orders, within};
 use crate::stream::ID;
 
-/// A server that wants keys, and looks each up for every call.
+/// A server with `mode=keys` that rechecks each key on every call.
 pub const WITH_KEYS: [&str; 4] = ["--set", "convengine.security.mode=keys", "--set", "convengine.security.keys.recheck=1ms"];
 
-/// What every route needs: method, path, one of these scopes, and a body. A new route has its row here and in `tenants.rs`.
+/// Every route: method, path, the scopes of which one is required, and a body. A new route needs a row here; `tenants.rs` plays them too.
 pub const ROUTES: [(&str, &str, &[&str], &str); 33] = [
     ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
     ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
@@ -52,20 +52,20 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 33] = [
     ("DELETE", "/v1/secrets/{name}", &["admin"], ""),
 ];
 
-/// What the token of a deployment opens, and nothing else; see `deployed.rs`.
+/// The only routes that a deployment token opens (see `deployments.rs`).
 pub const OF_DEPLOYMENTS: [(&str, &str); 2] = [("POST", DEPLOYED), ("POST", "/v1/public/runtime/sessions/{session}/turns")];
 
-/// The session that is begun on the way.
+/// The session that the routes start and use.
 const SESSION: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a70";
 
-/// Makes a key.
+/// Creates a key.
 pub fn key(place: &Place, arguments: &[&str]) -> String {
     let ran = place.run(&[&["key", "create", "--name", "test"], arguments].concat());
     assert_eq!((ran.code, ran.out.lines().count()), (0, 1), "{ran:?}");
     ran.out.trim().to_owned()
 }
 
-/// A path with what stands for its parts.
+/// Fills the parameters of a path.
 fn filled(path: &str) -> String {
     path.replace("{id}", ID)
         .replace("{hash}", "0123456789abcdef")
@@ -76,7 +76,7 @@ fn filled(path: &str) -> String {
         .replace("{call}", "c1")
 }
 
-/// Calls a path; of a stream only the beginning is read.
+/// Calls a path; of a stream it reads only the beginning.
 pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
     let (path, body) = (filled(path), body.replace("{id}", ID).replace("{session}", SESSION));
     let body = if body == "{desk}" { desk("Desk").to_string() } else { body };
@@ -95,7 +95,7 @@ pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)],
     Answer { status: response.status().as_u16(), headers: response.headers().clone(), text: String::from_utf8(first).unwrap() }
 }
 
-/// What a refusal says, in the form of its path.
+/// The message of an error response, in either error format.
 pub fn said(answer: &Answer) -> String {
     let body = answer.json();
     body.pointer("/error/message").unwrap_or(&body["message"]).as_str().unwrap_or_default().to_owned()
@@ -105,7 +105,7 @@ fn bearer(key: &str) -> String {
     format!("Bearer {key}")
 }
 
-/// That every route of the server has a row, and the other way round.
+/// Asserts that these rows cover exactly the routes of the server.
 #[track_caller]
 pub fn all_have(rows: impl Iterator<Item = (String, String)>) {
     let name = |it: &Route| (it.method.as_ref().map_or("GET".to_owned(), Method::to_string), it.path.clone());
@@ -154,7 +154,7 @@ fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
     let page = server.get("/").status;
     assert!([200, 404].contains(&page), "{page}: the page is for everybody, where the build has one");
     assert_eq!(server.get("/api/v1/nothing").status, 404);
-    assert_eq!(server.request("PUT", MESSAGE, &[], "").status, 401, "nobody learns more than that");
+    assert_eq!(server.request("PUT", MESSAGE, &[], "").status, 401, "a caller without a key learns nothing more");
     let converse = bearer(&keys[0].1);
     assert_eq!(server.request("PUT", MESSAGE, &[("Authorization", &converse)], "").status, 405);
 }
@@ -169,7 +169,7 @@ fn a_key_is_taken_from_two_headers_and_on_streams_from_the_address() {
     assert_eq!(status(list, &[("X-API-Key", &key)]), 200);
     assert_eq!(status(list, &[("Authorization", &format!("bearer  {key}"))]), 200);
     assert_eq!(status(list, &[("Authorization", &format!("Basic {key}"))]), 401);
-    assert_eq!(status(&format!("{list}?access_token={key}"), &[]), 401, "addresses stand in logs");
+    assert_eq!(status(&format!("{list}?access_token={key}"), &[]), 401, "URLs appear in logs");
     let stream = "/api/v1/conversation/stream/{id}";
     assert_eq!(status(&format!("{stream}?access_token={key}"), &[]), 200);
     assert_eq!(status(&format!("{stream}?access_token={key}&access_token={key}"), &[]), 401);
@@ -189,7 +189,7 @@ fn a_key_ends_with_its_time_and_when_it_is_revoked() {
     let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
     let status = |key: &str| server.request("GET", "/api/v1/conversation", &[("X-API-Key", key)], "").status;
     assert_eq!(status(&lasting), 200);
-    assert!(within(|| status(&brief) == 401), "its time is over");
+    assert!(within(|| status(&brief) == 401), "the key has expired");
     assert_eq!(status(&lasting), 200);
     let listed = place.run(&["key", "list"]);
     let line = |key: &str| listed.out.lines().find(|it| it.starts_with(&key[3..15])).unwrap_or_default().to_owned();
@@ -197,9 +197,9 @@ fn a_key_ends_with_its_time_and_when_it_is_revoked() {
     assert!(!line(&lasting).contains("used=-") && !listed.out.contains(&lasting[16..]), "{listed:?}");
     let revoked = place.run(&["key", "revoke", &lasting[3..15]]);
     assert_eq!(revoked.code, 0, "{revoked:?}");
-    assert!(within(|| status(&lasting) == 401), "what was revoked does not count any more");
+    assert!(within(|| status(&lasting) == 401), "a revoked key is not accepted");
     one_line(&place.run(&["key", "revoke", &lasting[3..15]]), 1, &["convengine key list"]);
-    assert!(!place.sql().everything().join("\n").contains(&lasting[16..]), "the secret is kept nowhere");
+    assert!(!place.sql().everything().join("\n").contains(&lasting[16..]), "the secret is not stored");
 }
 
 #[test]
@@ -229,10 +229,10 @@ fn an_address_that_others_reach_needs_a_decision() {
     ] {
         one_line(&place.run(&[&ANYWHERE[..], &["--set", &format!("convengine.security.{set}")]].concat()), 2, &[words]);
     }
-    assert_eq!(place.serve(&["--set", "convengine.security.cors.allowed-origins=https://a.example"]).log(), "", "all keys are known");
+    assert_eq!(place.serve(&["--set", "convengine.security.cors.allowed-origins=https://a.example"]).log(), "", "no key is unknown");
 }
 
-/// The answer to what a browser asks before it calls.
+/// The response to a preflight request.
 fn preflight(server: &Server, path: &str, origin: &str) -> Answer {
     let headers = [("Origin", origin), ("Access-Control-Request-Method", "POST"), ("Access-Control-Request-Headers", "content-type")];
     server.request("OPTIONS", path, &headers, "")
@@ -271,7 +271,7 @@ fn pages_of_listed_origins_may_call_and_read_every_answer() {
         let answer = call(&server, "GET", "/api/v1/conversation", &[("Origin", "https://shop.example"), ("X-API-Key", &key)], "");
         answer.status == 429 && answer.header("access-control-allow-origin") == "https://shop.example"
     });
-    assert!(refused, "an answer that is refused can be read, too");
+    assert!(refused, "pages can read error responses too");
     for origin in ["http://shop.example", "https://shop.example.evil", "http://localhost:3000", "null"] {
         assert_eq!(preflight(&server, MESSAGE, origin).header("access-control-allow-origin"), "", "{origin}");
     }
@@ -288,13 +288,13 @@ fn on_this_machine_alone_its_own_pages_may_call() {
         let headers = [("Origin", origin), ("Upgrade", "websocket"), ("Connection", "upgrade")];
         server.request("GET", &format!("/api/v1/conversation/audit/{ID}"), &headers, "").status
     };
-    assert_eq!([socket("https://evil.example"), socket("http://localhost:1")], [403, 200], "browsers open sockets without asking");
+    assert_eq!([socket("https://evil.example"), socket("http://localhost:1")], [403, 200], "browsers open sockets without a preflight");
     drop(server);
     let server = place.serve(&[&WORDS_ALONE[..], &["--set", "convengine.security.cors.allowed-origins=*"]].concat());
     assert!(allowed(&server, "https://anywhere.example"));
     drop(server);
     let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
-    assert!(!allowed(&server, "http://localhost:5173"), "where keys are needed, origins are listed");
+    assert!(!allowed(&server, "http://localhost:5173"), "with mode=keys, origins must be listed");
 }
 
 #[test]
@@ -319,17 +319,17 @@ fn one_call_too_many_is_told_when_to_call_again() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     assert!(number(&refused, "x-ratelimit-reset").abs_diff(now + number(&refused, "retry-after")) <= 2, "{refused:?}");
     let fourth = say(&other);
-    assert_eq!((fourth.status, number(&fourth, "x-ratelimit-remaining")), (200, 1), "both limits leave one");
+    assert_eq!((fourth.status, number(&fourth, "x-ratelimit-remaining")), (200, 1), "one call remains of both limits");
     assert_eq!(server.get("/api/v1/conversation").status, 200);
     let refused = server.get("/api/v1/conversation");
-    assert_eq!((refused.status, number(&refused, "x-ratelimit-limit")), (429, 5), "one address is one caller: {refused:?}");
+    assert_eq!((refused.status, number(&refused, "x-ratelimit-limit")), (429, 5), "callers are limited by address: {refused:?}");
     assert!(number(&refused, "retry-after") > 600, "{refused:?}");
-    assert_eq!(server.get("/healthz").status, 200, "it is for whoever looks after the server");
-    assert_eq!(server.texts_stored(&place, ID), 2, "what is refused is no turn");
+    assert_eq!(server.get("/healthz").status, 200, "health checks are not limited");
+    assert_eq!(server.texts_stored(&place, ID), 2, "a rejected message is not a turn");
 }
 
 impl Server {
-    /// How many messages a conversation has.
+    /// The number of messages of a conversation.
     fn texts_stored(&self, place: &Place, id: &str) -> usize {
         place.sql().texts(&format!("select stage from ce_audit where conversation_id = '{id}' and stage = 'USER_INPUT'")).len()
     }
@@ -346,6 +346,6 @@ fn a_callers_answer_is_no_other_callers() {
     };
     let first = send(&one);
     assert!(first.is_string());
-    assert_eq!(send(&one), first, "sent again, answered once");
-    assert_ne!(send(&two), first, "the same name is another message of another caller");
+    assert_eq!(send(&one), first, "the retry has the same response");
+    assert_ne!(send(&two), first, "the same key of another caller is another message");
 }

@@ -1,4 +1,4 @@
-//! Whether the page keeps nobody out: by keyboard alone, and by what axe finds.
+//! Accessibility of the page: by keyboard alone, and by the findings of axe.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ fn the_first_minute_in_the_browser_needs_no_mouse() {
     let editor = &lines["editor"][0];
     assert!(editor["hint"].as_str().unwrap().starts_with("Press Escape, then Tab to leave the editor."), "{editor}");
     assert_eq!(editor["left"], "- button \"Add extension\"");
-    assert_eq!(editor["back"], "- textbox \"Pack as JSON text\"", "what was edited: nothing");
+    assert_eq!(editor["back"], "- textbox \"Pack as JSON text\"", "the editor is unchanged");
     assert_eq!(editor["area"], "chat", "F6 leaves the text as well");
 
     let branched = &lines["branched"][0];
@@ -39,7 +39,7 @@ fn the_first_minute_in_the_browser_needs_no_mouse() {
     assert_eq!(lines["whyIn"][0], "inspector");
     let share = &lines["share"][0];
     assert_eq!(share["inside"], true);
-    assert_eq!(share["after"], share["before"], "the focus goes back");
+    assert_eq!(share["after"], share["before"], "the focus returns");
     assert!(share["before"].as_str().unwrap().contains("button"), "{share}");
 }
 

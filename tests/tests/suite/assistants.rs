@@ -1,4 +1,4 @@
-//! The administration of assistants over HTTP: documents, versions, deployments and secrets, and who may call.
+//! Administration of assistants over HTTP: documents, versions, deployments, secrets, and its authorization.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn a_draft_is_kept_as_its_author_has_written_it() {
     ]});
     assert_eq!(server.get("/v1/agents").json(), all);
     drop(server);
-    assert_eq!(place.serve(&WORDS_ALONE).get(FLOW).text, document, "it is in the database");
+    assert_eq!(place.serve(&WORDS_ALONE).get(FLOW).text, document, "the draft is in the database");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn what_is_no_document_is_refused_and_changes_nothing() {
     for path in ["shop/flow/validate-publish", "shop/publish", "shop/versions/1/restore", "desk/versions/1/restore"] {
         is(&post(&server, &format!("/v1/agents/{path}")), 404, "not_found");
     }
-    assert!(place.sql().everything() == before, "nothing is changed");
+    assert!(place.sql().everything() == before, "nothing has changed");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn versions_count_and_come_back() {
     let before = place.sql().everything();
     let nobody = json!({"sessions": 0, "map": 0, "reask": 0, "stay": 0});
     assert_eq!((validate().status, validate().json()), (200, json!({"ok": true, "issues": [], "migration": nobody})));
-    assert!(place.sql().everything() == before, "it was only looked at");
+    assert!(place.sql().everything() == before, "validation changes nothing");
     assert_eq!((server.get("/v1/agents/desk/versions").status, versions()), (200, json!([])));
     let first = publish();
     assert_eq!((first.status, &first.json()["version"], &first.json()["issues"]), (201, &json!(1), &json!([])));
@@ -113,7 +113,7 @@ fn versions_count_and_come_back() {
     assert!(snapshot.as_str().is_some_and(|it| it.strip_prefix("sha256:").is_some_and(|it| it.len() == 64)), "{snapshot}");
     put("Two");
     assert_eq!((&publish().json()["version"], server.get("/v1/agents").json()["agents"][0]["live_version"].clone()), (&json!(2), json!(2)));
-    // A draft with errors is kept, and what is live stays.
+    // A draft with errors is stored, and the live version stays.
     assert_eq!(put("").status, 200);
     assert_eq!((&validate().json()["ok"], codes(&validate())), (&json!(false), vec![json!("D009")]));
     is(&publish(), 422, "publish_blocked");
@@ -157,7 +157,7 @@ fn a_deployment_shows_its_token_once() {
     is(&server.request("POST", path, &[JSON], "{"), 400, "not_json");
     let mut sql = place.sql();
     assert_eq!(sql.texts("select origins from cs_deployment"), [r#"["https://shop.example"]"#; 2]);
-    assert!(!sql.everything().join("\n").contains(&token[4..]), "the token is kept nowhere");
+    assert!(!sql.everything().join("\n").contains(&token[4..]), "the token is not stored");
     assert!(!server.log().contains(&token[4..]));
 }
 
@@ -226,11 +226,11 @@ fn a_document_that_names_a_deleted_secret_is_told_so() {
     assert_eq!((delete(), delete(), said()), (204, 404, vec!["S002".to_owned()]));
     assert_eq!(send(&server, "POST", "/v1/agents/desk/publish", &json!({})).status, 422);
     assert_eq!(server.get("/v1/secrets").json(), json!({"secrets": []}));
-    assert!(!place.sql().everything().join("\n").contains("unter2"), "its name alone is kept");
+    assert!(!place.sql().everything().join("\n").contains("unter2"), "only its name is stored");
     assert_eq!((keep(), said()), (201, vec![]));
 }
 
-/// A server whose tools call a service with the secret `crm`, for which rows name one of the database.
+/// A server whose tools call a service with the secret `crm`; the rows refer to a secret of the database.
 fn with_service(service: &Service) -> (Place, Server) {
     let pack: Value =
         serde_json::from_str(&desk(service.address).to_string().replace(r#""auth_ref":"crm""#, r#""auth_ref":"CRM_KEY""#)).unwrap();
@@ -242,7 +242,7 @@ fn with_service(service: &Service) -> (Place, Server) {
 
 fn find(server: &Server) -> String {
     let params = json!({"tool_request": {"tool_code": "crm.find", "args": {"name": "x"}}});
-    // Each in a conversation of its own: what was no secret when it came in stays in the next context.
+    // Each in its own conversation: a text that was no secret when it came in stays in the context.
     let id = uuid::Uuid::new_v4().to_string();
     server.post(json!({"message": "go", "conversationId": id, "inputParams": params}).to_string()).json().to_string()
 }
@@ -252,7 +252,7 @@ fn a_stored_secret_signs_calls_and_is_struck_out_of_what_comes_back() {
     let service = Service::start(&[]);
     let (place, server) = with_service(&service);
     let signed = || service.calls().last().map(|it| it.1["authorization"].to_str().unwrap().to_owned());
-    assert!(find(&server).contains("ERROR") && signed().is_none(), "there is no such secret yet");
+    assert!(find(&server).contains("ERROR") && signed().is_none(), "the secret does not exist yet");
     for value in ["another-value", VALUE] {
         send(&server, "POST", "/v1/secrets", &json!({"name": "CRM_KEY", "value": value}));
         let answer = find(&server);
@@ -260,7 +260,7 @@ fn a_stored_secret_signs_calls_and_is_struck_out_of_what_comes_back() {
         assert!(answer.contains("[secret:CRM_KEY]") && !answer.contains(value), "{answer}");
     }
     drop(server);
-    // What was stored is there after a start, and one of the settings wins.
+    // Stored secrets are available after a restart, and a secret of the settings takes precedence.
     let network = format!("convengine.network.allow-private={}", service.address);
     let arguments = ["--set", &network, "--set", "convengine.secrets.CRM_KEY=env:DESK_CRM"];
     let server = place.serve(&[&WORDS_ALONE[..], &arguments[..2]].concat());
@@ -271,9 +271,9 @@ fn a_stored_secret_signs_calls_and_is_struck_out_of_what_comes_back() {
     let server = place.start(command.env("DESK_CRM", "that-of-the-settings"));
     let answer = find(&server);
     assert_eq!(signed().as_deref(), Some("Bearer that-of-the-settings"));
-    assert!(answer.contains("[secret:CRM_KEY]") && !answer.contains("hunter2"), "the stored one is struck out, too: {answer}");
+    assert!(answer.contains("[secret:CRM_KEY]") && !answer.contains("hunter2"), "the stored one is redacted too: {answer}");
     assert_eq!(server.request("DELETE", "/v1/secrets/CRM_KEY", &[], "").status, 204);
-    assert!(find(&server).contains("SUCCESS"), "that of the settings is still there");
+    assert!(find(&server).contains("SUCCESS"), "the secret of the settings remains");
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_secret_is_known_to_all_servers_of_a_database() {
     assert!(within(|| find(&server).contains("ERROR")));
 }
 
-/// The administrator's routes.
+/// The admin routes.
 fn administered() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     ROUTES.into_iter().filter(|it| it.1.starts_with("/v1/")).map(|it| (it.0, it.1, it.3))
 }
@@ -313,10 +313,10 @@ fn a_token_opens_these_routes_and_no_others() {
             let answer = call(&server, method, path, &[("Authorization", &format!("Bearer {TOKEN}"))], body);
             assert!(![401, 403].contains(&answer.status), "{method} {path}: {answer:?}");
         }
-        assert_eq!(server.get("/api/v1/conversation").status, 200, "nobody has to say who they are there");
+        assert_eq!(server.get("/api/v1/conversation").status, 200, "these routes need no authentication");
         assert!(!server.log().contains(TOKEN) && !server.get("/openapi.json").text.contains(TOKEN));
     }
-    assert!(!place.sql().everything().join("\n").contains(TOKEN), "it is kept nowhere");
+    assert!(!place.sql().everything().join("\n").contains(TOKEN), "the token is not stored");
     one_line(&place.run(&[&ANYWHERE[..], &["--set", "convengine.admin-token=env:NO_SUCH_TOKEN"]].concat()), 2, &["convengine.admin-token"]);
 }
 
@@ -332,7 +332,7 @@ fn keys_with_the_scope_open_them_beside_the_token() {
     assert_eq!(
         (status(TOKEN, "/api/v1/conversation"), status(&admin, "/api/v1/conversation")),
         (401, 200),
-        "the token is for assistants alone"
+        "the token opens only the routes of assistants"
     );
 }
 
@@ -341,7 +341,7 @@ fn without_a_token_this_machine_alone_is_answered() {
     let place = Place::with(&orders());
     let server = place.serve(&[&WORDS_ALONE[..], &["--set", "convengine.admin-token="]].concat());
     assert_eq!(server.get("/v1/agents").status, 200);
-    // A page that somebody looks at, and a proxy that asks for somebody else.
+    // A foreign page, and a proxy that calls for another client.
     for headers in [("Origin", "https://evil.example"), ("X-Forwarded-For", "192.0.2.1"), ("Forwarded", "for=192.0.2.1")] {
         for (method, path, body) in administered() {
             is(&call(&server, method, path, &[headers], body), 401, "unauthorized");

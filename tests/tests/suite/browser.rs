@@ -1,4 +1,4 @@
-//! The page in a real Chromium, with the network off after it has loaded: the same bytes as in the core.
+//! The page in a real Chromium, with the network off once it has loaded: the same bytes as in the core.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::running::client;
 
 const PACKS: [&str; 5] = ["help_desk.json", "loan.json", "card_replacement.json", "model_acts.json", "rule_lab.json"];
 
-/// A talk whose model is slow and fails, so that its answers, times and failures go through the page.
+/// A talk whose model is slow and fails, so that its replies, times and failures go through the page.
 const TALK: &str = "hotel_by_the_lake";
 
 struct Server(Child);
@@ -29,7 +29,7 @@ impl Drop for Server {
     }
 }
 
-/// The server with the page in it, on a database in memory's place: a file that goes with the test.
+/// The server with the embedded page and a temporary database file.
 fn serve() -> (Server, String, PathBuf) {
     static SERVERS: AtomicU32 = AtomicU32::new(0);
     let number = SERVERS.fetch_add(1, Ordering::Relaxed);
@@ -48,7 +48,7 @@ fn core_hashes(case: &Case) -> Vec<String> {
     (0..case.pack.turns.len()).map(|turn| player.play(turn).unwrap().hash).collect()
 }
 
-/// A talk as the pack that it stands for, in a file that goes with the test: the page reads packs alone.
+/// Writes a talk as the equivalent pack into a temporary file, because the page reads only packs.
 fn as_pack(name: &str, talk: Case) -> Case {
     let Case { pack, .. } = talk;
     let path = std::env::temp_dir().join(format!("convengine-{}-{name}.json", std::process::id()));
@@ -56,7 +56,7 @@ fn as_pack(name: &str, talk: Case) -> Case {
     Case { path, pack }
 }
 
-/// The files of the built page below a folder, without the compressed forms that lie beside them.
+/// The files of the built page below a folder, without their compressed forms.
 fn files_of_page(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).expect("the page is not built; run `cargo xtask page` first") {
@@ -111,7 +111,7 @@ fn the_page_is_sent_as_its_build_has_compressed_it() {
             }
             forms.push(lies_there);
         }
-        assert_eq!(call(Method::GET, &format!("{path}.br"), &[]).status(), 404, "it is no file of its own");
+        assert_eq!(call(Method::GET, &format!("{path}.br"), &[]).status(), 404, "a compressed form is not a file of its own");
     }
     drop(server);
     let _ = fs::remove_file(database);
@@ -123,7 +123,7 @@ fn the_page_is_sent_as_its_build_has_compressed_it() {
     let script = "const {readFileSync: r} = require('fs'), z = require('zlib'); for (const f of process.argv.slice(1)) {
         const whole = f.endsWith('.br') ? z.brotliDecompressSync(r(f)) : f.endsWith('.gz') ? z.gunzipSync(r(f)) : r(f);
         if (!whole.equals(r(f.replace(/[.](br|gz)$/, '')))) throw new Error(f); }";
-    let output = Command::new("node").args(["-e", script]).args(&forms).output().expect("node cannot be started");
+    let output = Command::new("node").args(["-e", script]).args(&forms).output().expect("cannot start node");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -132,13 +132,13 @@ fn packs_and_a_talk_have_the_same_hashes_as_in_the_core() {
     let (server, address, file) = serve();
     let mut cases: Vec<Case> = PACKS.iter().map(|it| demo(it).unwrap()).collect();
     let mut written = vec![as_pack(TALK, talk(&format!("{TALK}.talk")).unwrap())];
-    // Another engine plays these.
+    // Packs for another player.
     written.extend(flows().unwrap().into_iter().map(|it| as_pack(&it.pack.name.clone(), it)));
     assert!(written.len() > 60, "only {} talks", written.len());
     cases.extend(written.iter().cloned());
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/browser.mjs")).arg(&address).args(cases.iter().map(|it| &it.path));
-    let output = command.output().expect("node cannot be started");
+    let output = command.output().expect("cannot start node");
     drop(server);
     let _ = fs::remove_file(file);
     for it in &written {

@@ -1,4 +1,4 @@
-//! What a turn without a model stores, held against `tests/budget.txt`. Instructions and allocations are `cargo xtask bench`'s.
+//! What a turn without a model stores, compared with `tests/budget.txt`. `cargo xtask bench` checks instructions and allocations.
 
 use convengine_server::play::{CorePlayer, Suspend};
 use convengine_server::rows;

@@ -1,4 +1,4 @@
-//! The acceptance list of the clients that exist (`spec/clients-and-demo.md` D), by a client to their contract in a real browser.
+//! The acceptance list of the existing clients (docs/spec/clients.md#D), run by a client of their contract in a real browser.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::running::{ANYWHERE, Place};
 
-/// The rows of the list, and what goes with them: the stream stands before all, survives a change of the display, and progress is read.
+/// The rows of the list, and three more: the stream opens first, survives a change of the display, and progress stays readable.
 const ROWS: [&str; 15] = [
     "stream",
     "audit before",
@@ -26,7 +26,7 @@ const ROWS: [&str; 15] = [
     "progress",
 ];
 
-/// Every way in which the clients run: how they listen, from where, and how they are shown.
+/// Every mode in which the clients run: transport, origin and display.
 fn ways() -> Vec<Value> {
     let mut ways = Vec::new();
     for transport in ["sse", "stomp", "websocket", "none"] {
@@ -49,7 +49,7 @@ fn the_acceptance_list_holds_in_the_browser_in_every_way() {
     let server = place.start(place.command(&ANYWHERE).args(["--llm", &llm, "--set", "convengine.transport.stomp.enabled=true"]));
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/client.mjs")).arg(format!("http://{}", server.address));
-    let output = command.output().expect("node cannot be started");
+    let output = command.output().expect("cannot start node");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let mut held: Vec<Value> = printed.lines().map(|it| serde_json::from_str(it).unwrap()).collect();

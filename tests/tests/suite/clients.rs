@@ -1,4 +1,4 @@
-//! What clients and operators of the original call beside messages: trace, feedback, caches, the schema, attachments, the list.
+//! The endpoints of the original besides messages: trace, feedback, caches, schema, attachments, conversation list.
 
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn the_session_at_each_audit_is_derived_when_it_is_asked_for() {
         assert_eq!(last("STEP_EXIT", "my order")["intent"], "ORDERS");
         assert_eq!(last("STEP_EXIT", "my order")["userInputParams"], json!({"a": 1}));
         assert_eq!(last("STEP_EXIT", "hello")["intent"], "OTHER");
-        assert_eq!(last("STEP_EXIT", "hello")["userInputParams"], Value::Null, "what this message brought");
+        assert_eq!(last("STEP_EXIT", "hello")["userInputParams"], Value::Null, "the parameters of this message");
         assert_eq!(last("STEP_EXIT", "hello")["inputParams"]["a"], 1);
     }
 }
@@ -88,7 +88,7 @@ fn feedback_is_kept_told_and_audited() {
     let told = listener.until(|it| it.name == "MCP_USER_FEEDBACK" && it.data["payload"]["feedback_id"] == number + 1);
     let names: Vec<&str> = told.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["MCP_USER_FEEDBACK", "SEMANTIC_FAILURE_RECORDED", "MCP_USER_FEEDBACK"]);
-    assert!(told.iter().all(|it| it.id.is_empty()), "they belong to no turn");
+    assert!(told.iter().all(|it| it.id.is_empty()), "they do not belong to a turn");
     let rows = server.audit(ID);
     let audited = payload(rows.iter().find(|it| it["stage"] == "MCP_USER_FEEDBACK").unwrap());
     assert_eq!((&audited["message_id"], &audited["feedback_type"]), (&json!("m1"), &json!("THUMBS_UP")));
@@ -106,13 +106,13 @@ fn feedback_is_kept_told_and_audited() {
     refused(server.request("POST", FEEDBACK, &[("Content-Type", "text/plain")], "{}"), 415);
     refused(server.request("GET", FEEDBACK, &[], ""), 405);
     assert_eq!(sql.everything(), before);
-    // The rows of feedback stand between those of turns, and no turn is taken for another.
+    // Feedback rows lie between those of turns and do not confuse the boundaries of turns.
     server.say(ID, "my order");
     let ran = place.run(&["replay", "--conversation", ID]);
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
-/// Sets the answer to questions about orders.
+/// Sets the reply to questions about orders.
 fn set_answer(place: &Place, text: &str) {
     place.sql().run(&format!("update ce_response set exact_text = '{text}' where intent_code = 'ORDERS'"));
 }
@@ -128,13 +128,13 @@ fn rows_are_read_again_when_somebody_says_so() {
     let config = |server: &Server| server.get("/readyz").json()["config"].as_str().unwrap().to_owned();
     let first = config(&server);
     set_answer(&place, "second");
-    assert_eq!(value(&server.say(ID, "my order")), "Your order is on its way.", "nobody has said so");
+    assert_eq!(value(&server.say(ID, "my order")), "Your order is on its way.", "no refresh was requested");
     let answer = server.request("POST", REFRESH, &[], "");
     assert_eq!((answer.status, answer.header("content-type")), (200, "text/plain; charset=utf-8"), "{answer:?}");
     assert!(answer.text.starts_with("Successfully evicted/reloaded caches."), "{answer:?}");
     assert_eq!(value(&server.say(ID, "my order")), "second");
     assert_ne!(config(&server), first);
-    // A row that cannot be compiled is not taken, and all else stays as it was.
+    // A row that does not compile is rejected, and everything else stays.
     set_answer(&place, "third");
     place.sql().run("update ce_intent_classifier set rule_type = 'REGEX', pattern = '(' where classifier_id = 1");
     let answer = server.request("POST", REFRESH, &[], "");
@@ -148,7 +148,7 @@ fn rows_are_read_again_when_somebody_says_so() {
     assert_eq!(value(&server.say(ID, "my order")), "third");
     assert_eq!(server.request("GET", REFRESH, &[], "").status, 405);
     let ran = place.run(&["replay", "--conversation", ID]);
-    assert_eq!(ran.code, 0, "each turn under what it ran with: {ran:?}");
+    assert_eq!(ran.code, 0, "each turn has the configuration it ran with: {ran:?}");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn the_schema_is_told_in_parts() {
 fn of_an_attachment_name_type_size_and_hash_are_kept() {
     let place = Place::with(&orders());
     let server = place.serve(&WORDS_ALONE);
-    // 9 MB, and a mark that must be found nowhere.
+    // 9 MB with a mark that must not be stored anywhere.
     let mark = "TUFSSyBPRiBBIEZJTEU5";
     let content = mark.repeat(9 * 1024 * 1024 / 15);
     let file =
@@ -222,7 +222,7 @@ fn of_an_attachment_name_type_size_and_hash_are_kept() {
     let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
     assert_eq!(files[1], json!({"name": "scan.pdf", "mimeType": "application/pdf", "size": 5, "sha256": hello}));
     assert_eq!(files[0]["size"], content.len() / 4 * 3);
-    assert!(!place.sql().everything().iter().any(|it| it.contains(mark)), "the content is stored");
+    assert!(!place.sql().everything().iter().any(|it| it.contains(mark)), "the content is not stored");
     let ran = place.run(&["replay", "--conversation", ID]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let large = |params: Value| server.post(json!({"message": "x", "inputParams": params}).to_string());
@@ -238,7 +238,7 @@ fn operators_find_conversations() {
     for number in 0..5 {
         server.say(&id(number), if number < 2 { "my order" } else { "hello there" });
     }
-    // With this row gone a turn fails.
+    // Without this row a turn fails.
     place.sql().run("delete from ce_response where intent_code = 'OTHER'");
     assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
     assert_eq!(server.say(&id(3), "hello again")["success"], false);

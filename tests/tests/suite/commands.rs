@@ -1,4 +1,4 @@
-//! The commands as processes: exit codes, one line a problem, and nothing changed by what is refused.
+//! The commands as processes: exit codes, one line per problem, and no changes by rejected input.
 
 use std::fs;
 use std::net::TcpListener;
@@ -21,7 +21,7 @@ fn migrating_twice_changes_nothing() {
     assert_eq!(place.sql().everything(), before);
 }
 
-/// What a database of the original holds of a conversation: a column more, an index of its own, on SQLite times as text and as numbers.
+/// A conversation in a database of the original: an extra column, an own index, and on SQLite times as text and as numbers.
 fn original(postgres: bool) -> [String; 4] {
     let (id, json, time) = if postgres { ("uuid", "jsonb", "timestamptz") } else { ("text", "text", "datetime") };
     let (updated, other) =
@@ -52,7 +52,7 @@ fn a_database_of_the_original_is_taken_as_it_is() {
     one_line(&place.run(&ANYWHERE), 3, &["convengine migrate --database"]);
     assert_eq!(table(&mut sql), before);
     let migrated = place.run(&["migrate"]);
-    // The words of documents are an index on PostgreSQL and a table on SQLite.
+    // The full-text index of documents is an index on PostgreSQL and a table on SQLite.
     let created = format!("created {} tables", if sql.is_postgres() { 65 } else { 66 });
     assert_eq!((migrated.code, migrated.out.starts_with(&created)), (0, true), "{migrated:?}");
     assert_eq!(table(&mut sql), before);
@@ -60,7 +60,7 @@ fn a_database_of_the_original_is_taken_as_it_is() {
     assert_eq!(place.run(&["import", &pack]).code, 0);
     let server = place.serve(&WORDS_ALONE);
     let answer = server.say(ID, "my order");
-    assert_eq!((&answer["success"], &answer["intent"]), (&json!(true), &json!("ORDERS")), "the conversation goes on");
+    assert_eq!((&answer["success"], &answer["intent"]), (&json!(true), &json!("ORDERS")), "the conversation continues");
     let row =
         "select substr(cast(created_at as text), 1, 19) || ' ' || region || ' ' || status from ce_conversation where region is not null";
     assert_eq!(sql.texts(row), ["2025-01-02 03:04:05 north RUNNING"]);
@@ -134,7 +134,7 @@ fn rows_that_do_not_compile_are_imported_unless_strict() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(ran.err.lines().filter(|it| it.starts_with("error ce_rule[")).count(), 10, "{}", ran.err);
     assert_eq!(sql.texts("select cast(count(*) as text) from ce_rule"), ["11"]);
-    assert_eq!(sql.texts("select intent_code from ce_intent"), ["ORDERS", "OTHER"], "a table that the pack does not name stays");
+    assert_eq!(sql.texts("select intent_code from ce_intent"), ["ORDERS", "OTHER"], "a table outside the pack stays");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn lint_answers_by_its_exit_code() {
     assert_eq!(place.run(&["import", &bad]).code, 0);
     assert_eq!(place.run(&["lint"]).code, 1);
     let mistyped = place.run(&["lint", &good, "--set", "convengine.flow.dialogue-act.resolut=REGEX_ONLY"]);
-    assert_eq!(mistyped.code, 0, "a warning is no error: {mistyped:?}");
+    assert_eq!(mistyped.code, 0, "a warning is not an error: {mistyped:?}");
     assert!(mistyped.out.starts_with("warning convengine.flow.dialogue-act.resolut: is not a known setting"), "{mistyped:?}");
     one_line(&place.run(&["lint", "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
     one_line(&place.run(&["lint", &place.write("text.json", "{")]), 1, &["text.json"]);
@@ -191,10 +191,10 @@ fn what_is_needed_and_not_there_is_said_in_one_line() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     one_line(&place.run(&["serve", "--listen", &address]), 3, &[&address, "in use", "--listen"]);
-    assert!(place.is_untouched(), "nothing is created for a server that does not start");
+    assert!(place.is_untouched(), "a server that does not start creates nothing");
 }
 
-/// Whether every element is closed, in order.
+/// Whether all elements are closed in order.
 fn is_well_formed(xml: &str) -> bool {
     let mut open = Vec::new();
     for tag in xml.split('<').skip(1).filter_map(|it| it.split('>').next()).filter(|it| !it.starts_with('?') && !it.ends_with('/')) {
@@ -230,7 +230,7 @@ fn test_tells_passed_packs_from_failed_ones() {
     assert!(xml.contains("tests=\"4\" failures=\"3\"") && xml.contains("orders &lt;&amp;&quot;&gt; wrong"), "{xml}");
     assert!(is_well_formed(&xml), "{xml}");
 
-    // A path that is no message is played over HTTP against a server of its own.
+    // A request to a path other than the message path is played over HTTP against a server of its own.
     pack["turns"] = json!([{"request": {"method": "GET", "path": "/healthz"}, "expect": {"status": 200, "json": {"status": "UP"}}}]);
     let over_http = place.run(&["test", &place.pack("http.json", &pack)]);
     assert_eq!((over_http.code, over_http.out.lines().last()), (0, Some("1 passed, 0 failed")), "{over_http:?}");

@@ -1,4 +1,4 @@
-//! Data of containers from a service of the host's.
+//! Container data from an HTTP service of the host.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::running::{Place, WORDS_ALONE, one_line};
 
-/// A service that answers so many requests, each with the next of the answers; what it was asked comes back at its end.
+/// A service that answers one request with each of the replies; its thread returns the requests.
 fn service(answers: Vec<(u16, &'static str)>) -> (String, JoinHandle<Vec<Value>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/containers", listener.local_addr().unwrap());
@@ -70,7 +70,7 @@ fn a_service_that_is_set_up_answers_in_the_place_of_the_pack() {
     let set = format!("convengine.container.url={url}");
     let server = place.serve(&[&WORDS_ALONE[..], &["--set", &set]].concat());
     assert_eq!(said(&server), r#"data {"limit":500}"#);
-    assert_eq!((said(&server), said(&server)), (json!("data "), json!("data ")), "a service that fails does not fail the turn");
+    assert_eq!((said(&server), said(&server)), (json!("data "), json!("data ")), "a failing service does not fail the turn");
     let asked = asked.join().unwrap();
     let head = json!({"pageId": 7, "sectionId": 8, "containerId": 9, "userId": "convengine", "loggedInUserId": "convengine"});
     for (key, value) in head.as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! The server is held to its own document: calls that keep to it are answered as it says, and such as break it are refused in its form.
+//! The server against its own OpenAPI document: valid calls are answered as documented, invalid calls are rejected in the documented form.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -14,16 +14,16 @@ use crate::flows::{ORIGIN, Session, deploy, desk, publish};
 use crate::running::{Place, Server, WORDS_ALONE, client, orders};
 use crate::stream::ID;
 
-/// Another seed makes other calls.
+/// The seed of the calls.
 const SEED: u64 = 7;
 
-/// Calls of each operation that keep to the document.
+/// Valid calls of each operation.
 const ROUNDS: usize = 12;
 
-/// Longer than anything may take here.
+/// The timeout of a call.
 const LONGEST: Duration = Duration::from_secs(40);
 
-/// Bytes that are read of an answer without an end.
+/// Bytes that are read of an endless response.
 const BEGINNING: usize = 256;
 
 fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
@@ -50,7 +50,7 @@ fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
     Some(Reply { status, headers, body })
 }
 
-/// A call of an assistant's session as somebody makes it who has one.
+/// The call with an existing session in its path and, on public routes, with its credentials.
 fn at_home(mut call: Call, server: &Server, token: &str) -> Call {
     let public = call.path.starts_with("/v1/public/");
     if public {
@@ -108,8 +108,8 @@ fn every_call_is_answered_as_the_document_says() {
     let count: usize = statuses.values().sum();
     println!("{count} calls of {} operations: {statuses:?}", operations.len());
     assert!(operations.len() >= 13 && count > 50 * operations.len(), "only {count} calls of {} operations", operations.len());
-    assert!([200, 400, 404, 405, 406, 413, 415].iter().all(|it| statuses.contains_key(it)), "some refusals were never seen: {statuses:?}");
-    assert_eq!(server.get("/healthz").status, 200, "it is still there");
+    assert!([200, 400, 404, 405, 406, 413, 415].iter().all(|it| statuses.contains_key(it)), "some error statuses were never seen: {statuses:?}");
+    assert_eq!(server.get("/healthz").status, 200, "the server is still healthy");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_long_answer_is_compressed_and_an_old_one_is_not_sent_again() {
     server.say(ID, "hello");
     let newer = get(&[("If-None-Match", &tag)]);
     assert!(newer.status == 200 && newer.text.len() > whole.text.len());
-    // Events are sent as they come, whatever the client could read.
+    // Events are sent at once, so they are never compressed.
     let stream = format!("http://{}/api/v1/conversation/stream/{ID}", server.address);
     let stream = client().get(stream).header("Accept-Encoding", "gzip").send().unwrap();
     assert!(!stream.headers().contains_key("content-encoding"));
@@ -149,7 +149,7 @@ fn what_breaks_the_document_is_found_sqlite() {
     let place = Place::with(&orders());
     let server = place.serve(&WORDS_ALONE);
     let text = server.get("/openapi.json").text;
-    // Documents of another server, which this one does not keep.
+    // Documents that this server does not conform to.
     let altered = |alter: &dyn Fn(&mut Value)| {
         let mut document: Value = serde_json::from_str(&text).unwrap();
         alter(&mut document);

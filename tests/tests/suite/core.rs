@@ -1,4 +1,4 @@
-//! The corpus in the core: whole, and saved as JSON after every completion.
+//! The corpus in the core: whole, saved as JSON after every completion, and canceled wherever it waits.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -18,18 +18,18 @@ fn every_pack_is_as_expected() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     for case in &cases {
         let idle = explained.unused(&case.pack.name);
-        assert!(idle.is_empty(), "explanations that explain nothing: {idle:#?}");
+        assert!(idle.is_empty(), "unused explanations: {idle:#?}");
     }
     let recorded = |it: &&&TurnReport| !it.explained.is_empty();
     let turns: Vec<&TurnReport> = reports.iter().flat_map(|it| &it.turns).collect();
     assert!(turns.len() > 600, "only {} turns were played", turns.len());
     let (explained, answers) = (turns.iter().filter(recorded).count(), turns.iter().filter(|it| it.is_reply_different).count());
-    // The test runner keeps what `println!` says to itself.
+    // The test runner captures `println!`.
     let mut out = std::io::stdout().lock();
     let (packs, equal) = (cases.len(), turns.len() - explained);
     writeln!(out, "{packs} packs, {} turns: {equal} equal, {explained} explained by ruling, 0 unexplained", turns.len()).unwrap();
     let same = turns.len() - answers;
-    writeln!(out, "of these turns, {same} have the expected answer and {answers} another one that a ruling explains").unwrap();
+    writeln!(out, "of these turns, {same} have the expected reply and {answers} another one that a ruling explains").unwrap();
     let mut rulings: BTreeMap<&str, usize> = BTreeMap::new();
     turns.iter().flat_map(|it| &it.explained).for_each(|(ruling, count)| *rulings.entry(ruling).or_default() += count);
     rulings.iter().for_each(|(ruling, count)| writeln!(out, "{count:6} {ruling}").unwrap());
@@ -53,7 +53,7 @@ fn a_turn_saved_after_every_completion_ends_the_same() {
     assert!(suspensions > 40, "only {suspensions} suspensions were tried");
 }
 
-/// Abandons each turn of the corpus wherever it waits, and replays what that leaves.
+/// Cancels each turn of the corpus wherever it waits, and replays the resulting journal.
 #[test]
 fn a_turn_abandoned_where_it_waits_fails_and_replays() {
     let mut waits = 0;
@@ -75,7 +75,7 @@ fn a_turn_abandoned_where_it_waits_fails_and_replays() {
     assert!(waits > 300, "only {waits} waits were tried");
 }
 
-/// Takes a turn up where its journal ends, abandons it, and replays the new journal from its JSON.
+/// Resumes a turn at the end of its journal, cancels it, and replays the new journal from its JSON.
 fn abandoned(journal: Journal, config: &Arc<Config>, why: CancelReason, place: &str) -> Outcome {
     let (mut turn, before) = Turn::restore(journal, Arc::clone(config)).unwrap();
     assert!(before.end.is_none() && !before.effects.is_empty(), "{place}: it does not wait");
@@ -96,7 +96,7 @@ fn abandoned(journal: Journal, config: &Arc<Config>, why: CancelReason, place: &
     outcome
 }
 
-/// Of the conversation only its creation, a reset and a block survive; of the rest, only the log of model calls.
+/// Of the conversation only its creation, a reset and a block survive; of everything else, only the log of model calls.
 fn only_what_survives(outcome: &Outcome, whole: &Journal, answered: usize, place: &str) {
     let code = if answered.is_multiple_of(2) { "TURN_TIMEOUT" } else { "TURN_LOST" };
     let fault = outcome.fault.as_ref().unwrap();

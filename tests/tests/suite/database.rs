@@ -1,4 +1,4 @@
-//! The databases of tests: each place has its own, on SQLite or on PostgreSQL, and a connection to it beside the server's.
+//! The databases of tests: each environment has its own, on SQLite or PostgreSQL, and a connection to it beside the server's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::running::{PATIENCE, within};
 
-/// Where a place's database is.
+/// The database of an environment.
 pub enum Database {
-    /// A file that goes with the folder.
+    /// A file, deleted with the folder.
     Sqlite(PathBuf),
-    /// A name on a server; the database goes with the value.
+    /// A database on a server, dropped with this value.
     Postgres { server: String, name: String },
 }
 
-/// Whether this run of the tests has its databases on PostgreSQL, and where that is.
+/// The PostgreSQL server, when this test run uses PostgreSQL.
 fn on_server() -> Option<String> {
     match std::env::var("CONVENGINE_TEST_DATABASE").as_deref() {
         Ok("postgres") => Some(server()),
@@ -31,20 +31,20 @@ fn on_server() -> Option<String> {
     }
 }
 
-/// The PostgreSQL that `cargo xtask test` started.
+/// The PostgreSQL server that `cargo xtask test` started.
 fn server() -> String {
-    std::env::var("CONVENGINE_TEST_POSTGRES").expect("no PostgreSQL is there for this test, type: cargo xtask test")
+    std::env::var("CONVENGINE_TEST_POSTGRES").expect("this test needs PostgreSQL; run `cargo xtask test`")
 }
 
-/// Where the servers of a load store.
+/// The kind of database that load tests use.
 pub fn soak_kind() -> Kind {
     on_server().map_or(Kind::Sqlite, Kind::Postgres)
 }
 
 impl Database {
-    /// A place's database: on SQLite, or on PostgreSQL where `cargo xtask test` asks for that.
+    /// A new database on SQLite, or on PostgreSQL when `cargo xtask test` requests it.
     ///
-    /// On SQLite it is made by the first who opens it, on PostgreSQL it is there and empty.
+    /// On SQLite the first connection creates it; on PostgreSQL it exists and is empty.
     pub fn of_place(folder: &Path, name: &str) -> Database {
         match on_server() {
             Some(_) => Database::on_postgres(name),
@@ -52,7 +52,7 @@ impl Database {
         }
     }
 
-    /// A place's database that has our tables already on PostgreSQL, where making them takes longer than most tests.
+    /// As an empty database, but on PostgreSQL with our tables, because creating them takes longer than most tests.
     pub fn with_tables(folder: &Path, name: &str) -> Database {
         static TEMPLATE: OnceLock<String> = OnceLock::new();
         let Some(server) = on_server() else { return Database::of_place(folder, name) };
@@ -60,9 +60,9 @@ impl Database {
             let template = Database::on_postgres(&format!("convengine-suite-{}-tables", std::process::id()));
             let made = Command::new(binary().unwrap()).args(["migrate", "--database", &template.url()]).output().unwrap();
             assert!(made.status.success(), "{made:?}");
-            let Database::Postgres { name, .. } = &template else { unreachable!("it is on a server") };
+            let Database::Postgres { name, .. } = &template else { unreachable!("the template is on a server") };
             let name = name.clone();
-            // It goes with the server.
+            // The server deletes it.
             std::mem::forget(template);
             name
         });
@@ -84,7 +84,7 @@ impl Database {
         }
     }
 
-    /// Whether it has no file, or nothing in it.
+    /// Whether the file does not exist or the database has no tables.
     pub fn is_empty(&self) -> bool {
         match self {
             Database::Sqlite(file) => !file.exists(),
@@ -100,14 +100,14 @@ impl Database {
                 fs::copy(file, other).unwrap();
             }
             (Database::Postgres { server, name }, Database::Postgres { name: other, .. }) => {
-                // What a server leaves behind lives a little longer than the server.
+                // Sessions of a stopped server stay connected for a moment.
                 administer(server, &format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'"));
                 let count = format!("select count(*) from pg_stat_activity where datname = '{name}'");
-                assert!(within(|| administer(server, &count) == ["0"]), "somebody stays connected with {name}");
+                assert!(within(|| administer(server, &count) == ["0"]), "{name} still has connections");
                 administer(server, &format!("drop database \"{other}\""));
                 administer(server, &format!("create database \"{other}\" template \"{name}\""));
             }
-            _ => panic!("the databases are of two kinds"),
+            _ => panic!("the databases are of different kinds"),
         }
     }
 }
@@ -122,7 +122,7 @@ impl Drop for Database {
     }
 }
 
-/// Runs a statement of the server's, not of a database's.
+/// Runs a statement on the server's maintenance database.
 fn administer(server: &str, sql: &str) -> Vec<String> {
     Sql::at(&format!("{server}/postgres")).texts(sql)
 }
@@ -147,7 +147,7 @@ impl Sql {
         Sql { runtime, connection }
     }
 
-    /// A connection to a database of PostgreSQL.
+    /// Connects to a PostgreSQL database.
     fn at(url: &str) -> Sql {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let options: PgConnectOptions = url.parse().unwrap();
@@ -156,7 +156,7 @@ impl Sql {
         Sql { runtime, connection: Connection::Postgres(connection) }
     }
 
-    /// Runs a statement, on PostgreSQL also several.
+    /// Runs a statement; on PostgreSQL also several.
     pub fn run(&mut self, sql: &str) {
         let statement = AssertSqlSafe(sql.to_owned());
         match &mut self.connection {
@@ -165,9 +165,9 @@ impl Sql {
         }
     }
 
-    /// The rows of a query with one column of texts.
+    /// The rows of a query with one text column.
     ///
-    /// On PostgreSQL a value of any type is the text that the server writes it as.
+    /// On PostgreSQL a value of any type is returned in the server's text form.
     pub fn texts(&mut self, sql: &str) -> Vec<String> {
         match &mut self.connection {
             Connection::Sqlite(connection) => {
@@ -187,7 +187,7 @@ impl Sql {
         matches!(self.connection, Connection::Postgres(_))
     }
 
-    /// The words for the hexadecimal digits of a column of bytes.
+    /// The SQL expression for the hexadecimal digits of a column of bytes.
     pub fn hex(&self, column: &str) -> String {
         match self.connection {
             Connection::Sqlite(_) => format!("hex({column})"),
@@ -195,7 +195,7 @@ impl Sql {
         }
     }
 
-    /// Bytes as they stand in a statement.
+    /// The SQL literal of bytes.
     pub fn bytes(&self, hex: &str) -> String {
         match self.connection {
             Connection::Sqlite(_) => format!("x'{hex}'"),
@@ -203,7 +203,7 @@ impl Sql {
         }
     }
 
-    /// Everything in the database: equal when nothing was changed.
+    /// All rows and definitions in the database: equal when nothing changed.
     pub fn everything(&mut self) -> Vec<String> {
         match self.connection {
             Connection::Sqlite(_) => self.everything_of_sqlite(),
@@ -222,7 +222,7 @@ impl Sql {
         all
     }
 
-    /// Without the sequences, which go on even where a transaction is undone.
+    /// Without sequences, which advance even when a transaction is rolled back.
     fn everything_of_postgres(&mut self) -> Vec<String> {
         let mut all = self.texts(
             "select concat_ws(' ', table_name, ordinal_position, column_name, data_type, is_nullable, column_default)
@@ -241,7 +241,7 @@ impl Sql {
     }
 }
 
-/// What a statement came to, which must be good.
+/// Unwraps the outcome of a statement, naming the statement.
 fn done<T>(sql: &str, outcome: sqlx::Result<T>) -> T {
     outcome.unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
@@ -269,7 +269,7 @@ fn a_place_has_a_database_of_its_own_on_postgres() {
     assert_eq!(Sql::open(&other).everything(), all);
     let (server, name) = match &one {
         Database::Postgres { server, name } => (server.clone(), name.clone()),
-        Database::Sqlite(_) => unreachable!("it was asked for PostgreSQL"),
+        Database::Sqlite(_) => unreachable!("PostgreSQL was requested"),
     };
     drop((one, other));
     assert_eq!(administer(&server, &format!("select count(*) from pg_database where datname like '{name}%'")), ["0"]);

@@ -1,4 +1,4 @@
-//! What talks cannot say of the demo's conversations: messages at the same time, and replays without anyone to ask.
+//! Conversations of the demo that talks cannot express: simultaneous messages, and replays without services.
 
 use std::thread;
 
@@ -9,7 +9,7 @@ use crate::running::{Place, WORDS_ALONE};
 
 const ID: &str = "6f0c2d4e-8a1b-4c3d-9e5f-7a6b5c4d3e2f";
 
-/// A pack in which each of two messages leaves a mark, and the answer shows the marks.
+/// A pack in which each of two messages leaves a mark, and the reply shows the marks.
 fn marks() -> Value {
     let mark = |id: u32, word: &str| {
         json!({"rule_id": id, "phase": "PRE_RESPONSE_RESOLUTION", "intent_code": "ANY", "state_code": "ANY", "rule_type": "EXACT",

@@ -1,4 +1,4 @@
-//! Assistants on the pages of their deployments: who is let in, what they see, how often they may call. (`convoship-http.md` 1, 4)
+//! Assistants on the pages of their deployments: authentication, visibility, rate limits. (docs/spec/flows-http.md#1, #4)
 
 use std::thread;
 use std::time::Instant;
@@ -46,7 +46,7 @@ fn a_token_with_its_origin_opens_these_routes_and_nothing_else_does() {
     }
     is(&server.request("GET", "/v1/agents", &[("Authorization", &bearer), ORIGIN], ""), 401, "unauthorized");
     drop(server);
-    // No key does as well, whatever it may otherwise do.
+    // A key does not open them, whatever its scopes.
     let admin = key(&place, &["--scope", "converse,read,admin"]);
     let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &["--set", "convengine.admin-token=the-administrator"]].concat());
     for wrong in [admin.as_str(), "the-administrator"] {
@@ -54,7 +54,7 @@ fn a_token_with_its_origin_opens_these_routes_and_nothing_else_does() {
         is(&post(&server, DEPLOYED, &[("Authorization", &authorization), ORIGIN], &json!({})), 401, "unauthorized");
         is(&post(&server, DEPLOYED, &[("X-API-Key", wrong), ORIGIN], &json!({})), 401, "unauthorized");
     }
-    assert_eq!(texts(&Session::deployed(&server, &token, &[]).1), ["Welcome to Desk."], "the token still does");
+    assert_eq!(texts(&Session::deployed(&server, &token, &[]).1), ["Welcome to Desk."], "the token is still accepted");
     assert_eq!(server.request("GET", "/v1/agents", &[("Authorization", &bearer)], "").status, 401);
 }
 
@@ -66,9 +66,9 @@ fn pages_use_the_live_version() {
     publish(&server, &desk("Two"));
     put(&server, &desk("Draft"));
     assert_eq!(texts(&Session::deployed(&server, &token, &[]).1), ["Welcome to Two."]);
-    assert_eq!(texts(&session.says(&server, "more please")), ["Desk 1"], "who has begun stays");
+    assert_eq!(texts(&session.says(&server, "more please")), ["Desk 1"], "a running session stays on its version");
     let state = session.state(&server);
-    assert_eq!((&state["channel"], &state["vars"]["count"]), (&json!("web"), &json!(1)), "it is seen by who builds the assistant");
+    assert_eq!((&state["channel"], &state["vars"]["count"]), (&json!("web"), &json!(1)), "admins see the version");
     assert_eq!(session.replays(&place, &server), 2);
     let (simulated, _) = Session::simulated(&server, &json!({}));
     let other = deploy(&server, false);
@@ -103,14 +103,14 @@ fn users_make_no_other_events_than_their_own() {
     is(&session.hears(&server, &json!({})), 422, "invalid_event");
     let said = json!({"type": "user.message", "text": "more please", "event_id": "e", "version": 9, "assistant": "x", "deployment": "x"});
     let first = session.hears(&server, &said);
-    assert_eq!((first.status, texts(&first.json())), (200, vec!["Desk 1"]), "what only the server says is not the user's");
+    assert_eq!((first.status, texts(&first.json())), (200, vec!["Desk 1"]), "a user cannot set members of the server");
     let again = session.hears(&server, &said);
     assert_eq!((again.text, again.headers["x-replayed"].to_str().unwrap()), (first.text, "true"));
     assert_eq!(session.hears(&server, &json!({"type": "user.button", "button_id": "b"})).status, 200);
     let end = session.hears(&server, &json!({"type": "session.end"}));
     assert_eq!((end.status, &end.json()["status"]), (200, &json!("completed")));
     let closed = session.hears(&server, &said);
-    assert_eq!((closed.status, closed.header("x-replayed")), (200, "true"), "it was answered before the end");
+    assert_eq!((closed.status, closed.header("x-replayed")), (200, "true"), "a repeated event is answered even after the end");
     let late = session.hears(&server, &json!({"type": "user.message", "text": "hi"}));
     is(&late, 409, "session_completed");
     assert_eq!(late.json()["error"]["session_id"], json!(session.id));
@@ -134,7 +134,7 @@ fn how_an_answer_came_about_is_shown_where_the_deployment_lets_its_users_see() {
     }
 }
 
-/// The answer to what a browser asks before it calls.
+/// The response to a preflight request.
 fn preflight(server: &Server, path: &str, origin: &str) -> Answer {
     let asked = "authorization,content-type,x-debug";
     let headers = [("Origin", origin), ("Access-Control-Request-Method", "POST"), ("Access-Control-Request-Headers", asked)];
@@ -175,7 +175,7 @@ fn a_public_assistant_is_called_sixty_times_a_minute_and_the_simulator_as_often_
     let began = Instant::now();
     let (session, _) = Session::deployed(&server, &token, &[]);
     let second = call();
-    assert_eq!((second.status, number(&second, "x-ratelimit-limit")), (404, 60), "a refusal counts, too");
+    assert_eq!((second.status, number(&second, "x-ratelimit-limit")), (404, 60), "a rejected call counts too");
     assert!((57..=58).contains(&number(&second, "x-ratelimit-remaining")), "{second:?}");
     assert!(number(&second, "x-ratelimit-reset") > 1_600_000_000, "{second:?}");
     let mut count = 2;
@@ -185,7 +185,7 @@ fn a_public_assistant_is_called_sixty_times_a_minute_and_the_simulator_as_often_
         if answer.status != 404 {
             break answer;
         }
-        assert!(count < 1000, "there is no limit");
+        assert!(count < 1000, "the limit was never reached");
     };
     let took = began.elapsed().as_secs();
     assert!((61..=62 + took).contains(&count), "{count} calls in {took} s");
@@ -238,13 +238,13 @@ fn a_plan_has_so_many_sessions_a_month() {
     assert_eq!(error["reset"].as_u64(), Some(number(&refused, "x-ratelimit-reset")));
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     assert!(number(&refused, "x-ratelimit-reset").abs_diff(now + number(&refused, "retry-after")) <= 2, "{refused:?}");
-    assert_eq!(texts(&first.says(&server, "more please")), ["Desk 1"], "who is in goes on");
-    assert_eq!(Session::simulated(&server, &json!({})).1["status"], "awaiting_input", "trying out is no use of the plan");
+    assert_eq!(texts(&first.says(&server, "more please")), ["Desk 1"], "a running session continues");
+    assert_eq!(Session::simulated(&server, &json!({})).1["status"], "awaiting_input", "simulated sessions do not count against the plan");
     let used =
         "select kind || ' ' || ref || ' ' || cast(sum(amount) as text) from cs_usage_events where kind = 'session' group by kind, ref";
     assert_eq!(place.sql().texts(used), ["session desk 2"]);
     place.sql().run("update cs_usage_events set at = 1");
-    assert_eq!(post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({})).status, 201, "another month");
+    assert_eq!(post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({})).status, 201, "in another month");
 }
 
 const USED: &str = "select cast(coalesce(sum(amount), 0) as text) from cs_usage_events where kind = 'session'";

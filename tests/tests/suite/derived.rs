@@ -1,4 +1,4 @@
-//! Audit rows that are derived are those that would have been stored, byte for byte.
+//! Derived audit rows equal stored ones byte for byte.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,14 +17,14 @@ use crate::running::{Place, Ran, Server, WORDS_ALONE, client, one_line, orders};
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a11";
 const DERIVED: &str = "convengine.audit.persistence.mode=DERIVED";
 
-/// Packs whose settings keep everything that happens in them out of the audit.
+/// Packs whose settings exclude everything from the audit.
 const SILENT: [&str; 3] =
     ["packs/pipeline/audit_level_none.json", "packs/recorded/s33d_audit_disabled.json", "packs/v1/nothing_of_absent_steps.json"];
 
-/// On PostgreSQL every so manieth pack is played, on SQLite each.
+/// On PostgreSQL every n-th pack is played, on SQLite each.
 const EVERY_ON_POSTGRES: usize = 6;
 
-/// A pack's server, and the conversations held with it in the order in which they began.
+/// A server of a pack, and the conversations played on it in the order in which they began.
 struct Held {
     server: PackServer,
     client: Client,
@@ -32,7 +32,7 @@ struct Held {
 }
 
 impl Held {
-    /// Plays the pack's turns, whatever they are answered.
+    /// Plays the pack's turns and ignores their replies.
     fn with(case: &Case, place: &Place, set: &[&str]) -> Held {
         let set = set.iter().map(|it| (*it).to_owned()).collect();
         let around = ServerOptions { database: Some(place.database()), settings: set };
@@ -56,7 +56,7 @@ impl Held {
         held
     }
 
-    /// What the audit endpoint answers for every conversation.
+    /// The response of the audit endpoint for every conversation.
     fn audits(&self) -> Vec<String> {
         let audit = |id: &String| {
             let answer = self.client.get(format!("{}/api/v1/conversation/audit/{id}", self.server.address())).send().unwrap();
@@ -65,14 +65,14 @@ impl Held {
         self.conversations.iter().map(audit).collect()
     }
 
-    /// A text without what no two runs agree on beside times: ids that a server has made, and the address of the services.
+    /// A text without the values, besides times, that differ between runs: ids made by a server, and the address of the services.
     fn without_names(&self, text: &str) -> String {
         let text = self.server.fake_address().map_or_else(|| text.to_owned(), |it| text.replace(&it.to_string(), "<services>"));
         self.conversations.iter().enumerate().fold(text, |text, (at, id)| text.replace(id, &format!("<conversation {at}>")))
     }
 }
 
-/// Takes the stored rows away and leaves what a turn of the mode DERIVED leaves; answers how many there were.
+/// Deletes the stored rows and leaves what a turn in mode DERIVED stores; returns how many rows there were.
 fn forget_rows(sql: &mut Sql) -> usize {
     let time = |column: &str| match sql.is_postgres() {
         true => column.to_owned(),
@@ -121,14 +121,14 @@ fn materialise(place: &Place, range: &[&str]) -> Ran {
     place.run(&[&["audit", "materialise"], range].concat())
 }
 
-/// Takes out what no two runs agree on: times and durations, of which some stand in texts.
+/// The audit rows without values that differ between runs: times and durations, some of them inside texts.
 fn masked(audit: &str) -> Vec<Value> {
     let rows: Vec<Value> = serde_json::from_str(audit).unwrap();
     rows.iter().map(without_times).collect()
 }
 
-/// Whether a tool gave the same result twice, but for how long it took: of equal results the planner is shown one, so that two runs may
-/// ask the model different things.
+/// Whether a tool returned the same result twice, except for its latency: the planner is shown only one of equal results, so two runs may
+/// call the model with different prompts.
 fn repeats_a_result(rows: &[Value]) -> bool {
     let results: Vec<&Value> = rows.iter().filter(|it| it["stage"] == "MCP_TOOL_RESULT").map(|it| &it["payloadJson"]).collect();
     let repeated = |at: usize| results[at].to_string().contains("latencyMs") && results[..at].contains(&results[at]);
@@ -144,7 +144,7 @@ fn differences(left: Vec<Value>, right: Vec<Value>) -> String {
     found.iter().take(9).map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Compares what a server that derives tells of a pack with what one that stores has told; answers how many rows there are.
+/// Asserts that a deriving server returns the same audit of a pack as a storing one; returns the number of rows.
 fn tells_the_same(name: &str, (stored, storing): (&Held, &Place), told: &[String], (held, place): (&Held, &Place)) -> usize {
     assert_eq!(count(place, "ce_audit"), 0, "{name}");
     assert!(count(place, "ce_llm_call_log") == 0 || count(place, "ce_turn where audit_id is null") > 0, "{name}: calls are stored");
@@ -177,7 +177,7 @@ fn tells_the_same(name: &str, (stored, storing): (&Held, &Place), told: &[String
     rows
 }
 
-/// Compares a server's stored rows with those that are derived from the same turns, to the byte.
+/// Asserts that a server's stored rows equal those derived from the same turns, byte for byte.
 fn derives_the_same(name: &str, held: &Held, place: &Place, told: &[String]) {
     let called = calls(place, true);
     let rows = forget_rows(&mut place.sql());
@@ -193,7 +193,7 @@ fn derives_the_same(name: &str, held: &Held, place: &Place, told: &[String]) {
 fn a_server_that_derives_answers_what_one_that_stores_answers() {
     let mut cases = corpus().unwrap();
     if Place::new().sql().is_postgres() {
-        // Two databases a pack take minutes there. What is derived is the same; columns and times are those of any pack.
+        // Two databases per pack take minutes there. The derivation is the same; columns and times are covered by any pack.
         let mut number = 0;
         cases.retain(|_| {
             number += 1;
@@ -210,7 +210,7 @@ fn a_server_that_derives_answers_what_one_that_stores_answers() {
         derives_the_same(&name, &stored, &one, &told);
         rows
     };
-    // Some packs are many times as long as others: each thread takes the next.
+    // Some packs are many times as long as others, so each thread takes the next one.
     let next = AtomicUsize::new(0);
     let all = || std::iter::from_fn(|| cases.get(next.fetch_add(1, Ordering::Relaxed))).map(compare).sum::<usize>();
     let rows = std::thread::scope(|scope| {
@@ -228,7 +228,7 @@ fn deriving(place: &Place) -> Server {
     place.serve(&[&WORDS_ALONE[..], &["--set", DERIVED]].concat())
 }
 
-/// The time of a turn's message as an option takes it.
+/// The time of a turn's message in the form of a command-line option.
 fn time_of(place: &Place, number: u32) -> String {
     let mut sql = place.sql();
     let millis = if sql.is_postgres() { "(extract(epoch from created_at) * 1000)::bigint::text" } else { "cast(created_at as text)" };
@@ -255,9 +255,9 @@ fn rows_of_a_time_range_are_stored_while_a_server_runs() {
     assert_eq!(place.run(&["replay", "--conversation", ID]).code, 0, "stored and derived turns");
     let ran = materialise(&place, &["--to", &second]);
     assert!(ran.out.ends_with(" rows of 1 turns\n"), "{ran:?}");
-    server.say(ID, "and another one");
+    server.say(ID, "one row is added");
     let longer = audit(&server);
-    assert!(longer.starts_with(before.strip_suffix(']').unwrap()), "what was there stays");
+    assert!(longer.starts_with(before.strip_suffix(']').unwrap()), "existing rows stay");
     let ran = materialise(&place, &[]);
     assert!(ran.out.ends_with(" rows of 2 turns\n"), "{ran:?}");
     assert_eq!(audit(&server), longer);
@@ -268,7 +268,7 @@ fn rows_of_a_time_range_are_stored_while_a_server_runs() {
     assert_eq!(materialise(&place, &[]).out, "materialised rows: 0, turns: 0\n");
     one_line(&materialise(&place, &["--from", "soon"]), 2, &["--from", "'soon'", "2026-01-31"]);
     drop(server);
-    // A server that stores goes on behind the numbers that were kept.
+    // A storing server continues after the reserved numbers.
     let server = place.serve(&WORDS_ALONE);
     server.say(ID, "once more");
     let all = audit(&server);
@@ -291,11 +291,11 @@ fn a_turn_that_cannot_be_derived_says_so_and_leaves_the_others() {
     let payload: Value = serde_json::from_str(rows[0]["payloadJson"].as_str().unwrap()).unwrap();
     assert_eq!(payload["turn"], 1);
     assert!(payload["reason"].as_str().unwrap().starts_with("it runs differently now: sha256 "), "{payload}");
-    assert_eq!(rows[1..], before[before.len() - rows.len() + 1..], "the second turn is as it was");
+    assert_eq!(rows[1..], before[before.len() - rows.len() + 1..], "the second turn is unchanged");
     let ran = materialise(&place, &[]);
     assert_eq!((ran.code, ran.out), (1, format!("materialised rows: {}, turns: 1\n", rows.len() - 1)));
     assert!(["turn 1 ", ID, "sha256"].iter().all(|it| ran.err.contains(it)), "{}", ran.err);
-    assert_eq!(server.audit(ID), rows, "it still says so");
+    assert_eq!(server.audit(ID), rows, "the marker stays");
     place.sql().run("update ce_turn set config_hash = 'other'");
     let payload = server.audit(ID)[0]["payloadJson"].to_string();
     assert!(payload.contains("its configuration other is not in the database"), "{payload}");
@@ -307,7 +307,7 @@ fn a_turn_that_cannot_be_derived_says_so_and_leaves_the_others() {
     assert_eq!(
         server.audit(ID).len(),
         if place.sql().is_postgres() { 0 } else { rows.len() - 1 },
-        "what is derived goes with the conversation"
+        "derived rows are deleted with the conversation"
     );
 }
 
@@ -338,7 +338,7 @@ fn a_turn_that_was_lost_is_told_up_to_where_it_was() {
     let held = Held::with(&case, &place, &[DERIVED]);
     let id = held.conversations.first().unwrap().clone();
     drop(held);
-    // The last turn is as a crash leaves it, and asked something else than this build asks.
+    // The last turn is as a crash leaves it, and requested something else than this build requests.
     let last = place.sql().texts("select cast(max(number) as text) from ce_turn").remove(0).parse().unwrap();
     change_journal(&place, last, |it| it["entries"][0]["fingerprint"] = json!("other"));
     let before = if place.sql().is_postgres() { "now() - interval '1 second'" } else { "0" };
@@ -347,7 +347,7 @@ fn a_turn_that_was_lost_is_told_up_to_where_it_was() {
         .run(&format!("update ce_turn set status = 'open', owner = 'gone', audit_id = null, lease_until = {before} where number = {last}"));
     let path = case.path.display().to_string();
     let server = place.serve(&["--llm", &format!("scripted:{path}"), "--set", DERIVED]);
-    assert_eq!(server.post(json!({"conversationId": id, "message": "hello"}).to_string()).status, 200, "it waits for the lost one");
+    assert_eq!(server.post(json!({"conversationId": id, "message": "hello"}).to_string()).status, 200, "the message waits for the lost turn");
     assert_eq!(place.sql().texts(&format!("select status from ce_turn where number = {last}")), ["lost"]);
     let rows = server.audit(&id);
     assert!(rows.iter().any(|it| it["payloadJson"].as_str().unwrap().contains("TURN_LOST")), "{rows:#?}");
@@ -365,12 +365,12 @@ fn rows_that_are_stored_already_stay_when_a_server_that_derives_takes_the_turn_o
     let held = Held::with(&case, &place, &[]);
     let (id, stored) = (held.conversations.first().unwrap().clone(), held.audits());
     drop(held);
-    // Before anybody is connected with it.
+    // Before the first connection.
     let copy = place.copy();
     let mut sql = place.sql();
     let count = |sql: &mut Sql, query: &str| sql.texts(query).remove(0).parse::<usize>().unwrap();
     let last = count(&mut sql, "select cast(max(number) as text) from ce_turn");
-    // Five notices of the last turn were audited when the server of the mode IMMEDIATE died; the others are as if never stored.
+    // Five notices of the last turn were audited when the server in mode IMMEDIATE died; the other turns have no stored rows.
     forget_rows(&mut copy.sql());
     let first = count(&mut copy.sql(), &format!("select cast(audit_id as text) from ce_turn where number = {last}"));
     let before = if sql.is_postgres() { "now() - interval '1 second'" } else { "0" };
@@ -379,7 +379,7 @@ fn rows_that_are_stored_already_stay_when_a_server_that_derives_takes_the_turn_o
     drop(sql);
     let path = case.path.display().to_string();
     let server = place.serve(&["--llm", &format!("scripted:{path}"), "--set", DERIVED]);
-    assert_eq!(server.post(json!({"conversationId": id, "message": "hello"}).to_string()).status, 200, "it waits for the open one");
+    assert_eq!(server.post(json!({"conversationId": id, "message": "hello"}).to_string()).status, 200, "the message waits for the open turn");
     let audit = || server.get(&format!("/api/v1/conversation/audit/{id}")).text;
     let derived = audit();
     let (stored, derived_rows) = (masked(&stored[0]), masked(&derived));

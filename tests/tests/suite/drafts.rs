@@ -1,4 +1,4 @@
-//! Flow documents on the command line, and what of assistants is counted.
+//! Flow documents on the command line, and the usage counters of assistants.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -23,7 +23,7 @@ fn a_document_is_imported_as_the_draft_of_its_assistant() {
     assert_eq!(texts(&Session::simulated(&server, &json!({})).1), ["Welcome to Desk."]);
     let used = "select kind || ' ' || ref || ' ' || cast(amount as text) from cs_usage_events where kind = 'import'";
     assert_eq!(place.sql().texts(used), ["import desk 1"]);
-    // Rows and the drafts of others stay.
+    // Rows and other drafts stay.
     assert_eq!(server.say(crate::stream::ID, "my order")["payload"]["value"], "Your order is on its way.");
     let file = place.pack("shop.flow.json", &changed(desk("Shop"), &[("/id", json!("shop"))]));
     assert_eq!(place.run(&["import", &file]).code, 0);
@@ -35,7 +35,7 @@ fn a_document_is_imported_as_the_draft_of_its_assistant() {
     assert_eq!(server.get("/v1/agents").json(), listed);
 }
 
-/// Edges as canvases write them.
+/// Edges as the canvas exports them.
 fn of_canvas(mut document: Value) -> Value {
     for graph in document["graphs"].as_array_mut().unwrap() {
         for edge in graph["edges"].as_array_mut().unwrap() {
@@ -63,7 +63,7 @@ fn a_canvas_export_is_imported_with_its_ports() {
     }
     let last = session.says(&server, "no");
     assert_eq!(last["debug"]["nodes"][0]["id"], "end", "the port 'failed' leads there: {last}");
-    assert_eq!(put(&server, &of_canvas(desk("Desk"))), [""; 0], "and as it is put");
+    assert_eq!(put(&server, &of_canvas(desk("Desk"))), [""; 0], "and when it is saved");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn what_is_no_document_is_not_imported() {
         assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
         assert!(ran.err.contains(words), "{ran:?}");
     }
-    assert!(place.sql().everything() == before, "nothing is changed");
+    assert!(place.sql().everything() == before, "nothing has changed");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn lint_says_what_publishing_would() {
         assert!(issues[0].get(member).is_some(), "{member}: {issues}");
     }
     let drafts = Place::with(&orders());
-    assert_eq!(drafts.run(&["import", &drafts.pack("wrong.flow.json", &wrong)]).code, 0, "a draft may have errors");
+    assert_eq!(drafts.run(&["import", &drafts.pack("wrong.flow.json", &wrong)]).code, 0, "drafts may have errors");
     let of_database = drafts.run(&["lint"]);
     assert_eq!((of_database.code, of_database.out.contains("T002")), (1, true), "{of_database:?}");
 }
@@ -118,10 +118,10 @@ fn a_document_with_an_error_is_not_imported_where_that_is_asked_for() {
         let ran = place.run(&[&["import", &file], more].concat());
         assert_eq!((ran.code, ran.err.contains("error T002 /graphs/1/nodes/2")), (1, true), "{ran:?}");
     }
-    assert!(place.sql().everything() == before, "nothing is changed");
+    assert!(place.sql().everything() == before, "nothing has changed");
     let warned = changed(desk("Desk"), &[("/intents/0/phrases", json!(["more please"]))]);
     let ran = place.run(&["import", &place.pack("desk.flow.json", &warned), "--strict"]);
-    assert_eq!((ran.code, ran.err.starts_with("warning I007")), (0, true), "a warning is no error: {ran:?}");
+    assert_eq!((ran.code, ran.err.starts_with("warning I007")), (0, true), "a warning is not an error: {ran:?}");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn what_an_import_would_make_of_drafts_is_said_before() {
         let before = place.sql().everything();
         let ran = place.run(&[&["import", file, "--dry-run"], more].concat());
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
-        assert!(place.sql().everything() == before, "nothing is changed");
+        assert!(place.sql().everything() == before, "nothing has changed");
         ran.out
     };
     let says = |file: &str, change: &str| {
@@ -161,7 +161,7 @@ fn a_session_is_run_again_under_another_document() {
     let same = replay("same.flow.json", &desk("Desk"));
     assert_eq!((same.code, same.out.as_str(), same.err.as_str()), (0, "no difference\n", ""), "{same:?}");
     let elsewhere = changed(desk("Desk"), &[("/graphs/3/nodes/1/data/final_message", json!("See you."))]);
-    assert_eq!(replay("elsewhere.flow.json", &elsewhere).out, "no difference\n", "the session was never there");
+    assert_eq!(replay("elsewhere.flow.json", &elsewhere).out, "no difference\n", "the replay creates no session");
     let said = changed(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("Now {{ session.count }}"))]);
     let shop = changed(desk("Shop"), &[("/id", json!("shop"))]);
     for (name, config) in
@@ -186,7 +186,7 @@ fn a_plan_has_so_many_imports_a_month() {
     assert_eq!(import().code, 0, "another month");
 }
 
-/// What a model decides; it costs 162 millionths.
+/// A decision of a model; it costs 162 millionths.
 fn decides(object: &Value) -> Answer {
     let usage = json!({"prompt_tokens": 1001, "completion_tokens": 20});
     let choice = json!({"index": 0, "message": {"content": object.to_string()}, "finish_reason": "stop"});
@@ -222,7 +222,7 @@ fn what_is_used_is_counted() {
         group by kind, workspace_id, ref order by kind";
     assert_eq!(place.sql().texts(used), ["llm default desk 32400", "session default desk 1"]);
     assert_eq!(simulated.replays(&place, &server), 2);
-    // What is left of the cap goes along with every event, and is no part of it for those who read the trace.
+    // The remaining budget travels with every event and is not shown in the trace.
     let left = |session: &Session| {
         let journal = server.get(&format!("/api/v1/conversation/journal/{}", session.id)).text;
         let amount = |it: &str| it.chars().take_while(char::is_ascii_digit).collect::<String>();
@@ -249,7 +249,7 @@ fn a_call_keeps_back_what_it_may_cost() {
     });
     let (address, calls) = provider(vec![first, decides(&hit)]);
     let place = Place::with(&orders());
-    // A whole answer costs more than half of the cap, and these cost little.
+    // A full-length reply costs more than half of the cap; these cost little.
     let server = with_model(&place, &address, r#"convengine.llm.prices={"test-model":{"input":0,"output":1.5}}"#);
     publish(&server, &changed(desk("Desk"), &[("/settings/llm_match", json!(true)), ("/settings/monthly_llm_spend_cap_cents", json!(1))]));
     let [(one, _), (two, _)] = [Session::simulated(&server, &json!({})), Session::simulated(&server, &json!({}))];

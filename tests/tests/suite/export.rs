@@ -1,11 +1,11 @@
-//! `export` and `import` are each other's opposite, for every table that authors write.
+//! `export` and `import` are inverse for every table that authors write.
 
 use convengine_tests::root;
 use serde_json::{Value, json};
 
 use crate::running::{Place, Server, WORDS_ALONE, orders};
 
-/// `orders` with a row in each table that it lacks, rows in odd forms, and scripted answers.
+/// `orders` with a row in each table that it lacks, rows in unusual forms, and scripted replies.
 fn rich() -> Value {
     let scope = |row: Value| {
         let mut row = row;
@@ -69,7 +69,7 @@ fn what_is_exported_is_the_same_configuration_elsewhere() {
     for member in ["tasks", "containers", "http"] {
         assert_eq!(pack[member], rich()[member], "{member}");
     }
-    // A tool that the pack sets up has become a row.
+    // A tool of the pack's settings has become a row.
     assert_eq!(pack["tools"], json!({"plain": {"text": "p"}}));
     assert_eq!(pack["tables"]["cv_tool_spec"][0]["spec"], json!("{\"expression\":{\"x\":\"a * 2\"}}"));
     let lines = text.lines().filter(|it| it.starts_with("      {\"")).count();

@@ -1,4 +1,4 @@
-//! Extensions: the same bytes on the server and in a browser, and modules on their way through packs and databases.
+//! Extensions: the same bytes on the server and in a browser, and round trips of modules through packs and databases.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::running::{Place, WORDS_ALONE, one_line};
 
-/// The worked extension as `cargo xtask extension` builds it.
+/// The example extension as `cargo xtask extension` builds it.
 fn worked() -> PathBuf {
     let target = binary().unwrap().ancestors().nth(2).unwrap().to_path_buf();
     let file = target.join("wasm/wasm32-unknown-unknown/wasm/fee_check.wasm");
@@ -22,7 +22,7 @@ fn worked() -> PathBuf {
     file
 }
 
-/// A guest that is written as text; a file of its own, because tests run at the same time.
+/// Assembles a guest; into a file of its own, because tests run concurrently.
 pub fn guest(place: &Place, name: &str) -> String {
     let text = fs::read_to_string(root().join("tests/guests").join(format!("{name}.wat"))).unwrap();
     let file = place.path(&format!("{name}.wasm"));
@@ -37,12 +37,12 @@ fn guests() -> Vec<String> {
     names
 }
 
-/// Runs the page with a script of the page's own tests; answers the lines that it prints.
+/// Runs the page with a script of its own tests; returns the printed lines.
 fn browser(place: &Place, arguments: &[&str]) -> Vec<String> {
     let server = place.serve(&[]);
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/extension.mjs")).arg(format!("http://{}", server.address)).args(arguments);
-    let output = command.output().expect("node cannot be started");
+    let output = command.output().expect("cannot start node");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     printed.lines().map(str::to_owned).collect()
@@ -110,7 +110,7 @@ fn completion(server: &Extensions, effect: &Effect) -> String {
     serde_json::to_string(&Completion { id: effect.id, at: 0, outcome: run(server, request) }).unwrap()
 }
 
-/// The worked extension beside its pack.
+/// The example extension beside its pack.
 fn fee_check(place: &Place) -> (String, String) {
     let module = place.path("fee_check.wasm");
     fs::copy(worked(), &module).unwrap();
@@ -182,7 +182,7 @@ fn a_module_survives_the_way_through_a_database() {
     assert_eq!(stored(&place).map(|it| it.len()), [1, 1]);
     assert_eq!(elsewhere.run(&["export"]).out, exported);
     assert_eq!(place.run(&["import", &place.pack("none.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
-    // A snapshot names the module, which may come back.
+    // A snapshot names the module, which can be restored.
     assert_eq!(stored(&place).map(|it| it.len()), [0, 1]);
     assert_eq!(place.run(&["snapshot", "rollback"]).code, 0);
     assert_eq!(stored(&place), stored(&elsewhere));

@@ -7,10 +7,10 @@ use convengine_tests::simulate::fault::{Fault, of_effect, repeatable};
 use convengine_tests::simulate::run::{disturbed, undisturbed};
 use convengine_tests::{corpus_with_extension, talk};
 
-/// Every so manieth case is played.
+/// Only every n-th case is played.
 const PART: usize = 20;
 
-/// So that every pack with effects has a case.
+/// So that the sample covers every pack with effects.
 #[test]
 fn no_effect_has_fewer_faults_than_there_are_parts() {
     let effect = Effect {
@@ -31,7 +31,7 @@ fn a_twentieth_of_the_faults_breaks_nothing() {
     let violations: Vec<_> = figures.iter().flat_map(|it| &it.violations).collect();
     assert!(violations.is_empty(), "{violations:#?}");
     let untried: Vec<&str> = figures.iter().filter(|it| it.is_untried()).map(|it| it.pack.as_str()).collect();
-    assert!(untried.is_empty(), "effects and no case: {untried:?}");
+    assert!(untried.is_empty(), "effects without a case: {untried:?}");
     let cases: usize = figures.iter().map(|it| it.all()).sum();
     assert!(cases >= 1_500, "only {cases} cases");
 }
@@ -51,5 +51,5 @@ fn a_crash_leaves_a_write_in_doubt_and_does_not_repeat_it() {
         }
         player.commit(&meant.run.outcome);
     }
-    panic!("no turn of the talk carries anything out");
+    panic!("no turn of the talk executes an action");
 }

@@ -1,4 +1,4 @@
-//! The talks of flow documents in the core: whole, saved as JSON after every completion, and abandoned wherever they wait.
+//! The talks of flow documents in the core: whole, saved as JSON after every completion, and canceled wherever they wait.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ fn a_turn_abandoned_where_it_waits_leaves_a_session_at_its_root() {
     assert!(waits > 60, "only {waits} waits were tried");
 }
 
-/// Gives a turn up, and sees that its journal does so again.
+/// Cancels a turn and asserts that its journal replays the cancellation.
 fn abandoned(journal: Journal, player: &CorePlayer, why: CancelReason) -> Outcome {
     let (mut turn, _) = Turn::restore(journal, Arc::clone(&player.config)).unwrap();
     let outcome = turn.cancel(why, turn.now() + 7).unwrap().end.unwrap();

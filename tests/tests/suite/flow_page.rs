@@ -15,7 +15,7 @@ fn a_flow_in_the_browser_shows_where_it_stands_and_is_edited_branched_and_failed
     let lines = page(&server.address, &["flow"]);
     let bank: Pack = flow("bank_desk.json").unwrap().pack;
     let played = &lines["played"][0];
-    assert_eq!(lines["engines"][0], 1, "the engine of flows is fetched with the first of them");
+    assert_eq!(lines["engines"][0], 1, "the flow engine is fetched with the first flow");
     assert_eq!(each(played, "hash"), hashes(&bank, 5).iter().collect::<Vec<_>>(), "the sample runs as the core does");
     assert_eq!(each(played, "state"), ["root/r_wait", "g_auth/a_pin", "g_balance/b_kind", "root/r_wait", "g_offers/o_show"]);
 
@@ -25,14 +25,14 @@ fn a_flow_in_the_browser_shows_where_it_stands_and_is_edited_branched_and_failed
     assert!(blocks.contains("No fee") && blocks.contains("Terms of the account"), "{blocks}");
 
     let branched = &lines["branched"][0];
-    assert_eq!(each(branched, "hash")[..3], each(played, "hash")[..3], "what stands before the press stays");
+    assert_eq!(each(branched, "hash")[..3], each(played, "hash")[..3], "the messages before the button press stay");
     assert_eq!(branched[3]["reply"], "Careful: only 12.00 left.");
     assert_eq!(lines["path"][0], json!(["Which account", "Fetch balance", "Low balance?", "Low balance warning", "Done"]));
 
     assert_eq!(lines["edited"][0][3]["reply"], "Mind your 12.");
-    assert_eq!(lines["broken"][0], "Line 1: write a value here: the text ends too early");
+    assert_eq!(lines["broken"][0], "Line 1: expected a value before the end of the text");
     assert_eq!(lines["apply"][0], false);
-    assert_eq!((&lines["refused"][0], &lines["kept"][0][3]["reply"]), (&json!(1), &json!("Mind your 12.")), "the last good document stays");
+    assert_eq!((&lines["refused"][0], &lines["kept"][0][3]["reply"]), (&json!(1), &json!("Mind your 12.")), "the last valid document stays");
 
     assert_eq!(lines["failed"][0]["reply"], "I cannot look that up right now.", "the failure port");
     assert_eq!(lines["failed"][0]["origins"], json!(["fault"]));
@@ -45,7 +45,7 @@ fn a_flow_in_the_browser_shows_where_it_stands_and_is_edited_branched_and_failed
         (&json!("Timer no-input fired"), &json!("Are you still there?\nYour 4-digit PIN?"))
     );
     assert_eq!(lines["stack"][0], "root: Idle\n› Check balance: Authenticate\n› g_auth: PIN");
-    assert_eq!(lines["variables"][0], json!(["+\nadded:\nauth {1}"]), "the PIN is gone, and what it was is not told");
+    assert_eq!(lines["variables"][0], json!(["+\nadded:\nauth {1}"]), "the PIN is removed and its value is not shown");
     assert_eq!(each(&lines["anew"][0], "hash"), each(played, "hash")[..1]);
 }
 

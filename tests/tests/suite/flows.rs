@@ -6,14 +6,14 @@ use crate::running::{Answer, Place, Server, WORDS_ALONE, orders};
 
 pub const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-/// The page of a deployment.
+/// The origin of a deployment.
 pub const ORIGIN: (&str, &str) = ("Origin", "https://shop.example");
 
-/// Where sessions of the assistant `desk` begin in the simulator, and in a deployment.
+/// The paths at which sessions of the assistant `desk` start: in the simulator, and in a deployment.
 pub const SIMULATED: &str = "/v1/runtime/assistants/desk/sessions";
 pub const DEPLOYED: &str = "/v1/public/runtime/sessions";
 
-/// A document in which nothing is wrong: the desk counts, asks for a PIN and says good-bye.
+/// A valid document: the desk counts, asks for a PIN and says good-bye.
 pub fn desk(name: &str) -> Value {
     let intent = |id: &str, words: [&str; 3]| json!({"id": id, "name": id, "description": format!("The user wants to {id}"), "phrases": words, "graph": format!("g_{id}")});
     let asked = |id: &str| json!({"id": "asked", "type": "intent", "name": "Asked", "data": {"intent_id": id}});
@@ -62,7 +62,7 @@ pub fn edges(nodes: &[&str]) -> Value {
     nodes.windows(2).enumerate().map(edge).collect()
 }
 
-/// A document with another value at some places.
+/// A document with other values at these JSON pointers.
 pub fn changed(mut document: Value, changes: &[(&str, Value)]) -> Value {
     for (pointer, value) in changes {
         let (parent, member) = pointer.rsplit_once('/').unwrap();
@@ -71,7 +71,7 @@ pub fn changed(mut document: Value, changes: &[(&str, Value)]) -> Value {
     document
 }
 
-/// The desk, where an answer to its question for the PIN is waited for no longer than this.
+/// The desk with a timeout for the reply to its question for the PIN.
 pub fn impatient(ms: u64) -> Value {
     changed(desk("Desk"), &[("/graphs/2/nodes/1/data/no_input_ms", json!(ms))])
 }
@@ -80,14 +80,14 @@ pub fn send(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
     server.request(method, path, &[JSON], body.to_string())
 }
 
-/// Keeps a document as the draft of its assistant; answers the codes of what is wrong with it.
+/// Saves a document as the draft of its assistant; returns the codes of its issues.
 pub fn put(server: &Server, document: &Value) -> Vec<String> {
     let saved = send(server, "PUT", &format!("/v1/agents/{}/flow", document["id"].as_str().unwrap()), document);
     assert_eq!(saved.status, 200, "{saved:?}");
     saved.json()["issues"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Publishes a document; answers the number of its version.
+/// Publishes a document; returns its version number.
 pub fn publish(server: &Server, document: &Value) -> u64 {
     put(server, document);
     let published = send(server, "POST", &format!("/v1/agents/{}/publish", document["id"].as_str().unwrap()), &json!({}));
@@ -95,7 +95,7 @@ pub fn publish(server: &Server, document: &Value) -> u64 {
     published.json()["version"].as_u64().unwrap()
 }
 
-/// A server with the desk's draft.
+/// A server with a document as the desk's draft.
 pub fn with_desk(document: &Value, more: &[&str]) -> (Place, Server) {
     let place = Place::with(&orders());
     let server = place.serve(&[&WORDS_ALONE[..], more].concat());
@@ -103,7 +103,7 @@ pub fn with_desk(document: &Value, more: &[&str]) -> (Place, Server) {
     (place, server)
 }
 
-/// Checks status and code of a refusal.
+/// Asserts status and code of an error response.
 #[track_caller]
 pub fn is(answer: &Answer, status: u16, code: &str) {
     let body = answer.json();
@@ -125,12 +125,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins one of the draft, or of what the body asks for; answers the first turn, too.
+    /// Starts a session of the draft, or of what the body requests; also returns the response of the first turn.
     pub fn simulated(server: &Server, body: &Value) -> (Session, Value) {
         Session::begin(server, SIMULATED, &[], body)
     }
 
-    /// Begins one with the token of a deployment.
+    /// Starts a session with the token of a deployment; also returns the response of the first turn.
     pub fn deployed(server: &Server, token: &str, more: &[(&str, &str)]) -> (Session, Value) {
         let bearer = format!("Bearer {token}");
         Session::begin(server, DEPLOYED, &[&[("Authorization", bearer.as_str()), ORIGIN], more].concat(), &json!({}))
@@ -149,7 +149,7 @@ impl Session {
         server.request("POST", &format!("{}/turns", self.path), &headers, event.to_string())
     }
 
-    /// Says something; answers what the turn came to.
+    /// Sends a message; returns the response of its turn.
     #[track_caller]
     pub fn says(&self, server: &Server, text: &str) -> Value {
         let answer = self.hears(server, &json!({"type": "user.message", "text": text}));
@@ -157,7 +157,7 @@ impl Session {
         answer.json()
     }
 
-    /// What there is of it, for those who build the assistant.
+    /// An admin view of the session: its state, or a path below it.
     pub fn look(&self, server: &Server, what: &str) -> Value {
         let answer = server.get(&format!("{SIMULATED}/{}{what}", self.id));
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -175,7 +175,7 @@ impl Session {
         trace["turns"].as_array().unwrap().iter().map(kind).collect()
     }
 
-    /// Whether its turns come to the same again, over HTTP and by the command; how many there are.
+    /// Asserts that its turns replay equally, over HTTP and by the command; returns their number.
     #[track_caller]
     pub fn replays(&self, place: &Place, server: &Server) -> u64 {
         let replayed = self.look(server, "/replay");
@@ -187,7 +187,7 @@ impl Session {
     }
 }
 
-/// Deploys the desk to a page; answers the token.
+/// Deploys the desk to a page; returns the token.
 pub fn deploy(server: &Server, debug: bool) -> String {
     let asked = json!({"name": "shop", "channel": "web", "origins": [ORIGIN.1], "debug": debug});
     let made = send(server, "POST", "/v1/agents/desk/deployments", &asked);

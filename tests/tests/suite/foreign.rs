@@ -1,4 +1,4 @@
-//! A database that the original ConvEngine has made and written to: it is used as it is, and nothing of it is altered.
+//! A database that the original ConvEngine has created and written to: it is used without any alteration.
 //!
 //! `tests/databases/original.json` holds its tables in both dialects and the rows of a conversation of four turns.
 
@@ -11,18 +11,18 @@ use serde_json::{Map, Value, json};
 use crate::database::Sql;
 use crate::running::{ANYWHERE, Place, Server, one_line};
 
-/// The conversation that is stored in it.
+/// The conversation that it stores.
 const STORED: &str = "16170aeb-d5cb-5b89-9d93-0f7a961a226c";
 
 /// Tables to which turns add rows.
 const OF_TURNS: [&str; 4] = ["ce_audit", "ce_conversation", "ce_conversation_history", "ce_llm_call_log"];
 
-/// What the original left.
+/// The recorded tables of the original.
 struct Original {
     tables: Map<String, Value>,
 }
 
-/// A table at one time: how it is made, and its rows.
+/// A table at one point in time: its definition and its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Table {
     shape: Vec<String>,
@@ -35,7 +35,7 @@ impl Original {
         Original { tables: serde_json::from_str(&text).unwrap() }
     }
 
-    /// Makes the database in a place: tables, then rows, then what refers from one to another.
+    /// Creates the database in an environment: tables, then rows, then references between tables.
     fn build(&self, place: &Place) {
         let mut sql = place.sql();
         let mut later = Vec::new();
@@ -63,7 +63,7 @@ impl Original {
         }
     }
 
-    /// Columns that count by themselves.
+    /// Auto-increment columns.
     fn sequences(&self) -> Vec<(&str, &str)> {
         let mut all = Vec::new();
         for (name, table) in &self.tables {
@@ -83,7 +83,7 @@ fn texts(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().map(|it| it.as_str().unwrap()).collect()
 }
 
-/// A stored value as it stands in a statement. PostgreSQL gives a text the type of its column.
+/// The SQL literal of a stored value. PostgreSQL gives a text the type of its column.
 fn literal(sql: &Sql, column: &str, value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -117,7 +117,7 @@ fn rows(sql: &mut Sql, table: &str) -> Vec<String> {
     sql.texts(&format!("select {} from {table} order by 1", columns[0]))
 }
 
-/// A server whose model answers as the one of the recording, to any first words.
+/// A server whose model answers as the recorded one, for any beginning of the prompt.
 fn serve(place: &Place) -> Server {
     let recorded = fs::read_to_string(root().join("tests/packs/recorded/s02_loan_application.json")).unwrap();
     let mut pack: Value = serde_json::from_str(&recorded).unwrap();
@@ -141,7 +141,7 @@ fn a_database_of_the_original_is_used_as_it_is() {
     assert_eq!(migrated.code, 0, "{migrated:?}");
     assert_eq!(original.now(&place), before, "migrate");
     let server = serve(&place);
-    assert_eq!(original.now(&place), before, "a start");
+    assert_eq!(original.now(&place), before, "a server start");
 
     let audited = server.audit(STORED);
     assert_eq!(audited.len(), before["ce_audit"].rows.len());
@@ -153,7 +153,7 @@ fn a_database_of_the_original_is_used_as_it_is() {
 }
 
 fn continues_the_stored_conversation(place: &Place, server: &Server, audited: &[Value]) {
-    // What is asked for is in the context that the original stored, so that nothing is missing.
+    // The context that the original stored contains all required data, so no slot is missing.
     let answer = server.say(STORED, "I want a loan");
     let stored = json!({"type": "JSON", "value": r#"{"amount":"60000","months":"48","purpose":"CAR"}"#});
     assert_eq!((&answer["state"], &answer["payload"]), (&json!("REVIEW"), &stored), "{answer}");
@@ -161,13 +161,13 @@ fn continues_the_stored_conversation(place: &Place, server: &Server, audited: &[
     assert!(prompts.iter().any(|it| it.contains("for 48 months, for a car")), "the history is not in {prompts:#?}");
 
     let rows = server.audit(STORED);
-    assert_eq!(&rows[..audited.len()], audited, "old rows stand first");
+    assert_eq!(&rows[..audited.len()], audited, "old rows come first");
     assert!(rows.len() > audited.len());
     let number = |it: &Value| it["auditId"].as_i64().unwrap();
     assert!(rows.windows(2).all(|it| number(&it[0]) < number(&it[1]) && it[0]["createdAt"].as_str() <= it[1]["createdAt"].as_str()));
 }
 
-/// Answers its id.
+/// Returns the conversation id.
 fn holds_a_new_conversation(place: &Place, server: &Server) -> String {
     let id = "7d0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a55";
     let body =
@@ -208,7 +208,7 @@ fn only_rows_of_turns_are_added(before: &BTreeMap<String, Table>, after: &BTreeM
         }
         let (old, new): (BTreeSet<&String>, BTreeSet<&String>) = (old.rows.iter().collect(), new.rows.iter().collect());
         let gone: Vec<_> = old.difference(&new).collect();
-        // The row of the conversation that went on.
+        // The row of the continued conversation.
         let changed = usize::from(name == "ce_conversation");
         assert_eq!((gone.len(), new.len() > old.len()), (changed, true), "{name}: {gone:#?}");
     }

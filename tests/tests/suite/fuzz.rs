@@ -1,4 +1,4 @@
-//! What reads texts from outside is given texts that nobody would write; what was found once stays here.
+//! Parsers of external input are given arbitrary inputs; inputs that were found once stay here.
 
 use std::time::Duration;
 
@@ -7,24 +7,24 @@ use convengine_tests::demo;
 use convengine_tests::fuzz::supervise;
 use convengine_tests::fuzz::{TARGETS, Target, on_a_small_stack};
 
-/// How long each target is given inputs.
+/// The time for each target.
 const TIME: Duration = Duration::from_secs(30);
 
-/// The same inputs in every run: what fails here failed because something has changed. `cargo xtask soak fuzz` looks for new ones.
+/// The same inputs in every run: a failure is caused by a change. `cargo xtask soak fuzz` looks for new inputs.
 const SEED: u64 = 7;
 
-/// Inputs that did once what they must not, with their targets.
+/// Inputs that once broke their target.
 fn found() -> Vec<(&'static str, Vec<u8>)> {
     vec![
-        // A frame that comes byte by byte was read anew with each.
+        // A frame that arrives byte by byte was parsed anew with each byte.
         ("stomp", b"SEND\nx:".repeat(8_000)),
         ("stomp", [b"SEND\ncontent-length:60000\n\n".to_vec(), vec![0; 50_000]].concat()),
-        // A time that is past all nanoseconds.
+        // A time outside the range of nanoseconds.
         ("journal", late_journal()),
     ]
 }
 
-/// A journal of a turn long after us.
+/// A journal of a turn in the far future.
 fn late_journal() -> Vec<u8> {
     let pack = demo("model_acts.json").unwrap().pack;
     let mut journal = CorePlayer::new(&pack, Suspend::Never).play(0).unwrap().journal;
@@ -41,7 +41,7 @@ fn what_was_found_once_is_not_found_again() {
     }
 }
 
-/// The program beside the tests, in whose processes the inputs are read: they may end with it.
+/// The program beside the tests, in whose processes the inputs are parsed, because an input may kill its process.
 #[test]
 fn no_input_of_half_a_minute_breaks_a_reader() {
     let program = convengine_tests::binary().unwrap().with_file_name("soak");
@@ -51,6 +51,6 @@ fn no_input_of_half_a_minute_breaks_a_reader() {
     for report in &reports {
         println!("{report}");
         assert!(report.finding.is_none(), "{report}");
-        assert!(report.figures.0 > 100, "too few inputs to say anything: {report}");
+        assert!(report.figures.0 > 100, "too few inputs: {report}");
     }
 }

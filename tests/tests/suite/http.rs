@@ -1,12 +1,12 @@
-//! The corpus over HTTP: a real server on loopback, and what it stored.
+//! The corpus over HTTP: a real server on loopback, and its stored rows.
 
 use convengine_server::play::{ServerOptions, play_http_with};
 use convengine_tests::{Case, binary, corpus, explained, recordings_of_other_paths};
 
 use crate::running::Place;
 
-/// Packs that expect what SQLite says of a query, word for word, or that its schema is called `main`: on PostgreSQL the tests of queries
-/// and of the schema stand for them.
+/// Packs that expect SQLite's error messages, or its schema name `main`: on PostgreSQL the tests of queries
+/// and of the schema cover the same.
 const WORDS_OF_SQLITE: [&str; 3] = ["s35_mcp_db_tool", "inventory_lookup", "s23_rest_errors"];
 
 fn playable(mut cases: Vec<Case>) -> Vec<Case> {
@@ -39,7 +39,7 @@ fn every_pack_is_as_expected_over_http() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// Other paths, other methods and bodies that are none; rows that are changed while the server runs.
+/// Other paths, other methods and invalid bodies; rows that change while the server runs.
 #[test]
 fn recordings_of_other_paths_are_as_expected_over_http() {
     let (binary, mut explained) = (binary().unwrap(), explained().unwrap());
@@ -49,7 +49,7 @@ fn recordings_of_other_paths_are_as_expected_over_http() {
         let report = play_http_with(&case.pack, &binary, &case.path, &around, &mut explained);
         assert!(report.has_passed(), "{report:#?}");
         let idle = explained.unused(&case.pack.name);
-        assert!(idle.is_empty(), "explanations that explain nothing: {idle:#?}");
+        assert!(idle.is_empty(), "unused explanations: {idle:#?}");
         assert_eq!(report.turns.len(), case.pack.turns.len());
     }
 }

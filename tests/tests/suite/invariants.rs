@@ -1,4 +1,4 @@
-//! Whether each invariant notices when it does not hold.
+//! Whether each invariant detects its violation.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use convengine_tests::simulate::run::{Run, disturbed, undisturbed};
 use convengine_tests::talk;
 use serde_json::{Value, json};
 
-/// The turn in which a pending action is carried out: its configuration, the turn, and the turn with a crash after and before the answer.
+/// The turn that executes a pending action: its configuration, the turn, and the turn with a crash after and before the completion.
 fn agreed() -> (Arc<Config>, Run, [Run; 2]) {
     let case = talk("transfer_confirmed.talk").unwrap();
     let mut player = CorePlayer::new(&case.pack, Suspend::Never);
@@ -25,10 +25,10 @@ fn agreed() -> (Arc<Config>, Run, [Run; 2]) {
         }
         player.commit(&meant.run.outcome);
     }
-    panic!("no turn of the talk carries anything out");
+    panic!("no turn of the talk executes an action");
 }
 
-/// A turn to change, and what it is held against.
+/// A turn to change, and what it is compared with.
 #[derive(Clone, Copy)]
 struct Told<'t> {
     config: &'t Arc<Config>,
@@ -38,12 +38,12 @@ struct Told<'t> {
 }
 
 impl Told<'_> {
-    /// The invariants that the turn breaks after a change.
+    /// The invariants that the turn violates after a change.
     fn broken(&self, change: impl FnOnce(&mut Run)) -> Vec<&'static str> {
         self.with_rows(&Rows::default(), change)
     }
 
-    /// The same in a pack with these rows.
+    /// As `violations`, in a pack with these rows.
     fn with_rows(&self, rows: &Rows, change: impl FnOnce(&mut Run)) -> Vec<&'static str> {
         let Told { config, run, beside, fault } = *self;
         let mut changed = run.clone();
@@ -53,7 +53,7 @@ impl Told<'_> {
     }
 }
 
-/// What bites, with what notices it.
+/// The invariants that have detected a violation.
 #[derive(Default)]
 struct Bitten(BTreeSet<&'static str>);
 
@@ -98,17 +98,17 @@ fn each_invariant_bites() {
     assert!(in_doubt.broken(|_| {}).is_empty());
     bitten.by("I3", &in_doubt.broken(|it| param(it, "dialogue_act", "NEGATE")));
     what_may_be_seen(&mut bitten, told);
-    assert!(bitten.0.iter().copied().eq(INVARIANTS.map(|it| it.0)), "an invariant that nothing is shown to break");
+    assert!(bitten.0.iter().copied().eq(INVARIANTS.map(|it| it.0)), "an invariant without a violation");
 }
 
-/// I1, I4: what the rows of a pack let through, and nothing else.
+/// I1, I4: what the rows of a pack may make visible, and nothing else.
 fn what_may_be_seen(bitten: &mut Bitten, told: Told<'_>) {
     let late = Told { fault: Some(Fault::Late), ..told };
     bitten.by("I4", &told.broken(|it| say(it, SECRET)));
     bitten.by("I4", &late.broken(|it| drop(it.outcome.context.as_mut().unwrap().insert("sent".to_owned(), KEY.into()))));
     bitten.by("I4", &told.broken(|it| progress(it, SECRET, json!({}))));
     bitten.by("I4", &told.broken(|it| progress(it, "sorry", json!({"stepInfo": {"A": {"text": SECRET}}}))));
-    assert!(!told.broken(|it| progress(it, "sorry", json!({"stepInfo": {"A": {"error": SECRET}}}))).contains(&"I4"), "it is told there");
+    assert!(!told.broken(|it| progress(it, "sorry", json!({"stepInfo": {"A": {"error": SECRET}}}))).contains(&"I4"), "step errors may be visible there");
     bitten.by("I4", &late.broken(|it| progress(it, "sorry", json!({"error": KEY}))));
     let responses = json!([
         {"response_id": 1, "exact_text": "Sorry: {{context.pending_action_runtime.reason}}"},
@@ -118,12 +118,12 @@ fn what_may_be_seen(bitten: &mut Bitten, told: Told<'_>) {
     let pack = json!({"name": "n", "tables": {"ce_response": responses, "ce_verbose": verbose}});
     let rows = Rows::of(&serde_json::from_value::<Pack>(pack).unwrap());
     let of_row = |id: i64, text: &'static str| late.with_rows(&rows, |it| (made_by(it, id), say(it, text)).1);
-    assert!(!of_row(1, SECRET).contains(&"I4") && !of_row(2, " ").contains(&"I1"), "the rows say so");
+    assert!(!of_row(1, SECRET).contains(&"I4") && !of_row(2, " ").contains(&"I1"), "the rows allow it");
     bitten.by("I4", &of_row(2, SECRET));
     bitten.by("I1", &of_row(1, " "));
     bitten.by("I1", &of_row(3, " "));
     bitten.by("I4", &late.with_rows(&rows, |it| (failed(it), it.outcome.fault.as_mut().unwrap().message = SECRET.to_owned()).1));
-    assert!(!told.with_rows(&rows, |it| progress(it, SECRET, json!({}))).contains(&"I4"), "the row of the message says so");
+    assert!(!told.with_rows(&rows, |it| progress(it, SECRET, json!({}))).contains(&"I4"), "the row of the message allows it");
 }
 
 /// I2: the turn after a fault.
@@ -135,19 +135,19 @@ fn what_a_fault_left_in_doubt_is_done_again_after_a_yes_alone() {
         Told { config: &config, run: &run, beside, fault: Some(Fault::CrashBefore) }
     };
     let anew = |it: &mut Run| param(it, "dialogue_act", "NEW_REQUEST");
-    assert!(next(&doubtful, None).broken(|_| {}).is_empty(), "the message is a yes");
+    assert!(next(&doubtful, None).broken(|_| {}).is_empty(), "the message is a confirmation");
     assert!(next(&doubtful, None).broken(anew).contains(&"I2"));
-    assert!(!next(&doubtful, Some(&run)).broken(anew).contains(&"I2"), "the turn does so whatever was before it");
+    assert!(!next(&doubtful, Some(&run)).broken(anew).contains(&"I2"), "the turn writes whatever the turn before it did");
     assert!(!next(&run, None).broken(anew).contains(&"I2"), "nothing was in doubt");
     assert!(next(&run, Some(&run)).broken(twice).contains(&"I2"));
 }
 
-/// The turn answers something else.
+/// Changes the reply of the turn.
 fn say(run: &mut Run, text: &str) {
     run.outcome.payload.as_mut().unwrap().value = text.to_owned();
 }
 
-/// The reply is made by this row.
+/// Sets the response row of the reply.
 fn made_by(run: &mut Run, id: i64) {
     for notice in &mut run.notices {
         if let NoticeBody::Audit { stage, payload } = &mut notice.body
@@ -158,7 +158,7 @@ fn made_by(run: &mut Run, id: i64) {
     }
 }
 
-/// The last notice is a progress message with this text and these facts.
+/// Replaces the last notice by a progress message with this text and metadata.
 fn progress(run: &mut Run, text: &str, metadata: Value) {
     let notice = json!({"verbose_id": 7, "step": "A", "determinant": "B", "intent": "I", "state": "S", "level": "INFO", "text": text,
         "metadata": metadata});
@@ -166,7 +166,7 @@ fn progress(run: &mut Run, text: &str, metadata: Value) {
     run.notices.last_mut().unwrap().body = NoticeBody::Verbose(Box::new(notice));
 }
 
-/// Members of which so many bytes are left when they are compressed.
+/// Adds parameters that still have this many bytes when compressed.
 fn fill(params: &mut Map, bytes: u64) {
     let mut number = 1_u64;
     let mut letters = || {
@@ -177,14 +177,14 @@ fn fill(params: &mut Map, bytes: u64) {
     params.insert("text".to_owned(), text.into());
 }
 
-/// The last effect is a call of a model with a prompt of so many characters.
+/// Makes the last effect a model call with a prompt of this many characters.
 fn prompt(run: &mut Run, characters: usize) {
     let request = json!({"kind": "llm", "purpose": "dialogue_act", "mode": "text", "system": "", "user": "x".repeat(characters),
         "context": {}, "user_text": ""});
     run.answered.last_mut().unwrap().effect.request = serde_json::from_value(request).unwrap();
 }
 
-/// The write is asked for a second time, under a key of its own.
+/// Requests the write a second time, under its own key.
 fn twice(run: &mut Run) {
     let mut again = run.answered.iter().find(|it| matches!(it.effect.request, Request::Task(_))).unwrap().clone();
     again.effect.id.0 += 1;
@@ -192,14 +192,14 @@ fn twice(run: &mut Run) {
     run.answered.push(again);
 }
 
-/// A parameter is another one in the step that carries something out.
+/// Changes an input parameter in the steps that execute an action.
 fn param(run: &mut Run, name: &str, value: &str) {
     for step in run.answered.iter_mut().filter_map(|it| it.step.as_mut()) {
         step.session["inputParams"][name] = value.into();
     }
 }
 
-/// The turn fails and leaves a row of the history all the same.
+/// Fails the turn, which still writes a history row.
 fn failed(run: &mut Run) {
     run.outcome.payload = None;
     run.outcome.fault = Some(FaultReport { code: "LLM_CALL_FAILED".to_owned(), message: "sorry".to_owned(), recoverable: true });
@@ -207,7 +207,7 @@ fn failed(run: &mut Run) {
     run.outcome.writes.push(Write::History(history));
 }
 
-/// A sensitive message, with what may stand in for an approval.
+/// A sensitive message, and what may count as an approval.
 #[test]
 fn only_a_yes_or_an_approval_lets_a_sensitive_message_through() {
     let (_, run, _) = agreed();
@@ -234,6 +234,6 @@ fn only_a_yes_or_an_approval_lets_a_sensitive_message_through() {
     assert!(!held("wire it", json!({"approval_granted": true}), json!({})));
     assert!(held("wire it", json!({}), json!({"approval": {"granted": false}})));
     assert!(!held("wire it", json!({}), json!({"approval": {"granted": true}})));
-    assert!(held("wire it", json!({}), waiting.clone()), "another message while one waits");
+    assert!(held("wire it", json!({}), waiting.clone()), "another message while one is pending");
     assert!(!held("send it", json!({}), waiting));
 }

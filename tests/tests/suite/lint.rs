@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::running::Place;
 
-/// The packs of `packs/lint` with what lint says of them; errors have a mark.
+/// The packs of `packs/lint` with their findings; errors are marked.
 const EXPECTED: [(&str, &[&str]); 9] = [
     (
         "connection_transfer",
@@ -74,7 +74,7 @@ const EXPECTED: [(&str, &[&str]); 9] = [
     ),
 ];
 
-/// What the real binary says of a file below `tests`, with its exit code.
+/// The findings of the real binary for a file below `tests`, with its exit code.
 fn lint(place: &Place, file: &str) -> (i32, Vec<String>) {
     let path = root().join("tests").join(file).display().to_string();
     let ran = place.run(&["lint", "--json", &path]);
@@ -96,7 +96,7 @@ fn the_mistakes_of_published_configurations_are_found() {
         assert_eq!(code, i32::from(expected.iter().any(|it| it.starts_with('!'))), "{pack}: only errors count");
     }
     let files = fs::read_dir(root().join("tests/packs/lint")).unwrap().count();
-    assert_eq!(files, EXPECTED.len(), "a pack without its findings here, or findings without a pack");
+    assert_eq!(files, EXPECTED.len(), "a pack without expected findings, or findings without a pack");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A chat of the page with a model and a service outside of its pack: what is shown, what is sent, and where no key may be.
+//! A chat of the page with a real model and a real service: what is shown, what is sent, and where no key may be.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::running::Place;
 
-/// A desk whose answers about orders a model writes, and which files cases with a service. The page is given the service's address.
+/// A desk whose replies about orders are written by a model and which files cases with a service; the page gets the service's address.
 fn desk() -> Value {
     let filed = "[(${inputParams.tool_status})] [(${inputParams.tool_result.result?.mapped})]";
     json!({
@@ -39,12 +39,12 @@ fn desk() -> Value {
     })
 }
 
-/// Chats in the page; answers the lines that its script prints, by their only members.
+/// Chats in the page; returns the lines that its script prints, by their only member.
 fn chat(place: &Place) -> Vec<(String, Value)> {
     let server = place.serve(&[]);
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/live.mjs")).arg(format!("http://{}", server.address)).arg(place.pack("desk.json", &desk()));
-    let output = command.output().expect("node cannot be started");
+    let output = command.output().expect("cannot start node");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let line = |it: &str| serde_json::from_str::<serde_json::Map<String, Value>>(it).unwrap().into_iter().next().unwrap();
@@ -55,7 +55,7 @@ fn chat(place: &Place) -> Vec<(String, Value)> {
 fn a_live_chat_in_the_browser_shows_what_a_model_writes_and_keeps_its_key_in_memory() {
     let lines = chat(&Place::new());
     let of = |name: &str| lines.iter().filter(|it| it.0 == name).map(|it| &it.1).collect::<Vec<_>>();
-    assert_eq!(of("writing"), ["It is"], "before the model has ended");
+    assert_eq!(of("writing"), ["It is"], "before the model has finished");
     let filed = r#"SUCCESS {"filed":7,"echo":"Bearer [secret:crm]","base64":"[secret:crm]"}"#;
     assert_eq!(of("chat"), ["It is [secret:key of openai] on its way 🙂", filed]);
     let asked = of("asked");
@@ -64,5 +64,5 @@ fn a_live_chat_in_the_browser_shows_what_a_model_writes_and_keeps_its_key_in_mem
     assert_eq!(asked[0]["call"]["messages"][1]["content"], "The customer writes: my order\n\n");
     assert_eq!((&asked[1]["url"], &asked[1]["signed"]), (&json!("/cases/7"), &json!("Bearer crm-9876543210-\"q\"")));
     assert_eq!((&asked[1]["call"], asked[1]["key"].as_str().map(|it| it.ends_with("/0"))), (&json!({"id": "7"}), Some(true)));
-    assert_eq!(of("seen"), [&json!([])], "neither the key nor the secret is anywhere but where it was written");
+    assert_eq!(of("seen"), [&json!([])], "the key and the secret are only where they were entered");
 }

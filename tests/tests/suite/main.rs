@@ -1,4 +1,4 @@
-//! The runners: the core, a real server, a real browser, and what the repository demands of itself.
+//! The integration suite: the core, a real server, a real browser, and checks of the repository itself.
 
 mod access;
 mod accessibility;

@@ -1,4 +1,4 @@
-//! Sessions and the versions that are published while they run. (`convoship.md` 13)
+//! Sessions and the versions that are published while they run. (docs/spec/flows.md#13)
 
 use serde_json::{Value, json};
 
@@ -7,15 +7,15 @@ use crate::running::Server;
 
 const POLICY: &str = "/settings/version_policy";
 
-/// Where the desk asks for the PIN.
+/// The node of the desk that asks for the PIN.
 const ASKS: &str = "/graphs/2/nodes/1";
 
-/// The desk with a policy, called otherwise in each version.
+/// The desk with a version policy, named differently in each version.
 fn version(name: &str, policy: &str) -> Value {
     changed(desk(name), &[(POLICY, json!(policy))])
 }
 
-/// The same where the slot has another id.
+/// The same with another slot id.
 fn renamed(name: &str, policy: &str) -> Value {
     let mut edges = version(name, policy).pointer("/graphs/2/edges").cloned().unwrap();
     let text = edges.to_string().replace("\"ask\"", "\"ask_pin\"");
@@ -61,13 +61,13 @@ fn a_session_goes_along_once_nothing_is_open() {
     put(&server, &version("Two", "pin"));
     assert_eq!(migration(&server), counts(2, 1, 0, 1));
     publish(&server, &version("Two", "pin"));
-    assert_eq!(texts(&idle.says(&server, "more please")), ["Two 2"], "with what it has collected");
-    assert_eq!(texts(&busy.says(&server, "1234")), ["Thank you."], "it is in the middle of something");
+    assert_eq!(texts(&idle.says(&server, "more please")), ["Two 2"], "with its collected variables");
+    assert_eq!(texts(&busy.says(&server, "1234")), ["Thank you."], "the session is inside an intent");
     assert_eq!(texts(&busy.says(&server, "more please")), ["Two 1"]);
     let told = idle.look(&server, "/trace")["turns"][2]["events"].clone();
-    let migrated = told.as_array().unwrap().iter().find(|it| it["kind"] == "session.migrated").expect("it is told");
+    let migrated = told.as_array().unwrap().iter().find(|it| it["kind"] == "session.migrated").expect("the migration is in the trace");
     assert_eq!((&migrated["data"]["mapped"], &migrated["data"]["dropped"]), (&json!(["root/idle"]), &json!([])));
-    // Of the version that it is on now, the policy is to stay.
+    // The policy of the version that it uses now is to stay.
     publish(&server, &version("Three", "pin"));
     assert_eq!(texts(&idle.says(&server, "more please")), ["Two 3"]);
     assert_eq!((idle.replays(&place, &server), busy.replays(&place, &server)), (4, 4));
@@ -90,7 +90,7 @@ fn an_eager_session_begins_its_intent_again_where_its_node_is_gone() {
     let state = first.state(&server);
     assert_eq!((&state["stack"][1]["node"], state["snapshot"] != snapshot), (&json!("ask_pin"), true));
     assert_eq!(texts(&first.says(&server, "1234")), ["Thank you."]);
-    // Whoever declares where the node has gone loses nothing.
+    // Declaring where the node has moved loses nothing.
     let declared = json!({"migrations": [{"from_hash": snapshot, "nodes": {"ask": "ask_pin"}}]});
     let mut moved = renamed("Three", "migrate_eager");
     moved["meta"] = declared;

@@ -1,4 +1,4 @@
-//! A server with a model of a provider's: what is shown of its answers, what is stored of them, and what is said when there is none.
+//! A server with a model provider: streamed replies, stored calls, and errors without a usable model.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,7 +18,7 @@ pub const PRICES: &str = r#"convengine.llm.prices={"test-model":{"input":0.15,"o
 
 pub type Answer = Box<dyn FnOnce(&mut TcpStream) + Send>;
 
-/// A provider that answers each call with the next of the answers; what it was asked comes back at its end.
+/// A provider that answers each call with the next of the replies; its thread returns the requests.
 pub fn provider(answers: Vec<Answer>) -> (String, JoinHandle<Vec<Value>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -31,7 +31,7 @@ fn exchange(mut stream: TcpStream, answer: Answer) -> Value {
     let (mut head, mut length) = (String::new(), 0);
     while !head.ends_with("\r\n\r\n") {
         let mut line = String::new();
-        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the call has a head: {head}");
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the call has no complete head: {head}");
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap();
         }
@@ -40,7 +40,7 @@ fn exchange(mut stream: TcpStream, answer: Answer) -> Value {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
     assert!(head.starts_with("POST /v1/chat/completions "), "{head}");
-    assert!(head.contains(&format!("Bearer {KEY}")), "it is signed");
+    assert!(head.contains(&format!("Bearer {KEY}")), "the call is authorized");
     answer(&mut stream);
     serde_json::from_slice(&body).unwrap()
 }
@@ -49,19 +49,19 @@ pub fn begin(stream: &mut TcpStream) {
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n").unwrap();
 }
 
-/// The event of a piece of an answer.
+/// The event of a chunk of a reply.
 pub fn piece(text: &str) -> String {
     format!("data: {}\n\n", json!({"model": "test-model", "choices": [{"index": 0, "delta": {"content": text}}]}))
 }
 
-/// The last events of an answer.
+/// The last events of a reply.
 pub fn end() -> String {
     let done = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
     let usage = json!({"choices": [], "usage": {"prompt_tokens": 1001, "completion_tokens": 20}});
     format!("data: {done}\n\ndata: {usage}\n\ndata: [DONE]\n\n")
 }
 
-/// `orders`, where a model writes the answer about orders.
+/// `orders` with a model that writes the reply about orders.
 pub fn written() -> Value {
     let mut pack = orders();
     let row = &mut pack["tables"]["ce_response"][0];
@@ -74,7 +74,7 @@ pub fn written() -> Value {
     pack
 }
 
-/// Arguments of a server with this model.
+/// The arguments of a server with this model.
 fn with(model: &str) -> Vec<String> {
     let words = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_ONLY", "--set", PRICES, "--llm", model];
     ANYWHERE.iter().chain(&words).map(|it| (*it).to_owned()).collect()
@@ -111,7 +111,7 @@ fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
         let turn = scope.spawn(|| server.say(ID, "my order"));
         let before = listener.until(|it| it.name == "TOKEN");
         assert_eq!(shown(&before), "It is ");
-        assert!(!turn.is_finished(), "the model has not ended yet");
+        assert!(!turn.is_finished(), "the model has not finished yet");
         go.send(()).unwrap();
         let rest = listener.until(is_last);
         assert_eq!(turn.join().unwrap()["payload"], json!({"type": "TEXT", "value": "It is [secret:OPENAI_API_KEY] on its way 🙂"}));
@@ -123,7 +123,7 @@ fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
     assert_eq!(shown(&events), "It is [secret:OPENAI_API_KEY] on its way 🙂");
     let (tokens, numbered): (Vec<&Event>, Vec<&Event>) = events.iter().partition(|it| it.name == "TOKEN");
     assert!(tokens.iter().all(|it| it.id.is_empty() && it.data["effect"] == 0 && it.data["turn"] == numbered[0].turn()));
-    assert!(numbered.iter().enumerate().all(|(index, it)| it.seq() == index), "the other events are counted as ever");
+    assert!(numbered.iter().enumerate().all(|(index, it)| it.seq() == index), "the other events are numbered as usual");
     assert!(events.iter().position(|it| it.name == "RESOLVE_RESPONSE_LLM_OUTPUT") > events.iter().rposition(|it| it.name == "TOKEN"));
     let columns =
         "concat_ws('|', provider, model, case when success then 1 else 0 end, input_tokens, output_tokens, cost_micros, response_text)";
@@ -132,7 +132,7 @@ fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
     let ran = place.run(&["replay", "--conversation", ID]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
     let everything = place.sql().everything().join("\n") + &server.log() + &ran.out;
-    assert!(!everything.contains(KEY) && !everything.contains("\"TOKEN\""), "neither the key nor a piece is stored");
+    assert!(!everything.contains(KEY) && !everything.contains("\"TOKEN\""), "neither the key nor a chunk is stored");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn an_answer_that_breaks_off_is_taken_back_and_written_again() {
     });
     let (address, asked) = provider(vec![broken, whole]);
     let place = Place::with(&written());
-    // A table of the original has no room for usage and cost.
+    // A call log of the original has no columns for usage and cost.
     for column in ["input_tokens", "output_tokens", "cost_micros"] {
         place.sql().run(&format!("alter table ce_llm_call_log drop column {column}"));
     }
@@ -173,7 +173,7 @@ fn a_model_that_fails_fails_the_turn_and_its_words_stay_inside() {
     let answer = server.say(ID, "my order");
     assert_eq!((&answer["success"], &answer["errorCode"]), (&json!(false), &json!("LLM_CALL_FAILED")), "{answer}");
     assert!(!answer.to_string().contains("API key"), "{answer}");
-    assert_eq!(asked.join().unwrap().len(), 1, "a key does not become right by being sent again");
+    assert_eq!(asked.join().unwrap().len(), 1, "an authentication error is not retried");
     let log = place.sql().texts("select concat_ws('|', provider, case when success then 1 else 0 end, error_message) from ce_llm_call_log");
     assert_eq!(log, ["UNKNOWN|0|openai:test-model: status 401: Incorrect API key provided: [secret:OPENAI_API_KEY]"]);
     let everything = place.sql().everything().join("\n") + &server.log();

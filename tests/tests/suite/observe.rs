@@ -1,4 +1,4 @@
-//! What operators see of a server: numbers, traces and the log, none of which tells what users say.
+//! Observability of a server: metrics, traces and the log, none of which contains what users write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ use crate::stream::{ID, Listener};
 const KEY: &str = "sk-observe-0123456789";
 const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-/// What a user says here; it must be in nothing that operators see.
+/// A user's message; it must not appear in anything that operators see.
 const SAID: &str = "my order of a violet umbrella";
 
 /// A collector, a model and a service at one address.
@@ -38,9 +38,9 @@ struct Neighbours {
 #[derive(Default)]
 struct Seen {
     exports: Vec<Vec<u8>>,
-    /// The collector takes nothing.
+    /// Whether the collector rejects exports.
     refuses: bool,
-    /// What the service was told of the trace.
+    /// The trace headers that the service received.
     traceparent: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ impl Neighbours {
         requests.flat_map(|it| it.resource_spans).flat_map(|it| it.scope_spans).flat_map(|it| it.spans).collect()
     }
 
-    /// A server with this model, this service and, when it is wanted, this collector.
+    /// A server with this model, this service and optionally this collector.
     fn serve(&self, place: &Place, traced: bool, more: &[&str]) -> Server {
         let network = format!("convengine.network.allow-private={}", self.address);
         let model = ["--llm", "openai:test-model", "--set", r#"convengine.llm.prices={"test-model":{"input":0.15,"output":0.6}}"#];
@@ -119,7 +119,7 @@ fn attributes(span: &Span) -> BTreeMap<&str, Value> {
     span.attributes.iter().map(|it| (it.key.as_str(), value(it.value.as_ref().unwrap().value.as_ref().unwrap()))).collect()
 }
 
-/// What `/metrics` says, by name with labels.
+/// The metrics of `/metrics`, by name with labels.
 fn numbers(server: &Server) -> BTreeMap<String, f64> {
     let text = server.get("/metrics").text;
     let lines = text.lines().filter(|it| !it.starts_with('#') && !it.is_empty());
@@ -142,7 +142,7 @@ fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
     assert_eq!(server.request("POST", MESSAGE, &headers, body).status, 200);
     let params = json!({"tool_request": {"tool_code": "crm.find", "args": {"name": SAID}}});
     server.post(json!({"message": "go", "conversationId": ID, "inputParams": params}).to_string());
-    // What waits is sent before the end.
+    // Queued spans are flushed before the exit.
     server.terminate();
     assert_eq!(server.code(), Some(0));
     let turns = place.sql().texts("select cast(turn_id as text) from ce_turn order by created_at");
@@ -153,7 +153,7 @@ fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
         spans.iter().find(fits).unwrap_or_else(|| panic!("no '{name}' of {turn} in {spans:#?}")).clone()
     };
     let first = of_turn(&turns[0], "turn");
-    assert_eq!(trace_id(&turns[0]).to_string(), turns[0].replace('-', ""), "one is found by the other");
+    assert_eq!(trace_id(&turns[0]).to_string(), turns[0].replace('-', ""), "the ids refer to each other");
     assert_eq!((first.span_id.as_slice(), first.parent_span_id.len()), (&span_id(&turns[0]).to_bytes()[..], 0));
     let link: String = first.links[0].trace_id.iter().map(|it| format!("{it:02x}")).collect();
     assert_eq!(link, CALLER[3..35]);
@@ -184,7 +184,7 @@ fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
     let hex: String = tool.span_id.iter().map(|it| format!("{it:02x}")).collect();
     assert_eq!(neighbours.seen.lock().unwrap().traceparent, [format!("00-{}-{hex}-01", turns[1].replace('-', ""))]);
     for export in &neighbours.seen.lock().unwrap().exports {
-        assert!(!String::from_utf8_lossy(export).contains("umbrella"), "a text has got out");
+        assert!(!String::from_utf8_lossy(export).contains("umbrella"), "a user's text is in a span");
     }
     let ran = place.run(&["replay", "--conversation", ID]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -203,7 +203,7 @@ fn a_collector_that_is_gone_holds_nobody() {
     assert!(within(|| numbers(&server).get(dropped) == Some(&6.0)), "{:?}", numbers(&server));
     assert_eq!(server.log().matches("the collector rejects spans").count(), 1, "{}", server.log());
     drop(server);
-    // Without a collector nobody is told of traces.
+    // Without a collector no trace headers are sent.
     let server = neighbours.serve(&place, false, &[]);
     server.post(
         json!({"message": "go", "conversationId": ID, "inputParams": {"tool_request": {"tool_code": "crm.find", "args": {}}}}).to_string(),
@@ -254,12 +254,12 @@ fn what_happens_is_counted_by_names_of_the_table_and_by_no_ids() {
         is(&found, name, value);
     }
     assert!(found["convengine_commits_total{outcome=\"ok\"}"] >= 3.0 && found["convengine_stream_events_total"] > 20.0);
-    assert_eq!(found["convengine_commits_total{outcome=\"ok\"}"], found["convengine_commit_parts_count"], "nobody else wrote");
+    assert_eq!(found["convengine_commits_total{outcome=\"ok\"}"], found["convengine_commit_parts_count"], "nothing else was written");
     let hash = server.get("/readyz").json()["config"].as_str().unwrap().to_owned();
     is(&found, &format!("convengine_config_info{{hash=\"{hash}\"}}"), 1.0);
     assert!(found["convengine_process_resident_memory_bytes"] > 1e6 && found["convengine_process_open_files"] > 3.0);
     let text = server.get("/metrics").text;
-    assert!(!text.contains("umbrella") && !text.contains(ID), "a text or an id is a label");
+    assert!(!text.contains("umbrella") && !text.contains(ID), "a text or an id is a label value");
     let said = |what: &str| text.lines().filter_map(|it| it.strip_prefix(what)?.split(' ').next()).collect::<BTreeSet<&str>>();
     let known: BTreeSet<&str> = METRICS.iter().map(|it| it.name).collect();
     assert_eq!(said("# HELP "), said("# TYPE "));
@@ -316,7 +316,7 @@ fn the_log_is_lines_of_json_with_whose_turn_it_is() {
     drop(server);
     let quiet = neighbours.serve(&place, false, &[]);
     quiet.say(ID, SAID);
-    assert_eq!(quiet.log(), "", "nothing is worth a warning");
+    assert_eq!(quiet.log(), "", "nothing is logged as a warning");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The page as a browser keeps it: without a network and without a server, and when a newer build comes.
+//! The page in a browser's cache: without a network, without a server, and when a newer build appears.
 
 use std::process::Command;
 
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 fn a_browser_plays_the_page_offline_from_a_folder_of_any_host_and_changes_over_only_when_asked() {
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/offline.mjs")).arg(root().join("web-demo/dist"));
-    let output = command.output().expect("node cannot be started");
+    let output = command.output().expect("cannot start node");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let lines: Vec<Value> = printed.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
     let greeting =
         "Hello Ada, and welcome back to Marlow & Finch. I can look after orders, refunds and your store card. What can I do for you?";
     let expected = [
-        // Calls are never answered from what is kept: the server has counted each.
+        // API calls are never answered from the cache: the server has counted each.
         json!({"called": [1, 2, 3, 4]}),
         json!({"metrics": "5"}),
         json!({"reply": greeting}),

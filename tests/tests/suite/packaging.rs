@@ -1,4 +1,4 @@
-//! What operators are given beside the binary: a unit, a container file and a page, which must not fall behind the program.
+//! The packaging beside the binary: a systemd unit, a container file and a page for operators, which must stay in step with the program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +20,7 @@ fn set<'u>(unit: &'u str, key: &str) -> &'u str {
 #[test]
 fn the_unit_is_one_that_systemd_takes_sqlite() {
     let unit = read("convengine.service");
-    // Ten seconds of farewell, and some for the rest.
+    // Ten seconds of graceful shutdown, and some for the rest.
     assert!(set(&unit, "TimeoutStopSec").parse::<u32>().unwrap() > 10);
     let wanted = [
         ("KillSignal", "SIGTERM"),
@@ -31,7 +31,7 @@ fn the_unit_is_one_that_systemd_takes_sqlite() {
     ];
     wanted.into_iter().for_each(|(key, value)| assert_eq!(set(&unit, key), value, "{key}"));
     let place = Place::new();
-    // Systemd looks whether the program is there.
+    // Systemd checks that the program exists.
     let text = unit.replace("/usr/local/bin/convengine", "/bin/true").replace("network-online.target", "network.target");
     let file = place.write("convengine.service", &text);
     match Command::new("systemd-analyze").args(["verify", "--man=no", &file]).output() {
@@ -40,7 +40,7 @@ fn the_unit_is_one_that_systemd_takes_sqlite() {
             let about_it: Vec<&str> = said.lines().filter(|it| it.contains("convengine.service")).collect();
             assert!(about_it.is_empty(), "{about_it:#?}");
         }
-        Err(_) => println!("systemd is not there: the unit was read by nobody else"),
+        Err(_) => println!("systemd is not installed, the unit was not verified by it"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is forgotten, goes by its age, or was struck out before it was kept: it is in no byte afterwards. And audit rows with `_meta`.
+//! Deleted, expired or redacted data is in no byte of the database. And audit rows with `_meta`.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ fn say(server: &Server, id: &str, text: &str, params: Value) -> Value {
     answer.json()
 }
 
-/// The files of a database of SQLite as they are, and everything that is in its tables.
+/// The raw files of a SQLite database, and the content of all tables.
 fn bytes(place: &Place) -> Vec<Vec<u8>> {
     let file = PathBuf::from(place.database().trim_start_matches("sqlite:"));
     let files = ["", "-wal"].map(|it| fs::read(format!("{}{it}", file.display())).unwrap_or_default());
@@ -51,7 +51,7 @@ fn journals(place: &Place) -> String {
     found.iter().map(|it| serde_json::to_string(&read(it)).unwrap()).collect()
 }
 
-/// A pack whose model, tool and service are asked in every turn.
+/// A pack that calls its model, tool and service in every turn.
 fn desk(address: SocketAddr) -> Value {
     json!({
         "name": "desk",
@@ -77,7 +77,7 @@ fn service(mark: &str) -> (SocketAddr, Runtime) {
     (address, runtime)
 }
 
-/// A server that asks a model and the service.
+/// A server that calls a model and the service.
 fn serve(place: &Place, address: SocketAddr, reply: &Value, more: &[&str]) -> Server {
     let model = format!("scripted:{}", place.pack("model.json", &json!([{"reply": reply}])));
     let network = format!("convengine.network.allow-private={address}");
@@ -108,14 +108,14 @@ fn a_forgotten_conversation_is_in_no_byte() {
     let server = serve(&place, address, &act(mark), &["--set", "convengine.flow.memory.enabled=true"]);
     for id in [ID, OTHER] {
         for turn in 0..3 {
-            // The second is long enough for pages of its own.
+            // The second is long enough to need its own pages.
             let text = format!("{mark} {}", "and so on ".repeat(if turn == 1 { 900 } else { 1 }));
             say(&server, id, &text, json!({"tool_request": tool(), "name": mark}));
         }
         feedback(&server, id, mark);
     }
     let mut sql = place.sql();
-    // What other paths write, or have written before.
+    // What other endpoints write, or have written before.
     for id in [ID, OTHER] {
         sql.run(&format!("insert into ce_user_query_knowledge (conversation_id, query_text) values ('{id}', '{mark} {id}')"));
     }
@@ -141,12 +141,12 @@ fn a_forgotten_conversation_is_in_no_byte() {
     ] {
         filled.extend(place.sql().texts(&format!("select '{table}' from {table} where conversation_id = '{ID}' limit 1")));
     }
-    assert_eq!(filled.len(), 9, "each table has something to forget: {filled:?}");
+    assert_eq!(filled.len(), 9, "each table has data to delete: {filled:?}");
     let stream = client().get(format!("http://{}/api/v1/conversation/stream/{ID}", server.address)).send().unwrap();
     let stream = std::thread::spawn(move || stream.text().unwrap());
     let gone = server.request("DELETE", &conversation(ID), &[], "");
     assert_eq!((gone.status, gone.json()), (200, json!({"forgotten": 1})), "{gone:?}");
-    assert!(stream.join().unwrap().contains("CONNECTED"), "and it has ended");
+    assert!(stream.join().unwrap().contains("CONNECTED"), "the stream has ended");
     let after = bytes(&place);
     assert!(
         !holds(&after, ID) && !holds(&after, &turn),
@@ -160,13 +160,13 @@ fn a_forgotten_conversation_is_in_no_byte() {
     assert!(within(|| record() == 1) && !server.log().lines().any(|it| it.contains("deleted") && it.contains(ID)), "{}", server.log());
     assert_eq!(server.request("DELETE", &conversation(ID), &[], "").status, 404);
     assert_eq!(server.request("DELETE", &conversation("x"), &[], "").status, 400);
-    // With the last one that has it, the mark is gone, too.
+    // The mark disappears with the last conversation that contains it.
     let ran = place.run(&["forget", "--conversation", OTHER]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "deleted conversations: 1\n"), "{ran:?}");
     let after = bytes(&place);
     assert!(!holds(&after, OTHER) && !holds(&after, mark));
     one_line(&place.run(&["forget", "--conversation", OTHER]), 1, &["conversation not found"]);
-    // It begins anew.
+    // It starts anew.
     assert_eq!(say(&server, ID, "hello", json!({}))["success"], true);
     assert_eq!(place.sql().texts(&format!("select cast(number as text) from ce_turn where conversation_id = '{ID}'")), ["1"]);
 }
@@ -178,7 +178,7 @@ fn among_many_conversations_sqlite_keeps_no_byte_of_those_that_are_forgotten() {
         return;
     }
     let server = place.serve(&WORDS_ALONE);
-    // Each id is of its own: one that differs in the last digits alone may be put together by the compression of journals.
+    // Distinct ids: the compression of journals could assemble one that differs only in its last digits.
     let id = |number: usize| {
         let digits = format!("{:016x}", (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         format!(
@@ -243,7 +243,7 @@ fn a_turn_that_runs_is_waited_for() {
         // Another process cannot wait for it.
         one_line(&place.run(&["forget", "--conversation", ID]), 1, &["running turn"]);
         assert_eq!(server.request("DELETE", &conversation(ID), &[], "").status, 200);
-        assert_eq!(turn.join().unwrap()["success"], true, "it was answered first");
+        assert_eq!(turn.join().unwrap()["success"], true, "the message was answered before the deletion");
     });
     assert!(!holds(&bytes(&place), ID));
 }
@@ -266,7 +266,7 @@ fn what_is_old_goes() {
     let mut sql = place.sql();
     let (millis, text) = past(40);
     sql.run(&format!("update ce_conversation set updated_at = {millis} where conversation_id = '{ID}'"));
-    // As the original has stored it.
+    // As the original stored it.
     sql.run(&format!("update ce_conversation set updated_at = {text} where conversation_id = '{OTHER}'"));
     sql.run(&format!("update ce_audit set created_at = {text} where conversation_id = '{THIRD}'"));
     sql.run(&format!("update ce_mcp_user_feedback set created_at = {text} where conversation_id = '{THIRD}'"));
@@ -279,7 +279,7 @@ fn what_is_old_goes() {
     assert_eq!((count("ce_conversation"), count("ce_mcp_user_feedback")), ("3".to_owned(), "3".to_owned()));
     say(&server, THIRD, "my order", json!({}));
     let replayed = place.run(&["replay", "--conversation", THIRD]);
-    assert_eq!(replayed.code, 0, "what is left fits: {replayed:?}");
+    assert_eq!(replayed.code, 0, "the remaining conversations replay: {replayed:?}");
     drop(server);
     // A server does so by itself.
     let words = ["--set", "convengine.retention.conversations=30", "--set", "convengine.retention.feedback=30"];
@@ -323,7 +323,7 @@ fn what_is_struck_out_is_in_no_byte_and_replays_are_equal() {
     assert!(model.contains("pay with [card]"), "{model}");
     let ran = place.run(&["replay", "--conversation", ID]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    // The same message under the same key is the same message.
+    // The same message under the same key is idempotent.
     let send = || {
         let body = json!({"conversationId": OTHER, "message": format!("is {CARD} mine?")}).to_string();
         server.request("POST", crate::running::MESSAGE, &[JSON[0], ("Idempotency-Key", "k1")], body)
@@ -359,7 +359,7 @@ fn audit_rows_are_stored_with_the_session_where_that_is_wanted() {
         assert!(!server.log().contains("persist-meta"), "it has an effect: {}", server.log());
         let with: Vec<Value> = server.get(&format!("/api/v1/conversation/audit/{id}?meta=true")).json().as_array().unwrap().clone();
         if id == THIRD {
-            assert_eq!(stored(id).len(), 2, "feedback alone is stored");
+            assert_eq!(stored(id).len(), 2, "only feedback is stored");
             let ran = place.run(&["audit", "materialise", "--set", "convengine.audit.persist-meta=true"]);
             assert_eq!(ran.code, 0, "{ran:?}");
         }
@@ -373,7 +373,7 @@ fn audit_rows_are_stored_with_the_session_where_that_is_wanted() {
         }
         let plain = server.audit(id);
         assert!(plain.len() == rows.len() && plain.iter().all(|it| payload(it).get("_meta").is_none()));
-        // What is derived without the setting is the same.
+        // Rows derived without the setting are the same.
         drop(server);
         let server = serve(&place, address, &act("q"), &[]);
         assert_eq!(server.audit(id), plain);

@@ -1,4 +1,4 @@
-//! The turn protocol as a host sees it: misuse, divergence, and what a host may do with a turn.
+//! The turn protocol as a host sees it: misuse, divergence, cancellation and rescue.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use convengine_core::pack::{Conversations, Pack, Scripted};
 use convengine_core::turn::{CancelReason, Completion, Divergence, Journal, NoticeBody, RescuedTurn, Slice, Turn, TurnError};
 use convengine_tests::demo;
 
-/// The first turn of a pack that asks a model, at its first wait.
+/// The first turn of a pack that calls a model, at its first wait.
 fn waiting() -> (Pack, Arc<Config>, Turn, Slice) {
     let pack = demo("model_acts.json").unwrap().pack;
     let config = Arc::new(Config::compile(&pack.tables, &pack.settings).0);
     let message = pack.message(0).unwrap();
     let (turn, slice) = Turn::start(message.into_input(&Conversations::default(), config.program()), Arc::clone(&config)).unwrap();
-    assert!(slice.end.is_none() && slice.effects.len() == 1, "the first turn of the pack does not ask a model");
+    assert!(slice.end.is_none() && slice.effects.len() == 1, "the first turn of the pack does not call a model");
     (pack, config, turn, slice)
 }
 
@@ -22,7 +22,7 @@ fn answer(pack: &Pack, slice: &Slice) -> Completion {
     Completion { id: effect.id, at: 1, outcome: Scripted::from_pack(pack).answer(&effect.request).0 }
 }
 
-/// Answers until the end; returns the journal.
+/// Answers all effects; returns the journal.
 fn finished() -> (Pack, Arc<Config>, Journal) {
     let (pack, config, mut turn, mut slice) = waiting();
     while slice.end.is_none() {
@@ -106,7 +106,7 @@ fn with_another_prompt(pack: &Pack) -> Arc<Config> {
     Arc::new(config)
 }
 
-/// A configuration with which the turns of the pack ask no model.
+/// A configuration with which the turns of the pack call no model.
 fn without_models(pack: &Pack) -> Arc<Config> {
     let mut settings = pack.settings.clone();
     settings["flow"]["dialogueAct"]["resolute"] = serde_json::json!("REGEX_ONLY");
@@ -131,7 +131,7 @@ fn an_abandoned_turn_says_where_it_stood_and_fails() {
     assert_eq!((&why["errorCode"], &why["recoverable"]), (&serde_json::json!("TURN_TIMEOUT"), &serde_json::json!(true)));
     assert!(end.notices.iter().all(|it| it.at == at) && turn.now() == at);
     let late = turn.resume(vec![answer(&pack, &slice)]).unwrap();
-    assert_eq!(late, Slice::default(), "a late answer went on with the turn");
+    assert_eq!(late, Slice::default(), "a late completion continued the turn");
     assert!(turn.journal().entries.is_empty());
 }
 
@@ -161,14 +161,14 @@ fn a_journal_that_fits_is_rescued_as_it_is_restored() {
     assert_eq!(turn.journal(), restored.journal());
 }
 
-/// Rescues a journal that does not fit, gives the turn up, and does both again with what that leaves.
+/// Rescues a journal that diverges, cancels the turn, and does both again with the resulting journal.
 fn lost(journal: &Journal, config: &Arc<Config>) -> (Slice, Slice) {
     let RescuedTurn { mut turn, slice, divergence: diverged } = Turn::rescue(journal, Arc::clone(config)).unwrap();
     let Some(TurnError::Diverged(at)) = diverged else { panic!("{diverged:?}") };
-    assert!(slice.end.is_none() && !turn.has_ended(), "a turn that diverged came to an end");
+    assert!(slice.end.is_none() && !turn.has_ended(), "a diverged turn ended");
     let last = turn.cancel(CancelReason::Lost, turn.now()).unwrap();
     assert_eq!(last.end.as_ref().unwrap().fault.as_ref().unwrap().code, "TURN_LOST");
-    assert_eq!((&turn.journal().entries, &turn.journal().header), (&journal.entries, &journal.header), "what was paid for is forgotten");
+    assert_eq!((&turn.journal().entries, &turn.journal().header), (&journal.entries, &journal.header), "a model call is missing from the log");
     let saved: Journal = serde_json::from_str(&serde_json::to_string(turn.journal()).unwrap()).unwrap();
     let error = Turn::restore(saved.clone(), Arc::clone(config)).unwrap_err();
     assert!(matches!(&error, TurnError::Diverged(it) if same_place(it, &at)), "{error}");
@@ -190,7 +190,7 @@ fn same_place(left: &Divergence, right: &Divergence) -> bool {
 fn a_turn_that_asks_for_something_else_can_only_be_given_up() {
     let (pack, _, journal) = finished();
     let (slice, last) = lost(&journal, &with_another_prompt(&pack));
-    assert_eq!(slice.effects.len(), 1, "it stands where it asks for something else");
+    assert_eq!(slice.effects.len(), 1, "the turn stops at the diverging request");
     assert_eq!(*audits(&last)[0].1, serde_json::json!({"reason": "LOST", "step": "DialogueActStep", "openEffects": 1}));
 }
 

@@ -1,4 +1,4 @@
-//! Turns that are sent twice, that take too long, and that somebody else has begun.
+//! Turns that are sent twice, that time out, and that another process has started.
 
 use std::thread;
 
@@ -20,7 +20,7 @@ fn a_message_that_is_sent_twice_is_one_turn_with_one_answer() {
     let body = json!({"conversationId": ID, "message": "my order"});
     let first = send(&server, "key-1", &body);
     assert_eq!((first.status, send(&server, "key-1", &body).text), (200, first.text.clone()));
-    // Also when the answers crossed, after a restart, and without naming the conversation.
+    // Also when the requests cross, after a restart, and without a conversation id.
     let texts: Vec<String> = thread::scope(|scope| {
         let sent: Vec<_> = (0..6).map(|_| scope.spawn(|| send(&server, "key-2", &json!({"message": "hello"})).text)).collect();
         sent.into_iter().map(|it| it.join().unwrap()).collect()
@@ -53,7 +53,7 @@ fn a_key_is_for_one_message() {
     assert_eq!(place.sql().texts("select cast(count(*) as text) from ce_turn"), ["1"]);
 }
 
-/// A server whose model answers the message "slow" so late.
+/// A server whose model answers the message "slow" after a delay.
 fn slow(place: &Place, delay_ms: u32, set: &[&str]) -> Server {
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
     let rules = json!([{"user_text": "slow", "delay_ms": delay_ms, "reply": reply}, {"reply": reply}]);
@@ -75,7 +75,7 @@ fn a_turn_that_takes_too_long_fails_and_replays() {
     assert_eq!((&answer["success"], &answer["errorCode"], &answer["recoverable"]), (&json!(false), &json!("TURN_TIMEOUT"), &json!(true)));
     let stages: Vec<Value> = server.audit(ID).iter().map(|it| it["stage"].clone()).collect();
     assert!(stages.contains(&json!("TURN_CANCELLED")) && stages.ends_with(&[json!("ENGINE_KNOWN_FAILURE")]), "{stages:?}");
-    assert_eq!(server.say(ID, "my order")["success"], true, "the conversation goes on");
+    assert_eq!(server.say(ID, "my order")["success"], true, "the conversation continues");
     assert!(open_turns(&place).is_empty());
     let ran = place.run(&["replay", "--conversation", ID]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -84,7 +84,7 @@ fn a_turn_that_takes_too_long_fails_and_replays() {
 #[test]
 fn what_a_killed_server_has_begun_is_finished_by_the_next() {
     let place = Place::with(&orders());
-    // Killed when it is dropped, as every server of these tests.
+    // The server is killed when it is dropped, like every server of these tests.
     let server = slow(&place, 60_000, &["convengine.turn.lease=500ms"]);
     thread::scope(|scope| {
         let sent = scope.spawn(|| {
@@ -94,10 +94,10 @@ fn what_a_killed_server_has_begun_is_finished_by_the_next() {
         });
         assert!(within(|| open_turns(&place) == ["open"]), "the turn is not open");
         server.kill();
-        assert!(sent.join().unwrap(), "it answered");
+        assert!(sent.join().unwrap(), "the turn was answered");
     });
     let next = slow(&place, 0, &["convengine.turn.lease=500ms"]);
-    assert!(within(|| open_turns(&place).is_empty()), "nobody finishes it");
+    assert!(within(|| open_turns(&place).is_empty()), "the turn is not finished");
     let answer = send(&next, "k", &json!({"conversationId": ID, "message": "slow"}));
     assert_eq!((answer.status, answer.json()["success"].clone()), (200, json!(true)), "{}", answer.text);
     assert_eq!(place.sql().texts("select status from ce_turn"), ["closed"]);
@@ -106,7 +106,7 @@ fn what_a_killed_server_has_begun_is_finished_by_the_next() {
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
-/// On SQLite one process alone has the database.
+/// On SQLite only one process uses the database.
 #[test]
 fn a_message_waits_for_the_turn_that_another_process_runs() {
     let place = Place::with(&orders());
@@ -123,13 +123,13 @@ fn a_message_waits_for_the_turn_that_another_process_runs() {
         });
         assert_eq!(open_turns(&place), ["open"], "the first ended before the second was sent");
         let (second, open) = second.join().unwrap();
-        assert!(open.is_empty(), "the second has not waited");
+        assert!(open.is_empty(), "the second has waited");
         let first = first.join().unwrap();
         assert_eq!((&first["success"], &second["success"]), (&json!(true), &json!(true)), "{first} {second}");
         assert_eq!(second["payload"]["value"], "Your order is on its way.");
     });
     assert_eq!(place.sql().texts("select concat_ws(' ', number, status) from ce_turn order by number"), ["1 closed", "2 closed"]);
-    // The second began when the first was stored.
+    // The second turn started after the first was stored.
     let order = "select one.closed_at <= other.created_at from ce_turn one, ce_turn other where one.number = 1 and other.number = 2";
     assert_eq!(place.sql().texts(order), ["t"]);
     let history = "select user_input from ce_conversation_history order by history_id";
@@ -153,7 +153,7 @@ fn an_open_turn_that_cannot_be_read_does_not_block_its_conversation() {
     let mut sql = place.sql();
     let damaged = sql.bytes("00ff");
     sql.run(&format!("update ce_turn set journal = {damaged}, message_key = 'named'"));
-    // So that its audit has a place.
+    // So that its audit has rows.
     let at = if sql.is_postgres() { "now()" } else { "1" };
     sql.run(&format!(
         "insert into ce_conversation (conversation_id, status, created_at, updated_at) values ('{ID}', 'RUNNING', {at}, {at})"
@@ -193,8 +193,8 @@ fn audit_rows_can_be_seen_while_the_turn_runs() {
     let server = slow(&place, 2_000, &["convengine.audit.persistence.mode=IMMEDIATE"]);
     thread::scope(|scope| {
         let sent = scope.spawn(|| server.say(ID, "slow"));
-        assert!(within(|| !server.audit(ID).is_empty()), "nothing is told");
-        assert_eq!(open_turns(&place), ["open"], "the turn has ended already");
+        assert!(within(|| !server.audit(ID).is_empty()), "no audit row appears");
+        assert_eq!(open_turns(&place), ["open"], "the turn is still running");
         assert_eq!(sent.join().unwrap()["success"], true);
     });
     let rows = server.audit(ID);

@@ -1,4 +1,4 @@
-//! What is stored is enough to run a conversation again, and a change of it shows.
+//! The stored data is enough to run a conversation again, and any change of it is detected.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,7 +48,7 @@ fn conversations_with_model_calls_and_failed_turns_replay_equal() {
     }
 }
 
-/// What is recorded of a conversation, which the command and the server tell alike.
+/// The record of a conversation, which the command and the server return alike.
 fn recorded(place: &Place, server: &Server, id: &str) -> Value {
     let told = server.get(&format!("/api/v1/conversation/journal/{id}"));
     assert_eq!((told.status, told.header("content-type")), (200, "application/json"), "{told:?}");
@@ -60,7 +60,7 @@ fn recorded(place: &Place, server: &Server, id: &str) -> Value {
     recorded
 }
 
-/// Runs every turn again with nothing but what is recorded; answers how many came to their hashes.
+/// Runs every turn again from its record alone; returns how many reached their hashes.
 #[track_caller]
 fn run_again(recorded: &Value) -> usize {
     let config = |(hash, pack): (&String, &Value)| {
@@ -88,7 +88,7 @@ fn what_is_recorded_is_enough_to_run_a_conversation_elsewhere() {
     for path in [models, failing] {
         let place = Place::ready();
         let answers = played(&place, path.to_str().unwrap(), &[]);
-        // Whoever tells may run on other settings than the turns did.
+        // The server that returns the record may run with other settings than the turns did.
         let server = place.serve(&WORDS_ALONE);
         let recorded = recorded(&place, &server, &conversation(&answers));
         assert_eq!(run_again(&recorded), answers.len());
@@ -122,7 +122,7 @@ fn what_is_recorded_has_the_modules_of_extensions() {
     assert_eq!(place.run(&["import", &place.pack("pack.json", &pack)]).code, 0);
     let server = place.serve(&WORDS_ALONE);
     server.say(ID, "my order");
-    // The extension goes from the rows, and not from what was.
+    // The extension is deleted from the rows, and stays in the record.
     assert_eq!(place.run(&["import", &place.pack("bare.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
     assert_eq!(server.request("POST", "/api/v1/cache/refresh", &[], "").status, 200);
     server.say(ID, "my order");
@@ -147,7 +147,7 @@ fn a_journal_that_cannot_be_read_is_recorded_as_none() {
     assert_eq!(second["journal"]["input"]["event"]["text"], "hello");
 }
 
-/// A stored conversation of two turns, the second with parameters as deep as they may be.
+/// A stored conversation of two turns, the second with parameters of the maximum depth.
 fn stored() -> Place {
     let place = Place::with(&orders());
     let server = place.serve(&WORDS_ALONE);
@@ -197,7 +197,7 @@ fn another_configuration_shows_what_it_would_ask_a_model() {
     }
 }
 
-/// Changes of a stored conversation, and what a replay then says. `ROW` and `LAST` stand for an audit row.
+/// Changes of a stored conversation, and what a replay reports. `ROW` and `LAST` are placeholders for an audit row.
 fn changes(sql: &Sql) -> Vec<(String, [&'static str; 3])> {
     let journal = format!("update ce_turn set journal = {} where number = 1", sql.bytes("00ff"));
     let torn = ("update ce_audit set payload_json = 'torn' where ROW", ["turn 1 ", "USER_INPUT", "torn"]);
@@ -218,7 +218,7 @@ fn changes(sql: &Sql) -> Vec<(String, [&'static str; 3])> {
             ["turn 1", "configuration", "not in the database"],
         ),
     ];
-    // PostgreSQL itself refuses a payload that is no JSON.
+    // PostgreSQL itself rejects a payload that is not JSON.
     changes.extend((!sql.is_postgres()).then_some(torn));
     changes.into_iter().map(|(change, words)| (change.to_owned(), words)).collect()
 }

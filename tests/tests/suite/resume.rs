@@ -1,4 +1,4 @@
-//! Listeners who come back, and listeners at another process: what they hear is what one hears who was there all the time.
+//! Listeners that reconnect, and listeners at another process: they receive what a permanent listener receives.
 
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 use crate::running::{Place, Server, WORDS_ALONE, within};
 use crate::stream::{Event, ID, Listener, path, slow, stored, talkative};
 
-/// As [`talkative`], with messages that are blocked and messages that fail.
+/// A pack with progress messages, with messages that are blocked and messages that fail.
 fn eventful() -> Value {
     let mut pack = talkative();
     pack["tables"]["ce_policy"] =
@@ -22,19 +22,19 @@ fn eventful() -> Value {
     pack
 }
 
-/// Whether a turn has no event after this one.
+/// Whether this is the last event of its turn.
 fn closes(event: &Event) -> bool {
     event.name == "ENGINE_RETURN" && event.data["payload"]["success"].is_boolean()
         || event.name == "STEP_EXIT" && event.data["payload"]["step"] == "PipelineEndGuardStep"
 }
 
-/// Says something and hears the turn to its end.
+/// Sends a message and receives the events of its turn.
 fn turn(server: &Server, listener: &mut Listener, text: &str) -> Vec<Event> {
     server.say(ID, text);
     listener.until(closes)
 }
 
-/// Checks that events are those of turns from their beginnings to their ends.
+/// Asserts that the events are those of whole turns.
 #[track_caller]
 fn whole(events: &[Event]) {
     let mut from = 0;
@@ -45,7 +45,7 @@ fn whole(events: &[Event]) {
             from = index + 1;
         }
     }
-    assert_eq!(from, events.len(), "the last turn has an end");
+    assert_eq!(from, events.len(), "the last turn has no end");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn one_who_comes_back_is_told_the_rest_and_goes_on() {
     assert_eq!(failed.collect::<Vec<_>>(), [true, false], "a block and a failure");
     assert!(all.iter().any(|it| it.name == "VERBOSE"));
     drop((listener, server));
-    // Another process knows of them what is stored.
+    // Another process knows only what is stored of them.
     let server = place.serve(&WORDS_ALONE);
     let cuts: Vec<usize> = (0..all.len()).step_by(7).chain([all.len() - 1]).collect();
     let mut listeners: Vec<(usize, Listener)> = Vec::new();
@@ -102,7 +102,7 @@ fn one_who_comes_back_while_a_turn_runs_is_told_what_it_has_told() {
         for mut listener in back {
             assert_eq!(listener.take(rest.len()), rest);
         }
-        assert_eq!(late.take(rest.len()), rest, "who has no id is told what happens from then on");
+        assert_eq!(late.take(rest.len()), rest, "a listener without an id receives the events from now on");
         whole(&[before, rest].concat());
     });
 }
@@ -156,17 +156,17 @@ fn a_turn_that_cannot_be_told_again_has_one_event_in_its_place() {
     assert_eq!(listener.take(turns[2].len()), turns[2]);
     let (mut listener, resumed) = Listener::after(&server, &gap.id);
     assert!(resumed);
-    assert_eq!(listener.take(turns[2].len()), turns[2], "it is told once");
+    assert_eq!(listener.take(turns[2].len()), turns[2], "it is published once");
 }
 
-/// Hears so many turns, over connections that break every few events.
+/// Receives this many turns over connections that break every few events.
 fn fickle(server: &Server, turns: usize, mut after: String) -> Vec<Event> {
     let mut heard: Vec<Event> = Vec::new();
     for patience in [1, 17, 3, 40, 9].into_iter().cycle() {
         let (mut listener, resumed) = Listener::after(server, &after);
         assert!(resumed, "{after}");
         for _ in 0..patience {
-            heard.push(listener.next().expect("the stream goes on"));
+            heard.push(listener.next().expect("the stream has ended"));
             if heard.iter().filter(|it| closes(it)).count() == turns {
                 return heard;
             }
@@ -176,7 +176,7 @@ fn fickle(server: &Server, turns: usize, mut after: String) -> Vec<Event> {
     heard
 }
 
-/// Turns at one server, with listeners there and at another; their number is known before.
+/// Runs turns at one server, with a permanent listener there and reconnecting listeners at another.
 fn while_turns_go_on(at: &Server, heard_at: &Server) {
     const TURNS: usize = 24;
     let mut steady = Listener::open(at);
@@ -201,7 +201,7 @@ fn listeners_who_come_and_go_while_turns_go_on_miss_nothing_and_hear_nothing_twi
     while_turns_go_on(&server, &server);
 }
 
-/// Two servers on one database, where that can be.
+/// Two servers on one database; nothing on SQLite.
 fn two(place: &Place) -> Option<[Server; 2]> {
     place.is_postgres().then(|| [place.serve(&WORDS_ALONE), place.serve(&WORDS_ALONE)])
 }
@@ -216,7 +216,7 @@ fn listeners_at_another_process_hear_the_same() {
         assert_eq!(far.take(told.len()), told, "{}", &text[..8]);
         whole(&told);
     }
-    // Also the other way round, and what belongs to no turn.
+    // Also in the other direction, and events outside of turns.
     let told = turn(&other, &mut far, "hello");
     assert_eq!(near.take(told.len()), told);
     let body = json!({"conversationId": ID, "feedbackType": "THUMBS_UP", "messageId": "1", "assistantResponse": "x"});
@@ -244,7 +244,7 @@ fn a_turn_that_runs_at_another_process_is_told_from_its_beginning() {
     thread::scope(|scope| {
         let running = scope.spawn(|| one.say(ID, "my order"));
         let before = near.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
-        // One who heard the conversation there before is not told twice what another one asks for.
+        // A listener that was there before receives no duplicates of what another one requests.
         let mut late = Listener::open(&other);
         let (mut back, resumed) = Listener::after(&other, &before[0].id);
         assert!(resumed);
@@ -268,7 +268,7 @@ fn what_was_lost_with_a_connection_is_told_from_the_journals() {
     let mut sql = place.sql();
     for _ in 0..3 {
         for process in sql.texts(hearing) {
-            // It may be gone already.
+            // The connection may be closed already.
             sql.texts(&format!("select pg_terminate_backend({process})::text"));
         }
         let told = turn(&one, &mut near, "my other order");
@@ -276,7 +276,7 @@ fn what_was_lost_with_a_connection_is_told_from_the_journals() {
     }
     let all = silent.take(told.len() * 4);
     whole(&all);
-    assert!(within(|| sql.texts(hearing).len() == 2), "both hear again");
+    assert!(within(|| sql.texts(hearing).len() == 2), "both processes listen again");
 }
 
 #[test]
@@ -321,14 +321,14 @@ fn a_turn_that_nobody_hears_elsewhere_tells_nobody() {
     });
     let mut next = || {
         let heard = async { tokio::time::timeout(Duration::from_secs(30), hearing.recv()).await };
-        runtime.block_on(heard).expect("something is told").unwrap().payload().to_owned()
+        runtime.block_on(heard).expect("no notification arrived").unwrap().payload().to_owned()
     };
     let mark = || place.sql().texts("select pg_notify('convengine_told', 'mark')::text");
     let mut near = Listener::open(&one);
     turn(&one, &mut near, "my order");
     one.say("7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08", "my order");
     mark();
-    assert_eq!(next(), "mark", "nothing came before it");
+    assert_eq!(next(), "mark", "another notification came before it");
     let mut far = Listener::open(&other);
     let told = turn(&one, &mut near, "my order");
     assert_eq!(far.take(told.len()), told);

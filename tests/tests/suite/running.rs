@@ -1,4 +1,4 @@
-//! A database of a test's own with the commands and servers on it; all of it is gone when the test ends.
+//! Test environments: a temporary folder and database with the commands and servers on it, deleted when the test ends.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 
 use crate::database::{Database, Sql};
 
-/// Where messages go.
+/// The path of messages.
 pub const MESSAGE: &str = "/api/v1/conversation/message";
 
-/// The settings of a server that needs no model.
+/// Settings of a server that needs no model.
 pub const WORDS_ALONE: [&str; 2] = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_ONLY"];
 
 /// A pack with one intent and no model.
@@ -37,18 +37,18 @@ pub fn orders() -> Value {
     })
 }
 
-/// How long a test waits for what must happen.
+/// How long a test waits for an expected condition.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The server on a free port.
+/// Starts the server on a free port.
 pub const ANYWHERE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
-/// Checks the exit code, and that standard error is one line with these words in it.
+/// Asserts the exit code, and that standard error is one line that contains these words.
 #[track_caller]
 pub fn one_line(ran: &Ran, code: i32, words: &[&str]) {
     assert_eq!((ran.code, ran.err.lines().count()), (code, 1), "{ran:?}");
     assert!(words.iter().all(|it| ran.err.contains(it)), "{words:?} in {}", ran.err);
-    assert_eq!(ran.out, "", "nothing listens: {ran:?}");
+    assert_eq!(ran.out, "", "the server has started: {ran:?}");
 }
 
 /// A temporary folder and a database.
@@ -58,7 +58,7 @@ pub struct Place {
     database: Database,
 }
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Debug)]
 pub struct Ran {
     pub code: i32,
@@ -67,12 +67,12 @@ pub struct Ran {
 }
 
 impl Place {
-    /// A place whose database is empty.
+    /// An environment with an empty database.
     pub fn new() -> Place {
         Place::of(Database::of_place)
     }
 
-    /// A place for tests that do not ask who makes the tables.
+    /// An environment for tests that do not care how the tables are created.
     pub fn ready() -> Place {
         Place::of(Database::with_tables)
     }
@@ -86,14 +86,14 @@ impl Place {
         Place { folder, files: AtomicU32::new(0), database }
     }
 
-    /// The place's database as it is now, in a place of its own. No server may run on it.
+    /// A new environment with a copy of the database. No server may be running on it.
     pub fn copy(&self) -> Place {
         let place = Place::new();
         self.database.copy_to(&place.database);
         place
     }
 
-    /// A place whose database holds the rows of a pack.
+    /// An environment whose database has the rows of a pack.
     pub fn with(pack: &Value) -> Place {
         let place = Place::ready();
         let file = place.pack("pack.json", pack);
@@ -106,7 +106,7 @@ impl Place {
         self.folder.join(name)
     }
 
-    /// Writes a file; answers its path.
+    /// Writes a file; returns its path.
     pub fn write(&self, name: &str, text: &str) -> String {
         fs::write(self.path(name), text).unwrap();
         self.path(name).display().to_string()
@@ -116,7 +116,7 @@ impl Place {
         self.write(name, &pack.to_string())
     }
 
-    /// Whether nobody has made anything in the database.
+    /// Whether the database has no tables.
     pub fn is_untouched(&self) -> bool {
         self.database.is_empty()
     }
@@ -125,12 +125,12 @@ impl Place {
         matches!(self.database, Database::Postgres { .. })
     }
 
-    /// The database's address.
+    /// The database's URL.
     pub fn database(&self) -> String {
         self.database.url()
     }
 
-    /// A command on the place's database, unless the arguments name another one.
+    /// A command on the database, unless the arguments name another one.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(binary().unwrap());
         command.args(arguments);
@@ -182,7 +182,7 @@ impl Drop for Place {
     }
 }
 
-/// Waits for the end of a process.
+/// Waits for a process to exit.
 fn ended(child: &mut Child) -> ExitStatus {
     let mut status = None;
     let ended = within(|| {
@@ -192,10 +192,10 @@ fn ended(child: &mut Child) -> ExitStatus {
     if !ended {
         let _ = child.kill();
     }
-    status.expect("the process goes on and on")
+    status.expect("the process does not exit")
 }
 
-/// Whether a condition comes true before patience ends.
+/// Polls a condition until it is true; returns whether it was true in time.
 pub fn within(mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
@@ -215,7 +215,7 @@ pub struct Server {
     client: Client,
 }
 
-/// What a server answered.
+/// A response of the server.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -254,7 +254,7 @@ impl Server {
         self.request("POST", MESSAGE, &[("Content-Type", "application/json")], body)
     }
 
-    /// Sends a message; answers the response with status 200.
+    /// Sends a message; returns the response, which has status 200.
     pub fn say(&self, conversation: &str, text: &str) -> Value {
         let answer = self.post(json!({"conversationId": conversation, "message": text}).to_string());
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -267,25 +267,25 @@ impl Server {
         serde_json::from_value(answer.json()).unwrap()
     }
 
-    /// The texts of a conversation's turns as they are audited.
+    /// The texts of a conversation's turns from the audit.
     pub fn texts(&self, conversation: &str) -> Vec<Value> {
         let rows = self.audit(conversation);
         let payload = |row: &Value| serde_json::from_str::<Value>(row["payloadJson"].as_str().unwrap()).unwrap();
         rows.iter().filter(|it| it["stage"] == "USER_INPUT").map(|it| payload(it)["text"].clone()).collect()
     }
 
-    /// What stands on standard error so far.
+    /// Standard error so far.
     pub fn log(&self) -> String {
         fs::read_to_string(&self.err).unwrap()
     }
 
-    /// Sends a message whose answer may never come.
+    /// Sends a message whose response may never come.
     pub fn try_post(&self, body: &str) {
         let call = self.client.post(format!("http://{}{MESSAGE}", self.address)).header("Content-Type", "application/json");
         drop(call.body(body.to_owned()).send());
     }
 
-    /// Ends it as `kill -9` does.
+    /// Kills it as `kill -9` does.
     pub fn kill(&self) {
         let signalled = Command::new("sh").args(["-c", &format!("kill -KILL {}", self.child.id())]).status().unwrap();
         assert!(signalled.success());
@@ -297,7 +297,7 @@ impl Server {
         assert!(signalled.success());
     }
 
-    /// Waits for the end; answers the exit code.
+    /// Waits for the exit; returns the exit code.
     pub fn code(&mut self) -> Option<i32> {
         ended(&mut self.child).code()
     }
@@ -310,7 +310,7 @@ impl Drop for Server {
     }
 }
 
-/// An HTTP client for neighbours.
+/// An HTTP client for test servers and services.
 pub fn client() -> Client {
     convengine_server::tls::install_crypto_provider();
     Client::builder().tls_certs_only([]).build().unwrap()

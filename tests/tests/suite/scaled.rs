@@ -1,4 +1,4 @@
-//! A configuration's size changes what a turn costs as little as what it answers; the cost is `cargo xtask bench`'s.
+//! The size of a configuration changes neither what a turn does nor its replies; `cargo xtask bench` checks the cost.
 
 use convengine_core::turn::{Notice, Outcome};
 use convengine_tests::plain::Plain;

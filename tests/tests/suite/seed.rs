@@ -1,4 +1,4 @@
-//! The first set of progress messages.
+//! The default progress messages.
 
 use std::fs;
 
@@ -21,11 +21,11 @@ fn progress_messages_load_lint_clean_and_speak_of_what_happens() {
     for row in rows {
         let (step, determinant) = row.split_once(' ').unwrap();
         let told = sources.iter().any(|it| it.contains(&format!("\"{determinant}\"")) && (step == "ANY" || it.contains(step)));
-        assert!(told, "nothing tells {determinant} of {step}");
+        assert!(told, "no source emits {determinant} of {step}");
     }
 }
 
-/// The core's source files, in one text per folder: a step's name may stand in the file beside.
+/// The core's source files, one text per folder, because a step's name may be in a file beside.
 fn sources() -> Vec<String> {
     let mut texts = Vec::new();
     let mut open = vec![root().join("core/src")];

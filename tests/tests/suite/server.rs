@@ -1,4 +1,4 @@
-//! The running server: what it refuses and how, and that nothing is lost or half written.
+//! The running server: its error responses, and that nothing is lost or half written.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ fn body(conversation: &str, text: &str) -> String {
     json!({"conversationId": conversation, "message": text}).to_string()
 }
 
-/// Checks the form that every refusal has.
+/// Asserts the form of every error response; returns its message.
 #[track_caller]
 fn refused(answer: &Answer, status: u16, path: &str) -> String {
     assert_eq!(answer.status, status, "{answer:?}");
@@ -57,7 +57,7 @@ fn members_of_a_message_are_read_as_clients_send_them() {
         assert!(!answer.header("x-request-id").is_empty());
         let id = answer.json()["conversationId"].as_str().unwrap().to_owned();
         assert_eq!(id.len(), 36, "{body}");
-        // PostgreSQL has no room for the character of number zero.
+        // PostgreSQL cannot store the character U+0000.
         let stored = if place.is_postgres() { json!(text.as_str().map(|it| it.replace('\0', "\u{fffd}"))) } else { text };
         assert_eq!(server.texts(&id), [stored], "{body}");
     }
@@ -116,7 +116,7 @@ fn bad_requests_are_refused_and_leave_nothing() {
         r#"{"conversationId":7}"#,
     ] {
         let message = refused(&server.post(body), 400, MESSAGE);
-        assert!(message.contains("send"), "says what to do: {message}");
+        assert!(message.contains("send"), "does not say what to do: {message}");
     }
     refused(&server.post(b"{\"message\":\"\xff\"}".to_vec()), 400, MESSAGE);
     for levels in [65, 120, 5000] {
@@ -238,7 +238,7 @@ fn a_lost_snapshot_shows_in_readyz() {
     assert!(refused(&server.get("/readyz"), 503, "/readyz").contains("snapshot"));
 }
 
-/// `orders` with a row of each kind that cannot be compiled, and the paths of their issues.
+/// `orders` with a row of each kind that does not compile, and the paths of their issues.
 fn with_broken_rows() -> (Value, [&'static str; 4]) {
     let mut pack = orders();
     let mut add = |table: &str, row: Value| {
@@ -284,7 +284,7 @@ fn messages_at_the_same_time_are_all_answered_and_stored_in_order() {
     let place = Place::with(&orders());
     let server = place.serve(&WORDS_ALONE);
     let ids: Vec<String> = (0..24).map(|it| format!("0b0f4a3e-6f0a-4f0e-9a53-{it:012}")).collect();
-    // Two clients for each conversation.
+    // Two clients per conversation.
     thread::scope(|scope| {
         for half in ids.chunks(6) {
             for name in ["one", "two"] {
@@ -329,7 +329,7 @@ fn a_locked_sqlite_database_refuses_the_turn_whole_and_is_used_again() {
     assert_eq!(lock.texts("select cast(number as text) from ce_turn"), ["1"]);
 }
 
-/// A server with a model that takes its time for the message "slow".
+/// A server whose model answers the message "slow" after a delay.
 fn slow() -> (Place, Server) {
     let place = Place::with(&orders());
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
@@ -339,8 +339,8 @@ fn slow() -> (Place, Server) {
     (place, server)
 }
 
-/// Sends "slow" on a connection of its own and calls `then` when its turn runs and one of nine other messages,
-/// always as many as fit and one, cannot wait behind it. Answers how many other messages had an answer.
+/// Sends "slow" on its own connection and calls `then` once its turn runs and one of nine other messages,
+/// one more than the queue holds, was rejected. Returns how many other messages were answered.
 fn while_a_turn_runs(server: &Server, then: impl FnOnce(TcpStream)) -> usize {
     let text = body(ID, "slow");
     let mut slow = TcpStream::connect(&server.address).unwrap();

@@ -1,4 +1,4 @@
-//! Sessions of assistants over HTTP: what begins them, what is answered, what is refused, and what stays. (`convoship-http.md` 1, 4)
+//! Sessions of assistants over HTTP: start, responses, errors, persistence. (docs/spec/flows-http.md#1, #4)
 
 use std::{fs, thread};
 
@@ -65,7 +65,7 @@ fn what_there_is_not_is_not_found() {
         is(&send(&server, "POST", SIMULATED, &json!({"version": version})), 404, "not_found");
     }
     is(&send(&server, "POST", &format!("{SIMULATED}/{}/approvals/c1", session.id), &json!({"approved": true})), 404, "unknown_call");
-    assert_eq!(session.state(&server)["seq"], 1, "nothing of it is a turn");
+    assert_eq!(session.state(&server)["seq"], 1, "no turn was stored");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn what_is_no_session_and_no_event_is_refused() {
     }
     let nothing =
         json!({"params": null, "locale": null, "channel": null, "user": null, "session_id": null, "event_id": null, "version": null});
-    assert_eq!(Session::simulated(&server, &nothing).0.state(&server)["channel"], "web", "null is nothing");
+    assert_eq!(Session::simulated(&server, &nothing).0.state(&server)["channel"], "web", "null is the default");
     let (session, _) = Session::simulated(&server, &json!({"session_id": OTHER.to_uppercase(), "unknown": {}}));
     assert_eq!(session.id, OTHER);
     is(&send(&server, "POST", SIMULATED, &json!({"session_id": OTHER})), 409, "session_exists");
@@ -177,7 +177,7 @@ fn an_event_that_is_sent_again_is_answered_as_before() {
     let first = fresh(session.hears(&server, &more));
     again(&server, &more, &first);
     again(&server, &json!({"type": "user.message", "text": "something else", "event_id": "e1"}), &first);
-    assert!(fresh(other.hears(&server, &more)).contains(&other.id), "the name is its session's");
+    assert!(fresh(other.hears(&server, &more)).contains(&other.id), "an event id belongs to its session");
     let second = fresh(session.hears(&server, &json!({"type": "user.message", "text": "more please"})));
     assert!(second.contains("Desk 2"), "{second}");
     again(&server, &more, &first);
@@ -192,7 +192,7 @@ fn an_event_that_is_sent_again_is_answered_as_before() {
     assert_eq!(session.replays(&place, &server), 4);
 }
 
-/// A desk whose agent asks before it takes a note, and its model.
+/// A desk whose agent needs approval to take a note, and its model.
 fn asking(place: &Place) -> (Value, String) {
     let pack: Value = serde_json::from_slice(&fs::read(root().join("tests/packs/flow/agent.json")).unwrap()).unwrap();
     let tools = json!([{"tool": "note", "approval": "always"}]);
@@ -282,7 +282,7 @@ fn a_session_survives_the_end_of_its_server() {
     drop(server);
     let server = place.serve(&WORDS_ALONE);
     assert_eq!(session.state(&server), before);
-    assert_eq!(texts(&session.says(&server, "what?")), ["Four digits?"], "it still waits for the PIN");
+    assert_eq!(texts(&session.says(&server, "what?")), ["Four digits?"], "the session still waits for the PIN");
     assert_eq!(texts(&session.says(&server, "1234")), ["Thank you."]);
     assert_eq!(texts(&session.says(&server, "more please")), ["Desk 2"]);
     assert_eq!(session.replays(&place, &server), 6);
@@ -300,7 +300,7 @@ fn a_session_whose_document_is_lost_fails_and_says_so() {
     is(&looked, 500, "snapshot_lost");
     let answer = session.says(&server, "1234");
     assert_eq!((&answer["status"], &answer["debug"]["stop_reason"]), (&json!("failed"), &json!("root_missing")), "{answer}");
-    assert_eq!(texts(&answer).len(), 1, "it says so: {answer}");
+    assert_eq!(texts(&answer).len(), 1, "the error is reported: {answer}");
     is(&session.hears(&server, &json!({"type": "user.message", "text": "1234"})), 409, "session_completed");
     let (again, _) = Session::simulated(&server, &json!({}));
     assert_eq!(texts(&again.says(&server, "more please")), ["Desk 1"]);
@@ -332,7 +332,7 @@ fn an_answer_in_time_disarms_its_timer() {
     assert_eq!(texts(&session.says(&server, "1234")), ["Thank you."]);
     assert_eq!(timers(), ["session"]);
     let late = session.hears(&server, &json!({"type": "timer.fired", "timer_id": "no_input"}));
-    assert_eq!((late.status, texts(&late.json()).len()), (200, 0), "there is nothing to be late for: {late:?}");
+    assert_eq!((late.status, texts(&late.json()).len()), (200, 0), "the timer was canceled: {late:?}");
     assert_eq!(session.state(&server)["status"], "active");
 }
 
@@ -358,6 +358,6 @@ fn a_timer_that_came_due_without_a_server_fires_with_the_next_one() {
     let server = place.serve(&WORDS_ALONE);
     assert!(within(|| idle.state(&server)["status"] == "abandoned" && waits.state(&server)["awaiting"]["no_input_count"] == 1));
     assert_eq!(waits.events(&server), ["session.start", "user.message", "timer.fired"]);
-    assert_eq!(texts(&waits.says(&server, "1234")), ["Thank you."], "it goes on");
+    assert_eq!(texts(&waits.says(&server, "1234")), ["Thank you."], "the session continues");
     assert_eq!(waits.replays(&place, &server), 4);
 }

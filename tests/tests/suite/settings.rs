@@ -1,8 +1,8 @@
-//! Settings: where they come from, which one wins, and what is said about a bad one.
+//! Settings: their sources, their precedence, and the errors of invalid ones.
 
 use crate::running::{ANYWHERE, Place, Server, one_line, orders};
 
-/// The longest of these texts that the server takes.
+/// The maximum length of a message, found by trying.
 fn longest(server: &Server) -> usize {
     let taken = (1..10).take_while(|it| server.post(format!("{{\"message\":\"{}\"}}", "x".repeat(*it))).status == 200);
     taken.last().unwrap_or_default()
@@ -21,14 +21,14 @@ fn an_option_wins_over_the_environment_and_that_over_the_file() {
     let mut command = place.command(&[&arguments[..], &["--set", "convengine.audit.level=NONE"]].concat());
     let server =
         place.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4\nconvengine.flow.dialogueAct.resolute=REGEX_ONLY"));
-    assert_eq!(longest(&server), 4, "an option takes no other key of the environment away");
+    assert_eq!(longest(&server), 4, "an option overrides no other key of the environment");
     let (id, text) = ("0b0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a01", "hi");
     assert_eq!(server.say(id, text)["success"], true);
     assert_eq!(server.audit(id).len(), 0);
-    assert_eq!(longest(&place.serve(&[])), 9, "the default is far above");
+    assert_eq!(longest(&place.serve(&[])), 9, "the default is higher");
 }
 
-/// What stands in an application of the original, more or less.
+/// A typical `application.yml` of the original.
 const APPLICATION: &str = "
 spring:
   application: {name: shop}
@@ -52,7 +52,7 @@ fn an_application_of_the_original_is_read() {
     let file = place.write("application.yml", APPLICATION);
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--settings", &file];
     let server = place.start(&mut place.command(&arguments));
-    assert_eq!((longest(&server), server.log().as_str()), (4, ""), "all keys are known");
+    assert_eq!((longest(&server), server.log().as_str()), (4, ""), "no key is unknown");
     let same = place.write("same.toml", "[convengine.input]\nmax-chars = 4\n[convengine.flow.dialogue-act]\nresolute = \"REGEX_ONLY\"\n[convengine.flow.interaction-policy.matrix]\n\"[PENDING_ACTION:AFFIRM]\" = \"EXECUTE_PENDING_ACTION\"\n");
     let hash = |server: &Server| server.get("/readyz").json()["config"].clone();
     assert_eq!(hash(&place.serve(&["--settings", &same])), hash(&server));
@@ -151,7 +151,7 @@ fn every_bad_setting_has_its_line() {
         let listen: &[&str] = if arguments[0] == "--listen" { &[] } else { &["--listen", "127.0.0.1:0"] };
         one_line(&place.run(&[&serve, listen, &arguments].concat()), 2, &[words]);
     }
-    assert!(place.is_untouched(), "nothing is created for a server that does not start");
+    assert!(place.is_untouched(), "a server that does not start creates nothing");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The page as its people use it, in a real Chromium.
+//! The page as a designer uses it, in a real Chromium.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::running::Place;
 
-/// What the lines of a script say, by their members.
+/// The lines of a script, by their members.
 pub type Lines = BTreeMap<String, Vec<Value>>;
 
 /// Runs the script that uses the page against a server.
@@ -25,7 +25,7 @@ pub fn page(address: &str, arguments: &[&str]) -> Lines {
 pub fn script(name: &str, address: &str, arguments: &[&str]) -> Lines {
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test").join(name)).arg(format!("http://{address}")).args(arguments);
-    let output = command.output().expect("node cannot be started");
+    let output = command.output().expect("cannot start node");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let mut lines = Lines::new();
@@ -38,7 +38,7 @@ pub fn script(name: &str, address: &str, arguments: &[&str]) -> Lines {
     lines
 }
 
-/// One member of each turn.
+/// A member of each turn.
 pub fn each<'v>(turns: &'v Value, member: &str) -> Vec<&'v Value> {
     turns.as_array().unwrap().iter().map(|it| &it[member]).collect()
 }
@@ -49,7 +49,7 @@ pub fn hashes(pack: &Pack, turns: usize) -> Vec<String> {
     (0..turns).map(|turn| player.play(turn).unwrap().hash).collect()
 }
 
-/// What somebody reads at the end of a turn, with the error code and with intent and state as the page shows them.
+/// What the page shows at the end of a turn: the reply or fault, the error code, and intent and state.
 fn read(outcome: &Outcome) -> [String; 3] {
     let said = outcome.payload.as_ref().map(|it| it.value.clone());
     let fault = outcome.fault.as_ref();
@@ -61,12 +61,12 @@ fn read(outcome: &Outcome) -> [String; 3] {
     ]
 }
 
-/// The branch shares three turns with the one that was played, and only its own turn asks its model.
+/// The branch shares three turns with the played conversation, and only its own turn calls its model.
 fn says_no_at_turn_four(lines: &BTreeMap<String, Vec<Value>>) {
     let (played, branched) = (&lines["played"][0], &lines["branched"][0]);
     assert_eq!(each(branched, "hash")[..3], each(played, "hash")[..3], "the turns before it are shared");
     assert_eq!(branched[3]["reply"], "All right, nothing has been handed in. What would you like to change?");
-    assert_eq!(lines["asked"][0], json!(["no", "no"]), "only the turn that says no asks its model");
+    assert_eq!(lines["asked"][0], json!(["no", "no"]), "only the turn that says no calls its model");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_link_brings_both_branches_and_both_packs_to_another_browser() {
     let file = case.path.display().to_string();
     let lines = page(&server.address, &["shared", &file, "Your card is blocked", "Your card has been blocked"]);
     let here = lines["here"][0].as_array().unwrap();
-    assert_ne!(here[0], here[1], "the edit made a difference");
+    assert_ne!(here[0], here[1], "the edit makes a difference");
     assert_eq!(lines["there"][0], lines["here"][0]);
     assert_eq!(lines["remarks"][0], json!([]));
 }
@@ -108,7 +108,7 @@ fn a_link_brings_both_branches_and_both_packs_to_another_browser() {
 fn a_turn_that_waits_in_the_browser_keeps_nobody_from_editing_and_leaving() {
     let server = Place::new().serve(&[]);
     let lines = page(&server.address, &["waiting"]);
-    assert_eq!(lines["linted"][0], 1, "the turn still waits when its pack has been linted");
+    assert_eq!(lines["linted"][0], 1, "the turn still waits while its pack is linted");
     let played = each(&lines["sample"][0], "hash");
     assert!(played.len() > 5 && played.iter().all(|it| *it != ""), "{played:?}");
     assert_eq!(lines["asking"][0], 0);
@@ -141,7 +141,7 @@ fn a_recorded_conversation_in_the_browser_ends_with_equal_state_and_becomes_a_te
     let changed = std::fs::read_to_string(&config).unwrap().replace("@.schemaComplete == true", "@.schemaComplete == false");
     std::fs::write(&config, changed).unwrap();
     let failed = place.run(&["test", &talk]);
-    assert_eq!(failed.code, 1, "another rule, another conversation: {failed:?}");
+    assert_eq!(failed.code, 1, "another rule fails the test: {failed:?}");
     assert!(failed.out.contains("CONFIRM_DETAILS"), "{failed:?}");
 }
 
@@ -171,7 +171,7 @@ fn a_cell_edited_in_the_browser_gives_the_turns_that_the_core_plays_on_the_edite
     let mut edited: Value = serde_json::from_str(&std::fs::read_to_string(&case.path).unwrap()).unwrap();
     let rows = edited["tables"][table].as_array_mut().unwrap().iter_mut();
     let cells: Vec<&mut Value> = rows.filter_map(|it| it.get_mut(column)).filter(|it| it.as_str().unwrap().contains(from)).collect();
-    let [cell] = <[&mut Value; 1]>::try_from(cells).expect("one row says it");
+    let [cell] = <[&mut Value; 1]>::try_from(cells).expect("one row has the text");
     *cell = json!(cell.as_str().unwrap().replace(from, to));
     let edited = Pack::parse(&edited.to_string()).unwrap();
     let turns = case.pack.turns.len();
@@ -196,7 +196,7 @@ fn a_broken_pattern_in_the_browser_shows_where_it_stands_while_it_is_typed_and_g
     };
     assert_eq!((lines["cell"].len(), lines["text"].len()), (3, 3), "one for each key");
     for (seen, typed) in lines["cell"].iter().zip(["(", "(a", "(a)"]) {
-        assert_eq!((&seen["typing"], &seen["value"]), (&json!(true), &json!(typed)), "nothing was left or entered: {seen}");
+        assert_eq!((&seen["typing"], &seen["value"]), (&json!(true), &json!(typed)), "the focus has not moved: {seen}");
         let core = said(typed);
         assert_eq!(core.is_some(), typed != "(a)");
         assert_eq!(seen["invalid"], core.is_some(), "{seen}");
@@ -218,7 +218,7 @@ fn a_broken_pattern_in_the_browser_shows_where_it_stands_while_it_is_typed_and_g
     }
 }
 
-/// The list of what is wrong has one entry with these words, or none.
+/// Asserts that the list of issues has one entry with these words, or none.
 fn listed(seen: &Value, words: Option<[String; 2]>) {
     let listed = seen["issues"].as_array().unwrap();
     assert_eq!(listed.len(), usize::from(words.is_some()), "{seen}");
@@ -257,7 +257,7 @@ fn each_effect_failed_in_the_browser_is_answered_as_the_core_answers_it() {
         player.rewind(&after);
         player.commit(&meant.run.outcome);
     }
-    assert_eq!(lines["back"], ["Turn 2", "Turn 5"], "the keyboard is where it was");
+    assert_eq!(lines["back"], ["Turn 2", "Turn 5"], "the focus is unchanged");
     let (at, outcome) = refused.unwrap();
     let [reply, ..] = read(&outcome);
     let (before, branched) = (&lines["before"][0], &lines["branched"][0]);
@@ -270,11 +270,11 @@ fn each_effect_failed_in_the_browser_is_answered_as_the_core_answers_it() {
     assert_eq!(lines["failed"][0].as_array().unwrap()[..2], [json!("Tool"), json!("loan.application.submit")]);
 }
 
-/// An effect as the page calls it.
+/// The title of an effect on the page.
 fn title(request: &Request) -> String {
     match request {
         Request::Llm(it) => format!("Model {}", it.purpose),
         Request::Tool(it) => format!("Tool {}", it.tool_code.as_deref().unwrap_or(&it.tool_group)),
-        other => panic!("the loan asks for no such thing: {other:?}"),
+        other => panic!("the loan has no such request: {other:?}"),
     }
 }

@@ -1,4 +1,4 @@
-//! What an import would change, which configurations there have been, and the way back to one, with and without a server.
+//! What an import would change, the history of configurations, and rolling back, with and without a server.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ const REFRESH: &str = "/api/v1/cache/refresh";
 const SNAPSHOTS: &str = "/api/v1/config/snapshots";
 const ROLLBACK: &str = "/api/v1/config/rollback";
 
-/// The pack with another answer to questions about orders.
+/// The pack with another reply to questions about orders.
 fn answering(text: &str) -> Value {
     let mut pack = orders();
     pack["tables"]["ce_response"][0]["exact_text"] = json!(text);
@@ -22,14 +22,14 @@ fn import(place: &Place, pack: &Value) {
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
-/// Snapshots as `list` tells of them, the newest first.
+/// The snapshots that `list` returns, newest first.
 fn list(place: &Place) -> Vec<Value> {
     let ran = place.run(&["snapshot", "list", "--json"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     serde_json::from_str::<Value>(&ran.out).unwrap().as_array().unwrap().clone()
 }
 
-/// The hash of the rows that are there.
+/// The hash of the active rows.
 fn active(place: &Place) -> String {
     let all = list(place);
     let of: Vec<&str> = all.iter().filter(|it| it["active"] == true).map(|it| it["hash"].as_str().unwrap()).collect();
@@ -84,7 +84,7 @@ fn a_dry_run_tells_what_would_change_and_changes_nothing() {
     assert!(found["after"] != found["before"] && found["issues"]["gone"] == json!([]), "{found}");
     assert_eq!(found["tables"]["ce_response"]["changed"][0]["columns"]["exact_text"]["new"], "It has arrived.");
     assert_eq!(found["tables"].as_object().unwrap().keys().collect::<Vec<_>>(), ["ce_response", "cv_document", "tasks"]);
-    // What an import would refuse.
+    // What an import would reject.
     let strict = place.run(&["import", &file, "--dry-run", "--strict"]);
     assert!(strict.code == 1 && strict.err.starts_with("error ce_response[9]"), "{strict:?}");
     let unfit = place.pack("unfit.json", &json!({"name": "unfit", "tables": {"ce_intent": [{"intent_code": 5, "description": "d"}]}}));
@@ -92,7 +92,7 @@ fn a_dry_run_tells_what_would_change_and_changes_nothing() {
     assert_eq!(sql.everything(), before);
     let same = place.run(&["import", &place.pack("same.json", &orders()), "--dry-run"]);
     assert!(same.code == 0 && same.out.ends_with("no difference\n"), "{same:?}");
-    // Nothing is made for it.
+    // No tables are created for it.
     let empty = Place::new();
     let ran = empty.run(&["import", &file, "--dry-run"]);
     assert!(ran.code == 3 && empty.is_untouched(), "{ran:?}");
@@ -113,7 +113,7 @@ fn rows_come_back_as_they_were() {
     let (second, second_rows) = (active(&place), tables(&place));
     import(&place, &answering("third"));
     place.sql().run("delete from ce_prompt_template");
-    // The rows as they are were never imported, and are kept as well.
+    // The current rows were never imported, and are stored as well.
     let shown = place.run(&["snapshot", "diff", &second[..8]]);
     assert!(shown.code == 0 && shown.out.contains("ce_prompt_template: 2 removed"), "{shown:?}");
     let everything = place.sql().everything();
@@ -124,7 +124,7 @@ fn rows_come_back_as_they_were() {
     assert_eq!((ran.code, ran.out.trim()), (0, format!("activated {second}").as_str()), "{ran:?}");
     assert_eq!(active(&place), second);
     let plain = |mut tables: Value| {
-        // The times at which templates were made count in their order alone.
+        // Only the order of the creation times of templates matters.
         let templates = tables["ce_prompt_template"].as_array_mut().into_iter().flatten();
         templates.for_each(|it| _ = it.as_object_mut().unwrap().remove("created_at"));
         for rows in tables.as_object_mut().unwrap().values_mut().filter_map(Value::as_array_mut) {
@@ -133,7 +133,7 @@ fn rows_come_back_as_they_were() {
         tables
     };
     assert_eq!(plain(tables(&place)), plain(second_rows));
-    // Back to what was edited by hand, to the third, and on to the first.
+    // Back to the rows that were edited by hand, to the third snapshot, and on to the first.
     let rollback = || {
         let ran = place.run(&["snapshot", "rollback"]);
         assert_eq!(ran.code, 0, "{ran:?}");
@@ -172,7 +172,7 @@ fn a_running_server_goes_back_and_its_turns_go_on() {
         assert_eq!((back.status, &back.json()["config"]), (200, &json!(first)), "{back:?}");
         assert_eq!(back.json()["tables"]["ce_response"]["changed"][0]["columns"]["exact_text"]["old"], "second");
         let forth = server.request("POST", &format!("{SNAPSHOTS}/{}/activate", &second[..10]), &[], "").json();
-        // It was made with the settings of this server, as the first was, and not of the command that imported.
+        // Both were compiled with the settings of this server and not with those of the importing command.
         assert_eq!((&forth["hash"], &forth["config"], &forth["settings"]), (&json!(second), &json!(second), &json!([])));
         assert!(!turn.is_finished(), "the model has not answered yet");
         assert_eq!(turn.join().unwrap(), "Your order is on its way.");
@@ -181,7 +181,7 @@ fn a_running_server_goes_back_and_its_turns_go_on() {
     let all = server.get(SNAPSHOTS).json();
     let marked: Vec<&Value> = all["snapshots"].as_array().unwrap().iter().filter(|it| it["active"] == true).collect();
     assert_eq!((marked.len(), &marked[0]["hash"]), (1, &all["active"]));
-    // A snapshot with an error is not taken, and nothing is changed by it.
+    // A snapshot with an error is rejected and changes nothing.
     let mut bad = answering("bad");
     bad["tables"]["ce_intent_classifier"][1]["pattern"] = json!("(");
     import(&place, &bad);
@@ -197,7 +197,7 @@ fn a_running_server_goes_back_and_its_turns_go_on() {
     assert_eq!(server.request("POST", &format!("{SNAPSHOTS}/0000000000/activate"), &[], "").status, 404);
     assert_eq!(server.request("POST", &format!("{SNAPSHOTS}/x/activate"), &[], "").status, 404);
     let ran = place.run(&["replay", "--conversation", ID]);
-    assert_eq!(ran.code, 0, "each turn under what it ran with: {ran:?}");
+    assert_eq!(ran.code, 0, "each turn has the configuration it ran with: {ran:?}");
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn servers_follow_what_another_process_has_taken() {
     assert_eq!(place.run(&["snapshot", "rollback"]).code, 0);
     takes(&server, "Your order is on its way.");
     other.iter().for_each(|it| takes(it, "Your order is on its way."));
-    // Rows that were edited by hand wait for somebody who says so; then all take them.
+    // Rows that were edited by hand wait for a refresh; then all servers load them.
     place.sql().run("update ce_response set exact_text = 'by hand' where response_id = 1");
     let known = |it: &Server| running(it) == running(&server);
     assert_eq!(answer(&server, "my order"), "Your order is on its way.");
@@ -221,7 +221,7 @@ fn servers_follow_what_another_process_has_taken() {
     assert_eq!(answer(&server, "my order"), "by hand");
     other.iter().for_each(|it| assert!(within(|| known(it))));
     deaf.iter().for_each(|it| assert_eq!(answer(it, "my order"), "Your order is on its way."));
-    // Rows with an error are left to who has imported them.
+    // Rows with an error stay with the process that imported them.
     let mut bad = answering("bad");
     bad["tables"]["ce_intent_classifier"][1]["pattern"] = json!("(");
     import(&place, &bad);

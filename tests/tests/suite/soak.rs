@@ -1,5 +1,5 @@
-//! The mixed load of `cargo xtask soak load` and the streams of `cargo xtask soak streams`, short: that every answer and every event is
-//! right, not how fast it comes.
+//! The mixed load of `cargo xtask soak load` and the streams of `cargo xtask soak streams`, short: every reply and every event is correct;
+//! speed is not checked.
 
 use std::rc::Rc;
 

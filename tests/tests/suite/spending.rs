@@ -1,4 +1,4 @@
-//! How much models may cost: what is spent counts within a turn, in other processes and after a restart.
+//! The cost of models: spending counts within a turn, in other processes and after a restart.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ fn says(text: &str) -> Answer {
     })
 }
 
-/// An object that costs as much; it comes in one piece.
+/// A decision object that costs the same; it comes in one piece.
 fn decides(object: &Value) -> Answer {
     let usage = json!({"prompt_tokens": 1001, "completion_tokens": 20});
     let choice = json!({"index": 0, "message": {"content": object.to_string()}, "finish_reason": "stop"});
@@ -38,7 +38,7 @@ const REGEX: [&str; 2] = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_O
 const DERIVED: [&str; 2] = ["--set", "convengine.audit.persistence.mode=DERIVED"];
 const PER_DAY: [&str; 2] = ["--set", "convengine.llm.spend-cap.per=day"];
 
-/// Why models have not answered so far, by the log of their calls.
+/// Why model calls have failed so far, from the call log.
 fn failures(place: &Place) -> Vec<String> {
     let ran = place.run(&["audit", "materialise"]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -60,13 +60,13 @@ fn what_is_spent_is_spent_for_other_processes_and_after_a_restart() {
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "Two.", "324 is more than 300, but 162 was not");
     let refused = server.say(ID, "my order");
     assert_eq!((&refused["success"], &refused["errorCode"]), (&json!(false), &json!("LLM_CALL_FAILED")), "{refused}");
-    assert_eq!(asked.join().unwrap().len(), 2, "a model that may cost nothing more is not asked");
+    assert_eq!(asked.join().unwrap().len(), 2, "no model is called once the cap is reached");
     assert_eq!(failures(&place), [REFUSED]);
     drop(server);
     let server = serve(&place, "http://127.0.0.1:1/v1", &with);
     assert_eq!(server.say(ID, "my order")["success"], false);
     assert_eq!(failures(&place), [REFUSED; 2], "for the same reason");
-    // A day on which little was spent lets models be asked again.
+    // On a day with little spending, models are called again.
     place.sql().run("update cv_spend set day = '2020-01-01'");
     let (address, asked) = provider(vec![says("Three.")]);
     drop(server);
@@ -87,7 +87,7 @@ fn a_turn_stops_asking_when_its_own_calls_have_spent_the_rest() {
     assert_eq!((&answer["success"], &answer["errorCode"]), (&json!(false), &json!("LLM_CALL_FAILED")), "{answer}");
     assert_eq!(asked.join().unwrap().len(), 1, "the second call of the turn is not made");
     assert_eq!(failures(&place), [REFUSED]);
-    assert_eq!(place.sql().texts("select cast(micros as text) from cv_spend"), ["162"], "a failed turn has cost something, too");
+    assert_eq!(place.sql().texts("select cast(micros as text) from cv_spend"), ["162"], "a failed turn has a cost too");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The words of agents while they are said: as events, as a UI message stream, and not at all. (`convoship.md` 14, 15.6)
+//! The replies of agents while they are written: as events, as a UI message stream, and without streaming. (docs/spec/flows.md#14, #15.6)
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -12,7 +12,7 @@ use crate::flows::{DEPLOYED, JSON, ORIGIN, SIMULATED, Session, deploy, desk, edg
 use crate::models::{Answer, KEY, PRICES, begin, end, piece, provider};
 use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, client, orders};
 
-/// A bank that answers so many calls.
+/// A bank that answers this many calls.
 fn bank(calls: usize) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -29,7 +29,7 @@ fn bank(calls: usize) -> SocketAddr {
     address
 }
 
-/// The desk with an agent that may ask the bank.
+/// The desk with an agent that may call the bank.
 fn with_agent(bank: SocketAddr) -> Value {
     let mut document = desk("Desk");
     let push = |document: &mut Value, list: &str, value: Value| document[list].as_array_mut().unwrap().push(value);
@@ -63,7 +63,7 @@ fn serve(place: &Place, model: &str, bank: SocketAddr) -> Server {
     place.start(command.env("OPENAI_BASE_URL", model).env("OPENAI_API_KEY", KEY))
 }
 
-/// A model that says what it does and calls a tool, its arguments cut within an escape.
+/// A model that announces and calls a tool, its arguments split within an escape.
 fn looks() -> Answer {
     Box::new(|stream| {
         begin(stream);
@@ -83,7 +83,7 @@ fn says(pieces: &[&str]) -> Answer {
     })
 }
 
-/// An answer that comes in one.
+/// A reply that comes in one piece.
 fn whole(message: Value) -> Answer {
     let usage = json!({"prompt_tokens": 1001, "completion_tokens": 20});
     let body =
@@ -93,7 +93,7 @@ fn whole(message: Value) -> Answer {
     })
 }
 
-/// The events of a turn as they come.
+/// The events of a turn as they arrive.
 struct Turn(BufReader<Response>);
 
 impl Turn {
@@ -107,7 +107,7 @@ impl Turn {
         Turn(BufReader::new(response))
     }
 
-    /// The next event, whose name is blank in a UI message stream; nothing at the end.
+    /// The next event, whose name is blank in a UI message stream; `None` at the end.
     fn next(&mut self) -> Option<(String, Value)> {
         let (mut name, mut data) = (String::new(), Value::Null);
         loop {
@@ -147,14 +147,14 @@ fn the_words_of_an_agent_come_while_it_says_them() {
     let server = serve(&place, &address, bank);
     publish(&server, &with_agent(bank));
 
-    // On a page, whose users do not see how the answer comes about.
+    // On a page whose users do not see debug data.
     let token = deploy(&server, false);
     let (own, _) = Session::deployed(&server, &token, &[]);
     let bearer = format!("Bearer {token}");
     let headers = [("Authorization", bearer.as_str()), ORIGIN];
     let mut turn = Turn::begin(&server, &format!("{DEPLOYED}/{}/turns?stream=true", own.id), &headers);
     let mut events: Vec<(String, Value)> = (0..4).map(|_| turn.next().unwrap()).collect();
-    assert_eq!(events[3].1["delta"], "You have ", "the model has not ended yet");
+    assert_eq!(events[3].1["delta"], "You have ", "the model has not finished yet");
     go.send(()).unwrap();
     events.extend(turn.rest());
     assert_eq!(
@@ -184,13 +184,13 @@ fn the_words_of_an_agent_come_while_it_says_them() {
     assert_eq!(answer["messages"], done["messages"], "the same without a stream");
     let asked = asked.join().unwrap();
     assert_eq!(asked.iter().map(|it| it["stream"] == true).collect::<Vec<_>>(), [true, true, true, true, false, false]);
-    assert_eq!([&asked[1]["messages"], &asked[3]["messages"]], [&asked[5]["messages"]; 2], "the model is told the same");
+    assert_eq!([&asked[1]["messages"], &asked[3]["messages"]], [&asked[5]["messages"]; 2], "the model gets the same messages");
     let vars = [&own, &ui, &plain].map(|it| it.state(&server)["vars"].clone());
     assert_eq!((&vars[0]["balance"], &vars[0], &vars[1]), (&json!(3), &vars[2], &vars[2]));
     for session in [&own, &ui, &plain] {
         assert_eq!(session.replays(&place, &server), 2);
     }
-    assert!(!place.sql().everything().join("\n").contains("delta"), "no piece is stored");
+    assert!(!place.sql().everything().join("\n").contains("delta"), "no chunk is stored");
 }
 
 #[test]

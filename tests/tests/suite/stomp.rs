@@ -1,4 +1,4 @@
-//! Clients that speak STOMP: over SockJS, as those of the original do, and over plain WebSockets.
+//! STOMP clients: over SockJS, like those of the original, and over plain WebSockets.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ const SOCKJS: &str = "/ws-convengine/123/abcdefgh/websocket";
 const PLAIN: &str = "/ws-convengine/websocket";
 const ON: [&str; 4] = [WORDS_ALONE[0], WORDS_ALONE[1], "--set", "convengine.transport.stomp.enabled=true"];
 
-/// A client and the time that it gives the server.
+/// A client with its own runtime for timeouts.
 struct Client {
     runtime: Runtime,
     stomp: Stomp,
@@ -26,7 +26,7 @@ struct Client {
 impl Client {
     fn with<F: Future<Output = anyhow::Result<Stomp>>>(open: impl FnOnce() -> F) -> anyhow::Result<Client> {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let stomp = runtime.block_on(async { timeout(PATIENCE, open()).await.expect("an answer") })?;
+        let stomp = runtime.block_on(async { timeout(PATIENCE, open()).await.expect("no response in time") })?;
         Ok(Client { runtime, stomp })
     }
 
@@ -46,17 +46,17 @@ impl Client {
         self.runtime.block_on(self.stomp.send_text(text)).unwrap();
     }
 
-    /// The next frame; nothing at the end of the connection.
+    /// The next frame; `None` at the end of the connection.
     fn next(&mut self) -> Option<Frame> {
-        self.runtime.block_on(async { timeout(PATIENCE, self.stomp.next()).await.expect("something comes") }).unwrap()
+        self.runtime.block_on(async { timeout(PATIENCE, self.stomp.next()).await.expect("no frame in time") }).unwrap()
     }
 
-    /// The message as it comes.
+    /// The raw message.
     fn receive(&mut self) -> Option<String> {
-        self.runtime.block_on(async { timeout(PATIENCE, self.stomp.receive()).await.expect("something comes") }).unwrap()
+        self.runtime.block_on(async { timeout(PATIENCE, self.stomp.receive()).await.expect("no message in time") }).unwrap()
     }
 
-    /// The next so many messages; each is for this subscription.
+    /// The next messages; each belongs to this subscription.
     fn take(&mut self, id: &str, conversation: &str, count: usize) -> Vec<(String, Value)> {
         let destination = format!("/topic/convengine/audit/{conversation}");
         let message = |frame: Frame| {
@@ -65,10 +65,10 @@ impl Client {
             assert_eq!((frame.command.as_str(), about), ("MESSAGE", [destination.clone(), id.to_owned(), "application/json".to_owned()]));
             (header("message-id"), serde_json::from_slice(&frame.body).unwrap())
         };
-        (0..count).map(|_| message(self.next().expect("the connection goes on"))).collect()
+        (0..count).map(|_| message(self.next().expect("the connection has ended"))).collect()
     }
 
-    /// The reason of the error with which the connection ends.
+    /// The message of the error that ends the connection.
     #[track_caller]
     fn refused(&mut self) -> String {
         let error = self.next().unwrap();
@@ -133,8 +133,8 @@ fn one_connection_hears_several_conversations() {
     assert_eq!(client.next().unwrap().command, "RECEIPT");
     count(ID);
     let second = count(OTHER);
-    assert_eq!(client.take("b", OTHER, second).len(), second, "and nothing of the other conversation before it");
-    // What a client sends has no effect, and its frames may come in pieces.
+    assert_eq!(client.take("b", OTHER, second).len(), second, "no event of the other conversation comes before it");
+    // Sending has no effect, and frames may arrive in pieces.
     for piece in ["SEND\ndestination:/app/x\nrec", "eipt:2\n\nhello\0\n", "\n"] {
         client.send(piece);
     }
@@ -181,7 +181,7 @@ fn sockjs_is_greeted_and_told_what_there_is() {
     assert_ne!(body["entropy"], server.get("/ws-convengine/info").json()["entropy"]);
     assert_eq!((info.header("access-control-allow-origin"), info.header("access-control-allow-credentials")), (page, "true"));
     assert!(info.header("cache-control").contains("no-store"), "{info:?}");
-    // Other ways are not offered; the client then takes the WebSocket or none.
+    // Other transports are not offered; the client then uses the WebSocket or none.
     for way in ["xhr_streaming", "xhr", "eventsource", "htmlfile", "jsonp"] {
         let path = format!("/ws-convengine/123/abcdefgh/{way}");
         let answer = server.request("POST", &path, &[], "");
@@ -191,7 +191,7 @@ fn sockjs_is_greeted_and_told_what_there_is() {
         assert_eq!(server.get(path).status, 404, "{path}");
     }
     let answer = server.get(PLAIN);
-    assert_eq!((answer.status, &answer.json()["status"]), (400, &json!(400)), "no WebSocket is asked for");
+    assert_eq!((answer.status, &answer.json()["status"]), (400, &json!(400)), "no WebSocket is requested");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn the_settings_say_where_and_how() {
     let set = |key: &str| format!("convengine.transport.stomp.{key}");
     let (endpoint, sock_js, base) = (set("endpoint=/live"), set("sockJs=false"), set("auditDestinationBase=/queue/events"));
     let server = place.serve(&[&ON[..], &["--set", &endpoint, "--set", &sock_js, "--set", &base]].concat());
-    assert_eq!(server.log(), "", "the keys are known");
+    assert_eq!(server.log(), "", "no key is unknown");
     assert_eq!(server.get("/live/info").status, 404);
     let mut client = Client::open(&server, "/live", &[("sec-websocket-protocol", "v12.stomp, v11.stomp")]).unwrap();
     assert_eq!(client.stomp.response.headers()["sec-websocket-protocol"], "v12.stomp");
@@ -246,7 +246,7 @@ fn both_sides_are_heard_from() {
     assert!(client.receive().unwrap().contains("\nheart-beat:10000,10000\n"));
     let since = Instant::now();
     assert_eq!(client.receive().as_deref(), Some("\n"));
-    assert!(since.elapsed() > Duration::from_secs(9), "no more often than was agreed");
+    assert!(since.elapsed() > Duration::from_secs(9), "no more often than negotiated");
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_server_that_stops_sends_clients_away() {
     assert_eq!(silent.receive().as_deref(), Some("c[3000,\"Go away!\"]"));
     assert_eq!((silent.receive(), client.next()), (None, None));
     assert_eq!((server.code(), server.log().as_str()), (Some(0), ""));
-    assert!(since.elapsed() < Duration::from_secs(8), "nothing was waited for in vain");
+    assert!(since.elapsed() < Duration::from_secs(8), "the server stops without waiting");
 }
 
 #[test]
@@ -275,11 +275,11 @@ fn a_client_that_does_not_read_is_dropped_and_delays_nobody() {
     deaf.subscribe("1", ID);
     let text = format!("my order {}", "🙂".repeat(30_000));
     let (mut heard, mut events) = (0, 0);
-    // More than the buffers of both systems hold.
+    // More than the buffers of both systems.
     while heard < 10 * 1024 * 1024 {
         assert_eq!(server.say(ID, &text)["success"], true);
         loop {
-            let body = quick.next().expect("the connection goes on").body;
+            let body = quick.next().expect("the connection has ended").body;
             (heard, events) = (heard + body.len(), events + 1);
             let body: Value = serde_json::from_slice(&body).unwrap();
             if body["stage"] == "STEP_EXIT" && body["payload"]["step"] == "PipelineEndGuardStep" {
@@ -288,7 +288,7 @@ fn a_client_that_does_not_read_is_dropped_and_delays_nobody() {
         }
     }
     let mut taken = 0;
-    // The server has hung up or does so now, with an end or an error; this side is never out of patience.
+    // The server closes the connection, with an end or an error; the client never times out.
     let ended = deaf.runtime.block_on(async {
         let all = async {
             while deaf.stomp.next().await?.is_some() {
@@ -298,7 +298,7 @@ fn a_client_that_does_not_read_is_dropped_and_delays_nobody() {
         };
         timeout(PATIENCE, all).await
     });
-    assert!(ended.is_ok(), "the connection goes on");
+    assert!(ended.is_ok(), "the connection was not closed");
     assert!((1..events).contains(&taken), "{taken} of {events}");
 }
 

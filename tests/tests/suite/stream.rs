@@ -1,4 +1,4 @@
-//! The stream of a conversation: what its listeners get, when, and that nobody's slowness reaches a turn.
+//! The stream of a conversation: its events, their timing, and that a slow listener never delays a turn.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 
 use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, client, one_line, orders};
 
-/// The conversation that listeners listen to.
+/// The conversation of the listeners.
 pub const ID: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a07";
 
 /// One event.
@@ -20,12 +20,12 @@ pub struct Event {
     pub id: String,
     pub name: String,
     pub data: Value,
-    /// The text of it.
+    /// The raw data.
     pub text: String,
 }
 
 impl Event {
-    /// The number within the turn.
+    /// The sequence number within the turn.
     pub fn seq(&self) -> usize {
         self.id.rsplit(':').next().unwrap().parse().unwrap()
     }
@@ -34,37 +34,37 @@ impl Event {
         self.id.rsplit_once(':').unwrap().0
     }
 
-    /// What the row of an audit has, too.
+    /// The columns that the audit row shares with the event.
     fn row(&self) -> [Value; 3] {
         [self.data["stage"].clone(), self.data["createdAt"].clone(), self.data["payload"].clone()]
     }
 }
 
-/// After so long without an event, one that is waited for will not come.
+/// An expected event that has not arrived by then will not arrive.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// Somebody who listens to the conversation.
+/// A listener to the conversation.
 pub struct Listener {
     lines: BufReader<Response>,
 }
 
 impl Listener {
-    /// Listens and takes the first event.
+    /// Connects and takes the first event.
     pub fn open(server: &Server) -> Listener {
         let (listener, first) = Listener::begin(server, &path(ID), None);
         assert_eq!(first.data, json!({"conversationId": ID, "transport": "SSE"}));
         listener
     }
 
-    /// Listens after an event; answers whether that could be done.
+    /// Connects after an event; also returns whether the stream was resumed.
     pub fn after(server: &Server, id: &str) -> (Listener, bool) {
         let (listener, first) = Listener::begin(server, &path(ID), Some(id));
-        let resumed = first.data["resumed"].as_bool().expect("the first event says it");
+        let resumed = first.data["resumed"].as_bool().expect("the first event has no 'resumed'");
         assert_eq!(first.data, json!({"conversationId": ID, "transport": "SSE", "resumed": resumed}));
         (listener, resumed)
     }
 
-    /// Opens a path; answers the first event, too.
+    /// Opens a path; also returns the first event.
     pub fn begin(server: &Server, path: &str, after: Option<&str>) -> (Listener, Event) {
         let mut call = client().get(format!("http://{}{path}", server.address));
         if let Some(id) = after {
@@ -81,7 +81,7 @@ impl Listener {
         (listener, first)
     }
 
-    /// The next event; nothing at the end of the stream.
+    /// The next event; `None` at the end of the stream.
     pub fn next(&mut self) -> Option<Event> {
         let mut event = Event { id: String::new(), name: String::new(), data: Value::Null, text: String::new() };
         let since = Instant::now();
@@ -99,7 +99,7 @@ impl Listener {
                 }
                 Some(("", "")) => {
                     assert_eq!(self.lines.fill_buf().unwrap().first(), Some(&b'\n'), "a comment stands alone");
-                    assert!(since.elapsed() < SILENCE, "an event was waited for and only heartbeats came");
+                    assert!(since.elapsed() < SILENCE, "only heartbeats arrived");
                 }
                 None if event.name.is_empty() => {}
                 None => return Some(event),
@@ -111,13 +111,13 @@ impl Listener {
     pub fn until(&mut self, last: impl Fn(&Event) -> bool) -> Vec<Event> {
         let mut events = Vec::new();
         while events.last().is_none_or(|it| !last(it)) {
-            events.push(self.next().expect("the stream goes on"));
+            events.push(self.next().expect("the stream has ended"));
         }
         events
     }
 
     pub fn take(&mut self, count: usize) -> Vec<Event> {
-        (0..count).map(|_| self.next().expect("the stream goes on")).collect()
+        (0..count).map(|_| self.next().expect("the stream has ended")).collect()
     }
 }
 
@@ -180,7 +180,7 @@ fn a_turn_is_told_as_it_is_stored() {
     }
 }
 
-/// A server whose model takes its time for the first call, and that stores turns as a setting says.
+/// A server whose model delays the first call, and that stores turns as a setting says.
 pub fn slow(place: &Place, journal: &str) -> Server {
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
     let rules = json!([{"times": 1, "delay_ms": 2000, "reply": reply}, {"reply": reply}]);
@@ -206,7 +206,7 @@ fn progress_is_heard_while_a_model_is_asked() {
     });
 }
 
-/// On PostgreSQL processes wait for each other's turns, and none is run again; nor is one of which something is stored already.
+/// On PostgreSQL processes wait for each other's turns and rerun none; nor do they rerun a turn that is partly stored.
 #[test]
 fn a_turn_that_is_run_again_on_sqlite_is_closed_and_told_as_a_new_one() {
     let place = Place::with(&talkative());
@@ -237,7 +237,7 @@ fn one_who_does_not_read_is_dropped_and_delays_nobody() {
     let mut slow = deaf(&server);
     let text = format!("my order {}", "🙂".repeat(30_000));
     let (mut heard, mut events) = (0, 0);
-    // More than the buffers of both systems hold.
+    // More than the buffers of both systems.
     while heard < 10 * 1024 * 1024 {
         assert_eq!(server.say(ID, &text)["success"], true);
         let turn = quick.until(|it| it.name == "STEP_EXIT" && it.data["payload"]["step"] == "PipelineEndGuardStep");
@@ -245,7 +245,7 @@ fn one_who_does_not_read_is_dropped_and_delays_nobody() {
         events += turn.len();
     }
     let mut taken = Vec::new();
-    // The server has hung up or does so now, with an end or an error; this side is never out of patience.
+    // The server closes the connection, with an end or an error; the client never times out.
     let ended = slow.read_to_end(&mut taken).map_err(|it| it.kind());
     assert!(!matches!(ended, Err(ErrorKind::WouldBlock | ErrorKind::TimedOut)), "{ended:?}");
     let taken = String::from_utf8_lossy(&taken);
@@ -254,7 +254,7 @@ fn one_who_does_not_read_is_dropped_and_delays_nobody() {
     assert_eq!(stored(&server).len(), events);
 }
 
-/// A listener who reads nothing, with a small buffer.
+/// A listener that reads nothing, with a small buffer.
 fn deaf(server: &Server) -> TcpStream {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let address: SocketAddr = server.address.parse().unwrap();
@@ -267,7 +267,7 @@ fn deaf(server: &Server) -> TcpStream {
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let mut stream = stream;
     write!(stream, "GET {} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n", path(ID)).unwrap();
-    // The first event shows that it is listened to.
+    // The first event shows that it is subscribed.
     let mut head = Vec::new();
     while !String::from_utf8_lossy(&head).contains("event:CONNECTED") {
         let mut byte = [0];
@@ -327,7 +327,7 @@ fn a_server_that_stops_ends_its_streams_at_once() {
     let mut listeners = [Listener::open(&server), Listener::open(&server)];
     server.terminate();
     assert!(listeners.iter_mut().all(|it| it.next().is_none()));
-    assert_eq!((server.code(), server.log().as_str()), (Some(0), ""), "nothing was waited for in vain");
+    assert_eq!((server.code(), server.log().as_str()), (Some(0), ""), "the server stops without waiting");
 }
 
 #[test]
@@ -342,8 +342,8 @@ fn streams_are_offered_as_the_settings_say() {
     }
     one_line(&place.run(&[&ANYWHERE[..], &no_sse].concat()), 2, &["transport.sse.enabled", "convengine.stream=false"]);
     let server = place.serve(&set("convengine.transport.sse.emitterTimeoutMs=50"));
-    assert_eq!(server.log(), "", "the keys are known");
-    assert!(Listener::open(&server).next().is_none(), "its time is over");
+    assert_eq!(server.log(), "", "no key is unknown");
+    assert!(Listener::open(&server).next().is_none(), "the stream has expired");
     for id in ["1-1-1-1-1", "x", "%FF", &format!("{ID}0")] {
         let answer = server.get(&path(id));
         assert_eq!((answer.status, &answer.json()["path"]), (400, &json!(path(id))));

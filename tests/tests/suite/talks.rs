@@ -1,4 +1,4 @@
-//! Talks with assistants: each plays in the core and over HTTP, and both answer alike.
+//! Talks with assistants: each plays in the core and over HTTP with the same responses.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use convengine_server::play::{CorePlayer, HttpPlayer, Suspend, failed_checks};
 use convengine_tests::{binary, root};
 use serde_json::{Value, json};
 
-/// Members of answers that say when something was, or how long it took.
+/// Members of responses with times or durations.
 const VOLATILE: [&str; 2] = ["since", "ms"];
 
 fn talks() -> Vec<PathBuf> {
@@ -19,7 +19,7 @@ fn talks() -> Vec<PathBuf> {
     talks
 }
 
-/// An answer without what no two runs have in common.
+/// A response without values that differ between runs.
 fn lasting(mut answer: Value) -> Value {
     match &mut answer {
         Value::Object(members) => {
@@ -32,7 +32,7 @@ fn lasting(mut answer: Value) -> Value {
     answer
 }
 
-/// A turn without the checks of what a client does not see: the stored session with its times, and the requests of effects.
+/// A turn without the checks that a client cannot see: the stored session with its times, and the requests of effects.
 fn visible(turn: &PackTurn) -> PackTurn {
     let inside = |path: &str| ["session", "requests", "turn"].contains(&path.split('.').next().unwrap_or_default());
     let mut turn = turn.clone();
@@ -43,7 +43,7 @@ fn visible(turn: &PackTurn) -> PackTurn {
     turn
 }
 
-/// Plays a talk over HTTP and in the core; answers what differs.
+/// Plays a talk over HTTP and in the core; returns the differences.
 fn differences(path: &Path) -> Vec<String> {
     let pack = pack_file::read(path).unwrap();
     let mut core = CorePlayer::new(&pack, Suspend::Never);
@@ -53,7 +53,7 @@ fn differences(path: &Path) -> Vec<String> {
         let place = format!("{} turn {turn}", path.file_name().unwrap_or_default().display());
         let expected = core.play(turn).unwrap_or_else(|error| panic!("{place}: {error:#}")).played;
         let played = http.play(turn).unwrap_or_else(|error| panic!("{place}: {error:#}"));
-        // Who says something after the end is told so by the server; the core has no answer but silence.
+        // A message after the end is an error on the server; the core returns nothing.
         if played.status == 409 && played.json["error"]["code"] == "session_completed" {
             assert_eq!((&expected.json["status"], &expected.json["messages"]), (&json!("completed"), &json!([])), "{place}");
             continue;

@@ -1,4 +1,4 @@
-//! Tenants: what one of them has, no other reaches, by whichever route.
+//! Tenants: no route gives access to the data of another tenant.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc;
@@ -14,7 +14,7 @@ use crate::stream::ID;
 use crate::tokens::{Issuer, Signer, claims};
 use crate::tools::{SECRET, Service, desk};
 
-/// Two tenants, each with a place, and what a server is told of them.
+/// Two tenants, each with its own environment, and the settings of a server for both.
 struct Two {
     a: Place,
     b: Place,
@@ -73,7 +73,7 @@ fn no_route_leads_from_one_tenant_to_another() {
         assert!((200..300).contains(&made.status), "{made:?}");
     }
     assert_eq!(say(&server, &b, "my order of b")["payload"]["value"], "Only B says this.");
-    // Each route is called as A, who knows the id of B's conversation.
+    // Each route is called as A with the id of B's conversation.
     for (method, path, _, body) in ROUTES {
         let own = call(&server, method, path, &[("X-API-Key", &b)], body);
         let before = two.b.sql().everything();
@@ -89,7 +89,7 @@ fn no_route_leads_from_one_tenant_to_another() {
                 assert_eq!(answer.json()["payload"]["value"], "Your order is on its way.");
                 assert!(own_text.contains("Only B"), "{own_text}");
             }
-            ("POST", "/api/v1/conversation/feedback") => assert_eq!((answer.status, own.status), (404, 200), "it is not A's conversation"),
+            ("POST", "/api/v1/conversation/feedback") => assert_eq!((answer.status, own.status), (404, 200), "the conversation is not A's"),
             ("GET", "/api/v1/conversation") => {
                 assert!(!text.contains(ID) && own_text.contains(ID), "{text}");
             }
@@ -102,11 +102,11 @@ fn no_route_leads_from_one_tenant_to_another() {
                 assert!(own_text.contains("order of b"));
             }
             ("GET", "/api/v1/conversation/journal/{id}") => {
-                assert_eq!((answer.status, own.status), (404, 200), "it is not A's conversation");
+                assert_eq!((answer.status, own.status), (404, 200), "the conversation is not A's");
                 assert!(own_text.contains("order of b") && own_text.contains("Only B"));
             }
             ("GET", "/api/v1/conversation/stream/{id}") => assert_eq!(own.status, 200, "see the next test"),
-            ("POST", "/api/v1/cache/refresh") => assert_eq!((answer.status, own.status), (200, 200), "which rows are read is seen below"),
+            ("POST", "/api/v1/cache/refresh") => assert_eq!((answer.status, own.status), (200, 200), "the reloaded rows are checked below"),
             ("GET", "/api/v1/cache/analyze") => {
                 let snapshot = |it: &Value| it["cacheProvider"]["snapshot"].clone();
                 assert_ne!(snapshot(&answer.json()), snapshot(&own.json()));
@@ -132,7 +132,7 @@ fn no_route_leads_from_one_tenant_to_another() {
                 assert_eq!((answer.status, own.status), (404, 201), "{method} {path}: it is not A's assistant");
             }
             ("POST", "/v1/runtime/assistants/{agent}/sessions") => {
-                assert_eq!((answer.status, own.status), (404, 201), "it is not A's assistant");
+                assert_eq!((answer.status, own.status), (404, 201), "the assistant is not A's");
                 assert!(own_text.contains("Welcome to Only B"), "{own_text}");
             }
             ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/approvals/{call}") => {
@@ -143,16 +143,16 @@ fn no_route_leads_from_one_tenant_to_another() {
                 assert_eq!((answer.status, own.status), (404, 200), "{method} {path}: it is not A's session");
             }
             ("PUT", "/v1/agents/{agent}/flow") => {
-                assert_eq!((&answer.json()["revision"], &own.json()["revision"]), (&json!(1), &json!(3)), "each has its own");
+                assert_eq!((&answer.json()["revision"], &own.json()["revision"]), (&json!(1), &json!(3)), "each tenant has its own");
             }
-            ("POST", "/v1/secrets") => assert_eq!((answer.status, own.status), (201, 201), "the name is new to each"),
+            ("POST", "/v1/secrets") => assert_eq!((answer.status, own.status), (201, 201), "the name is new in each tenant"),
             ("GET", "/v1/secrets") => assert!(text.contains("CRM_KEY") && own_text.contains("ONLY_B"), "{text}"),
-            ("DELETE", "/v1/secrets/{name}") => assert_eq!((answer.status, own.status), (204, 204), "each has its own"),
-            ("DELETE", "/api/v1/conversation/{id}") => assert_eq!((answer.status, own.status), (404, 200), "it is not A's conversation"),
-            _ => panic!("{method} {path} has no row of its own here: say what another tenant must not get"),
+            ("DELETE", "/v1/secrets/{name}") => assert_eq!((answer.status, own.status), (204, 204), "each tenant has its own"),
+            ("DELETE", "/api/v1/conversation/{id}") => assert_eq!((answer.status, own.status), (404, 200), "the conversation is not A's"),
+            _ => panic!("add a row for {method} {path}: what must another tenant not get?"),
         }
     }
-    // A's refresh reads A's rows: B goes on with those that it has.
+    // A refresh by A reloads A's rows: B keeps its own.
     two.b.sql().run("update ce_response set exact_text = 'Something else.' where intent_code = 'ORDERS'");
     call(&server, "POST", "/api/v1/cache/refresh", &[("X-API-Key", &a)], "");
     assert_eq!(say(&server, &b, "my order")["payload"]["value"], "Only B says this.");
@@ -177,7 +177,7 @@ fn a_deployment_is_its_tenants() {
         call(&server, "POST", DEPLOYED, &[&[("Authorization", token), ORIGIN], more].concat(), "{}").json()
     };
     let first = begin(&tokens[0], &[("X-Tenant", "b")]);
-    assert_eq!(texts(&first), ["Welcome to Of A."], "the header says nothing");
+    assert_eq!(texts(&first), ["Welcome to Of A."], "the header is ignored");
     assert_eq!(texts(&begin(&tokens[1], &[])), ["Welcome to Of B."]);
     let turns = format!("{DEPLOYED}/{}/turns", first["session_id"].as_str().unwrap());
     let of = |token: &str| call(&server, "POST", &turns, &[("Authorization", token), ORIGIN], r#"{"type":"session.end"}"#).status;
@@ -200,7 +200,7 @@ fn a_stream_tells_of_its_own_tenant_alone() {
     };
     let (mut of_a, mut of_b) = (listen(&a), listen(&b));
     say(&server, &b_says, "a word of b");
-    // What A hears next is its own turn, and B's is not among it.
+    // The next events of A are those of its own turn, without B's.
     say(&server, &a_says, "a word of a");
     let hear = |lines: &mut dyn BufRead| {
         let mut heard = String::new();
@@ -233,7 +233,7 @@ fn a_key_is_one_tenants_even_where_the_database_is_a_copy() {
         copy.a.run(&[&["key", "list", "--tenant", tenant], &arguments[..]].concat())
     };
     assert_eq!((listed("a").out.lines().count(), listed("b").out.lines().count()), (1, 1));
-    // With mode=keys the header says nothing.
+    // With mode=keys the header is ignored.
     let headers = [("X-API-Key", a.as_str()), ("X-Tenant", "b")];
     let answer = server.request("POST", MESSAGE, &[&headers[..], &[("Content-Type", "application/json")]].concat(), r#"{"message":"x"}"#);
     assert_eq!(answer.status, 200);
@@ -260,7 +260,7 @@ fn a_token_is_of_the_tenant_that_its_claim_names() {
     for org in [json!(null), json!("c"), json!(""), json!(["a"]), json!(1), json!("A")] {
         assert_eq!(post(json!({"scope": "admin", "org": org}), &[("X-Tenant", "a")]), 403, "{org}");
     }
-    assert_eq!(post(json!({"scope": "admin", "org": null, "tenant": "a"}), &[]), 403, "another claim names nobody");
+    assert_eq!(post(json!({"scope": "admin", "org": null, "tenant": "a"}), &[]), 403, "another claim selects no tenant");
     assert_eq!((count(&two.a), count(&two.b)), (0, 1));
 }
 
@@ -279,7 +279,7 @@ fn a_secret_is_its_tenants() {
         let body = json!({"message": "go", "conversationId": ID, "inputParams": params}).to_string();
         server.request("POST", MESSAGE, &[("Content-Type", "application/json"), ("X-Tenant", tenant)], body).json().to_string()
     };
-    assert!(find("a").contains("[secret:crm]"), "A has it, and it is struck out for A");
+    assert!(find("a").contains("[secret:crm]"), "A has the secret, and it is redacted for A");
     let calls = service.calls().len();
     let of_b = find("b");
     assert!(!of_b.contains(SECRET), "{of_b}");
@@ -330,7 +330,7 @@ fn one_tenant_that_is_not_ready_is_seen_from_outside_without_its_name() {
             server.terminate();
             told.send(server.code()).unwrap();
         });
-        assert_eq!(ended.recv().unwrap(), Some(0), "all of them are closed");
+        assert_eq!(ended.recv().unwrap(), Some(0), "all servers have stopped");
     });
 }
 

@@ -1,4 +1,4 @@
-//! Tokens that somebody else signs: which of them count, and where their keys come from.
+//! Tokens of external issuers: which are accepted, and where their keys come from.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -17,21 +17,21 @@ use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, one_line, orders};
 
 const LIST: &str = "/api/v1/conversation";
 
-/// A key that signs.
+/// A signing key.
 pub struct Signer {
     id: &'static str,
     algorithm: Algorithm,
     key: EncodingKey,
 }
 
-/// A key of this run: a private key has no place among the sources.
+/// A key of this run, because private keys do not belong in the sources.
 fn rsa_key() -> &'static [u8] {
     static KEY: OnceLock<Vec<u8>> = OnceLock::new();
     KEY.get_or_init(|| RsaPrivateKey::new(&mut OsRng, 2048).unwrap().to_pkcs1_der().unwrap().as_bytes().to_vec())
 }
 
 impl Signer {
-    /// A key on the curve Ed25519, made of a byte.
+    /// An Ed25519 key, derived from a byte.
     pub fn edwards(id: &'static str, seed: u8) -> Signer {
         let der = [&hex("302e020100300506032b657004220420")[..], &[seed; 32]].concat();
         Signer { id, algorithm: Algorithm::EdDSA, key: EncodingKey::from_ed_der(&der) }
@@ -46,14 +46,14 @@ impl Signer {
         Signer { id, algorithm: Algorithm::RS256, key: EncodingKey::from_rsa_der(rsa_key()) }
     }
 
-    /// What others check its tokens with.
+    /// Its public key, with which others verify its tokens.
     pub fn public(&self) -> Value {
         let mut key = json!(Jwk::from_encoding_key(&self.key, self.algorithm).unwrap());
         key["kid"] = json!(self.id);
         key
     }
 
-    /// A token that says this.
+    /// A token with these claims.
     pub fn sign(&self, claims: &Value) -> String {
         let header = Header { kid: Some(self.id.to_owned()), ..Header::new(self.algorithm) };
         encode(&header, claims, &self.key).unwrap()
@@ -69,7 +69,7 @@ pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// What a good token says, with changes.
+/// The claims of a valid token, with changes.
 pub fn claims(changes: Value) -> Value {
     let mut claims = json!({"iss": "https://id.example", "aud": "bot", "sub": "ada", "exp": now() + 600, "scope": "openid read"});
     for (name, value) in changes.as_object().unwrap() {
@@ -78,7 +78,7 @@ pub fn claims(changes: Value) -> Value {
     claims
 }
 
-/// An issuer's set of keys behind an address.
+/// An issuer that serves its set of keys.
 pub struct Issuer {
     pub address: String,
     told: Arc<Mutex<Told>>,
@@ -132,7 +132,7 @@ fn serve(place: &Place, issuer: &Issuer, more: &[&str]) -> Server {
     place.serve(&[&WORDS_ALONE[..], &set, &from, more].concat())
 }
 
-/// What the server answers to a token, and why.
+/// The status that the server returns for a token, and the message.
 fn answer(server: &Server, token: &str) -> (u16, String) {
     let answer = server.request("GET", LIST, &[("Authorization", &format!("Bearer {token}"))], "");
     let why = if answer.status == 200 { String::new() } else { answer.json()["message"].as_str().unwrap().to_owned() };
@@ -144,7 +144,7 @@ fn a_token_counts_when_its_key_its_time_and_its_claims_are_right() {
     let signers = [Signer::edwards("ed", 1), Signer::elliptic("ec"), Signer::rsa("rsa")];
     let shared = json!({"kty": "oct", "k": "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0", "kid": "shared", "alg": "HS256"});
     let mut keys: Vec<Value> = signers.iter().map(Signer::public).collect();
-    // As some issuers publish them: without an algorithm, and beside kinds of keys that nobody here knows.
+    // As some issuers publish them: without an algorithm, and beside unsupported kinds of keys.
     keys[2].as_object_mut().unwrap().remove("alg");
     keys.extend([shared, json!({"kty": "EC", "crv": "P-999", "x": "", "y": "", "kid": "odd"}), json!(5)]);
     let issuer = Issuer::start(keys.clone());
@@ -174,7 +174,7 @@ fn a_token_counts_when_its_key_its_time_and_its_claims_are_right() {
     for (scope, status) in [(json!("converse"), 403), (json!("openid"), 403), (json!(null), 403), (json!(7), 403)] {
         assert_eq!(answer(&server, &rsa.sign(&claims(json!({"scope": scope})))).0, status, "{scope}");
     }
-    // Parts of two good tokens, none signed at all, and signed with what everybody knows.
+    // Parts of two valid tokens, none signed at all, and signed with public data.
     let (one, two) = (ed.sign(&claims(json!({}))), ed.sign(&claims(json!({"sub": "eve"}))));
     let parts = |token: &str| token.split('.').map(str::to_owned).collect::<Vec<_>>();
     let mixed = format!("{}.{}.{}", parts(&one)[0], parts(&two)[1], parts(&one)[2]);
@@ -198,9 +198,9 @@ fn a_token_counts_when_its_key_its_time_and_its_claims_are_right() {
     for text in ["x", "a.b.c", "..", &one[..20], &format!("{one}x"), &format!("{one}.x")] {
         assert_eq!(answer(&server, text).0, 401, "{text}");
     }
-    assert_eq!(answer(&server, &ec.sign(&claims(json!({})))).0, 200, "and good ones still count");
+    assert_eq!(answer(&server, &ec.sign(&claims(json!({})))).0, 200, "valid tokens are still accepted");
     let stored = place.sql().everything().join("\n") + &server.log();
-    assert!(!stored.contains(&one), "tokens are kept nowhere");
+    assert!(!stored.contains(&one), "tokens are not stored");
 }
 
 #[test]
@@ -212,15 +212,15 @@ fn keys_are_fetched_again_when_one_is_not_known_but_not_by_everybody() {
     assert_eq!(issuer.asked(), 1, "at the start");
     assert_eq!(answer(&server, &first.sign(&claims(json!({})))).0, 200);
     issuer.set(Some(vec![second.public()]));
-    assert_eq!((answer(&server, &second.sign(&claims(json!({})))).0, issuer.asked()), (200, 2), "the issuer has a new one");
-    assert_eq!(answer(&server, &first.sign(&claims(json!({})))).0, 401, "and the old one does not count any more");
+    assert_eq!((answer(&server, &second.sign(&claims(json!({})))).0, issuer.asked()), (200, 2), "the issuer has a new key");
+    assert_eq!(answer(&server, &first.sign(&claims(json!({})))).0, 401, "the old key is no longer accepted");
     for _ in 0..5 {
         let (status, why) = answer(&server, &third.sign(&claims(json!({}))));
         assert!(status == 401 && why.contains("unknown signing key"), "{status} {why}");
     }
-    assert_eq!(issuer.asked(), 2, "anybody can name a key that nobody has");
+    assert_eq!(issuer.asked(), 2, "unknown key ids do not cause repeated fetches");
     drop(server);
-    // An issuer that is away takes nothing away from whom it has told before.
+    // An unavailable issuer does not invalidate the keys that were fetched before.
     let server = serve(&place, &issuer, &[]);
     issuer.set(None);
     let (status, why) = answer(&server, &third.sign(&claims(json!({}))));
@@ -228,7 +228,7 @@ fn keys_are_fetched_again_when_one_is_not_known_but_not_by_everybody() {
     assert_eq!((answer(&server, &second.sign(&claims(json!({})))).0, issuer.asked()), (200, 4));
     drop(server);
     let server = serve(&place, &issuer, &[]);
-    assert_eq!(answer(&server, &second.sign(&claims(json!({})))).0, 503, "nobody knows yet");
+    assert_eq!(answer(&server, &second.sign(&claims(json!({})))).0, 503, "no keys were fetched yet");
     assert!(server.log().contains("cannot fetch the token signing keys"), "{}", server.log());
 }
 

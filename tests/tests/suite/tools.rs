@@ -1,4 +1,4 @@
-//! Tools on a server with services, secrets and files around it: what reaches them, and what never leaves.
+//! Tools on a server with services, secrets and files: what reaches them, and what never leaves.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use crate::stream::{ID, Listener};
 
 pub const SECRET: &str = "hunter2/quite+\"secret\"";
 
-/// A service that answers with the status that is due, and with what it was sent.
+/// A service that answers with the next status, and with what it was sent.
 pub struct Service {
     pub address: SocketAddr,
     seen: Arc<Mutex<Seen>>,
@@ -47,7 +47,7 @@ impl Service {
     }
 }
 
-/// Everything that was sent comes back, the secret too.
+/// Returns everything that was sent, including the secret.
 async fn echo(State(seen): State<Arc<Mutex<Seen>>>, uri: Uri, headers: HeaderMap) -> (StatusCode, String) {
     let mut seen = seen.lock().unwrap();
     let signed = headers.get("authorization").map(|it| it.to_str().unwrap().to_owned());
@@ -56,7 +56,7 @@ async fn echo(State(seen): State<Arc<Mutex<Seen>>>, uri: Uri, headers: HeaderMap
     (StatusCode::from_u16(status).unwrap(), json!({"you": signed, "plain": SECRET}).to_string() + SECRET)
 }
 
-/// A pack whose tools call a service, and read files.
+/// A pack whose tools call a service and read files.
 pub fn desk(address: SocketAddr) -> Value {
     let tool = |id: u32, code: &str, group: &str| json!({"tool_id": id, "tool_code": code, "tool_group": group, "intent_code": "ANY", "state_code": "ANY"});
     json!({
@@ -79,7 +79,7 @@ pub fn desk(address: SocketAddr) -> Value {
     })
 }
 
-/// A server that knows the secret and may call the service.
+/// A server that has the secret and may call the service.
 fn serve(place: &Place, service: &Service, more: &[&str]) -> Server {
     let network = format!("convengine.network.allow-private={}", service.address);
     serve_with(place, &[&["--set", &network], more].concat())
@@ -153,7 +153,7 @@ fn arguments_outside_the_schema_and_private_services_are_never_called() {
     let place = Place::with(&desk(service.address));
     let server = serve(&place, &service, &[]);
     for args in
-        [json!({}), json!({"name": 7}), json!({"name": "a name that is much too long"}), json!({"name": "../admin"}), json!({"name": ".."})]
+        [json!({}), json!({"name": 7}), json!({"name": "a name that is too long"}), json!({"name": "../admin"}), json!({"name": ".."})]
     {
         let answer = said(&call(&server, "crm.find", args.clone()));
         assert_eq!(answer.starts_with("ERROR"), args != json!({"name": "../admin"}), "{args}: {answer}");

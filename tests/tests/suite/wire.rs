@@ -1,4 +1,4 @@
-//! What sessions send out and what is shown of them: secrets at the wire, closed targets, variables that stay out of logs, traces, replays.
+//! Outbound calls of sessions and their visibility: secrets, private targets, redacted variables, traces, replays.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -19,14 +19,14 @@ use tokio::runtime::Runtime;
 use crate::flows::{Session, changed, desk, edges, is, put, send, texts, with_desk};
 use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, orders, within};
 
-/// Spelt in another way in each place of a request.
+/// Spelled differently in each part of a request.
 const VALUE: &str = "hunter2/quite+\"secret\"";
 const SIGNING: &str = "signed-by-unter2";
 
-/// What came to a service: address, headers and body.
+/// A call received by a service: URI, headers and body.
 type Call = (String, HeaderMap, Bytes);
 
-/// A service that answers with what it was signed with, after a while.
+/// A service that returns the credentials of the call, after a pause.
 struct Wire {
     address: SocketAddr,
     calls: Arc<Mutex<Vec<Call>>>,
@@ -127,7 +127,7 @@ fn a_secret_is_at_the_wire_and_nowhere_else() {
     let encoded = "hunter2%2Fquite%2B%22secret%22";
     assert_eq!((calls.len(), uri.as_str()), (1, format!("/hook/{encoded}?q={encoded}").as_str()));
     assert_eq!(headers["authorization"].to_str().unwrap(), format!("Bearer {VALUE}"));
-    assert_eq!(headers["x-convoship-signature"].to_str().unwrap(), signature(body), "of the body as it was sent");
+    assert_eq!(headers["x-convoship-signature"].to_str().unwrap(), signature(body), "the signature covers the body as sent");
     let sent: Value = serde_json::from_slice(body).unwrap();
     assert_eq!(sent, json!({"key": VALUE, "count": 0, "text": "call them"}), "numbers stay numbers");
     let key = headers["idempotency-key"].to_str().unwrap();
@@ -171,7 +171,7 @@ fn a_private_target_is_called_only_when_it_is_listed() {
     assert_eq!(send(&server, "POST", "/v1/agents/desk/publish", &json!({})).status, 201);
     assert_eq!(server.request("DELETE", "/v1/secrets/KEY", &[], "").status, 204);
     let (session, _) = Session::simulated(&server, &json!({"version": 1}));
-    assert_eq!(texts(&session.says(&server, "call them")), ["Failed: secret_missing."], "what is revoked breaks what needs it");
+    assert_eq!(texts(&session.says(&server, "call them")), ["Failed: secret_missing."], "a version that needs a deleted secret fails");
     assert_eq!(wire.calls().len(), 0);
 }
 
@@ -193,7 +193,7 @@ fn a_call_that_a_server_died_in_is_not_made_twice() {
     let server = place.serve(&[&WORDS_ALONE[..], &["--set", &allowed]].concat());
     let again = session.hears(&server, &event);
     assert_eq!((again.status, again.header("x-replayed"), texts(&again.json())), (200, "true", vec!["Failed: cancelled."]), "{again:?}");
-    assert_eq!(wire.calls().len(), 1, "nobody knows what became of it");
+    assert_eq!(wire.calls().len(), 1, "the outcome of the call is unknown");
     assert_eq!(texts(&session.says(&server, "more please")), ["Desk 1"]);
     assert_eq!(session.replays(&place, &server), 3);
 }
@@ -222,7 +222,7 @@ fn a_timer_that_comes_due_behind_an_answer_does_not_fire_and_others_do() {
         let answered = scope.spawn(|| session.says(&server, "in time"));
         assert_eq!(texts(&other.says(&server, "call them")), ["first?"]);
         assert!(within(|| other.state(&server)["awaiting"]["no_input_count"] == 1));
-        assert_eq!(session.state(&server)["turn"], 1, "others do not wait for the one whose service takes its time");
+        assert_eq!(session.state(&server)["turn"], 1, "sessions do not wait for a session with a slow service");
         assert_eq!(texts(&answered.join().unwrap()), ["Got Bearer [secret:KEY].", "then?"]);
     });
     assert_eq!(texts(&session.says(&server, "thanks")), [""; 0]);
@@ -252,7 +252,7 @@ fn more_turns_than_can_wait_are_told_to_come_back() {
 fn what_is_to_stay_out_of_logs_is_shown_by_its_name() {
     let (place, server) = with_desk(&desk("Desk"), &[]);
     let (known, _) = Session::simulated(&server, &json!({"params": {"pin": "8765", "note": "my PIN is 8765"}}));
-    assert_eq!(texts(&known.says(&server, "log in")), ["Thank you."], "it need not be asked");
+    assert_eq!(texts(&known.says(&server, "log in")), ["Thank you."], "the variable needs no prompt");
     let (begun, start) = (known.state(&server), known.look(&server, "/trace"));
     assert_eq!((&begun["vars"]["pin"], &start["turns"][0]["event"]["params"]["pin"]), (&json!("[pin]"), &json!("[pin]")));
     let (session, _) = Session::simulated(&server, &json!({}));
@@ -270,7 +270,7 @@ fn what_is_to_stay_out_of_logs_is_shown_by_its_name() {
     }
     assert!(trace["turns"][2]["event"]["text"].as_str().unwrap().contains("[pin]"), "{trace}");
     assert!(state["history"].to_string().contains("[pin]"), "{state}");
-    assert_eq!(session.replays(&place, &server), 4, "the turns themselves know it");
+    assert_eq!(session.replays(&place, &server), 4, "the turns themselves have the value");
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn a_trace_tells_turn_by_turn_what_happened() {
     let trace = session.look(&server, "/trace");
     let turns = trace["turns"].as_array().unwrap();
     let numbers = |key: &str| turns.iter().map(|it| it[key].as_u64().unwrap()).collect::<Vec<_>>();
-    // A beginning and an end are no turns of the user.
+    // The start and the end of a session are no turns of the user.
     assert_eq!((numbers("turn"), numbers("number")), (vec![0, 1, 1], vec![1, 2, 3]));
     assert_eq!((&turns[0]["event"]["type"], &turns[0]["event"]["params"]), (&json!("session.start"), &json!({"count": 3})));
     assert_eq!(turns[1]["event"]["text"], "more please");
@@ -301,11 +301,11 @@ fn a_trace_tells_turn_by_turn_what_happened() {
         |kind: &str, at: &str| events.iter().find(|it| it["kind"] == kind && it["at"] == at).unwrap_or_else(|| panic!("{kind} {at}"));
     let entered = of_kind("node.enter", "g_count/add");
     assert_eq!((&entered["parent"], &entered["data"]["name"]), (&Value::Null, &json!("Add")));
-    assert_eq!(of_kind("edge", "g_count/add")["parent"], entered["span"], "the way on belongs to the node");
+    assert_eq!(of_kind("edge", "g_count/add")["parent"], entered["span"], "the edge belongs to the node");
     let spans: BTreeSet<&str> =
         turns.iter().flat_map(|it| it["events"].as_array().unwrap()).map(|it| it["span"].as_str().unwrap()).collect();
-    assert_eq!(spans.len(), turns.iter().map(|it| it["events"].as_array().unwrap().len()).sum::<usize>(), "no two have the same");
-    assert_eq!(session.look(&server, "/trace"), trace, "nor is it another one next time");
+    assert_eq!(spans.len(), turns.iter().map(|it| it["events"].as_array().unwrap().len()).sum::<usize>(), "span ids are unique");
+    assert_eq!(session.look(&server, "/trace"), trace, "span ids are stable");
     let seqs: Vec<u64> = events.iter().map(|it| it["seq"].as_u64().unwrap()).collect();
     assert!(seqs.is_sorted_by(|a, b| a < b), "{seqs:?}");
 }
@@ -325,7 +325,7 @@ fn what_goes_wrong_stands_out_in_a_trace() {
         .map(|it| (it["kind"].as_str().unwrap(), it["level"].as_str().unwrap()))
         .collect();
     assert_eq!((levels["node.enter"], levels["expr.error"], levels["node.error"]), ("info", "warning", "error"), "{levels:?}");
-    assert_eq!((&trace["turns"][2]["turn"], &trace["turns"][2]["number"]), (&json!(1), &json!(3)), "a timer is no turn of the user");
+    assert_eq!((&trace["turns"][2]["turn"], &trace["turns"][2]["number"]), (&json!(1), &json!(3)), "a timer is not a turn of the user");
 }
 
 #[test]

@@ -40,7 +40,7 @@ async function branches(page, count) {
 /** Lets a turn wait for a manual answer, edits the pack, and opens a sample. */
 export async function waiting(page) {
   await page.locator('.answer-panel summary').click();
-  await page.getByRole('radio', { name: /^You/ }).check();
+  await page.getByRole('radio', { name: /^Manual/ }).check();
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill('I need a loan for a boat');
   await page.keyboard.press('Enter');
   await page.locator('.ask').waitFor({ timeout: WITHIN_MS });

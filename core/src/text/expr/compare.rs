@@ -9,14 +9,15 @@ use crate::text::decimal::to_number;
 use crate::text::interpolation::print_value;
 
 /// Returns the name of a value's type, for messages.
+// These names and the messages of evaluation errors are part of the hashed trace of a turn: they must not change.
 pub(super) fn type_name(value: Option<&Value>) -> &'static str {
     match value {
-        None | Some(Value::Null) => "null",
-        Some(Value::Bool(_)) => "boolean",
-        Some(Value::Number(_)) => "number",
-        Some(Value::String(_)) => "string",
-        Some(Value::Array(_)) => "list",
-        Some(Value::Object(_)) => "object",
+        None | Some(Value::Null) => "nothing",
+        Some(Value::Bool(_)) => "true or false",
+        Some(Value::Number(_)) => "a number",
+        Some(Value::String(_)) => "a text",
+        Some(Value::Array(_)) => "a list",
+        Some(Value::Object(_)) => "an object",
     }
 }
 
@@ -69,7 +70,7 @@ pub(super) fn compare_values(left: Option<&Value>, right: Option<&Value>) -> Res
         (None, Some(Value::String(a)), Some(Value::String(b))) => Some(a.cmp(b)),
         _ => None,
     };
-    found.ok_or_else(|| EvalError(["cannot compare ", type_name(left), " with ", type_name(right)].concat()))
+    found.ok_or_else(|| EvalError([type_name(left), " cannot be ordered with ", type_name(right)].concat()))
 }
 
 pub(super) fn compare_numbers(a: &Number, b: &Number) -> Option<Ordering> {
@@ -96,6 +97,6 @@ pub(super) fn expect_text(value: Option<&Value>) -> Result<Option<String>, EvalE
     match value {
         None | Some(Value::Null) => Ok(None),
         Some(it @ (Value::Bool(_) | Value::Number(_) | Value::String(_))) => Ok(Some(print_value(it))),
-        Some(Value::Array(_) | Value::Object(_)) => Err(EvalError(["expected string, got ", type_name(value)].concat())),
+        Some(Value::Array(_) | Value::Object(_)) => Err(EvalError(["a text is needed, not ", type_name(value)].concat())),
     }
 }

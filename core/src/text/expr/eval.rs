@@ -131,7 +131,7 @@ impl<'e> Evaluator<'e> {
             Relation::Matches => {
                 self.spend(PATTERN_STEPS)?;
                 let Some(Value::String(pattern)) = right else {
-                    return eval_error("the pattern of 'matches' must be a string");
+                    return eval_error("the pattern of 'matches' is no text");
                 };
                 matches_pattern(&Regex::new_linear(pattern).map_err(EvalError)?, left)?
             }
@@ -153,7 +153,7 @@ pub(super) fn ok_value<'e>(value: Value) -> Result<Val<'e>, EvalError> {
 pub(super) fn ok_number<'e>(number: Option<Number>) -> Result<Val<'e>, EvalError> {
     match number {
         Some(number) => ok_value(Value::Number(number)),
-        None => eval_error("the result is too large or not a number"),
+        None => eval_error("the result is too large, or no number"),
     }
 }
 
@@ -176,16 +176,16 @@ fn calculate<'e>(operator: Arithmetic, left: &Value, right: &Value) -> Result<Va
         (Arithmetic::Add, Value::String(_), _) | (Arithmetic::Add, _, Value::String(_)) => {
             let mut joined = expect_text(Some(left))?.unwrap_or_default();
             joined.push_str(&expect_text(Some(right))?.unwrap_or_default());
-            if joined.len() > MAX_BYTES { eval_error("the string is longer than 1 MiB") } else { ok_value(Value::String(joined)) }
+            if joined.len() > MAX_BYTES { eval_error("the text is longer than 1 MiB") } else { ok_value(Value::String(joined)) }
         }
-        _ => Err(EvalError(["cannot apply ", operator.symbol(), " to ", type_name(Some(left)), " and ", type_name(Some(right))].concat())),
+        _ => Err(EvalError(["there is no calculating with ", type_name(Some(left)), " and ", type_name(Some(right))].concat())),
     }
 }
 
 /// Calculates with two numbers; integers stay integers where that is exact.
 fn apply_arithmetic<'e>(operator: Arithmetic, a: &Number, b: &Number) -> Result<Val<'e>, EvalError> {
     if matches!(operator, Arithmetic::Divide | Arithmetic::Remainder) && b.as_f64() == Some(0.0) {
-        return eval_error("division by zero");
+        return eval_error("a number is divided by zero");
     }
     let whole = a.as_i64().zip(b.as_i64()).and_then(|(a, b)| match operator {
         Arithmetic::Add => a.checked_add(b),

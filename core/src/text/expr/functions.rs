@@ -109,7 +109,7 @@ impl<'e> Evaluator<'e> {
                 None | Some(Value::Null) => ok_value(Value::from(0)),
                 Some(value) => match length(value) {
                     Some(length) => ok_value(Value::from(length)),
-                    None => eval_error("'len' expects a string, a list or an object"),
+                    None => eval_error("'len' needs a text, a list or an object"),
                 },
             },
             Function::Lower => changed(str::to_lowercase),
@@ -134,7 +134,7 @@ impl<'e> Evaluator<'e> {
             Function::Round => {
                 let places = second.map_or(Some(0), Value::as_u64).filter(|it| *it <= MAX_PLACES);
                 let Some(places) = places.and_then(|it| usize::try_from(it).ok()) else {
-                    return eval_error("'round' expects a whole number of digits from 0 to 12");
+                    return eval_error("'round' needs a whole number of digits from 0 to 12");
                 };
                 ok_number(Decimal::new(&expect_number(first)?, 0).round(places).to_number())
             }
@@ -163,7 +163,7 @@ impl<'e> Evaluator<'e> {
             None | Some(Value::Null) => Ok(&[]),
             Some(Value::Array(items)) => self.spend(items.len()).map(|()| items.as_slice()),
             Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
-                Err(EvalError(["expected list, got ", type_name(value)].concat()))
+                Err(EvalError(["a list is needed, not ", type_name(value)].concat()))
             }
         }
     }
@@ -187,7 +187,7 @@ impl<'e> Evaluator<'e> {
 }
 
 fn expect_number(value: Option<&Value>) -> Result<Number, EvalError> {
-    value.and_then(to_number).ok_or_else(|| EvalError(["expected number, got ", type_name(value)].concat()))
+    value.and_then(to_number).ok_or_else(|| EvalError(["a number is needed, not ", type_name(value)].concat()))
 }
 
 fn to_boolean(value: Option<&Value>) -> Result<bool, EvalError> {
@@ -201,7 +201,7 @@ fn to_boolean(value: Option<&Value>) -> Result<bool, EvalError> {
         },
         Some(Value::Array(_) | Value::Object(_)) => None,
     };
-    found.ok_or_else(|| EvalError(["cannot convert ", type_name(value), " to boolean"].concat()))
+    found.ok_or_else(|| EvalError([type_name(value), " is neither true nor false"].concat()))
 }
 
 fn expect_date(value: Option<&Value>) -> Result<Date, EvalError> {
@@ -210,5 +210,5 @@ fn expect_date(value: Option<&Value>) -> Result<Date, EvalError> {
         Some(Value::Number(millis)) => millis.as_i64().map(Date::from_millis),
         None | Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
     };
-    found.ok_or_else(|| EvalError(["expected a date such as '2026-01-31', got ", type_name(value)].concat()))
+    found.ok_or_else(|| EvalError(["a date is needed as '2026-01-31', not ", type_name(value)].concat()))
 }

@@ -40,19 +40,6 @@ pub(super) enum Arithmetic {
     Remainder,
 }
 
-impl Arithmetic {
-    /// Returns the operator sign, for messages.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Arithmetic::Add => "+",
-            Arithmetic::Subtract => "-",
-            Arithmetic::Multiply => "*",
-            Arithmetic::Divide => "/",
-            Arithmetic::Remainder => "%",
-        }
-    }
-}
-
 /// A relation between two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
