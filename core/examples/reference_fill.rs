@@ -10,10 +10,15 @@ fn main() {
         let mut lines: Vec<String> = page.lines().map(str::to_owned).collect();
         let mut context = examples::Context::default();
         let all = blocks::parse_blocks(&page);
-        for b in &all { if b.word(0) == "json" && b.word(1) == "entity" {
-            context.entities.push(serde_json::from_str(&b.text()).unwrap_or_else(|e| panic!("{path}:{}: {e}", b.line))); } }
+        for b in &all {
+            if b.word(0) == "json" && b.word(1) == "entity" {
+                context.entities.push(serde_json::from_str(&b.text()).unwrap_or_else(|e| panic!("{path}:{}: {e}", b.line)));
+            }
+        }
         let mut count = 0;
-        for b in all.iter().rev() { let _ = b; }
+        for b in all.iter().rev() {
+            let _ = b;
+        }
         let mut edits: Vec<(usize, usize, String)> = Vec::new();
         for b in &all {
             if b.word(0) == "json" && b.word(1) == "context" {
@@ -22,7 +27,9 @@ fn main() {
             for e in b.examples() {
                 let Some(r) = examples::run(b, &context, &e.source) else { continue };
                 count += 1;
-                if e.result == r { continue }
+                if e.result == r {
+                    continue;
+                }
                 if e.result == "?" {
                     if let Some(at) = b.lines.iter().position(|it| it == "---") {
                         edits.push((b.line + at + 1, b.line + b.lines.len(), r));
@@ -31,7 +38,9 @@ fn main() {
                         let (s, _) = l.rsplit_once(" -> ").unwrap();
                         edits.push((e.line - 1, e.line, format!("{s} -> {r}")));
                     }
-                } else { println!("{path}:{} {}\n   page   {}\n   actual {r}", e.line, e.source, e.result); }
+                } else {
+                    println!("{path}:{} {}\n   page   {}\n   actual {r}", e.line, e.source, e.result);
+                }
             }
         }
         for (from, to, text) in edits.into_iter().rev() {

@@ -67,7 +67,7 @@ impl Fault {
         Fault { recoverable: true, ..Fault::new(code, message) }
     }
 
-    /// A failed model call; clients get one code for all causes. (docs/decisions/README.md#Q-25)
+    /// A failed model call; clients get one code for all causes. (docs/spec/pipeline.md#Q-25)
     pub fn from_llm_failure() -> Fault {
         let message = "the language model is not available at the moment; please send the message again";
         Fault::new_recoverable(FaultCode::LlmCallFailed, message)

@@ -22,37 +22,41 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use crate::access::auth_gateway::{self, AuthGateway, TenantRoutes};
-use crate::access::cors::AllowedOrigins;
-use crate::access::keys::ApiKeyCache;
-use crate::access::rate::RateLimits;
-use crate::access::routes::Routes;
-use crate::access::scope::Scopes;
-use crate::access::tokens::TokenVerifier;
-use crate::active_config::ConfigManager;
-use crate::assistant::flow_cache::FlowCache;
-use crate::assistant::secret_store::SecretStore;
-use crate::assistant::spend_budget::Budget;
-use crate::assistant::timers;
+use crate::api::connection::WriteTimeout;
+use crate::api::openapi::{self, ApiDocument};
+use crate::api::{
+    assistant, audit, cache, conversation, conversations, db_schema, error, feedback, health, journal, json_schemas, metrics, privacy,
+    request_metrics, snapshots, stomp, stream,
+};
+use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
+use crate::auth::cors::AllowedOrigins;
+use crate::auth::keys::ApiKeyCache;
+use crate::auth::rate::RateLimits;
+use crate::auth::routes::Routes;
+use crate::auth::scope::Scopes;
+use crate::auth::tokens::TokenVerifier;
+use crate::config::active::ConfigManager;
+use crate::config::settings::{AuthMode, Settings, StompSettings};
+use crate::config::watch;
 use crate::effects::container::Containers;
 use crate::effects::http::HttpClient;
 use crate::effects::llm::Models;
 use crate::effects::sql::ToolDatabase;
+use crate::effects::tls;
 use crate::exit::Failure;
-use crate::http::connection::WriteTimeout;
-use crate::http::openapi::{self, ApiDocument};
-use crate::http::{
-    assistant, audit, cache, conversation, conversations, db_schema, error, feedback, health, journal, metrics, privacy, request_metrics,
-    snapshots, stomp, stream,
-};
-use crate::observe::{self, Meter, SpanSender};
-use crate::settings::{AuthMode, Settings, StompSettings};
-use crate::spend::SpendTracker;
-use crate::stream::{ClusterTasks, Streams, start_cluster};
-use crate::turn_queue::TurnQueue;
-use crate::turn_runner::Host;
-use crate::writer::Writer;
-use crate::{config_watch, recovery, retention, store, tls};
+use crate::ops::observe::{self, Meter, SpanSender};
+use crate::ops::retention;
+use crate::runtime::assistant::flow_cache::FlowCache;
+use crate::runtime::assistant::secret_store::SecretStore;
+use crate::runtime::assistant::spend_budget::Budget;
+use crate::runtime::assistant::timers;
+use crate::runtime::recovery;
+use crate::runtime::spend::SpendTracker;
+use crate::runtime::stream::{ClusterTasks, Streams, start_cluster};
+use crate::runtime::turn_queue::TurnQueue;
+use crate::runtime::turn_runner::Host;
+use crate::runtime::writer::Writer;
+use crate::storage;
 
 /// The path for sending messages.
 pub const MESSAGE_PATH: &str = "/api/v1/conversation/message";
@@ -107,12 +111,17 @@ pub fn tenant_routes(sse: bool, stomp: Option<&StompSettings>) -> Routes {
         .add_deployment(routes!(assistant::runtime::public::start))
         .add_deployment(routes!(assistant::runtime::public::turn));
     let routes = if sse { routes.add_stream(routes!(stream::events)) } else { routes };
-    stomp.into_iter().fold(routes, stomp::add_routes)
+    stomp.into_iter().fold(routes, stomp::socket::add_routes)
 }
 
 /// Returns the server-wide routes that need no authentication.
 pub fn open_routes() -> OpenApiRouter<Arc<AuthGateway>> {
-    OpenApiRouter::default().routes(routes!(health::alive)).routes(routes!(health::ready)).routes(routes!(openapi::openapi))
+    OpenApiRouter::default()
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(openapi::openapi))
+        .routes(routes!(json_schemas::list))
+        .routes(routes!(json_schemas::read))
 }
 
 /// Builds the router of a server: its own routes, with the auth gateway to its tenants as fallback.
@@ -179,11 +188,11 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let database = &settings.database;
     let meter = Meter::for_tenant(settings.tenant.as_deref());
     let models = Models::new(&settings.llm, Arc::clone(&settings.secrets))?.with_meter(meter.clone());
-    let mut connection = store::connect_or_create(database).await?;
+    let mut connection = storage::connect_or_create(database).await?;
     let current = ConfigManager::load(&mut connection, database, &settings.tree).await?;
-    let readers = store::open_reader_pool(database).await?;
+    let readers = storage::open_reader_pool(database).await?;
     let vault = SecretStore::default();
-    vault.refresh(&readers, &settings.secrets).await.map_err(|it| store::database_failure(database, &it))?;
+    vault.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
     let (writer, writer_task) = Writer::start(connection, database.clone(), meter.clone());
     let host = Host {
         config_manager: current,
@@ -284,7 +293,7 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
 fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
     let mut tasks = vec![recovery::spawn(Arc::clone(host))];
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
-    tasks.extend(settings.watch_config.then(|| config_watch::spawn(Arc::clone(host))));
+    tasks.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(host))));
     tasks.extend((!settings.retention.is_off()).then(|| retention::spawn(Arc::clone(host), settings.retention)));
     tasks
 }

@@ -97,7 +97,7 @@ pub enum Command {
         #[arg(long, value_name = "ID", required_unless_present = "person", conflicts_with = "person")]
         conversation: Option<String>,
         /// Delete all conversations with this stored input parameter; if repeated, all must match
-        #[arg(long, value_name = "NAME=VALUE", value_parser = crate::forget::parse_member)]
+        #[arg(long, value_name = "NAME=VALUE", value_parser = crate::ops::forget::parse_member)]
         person: Vec<(String, String)>,
     },
     /// Delete data older than convengine.retention allows
@@ -116,6 +116,11 @@ pub enum Command {
         /// Conversation to print
         #[arg(long, value_name = "ID")]
         conversation: String,
+    },
+    /// Print the JSON Schema of a kind of file
+    Schema {
+        /// Name of the schema: `pack` or `flow`
+        name: String,
     },
     /// Play packs and talks and compare the results with their expectations
     Test(TestArguments),

@@ -1,13 +1,13 @@
-//! What publishing would say of a flow document, in the form in which the page has all issues.
+//! The issues that publishing a flow document would report, in the page's format.
 
 use convengine_core::config::flow::{DocumentIssue, DocumentSeverity, import_canvas};
 use convengine_core::lint::flow::{PublishTarget, check_document};
 use convengine_core::turn::STUB_ADDRESS;
 use serde_json::{Value, json};
 
-/// The issues of publishing, which say as well why a document cannot be read; of secrets nothing is known here.
+/// Returns the issues of publishing, including those of a document that cannot be read. Secrets are not checked.
 pub fn issues(document: &Value) -> Value {
-    // The pack's own service is one that may be called.
+    // The pack's fake service may be called.
     let text = document.to_string().replace(STUB_ADDRESS, "https://stub.example");
     let document = import_canvas(serde_json::from_str(&text).unwrap_or_default());
     check_document(&document, &PublishTarget::empty()).iter().map(issue).collect()

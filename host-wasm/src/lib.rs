@@ -1,9 +1,9 @@
-//! The engine in the browser: one class over the core, driven by JavaScript inside a Worker.
+//! The engine in the browser: a WebAssembly class over the core, driven by JavaScript in a Worker.
 //!
-//! It is built twice, for control tables and for flow documents, so that a page loads the program that it runs.
+//! It is built twice, for control tables and for flow documents, so that a page loads only the engine that it needs.
 //!
-//! JSON crosses the boundary as text. Plain objects would lose the difference between `1` and `1.0`, and with it the promise
-//! that a turn has the same bytes here as on the server.
+//! JSON crosses the boundary as text. JavaScript objects would lose the difference between `1` and `1.0`, and turns would no longer be
+//! byte-identical to those of the server.
 
 #[cfg(feature = "flow")]
 mod flow;
@@ -27,22 +27,22 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-/// A configuration with its conversations, and the turn in progress.
+/// A compiled pack with its conversations and the turn in progress.
 #[wasm_bindgen]
 pub struct Engine {
     pack: Pack,
     config: Arc<Config>,
-    /// Those of compiling.
+    /// The issues of compiling.
     issues: Vec<Issue>,
     scripted: Scripted,
-    /// The script as it stood at marked points.
+    /// Checkpoints of the script.
     marks: Vec<Scripted>,
     conversations: Conversations,
     turn: Option<Turn>,
-    /// What a watched turn has said so far, and its end.
+    /// The notices of an observed turn so far.
     told: Option<Vec<Notice>>,
     end: Option<Outcome>,
-    /// What the turn has asked for, by number.
+    /// The effects that the turn has requested, by id.
     asked: BTreeMap<EffectId, Effect>,
     hash: SliceHash,
     finished: String,
@@ -50,7 +50,7 @@ pub struct Engine {
 
 #[wasm_bindgen]
 impl Engine {
-    /// Compiles a pack; throws `{code, message}` when the text is not one.
+    /// Compiles a pack; throws an error with code `NOT_A_PACK` if the text is not a pack.
     #[wasm_bindgen(constructor)]
     pub fn new(pack: &str) -> Result<Engine, JsValue> {
         let pack = Pack::parse(pack).map_err(|error| thrown("NOT_A_PACK", &error.to_string()))?;
@@ -71,7 +71,7 @@ impl Engine {
         })
     }
 
-    /// The configuration's issues, as a JSON list: those of compiling, then what works, but hardly as meant.
+    /// Returns the configuration's issues as a JSON list: first those of compiling, then those of lint.
     pub fn issues(&self) -> Result<String, JsValue> {
         #[cfg(feature = "flow")]
         if let Some(document) = self.pack.flow_document() {
@@ -84,25 +84,25 @@ impl Engine {
         text(&self.issues.iter().chain(&found).collect::<Vec<_>>())
     }
 
-    /// The configuration's content hash.
+    /// Returns the configuration's content hash.
     pub fn hash(&self) -> String {
         self.config.hash_source().to_owned()
     }
 
-    /// How many turns the pack brings along.
+    /// Returns the number of turns of the pack.
     pub fn scripted_turns(&self) -> usize {
         self.pack.turns.len()
     }
 
-    /// A turn of the pack as a message for `start`, with the id of its conversation.
+    /// Returns a turn of the pack as a message for `start`, with its conversation id.
     pub fn scripted_turn(&self, index: usize) -> Result<String, JsValue> {
         let message = self.pack.message(index);
-        let mut message = message.ok_or_else(|| thrown("NOT_A_MESSAGE", &format!("turn {index} of the pack is no plain message")))?;
+        let mut message = message.ok_or_else(|| thrown("NOT_A_MESSAGE", &format!("turn {index} of the pack is not a message")))?;
         message.conversation_id = Some(message.conversation());
         text(&message)
     }
 
-    /// Begins a turn with a message; returns the first slice.
+    /// Starts a turn with a message; returns the first slice.
     pub fn start(&mut self, message: &str) -> Result<String, JsValue> {
         let message: Message = parse("message", message)?;
         let input = message.into_input(&self.conversations, self.config.program());
@@ -111,20 +111,20 @@ impl Engine {
         self.begin(turn, slice, false)
     }
 
-    /// Whether the pack has an answer to an effect of the turn, by the effect's number.
+    /// Returns whether the pack's script has an answer to an effect of the turn, by the effect's id.
     pub fn scripted(&self, effect: u32) -> Result<bool, JsValue> {
         let effect = self.asked.get(&EffectId(effect)).ok_or_else(no_effect)?;
         Ok(self.scripted.has_answer(&effect.request))
     }
 
-    /// The turn's clock, in milliseconds since 1970.
+    /// Returns the turn's clock, in milliseconds since 1970.
     #[allow(clippy::cast_precision_loss, reason = "milliseconds of a date fit")]
     pub fn now(&self) -> f64 {
         self.turn.as_ref().map_or(0.0, |it| it.now() as f64)
     }
 
-    /// The pack's scripted answer to an effect of the turn, by the effect's number, with how long it takes; without a time the turn's
-    /// own clock runs on.
+    /// Returns the scripted answer to an effect as `{"completion", "delay_ms"}`, by the effect's id. `at` is the time of the request; it
+    /// defaults to the turn's clock.
     pub fn answer(&mut self, effect: u32, at: Option<f64>) -> Result<String, JsValue> {
         let id = EffectId(effect);
         let effect = self.asked.get(&id).ok_or_else(no_effect)?;
@@ -132,20 +132,21 @@ impl Engine {
         self.completion(id, outcome, delay_ms, at)
     }
 
-    /// The bytes of an extension's module, by their SHA-256.
+    /// Returns the bytes of an extension's module, by their SHA-256.
     pub fn module(&self, sha256: &str) -> Option<Vec<u8>> {
         self.pack.modules.get(sha256).cloned()
     }
 
-    /// The answer to a call of an extension, which JavaScript runs: what it said, or else `{"error": …}`; as `answer` otherwise.
-    pub fn extended(&self, effect: &str, said: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
+    /// Returns the completion of an extension call that JavaScript has run, in the format of `answer`: from the module's output, or from
+    /// `failure`, which is `{"error": …}`.
+    pub fn extended(&self, effect: &str, output: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
         let effect: Value = parse("effect", effect)?;
         let request = effect.get("request").cloned().and_then(|it| serde_json::from_value::<ExtensionRequest>(it).ok());
-        let outcome = match (request, said) {
-            (Some(request), Some(said)) => request.parse_output(&said),
+        let outcome = match (request, output) {
+            (Some(request), Some(output)) => request.parse_output(&output),
             _ => parse("failure", failure)?,
         };
-        let id = number(&effect).ok_or_else(|| thrown("BAD_INPUT", "this is not an effect: it has no number"))?;
+        let id = number(&effect).ok_or_else(|| thrown("BAD_INPUT", "invalid effect: it has no id"))?;
         self.completion(id, outcome, 0, at)
     }
 
@@ -157,82 +158,82 @@ impl Engine {
         self.took(slice)
     }
 
-    /// Ends the turn where it stands, as a failed one; `why` is `timeout` or `lost`. Returns the last slice.
-    pub fn abandon(&mut self, why: &str, at: f64) -> Result<String, JsValue> {
-        let why = serde_json::from_value::<CancelReason>(Value::from(why));
-        let why = why.map_err(|_| thrown("BAD_INPUT", "this is not a reason: use timeout or lost"))?;
+    /// Cancels the turn, which then ends as failed; `reason` is `timeout` or `lost`. Returns the last slice.
+    pub fn abandon(&mut self, reason: &str, at: f64) -> Result<String, JsValue> {
+        let reason = serde_json::from_value::<CancelReason>(Value::from(reason));
+        let reason = reason.map_err(|_| thrown("BAD_INPUT", "invalid reason: use timeout or lost"))?;
         let turn = self.turn.as_mut().ok_or_else(no_turn)?;
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
-        let slice = turn.cancel(why, at as Millis).map_err(|it| thrown("TURN", &it.to_string()))?;
+        let slice = turn.cancel(reason, at as Millis).map_err(|it| thrown("TURN", &it.to_string()))?;
         self.took(slice)
     }
 
-    /// The journal of the turn so far.
+    /// Returns the journal of the turn so far.
     pub fn journal(&self) -> Result<String, JsValue> {
         text(self.turn.as_ref().ok_or_else(no_turn)?.journal())
     }
 
-    /// Runs a recorded turn again on the conversation as it was then; returns everything up to where its journal ends. A turn that is
-    /// `watched` has steps, whys and a state hash, and takes several times as long.
-    pub fn restore(&mut self, journal: &str, watched: Option<bool>) -> Result<String, JsValue> {
+    /// Replays a turn from its journal, on the conversation as it was then; returns one slice with everything up to the end of the journal.
+    /// An `observed` turn has steps, explanations and a state hash, and takes several times as long.
+    pub fn restore(&mut self, journal: &str, observed: Option<bool>) -> Result<String, JsValue> {
         let journal: Journal = parse("journal", journal)?;
         self.conversations.insert(&journal.input.conversation, journal.input.session.clone());
-        let watched = watched == Some(true);
-        let restore = if watched { Turn::restore_observed } else { Turn::restore };
+        let observed = observed == Some(true);
+        let restore = if observed { Turn::restore_observed } else { Turn::restore };
         let (turn, slice) = restore(journal, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
-        self.begin(turn, slice, watched)
+        self.begin(turn, slice, observed)
     }
 
-    /// Marks where the pack's script stands; returns the number of the mark.
+    /// Records a checkpoint of the pack's script; returns its number.
     pub fn mark(&mut self) -> usize {
         self.marks.push(self.scripted.clone());
         self.marks.len() - 1
     }
 
-    /// Sets the script back to a mark; without one, to its beginning.
+    /// Rewinds the script to a checkpoint, or without one to its beginning.
     pub fn back(&mut self, mark: Option<usize>) {
-        let marked = mark.and_then(|it| self.marks.get(it));
-        self.scripted = marked.cloned().unwrap_or_else(|| Scripted::from_pack(&self.pack));
+        let checkpoint = mark.and_then(|it| self.marks.get(it));
+        self.scripted = checkpoint.cloned().unwrap_or_else(|| Scripted::from_pack(&self.pack));
     }
 
-    /// Takes a conversation as stored (`conversation`, or the session of a journal's input) in the place of what is held of it;
-    /// nothing makes it a new one.
+    /// Replaces a conversation by a stored one, from `conversation` or from the session of a journal's input; without one the
+    /// conversation is reset to a new one.
     pub fn place(&mut self, id: &str, stored: Option<String>) -> Result<(), JsValue> {
         let loaded: LoadedSession = stored.map_or_else(|| Ok(LoadedSession::default()), |it| parse("conversation", &it))?;
         self.conversations.insert(id, loaded);
         Ok(())
     }
 
-    /// The steps of a watched turn in their order, as a JSON list of `{"step", "seq", "finished", "changed"}`.
+    /// Returns the steps of an observed turn in order, as a JSON list of `{"step", "seq", "finished", "changed"}`.
     pub fn steps(&self) -> Result<String, JsValue> {
         written(&self.views(steps::all))
     }
 
-    /// The session around one of `steps`: `{"before", "after"}`; what did not finish has no `after`.
+    /// Returns the session before and after one of `steps` as `{"before", "after"}`; `after` is null for an unfinished step.
     pub fn step(&self, index: usize) -> Result<String, JsValue> {
-        let around = self.views(|it| steps::around(it, index));
-        written(&around.ok_or_else(|| thrown("BAD_INPUT", "the turn has no such step"))?)
+        let views = self.views(|it| steps::around(it, index));
+        written(&views.ok_or_else(|| thrown("BAD_INPUT", "the turn has no such step"))?)
     }
 
-    /// Why the decisions of the turn fell as they did, as a JSON list.
+    /// Returns the explanations of the turn's decisions, as a JSON list.
     pub fn whys(&self) -> Result<String, JsValue> {
         text(&self.turn.as_ref().map(Turn::explanations).unwrap_or_default())
     }
 
-    /// A conversation as stored, or `null`.
+    /// Returns a conversation as stored, or `null`.
     pub fn conversation(&self, id: &str) -> Result<String, JsValue> {
         let loaded = self.conversations.load(id);
         text(&(loaded.turns > 0).then_some(loaded))
     }
 
-    /// SHA-256 over the slices and the outcome of the finished turn; empty before its end.
+    /// Returns the SHA-256 of the slices and the outcome of the finished turn; empty before its end.
     pub fn turn_hash(&self) -> String {
         self.finished.clone()
     }
 
-    /// The hash by which a replay is judged, of a watched turn that has finished; else empty.
+    /// Returns the state hash of a finished, observed turn, which a replay must reproduce; otherwise an empty text.
     pub fn state_hash(&self) -> String {
-        self.end.as_ref().zip(self.told.as_ref()).map(|(end, told)| state_hash(end, told)).unwrap_or_default()
+        self.end.as_ref().zip(self.told.as_ref()).map(|(end, notices)| state_hash(end, notices)).unwrap_or_default()
     }
 
     fn views<T>(&self, read: impl FnOnce(&[SessionView]) -> T) -> T {
@@ -245,14 +246,14 @@ impl Engine {
     fn completion(&self, id: EffectId, outcome: EffectResult, delay_ms: u64, at: Option<f64>) -> Result<String, JsValue> {
         let delay = Millis::try_from(delay_ms).unwrap_or(Millis::MAX);
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
-        let asked_at = at.map_or_else(|| self.turn.as_ref().map_or(0, Turn::now), |it| it as Millis);
-        let completion = Completion { id, at: asked_at.saturating_add(delay), outcome };
+        let requested_at = at.map_or_else(|| self.turn.as_ref().map_or(0, Turn::now), |it| it as Millis);
+        let completion = Completion { id, at: requested_at.saturating_add(delay), outcome };
         text(&json!({"completion": completion, "delay_ms": delay_ms}))
     }
 
-    fn begin(&mut self, turn: Turn, slice: Slice, watched: bool) -> Result<String, JsValue> {
+    fn begin(&mut self, turn: Turn, slice: Slice, observed: bool) -> Result<String, JsValue> {
         self.turn = Some(turn);
-        self.told = watched.then(Vec::new);
+        self.told = observed.then(Vec::new);
         self.end = None;
         self.asked.clear();
         self.hash = SliceHash::default();
@@ -264,8 +265,8 @@ impl Engine {
         let value = value(&slice)?;
         self.hash.add_value(&value);
         self.asked.extend(slice.effects.into_iter().map(|it| (it.id, it)));
-        if let Some(told) = &mut self.told {
-            told.extend(slice.notices);
+        if let Some(notices) = &mut self.told {
+            notices.extend(slice.notices);
         }
         if let Some(outcome) = slice.end {
             self.conversations.commit(&outcome);
@@ -276,20 +277,19 @@ impl Engine {
     }
 }
 
-/// The id of the conversation that a talk calls by this label.
+/// Returns the conversation id for a talk's label.
 #[wasm_bindgen]
 pub fn conversation_id(label: &str) -> String {
     conversation_id_for_label(label)
 }
 
-/// Which texts of a JSON list a row's pattern finds: a JSON list of booleans, with `null` where that takes too many steps. The type is
-/// that of the row: `REGEX`, `EXACT`, `CONTAINS` or `STARTS_WITH`.
+/// Matches a row's pattern against a JSON list of texts; returns a JSON list of booleans, with `null` where matching exceeds its step
+/// limit. `rule_type` is `REGEX`, `EXACT`, `CONTAINS` or `STARTS_WITH`.
 #[cfg(feature = "tables")]
 #[wasm_bindgen]
 pub fn finds(rule_type: &str, pattern: &str, texts: &str) -> Result<String, JsValue> {
     let texts: Vec<String> = parse("list of texts", texts)?;
-    let compiled =
-        TextMatcher::compile(rule_type, pattern).unwrap_or_else(|| Err(format!("there are no patterns of the type {rule_type}")));
+    let compiled = TextMatcher::compile(rule_type, pattern).unwrap_or_else(|| Err(format!("unknown rule type '{rule_type}'")));
     let matcher = compiled.map_err(|it| thrown("PATTERN", &it))?;
     text(&texts.iter().map(|it| matcher.matches(it, &it.to_lowercase()).ok()).collect::<Vec<_>>())
 }
@@ -298,7 +298,7 @@ fn number(effect: &Value) -> Option<EffectId> {
     effect.get("id").and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok()).map(EffectId)
 }
 
-/// Through a JSON value, which one writer of texts serves for all types: the engine is smaller so.
+/// Serializes through a JSON value: one serializer for all types makes the module smaller.
 fn text<T: Serialize>(it: &T) -> Result<String, JsValue> {
     written(&value(it)?)
 }
@@ -311,21 +311,21 @@ fn written(value: &Value) -> Result<String, JsValue> {
     serde_json::to_string(value).map_err(|error| thrown("INTERNAL", &error.to_string()))
 }
 
-/// Through a JSON value, as `text`.
+/// Parses through a JSON value, which makes the module smaller.
 fn parse<T: DeserializeOwned>(name: &str, json: &str) -> Result<T, JsValue> {
     let parsed = serde_json::from_str::<Value>(json).and_then(serde_json::from_value);
-    parsed.map_err(|error| thrown("BAD_INPUT", &format!("this is not a {name}: {error}")))
+    parsed.map_err(|error| thrown("BAD_INPUT", &format!("invalid {name}: {error}")))
 }
 
 fn no_effect() -> JsValue {
-    thrown("BAD_INPUT", "the turn has asked for no such effect: hand in the number of one of its slices'")
+    thrown("BAD_INPUT", "unknown effect: use the id of an effect of the turn's slices")
 }
 
 fn no_turn() -> JsValue {
-    thrown("NO_TURN", "no turn has been started; call start first")
+    thrown("NO_TURN", "no turn in progress; call start first")
 }
 
-/// A JavaScript `Error` with a code.
+/// Creates a JavaScript `Error` with a code.
 fn thrown(code: &str, message: &str) -> JsValue {
     let error = JsError::new(message);
     error.set_code(code);

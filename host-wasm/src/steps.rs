@@ -1,24 +1,24 @@
-//! The steps of a turn, with the session before and after each.
+//! The steps of an observed turn, with the session before and after each.
 
 use convengine_core::turn::SessionView;
 use serde_json::{Value, json};
 
-/// One step: where it begins, and where it ends when it did.
+/// A step: the session at its beginning, and at its end if it has finished.
 struct Step<'v> {
     before: &'v SessionView,
     after: Option<&'v SessionView>,
 }
 
-/// All steps in the order in which they began.
+/// Returns all steps in start order.
 pub fn all(views: &[SessionView]) -> Value {
-    let told = pairs(views).into_iter().map(|Step { before, after }| {
+    let steps = pairs(views).into_iter().map(|Step { before, after }| {
         let changed = after.is_some_and(|it| it.session != before.session);
         json!({"step": before.step, "seq": before.seq, "finished": after.is_some(), "changed": changed})
     });
-    Value::Array(told.collect())
+    Value::Array(steps.collect())
 }
 
-/// The session before and after one of them.
+/// Returns the session before and after a step.
 pub fn around(views: &[SessionView], index: usize) -> Option<Value> {
     let Step { before, after } = pairs(views).into_iter().nth(index)?;
     Some(json!({"before": before.session, "after": after.map(|it| &it.session)}))

@@ -1,4 +1,4 @@
-//! The issues of a pack are those that `convengine lint` prints, each with its place.
+//! The issues of a pack are those that `convengine lint` prints, each with its path.
 
 use convengine_wasm::Engine;
 use serde_json::Value;
@@ -12,8 +12,8 @@ fn issues(name: &str) -> Vec<Value> {
 #[test]
 fn what_lint_finds_is_among_them() {
     let found = issues("connection_transfer");
-    let told: Vec<(&str, &str)> = found.iter().map(|it| (it["rule"].as_str().unwrap(), it["path"].as_str().unwrap())).collect();
-    assert!(told.contains(&("derived-without-template", "ce_response[1].response_type")), "{told:?}");
+    let rules_and_paths: Vec<(&str, &str)> = found.iter().map(|it| (it["rule"].as_str().unwrap(), it["path"].as_str().unwrap())).collect();
+    assert!(rules_and_paths.contains(&("derived-without-template", "ce_response[1].response_type")), "{rules_and_paths:?}");
     for issue in &found {
         for member in ["severity", "path", "reason", "hint", "rule"] {
             assert!(issue[member].as_str().is_some_and(|it| !it.is_empty()), "{member} of {issue}");

@@ -1,4 +1,4 @@
-//! Patterns are tried as rows try them.
+//! Patterns match as they do in rows.
 
 use convengine_wasm::finds;
 use serde_json::{Value, json};

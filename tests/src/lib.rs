@@ -1,4 +1,4 @@
-//! The corpus: packs as data, and where to find what plays them.
+//! The test corpus (packs, talks, flow documents) and what runs it: simulated faults, invariants, fuzzing, soak and contract tests.
 
 pub mod contract;
 pub mod fuzz;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use convengine_core::pack::Pack;
-use convengine_server::pack_file;
-use convengine_server::play::KnownDifferences;
+use convengine_host::config::pack_file;
+use convengine_player::KnownDifferences;
 use uuid::Uuid;
 
 /// A pack with its file.
@@ -21,38 +21,38 @@ use uuid::Uuid;
 pub struct Case {
     /// The file.
     pub path: PathBuf,
-    /// What is in it.
+    /// The parsed pack.
     pub pack: Pack,
 }
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// All packs and talks of the corpus, in the order of their names.
+/// Returns all packs and talks of the corpus, sorted by path.
 ///
 /// # Errors
-/// When a file cannot be read or is neither.
+/// If a file cannot be read or parsed.
 pub fn corpus() -> Result<Vec<Case>> {
     cases(&["packs/demo", "packs/pipeline", "packs/recorded", "packs/tools", "packs/v1", "talks"], |_| true)
 }
 
-/// The talks of flow documents, in the order of their names.
+/// Returns the talks of flow documents, sorted by path.
 ///
 /// # Errors
-/// When a file cannot be read or is none.
+/// If a file cannot be read or parsed.
 pub fn flows() -> Result<Vec<Case>> {
     cases(&["packs/flow"], |it| it.extension().is_some_and(|it| it == "talk"))
 }
 
-fn cases(folders: &[&str], wanted: impl Fn(&Path) -> bool) -> Result<Vec<Case>> {
+fn cases(folders: &[&str], filter: impl Fn(&Path) -> bool) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for folder in folders {
         let folder = root().join("tests").join(folder);
         for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
             let path = entry?.path();
-            if path.is_file() && wanted(&path) {
+            if path.is_file() && filter(&path) {
                 cases.push(case(path)?);
             }
         }
@@ -61,10 +61,10 @@ fn cases(folders: &[&str], wanted: impl Fn(&Path) -> bool) -> Result<Vec<Case>> 
     Ok(cases)
 }
 
-/// The recordings that call other paths or change the database, which are played over HTTP alone.
+/// Returns the recordings that call other paths or change the database; they can be played over HTTP only.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// If a file cannot be read or parsed.
 pub fn recordings_of_other_paths() -> Result<Vec<Case>> {
     ["s23_rest_errors", "s36_cache_semantics"]
         .map(|it| case(root().join(format!("tests/packs/recorded/rest/{it}.json"))))
@@ -72,18 +72,18 @@ pub fn recordings_of_other_paths() -> Result<Vec<Case>> {
         .collect()
 }
 
-/// The corpus and the packs of extensions, whose modules must have been built. These have one message, which is sent twice.
+/// Returns the corpus, the flows and the packs of extensions. An extension pack has one message, which is sent twice.
 ///
 /// # Errors
-/// As [`corpus`]; also when a module is not there.
+/// If a file cannot be read or parsed, or if an extension's module has not been built.
 pub fn corpus_with_extension() -> Result<Vec<Case>> {
     let mut cases = corpus()?;
     cases.extend(flows()?);
-    // A module is read from beside its pack.
+    // A module is loaded from the folder of its pack.
     let folder = std::env::temp_dir().join(format!("convengine-extension-{}", Uuid::new_v4()));
     std::fs::create_dir(&folder)?;
     let extended = extended(&folder);
-    // It is temporary: what cannot be removed now goes with the system's own cleaning.
+    // Best effort: the folder is below the system's temporary folder.
     let _ = std::fs::remove_dir_all(&folder);
     cases.extend(extended?);
     Ok(cases)
@@ -93,12 +93,12 @@ fn extended(folder: &Path) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for entry in std::fs::read_dir(root().join("tests/packs/extension"))? {
         let path = entry?.path();
-        let name = path.file_stem().context("a file without a name")?;
+        let name = path.file_stem().context("file without a name")?;
         let module = module(&name.to_string_lossy())?;
-        let beside = folder.join(name).with_extension("json");
-        std::fs::copy(&path, &beside)?;
+        let copied = folder.join(name).with_extension("json");
+        std::fs::copy(&path, &copied)?;
         std::fs::copy(module, folder.join(name).with_extension("wasm"))?;
-        let mut case = case(beside)?;
+        let mut case = case(copied)?;
         case.path = path;
         case.pack.turns.extend(case.pack.turns.clone());
         cases.push(case);
@@ -106,34 +106,34 @@ fn extended(folder: &Path) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// An extension as `cargo xtask extension` builds it.
+/// Returns the path of an extension as `cargo xtask extension` builds it.
 fn module(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let file = Path::new("wasm/wasm32-unknown-unknown/wasm").join(name).with_extension("wasm");
     let found = own.ancestors().map(|it| it.join(&file)).find(|it| it.is_file());
-    found.with_context(|| format!("the extension '{name}' is not built; run `cargo xtask extension` first"))
+    found.with_context(|| format!("extension '{name}' is not built; run `cargo xtask extension` first"))
 }
 
-/// A pack of the demo.
+/// Returns a pack of the demo.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the file cannot be read or parsed.
 pub fn demo(name: &str) -> Result<Case> {
     case(root().join("tests/packs/demo").join(name))
 }
 
-/// A pack or a talk about a flow document.
+/// Returns a pack or a talk of a flow document.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the file cannot be read or parsed.
 pub fn flow(name: &str) -> Result<Case> {
     case(root().join("tests/packs/flow").join(name))
 }
 
-/// A talk.
+/// Returns a talk.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the file cannot be read or parsed.
 pub fn talk(name: &str) -> Result<Case> {
     case(root().join("tests/talks").join(name))
 }
@@ -143,21 +143,21 @@ fn case(path: PathBuf) -> Result<Case> {
     Ok(Case { path, pack })
 }
 
-/// The differences from recordings that a ruling explains.
+/// Returns the differences from recordings that a decision explains.
 ///
 /// # Errors
-/// When the list cannot be read.
+/// If the list cannot be read or parsed.
 pub fn explained() -> Result<KnownDifferences> {
     KnownDifferences::parse(&std::fs::read_to_string(root().join("tests/explained.json"))?)
 }
 
-/// The server's binary, which is built beside the tests.
+/// Returns the path of the server's binary, which is built into the target folder of the tests.
 ///
 /// # Errors
-/// When it is not there.
+/// If it has not been built.
 pub fn binary() -> Result<PathBuf> {
     let tests = std::env::current_exe()?;
-    let folder = tests.ancestors().nth(2).context("the tests have no target folder")?;
+    let folder = tests.ancestors().nth(2).context("cannot find the target folder of the tests")?;
     let binary = folder.join("convengine");
     anyhow::ensure!(binary.is_file(), "the server is not built; run `cargo build -p convengine-server` first");
     Ok(binary)

@@ -1,19 +1,21 @@
-//! One conversation on configurations of any size: ten rows that it hits, and as many others as are wanted around them.
+//! Generated configurations of any size, and flows of any length, for cost measurements.
+//!
+//! Every configuration has the same conversation and the ten rows that it matches; all other rows are unrelated to it.
 
 use anyhow::Result;
 use convengine_core::config::Tables;
 use convengine_core::pack::Pack;
 use serde_json::{Value, json};
 
-/// Rows of the smallest configuration: those that the conversation hits.
+/// The number of rows of the smallest configuration: those that the conversation matches.
 pub const FEWEST: usize = 10;
 
 const CONVERSATION: &str = "b1f7f6a4-6a52-4c39-8d54-51c2a0e94410";
 
-/// A pack with so many rows, at least [`FEWEST`]; its turns are the same for every number.
+/// Returns a pack with `rows` rows, but at least [`FEWEST`]; its turns do not depend on the number of rows.
 ///
 /// # Errors
-/// Never, unless packs have changed their form.
+/// If the generated pack is not valid.
 pub fn pack(rows: usize) -> Result<Pack> {
     let mut tables = Tables::default();
     let others = (0..rows.saturating_sub(FEWEST)).map(other);
@@ -42,7 +44,7 @@ pub fn pack(rows: usize) -> Result<Pack> {
     Ok(serde_json::from_value(pack)?)
 }
 
-/// The rows that the conversation hits.
+/// Returns the rows that the conversation matches.
 fn hit() -> [(&'static str, Value); FEWEST] {
     let classifier = |id: i64, rule_type: &str, pattern: &str, state: &str| {
         let row = json!({
@@ -74,10 +76,10 @@ fn hit() -> [(&'static str, Value); FEWEST] {
     ]
 }
 
-/// How many kinds of other rows there are.
+/// The number of kinds of unrelated rows.
 const KINDS: usize = 21;
 
-/// A row that the conversation does not hit, although it looks like those that it hits.
+/// Returns a row that the conversation does not match, although it resembles the rows that it matches.
 fn other(number: usize) -> (&'static str, Value) {
     let topic = number / KINDS;
     let id = topic + 100;
@@ -178,33 +180,33 @@ fn verbose(id: impl Into<Value>, intent: &str, step: &str, determinant: &str, ru
     })
 }
 
-/// A flow document whose second turn walks through so many nodes without an effect: an intent, changes of variables and branches in
-/// turns, a message and the end.
+/// Returns a flow document whose second turn walks through `nodes` nodes without an effect: an intent, alternating variable
+/// assignments and decisions, a message and the end.
 ///
 /// # Errors
-/// Never, unless packs have changed their form.
+/// If the generated pack is not valid.
 pub fn walk(nodes: usize) -> Result<Pack> {
-    let place = |at: usize| format!("n{at}");
-    let kind = |at: usize| match at {
-        0 => json!({"id": place(0), "type": "intent", "name": "Asked", "data": {"intent_id": "walk"}}),
-        _ if at + 1 == nodes => json!({"id": place(at), "type": "end", "name": "Done", "data": {}}),
+    let node_id = |at: usize| format!("n{at}");
+    let node = |at: usize| match at {
+        0 => json!({"id": node_id(0), "type": "intent", "name": "Asked", "data": {"intent_id": "walk"}}),
+        _ if at + 1 == nodes => json!({"id": node_id(at), "type": "end", "name": "Done", "data": {}}),
         _ if at + 2 == nodes => {
-            json!({"id": place(at), "type": "message", "name": "Say", "data": {"blocks": [{"kind": "text", "text": "{{ steps }} steps"}]}})
+            json!({"id": node_id(at), "type": "message", "name": "Say", "data": {"blocks": [{"kind": "text", "text": "{{ steps }} steps"}]}})
         }
-        _ if at.is_multiple_of(2) => json!({"id": place(at), "type": "decision", "name": format!("Is {at} odd?"), "data": {}}),
+        _ if at.is_multiple_of(2) => json!({"id": node_id(at), "type": "decision", "name": format!("Is {at} odd?"), "data": {}}),
         _ => {
-            json!({"id": place(at), "type": "set", "name": format!("Count {at}"), "data": {"assign": [{"variable": "steps", "op": "increment"}]}})
+            json!({"id": node_id(at), "type": "set", "name": format!("Count {at}"), "data": {"assign": [{"variable": "steps", "op": "increment"}]}})
         }
     };
     let edge = |at: usize| {
-        let mut edge = json!({"id": format!("e{at}"), "source": place(at), "target": place(at + 1)});
+        let mut edge = json!({"id": format!("e{at}"), "source": node_id(at), "target": node_id(at + 1)});
         if at.is_multiple_of(2) && at > 0 && at + 2 < nodes {
             edge["condition"] = json!({"expr": "steps > 0 && steps < 1000000"});
         }
         edge
     };
-    let graph = json!({"id": "g", "kind": "intent", "name": "Walk", "entry": place(0),
-        "nodes": (0..nodes).map(kind).collect::<Vec<_>>(), "edges": (0..nodes - 1).map(edge).collect::<Vec<_>>()});
+    let graph = json!({"id": "g", "kind": "intent", "name": "Walk", "entry": node_id(0),
+        "nodes": (0..nodes).map(node).collect::<Vec<_>>(), "edges": (0..nodes - 1).map(edge).collect::<Vec<_>>()});
     let root = json!({"id": "root", "kind": "root", "name": "Root", "entry": "start",
         "nodes": [{"id": "start", "type": "start", "name": "Start", "data": {}}, {"id": "idle", "type": "end", "name": "Idle", "data": {"end_session": false}}],
         "edges": [{"id": "e", "source": "start", "target": "idle"}]});

@@ -1,4 +1,4 @@
-//! Approval of sensitive messages. (docs/decisions/README.md#9, guardrail)
+//! Approval of sensitive messages. (docs/decisions/0032-guardrail-approvals.md)
 //!
 //! A denied message is stored in `context.guardrail_pending` and can be approved by the next turn only. The approval is evaluated
 //! before the interaction policy, so that one confirmation cannot approve a message and a pending action at once. Once approved, the

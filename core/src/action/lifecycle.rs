@@ -1,4 +1,4 @@
-//! Opens, confirms, rejects and expires the pending action of a turn. (docs/spec/pipeline.md#2.10, docs/decisions/README.md#3)
+//! Opens, confirms, rejects and expires the pending action of a turn. (docs/spec/pipeline.md#2.10, docs/decisions/0005-pending-actions.md)
 
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 //!
 //! An executed action stays closed: each execution is recorded under `executed` with its intent and state. The list is cleared when
 //! the conversation moves to another intent or state, so that returning opens the action again. A key set by a rule or a task opens it
-//! as well. (docs/decisions/README.md#3, pending action)
+//! as well. (docs/decisions/0005-pending-actions.md)
 
 use serde_json::{Value, json};
 

@@ -1,10 +1,11 @@
 //! `ce_intent_classifier`: patterns and example phrases that identify the intent of a message.
 
+use super::code::{UNKNOWN, to_upper_code};
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
 use super::row::{TableRow, by_priority};
-use super::scope::{Scopes, UNKNOWN, enabled_intents, to_upper_code};
+use super::scope::{Scopes, enabled_intents};
 use super::tables::Tables;
 use crate::turn::{Candidate, Verdict};
 

@@ -1,8 +1,9 @@
 //! `ce_container_config`: containers whose data is fetched before values are extracted. (docs/spec/pipeline.md#2.16)
 
+use super::code::ANY;
 use super::issue::Issue;
 use super::row::{TableRow, by_priority};
-use super::scope::{ANY, Scopes};
+use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 

@@ -1,4 +1,4 @@
-//! The compiled `flow.guardrail.sensitive-patterns`. (docs/decisions/README.md#9)
+//! The compiled `flow.guardrail.sensitive-patterns`. (docs/decisions/0032-guardrail-approvals.md)
 
 use super::issue::Issue;
 use super::settings::GuardrailSettings;

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::built_in::{ComponentConfig, PromptPair};
+use super::code::{UNKNOWN, is_same_code, to_upper_code};
 use super::issue::Issue;
-use super::scope::{UNKNOWN, is_same_code, to_upper_code};
 use super::tables::{ConfigRows, Tables};
 
 /// An intent that the model may choose.

@@ -1,4 +1,4 @@
-//! Text patterns of policy and classifier rows: REGEX, EXACT, CONTAINS and STARTS_WITH. (docs/decisions/README.md#9)
+//! Text patterns of policy and classifier rows: REGEX, EXACT, CONTAINS and STARTS_WITH. (docs/decisions/0027-policy-rows.md)
 
 use crate::text::regex::{Regex, StepLimit};
 use crate::turn::{Candidate, TOO_MANY_STEPS, Verdict};

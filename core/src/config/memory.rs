@@ -1,4 +1,4 @@
-//! Prompts of the model that summarises a conversation. (docs/decisions/README.md#3)
+//! Prompts of the model that summarises a conversation. (docs/decisions/0008-memory.md)
 
 use super::built_in::{ComponentConfig, PromptPair};
 use super::issue::Issue;

@@ -1,11 +1,12 @@
 //! Configuration: control tables and settings compiled to an immutable snapshot with a content hash.
 //!
 //! Compiling never fails. A row that cannot be compiled is skipped and becomes an [`Issue`]; only an invalid policy row stops
-//! turns, because skipping it would let through what it blocks. (docs/decisions/README.md#3)
+//! turns, because skipping it would let through what it blocks. (docs/decisions/0009-invalid-configuration-rows.md)
 
 mod binding;
 mod built_in;
 mod classifier;
+mod code;
 mod container;
 mod defaults;
 mod dialogue_act;
@@ -45,6 +46,8 @@ mod verbose;
 pub use binding::{Binding, Bindings};
 pub use built_in::PromptPair;
 pub use classifier::{Classifier, Classifiers, Example};
+pub use code::{ANY, UNKNOWN, is_same_code};
+pub(crate) use code::{enclosing_scopes, to_upper_code};
 pub use container::{Container, Containers};
 pub use dialogue_act::{DialogueAct, DialogueActPrompts, DialogueActs};
 pub use disambiguation::DisambiguationQuestion;
@@ -64,8 +67,6 @@ pub(crate) use row::{TableRow, by_priority};
 pub use rule::{Phase, Rule, RuleAction, RuleCondition, Rules, SetDialogueAct};
 pub use schema::{OutputSchema, SchemaField, Schemas, ValueKind, ValueSchema};
 use scope::Scopes;
-pub use scope::{ANY, UNKNOWN, is_same_code};
-pub(crate) use scope::{enclosing_scopes, to_upper_code};
 pub use script::{MEMBERS as TASK_MEMBERS, Script};
 pub use settings::{DialogueActMode, InteractionDecision, Settings};
 pub use state_graph::StateEdges;

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::built_in::{ComponentConfig, PromptPair};
+use super::code::{ANY, enclosing_scopes};
 use super::issue::Issue;
 use super::row::TableRow;
-use super::scope::{ANY, Scopes, enclosing_scopes};
+use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::{ConfigRows, Tables};
 use crate::text::template::Template;

@@ -1,10 +1,10 @@
-//! `ce_policy`: rules that block messages. (docs/decisions/README.md#9)
+//! `ce_policy`: rules that block messages. (docs/decisions/0027-policy-rows.md)
 
+use super::code::to_upper_code;
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
 use super::row::{TableRow, by_priority};
-use super::scope::to_upper_code;
 use super::tables::Tables;
 use crate::text::regex::StepLimit;
 use crate::turn::{Candidate, Verdict};

@@ -1,4 +1,4 @@
-//! Pipeline profiles: which steps run, in which order, and how profiles differ. (docs/decisions/README.md#2, docs/spec/pipeline.md#3)
+//! Pipeline profiles: which steps run, in which order, and how profiles differ. (docs/decisions/0003-order-of-the-pipeline.md, docs/spec/pipeline.md#3)
 //!
 //! A profile is data: code that varies between profiles reads a flag and never compares profiles.
 

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::code::{ANY, enclosing_scopes, is_same_code, mismatch_reason, to_upper_code};
 use super::issue::Issue;
 use super::row::TableRow;
-use super::scope::{ANY, Scopes, enclosing_scopes, is_same_code, mismatch_reason, to_upper_code};
+use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 use crate::text::template::Template;
@@ -130,7 +131,7 @@ impl PromptTemplates {
 }
 
 fn compile(row: &TableRow<'_>) -> Result<PromptTemplate, Issue> {
-    // Older databases call the column response_type. (docs/decisions/README.md#9)
+    // Older databases call the column response_type. (docs/decisions/0040-accepted-spellings.md)
     let Some(format) = row.code("output_format").or_else(|| row.code("response_type")) else {
         return Err(row.error("output_format", "is blank", "it names a format, such as TEXT, JSON or SCHEMA_JSON"));
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::scope::to_upper_code;
+use super::code::to_upper_code;
 use crate::turn::Map;
 
 /// Columns that identify competing templates.

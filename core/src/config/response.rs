@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
+use super::code::{ANY, is_same_code, mismatch_reason, to_upper_code};
 use super::issue::Issue;
 use super::profile::Profile;
 use super::row::TableRow;
-use super::scope::{ANY, Scopes, is_same_code, mismatch_reason, to_upper_code};
+use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 use crate::text::template::Template;
@@ -170,7 +171,7 @@ fn compile(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Re
 fn compile_source(row: &TableRow<'_>, profile: &Profile, issues: &mut Vec<Issue>) -> Result<ResponseSource, Issue> {
     let response_type = row.code("response_type").unwrap_or_default();
     match to_upper_code(&response_type).as_str() {
-        // Older databases spell EXACT as TEXT. (docs/decisions/README.md#9)
+        // Older databases spell EXACT as TEXT. (docs/decisions/0040-accepted-spellings.md)
         "EXACT" | "TEXT" if profile.has_literal_texts => Ok(ResponseSource::Exact(compile_literal(row, profile, issues))),
         "EXACT" | "TEXT" => {
             let text = Template::compile(&row.text("exact_text").unwrap_or_default());

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::code::{ANY, to_upper_code};
 use super::issue::Issue;
-use super::scope::{ANY, to_upper_code};
 use crate::turn::Map;
 
 /// A row with its table, key column and position, for issue paths.

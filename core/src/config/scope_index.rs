@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::code::{ANY, mismatch_reason, to_upper_code};
 use super::row::TableRow;
-use super::scope::{ANY, mismatch_reason, to_upper_code};
 use crate::turn::{Candidate, Verdict};
 
 /// Rows by intent and state; rows of one scope keep insertion order.

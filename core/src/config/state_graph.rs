@@ -1,10 +1,11 @@
-//! `ce_state_graph` and `flow.state-graph.allowed-transitions`: the allowed state transitions. (docs/decisions/README.md#3)
+//! `ce_state_graph` and `flow.state-graph.allowed-transitions`: the allowed state transitions. (docs/decisions/0007-state-graph.md)
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::code::{ANY, is_same_code, to_upper_code};
 use super::issue::Issue;
 use super::row::TableRow;
-use super::scope::{ANY, enabled_intents, is_same_code, to_upper_code};
+use super::scope::enabled_intents;
 use super::tables::Tables;
 
 /// Target states by source state, in upper case.

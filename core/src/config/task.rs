@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::code::{ANY, to_upper_code};
 use super::issue::Issue;
 use super::row::{TableRow, by_priority};
-use super::scope::{ANY, Scopes, to_upper_code};
+use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 

@@ -18,7 +18,7 @@ mod url;
 pub use self::list::ListEntity;
 pub(crate) use self::list::edit_distance;
 pub use self::pattern::PatternEntity;
-pub use self::system::SystemEntity;
+pub use self::system::{SystemEntity, system_entity_names};
 use serde_json::Value;
 
 /// The locale and time used to interpret a text.

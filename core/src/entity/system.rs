@@ -42,6 +42,11 @@ const ALL: [SystemEntity; 10] = [
     SystemEntity::List,
 ];
 
+/// Returns the names of the built-in types, for the documentation.
+pub fn system_entity_names() -> Vec<&'static str> {
+    ALL.map(SystemEntity::name).to_vec()
+}
+
 impl SystemEntity {
     /// Returns the type with a name such as `@number`.
     pub fn from_name(name: &str) -> Option<SystemEntity> {

@@ -9,14 +9,12 @@ mod dispatch;
 mod failure;
 mod frames;
 mod limit;
-mod mask;
 mod matching;
 mod messages;
 mod migrate;
 mod model_calls;
 mod node;
 mod outcome;
-mod redact_turn;
 mod redaction;
 mod scope;
 mod state;
@@ -28,8 +26,8 @@ mod trace;
 mod variables;
 mod walk;
 
-pub use mask::redact_session;
 pub use migrate::{Migration, MigrationKind, migrate};
+pub use redaction::redact_session;
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Resolves the intent by patterns, and by similarity to example phrases. (docs/decisions/README.md#9, classifier rows)
+//! Resolves the intent by patterns, and by similarity to example phrases. (docs/decisions/0033-classifier-rows.md)
 
 use serde_json::{Value, json};
 

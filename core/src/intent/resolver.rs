@@ -100,7 +100,7 @@ fn decide_clarification(cx: &mut StepContext<'_>, reply: &mut ResolverReply) {
     }
     let has_schema = reply.intent.as_deref().is_some_and(|it| schema::has_schema(cx, it));
     if has_schema && reply.needs_clarification {
-        // The schema's own questions clarify it. The state reverts to the model's. (docs/decisions/README.md#Q-13)
+        // The schema's own questions clarify it. The state reverts to the model's. (docs/spec/pipeline.md#Q-13)
         cx.audit(
             Stage::IntentAgentClarificationSuppressedSchemaFlow,
             |_| json!({"intent": reply.intent, "state": reply.state, "question": reply.question}),
@@ -129,7 +129,7 @@ fn mark_collision(cx: &mut StepContext<'_>, reply: &mut ResolverReply) {
     publish_and_audit(cx, Stage::IntentAgentCollision, Progress::new(PROGRESS_NAME, "AGENT_INTENT_COLLISION"), payload);
 }
 
-/// Asks the user; an intent that is not allowed is not taken over with the question. (docs/decisions/README.md#Q-24)
+/// Asks the user; an intent that is not allowed is not taken over with the question. (docs/spec/pipeline.md#Q-24)
 fn ask_clarification(cx: &mut StepContext<'_>, reply: &ResolverReply) -> Option<String> {
     let Some(question) = &reply.question else {
         return reject_reply(

@@ -34,7 +34,7 @@ impl Conversations {
     }
 }
 
-/// SHA-256 over the canonical JSON of every slice of a turn, including its outcome. (docs/decisions/README.md#8a)
+/// SHA-256 over the canonical JSON of every slice of a turn, including its outcome. (docs/decisions/0026-what-equal-means.md)
 #[derive(Default)]
 pub struct SliceHash(canonical::Hasher);
 

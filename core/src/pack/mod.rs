@@ -11,6 +11,7 @@ mod fake;
 mod fake_http;
 #[cfg(feature = "flow")]
 mod flow_turn;
+mod json_schema;
 mod message;
 mod script_turn;
 mod scripted;
@@ -23,9 +24,10 @@ pub use conversations::{Conversations, SliceHash};
 pub use extension::extension_from_row;
 pub use fake::Fakes;
 pub use fake_http::{HttpAnswer, HttpRule};
+pub use json_schema::json_schema;
 pub use message::Message;
 pub use scripted::{ScriptRule, Scripted};
-pub use talk::conversation_id_for_label;
+pub use talk::{conversation_id_for_label, talk_words};
 
 use std::collections::BTreeMap;
 

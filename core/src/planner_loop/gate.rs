@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::lifecycle::{self, LoopState, LoopStatus};
+use super::lifecycle;
+use super::loop_state::{LoopState, LoopStatus};
 use crate::audit::Stage;
 use crate::config::{DialogueAct, is_same_code};
 use crate::session::Session;
@@ -133,7 +134,7 @@ fn is_other_act(session: &Session) -> bool {
     }
 }
 
-/// Whether the whole message is a greeting. (docs/decisions/README.md#Q-23)
+/// Whether the whole message is a greeting. (docs/spec/pipeline.md#Q-23)
 fn is_greeting(text: &str) -> bool {
     let words: String = text.to_lowercase().chars().map(|it| if it.is_alphanumeric() { it } else { ' ' }).collect();
     let words = collapse_whitespace(&words);

@@ -3,17 +3,16 @@
 mod gate;
 mod guard;
 mod lifecycle;
+mod loop_state;
 mod observation;
 mod plan;
 mod planner;
+mod planner_run;
 mod run;
 mod semantic;
 mod tool_call;
 
 pub use run::run;
-
-/// The step's name in progress messages.
-const STEP: &str = "McpToolStep";
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Tool results as the planner sees them: whole if they fit, else truncated with markers. (docs/decisions/README.md#D-11)
+//! Tool results as the planner sees them: whole if they fit, else truncated with markers. (docs/spec/tools.md#D-11)
 
 use serde_json::{Value, json};
 

@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::lifecycle::{self, LoopState, LoopStatus};
+use super::lifecycle;
+use super::loop_state::{LoopState, LoopStatus};
 use super::observation::ToolObservation;
 use super::plan::{NO_TOOL_ANSWER, Plan, PlanAction};
-use super::{STEP, gate, guard, planner, semantic, tool_call};
+use super::planner_run::{NextStep, PlannerRun, STEP, end_with_answer, end_with_failure};
+use super::{gate, guard, planner, semantic, tool_call};
 use crate::audit::Stage;
-use crate::config::{Phase, Tool};
+use crate::config::Phase;
 use crate::json::canonical;
 use crate::rules;
-use crate::session::UNCONFIRMED;
 use crate::step_context::StepContext;
 use crate::verbose::{Progress, publish_and_audit};
 
@@ -19,32 +20,6 @@ const BLOCKED_ANSWER: &str = "I cannot take that step here. Please put it anothe
 
 /// The answer when the planner marks the operation as forbidden to the user.
 const RESTRICTED_ANSWER: &str = "I may not change that here; I can only look things up.";
-
-/// The answer after too many failures.
-const FAILED_ANSWER: &str = "I could not look that up just now. Please try again.";
-
-/// The state of one run of the loop.
-pub(super) struct PlannerRun<'c> {
-    pub tools: Vec<&'c Tool>,
-    pub observations: Vec<ToolObservation>,
-    /// Signatures of calls that succeeded.
-    pub succeeded_calls: Vec<String>,
-    /// Signatures of failed calls whose outcome is unknown.
-    pub uncertain_calls: Vec<String>,
-    /// Number of failed calls.
-    pub error_count: usize,
-    /// Number of the current plan, from 1.
-    pub round: usize,
-}
-
-/// How the loop continues after a round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NextStep {
-    /// Ask the planner again.
-    Plan,
-    /// End the loop.
-    End,
-}
 
 /// Runs the loop if no gate is closed, with the rule passes before and after it.
 pub async fn run(cx: &mut StepContext<'_>) {
@@ -172,22 +147,4 @@ fn answer_repeated_call(cx: &mut StepContext<'_>, run: &PlannerRun<'_>, plan: &P
     let payload = json!({"answer": answer, "reason": "DUPLICATE_TOOL_CALL_SUPPRESSED", "tool_code": code, "args": plan.args});
     publish_and_audit(cx, Stage::McpDuplicateToolCallSuppressed, progress, payload);
     NextStep::End
-}
-
-/// Ends the loop with a failure.
-pub(super) fn end_with_failure(cx: &mut StepContext<'_>, state: LoopState<'_>) -> NextStep {
-    end_with_answer(cx, FAILED_ANSWER, state);
-    NextStep::End
-}
-
-/// Ends the loop because the outcome of a call is unknown.
-pub(super) fn end_uncertain(cx: &mut StepContext<'_>, state: LoopState<'_>) -> NextStep {
-    end_with_answer(cx, UNCONFIRMED, state);
-    NextStep::End
-}
-
-/// Records the answer and the state that led to it.
-pub(super) fn end_with_answer(cx: &mut StepContext<'_>, answer: &str, state: LoopState<'_>) {
-    lifecycle::record_answer(&mut cx.session, answer);
-    lifecycle::record_state(&mut cx.session, state);
 }

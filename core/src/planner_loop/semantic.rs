@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::lifecycle::{LoopState, LoopStatus};
+use super::loop_state::{LoopState, LoopStatus};
 use super::observation::ToolObservation;
 use crate::json::{trim_text, update_object};
 use crate::session::Session;

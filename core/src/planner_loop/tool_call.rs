@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::lifecycle::{self, LoopState, LoopStatus};
+use super::lifecycle;
+use super::loop_state::{LoopState, LoopStatus};
 use super::observation::ToolObservation;
 use super::plan::Plan;
-use super::run::{NextStep, PlannerRun, end_uncertain, end_with_answer, end_with_failure};
-use super::{STEP, semantic};
+use super::planner_run::{NextStep, PlannerRun, STEP, end_uncertain, end_with_answer, end_with_failure};
+use super::semantic;
 use crate::audit::Stage;
 use crate::config::{Phase, Tool};
 use crate::json::into_members;
@@ -115,7 +116,7 @@ fn end_with_tool_answer(cx: &mut StepContext<'_>, plan: &Plan, code: &str, stop:
 }
 
 /// Reports a failure to the planner while retries are left; otherwise ends the loop, immediately when the outcome of the call is unknown.
-/// (docs/decisions/README.md#D-8, docs/decisions/README.md#D-9)
+/// (docs/spec/tools.md#D-8, docs/spec/tools.md#D-9)
 fn handle_failure(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan: &Plan, tool: Option<&Tool>, error: &EffectError) -> NextStep {
     let code = plan.code.as_deref().unwrap_or_default();
     let group = tool.map(|it| it.group.as_str());

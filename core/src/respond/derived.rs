@@ -130,7 +130,7 @@ fn strip_json_fence(reply: String) -> String {
     if is_json { inner.to_owned() } else { reply }
 }
 
-/// Takes over intent and state from the model's JSON. (docs/decisions/README.md#Q-29)
+/// Takes over intent and state from the model's JSON. (docs/spec/pipeline.md#Q-29)
 fn apply_reply_scope(cx: &mut StepContext<'_>, text: &str) {
     let Ok(reply) = serde_json::from_str::<Map>(text) else { return };
     let code = |key: &str| reply.get(key).and_then(Value::as_str).filter(|it| !it.trim().is_empty()).map(str::to_owned);

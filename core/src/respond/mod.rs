@@ -65,7 +65,7 @@ fn set_answer(cx: &mut StepContext<'_>, format: OutputFormat, source: &'static s
     cx.session.payload = Some(Payload { kind, value: text });
 }
 
-/// Answers with the question asked in this turn; returns false when none was asked. (docs/decisions/README.md#3, clarification)
+/// Answers with the question asked in this turn; returns false when none was asked. (docs/decisions/0006-clarification.md)
 pub fn answer_open_question(cx: &mut StepContext<'_>) -> bool {
     let Some(question) = cx.session.clarification.as_ref().filter(|_| cx.session.is_question_new).map(|it| it.question.clone()) else {
         return false;

@@ -12,7 +12,7 @@ const MULTIPLIERS: [&str; 8] = ["k", "m", "mn", "bn", "hundred", "thousand", "mi
 pub(super) fn coerce(shape: &ValueSchema, text: &str) -> Option<Value> {
     let text = text.trim_start_matches([' ', '=', ':', ',']).trim_end_matches(['.', '?', '!', ' ']).trim();
     let value = if shape.options.is_empty() { coerce_kind(shape, text) } else { match_option(shape, text) };
-    // Writing `null` clears a value. (docs/decisions/README.md#Q-14, talk `correction_of_a_value`)
+    // Writing `null` clears a value. (docs/spec/pipeline.md#Q-14, talk `correction_of_a_value`)
     value.or_else(|| text.eq_ignore_ascii_case("null").then_some(Value::Null))
 }
 

@@ -6,7 +6,7 @@ use crate::config::OutputSchema;
 use crate::json::has_content;
 use crate::turn::Map;
 
-/// Merges the schema's own values from a reply (docs/decisions/README.md#Q-22); returns whether there were any.
+/// Merges the schema's own values from a reply (docs/spec/pipeline.md#Q-22); returns whether there were any.
 pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
     let mut fresh = false;
     for field in &schema.fields {

@@ -39,7 +39,7 @@ pub fn correction_schema<'c>(cx: &StepContext<'c>) -> Option<&'c OutputSchema> {
 
 /// Chooses the schema that a rule names in this turn, else the state's own, else the one used before, else that of any state.
 ///
-/// `schema_id` never leads to another intent (docs/decisions/README.md#Q-02). The engine writes it after each use, so that a confirmation
+/// `schema_id` never leads to another intent (docs/spec/pipeline.md#Q-02). The engine writes it after each use, so that a confirmation
 /// in another state still finds the collected values; the state's own schema takes precedence, or a second stage would never be collected.
 fn choose_schema<'c>(
     cx: &StepContext<'c>,

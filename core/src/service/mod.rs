@@ -1,4 +1,4 @@
-//! Service calls for tools and tasks: rendering, retries and response mapping. (docs/decisions/README.md#D7)
+//! Service calls for tools and tasks: rendering, retries and response mapping. (docs/spec/architecture.md#D7)
 
 mod fill;
 

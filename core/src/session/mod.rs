@@ -221,7 +221,7 @@ impl Session {
         resolved(&self.intent) && resolved(&self.state)
     }
 
-    /// Changes the intent and removes what belonged to the old one. (docs/decisions/README.md#3, per-turn keys)
+    /// Changes the intent and removes what belonged to the old one. (docs/decisions/0004-engine-parameters-last-one-turn.md)
     pub fn set_intent(&mut self, intent: &str) {
         if !is_same_code(&self.intent, intent) {
             if let Some(id) = self.params.get_mut("schema_id") {

@@ -1,4 +1,4 @@
-//! `inputParams`: which keys a client may send, which are stored, and which live for one turn. (docs/decisions/README.md#3, per-turn keys)
+//! `inputParams`: which keys a client may send, which are stored, and which live for one turn. (docs/decisions/0004-engine-parameters-last-one-turn.md)
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Resets a conversation. (docs/spec/pipeline.md#1.9, docs/decisions/README.md#9)
+//! Resets a conversation. (docs/spec/pipeline.md#1.9, docs/decisions/0028-reset.md)
 
 use serde_json::Value;
 

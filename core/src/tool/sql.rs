@@ -86,7 +86,7 @@ fn is_identifier(text: &str) -> bool {
     parts.len() <= 2 && parts.iter().all(|it| word(it))
 }
 
-/// The arguments, with a limit that never exceeds the row's. (docs/decisions/README.md#D-13)
+/// The arguments, with a limit that never exceeds the row's. (docs/spec/tools.md#D-13)
 fn query_params(template: &SqlTemplate, args: &Map) -> Map {
     let max = u64::from(template.max_rows);
     let requested = args.get("limit").and_then(|it| it.as_u64().or_else(|| it.as_str()?.trim().parse().ok()));

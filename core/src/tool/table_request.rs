@@ -1,4 +1,4 @@
-//! Tool requests made by `ce_tool`, with deduplication of equal requests. (docs/decisions/README.md#9, ToolOrchestration by table)
+//! Tool requests made by `ce_tool`, with deduplication of equal requests. (docs/decisions/0034-tools-requested-by-table.md)
 
 use serde_json::{Value, json};
 

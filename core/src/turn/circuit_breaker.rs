@@ -1,5 +1,5 @@
 //! Circuit breakers: the host keeps their state; the rules are the same in every host.
-//! (docs/decisions/README.md#D7, docs/decisions/README.md#D-12)
+//! (docs/spec/architecture.md#D7, docs/spec/tools.md#D-12)
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Conversations with a pack, without any I/O: the clock, the ids and all answers are the test's own.
+//! Tests a pack without any I/O: the test supplies the clock, the ids and all answers.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use convengine_core::config::Config;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted};
 use convengine_core::turn::{Completion, Turn};
 
-/// Says one thing after the other; returns what is answered, with where the conversation then stands.
-fn talk(pack: &Pack, said: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
+/// Runs a conversation; returns the intent and the reply of each turn.
+fn talk(pack: &Pack, messages: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
     let (config, issues) = Config::compile(&pack.tables, &pack.settings);
     assert!(issues.is_empty(), "{issues:?}");
     let config = Arc::new(config);
     let mut scripted = Scripted::from_pack(pack);
     let mut conversations = Conversations::default();
     let mut answers = Vec::new();
-    for (seed, text) in (1_u32..).zip(said) {
+    for (seed, text) in (1_u32..).zip(messages) {
         let at = 1_767_258_000_000 + i64::from(seed) * 60_000;
         let (conversation_id, message) = (Some("0f2a7c51-6b1d-4f0e-9a55-2f6f1f3d8c10".to_owned()), Some((*text).to_owned()));
         let message = Message { conversation_id, message, at, seed: seed.into(), ..Message::default() };
@@ -24,7 +24,7 @@ fn talk(pack: &Pack, said: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
             if let Some(outcome) = slice.end.take() {
                 break outcome;
             }
-            let effect = slice.effects.pop().ok_or("the turn neither ended nor asked for anything")?;
+            let effect = slice.effects.pop().ok_or("the turn neither ended nor requested an effect")?;
             let (outcome, _) = scripted.answer(&effect.request);
             slice = turn.resume(vec![Completion { id: effect.id, at: turn.now(), outcome }])?;
         };

@@ -8,9 +8,9 @@ use reqwest::Client;
 use serde_json::Value;
 
 use super::http::{self, BodyError};
+use crate::config::secrets::Secrets;
+use crate::effects::tls;
 use crate::exit::Failure;
-use crate::secrets::Secrets;
-use crate::tls;
 
 /// Maximum size of a container reply in bytes.
 const MAX_BYTES: usize = 8 << 20;

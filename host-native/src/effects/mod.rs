@@ -2,11 +2,13 @@
 
 pub mod container;
 pub mod documents;
+pub mod extension;
 pub mod files;
 pub mod http;
 pub mod llm;
 mod retry_after;
 pub mod sql;
+pub mod tls;
 pub mod tool;
 mod words;
 
@@ -16,12 +18,11 @@ use std::time::{Duration, SystemTime};
 use convengine_core::turn::{Completion, Effect, EffectError, EffectErrorKind, EffectResult, Reply, Request};
 use tokio::time::Instant;
 
-use crate::active_config::ActiveConfig;
 use crate::clock;
-use crate::extension;
-use crate::observe;
-use crate::stream::TokenPublisher;
-use crate::turn_runner::Host;
+use crate::config::active::ActiveConfig;
+use crate::ops::observe;
+use crate::runtime::stream::TokenPublisher;
+use crate::runtime::turn_runner::Host;
 
 /// Extra time for the first call of an extension, which compiles its module.
 const COMPILE_TIMEOUT: Duration = Duration::from_secs(60);

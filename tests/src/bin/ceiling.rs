@@ -1,10 +1,10 @@
-//! What the server could reach at most: its router, writer and store, with rows rendered beforehand and no turn run.
+//! The upper bound of the server's throughput: its router, writer and store with pre-rendered rows; no turn is run.
 //!
-//! `ceiling DATABASE PACK` listens like `convengine serve`. Each message of the pack stores the rows and gives the answer
-//! that were recorded for it, under the caller's conversation and a turn of its own.
+//! `ceiling DATABASE PACK` listens like `convengine serve`. Each message of the pack stores the rows and returns the answer that were
+//! recorded for it, with the caller's conversation id and a new turn id.
 //!
-//! `ceiling DATABASE PACK TURNS` is for packs whose turns ask for effects too, and for a long conversation of them: the header
-//! `x-turn` says which of its turns a message is.
+//! `ceiling DATABASE PACK TURNS` also accepts packs whose turns request effects, and repeats their messages up to `TURNS` turns; the
+//! header `x-turn` gives the number of the turn, from 0.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,21 +18,22 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Router, serve};
 use convengine_core::turn::{Notice, Outcome, Turn};
-use convengine_server::arguments::Options;
-use convengine_server::http::request::MessageBody;
-use convengine_server::observe::SpanSender;
-use convengine_server::pack_file;
-use convengine_server::settings::Settings;
-use convengine_server::store::turn_rows::{JsonRows, TurnRows};
-use convengine_server::turn_runner::Host;
-use convengine_server::{app, rows};
+use convengine_host::api::request::MessageBody;
+use convengine_host::app;
+use convengine_host::arguments::Options;
+use convengine_host::config::pack_file;
+use convengine_host::config::settings::Settings;
+use convengine_host::ops::observe::SpanSender;
+use convengine_host::runtime::rows;
+use convengine_host::runtime::turn_runner::Host;
+use convengine_host::storage::turn_rows::{JsonRows, TurnRows};
 use convengine_tests::plain::Plain;
 use convengine_tests::soak::TURN;
 use convengine_tests::soak::talk::play;
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
-/// Text with gaps for the two ids.
+/// A text with placeholders for the conversation id and the turn id; each part is followed by its placeholder.
 struct Template(Vec<(String, Gap)>);
 
 #[derive(Clone, Copy)]
@@ -75,23 +76,23 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// The turns of a plain conversation by their messages.
-fn by_text(plain: &Plain) -> Result<HashMap<String, Recorded>> {
+/// Records the turns of a conversation without effects, by message text.
+fn by_text(conversation: &Plain) -> Result<HashMap<String, Recorded>> {
     let mut recorded = HashMap::new();
-    plain.play(|ended| {
-        let text = ended.turn.journal().input.event.text.clone().context("a message without text")?;
+    conversation.play(|ended| {
+        let text = ended.turn.journal().input.event.text.clone().context("message without text")?;
         recorded.insert(text, of_turn(&ended.turn, &ended.outcome, &ended.notices)?);
         Ok(())
     })?;
     Ok(recorded)
 }
 
-/// The turns of a conversation by their numbers, from 0.
+/// Records the turns of a conversation, by number from 0.
 fn by_number(pack: &Path, turns: usize) -> Result<HashMap<String, Recorded>> {
     let mut recorded = HashMap::new();
     play(&pack_file::read(pack)?, turns, |_, played, config| {
         let (turn, slice) = Turn::restore(played.journal.clone(), Arc::clone(config))?;
-        let outcome = slice.end.context("a journal of a turn that has not ended")?;
+        let outcome = slice.end.context("the journal is of a turn that has not ended")?;
         recorded.insert(recorded.len().to_string(), of_turn(&turn, &outcome, &slice.notices)?);
         Ok(())
     })?;
@@ -122,11 +123,11 @@ async fn message(State(ceiling): State<Arc<Ceiling>>, headers: HeaderMap, body: 
 
 async fn answer(ceiling: &Ceiling, headers: &HeaderMap, body: &[u8]) -> Result<String> {
     let body = MessageBody::parse(body).map_err(anyhow::Error::msg)?;
-    let conversation = body.conversation.context("a message without conversation")?;
+    let conversation = body.conversation.context("message without conversation")?;
     let number = headers.get(TURN).and_then(|it| it.to_str().ok()).map(str::to_owned);
-    let recorded = number.or(body.message).and_then(|it| ceiling.recorded.get(&it)).context("a message that the pack does not have")?;
+    let recorded = number.or(body.message).and_then(|it| ceiling.recorded.get(&it)).context("message is not part of the pack")?;
     let turn = Uuid::new_v4().to_string();
-    // How many there are matters only where there are none.
+    // The writer only distinguishes between no rows and some rows.
     let rows = |template: &Template| JsonRows::from_rendered(template.fill(&conversation, &turn), u64::from(!template.is_empty()));
     let rows = TurnRows {
         conversation: rows(&recorded.conversation),

@@ -1,4 +1,4 @@
-//! Talks a pack's conversation with a server, again and again, and prints how fast it answers.
+//! Repeats a pack's conversation with a server and prints throughput and latency as JSON.
 //!
 //! `load ADDRESS PACK CONNECTIONS seconds:S|conversations:N`. Each answer must have status 200 and `"success":true`.
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use convengine_core::pack::Pack;
-use convengine_server::app;
+use convengine_host::app;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
@@ -24,7 +24,7 @@ use uuid::Uuid;
 #[derive(Clone)]
 enum Until {
     Time(Instant),
-    /// Conversations that are still to be begun, shared by all connections.
+    /// The number of conversations still to start, shared by all connections.
     Conversations(Rc<Cell<usize>>),
 }
 
@@ -35,7 +35,7 @@ struct Seen {
 }
 
 fn main() -> Result<()> {
-    // One thread: the server is what is measured, and it needs the other processors.
+    // A single thread leaves the other processors to the server, which is what is measured.
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(LocalSet::new().run_until(run()))
 }
 
@@ -83,9 +83,9 @@ async fn talk(address: String, bodies: Vec<Value>, until: Until) -> Result<Seen>
         for body in &bodies {
             let mut body = body.clone();
             body["conversationId"] = conversation.clone().into();
-            let asked = Instant::now();
+            let sent = Instant::now();
             ask(&mut sender, &address, body.to_string()).await?;
-            seen.micros.push(u64::try_from(asked.elapsed().as_micros())?);
+            seen.micros.push(u64::try_from(sent.elapsed().as_micros())?);
         }
     }
     Ok(seen)
@@ -107,16 +107,16 @@ async fn ask(sender: &mut SendRequest<Full<Bytes>>, address: &str, body: String)
 
 impl Until {
     fn parse(text: &str) -> Result<Until> {
-        let (unit, number) = text.split_once(':').context("write seconds:S or conversations:N")?;
+        let (unit, number) = text.split_once(':').context("expected seconds:S or conversations:N")?;
         let number: usize = number.parse()?;
         match unit {
             "seconds" => Ok(Until::Time(Instant::now() + Duration::from_secs(u64::try_from(number)?))),
             "conversations" => Ok(Until::Conversations(Rc::new(Cell::new(number)))),
-            _ => bail!("write seconds:S or conversations:N"),
+            _ => bail!("expected seconds:S or conversations:N, not '{text}'"),
         }
     }
 
-    /// Whether a further conversation is begun.
+    /// Returns whether to start another conversation.
     fn goes_on(&self) -> bool {
         match self {
             Until::Time(end) => Instant::now() < *end,

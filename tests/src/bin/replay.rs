@@ -1,7 +1,7 @@
-//! How many turns are replayed in a second: `replay PACK SECONDS`, for a pack whose turns ask for no effect.
+//! Measures replays per second: `replay PACK SECONDS`, for a pack whose turns request no effects.
 //!
-//! Prints, on one core and on all of them, the replays of journals with audit at ALL, those with the audit off, and as the floor the
-//! journals that are only read from their bytes.
+//! Prints the rates with audit level ALL and without audit, on one core and on all cores, and as a baseline the rate at which journals
+//! are only decoded.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use anyhow::{Context, Result, bail};
 use convengine_core::config::Config;
 use convengine_core::pack::Pack;
 use convengine_core::turn::{Journal, Turn};
-use convengine_server::store::turn::{compress, decompress};
+use convengine_host::storage::turn::{compress, decompress};
 use convengine_tests::plain::Plain;
 use serde_json::json;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [pack, seconds] = arguments.as_slice() else { bail!("usage: replay PACK SECONDS") };
-    let time = Duration::from_secs(seconds.parse().context("SECONDS is no number")?);
+    let time = Duration::from_secs(seconds.parse().context("SECONDS is not a number")?);
     let pack = Pack::parse(&std::fs::read_to_string(Path::new(pack))?)?;
     let cores = std::thread::available_parallelism()?.get();
     let mut silent = pack.clone();
@@ -39,7 +39,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The journals of a conversation with the configuration that they ran under.
+/// The journals of a conversation, with its configuration.
 struct Recorded {
     config: Arc<Config>,
     journals: Vec<Vec<u8>>,
@@ -56,7 +56,7 @@ impl Recorded {
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Journal> {
-        decompress(bytes).context("a journal")
+        decompress(bytes).context("cannot read a journal")
     }
 
     fn replay(&self, bytes: &[u8]) -> Result<Journal> {
@@ -66,7 +66,7 @@ impl Recorded {
         Ok(turn.journal().clone())
     }
 
-    /// Turns a second.
+    /// Returns the turns per second.
     fn rate(&self, threads: usize, time: Duration, each: fn(&Recorded, &[u8]) -> Result<Journal>) -> Result<u64> {
         let count = AtomicU64::new(0);
         let start = Instant::now();
@@ -82,7 +82,7 @@ impl Recorded {
                 Ok(())
             };
             let running: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-            running.into_iter().try_for_each(|it| it.join().unwrap_or_else(|_| bail!("a replay ended badly")))
+            running.into_iter().try_for_each(|it| it.join().unwrap_or_else(|_| bail!("a replay panicked")))
         })?;
         Ok(count.load(Ordering::Relaxed) * 1_000_000 / u64::try_from(start.elapsed().as_micros()).unwrap_or(1).max(1))
     }

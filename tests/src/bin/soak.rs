@@ -1,10 +1,14 @@
-//! Talks several packs with servers of their own, and prints what it saw as JSON. `cargo xtask soak` makes tables of it.
+//! Runs the long tests and prints their results as JSON, which `cargo xtask soak` turns into tables.
 //!
-//! `soak crash DATABASE EVERY [PACK…]` kills a server at every so manieth point; `soak load DATABASE CONNECTIONS
-//! seconds:S|conversations:N [KEY=VALUE…]`; `soak ceiling DATABASE CONNECTIONS seconds:S|conversations:N` with servers that store the
-//! same rows without an engine; `soak outage DATABASE CONNECTIONS`; `soak size DATABASE PACK [KEY=VALUE…]`; `soak fuzz SECONDS [TARGET…]`,
-//! which calls itself with `fuzz-one` and `fuzz-try`. DATABASE is `sqlite` or the address of a PostgreSQL server. An outage says `steady` when
-//! the database may be stopped, and waits for the line `restored`.
+//! DATABASE is `sqlite` or the URL of a PostgreSQL server; UNTIL is `seconds:S` or `conversations:N`.
+//!
+//! - `soak crash DATABASE EVERY [PACK…]` kills a server at every EVERY-th crash point.
+//! - `soak load DATABASE CONNECTIONS UNTIL [KEY=VALUE…]` runs the mixed load.
+//! - `soak ceiling DATABASE CONNECTIONS UNTIL` runs it on servers that store the same rows without an engine.
+//! - `soak outage DATABASE CONNECTIONS` prints `steady` when the database may be stopped, and waits for the line `restored`.
+//! - `soak size DATABASE PACK [KEY=VALUE…]` measures the bytes per turn.
+//! - `soak streams DATABASE STREAMS ROUNDS` opens many streams on one server.
+//! - `soak fuzz SECONDS [TARGET…]` fuzzes; it runs itself with `fuzz-one` and `fuzz-try`.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -26,15 +30,15 @@ fn main() -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let found = match words.as_slice() {
         ["crash", database, every, packs @ ..] => crash(&Kind::parse(database)?, every.parse()?, packs)?,
-        ["load", database, connections, until, set @ ..] => {
-            load(Mix::start(&beside("convengine")?, &Kind::parse(database)?, &owned(set))?, connections.parse()?, parse(until)?)?
+        ["load", database, connections, until, settings @ ..] => {
+            load(Mix::start(&beside("convengine")?, &Kind::parse(database)?, &owned(settings))?, connections.parse()?, parse(until)?)?
         }
         ["ceiling", database, connections, until] => {
             load(Mix::ceiling(&beside("ceiling")?, &Kind::parse(database)?)?, connections.parse()?, parse(until)?)?
         }
         ["outage", database, connections] => outage(&Kind::parse(database)?, connections.parse()?)?,
-        ["size", database, pack, set @ ..] => {
-            let seen = size::of_a_turn(&beside("convengine")?, &Kind::parse(database)?, pack, &owned(set))?;
+        ["size", database, pack, settings @ ..] => {
+            let seen = size::of_a_turn(&beside("convengine")?, &Kind::parse(database)?, pack, &owned(settings))?;
             json!({"turns": seen.turns, "bytes": seen.bytes, "rows": seen.rows})
         }
         ["streams", database, count, rounds] => open(&Kind::parse(database)?, count.parse()?, rounds.parse()?)?,
@@ -57,14 +61,14 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Prints a line for each target; fails when one has a finding.
+/// Fuzzes, prints a line per target, and fails if there is a finding.
 fn fuzz(time: Duration, names: &[&str]) -> Result<()> {
     let named: Vec<&Target> = names.iter().map(|it| Target::named(it)).collect::<Result<_>>()?;
     let targets = if named.is_empty() { fuzz::TARGETS.iter().collect() } else { named };
     let seed = u64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?;
     let reports = fuzz::supervise::hold(&std::env::current_exe()?, &targets, seed, time)?;
     reports.iter().for_each(|it| println!("{it}"));
-    ensure!(reports.iter().all(|it| it.finding.is_none()), "there are findings");
+    ensure!(reports.iter().all(|it| it.finding.is_none()), "fuzzing has findings");
     Ok(())
 }
 
@@ -119,22 +123,22 @@ fn outage(kind: &Kind, connections: usize) -> Result<Value> {
     }))
 }
 
-fn owned(words: &[&str]) -> Vec<String> {
-    words.iter().map(|it| (*it).to_owned()).collect()
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|it| (*it).to_owned()).collect()
 }
 
-/// A program that was built beside this one.
+/// Returns the path of a program that was built into the same folder.
 fn beside(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
-    Ok(own.parent().context("this program lies nowhere")?.join(name))
+    Ok(own.parent().context("cannot find the folder of this program")?.join(name))
 }
 
 fn parse(until: &str) -> Result<Until> {
-    let (unit, number) = until.split_once(':').context("write seconds:S or conversations:N")?;
+    let (unit, number) = until.split_once(':').context("expected seconds:S or conversations:N")?;
     let number: usize = number.parse()?;
     match unit {
         "seconds" => Ok(Until::Time(Duration::from_secs(number as u64))),
         "conversations" => Ok(Until::Conversations(number)),
-        _ => bail!("write seconds:S or conversations:N"),
+        _ => bail!("expected seconds:S or conversations:N, not '{until}'"),
     }
 }

@@ -1,22 +1,22 @@
-//! Shows that the corpus bites: changes every leaf of every expectation, one at a time, and demands that the comparison fails.
+//! Mutation test of the corpus: changes every leaf of every expectation, one at a time, and requires the comparison to fail.
 //!
-//! A leaf that can be changed without a failure is a check that cannot fail; each is printed, and the program ends with exit code 1.
-//! The checks and answers of talks are changed likewise.
+//! A leaf that can be changed without a failure is a check that cannot fail; each is printed, and the exit code is 1. The checks and
+//! answers of talks are changed as well.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use convengine_core::pack::{Check, PackAnswer, PackTurn};
-use convengine_server::play::{CorePlayer, KnownDifferences, PlayedTurn, Suspend, differences, failed_checks, without_volatile};
+use convengine_player::{CorePlayer, KnownDifferences, PlayedTurn, Suspend, differences, failed_checks, without_volatile};
 use convengine_tests::{corpus, explained};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
     match run() {
-        Ok(bites) => {
-            println!("{} changed expectations failed, {} passed although they were changed", bites.bitten, bites.toothless.len());
-            bites.toothless.iter().for_each(|it| println!("  {it}"));
-            if bites.toothless.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        Ok(mutations) => {
+            println!("{} changed expectations failed, {} passed despite the change", mutations.bitten, mutations.toothless.len());
+            mutations.toothless.iter().for_each(|it| println!("  {it}"));
+            if mutations.toothless.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -43,38 +43,38 @@ impl Bites {
 
 fn run() -> Result<Bites> {
     let mut explained = explained()?;
-    let mut bites = Bites::default();
+    let mut mutations = Bites::default();
     for case in corpus()? {
         let mut player = CorePlayer::new(&case.pack, Suspend::Never);
-        for (turn, of_pack) in case.pack.turns.iter().enumerate() {
+        for (turn, expected) in case.pack.turns.iter().enumerate() {
             let played = player.play(turn)?.played;
             let name = format!("{} turn {turn}", case.pack.name);
-            for (changed, what) in changed_turns(of_pack) {
-                bites.count(!failed_checks(&changed, &played).is_empty(), format!("{name} {what}"));
+            for (changed, what) in changed_turns(expected) {
+                mutations.count(!failed_checks(&changed, &played).is_empty(), format!("{name} {what}"));
             }
-            for (heard, text) in loud(of_pack, &played) {
-                bites.count(!failed_checks(of_pack, &heard).is_empty(), format!("{name} without the message '{text}'"));
+            for (altered, text) in loud(expected, &played) {
+                mutations.count(!failed_checks(expected, &altered).is_empty(), format!("{name} without the message '{text}'"));
             }
-            let Some(expect) = of_pack.expect.as_ref().map(without_volatile) else { continue };
+            let Some(expect) = expected.expect.as_ref().map(without_volatile) else { continue };
             for path in leaves(&expect) {
                 let mut changed = expect.clone();
                 if let Some(leaf) = changed.pointer_mut(&path) {
                     *leaf = other(leaf);
                 }
-                bites.count(fails(&case.pack.name, turn, &changed, &played, &mut explained), format!("{name} {path}"));
+                mutations.count(fails(&case.pack.name, turn, &changed, &played, &mut explained), format!("{name} {path}"));
             }
         }
     }
-    Ok(bites)
+    Ok(mutations)
 }
 
-/// A turn fails by a difference without an explanation, and by an explanation without a difference.
+/// A turn fails if it has a difference without an explanation, or an explanation without a difference.
 fn fails(pack: &str, turn: usize, expect: &Value, played: &PlayedTurn, explained: &mut KnownDifferences) -> bool {
     let found = differences(expect, played);
     found.len() != explained.count_for_turn(pack, turn) || found.iter().any(|it| explained.explain(pack, turn, it).is_none())
 }
 
-/// A talk's turn with one check changed, with an answer too many, and with two answers exchanged.
+/// Returns a talk's turn with one check changed, with an answer duplicated, and with two answers swapped.
 fn changed_turns(turn: &PackTurn) -> Vec<(PackTurn, String)> {
     let mut changed = Vec::new();
     for (index, it) in turn.checks.iter().enumerate() {
@@ -90,25 +90,25 @@ fn changed_turns(turn: &PackTurn) -> Vec<(PackTurn, String)> {
         more.answers.insert(index, it.clone());
         changed.push((more, format!("{what} twice")));
         let Some(position) = turn.answers.iter().skip(index + 1).position(|next: &PackAnswer| next.call != it.call) else { continue };
-        let mut exchanged = turn.clone();
-        exchanged.answers.swap(index, index + 1 + position);
-        changed.push((exchanged, format!("{what} later")));
+        let mut swapped = turn.clone();
+        swapped.answers.swap(index, index + 1 + position);
+        changed.push((swapped, format!("{what} later")));
     }
     changed
 }
 
-/// What was played, with a message that must not be delivered.
+/// Returns the played turn with each progress message that its checks forbid.
 fn loud(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PlayedTurn, String)> {
     let forbidden = turn.checks.iter().filter_map(|it| if let Check::NoVerbose(text) = &it.check { Some(text) } else { None });
     let with = |text: &String| {
-        let mut heard = played.clone();
-        heard.verbose.push(json!({"text": text}));
-        (heard, text.clone())
+        let mut altered = played.clone();
+        altered.verbose.push(json!({"text": text}));
+        (altered, text.clone())
     };
     forbidden.map(with).collect()
 }
 
-/// Checks that the turn does not meet, provided that it meets this one.
+/// Returns variants of a check that fail on every turn on which the check passes.
 fn changed_checks(check: &Check) -> Vec<Check> {
     let text = |it: &String| format!("{it} changed");
     match check {
@@ -116,9 +116,9 @@ fn changed_checks(check: &Check) -> Vec<Check> {
         Check::ReplyContains(it) => vec![Check::ReplyContains(text(it))],
         Check::Fails(it) => vec![Check::Fails(text(it))],
         Check::Verbose(it) => vec![Check::Verbose(text(it))],
-        // Whatever is played begins with the user's input.
+        // Every turn has this stage.
         Check::NoStage(_) => vec![Check::NoStage("USER_INPUT".to_owned())],
-        // There may be no message to forbid in its place: `loud` delivers this one.
+        // Covered by `loud`, which adds the forbidden message to the turn.
         Check::NoVerbose(_) => Vec::new(),
         Check::Contains { path, text: it } => vec![Check::Contains { path: path.clone(), text: text(it) }],
         Check::Lacks { path, .. } => vec![Check::Lacks { path: path.clone(), text: String::new() }],
@@ -154,7 +154,7 @@ fn changed_values(value: &Value) -> Vec<Value> {
     leaves(value).iter().map(changed).collect()
 }
 
-/// Pointers to all scalars and empty containers.
+/// Returns JSON pointers to all scalars and empty containers.
 fn leaves(value: &Value) -> Vec<String> {
     let inner = |name: &str, member: &Value| -> Vec<String> {
         let name = name.replace('~', "~0").replace('/', "~1");
@@ -167,7 +167,7 @@ fn leaves(value: &Value) -> Vec<String> {
     }
 }
 
-/// Another value of the same kind.
+/// Returns another value of the same type.
 fn other(leaf: &Value) -> Value {
     match leaf {
         Value::Null => json!("changed"),

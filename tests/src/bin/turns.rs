@@ -1,19 +1,19 @@
-//! Plays turns without any I/O, for tools that count instructions and allocations, and prints the bytes that they store.
+//! Runs turns without any I/O, for tools that count instructions and allocations, and prints the bytes that the turns store.
 //!
-//! `turns PACK CONVERSATIONS core|audit|rows|bytes`: the core alone, with the audit rows as JSON text, with all rows, or with
-//! all rows and their bytes. `rows:N` for PACK is a generated configuration of N rows, `walk:N` a flow whose second turn
-//! walks through N nodes.
+//! `turns PACK TIMES MODE` runs the pack's conversation TIMES times. MODE is `core` (the core only), `audit` (with the audit rows as JSON
+//! text), `rows` (with all rows) or `bytes` (with all rows and their sizes). PACK is a file, `rows:N` (a generated configuration of N rows)
+//! or `walk:N` (a flow whose second turn walks through N nodes).
 //!
-//! `turns PACK TIMES MODE TURN` plays one turn of a long conversation so many times.
+//! `turns PACK TIMES MODE TURN` runs one turn of a long conversation TIMES times.
 
 use std::hint::black_box;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use convengine_core::turn::NoticeBody;
-use convengine_server::rows;
-use convengine_server::store::turn::compress;
-use convengine_server::store::turn_rows::TurnRows;
+use convengine_host::runtime::rows;
+use convengine_host::storage::turn::compress;
+use convengine_host::storage::turn_rows::TurnRows;
 use convengine_tests::plain::{Ended, Plain};
 use convengine_tests::scaled;
 use serde_json::json;
@@ -34,7 +34,7 @@ fn main() -> Result<()> {
         [pack, times, mode, turn] => (pack, times, mode, Some(turn)),
         _ => bail!("usage: turns PACK|rows:N|walk:N TIMES core|audit|rows|bytes [TURN]"),
     };
-    let plain = match pack.split_once(':') {
+    let conversation = match pack.split_once(':') {
         Some(("rows", rows)) => Plain::of(&scaled::pack(rows.parse()?)?)?,
         Some(("walk", nodes)) => Plain::of(&scaled::walk(nodes.parse()?)?)?,
         _ => Plain::open(Path::new(pack))?,
@@ -44,17 +44,17 @@ fn main() -> Result<()> {
         "audit" => audit,
         "rows" => |_, ended| all_rows(ended).map(|_| ()),
         "bytes" => bytes,
-        other => bail!("'{other}' is not core, audit, rows or bytes"),
+        other => bail!("unknown mode '{other}': use core, audit, rows or bytes"),
     };
     let mut sums = Sums::default();
-    let mut seen = |ended: &Ended| {
+    let mut visit = |ended: &Ended| {
         sums.turns += 1;
         count(&mut sums, ended)
     };
     let times = times.parse()?;
     match turn {
-        Some(turn) => plain.play_turn(turn.parse()?, times, seen)?,
-        None => (0..times).try_for_each(|_| plain.play(&mut seen))?,
+        Some(turn) => conversation.play_turn(turn.parse()?, times, visit)?,
+        None => (0..times).try_for_each(|_| conversation.play(&mut visit))?,
     }
     let Sums { turns, audit_rows, audit_bytes, journal_bytes, stored_bytes } = sums;
     let sums = json!({

@@ -1,11 +1,11 @@
-//! Calls that break the document, each in one way.
+//! Invalid API calls: each violates the OpenAPI document in one way.
 
 use serde_json::{Map, Value, json};
 
 use super::values::Values;
 use super::{Call, Operation};
 
-/// Bodies that are no JSON, or none that anybody waits for.
+/// Bodies that are not JSON, or not an expected body.
 const NO_JSON: [&[u8]; 14] = [
     b"",
     b" ",
@@ -23,11 +23,11 @@ const NO_JSON: [&[u8]; 14] = [
     b"{\"inputParams\":{\"n\":1e999}}",
 ];
 
-/// Ids that are none.
+/// Invalid ids.
 const ODD: [&str; 12] =
     ["x", "0", "-1", "%00", "%ff%fe", "%2e%2e%2f", "..%2f..%2fetc%2fpasswd", "%F0%9F%99%82", "%20", "null", "a'b%22c%3Cd%3E", "{id}"];
 
-/// What may stand behind the question mark.
+/// Unexpected query strings.
 const QUERIES: [&str; 12] = [
     "unknown=1",
     "=",
@@ -43,24 +43,24 @@ const QUERIES: [&str; 12] = [
     "q=%F0%9F",
 ];
 
-/// Methods that no operation has, or not this one.
+/// Methods that an operation may not have.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"];
 
-/// Values of other types than any schema of a body asks for at this place.
+/// Returns values of types that no schema of a body member accepts.
 fn other_types() -> [Value; 6] {
     [json!({"a": [1]}), json!([["x"]]), json!(1.5), json!(-9_007_199_254_740_993_i64), json!("no such word"), json!("x".repeat(30_000))]
 }
 
-/// All ways to break an operation, from a call that keeps to it; `known` are the methods that its path has, which are no mistake.
+/// Returns all invalid variants of `model`, a valid call; `known` are the methods of its path, which are valid.
 pub fn calls(operation: &Operation, known: &[String], model: &Call, values: &mut Values<'_>) -> Vec<Call> {
-    let wrong = |what: String| Call { wrong: Some(what), ..model.clone() };
+    let invalid = |what: String| Call { wrong: Some(what), ..model.clone() };
     let mut calls = Vec::new();
     for method in METHODS.iter().filter(|it| !known.iter().any(|known| known == *it)) {
-        calls.push(Call { method: (*method).to_owned(), ..wrong(format!("method {method}")) });
+        calls.push(Call { method: (*method).to_owned(), ..invalid(format!("method {method}")) });
     }
     let route = model.path.split('?').next().unwrap_or_default();
     for query in QUERIES {
-        calls.push(Call { path: format!("{route}?{query}"), ..wrong(format!("query {query}")) });
+        calls.push(Call { path: format!("{route}?{query}"), ..invalid(format!("query {query}")) });
     }
     for parameter in operation.told["parameters"].as_array().into_iter().flatten() {
         let name = parameter["name"].as_str().unwrap_or_default();
@@ -69,23 +69,23 @@ pub fn calls(operation: &Operation, known: &[String], model: &Call, values: &mut
                 let long = "9".repeat(5_000);
                 for value in ["", "%00", "%F0%9F%99%82", "-1", "1e400", "99999999999999999999999", "a'b%22%5C(", "%ff", long.as_str()] {
                     let path = format!("{route}?{name}={value}");
-                    calls.push(Call { path, ..wrong(format!("query {name}={:.40}", value)) });
+                    calls.push(Call { path, ..invalid(format!("query {name}={:.40}", value)) });
                 }
-                calls.push(Call { path: format!("{route}?{name}=1&{name}=2"), ..wrong(format!("query {name} twice")) });
+                calls.push(Call { path: format!("{route}?{name}=1&{name}=2"), ..invalid(format!("query {name} twice")) });
             }
             Some("path") => {
                 let ids =
                     ODD.iter().map(|it| (*it).to_owned()).chain(["a".repeat(5_000), values.plain(&parameter["schema"]).to_uppercase()]);
                 for id in ids {
                     let path = operation.path.replace(&format!("{{{name}}}"), &id);
-                    calls.push(Call { path, ..wrong(format!("path {id:.40}")) });
+                    calls.push(Call { path, ..invalid(format!("path {id:.40}")) });
                 }
             }
             _ => {}
         }
     }
     for (name, value) in headers() {
-        let mut call = wrong(format!("header {name}: {:.40}", String::from_utf8_lossy(&value)));
+        let mut call = invalid(format!("header {name}: {:.40}", String::from_utf8_lossy(&value)));
         call.headers.retain(|it| it.0 != name);
         call.headers.push((name, value));
         calls.push(call);
@@ -93,8 +93,8 @@ pub fn calls(operation: &Operation, known: &[String], model: &Call, values: &mut
     if let Some(schema) = operation.told.pointer("/requestBody/content/application~1json/schema") {
         calls.extend(bodies(model, schema, values));
     } else {
-        let body = Some(b"{\"unasked\": true}".to_vec());
-        calls.push(Call { body, ..wrong("a body that nobody asked for".to_owned()) });
+        let body = Some(b"{\"unexpected\": true}".to_vec());
+        calls.push(Call { body, ..invalid("an unexpected body".to_owned()) });
     }
     calls
 }
@@ -124,22 +124,22 @@ fn bodies(model: &Call, schema: &Value, values: &mut Values<'_>) -> Vec<Call> {
     let with = |what: String, body: Vec<u8>| Call { wrong: Some(what), body: Some(body), ..model.clone() };
     let mut calls: Vec<Call> = NO_JSON.iter().map(|it| with(format!("body {:.40}", String::from_utf8_lossy(it)), it.to_vec())).collect();
     calls.push(Call { body: None, wrong: Some("no body".to_owned()), ..model.clone() });
-    calls.push(with("a body that is nested".to_owned(), [b"{\"a\":".repeat(5_000), b"1".to_vec(), b"}".repeat(5_000)].concat()));
-    calls.push(with("a body that is long".to_owned(), format!("{{\"a\":\"{}\"}}", "x".repeat(3 << 20)).into_bytes()));
+    calls.push(with("a deeply nested body".to_owned(), [b"{\"a\":".repeat(5_000), b"1".to_vec(), b"}".repeat(5_000)].concat()));
+    calls.push(with("an oversized body".to_owned(), format!("{{\"a\":\"{}\"}}", "x".repeat(3 << 20)).into_bytes()));
     let whole = values.of(schema, 0);
     let whole = whole.as_object().cloned().unwrap_or_default();
     let schema = values.followed(schema).clone();
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
-        let put = |value: Value| {
+        let with_member = |value: Value| {
             let mut members: Map<String, Value> = whole.clone();
             members.insert(name.clone(), value);
             Value::Object(members).to_string().into_bytes()
         };
         for value in other_types() {
-            calls.push(with(format!("{name}: {:.40}", value.to_string()), put(value)));
+            calls.push(with(format!("{name}: {:.40}", value.to_string()), with_member(value)));
         }
-        if let Some(most) = member["maxLength"].as_u64().and_then(|it| usize::try_from(it).ok()) {
-            calls.push(with(format!("{name} that is too long"), put(json!("é".repeat(most + 1)))));
+        if let Some(max_length) = member["maxLength"].as_u64().and_then(|it| usize::try_from(it).ok()) {
+            calls.push(with(format!("{name} too long"), with_member(json!("é".repeat(max_length + 1)))));
         }
         let mut without = whole.clone();
         without.shift_remove(name);

@@ -1,12 +1,12 @@
-//! Values that fit a schema.
+//! Generates values that match a JSON schema.
 
 use serde_json::{Map, Value, json};
 
-/// Texts that are hard on those who read them.
+/// Texts that readers often handle wrongly.
 const TEXTS: [&str; 8] =
     ["", " ", "hello", "my order", "ü 🙂 \u{202e}", "'; drop table ce_turn; --", "{{inputParams.x}} ${y}", "a\"b\\c\n\t\u{0}"];
 
-/// Values from a seed.
+/// A generator of values, deterministic for a seed.
 pub struct Values<'d> {
     schemas: &'d Value,
     known: &'d str,
@@ -14,12 +14,12 @@ pub struct Values<'d> {
 }
 
 impl<'d> Values<'d> {
-    /// Values for the schemas of a document; `known` is a conversation that there is.
+    /// Creates a generator for the schemas of a document; `known` is the id of an existing conversation.
     pub fn new(schemas: &'d Value, known: &'d str, seed: u64) -> Values<'d> {
         Values { schemas, known, state: seed }
     }
 
-    /// One number below another. (SplitMix64)
+    /// Returns a number below `end` (SplitMix64).
     pub fn below(&mut self, end: usize) -> usize {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -28,12 +28,12 @@ impl<'d> Values<'d> {
         usize::try_from((mixed ^ (mixed >> 31)) % u64::try_from(end.max(1)).unwrap_or(1)).unwrap_or(0)
     }
 
-    /// Heads or tails.
+    /// Returns true with a probability of one half.
     pub fn chance(&mut self) -> bool {
         self.below(2) == 0
     }
 
-    /// A schema with its reference followed.
+    /// Resolves a schema's reference.
     pub fn followed<'s>(&self, schema: &'s Value) -> &'s Value
     where
         'd: 's,
@@ -42,10 +42,10 @@ impl<'d> Values<'d> {
         name.map_or(schema, |it| &self.schemas[it])
     }
 
-    /// A value that fits.
+    /// Generates a value that matches a schema.
     pub fn of(&mut self, schema: &Value, depth: usize) -> Value {
-        let followed = self.followed(schema).clone();
-        let schema = &followed;
+        let resolved = self.followed(schema).clone();
+        let schema = &resolved;
         if let Some(words) = schema["enum"].as_array() {
             return words[self.below(words.len())].clone();
         }
@@ -83,17 +83,17 @@ impl<'d> Values<'d> {
         Value::Object(members)
     }
 
-    /// A value as it stands in a path.
+    /// Generates a path parameter, percent-encoded.
     pub fn plain(&mut self, schema: &Value) -> String {
         escaped(self.of(schema, 0).as_str().unwrap_or("x"))
     }
 
-    /// A value as it stands behind the question mark. The names of some parameters say more than their types.
+    /// Generates a query parameter, percent-encoded. Some parameters need a value that their schema does not describe.
     pub fn of_parameter(&mut self, name: &str, schema: &Value) -> String {
         match (name, self.of(schema, 0)) {
             ("from" | "to", _) => "2026-01-31T12:00:00Z".to_owned(),
             ("after", _) => format!("1700000000000:{}", self.known),
-            // A schema that is not there is a refusal of its own.
+            // An unknown schema is rejected.
             ("schema", _) => String::new(),
             ("prefix", _) => "ce_turn".to_owned(),
             (_, Value::String(text)) => escaped(&text),
@@ -103,7 +103,7 @@ impl<'d> Values<'d> {
     }
 }
 
-/// Everything but letters and digits as percent signs.
+/// Percent-encodes everything except letters, digits and hyphens.
 pub fn escaped(text: &str) -> String {
     let one = |it: u8| if it.is_ascii_alphanumeric() || it == b'-' { char::from(it).to_string() } else { format!("%{it:02X}") };
     text.bytes().map(one).collect()

@@ -1,7 +1,7 @@
-//! Fuzzing: whatever reads a text from outside is given texts that nobody would write.
+//! Fuzzing of every reader of outside text.
 //!
-//! A target reads an input and says what it took it for, or what should not have been. Inputs come from a generator with a printed
-//! seed. What ends a process (no stack left, no memory left, no end) is seen from outside of it: see [`supervise`].
+//! A target reads an input and returns a description of the result, or of a violation. Inputs come from a generator with a printed seed.
+//! Failures that end a process (stack overflow, out of memory, endless loop) are detected from outside; see [`supervise`].
 
 pub mod mutate;
 pub mod seeds;
@@ -25,110 +25,110 @@ use mutate::Mutator;
 
 pub use targets::TARGETS;
 
-/// What came of an input: how it was taken, in words that differ where the reader does; or what must not be.
+/// The result of an input: a description of how it was read, which differs where the reader's behaviour differs, or a violation.
 pub type Verdict = Result<String, String>;
 
-/// Something that reads.
+/// A reader under test.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// Its name.
     pub name: &'static str,
-    /// Inputs to begin with.
+    /// The initial inputs.
     pub seeds: fn() -> Result<Vec<Vec<u8>>>,
     /// Reads an input.
     pub read: fn(&[u8]) -> Verdict,
 }
 
 impl Target {
-    /// The target of this name.
+    /// Returns the target with this name.
     ///
     /// # Errors
-    /// Which names there are.
+    /// If there is none; the error lists the names.
     pub fn named(name: &str) -> Result<&'static Target> {
         let known = || TARGETS.iter().map(|it| it.name).collect::<Vec<_>>().join(", ");
-        TARGETS.iter().find(|it| it.name == name).with_context(|| format!("there is no target '{name}', but {}", known()))
+        TARGETS.iter().find(|it| it.name == name).with_context(|| format!("unknown target '{name}': use one of {}", known()))
     }
 
-    /// Reads an input as a thread of the server would; answers what should not have been.
+    /// Reads an input and checks for violations.
     ///
     /// # Errors
-    /// A panic, a breach, or a time above [`LONGEST_RUN`].
+    /// A panic, a violation, or a run longer than [`LONGEST_RUN`].
     pub fn hold(&self, input: &[u8]) -> Verdict {
         let start = Instant::now();
-        let verdict = catch_unwind(AssertUnwindSafe(|| (self.read)(input))).unwrap_or_else(|_| Err(format!("it panics: {}", told())))?;
-        // A machine with other work takes time from anybody, but not the processor's.
+        let verdict = catch_unwind(AssertUnwindSafe(|| (self.read)(input))).unwrap_or_else(|_| Err(format!("panic: {}", told())))?;
+        // On a busy machine wall-clock time says little, so processor time decides.
         if start.elapsed() > LONGEST_RUN {
             let before = of_processor();
             let _ = (self.read)(input);
-            let took = of_processor().saturating_sub(before);
-            if took > LONGEST_RUN {
-                return Err(format!("it takes {took:?}"));
+            let elapsed = of_processor().saturating_sub(before);
+            if elapsed > LONGEST_RUN {
+                return Err(format!("takes {elapsed:?}"));
             }
         }
         Ok(verdict)
     }
 }
 
-/// The time that the processor has given to this thread; where nobody counts it, all time.
+/// Returns the processor time of this thread; where it is not available, the wall-clock time.
 fn of_processor() -> Duration {
     let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = counted.and_then(|it| it.split_whitespace().next()?.parse().ok());
     nanoseconds.map_or_else(|| SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default(), Duration::from_nanos)
 }
 
-/// Longest inputs.
+/// The maximum length of an input, in bytes.
 pub const LONGEST: usize = 64 * 1024;
 
-/// Longest time for one of them.
+/// The maximum processor time for an input.
 pub const LONGEST_RUN: Duration = Duration::from_secs(1);
 
-/// After so long an input is given up, with its process.
+/// The timeout of an input, after which the process is aborted.
 const NEVER: Duration = Duration::from_secs(20);
 
-/// The stack of the threads that run turns.
+/// The stack size of the server's threads that run turns.
 const STACK: usize = 2 * 1024 * 1024;
 
-/// Inputs that are kept to go on from.
+/// The maximum number of inputs that are kept as a base for others.
 const MOST_KEPT: usize = 4_000;
 
-/// What was done.
+/// The statistics of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Figures {
-    /// Inputs.
+    /// The number of inputs.
     pub inputs: usize,
-    /// Those that were taken in another way than all before them.
+    /// The number of different results.
     pub kinds: usize,
 }
 
-/// What is known of a panic where it happens.
+/// The message of the last panic, set by the panic hook.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
 fn told() -> String {
     PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Keeps what a panic says, in the place of printing it.
+/// Installs a panic hook that stores the message instead of printing it.
 pub fn listen_to_panics() {
     std::panic::set_hook(Box::new(|it| {
         *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = it.to_string().replace('\n', ": ");
     }));
 }
 
-/// Runs something on a thread with the stack of the server's.
+/// Runs a function on a thread with the stack size of the server's threads.
 ///
 /// # Errors
-/// As it.
+/// If the function fails or panics.
 pub fn on_a_small_stack<T: Send>(run: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run)?;
-        thread.join().map_err(|_| anyhow!("the thread ended: {}", told()))?
+        thread.join().map_err(|_| anyhow!("the thread panicked: {}", told()))?
     })
 }
 
-/// Gives a target inputs for a time. Each is written to `note` before it is read, so that it is known when the process ends with it.
+/// Fuzzes a target for a time. Each input is written to the file `note` before it is read, so that it is known if the process ends.
 ///
 /// # Errors
-/// What an input did that it must not, in one line.
+/// The first violation, in one line.
 pub fn run(target: &Target, seed: u64, time: Duration, note: &Path) -> Result<Figures> {
     let begun = Instant::now();
     let since = AtomicU64::new(u64::MAX);
@@ -136,9 +136,9 @@ pub fn run(target: &Target, seed: u64, time: Duration, note: &Path) -> Result<Fi
     thread::scope(|scope| {
         let (clock, since) = (begun, &since);
         scope.spawn(move || watch(clock, since));
-        let done = on_a_small_stack(move || inputs(target, seed, time, &mut note, &|| since.store(millis(begun), Ordering::Relaxed)));
+        let figures = on_a_small_stack(move || inputs(target, seed, time, &mut note, &|| since.store(millis(begun), Ordering::Relaxed)));
         since.store(0, Ordering::Relaxed);
-        done
+        figures
     })
 }
 
@@ -146,7 +146,7 @@ fn millis(begun: Instant) -> u64 {
     u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
-/// Ends the process when an input has no end. Time 0 says that all inputs have been read.
+/// Aborts the process if an input takes too long. A start time of 0 means that all inputs have been read.
 fn watch(begun: Instant, since: &AtomicU64) {
     loop {
         thread::sleep(Duration::from_millis(50));
@@ -154,7 +154,7 @@ fn watch(begun: Instant, since: &AtomicU64) {
             0 => return,
             u64::MAX => {}
             start if millis(begun).saturating_sub(start) > NEVER.as_millis() as u64 => {
-                eprintln!("it has no end");
+                eprintln!("endless loop");
                 std::process::abort();
             }
             _ => {}
@@ -191,13 +191,13 @@ fn inputs(target: &Target, seed: u64, time: Duration, note: &mut Note, begins: &
     Ok(figures)
 }
 
-/// The input that is read now.
+/// The file with the current input.
 struct Note(File);
 
 impl Note {
     fn take(&mut self, input: &[u8]) -> Result<()> {
         if input.len() > LONGEST {
-            bail!("an input has {} bytes", input.len());
+            bail!("input of {} bytes is too long", input.len());
         }
         self.0.seek(SeekFrom::Start(0))?;
         self.0.write_all(input)?;

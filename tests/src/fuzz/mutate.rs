@@ -1,4 +1,4 @@
-//! Makes inputs of inputs: by bytes, by words of the seeds, and where an input is JSON, by its values.
+//! Derives inputs from other inputs: by bytes, by words of the seeds, and for JSON by its values.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::LONGEST;
 
-/// Brackets and what else may stand within itself.
+/// Brackets and other constructs that can be nested.
 const NESTS: [(&str, &str); 16] = [
     ("[", "]"),
     ("{", "}"),
@@ -27,7 +27,7 @@ const NESTS: [(&str, &str); 16] = [
     ("\"", "\""),
 ];
 
-/// Words that the seeds need not have.
+/// Words that are used in addition to those of the seeds.
 const WORDS: [&str; 28] = [
     "\u{0}",
     "\u{feff}",
@@ -59,10 +59,10 @@ const WORDS: [&str; 28] = [
     "%%",
 ];
 
-/// Most words that are kept of the seeds.
+/// The maximum number of words that are taken from the seeds.
 const MOST_WORDS: usize = 4_000;
 
-/// A source of inputs: the same seed and the same kept inputs give the same ones.
+/// A generator of inputs, deterministic for a seed and the kept inputs.
 #[derive(Debug)]
 pub struct Mutator {
     rng: Rng,
@@ -70,7 +70,7 @@ pub struct Mutator {
 }
 
 impl Mutator {
-    /// Learns words from the seeds.
+    /// Creates a generator with the words of the seeds.
     pub fn new(seed: u64, seeds: &[Vec<u8>]) -> Mutator {
         let mut words: BTreeSet<Vec<u8>> = WORDS.iter().map(|it| it.as_bytes().to_vec()).collect();
         for seed in seeds {
@@ -84,7 +84,7 @@ impl Mutator {
         Mutator { rng: Rng::new(seed), words: words.into_iter().collect() }
     }
 
-    /// The next input.
+    /// Generates the next input.
     pub fn next(&mut self, kept: &[Vec<u8>]) -> Vec<u8> {
         let mut input = self.pick(kept).cloned().unwrap_or_default();
         let json = if self.chance(2) { serde_json::from_slice::<Value>(&input).ok() } else { None };
@@ -107,14 +107,14 @@ impl Mutator {
         if end == 0 { 0 } else { (self.rng.next_u64() % end as u64) as usize }
     }
 
-    /// Once in so many times.
+    /// Returns true with a probability of 1 in `of`.
     fn chance(&mut self, of: usize) -> bool {
         self.below(of) == 0
     }
 
-    fn pick<'t, T>(&mut self, of: &'t [T]) -> Option<&'t T> {
-        let at = self.below(of.len());
-        of.get(at)
+    fn pick<'t, T>(&mut self, items: &'t [T]) -> Option<&'t T> {
+        let at = self.below(items.len());
+        items.get(at)
     }
 
     fn word(&mut self) -> Vec<u8> {
@@ -122,11 +122,11 @@ impl Mutator {
         self.words.get(at).cloned().unwrap_or_default()
     }
 
-    /// A piece of an input, mostly a short one.
+    /// Picks a range of an input, mostly a short one.
     fn range(&mut self, length: usize) -> (usize, usize) {
         let start = self.below(length + 1);
-        let most = if self.chance(4) { length - start } else { 16.min(length - start) };
-        (start, start + self.below(most + 1))
+        let max = if self.chance(4) { length - start } else { 16.min(length - start) };
+        (start, start + self.below(max + 1))
     }
 
     fn edit(&mut self, input: &mut Vec<u8>, kept: &[Vec<u8>]) {
@@ -154,7 +154,7 @@ impl Mutator {
                 other.get(start..end).unwrap_or_default().to_vec()
             }
             8 => self.nest(&piece),
-            // From here on another input.
+            // The rest is replaced by the rest of another input.
             _ => {
                 let other = self.pick(kept).cloned().unwrap_or_default();
                 let from = self.below(other.len() + 1);
@@ -167,16 +167,16 @@ impl Mutator {
         input.truncate(LONGEST);
     }
 
-    /// A piece within brackets within brackets.
+    /// Nests a piece in brackets, many times.
     fn nest(&mut self, piece: &[u8]) -> Vec<u8> {
         let (open, close) = NESTS[self.below(NESTS.len())];
-        let most = LONGEST / (open.len() + close.len());
-        let times = [1, 2, 60, 126, 130, 2_000, 60_000][self.below(7)].min(most);
+        let max = LONGEST / (open.len() + close.len());
+        let times = [1, 2, 60, 126, 130, 2_000, 60_000][self.below(7)].min(max);
         let closed = if self.chance(3) { 0 } else { times };
         [open.repeat(times).as_bytes(), piece, close.repeat(closed).as_bytes()].concat()
     }
 
-    /// Changes one value, wherever it stands.
+    /// Changes one value at any depth.
     fn change(&mut self, root: &mut Value, kept: &[Vec<u8>]) {
         let mut target = self.below(count(root));
         let Some(node) = nth(root, &mut target) else { return };
@@ -221,7 +221,7 @@ impl Mutator {
         }
     }
 
-    /// A value from elsewhere.
+    /// Returns a value: a word, a constant, or a part of another input.
     fn value(&mut self, kept: &[Vec<u8>]) -> Value {
         let plain = [
             json!(null),
@@ -260,7 +260,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// The value with this number, in the order in which they are written.
+/// Returns the value with this number, in document order.
 fn nth<'v>(value: &'v mut Value, left: &mut usize) -> Option<&'v mut Value> {
     if *left == 0 {
         return Some(value);

@@ -1,21 +1,21 @@
-//! What inputs begin with: the corpus, in pieces.
+//! The initial inputs: parts of the corpus.
 
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use convengine_core::pack::Pack;
-use convengine_server::play::{CorePlayer, Suspend};
-use convengine_server::store;
+use convengine_host::storage;
+use convengine_player::{CorePlayer, Suspend};
 use serde_json::Value;
 
 use super::LONGEST;
 use crate::root;
 
-/// Longest file that is taken up: an input is to be changed in many places.
+/// The maximum length of a file that is used as a seed, so that there is room for insertions.
 const LONG: usize = LONGEST / 2;
 
-/// The texts of a folder's files with an ending.
+/// Reads the files of a folder with an extension.
 fn texts(folder: &str, ending: &str) -> Result<Vec<String>> {
     let folder = root().join("tests").join(folder);
     let entries = fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
@@ -25,10 +25,10 @@ fn texts(folder: &str, ending: &str) -> Result<Vec<String>> {
     paths.iter().map(|it| Ok(fs::read_to_string(it)?)).collect()
 }
 
-/// The packs, without what is expected of them.
+/// Returns the packs, without their expectations.
 ///
 /// # Errors
-/// When one cannot be read.
+/// If a file cannot be read or parsed.
 pub fn packs() -> Result<Vec<Value>> {
     let mut packs = Vec::new();
     for folder in ["packs/demo", "packs/lint", "packs/pipeline", "packs/tools", "packs/v1", "talks/config"] {
@@ -45,26 +45,26 @@ pub fn packs() -> Result<Vec<Value>> {
     Ok(packs)
 }
 
-/// The talks.
+/// Returns the talks.
 ///
 /// # Errors
-/// When one cannot be read.
+/// If a file cannot be read.
 pub fn talks() -> Result<Vec<String>> {
     texts("talks", "talk")
 }
 
-/// The rows of one table of each pack, as a list each.
+/// Returns the rows of a table, as one list per pack.
 ///
 /// # Errors
-/// As [`packs`].
+/// If a pack cannot be read or parsed.
 pub fn rows(table: &str) -> Result<Vec<Value>> {
     Ok(packs()?.into_iter().map(|mut it| it["tables"][table].take()).filter(Value::is_array).collect())
 }
 
-/// The texts in the tables of the packs.
+/// Returns all texts in the tables of the packs, sorted and without duplicates.
 ///
 /// # Errors
-/// As [`packs`].
+/// If a pack cannot be read or parsed.
 pub fn cells() -> Result<Vec<String>> {
     let mut cells = Vec::new();
     for pack in packs()? {
@@ -76,18 +76,18 @@ pub fn cells() -> Result<Vec<String>> {
     Ok(cells)
 }
 
-/// A pack of the demo.
+/// Returns a pack of the demo.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the file cannot be read or parsed.
 pub fn demo(name: &str) -> Result<Pack> {
     Ok(crate::demo(name)?.pack)
 }
 
-/// The journals of a pack's turns as JSON, and of each second one as a column has it.
+/// Returns the journals of a pack's turns as JSON, and every second one also in its stored, compressed form.
 ///
 /// # Errors
-/// When the pack cannot be played.
+/// If the pack cannot be run.
 pub fn journals(pack: &Pack) -> Result<Vec<Vec<u8>>> {
     let mut player = CorePlayer::new(pack, Suspend::Never);
     let mut journals = Vec::new();
@@ -95,7 +95,7 @@ pub fn journals(pack: &Pack) -> Result<Vec<Vec<u8>>> {
         let journal = player.play(turn)?.journal;
         journals.push(serde_json::to_vec(&journal)?);
         if turn % 2 == 0 {
-            journals.push(store::turn::compress(&journal)?);
+            journals.push(storage::turn::compress(&journal)?);
         }
     }
     Ok(journals)

@@ -1,4 +1,4 @@
-//! Runs targets in processes of their own, and makes what breaks one as short as it can be.
+//! Fuzzes each target in its own process, and minimises findings.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,37 +13,37 @@ use serde_json::Value;
 
 use super::Target;
 
-/// Kilobytes of address space that a process may have.
+/// The limit of a process's address space, in KB.
 const MEMORY: u32 = 4 << 20;
 
-/// How long a finding is made shorter.
+/// The time limit for minimising a finding.
 const SHORTENING: Duration = Duration::from_secs(60);
 
-/// Bytes of an input that is printed.
+/// The maximum length of an input that is printed rather than written to a file, in bytes.
 const LONGEST_LINE: usize = 1_000;
 
-/// Targets that run side by side.
+/// The number of targets that run in parallel.
 const SIDE_BY_SIDE: usize = 2;
 
-/// What came of a target.
+/// The result of a target.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// The target.
     pub name: &'static str,
-    /// With which the inputs can be made again.
+    /// The seed that reproduces the inputs.
     pub seed: u64,
-    /// Inputs, and kinds of how they were taken.
+    /// The number of inputs, and of different results.
     pub figures: (u64, u64),
-    /// What must not be.
+    /// The violation, if any.
     pub finding: Option<Finding>,
 }
 
-/// An input that does what it must not.
+/// An input that causes a violation.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// What it does.
+    /// The violation.
     pub what: String,
-    /// The input, as short as it became.
+    /// The minimised input.
     pub input: Vec<u8>,
 }
 
@@ -53,9 +53,9 @@ impl fmt::Display for Report {
         match &self.finding {
             None => write!(f, "{:<12}{inputs:>10} inputs, {kinds:>5} kinds, seed {}", self.name, self.seed),
             Some(Finding { what, input }) if input.len() > LONGEST_LINE => {
-                let kept = std::env::temp_dir().join(format!("convengine-fuzz-{}-{}.input", self.name, self.seed));
-                let kept = std::fs::write(&kept, input).map_or_else(|it| it.to_string(), |()| kept.display().to_string());
-                write!(f, "{}: {what}, seed {}; {} bytes, kept in {kept}", self.name, self.seed, input.len())
+                let file = std::env::temp_dir().join(format!("convengine-fuzz-{}-{}.input", self.name, self.seed));
+                let file = std::fs::write(&file, input).map_or_else(|it| it.to_string(), |()| file.display().to_string());
+                write!(f, "{}: {what}, seed {}; {} bytes, saved as {file}", self.name, self.seed, input.len())
             }
             Some(Finding { what, input }) => {
                 write!(
@@ -71,10 +71,10 @@ impl fmt::Display for Report {
     }
 }
 
-/// Runs targets, each for a time, with `program`, which is this crate's `soak`.
+/// Fuzzes each target for a time, in processes of `program`, which is this crate's `soak`.
 ///
 /// # Errors
-/// When a process cannot be started.
+/// If a process cannot be started.
 pub fn hold(program: &Path, targets: &[&'static Target], seed: u64, time: Duration) -> Result<Vec<Report>> {
     let open = Mutex::new(targets.iter().rev().copied().collect::<Vec<_>>());
     let next = || open.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -107,21 +107,21 @@ fn one(program: &Path, target: &'static Target, seed: u64, time: Duration) -> Re
     Ok(report)
 }
 
-/// The last thing that a process said, and how it ended.
+/// Returns the first line of a process's error output, and its exit status.
 fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
-    let first = text.lines().find(|it| !it.trim().is_empty()).unwrap_or("it said nothing");
+    let first = text.lines().find(|it| !it.trim().is_empty()).unwrap_or("no error output");
     format!("{} ({})", first.trim_start_matches("Error: "), output.status)
 }
 
-/// Calls the program with a file, with so much memory.
+/// Runs the program on a file, with limited memory.
 fn limited(program: &Path, words: &[&str], file: &Path) -> Result<Output> {
     let mut command = Command::new("sh");
     command.env("RUST_BACKTRACE", "0").args(["-c", &format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"")]).arg(program).args(words).arg(file);
     command.output().with_context(|| format!("cannot start {}", program.display()))
 }
 
-/// Leaves out of an input what it need not have to fail.
+/// Removes every part of an input that is not needed to fail.
 fn shortened(program: &Path, target: &Target, file: &PathBuf, mut input: Vec<u8>) -> Result<Vec<u8>> {
     let end = Instant::now() + SHORTENING;
     let mut piece = input.len().next_power_of_two() / 2;

@@ -1,4 +1,4 @@
-//! What holds of every turn, whatever becomes of its effects. `tests/README.md` has the table.
+//! The invariants: properties of every turn, whatever happens to its effects. `tests/README.md` lists them.
 
 mod approval;
 mod output;
@@ -13,40 +13,40 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{EffectId, EffectResult, Journal, Reply, Request, Write};
-use convengine_server::store::turn::compress;
+use convengine_host::storage::turn::compress;
 
 use crate::simulate::fault::{Fault, Garbage, LONG};
 use crate::simulate::run::Run;
 
-/// A turn that has ended, with what is known of it.
+/// An ended turn, with everything that the invariants need to check it.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene<'s> {
     /// The configuration.
     pub config: &'s Arc<Config>,
-    /// What the author's rows print.
+    /// The texts of the pack's rows.
     pub rows: &'s Rows,
-    /// Replies of the pack when nothing is done to it.
+    /// The replies of the pack's undisturbed turns.
     pub usual: &'s BTreeSet<String>,
     /// The turn.
     pub run: &'s Run,
-    /// Other turns that it is held against.
+    /// Other turns to compare with.
     pub beside: Beside<'s>,
-    /// What was done to it, or to the turn before it.
+    /// The fault in this turn, or in the turn before it.
     pub fault: Option<Fault>,
 }
 
-/// Turns beside the one that is looked at.
+/// Other runs that the checked turn is compared with.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Beside<'s> {
-    /// The same turn undisturbed; absent when this is it, or when the conversation had gone another way before.
+    /// The same turn undisturbed; `None` if the checked turn is undisturbed, or if an earlier turn was disturbed.
     pub meant: Option<&'s Run>,
-    /// The same turn where nothing was done to the turn before it, which was disturbed.
+    /// The same turn after an undisturbed turn; set only if the turn before was disturbed.
     pub usually: Option<&'s Run>,
     /// The disturbed turn before this one.
     pub before: Option<&'s Run>,
 }
 
-/// What says how a scene breaks an invariant.
+/// A check of an invariant; returns how the scene violates it, if it does.
 pub type Check = fn(&Scene<'_>) -> Option<String>;
 
 /// The invariants by number.
@@ -62,12 +62,12 @@ pub const INVARIANTS: [(&str, Check); 9] = [
     ("I9", replay::survives_a_crash),
 ];
 
-/// How a scene breaks invariants.
+/// Returns all violations of a scene.
 pub fn breaches(scene: &Scene<'_>) -> Vec<(&'static str, String)> {
     INVARIANTS.iter().filter_map(|(name, check)| Some((*name, check(scene)?))).collect()
 }
 
-/// The codes with which a turn may fail.
+/// The codes of faults.
 const CODES: [&str; 10] = [
     "LLM_CALL_FAILED",
     "LLM_INVALID_RESPONSE",
@@ -81,7 +81,7 @@ const CODES: [&str; 10] = [
     "TURN_LOST",
 ];
 
-/// I1: there is a reply or a fault, not both, and it says something.
+/// I1: a turn has either a reply or a fault, and its text is not empty.
 fn ends(scene: &Scene<'_>) -> Option<String> {
     let outcome = &scene.run.outcome;
     let gap = scene.run.notices.iter().enumerate().find(|(index, it)| it.seq as usize != *index);
@@ -92,19 +92,19 @@ fn ends(scene: &Scene<'_>) -> Option<String> {
         (None, None) => Some("neither a reply nor a fault".to_owned()),
         (Some(_), Some(_)) => Some("a reply and a fault".to_owned()),
         (None, Some(fault)) if !CODES.contains(&fault.code.as_str()) => Some(format!("the fault's code is '{}'", fault.code)),
-        (None, Some(fault)) if fault.message.trim().is_empty() => Some("the fault says nothing".to_owned()),
+        (None, Some(fault)) if fault.message.trim().is_empty() => Some("the fault has no message".to_owned()),
         (None, Some(_)) => None,
         (Some(payload), None) => {
-            // Who decides about a call that does not wait any more is no user who waits for a word.
+            // A decision about a call that no longer waits is not from a user, so its reply may be empty.
             let event = scene.run.input.event.flow.as_ref().and_then(|it| it.get("type")?.as_str());
             let of_users = event.is_none_or(|it| it.starts_with("user."));
-            let wished = scene.fault.is_none() || !of_users || scene.rows.reply_is_values(scene.run) || model_said_nothing(scene.run);
-            (!wished && payload.value.trim().is_empty()).then(|| "the reply is empty".to_owned())
+            let may_be_empty = scene.fault.is_none() || !of_users || scene.rows.reply_is_values(scene.run) || model_said_nothing(scene.run);
+            (!may_be_empty && payload.value.trim().is_empty()).then(|| "the reply is empty".to_owned())
         }
     }
 }
 
-/// Whether a model that was to make the answer made an empty one, which is passed on. (`s19_llm_error`)
+/// Returns whether the model that writes the reply returned an empty text, which is passed on (pack `s19_llm_error`).
 fn model_said_nothing(run: &Run) -> bool {
     let is_answer =
         |it: &Request| matches!(it, Request::Llm(it) if it.purpose.starts_with("response_") || it.purpose == "intent_collision");
@@ -112,25 +112,25 @@ fn model_said_nothing(run: &Run) -> bool {
     run.answered.iter().any(|it| is_answer(&it.effect.request) && is_empty(&it.answer))
 }
 
-/// Effects of a turn of a flow. (`convoship.md` 12.1)
+/// The maximum number of effects in a turn of a flow (docs/spec/flows.md#12.1).
 const FLOW_EFFECTS: usize = 128;
 
-/// Effects of a turn: five rounds of rules, two questions to the planner a round, and every call three times.
+/// The maximum number of effects in a turn: five rounds of rules, two planner calls per round, and three attempts per call.
 const EFFECTS: usize = 100;
 
-/// Notices of a turn.
+/// The maximum number of notices in a turn.
 const NOTICES: usize = 1_000;
 
-/// Characters of a prompt, when no reply was very long: the longest message there is, and a session around it.
+/// The maximum number of characters in a prompt without very long replies: the longest message, and a session.
 const PROMPT: usize = 48_000;
 
-/// Bytes of a compressed journal without the texts of models. (`decisions.md` 4)
+/// The maximum size of a compressed journal without model texts, in bytes (docs/decisions/README.md#4).
 const JOURNAL: usize = 4_096;
 
-/// Characters of a reply that is as long as what models write; the journals of the turns after it carry it along.
+/// The length from which a reply counts as a model's text, in bytes; the journals of later turns contain it.
 const LONG_REPLY: usize = 2_048;
 
-/// Bytes of a compressed journal with the texts of models, when none was very long.
+/// The maximum size of a compressed journal with model texts, in bytes, if none was very long.
 const WITH_TEXTS: usize = 24_576;
 
 /// I6: loops, effects, notices, prompts and journals are bounded.
@@ -139,23 +139,23 @@ fn limits(scene: &Scene<'_>) -> Option<String> {
     let plans = asked(scene.run, |it| matches!(it, Request::Llm(it) if it.purpose == "mcp_plan"));
     let rounds = scene.config.settings.tools.max_loops;
     let long = if matches!(scene.fault, Some(Fault::Garbage(Garbage::Long | Garbage::Deep))) { LONG } else { 0 };
-    let waits = if scene.run.outcome.flow.is_some() { asked(scene.run, |it| matches!(it, Request::Sleep(_))) } else { 0 };
-    let most = if scene.run.outcome.flow.is_some() { FLOW_EFFECTS } else { EFFECTS };
-    let effects = effects - waits;
+    let sleeps = if scene.run.outcome.flow.is_some() { asked(scene.run, |it| matches!(it, Request::Sleep(_))) } else { 0 };
+    let limit = if scene.run.outcome.flow.is_some() { FLOW_EFFECTS } else { EFFECTS };
+    let effects = effects - sleeps;
     let bounds = [
         (plans, 2 * rounds, "plans"),
-        (effects, most, "effects"),
+        (effects, limit, "effects"),
         (notices, NOTICES, "notices"),
         (prompt, PROMPT + long, "characters of a prompt"),
         (
             without_texts(scene.run),
             if has_long_replies(scene.run) { WITH_TEXTS } else { JOURNAL } + long,
-            "bytes of a journal without texts of models",
+            "bytes of a journal without model texts",
         ),
         (journal, WITH_TEXTS + long, "bytes of a journal"),
-        (scene.run.slices, effects + waits + 1, "slices"),
+        (scene.run.slices, effects + sleeps + 1, "slices"),
     ];
-    bounds.into_iter().find(|it| it.0 > it.1).map(|(found, most, what)| format!("{found} {what}, at most {most} are allowed"))
+    bounds.into_iter().find(|it| it.0 > it.1).map(|(found, limit, what)| format!("{found} {what}, the limit is {limit}"))
 }
 
 fn has_long_replies(run: &Run) -> bool {
@@ -164,7 +164,7 @@ fn has_long_replies(run: &Run) -> bool {
     session.history.iter().map(|it| &it.assistant).chain(last).any(|it| it.len() > LONG_REPLY)
 }
 
-/// Bytes of the compressed journal without what models were asked and answered.
+/// Returns the size of the compressed journal without model calls, in bytes.
 fn without_texts(run: &Run) -> usize {
     let mut journal = run.journal.clone();
     let is_text = |id: EffectId| run.answered.iter().any(|it| it.effect.id == id && matches!(it.effect.request, Request::Llm(_)));
@@ -177,7 +177,7 @@ fn bytes_of(journal: &Journal) -> usize {
 }
 
 impl Scene<'_> {
-    /// Effects, notices, characters of the longest prompt, bytes of the compressed journal.
+    /// Returns the number of effects, notices, characters of the longest prompt, and bytes of the compressed journal.
     pub fn sizes(&self) -> [usize; 4] {
         let prompts = self.run.answered.iter().filter_map(|it| match &it.effect.request {
             Request::Llm(request) => Some(request.prompt().chars().count()),
@@ -191,7 +191,7 @@ fn asked(run: &Run, is: impl Fn(&Request) -> bool) -> usize {
     run.answered.iter().filter(|it| is(&it.effect.request)).count()
 }
 
-/// I7: of a failed turn stay the creation of the row, a reset that was asked for, and the calls of models.
+/// I7: a failed turn stores only the creation of the row, a requested reset, and the model calls.
 fn failure_leaves_the_row(scene: &Scene<'_>) -> Option<String> {
     let outcome = &scene.run.outcome;
     outcome.fault.as_ref()?;
@@ -200,16 +200,16 @@ fn failure_leaves_the_row(scene: &Scene<'_>) -> Option<String> {
     for write in &outcome.writes {
         match write {
             Write::LlmCall(_) | Write::Flow { .. } | Write::Reset => {}
-            Write::History(_) => return Some("it leaves a row of the history".to_owned()),
-            Write::Memory(_) => return Some("it leaves a summary".to_owned()),
+            Write::History(_) => return Some("it writes a row of the history".to_owned()),
+            Write::Memory(_) => return Some("it writes a summary".to_owned()),
             Write::Conversation(row) => match loaded {
-                Some(loaded) if !is_reset && row != loaded => return Some("it changes the row of the conversation".to_owned()),
-                None if !row.context.is_empty() && !is_reset => return Some("the row that it creates is not a fresh one".to_owned()),
+                Some(loaded) if !is_reset && row != loaded => return Some("it changes the conversation's row".to_owned()),
+                None if !row.context.is_empty() && !is_reset => return Some("the row that it creates is not empty".to_owned()),
                 _ => {}
             },
         }
     }
     let of_row = loaded.filter(|_| !is_reset).map(|it| (&it.context, &it.params));
-    let left = (&outcome.session.context, &outcome.session.params);
-    of_row.is_some_and(|it| it != left).then(|| "the session after it is not the one before it".to_owned())
+    let stored = (&outcome.session.context, &outcome.session.params);
+    of_row.is_some_and(|it| it != stored).then(|| "it changes the session".to_owned())
 }

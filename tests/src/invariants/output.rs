@@ -1,4 +1,4 @@
-//! What may not be seen from outside. (I4, I8)
+//! I4 and I8: replies reveal neither secrets nor internals.
 
 use convengine_core::turn::{EffectResult, NoticeBody};
 use serde_json::Value;
@@ -6,33 +6,33 @@ use serde_json::Value;
 use super::Scene;
 use crate::simulate::fault::{KEY, SECRET};
 
-/// I4: what an effect's error says stays in the audit and the context: it is in no reply, fault or progress message, unless the row that
-/// made the text prints it. The value of a secret is nowhere.
+/// I4: the message of a failed effect appears in the audit and the context only: not in a reply, fault or progress message, unless the
+/// row of the text prints it. The value of a secret appears nowhere.
 pub(super) fn keeps_secrets(scene: &Scene<'_>) -> Option<String> {
     let outcome = &scene.run.outcome;
-    let says = |text: &str| text.contains(SECRET).then(|| start(text));
-    if let Some(text) = outcome.fault.as_ref().and_then(|it| says(&it.message)) {
-        return Some(format!("the fault says: {text}"));
+    let leak = |text: &str| text.contains(SECRET).then(|| start(text));
+    if let Some(text) = outcome.fault.as_ref().and_then(|it| leak(&it.message)) {
+        return Some(format!("the fault contains the message: {text}"));
     }
-    let reply = outcome.payload.as_ref().and_then(|it| says(&it.value));
+    let reply = outcome.payload.as_ref().and_then(|it| leak(&it.value));
     if let Some(text) = reply.filter(|_| !scene.rows.reply_gives_a_reason(scene.run)) {
-        return Some(format!("the reply says: {text}"));
+        return Some(format!("the reply contains the message: {text}"));
     }
     for notice in &scene.run.notices {
         let NoticeBody::Verbose(it) = &notice.body else { continue };
         let shown = [Some(&it.text), it.message.as_ref(), it.error_message.as_ref()];
-        let shown = shown.into_iter().flatten().find_map(|it| says(it)).filter(|_| !scene.rows.progress_gives_a_reason(it));
+        let shown = shown.into_iter().flatten().find_map(|it| leak(it)).filter(|_| !scene.rows.progress_gives_a_reason(it));
         if let Some(text) = shown.or_else(|| repeats(&it.metadata, "")) {
-            return Some(format!("a progress message says: {text}"));
+            return Some(format!("a progress message contains the message: {text}"));
         }
     }
-    has_key(scene).map(|it| format!("{it} has the value of a secret"))
+    has_key(scene).map(|it| format!("{it} contains the value of a secret"))
 }
 
-/// Members of an event's facts in which a failure is told. (`decisions.md` 9, verbose)
+/// Members of a progress message's facts that may contain an error (docs/decisions/README.md#9).
 const TOLD: [&str; 1] = ["error"];
 
-/// The first member of an event's facts that repeats an error, other than those in which it is told.
+/// Returns the first member of the facts that repeats an error although it may not.
 fn repeats(facts: &Value, name: &str) -> Option<String> {
     match facts {
         Value::String(text) if text.contains(SECRET) && !TOLD.contains(&name) => Some(format!("{name}: {}", start(text))),
@@ -42,9 +42,9 @@ fn repeats(facts: &Value, name: &str) -> Option<String> {
     }
 }
 
-/// What has the value of a secret in it.
+/// Returns where the value of a secret appears.
 fn has_key(scene: &Scene<'_>) -> Option<&'static str> {
-    // Only what is done to a turn brings it in.
+    // Only faults introduce the value.
     scene.fault?;
     let run = scene.run;
     let requests: Vec<_> = run.answered.iter().map(|it| &it.effect.request).collect();
@@ -57,28 +57,28 @@ fn has_key(scene: &Scene<'_>) -> Option<&'static str> {
     places.into_iter().find(|it| it.1.as_ref().is_ok_and(|it| it.contains(KEY))).map(|it| it.0)
 }
 
-/// Marks of templates, SQL, class names and debug output.
+/// Signs of template syntax, SQL, class names and debug output.
 const INSIDE: [&str; 16] =
     ["{{", "}}", "#{", "${", "[[", "[(", "th:", "select ", "SELECT ", "Exception", "java.", "Some(", "Err(", "Ok(", "::", "panicked"];
 
-/// I8: a reply or a fault shows nothing of the inside, unless it came in from outside with the message or an answer.
+/// I8: a reply or a fault shows no internals, unless they came in with the message or an answer.
 pub(super) fn hides_the_inside(scene: &Scene<'_>) -> Option<String> {
-    // What an undisturbed turn says is what its pack expects.
+    // The texts of an undisturbed turn are those that its pack expects.
     scene.fault?;
     let outcome = &scene.run.outcome;
-    let said = outcome.payload.as_ref().map(|it| &it.value).or(outcome.fault.as_ref().map(|it| &it.message))?;
-    if scene.usual.contains(said) || (said.contains(SECRET) && scene.rows.reply_gives_a_reason(scene.run)) {
+    let shown = outcome.payload.as_ref().map(|it| &it.value).or(outcome.fault.as_ref().map(|it| &it.message))?;
+    if scene.usual.contains(shown) || (shown.contains(SECRET) && scene.rows.reply_gives_a_reason(scene.run)) {
         return None;
     }
-    let words = words(said);
+    let words = words(shown);
     let mut seen = INSIDE.iter().filter(|mark| words.iter().any(|it| it.contains(**mark)));
     let found = seen.find(|it| !came_in(scene, it))?;
-    Some(format!("'{found}' is seen: {}", start(said)))
+    Some(format!("'{found}' is visible: {}", start(shown)))
 }
 
-/// A text in pieces: what stands around JSON in it, and the texts of that JSON, whose brackets are no marks.
+/// Splits a text into the part outside embedded JSON and the texts of that JSON, whose brackets are not template syntax.
 fn words(text: &str) -> Vec<String> {
-    let (mut found, mut around, mut rest) = (Vec::new(), String::new(), text);
+    let (mut found, mut outside, mut rest) = (Vec::new(), String::new(), text);
     while let Some(letter) = rest.chars().next() {
         if matches!(letter, '{' | '[') {
             let mut read = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
@@ -88,14 +88,14 @@ fn words(text: &str) -> Vec<String> {
                 continue;
             }
         }
-        around.push(letter);
+        outside.push(letter);
         rest = rest.get(letter.len_utf8()..).unwrap_or_default();
     }
-    found.push(around);
+    found.push(outside);
     found
 }
 
-/// The texts of a value, with the names of its members.
+/// Collects the texts of a value and the names of its members.
 fn leaves(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) => found.push(text.clone()),
@@ -110,7 +110,7 @@ fn leaves(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// Whether something was in what the turn got: a text of its input, or of an answer that was no error.
+/// Returns whether a text of the turn's input, or of an answer that is not an error, contains `mark`.
 fn came_in(scene: &Scene<'_>, mark: &str) -> bool {
     let answers = scene.run.answered.iter().filter(|it| matches!(it.answer, EffectResult::Ok(_)));
     let answers = answers.map(|it| serde_json::to_value(&it.answer).unwrap_or_default());
@@ -120,10 +120,10 @@ fn came_in(scene: &Scene<'_>, mark: &str) -> bool {
     texts.iter().any(|it| it.contains(mark))
 }
 
-/// The beginning of a text, or what stands around what may not be in it.
+/// Returns an excerpt of a text: around the secret, or else its beginning.
 fn start(text: &str) -> String {
-    let around = text.find(SECRET).and_then(|it| text.get(..it)).map_or(0, |it| it.chars().count().saturating_sub(160));
-    text.chars().skip(around).take(260).collect()
+    let skipped = text.find(SECRET).and_then(|it| text.get(..it)).map_or(0, |it| it.chars().count().saturating_sub(160));
+    text.chars().skip(skipped).take(260).collect()
 }
 
 #[cfg(test)]

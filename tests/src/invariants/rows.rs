@@ -1,4 +1,4 @@
-//! What the author of a pack lets answers and progress messages print, row by row.
+//! Which rows of a pack print the reason of a failure, and which consist of values only.
 
 use convengine_core::pack::Pack;
 use convengine_core::turn::{Map, NoticeBody, VerboseNotice};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::simulate::run::Run;
 
-/// Where rows find what an effect said when it failed.
+/// The expressions that resolve to the error message of an effect.
 const REASONS: [&str; 6] = [
     "lifecycle.errorMessage",
     "mcp.observations",
@@ -16,25 +16,25 @@ const REASONS: [&str; 6] = [
     "errorMessage",
 ];
 
-/// The rows of a pack whose texts are shown.
+/// The rows of a pack whose texts users see.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
     replies: Vec<Row>,
     progress: Vec<Row>,
 }
 
-/// What a row shows.
+/// What a row prints.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     id: i64,
-    /// It prints why something failed.
+    /// Whether it prints the reason of a failure.
     gives_a_reason: bool,
-    /// It is nothing but values, and says nothing when they are missing.
+    /// Whether it consists of values only, so that it is empty if they are missing.
     is_values: bool,
 }
 
 impl Rows {
-    /// Those of a pack.
+    /// Reads the rows of a pack.
     pub fn of(pack: &Pack) -> Rows {
         let rows = |table: &str, id: &str, columns: &[&str]| -> Vec<Row> {
             let rows = pack.tables.0.get(table).into_iter().flatten();
@@ -46,22 +46,22 @@ impl Rows {
         }
     }
 
-    /// Whether the row that made the reply prints why something failed.
+    /// Returns whether the row of the reply prints the reason of a failure.
     pub fn reply_gives_a_reason(&self, run: &Run) -> bool {
         self.of_reply(run, |it| it.gives_a_reason)
     }
 
-    /// Whether the row that made the reply is nothing but values.
+    /// Returns whether the row of the reply consists of values only.
     pub fn reply_is_values(&self, run: &Run) -> bool {
         self.of_reply(run, |it| it.is_values)
     }
 
-    /// Whether the row of a progress message prints why something failed.
+    /// Returns whether the row of a progress message prints the reason of a failure.
     pub fn progress_gives_a_reason(&self, notice: &VerboseNotice) -> bool {
         self.progress.iter().any(|it| Some(it.id) == notice.verbose_id && it.gives_a_reason)
     }
 
-    /// Where the pack does not audit which row it was, it may be any.
+    /// If the turn does not audit the row of its reply, any row may be it.
     fn of_reply(&self, run: &Run, is: impl Fn(&Row) -> bool) -> bool {
         let audited = run.notices.iter().rev().find_map(|it| match &it.body {
             NoticeBody::Audit { stage, payload } if stage == "ASSISTANT_OUTPUT" => Some(payload["responseId"].as_i64()),
@@ -81,10 +81,10 @@ fn row_of(row: &Map, id: &str, columns: &[&str]) -> Row {
     }
 }
 
-/// How expressions and blocks begin and end.
+/// The delimiters of expressions and blocks.
 const MARKS: [(&str, &str); 7] = [("{{", "}}"), ("[(", ")]"), ("[[", "]]"), ("[#", "]"), ("[/", "]"), ("${", "}"), ("#{", "}")];
 
-/// The words of a text, and its expressions.
+/// Splits a text into its literal part and its expressions.
 fn split(text: &str) -> (String, String) {
     let (mut words, mut values) = (String::new(), String::new());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! What can go wrong with the answer to an effect.
+//! The faults: everything that can go wrong with the answer to an effect.
 
 use std::sync::LazyLock;
 
@@ -6,22 +6,22 @@ use convengine_core::turn::{
     CancelReason, ContainerReply, Effect, EffectClass, EffectError, EffectErrorKind, EffectResult, EmbedReply, ExtensionReply, HttpReply,
     LlmReply, Map, Millis, Patch, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
-use convengine_server::secrets::Secrets;
+use convengine_host::config::secrets::Secrets;
 use serde_json::{Value, json};
 
-/// Stands in every error message, so that one which reaches a user is found.
+/// A text in every error message, which reveals a message that reaches a user.
 pub const SECRET: &str = "sk-live-4f1d0c9a77";
 
-/// The value of a secret, with which services echo what they were sent; the simulated host strikes it out as the server does.
+/// The value of a secret that services echo; the simulated host redacts it as the server does.
 pub const KEY: &str = "vault-key-93b1/e7+40";
 
-/// Milliseconds after which a host gives a turn up, unless it is told otherwise.
+/// The default turn timeout of a host, in milliseconds.
 pub const LONGEST: Millis = 120_000;
 
-/// Characters of a very long reply.
+/// The number of characters of a very long reply.
 pub const LONG: usize = 12 * 25_600;
 
-/// Every way in which an effect fails.
+/// All kinds of effect errors.
 pub const KINDS: [EffectErrorKind; 12] = [
     EffectErrorKind::Timeout,
     EffectErrorKind::Unavailable,
@@ -37,54 +37,54 @@ pub const KINDS: [EffectErrorKind; 12] = [
     EffectErrorKind::Mismatch,
 ];
 
-/// Status codes with which a service refuses, or answers without content.
+/// Status codes of a service that rejects a request or answers without content.
 const STATUSES: [u16; 7] = [204, 302, 401, 404, 429, 500, 503];
 
-/// Answers that arrive and are of no use.
+/// A reply that arrives but is unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Garbage {
     /// A reply of another kind than the request.
     OtherKind,
     /// An empty text.
     Nothing,
-    /// JSON that ends too early.
+    /// Truncated JSON.
     Broken,
     /// A text of 300 KB.
     Long,
-    /// JSON of a form that nobody asked for.
+    /// JSON of an unexpected shape.
     OtherShape,
-    /// JSON that is nested deeper than any reader goes.
+    /// JSON nested deeper than any reader's limit.
     Deep,
-    /// Marks of templates, quotes, NUL and control characters.
+    /// Template syntax, quotes, NUL and control characters.
     Marks,
 }
 
 const GARBAGE: [Garbage; 7] =
     [Garbage::OtherKind, Garbage::Nothing, Garbage::Broken, Garbage::Long, Garbage::OtherShape, Garbage::Deep, Garbage::Marks];
 
-/// What is done to a turn.
+/// A fault injected into a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// The effect fails.
     Error(EffectErrorKind),
-    /// The effect and all after it fail.
+    /// The effect and all effects after it fail.
     AllFrom(EffectErrorKind),
-    /// The answer comes after its deadline: until then the turn waits, and then the host answers in its place.
+    /// No answer arrives before the deadline, so the host completes the effect with a timeout.
     Late,
-    /// The answer is of no use.
+    /// The answer is unusable.
     Garbage(Garbage),
     /// The service answers with this status.
     Status(u16),
-    /// The host gives the turn up before the answer is known.
+    /// The host cancels the turn before the answer is known.
     Abandoned(CancelReason),
-    /// The process ends before the answer is known, and another one takes the turn over.
+    /// The process ends before the answer is known, and another process restores the turn.
     CrashBefore,
-    /// The process ends when the answer has been written down, and another one takes the turn over.
+    /// The process ends after the answer was stored, and another process restores the turn.
     CrashAfter,
 }
 
 impl Fault {
-    /// The row of the table in which it is counted.
+    /// Returns the row of the table in which the fault is counted.
     pub fn family(self) -> &'static str {
         match self {
             Fault::Error(_) => "error",
@@ -92,23 +92,23 @@ impl Fault {
             Fault::Late => "late",
             Fault::Garbage(_) => "garbage",
             Fault::Status(_) => "status",
-            Fault::Abandoned(_) => "abandoned",
+            Fault::Abandoned(_) => "canceled",
             Fault::CrashBefore => "crash before",
             Fault::CrashAfter => "crash after",
         }
     }
 }
 
-/// All families, in the order in which they are printed.
-pub const FAMILIES: [&str; 8] = ["error", "all fail", "late", "garbage", "status", "abandoned", "crash before", "crash after"];
+/// All families, in print order.
+pub const FAMILIES: [&str; 8] = ["error", "all fail", "late", "garbage", "status", "canceled", "crash before", "crash after"];
 
-/// The faults of an effect.
+/// Returns the faults that apply to an effect.
 pub fn of_effect(effect: &Effect) -> Vec<Fault> {
     let mut faults: Vec<Fault> = KINDS.into_iter().map(Fault::Error).collect();
     faults.extend([EffectErrorKind::Timeout, EffectErrorKind::Unavailable].map(Fault::AllFrom));
     faults.push(Fault::Late);
-    let can_say = |it: &Garbage| *it == Garbage::OtherKind || !matches!(effect.request, Request::Sleep(_));
-    faults.extend(GARBAGE.into_iter().filter(can_say).map(Fault::Garbage));
+    let is_possible = |it: &Garbage| *it == Garbage::OtherKind || !matches!(effect.request, Request::Sleep(_));
+    faults.extend(GARBAGE.into_iter().filter(is_possible).map(Fault::Garbage));
     if matches!(effect.request, Request::Http(_)) {
         faults.extend(STATUSES.map(Fault::Status));
     }
@@ -117,12 +117,12 @@ pub fn of_effect(effect: &Effect) -> Vec<Fault> {
     faults
 }
 
-/// Whether a host that finds the effect open after a crash may ask for it again.
+/// Returns whether a host that finds the effect open after a crash may perform it again.
 pub fn repeatable(effect: &Effect) -> bool {
     effect.repeatable
 }
 
-/// Whether an effect changes the world.
+/// Returns whether an effect has side effects.
 pub fn writes(effect: &Effect) -> bool {
     match effect.class {
         EffectClass::Pure | EffectClass::Read => false,
@@ -130,7 +130,7 @@ pub fn writes(effect: &Effect) -> bool {
     }
 }
 
-/// What the server leaves of a text that comes back from a service.
+/// Redacts secrets in the response of a service, as the server does.
 fn struck_out(text: &str) -> String {
     static SECRETS: LazyLock<Secrets> = LazyLock::new(|| {
         let mut secrets = Secrets::default();
@@ -140,25 +140,25 @@ fn struck_out(text: &str) -> String {
     SECRETS.scrub(text).into_owned()
 }
 
-/// A failure whose message nobody but the audit may see.
+/// Returns an error whose message may appear in the audit only.
 pub fn error(kind: EffectErrorKind) -> EffectResult {
     let text = format!("java.sql.SQLException: select token from vault where key = '{SECRET}' {{{{user_input}}}} Some(\"{SECRET}\") {KEY}");
     EffectResult::Error(EffectError::new(kind, struck_out(&text)))
 }
 
-/// What the host answers when the deadline of an effect has passed.
+/// Returns the host's answer after the deadline of an effect.
 pub fn late(effect: &Effect) -> EffectResult {
     EffectResult::Error(EffectError::new(EffectErrorKind::Timeout, format!("no answer within {} ms", effect.deadline_ms)))
 }
 
-/// A service's answer with a status, and a body that names a secret.
+/// Returns a service's answer with a status, and a body that contains a secret.
 pub fn status(status: u16) -> EffectResult {
     let body = if status == 204 { String::new() } else { struck_out(&format!("{{\"detail\": \"{SECRET}\", \"sent\": \"Bearer {KEY}\"}}")) };
     let retry_after_ms = (status == 429).then_some(1_500);
     EffectResult::Ok(Reply::Http(HttpReply { status, body, retry_after_ms, broken_json: false }))
 }
 
-/// An answer of no use to a request.
+/// Returns an unusable answer to a request.
 pub fn garbage(request: &Request, garbage: Garbage) -> EffectResult {
     if garbage == Garbage::OtherKind {
         let tool = || Reply::Tool(ToolReply { text: "{}".to_owned() });
@@ -181,7 +181,7 @@ pub fn garbage(request: &Request, garbage: Garbage) -> EffectResult {
     })
 }
 
-/// The text of garbage; the audit may repeat it, and where the text is an answer for the user, so may the answer.
+/// Returns the text of an unusable answer. The audit may repeat it, and so may the reply if the text is an answer for the user.
 pub fn text(garbage: Garbage) -> String {
     match garbage {
         Garbage::OtherKind | Garbage::Nothing => String::new(),
@@ -218,7 +218,7 @@ fn rows(value: Value) -> Vec<Map> {
     }
 }
 
-/// A task may change the session; garbage changes it in ways that no author meant.
+/// Returns a task's reply with unexpected changes of the session.
 fn task(garbage: Garbage, result: Value) -> TaskReply {
     let text = text(garbage);
     let patch = match garbage {

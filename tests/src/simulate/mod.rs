@@ -1,4 +1,4 @@
-//! Plays every turn of a pack again with something done to each of its effects, and asks the invariants about each.
+//! Fault simulation: runs every turn of a pack again with each fault in each of its effects, and checks the invariants.
 
 pub mod fault;
 pub mod run;
@@ -10,65 +10,65 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
 use convengine_core::pack::Pack;
-use convengine_server::play::{CorePlayer, Suspend};
+use convengine_player::{CorePlayer, Suspend};
 
 use self::fault::Fault;
 use self::run::{Run, Undisturbed};
 use crate::Case;
 use crate::invariants::{Beside, Rows, Scene, breaches};
 
-/// Something that must not happen, with what brings it about.
+/// A violation of an invariant, with its cause.
 #[derive(Debug, Clone)]
 pub struct Violation {
     /// The pack.
     pub pack: String,
     /// The turn, from 0.
     pub turn: usize,
-    /// The effect to which something was done, from 0, and what; absent when nothing was.
+    /// The number of the disturbed effect, from 0, and its fault; `None` for an undisturbed turn.
     pub fault: Option<(usize, Fault)>,
-    /// Whether it shows in the turn after the disturbed one.
+    /// Whether the violation occurs in the turn after the disturbed one.
     pub later: bool,
-    /// Which invariant does not hold.
+    /// The violated invariant.
     pub invariant: &'static str,
-    /// How.
+    /// A description of the violation.
     pub text: String,
 }
 
-/// What came of a pack.
+/// The result of a pack.
 #[derive(Debug, Clone, Default)]
 pub struct Figures {
     /// The pack.
     pub pack: String,
-    /// Its turns.
+    /// The number of its turns.
     pub turns: usize,
-    /// What they ask for when nothing is done to them.
+    /// The number of effects of its undisturbed turns.
     pub effects: usize,
-    /// Disturbed turns, by family of what was done.
+    /// The number of disturbed turns, by fault family.
     pub cases: BTreeMap<&'static str, usize>,
-    /// Turns that were played on what a disturbed one had left.
+    /// The number of turns that were run after a disturbed one.
     pub later: usize,
-    /// The largest number of effects and of notices in a turn, of characters in a prompt, and of bytes in a journal.
+    /// The maximum of effects per turn, notices per turn, characters per prompt, and bytes per journal.
     pub largest: [usize; 4],
-    /// What must not happen and did.
+    /// All violations.
     pub violations: Vec<Violation>,
 }
 
 impl Figures {
-    /// All disturbed turns.
+    /// Returns the number of disturbed turns.
     pub fn all(&self) -> usize {
         self.cases.values().sum()
     }
 
-    /// Whether the pack has effects of which none was disturbed.
+    /// Returns whether the pack has effects, but none was disturbed.
     pub fn is_untried(&self) -> bool {
         self.effects > 0 && self.all() == 0
     }
 }
 
-/// Plays a pack undisturbed, and of each turn those cases again whose number within the pack is picked.
+/// Runs a pack undisturbed, and then every case whose number within the pack `pick` selects.
 ///
 /// # Errors
-/// When the pack cannot be played undisturbed.
+/// If the pack cannot be run undisturbed.
 pub fn simulate(case: &Case, pick: impl Fn(usize) -> bool) -> Result<Figures> {
     let pack = &case.pack;
     let mut simulation = Simulation {
@@ -80,16 +80,16 @@ pub fn simulate(case: &Case, pick: impl Fn(usize) -> bool) -> Result<Figures> {
     };
     let mut played = Vec::new();
     for turn in 0..pack.turns.len() {
-        let meant = run::undisturbed(&mut simulation.player, turn).with_context(|| format!("{} turn {turn}", pack.name))?;
-        simulation.figures.effects += meant.run.answered.len();
-        simulation.judge(turn, None, &meant.run, Beside::default());
-        simulation.player.commit(&meant.run.outcome);
-        simulation.usual.extend(meant.run.outcome.payload.iter().map(|it| it.value.clone()));
-        played.push(meant);
+        let baseline = run::undisturbed(&mut simulation.player, turn).with_context(|| format!("{} turn {turn}", pack.name))?;
+        simulation.figures.effects += baseline.run.answered.len();
+        simulation.judge(turn, None, &baseline.run, Beside::default());
+        simulation.player.commit(&baseline.run.outcome);
+        simulation.usual.extend(baseline.run.outcome.payload.iter().map(|it| it.value.clone()));
+        played.push(baseline);
     }
     let mut number = 0;
-    for (turn, meant) in played.iter().enumerate() {
-        for (at, answered) in meant.run.answered.iter().enumerate() {
+    for (turn, baseline) in played.iter().enumerate() {
+        for (at, answered) in baseline.run.answered.iter().enumerate() {
             for fault in fault::of_effect(&answered.effect) {
                 if pick(number) {
                     simulation.disturb(turn, &played, at, fault);
@@ -110,24 +110,24 @@ struct Simulation<'p> {
 }
 
 impl Simulation<'_> {
-    /// Does something to a turn, and plays the conversation's next turn on what it leaves.
+    /// Runs a turn with a fault, and then the conversation's next turn.
     fn disturb(&mut self, turn: usize, played: &[Undisturbed], at: usize, fault: Fault) {
-        let Some(meant) = played.get(turn) else { return };
+        let Some(baseline) = played.get(turn) else { return };
         *self.figures.cases.entry(fault.family()).or_default() += 1;
         let (label, player) = (Some((at, fault)), &mut self.player);
-        let run = match ended(|| run::disturbed(player, meant, at, fault)) {
+        let run = match ended(|| run::disturbed(player, baseline, at, fault)) {
             Ok(run) => run,
             Err(error) => return self.violation(turn, label, false, "I1", format!("{error:#}")),
         };
-        self.judge(turn, label, &run, Beside { meant: Some(&meant.run), ..Beside::default() });
+        self.judge(turn, label, &run, Beside { meant: Some(&baseline.run), ..Beside::default() });
         let Some(after) = next_of(self.pack, turn) else { return };
         self.player.commit(&run.outcome);
         self.figures.later += 1;
         let player = &mut self.player;
         match ended(|| run::undisturbed(player, after)) {
             Ok(later) => {
-                let usually = played.get(after).map(|it| &it.run);
-                self.judge(turn, label, &later.run, Beside { meant: None, usually, before: Some(&run) });
+                let baseline = played.get(after).map(|it| &it.run);
+                self.judge(turn, label, &later.run, Beside { meant: None, usually: baseline, before: Some(&run) });
             }
             Err(error) => self.violation(turn, label, true, "I1", format!("{error:#}")),
         }
@@ -149,7 +149,7 @@ impl Simulation<'_> {
     }
 }
 
-/// A panic is the worst of ends, and an end all the same for those who run the others.
+/// Turns a panic into an error, so that the other cases still run.
 fn ended<T>(play: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(play)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
@@ -157,17 +157,17 @@ fn ended<T>(play: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// The next turn of the same conversation.
+/// Returns the next turn of the same conversation.
 fn next_of(pack: &Pack, turn: usize) -> Option<usize> {
     let conversation = |turn: usize| pack.message(turn)?.conversation_id.map(|it| it.to_lowercase());
     let of_turn = conversation(turn)?;
     (turn + 1..pack.turns.len()).find(|it| conversation(*it).as_ref() == Some(&of_turn))
 }
 
-/// Plays several packs at the same time; `pick` is asked with the position of the pack and the number of the case within it.
+/// Runs several packs in parallel; `pick` selects cases by the position of the pack and the number of the case within it.
 ///
 /// # Errors
-/// When a pack cannot be played undisturbed.
+/// If a pack cannot be run undisturbed.
 pub fn all_of(cases: &[Case], pick: impl Fn(usize, usize) -> bool + Sync) -> Result<Vec<Figures>> {
     let threads = std::thread::available_parallelism().map_or(2, usize::from).min(cases.len());
     let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));

@@ -1,4 +1,4 @@
-//! One turn, played to its end: undisturbed, or with something done to it.
+//! Runs one turn to its end, undisturbed or with a fault.
 
 use std::sync::Arc;
 
@@ -8,50 +8,50 @@ use convengine_core::turn::{
     CancelReason, Completion, Effect, EffectErrorKind, EffectResult, Journal, Millis, Notice, Outcome, Request, SessionView, Slice, Turn,
     TurnInput,
 };
-use convengine_server::play::{Checkpoint, CorePlayer};
+use convengine_player::{Checkpoint, CorePlayer};
 
 use super::fault::{self, Fault, LONGEST};
 
-/// Effects after which a turn counts as endless.
+/// The number of effects after which a turn is considered endless.
 const ENDLESS: usize = 1_000;
 
 /// An effect with its answer.
 #[derive(Debug, Clone)]
 pub struct Answered {
-    /// What was asked.
+    /// The effect.
     pub effect: Effect,
-    /// What came back.
+    /// The answer.
     pub answer: EffectResult,
-    /// When it came.
+    /// The time of the answer.
     pub at: Millis,
-    /// The session at the beginning of the step that asked, for what does something or reads something.
+    /// The session at the beginning of the step that requested the effect; `None` for model calls, embeddings and sleeps.
     pub step: Option<SessionView>,
 }
 
 /// A turn that has ended.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// What it started from.
+    /// The input of the turn.
     pub input: TurnInput,
     /// Its effects in order.
     pub answered: Vec<Answered>,
-    /// How often the core returned.
+    /// The number of slices.
     pub slices: usize,
     /// All notices in order.
     pub notices: Vec<Notice>,
-    /// What it came to.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What replays it.
+    /// The journal, which replays the turn.
     pub journal: Journal,
-    /// After a crash: how the turn that was taken up differs from the one that was left.
+    /// After a crash: how the restored turn differs from the interrupted one.
     pub torn: Option<String>,
 }
 
-/// A turn on its way.
+/// A turn in progress.
 struct Going {
     config: Arc<Config>,
     turn: Turn,
-    /// After a crash: the turn as it would have gone on. It is watched, and the one that was taken up has to do the same.
+    /// After a crash: the original turn, which is observed and continues beside the restored one; both must do the same.
     twin: Option<Turn>,
     open: Vec<Effect>,
     answered: Vec<Answered>,
@@ -78,12 +78,12 @@ impl Going {
         self.end = slice.end.or(self.end.take());
     }
 
-    /// The effect that is answered next; nothing at the end.
+    /// Returns the next effect to answer; `None` if the turn has ended.
     fn next(&self) -> Result<Option<Effect>> {
         match self.open.first() {
             _ if self.end.is_some() => Ok(None),
-            None => bail!("the turn waits although everything was answered"),
-            Some(_) if self.answered.len() >= ENDLESS => bail!("the turn has asked for {ENDLESS} effects"),
+            None => bail!("the turn waits although every effect was answered"),
+            Some(_) if self.answered.len() >= ENDLESS => bail!("the turn has requested {ENDLESS} effects"),
             Some(effect) => Ok(Some(effect.clone())),
         }
     }
@@ -96,7 +96,7 @@ impl Going {
         if let Some(twin) = &mut self.twin
             && twin.resume(vec![completion])? != slice
         {
-            self.torn.get_or_insert_with(|| "another course than one that goes on".to_owned());
+            self.torn.get_or_insert_with(|| "a different course than without the crash".to_owned());
         }
         self.answered.push(Answered { effect, answer, at, step });
         self.take(slice);
@@ -104,28 +104,28 @@ impl Going {
     }
 
     fn step_of(&self, effect: &Effect) -> Option<SessionView> {
-        let thinks = matches!(effect.request, Request::Llm(_) | Request::Embed(_) | Request::Sleep(_));
-        if thinks { None } else { self.twin.as_ref().unwrap_or(&self.turn).read_views(|it| it.last().cloned()) }
+        let has_no_step = matches!(effect.request, Request::Llm(_) | Request::Embed(_) | Request::Sleep(_));
+        if has_no_step { None } else { self.twin.as_ref().unwrap_or(&self.turn).read_views(|it| it.last().cloned()) }
     }
 
-    /// Gives the turn up; nobody will know what became of what is open.
-    fn abandon(&mut self, why: CancelReason, at: Millis) -> Result<()> {
+    /// Cancels the turn; the results of its open effects remain unknown.
+    fn abandon(&mut self, reason: CancelReason, at: Millis) -> Result<()> {
         for effect in std::mem::take(&mut self.open) {
             let (step, answer) = (self.step_of(&effect), fault::error(EffectErrorKind::Cancelled));
             self.answered.push(Answered { effect, answer, at, step });
         }
-        let slice = self.turn.cancel(why, at)?;
+        let slice = self.turn.cancel(reason, at)?;
         self.take(slice);
         Ok(())
     }
 
-    /// Ends the process and lets another one take the turn over from what was written down.
+    /// Simulates a crash: restores the turn from the text of its journal.
     fn crash(&mut self) -> Result<()> {
         let saved = serde_json::to_string(self.turn.journal())?;
         let (turn, slice) = Turn::restore(serde_json::from_str(&saved)?, Arc::clone(&self.config))?;
         let differs = [
             (slice.notices != self.notices, "other notices"),
-            (slice.effects != self.open, "other open effects, or other keys of them"),
+            (slice.effects != self.open, "other open effects or keys"),
             (slice.end != self.end, "another end"),
         ];
         self.torn = differs.into_iter().find(|it| it.0).map(|it| it.1.to_owned());
@@ -145,7 +145,7 @@ impl Going {
         })
     }
 
-    /// Answers what is left as the pack does, or with a failure.
+    /// Answers the remaining effects from the pack's script, or with an error of kind `all`.
     fn rest(&mut self, player: &mut CorePlayer, all: Option<EffectErrorKind>) -> Result<()> {
         while let Some(effect) = self.next()? {
             let now = self.turn.now();
@@ -161,19 +161,19 @@ impl Going {
     }
 }
 
-/// A turn to which nothing was done, with the points before each of its effects.
+/// An undisturbed turn, with a checkpoint of the script before each of its effects.
 #[derive(Debug, Clone)]
 pub struct Undisturbed {
     /// The turn.
     pub run: Run,
-    /// Where the scripts stood when an effect was asked.
+    /// The checkpoints of the script, one per effect.
     pub before: Vec<Checkpoint>,
 }
 
-/// Plays a turn of the pack as it is meant.
+/// Runs a turn of the pack without a fault.
 ///
 /// # Errors
-/// When it has no end.
+/// If the turn does not end.
 pub fn undisturbed(player: &mut CorePlayer, index: usize) -> Result<Undisturbed> {
     let input = player.begin_turn(index)?;
     let mut going = Going::start(&input, &player.config)?;
@@ -187,19 +187,20 @@ pub fn undisturbed(player: &mut CorePlayer, index: usize) -> Result<Undisturbed>
     Ok(Undisturbed { run: going.finish()?, before })
 }
 
-/// Plays the turn again up to an effect, does something to it, and plays it to its end. The player then stands where the turn left it.
+/// Runs the turn again up to effect `at`, injects the fault there, and runs the turn to its end. The player keeps the script's
+/// position at the end of the turn.
 ///
 /// # Errors
-/// When it has no end.
-pub fn disturbed(player: &mut CorePlayer, meant: &Undisturbed, at: usize, fault: Fault) -> Result<Run> {
-    let mut going = Going::start(&meant.run.input, &player.config)?;
-    for it in meant.run.answered.iter().take(at) {
+/// If the turn does not end.
+pub fn disturbed(player: &mut CorePlayer, baseline: &Undisturbed, at: usize, fault: Fault) -> Result<Run> {
+    let mut going = Going::start(&baseline.run.input, &player.config)?;
+    for it in baseline.run.answered.iter().take(at) {
         going.answer(it.answer.clone(), it.at)?;
     }
-    let (was, mark) = meant.run.answered.get(at).zip(meant.before.get(at)).context("the turn has no such effect")?;
-    player.rewind(mark);
-    // The script has given its answer, whatever became of it on the way.
-    let _ = player.reply(&was.effect.request);
+    let (original, checkpoint) = baseline.run.answered.get(at).zip(baseline.before.get(at)).context("the turn has no such effect")?;
+    player.rewind(checkpoint);
+    // The script consumes its answer even if the fault replaces it.
+    let _ = player.reply(&original.effect.request);
     let now = going.turn.now();
     let mut all = None;
     match fault {
@@ -209,23 +210,24 @@ pub fn disturbed(player: &mut CorePlayer, meant: &Undisturbed, at: usize, fault:
             all = Some(kind);
         }
         Fault::Late => {
-            let (passed, longest) = (now + Millis::from(was.effect.deadline_ms), meant.run.input.at + LONGEST);
-            if passed > longest {
-                going.abandon(CancelReason::Timeout, longest)?
+            let (expired, timeout) = (now + Millis::from(original.effect.deadline_ms), baseline.run.input.at + LONGEST);
+            if expired > timeout {
+                going.abandon(CancelReason::Timeout, timeout)?
             } else {
-                going.answer(fault::late(&was.effect), passed)?
+                going.answer(fault::late(&original.effect), expired)?
             }
         }
-        Fault::Garbage(garbage) => going.answer(fault::garbage(&was.effect.request, garbage), was.at)?,
-        Fault::Status(status) => going.answer(fault::status(status), was.at)?,
-        Fault::Abandoned(why) => going.abandon(why, now)?,
+        Fault::Garbage(garbage) => going.answer(fault::garbage(&original.effect.request, garbage), original.at)?,
+        Fault::Status(status) => going.answer(fault::status(status), original.at)?,
+        Fault::Abandoned(reason) => going.abandon(reason, now)?,
         Fault::CrashBefore => {
             going.crash()?;
-            let answer = if fault::repeatable(&was.effect) { was.answer.clone() } else { fault::error(EffectErrorKind::Interrupted) };
-            going.answer(answer, was.at)?;
+            let answer =
+                if fault::repeatable(&original.effect) { original.answer.clone() } else { fault::error(EffectErrorKind::Interrupted) };
+            going.answer(answer, original.at)?;
         }
         Fault::CrashAfter => {
-            going.answer(was.answer.clone(), was.at)?;
+            going.answer(original.answer.clone(), original.at)?;
             going.crash()?;
         }
     }

@@ -1,7 +1,7 @@
-//! One connection with a server, made again when it is lost.
+//! An HTTP client with one connection, which it re-establishes when it is lost.
 
 use anyhow::{Context, Result};
-use convengine_server::app;
+use convengine_host::app;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
@@ -9,29 +9,29 @@ use hyper::{Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-/// A client; its connection lives in the local set of the caller.
+/// A client; its connection runs in the caller's local task set.
 pub struct Client {
     address: String,
     sender: Option<SendRequest<Full<Bytes>>>,
 }
 
 impl Client {
-    /// A client that has yet to connect; the address may begin with `http://`.
+    /// Creates a client that is not connected yet; the address may begin with `http://`.
     #[must_use]
     pub fn new(address: &str) -> Client {
         Client { address: address.trim_start_matches("http://").to_owned(), sender: None }
     }
 
-    /// Sends a message.
+    /// Sends a message and returns status and body of the response.
     ///
     /// # Errors
-    /// When there is no answer; the next message is sent on a new connection.
+    /// If there is no response; the next message is sent on a new connection.
     pub async fn say(&mut self, body: String, headers: &[(&str, &str)]) -> Result<(StatusCode, Bytes)> {
         let mut sender = match self.sender.take() {
             Some(it) => it,
             None => connect(&self.address).await?,
         };
-        // A connection that the server has closed meanwhile has taken nothing of this message.
+        // If the server has closed the connection, nothing of this message has been sent yet.
         if sender.ready().await.is_err() {
             sender = connect(&self.address).await?;
             sender.ready().await?;
@@ -50,7 +50,7 @@ impl Client {
 }
 
 async fn connect(address: &str) -> Result<SendRequest<Full<Bytes>>> {
-    let stream = TcpStream::connect(address).await.with_context(|| format!("nothing listens at {address}"))?;
+    let stream = TcpStream::connect(address).await.with_context(|| format!("cannot connect to {address}"))?;
     stream.set_nodelay(true)?;
     let (sender, connection) = handshake(TokioIo::new(stream)).await?;
     tokio::task::spawn_local(connection);

@@ -1,8 +1,8 @@
-//! A server that is killed at every point at which a turn may be left behind, and what its successor makes of that.
+//! Crash tests: kills a server at every point at which a turn may be interrupted, and checks how another server recovers the turn.
 //!
-//! A pack is talked once undisturbed. Then, for each crossing of a crash point, it is talked again with a server that dies there as
-//! `kill -9` kills: the client sends the message again under its `Idempotency-Key`, on SQLite to a new process on the same file, on
-//! PostgreSQL to one of two others that have been there all along.
+//! A pack's conversation is run once undisturbed. Then, for each crossing of a crash point, it is run again with a server that is killed
+//! there as by `kill -9`. The client retries the message with its `Idempotency-Key`: on SQLite with a new process on the same file, on
+//! PostgreSQL with one of two other servers that were running before.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use convengine_core::pack::{Pack, PackTurn};
 use convengine_core::turn::STUB_ADDRESS;
-use convengine_server::pack_file;
-use convengine_server::play::fake_http::{CallRecorder, serve_recorded};
-use convengine_server::play::{of_session, secret_names, session_id};
-use convengine_server::store::{DatabaseConfig, open_reader_pool};
+use convengine_host::config::pack_file;
+use convengine_host::storage::{DatabaseConfig, open_reader_pool};
+use convengine_player::fake_http::{CallRecorder, serve_recorded};
+use convengine_player::{of_session, secret_names, session_id};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
@@ -28,7 +28,7 @@ use super::doubt::{EffectOf, unanswered};
 use super::left::{Alike, Left, Said, masked};
 use crate::root;
 
-/// The packs whose servers die: models in every turn, tasks, tools of every kind, services that write, a summary.
+/// The packs of the crash tests: models in every turn, tasks, tools of every kind, services that write, a summary.
 pub const PACKS: [&str; 15] = [
     "demo/help_desk",
     "demo/model_acts",
@@ -47,7 +47,7 @@ pub const PACKS: [&str; 15] = [
     "flow/subflow_call_return_exit_port.talk",
 ];
 
-/// With which the rows of these packs speak themselves of a call that nobody knows the fate of.
+/// Texts with which the rows of these packs report a call in doubt.
 const OWN_WORDS: [(&str, &str); 4] = [
     ("demo/card_replacement", "I could not confirm that your card was blocked and replaced."),
     ("tools/writes_in_doubt", "ERROR the server stopped before the answer was known"),
@@ -55,42 +55,42 @@ const OWN_WORDS: [(&str, &str); 4] = [
     ("pipeline/action_executed_opens_again_for_a_rule", "[FAILED/FAILED]"),
 ];
 
-/// How long a message may go without its answer.
+/// The timeout of a message, retries included.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long an open turn belongs to a process that may be dead.
+/// The setting of the lease of open turns.
 const LEASE: &str = "convengine.turn.lease=1s";
 
-/// What became of one pack on one database.
+/// The results of one pack on one database.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The pack.
     pub pack: String,
-    /// Points that were crossed in the undisturbed run.
+    /// The number of crash points that the undisturbed run crosses.
     pub crossings: u32,
-    /// Servers that were killed.
+    /// The number of killed servers.
     pub kills: u32,
-    /// Runs that ended as the undisturbed one.
+    /// The number of runs that ended like the undisturbed one.
     pub equal: u32,
-    /// The points of runs in which a write was in doubt, and was not sent again.
+    /// The crash points after which a write was in doubt, and was not repeated.
     pub in_doubt: Vec<u32>,
-    /// What must not be.
+    /// All violations.
     pub violations: Vec<String>,
 }
 
-/// Kills a server of the pack at every `every`th point, beginning with the `first`th.
+/// Kills a server of the pack at every `every`-th crash point, beginning with point `first`.
 ///
 /// # Errors
-/// When the undisturbed run does not work.
+/// If the undisturbed run fails.
 pub fn run(binary: &Path, kind: &Kind, name: &str, first: u32, every: u32) -> Result<Found> {
-    let stage = Stage::of(binary, kind, name)?;
-    let (whole, crossings) = stage.undisturbed()?;
+    let fixture = Stage::of(binary, kind, name)?;
+    let (baseline, crossings) = fixture.undisturbed()?;
     let mut found = Found { pack: name.to_owned(), crossings, ..Found::default() };
     let own_words = OWN_WORDS.iter().find(|it| it.0 == name).map(|it| it.1);
     let mut at = first;
     while at <= crossings {
         found.kills += 1;
-        match stage.talk(Some(at)).and_then(|left| left.compared(&whole, own_words)) {
+        match fixture.talk(Some(at)).and_then(|left| left.compared(&baseline, own_words)) {
             Ok(Alike::Equal) => found.equal += 1,
             Ok(Alike::InDoubt) => found.in_doubt.push(at),
             Err(error) => found.violations.push(format!("{name} killed at {at}: {error:#}")),
@@ -100,7 +100,7 @@ pub fn run(binary: &Path, kind: &Kind, name: &str, first: u32, every: u32) -> Re
     Ok(found)
 }
 
-/// A pack with its services and an imported database to begin from.
+/// A pack with its services and an imported database.
 struct Stage {
     binary: PathBuf,
     kind: Kind,
@@ -119,7 +119,7 @@ impl Stage {
         std::fs::create_dir(&folder)?;
         let path = root().join("tests/packs").join(name);
         let path = if name.ends_with(".talk") { path } else { path.with_extension("json") };
-        let text = pack_file::read_text(&path).map_err(|it| anyhow::anyhow!("{it}"))?;
+        let text = pack_file::read_text(&path).map_err(|it| anyhow!("{it}"))?;
         let rules = Pack::parse(&text).context("the pack")?.http;
         let (runtime, calls) = (Runtime::new()?, CallRecorder::default());
         let stub = if rules.is_empty() { None } else { Some(serve_recorded(&runtime, rules, calls.clone())?) };
@@ -127,19 +127,19 @@ impl Stage {
         let file = folder.join("pack.json");
         std::fs::write(&file, &text)?;
         let model = folder.join("model.json");
-        // The clock of a talk would be another one after a server's death, and the timers of sessions run by it.
+        // The clock of a talk controls the timers of sessions and would restart with the server, so only the talk's model rules are used.
         let rules = serde_json::from_str::<Value>(&text)?["llm"].take();
         std::fs::write(&model, if name.ends_with(".talk") && rules.is_array() { rules.to_string() } else { text.clone() })?;
         let imported = kind.database()?;
         for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), file.as_os_str()]] {
             let output = Command::new(binary).args(&arguments).args(["--database", imported.url()]).output()?;
-            ensure!(output.status.success(), "the pack cannot be imported: {}", String::from_utf8_lossy(&output.stderr));
+            ensure!(output.status.success(), "cannot import the pack: {}", String::from_utf8_lossy(&output.stderr));
         }
         let pack = Pack::parse(&text).context("the pack")?;
         Ok(Stage { binary: binary.to_owned(), kind: kind.clone(), pack, model, stub, calls, runtime, imported, folder })
     }
 
-    /// What the pack leaves when nothing happens, and how many points it crosses.
+    /// Runs the pack without a crash; returns the final state and the number of crash points that it crosses.
     fn undisturbed(&self) -> Result<(Left, u32)> {
         let left = self.talk(None)?;
         let log = std::fs::read_to_string(self.folder.join("crossings"))?;
@@ -147,7 +147,8 @@ impl Stage {
         Ok((left, u32::try_from(crossings)?))
     }
 
-    /// Talks the pack on a copy of the imported database; the first server dies at a point, or says which points it crosses.
+    /// Runs the pack's conversation on a copy of the imported database. The first server dies at crash point `dies_at`, or logs the points
+    /// that it crosses.
     fn talk(&self, dies_at: Option<u32>) -> Result<Left> {
         let database = self.imported.copy()?;
         self.calls.clear();
@@ -157,26 +158,26 @@ impl Stage {
             servers.start(None, false)?;
             servers.start(None, false)?;
         }
-        let client = convengine_server::tls::client_for("http:").build()?;
-        let mut said = Vec::new();
+        let client = convengine_host::effects::tls::client_for("http:").build()?;
+        let mut answers = Vec::new();
         for (number, turn) in self.pack.turns.iter().enumerate() {
-            let Some(request) = &turn.request else { bail!("the pack has a turn that is no message") };
+            let Some(request) = &turn.request else { bail!("the pack has a turn that is not a message") };
             let mut request = of_session(request, turn.conversation.as_deref()).unwrap_or_else(|| request.clone());
-            // Events of sessions have their name within them.
+            // The idempotency key of a session's event is its `event_id`.
             if let (true, Some(event)) = (request.path.starts_with("/v1/"), request.body.as_object_mut()) {
                 event.insert("event_id".to_owned(), json!(format!("message-{number}")));
             }
             let until = Instant::now() + PATIENCE;
             let (status, body) = loop {
-                ensure!(Instant::now() < until, "message {number} has no answer");
-                let at = format!("{}{}", servers.address(number)?, request.path);
-                let sent = client
-                    .post(&at)
+                ensure!(Instant::now() < until, "message {number} was not answered");
+                let url = format!("{}{}", servers.address(number)?, request.path);
+                let call = client
+                    .post(&url)
                     .header("Content-Type", "application/json")
                     .header("Idempotency-Key", format!("message-{number}"))
                     .body(request.body.to_string());
                 let answered = self.runtime.block_on(async {
-                    let response = sent.send().await?;
+                    let response = call.send().await?;
                     Ok::<_, anyhow::Error>((response.status().as_u16(), response.text().await?))
                 });
                 match answered {
@@ -186,16 +187,16 @@ impl Stage {
                 }
             };
             let answer = json!({"status": status, "body": serde_json::from_str::<Value>(&body).unwrap_or(Value::Null)});
-            said.push(Said { conversation: conversation_of(turn)?, answer: masked(&answer) });
+            answers.push(Said { conversation: conversation_of(turn)?, answer: masked(&answer) });
         }
         ensure!(dies_at.is_none() || servers.dead == 1, "no server died");
         let unanswered = std::mem::take(&mut servers.unanswered);
-        let left = self.runtime.block_on(Left::of(database.url(), said, self.calls.all(), unanswered))?;
+        let left = self.runtime.block_on(Left::of(database.url(), answers, self.calls.all(), unanswered))?;
         drop(servers);
         Ok(left)
     }
 
-    /// What the database knows to have left without an answer.
+    /// Returns the effects that the database has as sent and unanswered.
     fn unanswered(&self, url: &str) -> Result<BTreeSet<EffectOf>> {
         let conversations = self.pack.turns.iter().map(conversation_of).collect::<Result<BTreeSet<String>>>()?;
         self.runtime.block_on(async {
@@ -229,12 +230,12 @@ fn conversation_of(turn: &PackTurn) -> Result<String> {
         return Ok(session_id(turn.conversation.as_deref()));
     }
     let id = turn.request.as_ref().and_then(|it| it.body.get("conversationId")).and_then(Value::as_str);
-    Ok(id.context("a message without a conversation")?.to_lowercase())
+    Ok(id.context("message without a conversation")?.to_lowercase())
 }
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // It is temporary: what cannot be removed now goes with the system's own cleaning.
+        // Best effort: the folder is below the system's temporary folder.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -259,29 +260,30 @@ impl Servers<'_> {
             }
             None => {}
         }
-        let mut process = command.spawn().context("the server cannot be started")?;
+        let mut process = command.spawn().context("cannot start the server")?;
         let mut line = String::new();
         BufReader::new(process.stdout.take().context("no output")?).read_line(&mut line)?;
-        let address = line.trim().strip_prefix("convengine listening on ").with_context(|| format!("the server said '{}'", line.trim()))?;
+        let address =
+            line.trim().strip_prefix("convengine listening on ").with_context(|| format!("the server wrote '{}'", line.trim()))?;
         self.alive.push((process, address.to_owned()));
         Ok(())
     }
 
-    /// Where a message goes: to the one that will die until it has, then to the others in turns.
+    /// Returns the server of a message: the one that will be killed until it is dead, then the others in rotation.
     fn address(&self, message: usize) -> Result<&str> {
         let at = if self.dead == 0 { 0 } else { message % self.alive.len().max(1) };
         Ok(&self.alive.get(at).context("no server is left")?.1)
     }
 
-    /// Waits for the end of the one that died, and starts another where none is left.
+    /// Waits for the end of the killed server, and starts another one if none is left.
     fn mourn(&mut self) -> Result<()> {
         let (mut process, _) = self.alive.remove(0);
         let status = process.wait()?;
-        ensure!(!status.success() && status.code().is_none(), "a server ended by itself with {status}");
+        ensure!(!status.success() && status.code().is_none(), "a server exited with {status}, not by a signal");
         self.dead += 1;
-        // Nobody has looked at the turn yet: on SQLite nobody is there, on PostgreSQL the lease of the dead one has not ended.
+        // No server has recovered the turn yet: on SQLite none is running, on PostgreSQL the lease has not expired.
         self.unanswered = self.stage.unanswered(&self.url)?;
-        ensure!(self.dead == 1, "another server died, too");
+        ensure!(self.dead == 1, "a second server died");
         if self.alive.is_empty() { self.start(None, false) } else { Ok(()) }
     }
 }
@@ -289,7 +291,7 @@ impl Servers<'_> {
 impl Drop for Servers<'_> {
     fn drop(&mut self) {
         for (process, _) in &mut self.alive {
-            // They are ours, and their database goes with them.
+            // Best effort: a process may have ended already.
             let _ = process.kill();
             let _ = process.wait();
         }

@@ -1,4 +1,4 @@
-//! Databases for as long as a run takes, and how large they are.
+//! Temporary databases of a run, on SQLite or PostgreSQL, and their sizes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use sqlx::{AssertSqlSafe, Connection, Row};
 use tokio::runtime::{Builder, Runtime};
 use uuid::Uuid;
 
-/// Which database.
+/// The kind of database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// A file of its own in the temporary folder.
+    /// A new file in the temporary folder.
     Sqlite,
-    /// A database of its own on the server with this address.
+    /// A new database on the PostgreSQL server with this URL.
     Postgres(String),
 }
 
-/// A database; it goes when it is dropped.
+/// A temporary database; it is deleted when dropped.
 pub struct Database {
     kind: Kind,
     name: String,
@@ -28,19 +28,19 @@ pub struct Database {
 }
 
 impl Kind {
-    /// `sqlite`, or the address of a PostgreSQL server.
+    /// Parses `sqlite` or the URL of a PostgreSQL server.
     ///
     /// # Errors
-    /// When it is neither.
+    /// If the text is neither.
     pub fn parse(text: &str) -> Result<Kind> {
         match text {
             "sqlite" => Ok(Kind::Sqlite),
             server if server.starts_with("postgres://") => Ok(Kind::Postgres(server.to_owned())),
-            _ => bail!("write sqlite or postgres://HOST:PORT"),
+            _ => bail!("invalid database '{text}': use sqlite or postgres://HOST:PORT"),
         }
     }
 
-    /// As it is called in tables.
+    /// Returns the name for tables.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -49,10 +49,10 @@ impl Kind {
         }
     }
 
-    /// A new and empty database.
+    /// Creates an empty database.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If the database cannot be created.
     pub fn database(&self) -> Result<Database> {
         self.of_template("template1")
     }
@@ -77,16 +77,16 @@ fn file(name: &str) -> PathBuf {
 }
 
 impl Database {
-    /// Its address.
+    /// Returns the URL.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Another database with the same content; nobody may be connected with this one.
+    /// Creates a copy of the database; there may be no open connections to it.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If the copy cannot be created.
     pub fn copy(&self) -> Result<Database> {
         let other = self.kind.of_template(&self.name)?;
         if self.kind == Kind::Sqlite {
@@ -96,20 +96,19 @@ impl Database {
         Ok(other)
     }
 
-    /// Gives up the room of rows that are not there any more, which would otherwise be used again later.
+    /// Releases the space of deleted rows (vacuum).
     ///
     /// # Errors
-    /// What the database says.
+    /// If the statement fails.
     pub fn compact(&self) -> Result<()> {
         let compact = if self.kind == Kind::Sqlite { "vacuum" } else { "vacuum full" };
         self.rows(compact).map(|_| ())
     }
 
-    /// The bytes that it takes, with everything written where it belongs; without room that is free to be used again, and without the
-    /// table of open turns, which is swept.
+    /// Returns the size after a checkpoint, in bytes, without free pages and without the table of effects, which is swept.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// If a query fails.
     pub fn bytes(&self) -> Result<u64> {
         let size = match &self.kind {
             Kind::Sqlite => {
@@ -124,10 +123,10 @@ impl Database {
         self.rows(size)?.first().and_then(|it| it.first()).context("no size")?.parse().context("no number")
     }
 
-    /// The bytes of the rows alone: no index, and no room that is free in pages.
+    /// Returns the size of the rows only, in bytes: without indexes and without free space in pages.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// If a query fails.
     pub fn row_bytes(&self) -> Result<u64> {
         let sizes = match &self.kind {
             Kind::Sqlite => {
@@ -145,10 +144,10 @@ impl Database {
         sizes.first().and_then(|it| it.first()).context("no size")?.parse().context("no number")
     }
 
-    /// The texts of a query's rows; a statement that both databases understand.
+    /// Runs a statement and returns its rows as texts.
     ///
     /// # Errors
-    /// What the database says.
+    /// If the statement fails.
     pub fn rows(&self, sql: &str) -> Result<Vec<Vec<String>>> {
         self.runtime.block_on(async {
             let sql = AssertSqlSafe(sql.to_owned());
@@ -186,7 +185,7 @@ async fn postgres(url: &str, sql: AssertSqlSafe<String>) -> Result<Vec<Vec<Strin
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // What is left is temporary, too.
+        // Best effort: the database is temporary.
         match &self.kind {
             Kind::Sqlite => {
                 for ending in ["db", "db-wal", "db-shm"] {

@@ -1,4 +1,4 @@
-//! What the turns of a database asked the world for, which of it nobody knows the fate of, and how often each of it was carried out.
+//! Checks that every external call was requested by a turn's journal, and that exactly the effects in doubt were interrupted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,32 +6,32 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use convengine_core::config::Config;
 use convengine_core::turn::{Completion, Effect, EffectErrorKind, EffectResult, NoticeBody, Slice, Turn};
-use convengine_server::play::fake_http::RecordedCall;
-use convengine_server::store::turn::{StoredTurn, decompress, find_open, list_effects};
-use convengine_server::store::{Pool, config};
+use convengine_host::storage::turn::{StoredTurn, decompress, find_open, list_effects};
+use convengine_host::storage::{Pool, config};
+use convengine_player::fake_http::RecordedCall;
 
 use crate::simulate::fault::writes;
 
-/// A turn and an effect of it.
+/// A turn id and the number of one of its effects.
 pub type EffectOf = (String, u32);
 
 /// An effect of a stored turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// Which.
+    /// The effect.
     pub effect: EffectOf,
-    /// Its idempotency key; a later attempt has that of the first.
+    /// Its idempotency key, which all attempts share.
     pub key: String,
-    /// Whether it changes the world and must not be asked again when nobody knows whether it did.
+    /// Whether it has side effects and must not be repeated when it is in doubt.
     pub once: bool,
-    /// Whether it was given up because its answer was lost.
+    /// Whether it completed as interrupted because its answer was lost.
     pub interrupted: bool,
 }
 
-/// The effects of a turn by its journal, and how many rows it audits.
+/// Replays a turn's journal; returns its effects and the number of its audit rows.
 ///
 /// # Errors
-/// When the journal cannot be replayed.
+/// If the journal cannot be replayed.
 pub async fn asked(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<Asked>, usize)> {
     let source = config::find_snapshot(pool, &stored.config_hash).await?.context("the turn's configuration is not stored")?;
     let journal = decompress(&stored.journal)?;
@@ -43,7 +43,7 @@ pub async fn asked(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<Asked>, usiz
     };
     take(slice, &mut open);
     for entry in journal.entries {
-        let effect = open.remove(&entry.effect.0).context("the journal answers what was not asked")?;
+        let effect = open.remove(&entry.effect.0).context("the journal answers an effect that was not requested")?;
         found.push(Asked {
             effect: (stored.turn_id.clone(), effect.id.0),
             once: writes(&effect) && !effect.repeatable,
@@ -55,10 +55,10 @@ pub async fn asked(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<Asked>, usiz
     Ok((found, rows))
 }
 
-/// Effects of open turns that have left and whose answer is not stored.
+/// Returns the effects of open turns that were sent and have no stored answer.
 ///
 /// # Errors
-/// When the database cannot be read.
+/// If the database cannot be read.
 pub async fn unanswered(pool: &Pool, conversations: &BTreeSet<String>) -> Result<BTreeSet<EffectOf>> {
     let mut found = BTreeSet::new();
     for id in conversations {
@@ -69,35 +69,35 @@ pub async fn unanswered(pool: &Pool, conversations: &BTreeSet<String>) -> Result
     Ok(found)
 }
 
-/// What of the calls is wrong: one without a key, one that no journal knows, or one that was made more often than was asked. What may be
-/// asked again after a crash may have been made once more.
-pub fn wrong_call(calls: &[RecordedCall], asked: &[Asked]) -> Option<String> {
-    let mut made: BTreeMap<&str, (usize, &RecordedCall)> = BTreeMap::new();
+/// Returns the first invalid call, if any: one without an idempotency key, one that is in no journal, or one that was made more often
+/// than it was requested. A repeatable effect may be called once more after a crash.
+pub fn wrong_call(calls: &[RecordedCall], requested: &[Asked]) -> Option<String> {
+    let mut calls_by_key: BTreeMap<&str, (usize, &RecordedCall)> = BTreeMap::new();
     for call in calls.iter().filter(|it| it.method != "GET") {
-        let Some(key) = &call.idempotency_key else { return Some(format!("{} {} had no key", call.method, call.path)) };
-        made.entry(key).or_insert((0, call)).0 += 1;
+        let Some(key) = &call.idempotency_key else { return Some(format!("{} {} has no key", call.method, call.path)) };
+        calls_by_key.entry(key).or_insert((0, call)).0 += 1;
     }
-    made.into_iter().find_map(|(key, (count, call))| {
-        let asked: Vec<&Asked> = asked.iter().filter(|it| it.key == key).collect();
+    calls_by_key.into_iter().find_map(|(key, (count, call))| {
+        let requested: Vec<&Asked> = requested.iter().filter(|it| it.key == key).collect();
         let name = format!("{} {} {}", call.method, call.path, call.body);
-        if asked.is_empty() {
-            return Some(format!("{name} was made under the key '{key}', which is in no journal"));
+        if requested.is_empty() {
+            return Some(format!("{name} has the key '{key}', which is in no journal"));
         }
-        let again = usize::from(asked.iter().all(|it| !it.once));
-        (count > asked.len() + again)
-            .then(|| format!("{name} was made {count} times under the key '{key}', and asked {} times", asked.len()))
+        let extra = usize::from(requested.iter().all(|it| !it.once));
+        (count > requested.len() + extra)
+            .then(|| format!("{name} was made {count} times with the key '{key}', but requested {} times", requested.len()))
     })
 }
 
-/// What is wrong with what was given up: something that could have been asked again, or something that was in doubt and was not.
-pub fn wrong_doubt(asked: &[Asked], unanswered: &BTreeSet<EffectOf>) -> Option<String> {
-    let given_up: Vec<&Asked> = asked.iter().filter(|it| it.interrupted).collect();
-    if let Some(it) = given_up.iter().find(|it| !it.once) {
-        return Some(format!("effect {} is given up, and could have been asked again", it.effect.1));
+/// Returns what is wrong with the interrupted effects: one that could have been repeated, or a difference to the effects in doubt.
+pub fn wrong_doubt(requested: &[Asked], unanswered: &BTreeSet<EffectOf>) -> Option<String> {
+    let interrupted: Vec<&Asked> = requested.iter().filter(|it| it.interrupted).collect();
+    if let Some(it) = interrupted.iter().find(|it| !it.once) {
+        return Some(format!("effect {} was interrupted, but could have been repeated", it.effect.1));
     }
-    let given_up: BTreeSet<&EffectOf> = given_up.into_iter().map(|it| &it.effect).collect();
+    let interrupted: BTreeSet<&EffectOf> = interrupted.into_iter().map(|it| &it.effect).collect();
     let doubtful: BTreeSet<&EffectOf> = unanswered.iter().collect();
-    (given_up != doubtful).then(|| format!("in doubt were the effects {doubtful:?}, and given up were {given_up:?}"))
+    (interrupted != doubtful).then(|| format!("the effects {doubtful:?} were in doubt, but {interrupted:?} were interrupted"))
 }
 
 #[cfg(test)]
@@ -121,8 +121,8 @@ mod tests {
         let once = asked("k", true, false);
         assert_eq!(wrong(&[Some("k")], std::slice::from_ref(&once)), "");
         assert!(wrong(&[Some("k"), Some("k")], std::slice::from_ref(&once)).contains("2 times"));
-        assert_eq!(wrong(&[Some("k"), Some("k")], &[once.clone(), once.clone()]), "", "a retry of what was not carried out");
-        assert_eq!(wrong(&[Some("k"), Some("k")], &[asked("k", false, false)]), "", "what may be asked again");
+        assert_eq!(wrong(&[Some("k"), Some("k")], &[once.clone(), once.clone()]), "", "a retry of an effect that was not performed");
+        assert_eq!(wrong(&[Some("k"), Some("k")], &[asked("k", false, false)]), "", "a repeatable effect");
         assert!(wrong(&[Some("k"); 3], &[asked("k", false, false)]).contains("3 times"));
         assert!(wrong(&[Some("other")], std::slice::from_ref(&once)).contains("in no journal"));
         assert!(wrong(&[None], &[once]).contains("no key"));
@@ -132,8 +132,8 @@ mod tests {
     fn what_is_in_doubt_is_given_up_and_nothing_else() {
         let doubt = BTreeSet::from([("t".to_owned(), 3)]);
         assert_eq!(wrong_doubt(&[asked("k", true, true)], &doubt), None);
-        assert!(wrong_doubt(&[asked("k", true, false)], &doubt).is_some(), "asked again");
-        assert!(wrong_doubt(&[asked("k", true, true)], &BTreeSet::new()).is_some(), "given up without a reason");
-        assert!(wrong_doubt(&[asked("k", false, true)], &doubt).is_some(), "it could have been asked again");
+        assert!(wrong_doubt(&[asked("k", true, false)], &doubt).is_some(), "repeated");
+        assert!(wrong_doubt(&[asked("k", true, true)], &BTreeSet::new()).is_some(), "interrupted without a reason");
+        assert!(wrong_doubt(&[asked("k", false, true)], &doubt).is_some(), "it could have been repeated");
     }
 }

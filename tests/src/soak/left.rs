@@ -1,30 +1,30 @@
-//! What a conversation leaves in a database and at the services around it, in a form in which two runs can be compared.
+//! The final state of a run: what its conversations stored and which external calls were made, in a comparable form.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use convengine_core::json::diff;
-use convengine_server::play::fake_http::RecordedCall;
-use convengine_server::store::assistant::session;
-use convengine_server::store::{DatabaseConfig, audit, load, open_reader_pool, turn};
+use convengine_host::storage::assistant::session;
+use convengine_host::storage::{DatabaseConfig, audit, load, open_reader_pool, turn};
+use convengine_player::fake_http::RecordedCall;
 use serde_json::{Map, Value, json};
 
 use super::doubt::{Asked, EffectOf, asked, wrong_call, wrong_doubt};
 
-/// What is left.
+/// The final state of a run.
 #[derive(Debug, Default)]
 pub struct Left {
-    /// What was said, and what is stored of each conversation, without times and the ids of turns.
+    /// The answers, and the stored data of each conversation, without times and turn ids.
     pub state: Value,
-    /// For each message its conversation and the number of its turn.
+    /// The conversation and the turn number of each message.
     messages: Vec<(String, u64)>,
-    /// All calls.
+    /// All external calls.
     calls: Vec<RecordedCall>,
-    /// All effects, by the journals.
+    /// All effects of the journals.
     asked: Vec<Asked>,
-    /// Effects that had left without an answer when a server died.
+    /// The effects that were sent and unanswered when a server died.
     unanswered: BTreeSet<EffectOf>,
-    /// The first turn of which an effect was given up.
+    /// The first turn with an interrupted effect.
     doubt: Option<(String, u64)>,
 }
 
@@ -37,20 +37,20 @@ pub struct Said {
     pub answer: Value,
 }
 
-/// How a run compares with the undisturbed one when nothing is wrong.
+/// The valid results of a comparison with the undisturbed run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alike {
-    /// It left the same.
+    /// The final states are equal.
     Equal,
-    /// A call that must not be repeated was in doubt, and its turn says so; what came before it is the same.
+    /// A non-repeatable call was in doubt, and its turn reports it; the states before it are equal.
     InDoubt,
 }
 
 impl Left {
-    /// Reads what is left of conversations.
+    /// Reads the stored data of the answered conversations.
     ///
     /// # Errors
-    /// When the database cannot be read.
+    /// If the database cannot be read.
     pub async fn of(url: &str, said: Vec<Said>, calls: Vec<RecordedCall>, unanswered: BTreeSet<EffectOf>) -> Result<Left> {
         let place = DatabaseConfig { url: url.to_owned(), full_sync: false };
         let pool = open_reader_pool(&place).await.map_err(|it| anyhow!("{it}"))?;
@@ -76,7 +76,7 @@ impl Left {
                 left.asked.extend(asked);
                 audits.push(rows.by_ref().take(count).collect::<Vec<_>>());
             }
-            ensure!(rows.next().is_none(), "there are more rows of the audit than the turns of {id} have");
+            ensure!(rows.next().is_none(), "conversation {id} has more audit rows than its turns");
             let turns: Vec<Value> = turns.iter().map(|it| json!([it.number, it.status])).collect();
             let flow = session::find(&pool, id).await?.map(|it| it.state);
             let state = json!({"open": found.has_open_turn, "session": found.session, "flow": flow, "turns": turns, "audit": audits});
@@ -88,33 +88,33 @@ impl Left {
         Ok(left)
     }
 
-    /// How it compares with what the undisturbed run has left. `own_words` are those with which the pack's rows speak of a doubt.
+    /// Compares with the undisturbed run. `own_words` is the text with which the pack's own rows report a call in doubt.
     ///
     /// # Errors
-    /// When something was written twice, given up without need or without a word to the user, or is otherwise not what it should be.
-    pub fn compared(&self, whole: &Left, own_words: Option<&str>) -> Result<Alike> {
-        let wrong = || wrong_call(&self.calls, &self.asked).or_else(|| wrong_doubt(&self.asked, &self.unanswered));
-        if let Some(wrong) = self.unfinished(whole).or_else(wrong) {
-            bail!("{wrong}");
+    /// If something was written twice, interrupted unnecessarily or without a report to the user, or differs otherwise.
+    pub fn compared(&self, baseline: &Left, own_words: Option<&str>) -> Result<Alike> {
+        let find_error = || wrong_call(&self.calls, &self.asked).or_else(|| wrong_doubt(&self.asked, &self.unanswered));
+        if let Some(error) = self.unfinished(baseline).or_else(find_error) {
+            bail!("{error}");
         }
-        let (ours, theirs) = (self.keys(), whole.keys());
-        if let Some((call, keys)) = ours.iter().find(|(call, keys)| theirs.get(*call).is_none_or(|it| it.len() < keys.len())) {
-            // Where the conversation goes another way after a doubt, nothing may be written that was not to be written anyhow.
+        let (keys_here, keys_there) = (self.keys(), baseline.keys());
+        if let Some((call, keys)) = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|it| it.len() < keys.len())) {
+            // Even if the conversation takes another path after the doubt, it may not write anything that the undisturbed run does not.
             bail!("{call} was made with {} keys", keys.len());
         }
         let Some(doubt) = &self.doubt else {
-            if let Some((call, keys)) = theirs.iter().find(|(call, keys)| ours.get(*call).map(BTreeSet::len) != Some(keys.len())) {
-                bail!("{call} was to be made {} times", keys.len());
+            if let Some((call, keys)) = keys_there.iter().find(|(call, keys)| keys_here.get(*call).map(BTreeSet::len) != Some(keys.len())) {
+                bail!("{call} should have been made {} times", keys.len());
             }
-            equal(&whole.state, &self.state)?;
+            equal(&baseline.state, &self.state)?;
             return Ok(Alike::Equal);
         };
-        equal(&whole.before(doubt), &self.before(doubt))?;
+        equal(&baseline.before(doubt), &self.before(doubt))?;
         self.is_honest(doubt, own_words)?;
         Ok(Alike::InDoubt)
     }
 
-    /// Each call that may write with its keys.
+    /// Returns the idempotency keys of each call that may write.
     fn keys(&self) -> BTreeMap<String, BTreeSet<&str>> {
         let mut keys: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for RecordedCall { method, path, body, idempotency_key: key } in self.calls.iter().filter(|it| it.method != "GET") {
@@ -123,7 +123,7 @@ impl Left {
         keys
     }
 
-    /// What was answered and stored before a turn of a conversation; all of other conversations.
+    /// Returns what was answered and stored before a turn of a conversation, and all data of other conversations.
     fn before(&self, (conversation, number): &(String, u64)) -> Value {
         let is_before = |(of, turn): &(String, u64)| of != conversation || turn < number;
         let answers = self.state["answers"].as_array().into_iter().flatten();
@@ -134,12 +134,12 @@ impl Left {
         json!({"answers": answers, "conversations": states})
     }
 
-    /// The rows of the audit of each turn.
+    /// Returns the audit rows of each turn.
     fn audit(&self, conversation: &str) -> impl Iterator<Item = &Value> {
         self.state["conversations"][conversation]["audit"].as_array().into_iter().flatten()
     }
 
-    /// The turn in doubt says so: in the engine's words, or in the pack's own.
+    /// Checks that the turn in doubt reports it, in the engine's words or in the pack's own.
     fn is_honest(&self, doubt: &(String, u64), own_words: Option<&str>) -> Result<()> {
         let at = self.messages.iter().position(|it| it == doubt);
         let answer = at.map(|it| self.state["answers"][it]["body"]["payload"].to_string()).unwrap_or_default();
@@ -151,22 +151,22 @@ impl Left {
         Ok(())
     }
 
-    /// A turn that has not ended, or not once.
-    fn unfinished(&self, whole: &Left) -> Option<String> {
+    /// Returns a conversation whose turns are not closed or differ from the undisturbed run.
+    fn unfinished(&self, baseline: &Left) -> Option<String> {
         let turns = |it: &Value| it["conversations"].as_object().cloned().unwrap_or_default();
-        let expected = turns(&whole.state);
-        turns(&self.state).into_iter().find_map(|(id, left)| {
-            let of_whole = &expected.get(&id)?["turns"];
-            (left["open"] != false || left["turns"] != *of_whole)
-                .then(|| format!("the turns of {id} are {}, not {of_whole}", left["turns"]))
+        let expected = turns(&baseline.state);
+        turns(&self.state).into_iter().find_map(|(id, stored)| {
+            let expected_turns = &expected.get(&id)?["turns"];
+            (stored["open"] != false || stored["turns"] != *expected_turns)
+                .then(|| format!("the turns of {id} are {}, expected {expected_turns}", stored["turns"]))
         })
     }
 }
 
-/// Members that count the characters of a text, which may quote a duration: 9 ms are one digit fewer than 10.
+/// Members with the length of a text that may contain a duration: 9 ms has one digit fewer than 10 ms.
 const COUNTS_OF_DIGITS: [&str; 3] = ["mcp_observations_raw_chars", "mcp_observations_final_chars", "summaryChars"];
 
-/// A value without what no two runs share: times, durations, and ids that a run makes.
+/// Masks what differs between runs: times, durations, and lengths that depend on them.
 pub fn masked(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -192,34 +192,34 @@ fn of_text(text: &str) -> Value {
     Value::from(without_times(text))
 }
 
-/// A text with zeros for the digits of times and durations: those of 13 digits, before `ms`, after `…Ms":`, and of ISO 8601.
+/// Masks the times and durations in a text: numbers of 13 digits, before `ms` or after `…Ms":`, and ISO 8601 times.
 fn without_times(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
+    let mut masked = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(|it: char| it.is_ascii_digit()) {
         let (before, from) = rest.split_at(at);
-        kept.push_str(before);
+        masked.push_str(before);
         let end = from.find(|it: char| !it.is_ascii_digit()).unwrap_or(from.len());
         let (digits, after) = from.split_at(end);
-        let named = kept.trim_end_matches([':', '"', '\\', ' ']);
-        let is_duration = after.starts_with("ms") || (named.len() < kept.len() && (named.ends_with("Ms") || named.ends_with("Ns")));
+        let named = masked.trim_end_matches([':', '"', '\\', ' ']);
+        let is_duration = after.starts_with("ms") || (named.len() < masked.len() && (named.ends_with("Ms") || named.ends_with("Ns")));
         let iso = from.get(..19).is_some_and(|it| it.is_ascii() && it.as_bytes()[10] == b'T' && it.as_bytes()[13] == b':');
         rest = after;
         if iso {
-            kept.push_str("<time>");
+            masked.push_str("<time>");
             rest = from.get(19..).unwrap_or_default().trim_start_matches(|it: char| it.is_ascii_digit() || it == '.');
         } else if is_duration || digits.len() == 13 {
-            kept.push('0');
+            masked.push('0');
         } else {
-            kept.push_str(digits);
+            masked.push_str(digits);
         }
     }
-    kept.push_str(rest);
-    kept
+    masked.push_str(rest);
+    masked
 }
 
-fn equal(whole: &Value, left: &Value) -> Result<()> {
-    let found = diff::diff_leaves(whole, left);
+fn equal(expected: &Value, actual: &Value) -> Result<()> {
+    let found = diff::diff_leaves(expected, actual);
     let lines: Vec<String> = found.iter().take(3).map(ToString::to_string).collect();
     ensure!(found.is_empty(), "{} differences: {}", found.len(), lines.join("; "));
     Ok(())
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(masked(&value), expected);
     }
 
-    /// One conversation of two turns; the second makes a call.
+    /// Returns the state of one conversation with two turns; the second makes a call.
     fn left(answers: [&str; 2], keys: &[&str], words: &str, interrupted: bool) -> Left {
         let call = |key: &&str| RecordedCall {
             method: "POST".to_owned(),
@@ -267,16 +267,16 @@ mod tests {
         assert_eq!(compared(&left(["hi", "paid"], &["k"], "EXACT", false)), Ok(Alike::Equal));
         assert!(compared(&left(["hi", "other"], &["k"], "EXACT", false)).unwrap_err().contains("other"));
         assert!(compared(&left(["hi", "paid"], &["k", "l"], "EXACT", false)).unwrap_err().contains("2 keys"));
-        assert!(compared(&left(["hi", "paid"], &[], "EXACT", false)).unwrap_err().contains("was to be made"));
+        assert!(compared(&left(["hi", "paid"], &[], "EXACT", false)).unwrap_err().contains("should have been made"));
         assert_eq!(compared(&left(["hi", "not confirmed"], &["k"], "UNCONFIRMED", true)), Ok(Alike::InDoubt));
         assert_eq!(compared(&left(["hi", "nobody knows"], &["k"], "EXACT", true)), Ok(Alike::InDoubt));
-        assert!(compared(&left(["hi", "paid"], &["k"], "EXACT", true)).unwrap_err().contains("answers"), "it says nothing of the doubt");
+        assert!(compared(&left(["hi", "paid"], &["k"], "EXACT", true)).unwrap_err().contains("answers"), "it does not report the doubt");
         assert!(
             compared(&left(["other", "not confirmed"], &["k"], "UNCONFIRMED", true)).unwrap_err().contains("other"),
             "before the doubt"
         );
         let mut again = left(["hi", "paid"], &["k"], "EXACT", false);
         again.calls.extend(again.calls.clone());
-        assert!(compared(&again).unwrap_err().contains("2 times under the key"));
+        assert!(compared(&again).unwrap_err().contains("2 times with the key"));
     }
 }

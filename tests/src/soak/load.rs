@@ -1,4 +1,4 @@
-//! Conversations with all servers of a mix at once, every answer compared with the undisturbed run.
+//! The load: concurrent conversations with all servers of a mix. Every answer is compared with the undisturbed run.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,40 +15,40 @@ use super::client::Client;
 use super::talk::{Exchange, seen};
 use super::{Mix, TURN, watch};
 
-/// How often memory is read.
+/// The number of memory samples.
 const SAMPLES: usize = 40;
 
-/// When to stop.
+/// When to stop the load.
 #[derive(Debug, Clone, Copy)]
 pub enum Until {
-    /// So long after the beginning; conversations that have begun are finished.
+    /// After this time; conversations in progress are finished.
     Time(Duration),
-    /// When so many conversations have ended.
+    /// After this number of conversations.
     Conversations(usize),
 }
 
-/// What a load saw.
+/// The measurements of a load.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
-    /// Conversations that ended.
+    /// The number of finished conversations.
     pub conversations: usize,
-    /// How long each turn took, in microseconds, the quickest first.
+    /// The latency of each turn in microseconds, sorted.
     pub micros: Vec<u64>,
-    /// How long the load took.
+    /// The duration of the load.
     pub seconds: f64,
-    /// Answers that were others than those of the undisturbed run, the first few in words.
+    /// The number of answers that differ from the undisturbed run.
     pub failures: usize,
-    /// The words.
+    /// Descriptions of the first few failures.
     pub failed: Vec<String>,
-    /// Processor time of all servers, in microseconds.
+    /// The processor time of all servers, in microseconds.
     pub cpu_us: u64,
-    /// Bytes that all databases grew by.
+    /// The growth of all databases, in bytes.
     pub bytes: u64,
-    /// Resident memory of each server in KB, as it was after so many conversations.
+    /// Samples: a number of finished conversations, and the resident memory of each server in KB at that time.
     pub memory: Vec<(usize, Vec<u64>)>,
 }
 
-/// What all connections share.
+/// State shared by all connections.
 struct Shared {
     mix: Rc<Mix>,
     begun: Cell<usize>,
@@ -58,10 +58,10 @@ struct Shared {
     seen: RefCell<Seen>,
 }
 
-/// Holds conversations, so many at a time.
+/// Runs conversations on `connections` connections at a time.
 ///
 /// # Errors
-/// When a server cannot be reached.
+/// If a server cannot be reached, or no turn was answered.
 pub fn hold(mix: &Rc<Mix>, connections: usize, until: Until) -> Result<Seen> {
     let bytes = |mix: &Mix| mix.served.iter().map(|it| it.database.bytes()).sum::<Result<u64>>();
     let cpu = |mix: &Mix| mix.served.iter().map(|it| watch::cpu_us(it.process_id())).sum::<Result<u64>>();
@@ -79,7 +79,7 @@ pub fn hold(mix: &Rc<Mix>, connections: usize, until: Until) -> Result<Seen> {
         seen: RefCell::new(Seen::default()),
     });
     shared.remember(0)?;
-    // One thread: the servers are what is measured, and they need the other processors.
+    // A single thread leaves the other processors to the servers, which are what is measured.
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(LocalSet::new().run_until(async {
         let talks: Vec<_> = (0..connections).map(|_| spawn_local(talk(Rc::clone(&shared)))).collect();
@@ -106,15 +106,15 @@ async fn talk(shared: Rc<Shared>) -> Result<()> {
         let (pack, talk) = shared.mix.conversation(number);
         let conversation = Uuid::new_v4().to_string();
         for (turn, exchange) in talk.turns.iter().enumerate() {
-            let asked = Instant::now();
+            let sent = Instant::now();
             let (status, answer) = clients[pack].say(exchange.body(&conversation), &[(TURN, &turn.to_string())]).await?;
-            let micros = u64::try_from(asked.elapsed().as_micros())?;
+            let micros = u64::try_from(sent.elapsed().as_micros())?;
             let mut seen = shared.seen.borrow_mut();
             seen.micros.push(micros);
-            if let Some(words) = other(exchange, status, &answer) {
+            if let Some(difference) = other(exchange, status, &answer) {
                 seen.failures += 1;
                 if seen.failed.len() < 5 {
-                    seen.failed.push(format!("{} turn {turn}: {words}", shared.mix.served[pack].name));
+                    seen.failed.push(format!("{} turn {turn}: {difference}", shared.mix.served[pack].name));
                 }
             }
         }
@@ -130,7 +130,7 @@ async fn talk(shared: Rc<Shared>) -> Result<()> {
     Ok(())
 }
 
-/// In which way an answer differs from that of the undisturbed run.
+/// Describes how an answer differs from that of the undisturbed run; `None` if it does not.
 #[must_use]
 pub fn other(exchange: &Exchange, status: StatusCode, answer: &[u8]) -> Option<String> {
     if status != StatusCode::OK {
@@ -141,14 +141,14 @@ pub fn other(exchange: &Exchange, status: StatusCode, answer: &[u8]) -> Option<S
 }
 
 impl Shared {
-    /// The number of a further conversation, if one is begun.
+    /// Returns the number of the next conversation to start, if any.
     fn next(&self) -> Option<usize> {
         let number = self.begun.replace(self.begun.get() + 1);
-        let goes_on = match self.until {
+        let continues = match self.until {
             Until::Time(limit) => self.started.elapsed() < limit,
             Until::Conversations(count) => number < count,
         };
-        goes_on.then_some(number)
+        continues.then_some(number)
     }
 
     fn remember(&self, conversations: usize) -> Result<()> {
@@ -159,32 +159,32 @@ impl Shared {
 }
 
 impl Seen {
-    /// The time within which so many percent of the turns were answered, in milliseconds.
+    /// Returns a percentile of the latency, in milliseconds.
     #[must_use]
     pub fn percentile_ms(&self, part: usize) -> f64 {
         self.micros.get(self.micros.len() * part / 100).map_or(0.0, |it| *it as f64 / 1000.0)
     }
 
-    /// Turns in a second.
+    /// Returns the turns per second.
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.micros.len() as f64 / self.seconds
     }
 
-    /// A sum over all turns, as it is for one.
+    /// Divides a sum over all turns by the number of turns.
     #[must_use]
     pub fn a_turn(&self, sum: u64) -> u64 {
         sum / (self.micros.len() as u64).max(1)
     }
 
-    /// The memory of the largest server at the start, in the middle and at the end, in MB.
+    /// Returns the memory of the largest server at the start, in the middle and at the end, in MB.
     #[must_use]
     pub fn memory_mb(&self) -> [f64; 3] {
         let largest = |at: usize| self.memory.get(at).and_then(|it| it.1.iter().max()).map_or(0.0, |it| *it as f64 / 1024.0);
         [largest(0), largest(self.memory.len() / 2), largest(self.memory.len().saturating_sub(1))]
     }
 
-    /// By how much all servers together grow over the second half of the conversations, in MB.
+    /// Returns the memory growth of all servers together over the second half of the conversations, in MB.
     #[must_use]
     pub fn growth_mb(&self) -> f64 {
         let half = self.conversations / 2;

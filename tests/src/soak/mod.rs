@@ -1,4 +1,4 @@
-//! Several packs talked at once, for as long as it takes to see what only many turns show.
+//! Long tests with real servers: mixed load, crashes, database outages, storage size and open streams.
 
 pub mod client;
 pub mod crash;
@@ -18,66 +18,66 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
-use convengine_server::pack_file;
-use convengine_server::play::{PackServer, ServerOptions};
+use convengine_host::config::pack_file;
+use convengine_player::{PackServer, ServerOptions};
 
 use crate::root;
 use database::{Database, Kind};
 use talk::Talk;
 
-/// The header that says which turn of its conversation a message is, from 0. The server takes no notice of it; the ceiling does.
+/// The header with the number of the turn within its conversation, from 0. Only the ceiling reads it; the server ignores it.
 pub const TURN: &str = "x-turn";
 
-/// Turns of a long conversation.
+/// The number of turns of a long conversation.
 pub const LONG: usize = 32;
 
-/// The packs that are mixed: one that is mostly words, models in every turn, values collected by a model with tools, a task that is
-/// agreed to, and services called over HTTP.
+/// The packs of the mix: mostly fixed texts, models in every turn, values collected by a model with tools, a task that needs a
+/// confirmation, and services called over HTTP.
 pub const PACKS: [&str; 5] = ["demo/help_desk", "demo/model_acts", "demo/loan", "demo/card_replacement", "tools/workflow_and_notification"];
 
-/// A server with a pack, and the conversations that are held with it.
+/// A running server with a pack, and the pack's conversations.
 pub struct Served {
     /// The pack's name.
     pub name: String,
     /// A short conversation and a long one.
     pub talks: [Talk; 2],
     server: Process,
-    /// Where it stores; after the server, so that it goes after it.
+    /// The database. It is declared after the server so that it is dropped after it.
     pub database: Database,
 }
 
-/// Who answers.
+/// The process of a server.
 enum Process {
     Engine(Box<PackServer>),
     Ceiling(Ceiling),
 }
 
-/// The mixed packs, each on a server and a database of its own.
+/// The servers of the mixed packs, each with its own database.
 pub struct Mix {
     /// The servers.
     pub served: Vec<Served>,
 }
 
 impl Mix {
-    /// Starts servers that store the same rows and give the same answers without an engine.
+    /// Starts ceiling servers, which store the same rows and return the same answers without an engine.
     ///
     /// # Errors
-    /// As [`Mix::start`].
+    /// If a pack cannot be repeated, or a server does not start.
     pub fn ceiling(binary: &Path, kind: &Kind) -> Result<Mix> {
         let served = PACKS.iter().map(|it| Served::ceiling(binary, kind, it));
         Ok(Mix { served: served.collect::<Result<_>>()? })
     }
 
-    /// Starts the servers with audit of everything, and with these settings.
+    /// Starts the servers with these settings.
     ///
     /// # Errors
-    /// When a pack cannot be repeated, or a server does not start.
+    /// If a pack cannot be repeated, or a server does not start.
     pub fn start(binary: &Path, kind: &Kind, set: &[String]) -> Result<Mix> {
         let served = PACKS.iter().map(|it| Served::start(binary, kind, it, LONG, set));
         Ok(Mix { served: served.collect::<Result<_>>()? })
     }
 
-    /// The conversation with this number: the packs take turns, and every second round of them is long.
+    /// Returns the server's index and the talk of a conversation: the packs rotate, and every second round is long.
     #[must_use]
     pub fn conversation(&self, number: usize) -> (usize, &Talk) {
         let pack = number % self.served.len();
@@ -90,14 +90,14 @@ impl Served {
     /// Starts the server of a pack.
     ///
     /// # Errors
-    /// When the pack cannot be repeated, or the server does not start.
+    /// If the pack cannot be repeated, or the server does not start.
     pub fn start(binary: &Path, kind: &Kind, name: &str, long: usize, set: &[String]) -> Result<Served> {
         let path = path(name);
         let pack = pack_file::read(&path)?;
         let talks = [Talk::of(&pack, 0)?, Talk::of(&pack, long)?];
         let database = kind.database()?;
-        let around = ServerOptions { database: Some(database.url().to_owned()), settings: set.to_vec() };
-        let server = Process::Engine(Box::new(PackServer::start(&pack, binary, &path, &around)?));
+        let options = ServerOptions { database: Some(database.url().to_owned()), settings: set.to_vec() };
+        let server = Process::Engine(Box::new(PackServer::start(&pack, binary, &path, &options)?));
         Ok(Served { name: name.to_owned(), talks, server, database })
     }
 
@@ -110,7 +110,7 @@ impl Served {
         Ok(Served { name: name.to_owned(), talks, server, database })
     }
 
-    /// The address of the server.
+    /// Returns the address of the server.
     #[must_use]
     pub fn address(&self) -> &str {
         match &self.server {
@@ -119,7 +119,7 @@ impl Served {
         }
     }
 
-    /// The id of its process.
+    /// Returns the id of the server's process.
     #[must_use]
     pub fn process_id(&self) -> u32 {
         match &self.server {
@@ -129,7 +129,7 @@ impl Served {
     }
 }
 
-/// A process without an engine; it ends when it is dropped.
+/// A server without an engine; it is stopped when dropped.
 struct Ceiling {
     process: Child,
     address: String,
@@ -150,7 +150,7 @@ impl Ceiling {
 
 impl Drop for Ceiling {
     fn drop(&mut self) {
-        // It is gone already when it did not start.
+        // Best effort: a process that did not start has ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

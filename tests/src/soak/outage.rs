@@ -1,4 +1,4 @@
-//! A database that goes away under load and comes back: every message is sent until it is acknowledged, and then all are counted.
+//! A database outage under load: every message is retried until it is acknowledged, and every acknowledged turn must be stored once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -18,34 +18,34 @@ use super::Mix;
 use super::client::Client;
 use super::load::other;
 
-/// How long a message is sent again before the run has failed.
+/// How long a message is retried before the run fails.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// How long one waits before a message is sent again.
+/// The delay between retries.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long conversations are begun after the database is back.
+/// How long new conversations are started after the database is back.
 const AFTER: Duration = Duration::from_secs(10);
 
-/// What became of the turns.
+/// The results of an outage.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// Turns that were acknowledged.
+    /// The number of acknowledged turns.
     pub acknowledged: usize,
-    /// Messages that were sent more than once.
+    /// The number of messages that were sent more than once.
     pub repeated: usize,
     /// The longest time without an acknowledgement.
     pub silence: Duration,
-    /// How long after the database was back the first message was acknowledged that was sent before.
+    /// The time between the return of the database and the next acknowledgement.
     pub service_returned: Option<Duration>,
-    /// Acknowledged answers that are not as in the undisturbed run, and turns that are not stored once.
+    /// Acknowledged answers that differ from the undisturbed run, and turns that are not stored exactly once.
     pub failed: Vec<String>,
 }
 
-/// The signals between the load and whoever stops the database.
+/// Signals from the process that stops and starts the database.
 #[derive(Debug, Default)]
 pub struct Signals {
-    /// The database runs again.
+    /// Whether the database is running again.
     pub restored: AtomicBool,
 }
 
@@ -54,18 +54,18 @@ struct Shared {
     begun: Cell<usize>,
     signals: Arc<Signals>,
     restored_at: Cell<Option<Instant>>,
-    /// When a message was acknowledged last.
+    /// The time of the last acknowledgement.
     last: Cell<Instant>,
     steady: RefCell<Option<Box<dyn FnOnce()>>>,
-    /// Acknowledged turns of each conversation, by the index of its server.
+    /// The number of acknowledged turns, by index of the server and conversation.
     stored: RefCell<BTreeMap<(usize, String), usize>>,
     outcome: RefCell<Outcome>,
 }
 
-/// Holds conversations until some time after the database is back; `steady` is called when all is under way.
+/// Runs conversations until some time after the database is back; `steady` is called once the load is steady.
 ///
 /// # Errors
-/// When a message is never acknowledged, or the databases cannot be read afterwards.
+/// If a message is never acknowledged, or the databases cannot be read afterwards.
 pub fn hold(mix: &Rc<Mix>, connections: usize, signals: &Arc<Signals>, steady: impl FnOnce() + 'static) -> Result<Outcome> {
     let shared = Rc::new(Shared {
         mix: Rc::clone(mix),
@@ -98,15 +98,19 @@ async fn talk(shared: Rc<Shared>) -> Result<()> {
         for (turn, exchange) in talk.turns.iter().enumerate() {
             let (status, answer) = until_acknowledged(&shared, &mut clients[pack], &exchange.body(&conversation)).await?;
             shared.acknowledged(pack, &conversation);
-            if let Some(words) = other(exchange, status, &answer) {
-                shared.outcome.borrow_mut().failed.push(format!("{} {conversation} turn {turn}: {words}", shared.mix.served[pack].name));
+            if let Some(difference) = other(exchange, status, &answer) {
+                shared
+                    .outcome
+                    .borrow_mut()
+                    .failed
+                    .push(format!("{} {conversation} turn {turn}: {difference}", shared.mix.served[pack].name));
             }
         }
     }
     Ok(())
 }
 
-/// Sends a message under one key until the server says 200 to it.
+/// Retries a message with one idempotency key until the server acknowledges it with 200.
 async fn until_acknowledged(shared: &Shared, client: &mut Client, body: &str) -> Result<(StatusCode, hyper::body::Bytes)> {
     let (key, begun) = (Uuid::new_v4().to_string(), Instant::now());
     let mut last = String::new();
@@ -125,29 +129,29 @@ async fn until_acknowledged(shared: &Shared, client: &mut Client, body: &str) ->
         }
         sleep(PAUSE).await;
     }
-    bail!("a message is not acknowledged within {} s, at last {last}", PATIENCE.as_secs())
+    bail!("a message was not acknowledged within {} s, last result: {last}", PATIENCE.as_secs())
 }
 
-/// What is not in the database as often as it was acknowledged, which is once.
+/// Returns the conversations whose acknowledged turns are not stored exactly once.
 fn lost(mix: &Mix, stored: &BTreeMap<(usize, String), usize>) -> Result<Vec<String>> {
     let mut failed = Vec::new();
     for (index, served) in mix.served.iter().enumerate() {
         let sql = "select cast(conversation_id as text), cast(count(*) as text), cast(max(number) as text) from ce_turn group by 1";
         let mut found: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         for row in served.database.rows(sql)? {
-            let [id, count, last] = row.as_slice() else { bail!("a row of other columns") };
-            found.insert(id.clone(), (count.parse().context("a count")?, last.parse().context("a number")?));
+            let [id, count, last] = row.as_slice() else { bail!("unexpected columns") };
+            found.insert(id.clone(), (count.parse().context("invalid count")?, last.parse().context("invalid number")?));
         }
         for ((_, id), turns) in stored.iter().filter(|it| it.0.0 == index) {
-            let there = found.remove(id).unwrap_or_default();
-            if there != (*turns, *turns) {
+            let in_database = found.remove(id).unwrap_or_default();
+            if in_database != (*turns, *turns) {
                 failed.push(format!(
-                    "{} {id}: {turns} turns acknowledged, {} stored, the last with number {}",
-                    served.name, there.0, there.1
+                    "{} {id}: {turns} turns acknowledged, {} stored, the highest number is {}",
+                    served.name, in_database.0, in_database.1
                 ));
             }
         }
-        failed.extend(found.keys().map(|id| format!("{} {id}: nobody began this conversation", served.name)));
+        failed.extend(found.keys().map(|id| format!("{} {id}: unknown conversation", served.name)));
     }
     Ok(failed)
 }

@@ -1,9 +1,9 @@
-//! A client for STOMP over SockJS and over plain WebSockets.
+//! A STOMP client, over SockJS or plain WebSockets.
 
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail, ensure};
-use convengine_server::stomp::frame::{Frame, Parsed, Version, parse_within};
+use convengine_host::api::stomp::frame::{Frame, Parsed, Version, parse_within};
 use futures_util::{SinkExt, StreamExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
@@ -12,24 +12,24 @@ use tokio_tungstenite::tungstenite::handshake::client::Response;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-/// Most bytes of an event.
+/// The maximum size of an event, in bytes.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// A connection.
+/// A STOMP connection.
 pub struct Stomp {
     socket: WebSocketStream<TcpStream>,
     sock_js: bool,
     waiting: Vec<u8>,
-    /// What the server has answered to the request for a WebSocket.
+    /// The server's response to the WebSocket handshake.
     pub response: Response,
 }
 
 impl Stomp {
-    /// Connects with a path, with these headers; a path of SockJS ends with two names and `/websocket`. `buffer` is what the system
-    /// keeps for a client that does not read.
+    /// Opens a WebSocket on a path with these headers. A SockJS path ends with a server id, a session id and `/websocket`. `buffer` is the
+    /// size of the socket's receive buffer.
     ///
     /// # Errors
-    /// When the server refuses.
+    /// If the server rejects the handshake.
     pub async fn open(address: &str, path: &str, headers: &[(&str, &str)], buffer: Option<u32>) -> Result<Stomp> {
         let address: SocketAddr = address.trim_start_matches("http://").parse()?;
         let socket = TcpSocket::new_v4()?;
@@ -48,15 +48,15 @@ impl Stomp {
         let mut stomp = Stomp { socket, sock_js, waiting: Vec::new(), response };
         if sock_js {
             let first = stomp.receive().await?;
-            ensure!(first.as_deref() == Some("o"), "SockJS does not open: {first:?}");
+            ensure!(first.as_deref() == Some("o"), "SockJS did not open: {first:?}");
         }
         Ok(stomp)
     }
 
-    /// Opens and agrees on version 1.2.
+    /// Opens a connection and negotiates STOMP version 1.2.
     ///
     /// # Errors
-    /// When the server refuses.
+    /// If the server rejects the connection.
     pub async fn connect(address: &str, path: &str) -> Result<Stomp> {
         let mut stomp = Stomp::open(address, path, &[], None).await?;
         stomp.send(&Frame::new("CONNECT", &[("accept-version", "1.2,1.1,1.0"), ("heart-beat", "0,0")])).await?;
@@ -65,10 +65,10 @@ impl Stomp {
         Ok(stomp)
     }
 
-    /// Subscribes to a conversation, and waits until that counts.
+    /// Subscribes to a conversation, and waits for the receipt.
     ///
     /// # Errors
-    /// When the server refuses.
+    /// If the server rejects the subscription.
     pub async fn subscribe(&mut self, id: &str, conversation: &str) -> Result<()> {
         let destination = format!("/topic/convengine/audit/{conversation}");
         self.send(&Frame::new("SUBSCRIBE", &[("id", id), ("destination", &destination), ("receipt", id)])).await?;
@@ -80,7 +80,7 @@ impl Stomp {
     /// Sends a frame.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// If the connection is closed.
     pub async fn send(&mut self, frame: &Frame) -> Result<()> {
         self.send_text(&frame.render(Version::V12)).await
     }
@@ -88,16 +88,16 @@ impl Stomp {
     /// Sends a text as one message.
     ///
     /// # Errors
-    /// When the connection is gone.
+    /// If the connection is closed.
     pub async fn send_text(&mut self, text: &str) -> Result<()> {
         let text = if self.sock_js { serde_json::json!([text]).to_string() } else { text.to_owned() };
         Ok(self.socket.send(Message::text(text)).await?)
     }
 
-    /// The next frame; nothing at the end. Heartbeats are passed over.
+    /// Returns the next frame, or `None` at the end. Heartbeats are skipped.
     ///
     /// # Errors
-    /// When what comes is no frame, or the connection breaks.
+    /// If the data is not a frame, or the connection fails.
     pub async fn next(&mut self) -> Result<Option<Frame>> {
         loop {
             match parse_within(&self.waiting, Version::V12, LONGEST)? {
@@ -113,17 +113,17 @@ impl Stomp {
         }
     }
 
-    /// The next message as it comes.
+    /// Returns the next WebSocket message, or `None` at the end.
     ///
     /// # Errors
-    /// When the connection breaks.
+    /// If the connection fails.
     pub async fn receive(&mut self) -> Result<Option<String>> {
         loop {
             match self.socket.next().await {
                 None | Some(Ok(Message::Close(_))) => return Ok(None),
                 Some(Ok(Message::Text(text))) => return Ok(Some(text.to_string())),
                 Some(Ok(_)) => {}
-                Some(Err(error)) => bail!("the connection breaks: {error}"),
+                Some(Err(error)) => bail!("the connection failed: {error}"),
             }
         }
     }
@@ -136,7 +136,7 @@ impl Stomp {
             Some(("h", "")) => Ok(String::new()),
             Some(("a", list)) => Ok(serde_json::from_str::<Vec<String>>(list)?.concat()),
             Some(("c", _)) => Ok(String::new()),
-            _ => bail!("no frame of SockJS: {text}"),
+            _ => bail!("invalid SockJS frame: {text}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Thousands of open streams while turns go on: each hears its conversation whole and in order.
+//! Thousands of open streams during turns: each receives the events of its conversation completely and in order.
 
 use std::cell::RefCell;
 use std::collections::hash_map::DefaultHasher;
@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use convengine_server::clock;
-use convengine_server::stream::parse_events;
+use convengine_host::clock;
+use convengine_host::runtime::stream::parse_events;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::handshake;
@@ -30,27 +30,28 @@ use super::stomp::Stomp;
 use super::watch::resident_kb;
 use super::{Served, TURN};
 
-/// Streams of each conversation.
+/// The number of streams of each conversation.
 const EACH: usize = 10;
 
-/// The pack whose turns go on: a model is asked in each, so that a turn is told in pieces.
+/// The pack. Its turns call a model, so that their events are published in several slices.
 const PACK: &str = "demo/model_acts";
 
-/// How long it may take until all streams are open, and until they have heard everything once the last turn was answered.
+/// The timeout for opening all streams, and for receiving all events after the last turn was answered.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Connections that are made at the same time, and those on which turns are asked for.
+/// The number of streams that are opened at the same time.
 const OPENING: usize = 64;
+/// The number of connections that send messages.
 const ASKING: usize = 8;
 
-/// After so many events a restless stream breaks off and comes back.
+/// The number of events after which a restless stream reconnects.
 const RESTLESS: usize = 101;
 
-/// How a stream is heard.
+/// The transport of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Sse,
-    /// Breaks off again and again, and goes on after the last event.
+    /// Server-sent events, reconnecting again and again after the last received event.
     Restless,
     Stomp,
 }
@@ -65,75 +66,75 @@ impl Way {
     }
 }
 
-/// What was seen.
+/// The results.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
-    /// Streams, and those of them that spoke STOMP.
+    /// The number of streams.
     pub streams: usize,
-    /// Of them.
+    /// The number of streams over STOMP.
     pub stomp: usize,
-    /// How often a stream went on after it had broken off.
+    /// The number of reconnects.
     pub resumed: usize,
-    /// Turns.
+    /// The number of turns.
     pub turns: usize,
-    /// Events that were delivered.
+    /// The number of delivered events.
     pub events: usize,
-    /// Milliseconds from each event to each of its readers that were there, the quickest first.
+    /// The latency of each event at each connected stream in milliseconds, sorted.
     pub millis: Vec<u32>,
-    /// Resident memory of the server for each open stream.
+    /// The server's resident memory per open stream, in bytes.
     pub bytes_a_stream: u64,
-    /// What was wrong, and the first few in words.
+    /// The number of failures.
     pub failures: usize,
-    /// The words.
+    /// Descriptions of the first few failures.
     pub failed: Vec<String>,
 }
 
 impl Seen {
-    /// The time within which so many percent of the events reached their readers.
+    /// Returns a percentile of the latency, in milliseconds.
     #[must_use]
     pub fn percentile_ms(&self, part: usize) -> u32 {
         self.millis.get(self.millis.len() * part / 100).copied().unwrap_or_default()
     }
 
-    fn wrong(&mut self, words: String) {
+    fn wrong(&mut self, text: String) {
         self.failures += 1;
         if self.failed.len() < 5 {
-            self.failed.push(words);
+            self.failed.push(text);
         }
     }
 }
 
-/// Opens so many streams on one server, holds the conversations that they are of, and waits until each has heard everything.
+/// Opens `streams` streams on one server, runs their conversations, and waits until each stream has received all events.
 ///
 /// # Errors
-/// When the server cannot be reached, or the system does not allow so many files.
+/// If the server cannot be reached, or the system does not allow enough open files.
 pub fn hold(binary: &Path, kind: &Kind, streams: usize, rounds: usize) -> Result<Seen> {
-    // The server's side and this one are different processes; the server inherits the limit.
+    // The server is another process, which inherits the limit.
     allow_files(u64::try_from(streams)? * 2 + 1_000)?;
     let served = Rc::new(Served::start(binary, kind, PACK, 0, &["convengine.transport.stomp.enabled=true".to_owned()])?);
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    // It ends outside of what runs in there.
+    // Dropped here because a runtime may not be dropped within an asynchronous context.
     let seen = runtime.block_on(LocalSet::new().run_until(run(Rc::clone(&served), streams, rounds)));
     drop(runtime);
     seen
 }
 
-/// Lets this process, and those that it starts, have so many files open.
+/// Raises the limit of open files for this process and its children.
 fn allow_files(count: u64) -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|it| it >= count) {
         return Ok(());
     }
-    let most = limit.maximum.unwrap_or(count).max(count);
-    setrlimit(Resource::Nofile, Rlimit { current: Some(count), maximum: Some(most) })
-        .with_context(|| format!("the system allows too few open files: type ulimit -n {count}"))
+    let maximum = limit.maximum.unwrap_or(count).max(count);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(count), maximum: Some(maximum) })
+        .with_context(|| format!("limit of open files is too low; run `ulimit -n {count}`"))
 }
 
 async fn run(served: Rc<Served>, streams: usize, rounds: usize) -> Result<Seen> {
     let address = served.address().trim_start_matches("http://").to_owned();
     let talk = served.talks[0].clone();
     let turns = talk.turns.len() * rounds;
-    // What a server has from its first turn on is not for its streams.
+    // A first turn, so that memory allocated once is not attributed to streams.
     ask(&address, &served, &Uuid::new_v4().to_string(), 1).await?;
     let before = resident_kb(served.process_id())?;
     let conversations: Vec<String> = (0..streams.div_ceil(EACH)).map(|_| Uuid::new_v4().to_string()).collect();
@@ -152,7 +153,7 @@ async fn run(served: Rc<Served>, streams: usize, rounds: usize) -> Result<Seen> 
             spawn_local(reader.hear(Rc::clone(&opening), Rc::clone(&opened)))
         })
         .collect();
-    timeout(PATIENCE, opened.subscribe().wait_for(|it| *it == streams)).await.context("not all streams are open")??;
+    timeout(PATIENCE, opened.subscribe().wait_for(|it| *it == streams)).await.context("not all streams were opened")??;
     let after = resident_kb(served.process_id())?;
     seen.borrow_mut().bytes_a_stream = after.saturating_sub(before) * 1024 / u64::try_from(streams)?;
     let next = Rc::new(RefCell::new(conversations.clone().into_iter()));
@@ -179,14 +180,14 @@ async fn run(served: Rc<Served>, streams: usize, rounds: usize) -> Result<Seen> 
     Ok(seen)
 }
 
-/// Holds a conversation; answers in which ways its answers were wrong.
+/// Runs a conversation; returns descriptions of its wrong answers.
 async fn ask(address: &str, served: &Served, conversation: &str, rounds: usize) -> Result<Vec<String>> {
     let mut client = Client::new(address);
     let mut wrong = Vec::new();
     for round in 0..rounds {
         for (turn, exchange) in served.talks[0].turns.iter().enumerate() {
             let (status, answer) = client.say(exchange.body(conversation), &[(TURN, &turn.to_string())]).await?;
-            // Later rounds go on where the conversation is by then.
+            // Later rounds continue from the state at the end of the first.
             let expected = if round == 0 { other(exchange, status, &answer) } else { None };
             let failed = (!status.is_success()).then(|| format!("status {status}"));
             wrong.extend(expected.or(failed));
@@ -195,7 +196,7 @@ async fn ask(address: &str, served: &Served, conversation: &str, rounds: usize) 
     Ok(wrong)
 }
 
-/// All streams of a conversation have heard the same.
+/// Checks that all streams of a conversation received the same events.
 async fn judge(readers: Vec<JoinHandle<Result<u64>>>, seen: &RefCell<Seen>) -> Result<()> {
     let mut of_conversation: Option<u64> = None;
     let until = Instant::now() + PATIENCE;
@@ -203,21 +204,21 @@ async fn judge(readers: Vec<JoinHandle<Result<u64>>>, seen: &RefCell<Seen>) -> R
         if number % EACH == 0 {
             of_conversation = None;
         }
-        let Ok(heard) = timeout_at(until, &mut reader).await else {
+        let Ok(received) = timeout_at(until, &mut reader).await else {
             reader.abort();
-            seen.borrow_mut().wrong(format!("stream {number} has not heard everything"));
+            seen.borrow_mut().wrong(format!("stream {number} has not received all events"));
             continue;
         };
-        match heard? {
-            Ok(heard) if *of_conversation.get_or_insert(heard) == heard => {}
-            Ok(_) => seen.borrow_mut().wrong(format!("stream {number} has heard other events than those beside it")),
+        match received? {
+            Ok(received) if *of_conversation.get_or_insert(received) == received => {}
+            Ok(_) => seen.borrow_mut().wrong(format!("stream {number} received different events than its sibling streams")),
             Err(error) => seen.borrow_mut().wrong(format!("stream {number}: {error:#}")),
         }
     }
     Ok(())
 }
 
-/// What a stream has heard.
+/// The progress of a stream.
 #[derive(Default)]
 struct Heard {
     turn: String,
@@ -274,19 +275,19 @@ impl Reader {
         Ok(response.into_body())
     }
 
-    /// Hears a stream; answers whether that was all.
+    /// Reads a stream; returns whether all turns were received.
     async fn hear_stream(&mut self, mut body: Incoming) -> Result<bool> {
-        let mut waiting = String::new();
+        let mut buffer = String::new();
         let since = self.heard.since;
         loop {
             let bytes = body.frame().await.with_context(|| self.missing())??.into_data().unwrap_or_default();
-            waiting.push_str(std::str::from_utf8(&bytes)?);
-            let Some(end) = waiting.rfind("\n\n") else { continue };
-            let rest = waiting.split_off(end + 2);
-            for event in parse_events(&waiting) {
+            buffer.push_str(std::str::from_utf8(&bytes)?);
+            let Some(end) = buffer.rfind("\n\n") else { continue };
+            let rest = buffer.split_off(end + 2);
+            for event in parse_events(&buffer) {
                 match event.id {
                     Some(id) => self.take(id, event.name, event.data)?,
-                    None => ensure!(!event.data.contains("\"resumed\":false"), "it cannot go on after {}", self.heard.last),
+                    None => ensure!(!event.data.contains("\"resumed\":false"), "the stream cannot resume after {}", self.heard.last),
                 }
                 if self.heard.ended == self.turns {
                     return Ok(true);
@@ -295,14 +296,14 @@ impl Reader {
                     return Ok(false);
                 }
             }
-            waiting = rest;
+            buffer = rest;
         }
     }
 
     async fn hear_stomp(&mut self, mut stomp: Stomp) -> Result<()> {
         while self.heard.ended < self.turns {
             let frame = stomp.next().await?.with_context(|| self.missing())?;
-            let id = frame.parse_header("message-id").context("a message without an id")?;
+            let id = frame.parse_header("message-id").context("message without an id")?;
             let data = std::str::from_utf8(&frame.body)?;
             let stage = data.split_once("\"stage\":\"").and_then(|it| it.1.split_once('"')).map_or("", |it| it.0);
             self.take(id, stage, data)?;
@@ -311,28 +312,28 @@ impl Reader {
     }
 
     fn take(&mut self, id: &str, name: &str, data: &str) -> Result<()> {
-        let heard = &mut self.heard;
-        let (turn, seq) = id.rsplit_once(':').context("an id without a number")?;
-        if turn != heard.turn {
-            ensure!(heard.next == 0, "turn {} breaks off at {}", heard.turn, heard.next);
-            turn.clone_into(&mut heard.turn);
+        let progress = &mut self.heard;
+        let (turn, seq) = id.rsplit_once(':').context("id without a sequence number")?;
+        if turn != progress.turn {
+            ensure!(progress.next == 0, "turn {} ends early at {}", progress.turn, progress.next);
+            turn.clone_into(&mut progress.turn);
         }
-        if seq.parse::<u32>()? != heard.next {
-            bail!("{id} comes where {} should", heard.next);
+        if seq.parse::<u32>()? != progress.next {
+            bail!("received {id}, expected number {}", progress.next);
         }
-        heard.next += 1;
-        heard.since += 1;
-        id.hash(&mut heard.all);
-        data.hash(&mut heard.all);
-        id.clone_into(&mut heard.last);
+        progress.next += 1;
+        progress.since += 1;
+        id.hash(&mut progress.all);
+        data.hash(&mut progress.all);
+        id.clone_into(&mut progress.last);
         if name == "ENGINE_RETURN" && !data.contains("\"final_result\":")
             || name == "STEP_EXIT" && data.contains("\"step\":\"PipelineEndGuardStep\"")
         {
-            heard.next = 0;
-            heard.ended += 1;
+            progress.next = 0;
+            progress.ended += 1;
         }
         let at =
-            data.split_once("\"createdAt\":\"").and_then(|it| clock::parse(it.1.split_once('"')?.0)).context("an event without a time")?;
+            data.split_once("\"createdAt\":\"").and_then(|it| clock::parse(it.1.split_once('"')?.0)).context("event without a time")?;
         let mut seen = self.seen.borrow_mut();
         seen.events += 1;
         if self.way != Way::Restless {
@@ -342,6 +343,6 @@ impl Reader {
     }
 
     fn missing(&self) -> String {
-        format!("{} turns of {} were heard, the last event is {}", self.heard.ended, self.turns, self.heard.last)
+        format!("received {} of {} turns, the last event is {}", self.heard.ended, self.turns, self.heard.last)
     }
 }

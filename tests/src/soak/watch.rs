@@ -1,44 +1,44 @@
-//! What the system says about a process.
+//! Processor time and memory of a process, from `/proc`.
 
 use std::fs;
 
 use anyhow::{Context, Result};
 
-/// Microseconds of one tick in `/proc`.
+/// The length of a clock tick in `/proc`, in microseconds.
 const TICK: u64 = 10_000;
 
-/// Processor time of a process so far, in microseconds.
+/// Returns the processor time of a process so far, in microseconds.
 ///
 /// # Errors
-/// When there is no such process.
+/// If the process does not exist.
 pub fn cpu_us(process: u32) -> Result<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The name, in parentheses, may hold blanks; user and system time are fields 14 and 15 of the line.
+    // The name, in parentheses, may contain spaces; user and system time are fields 14 and 15 of the line.
     let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |it| it.1).split_whitespace().collect();
     let ticks = |index: usize| fields.get(index).and_then(|it| it.parse::<u64>().ok()).context("cannot read the processor time");
     Ok((ticks(11)? + ticks(12)?) * TICK)
 }
 
-/// Resident memory of a process, in KB.
+/// Returns the resident memory of a process, in KB.
 ///
 /// # Errors
-/// When there is no such process.
+/// If the process does not exist.
 pub fn resident_kb(process: u32) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:")).context("cannot read the resident memory")?;
     Ok(line.trim().trim_end_matches(" kB").parse()?)
 }
 
-/// How much a value grows from the first to the last point of a line through all points, by least squares.
+/// Returns the growth of a value from the first to the last point, along the least-squares line through all points.
 #[must_use]
 pub fn growth(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let mean = |coordinate: fn(&(f64, f64)) -> f64| points.iter().map(coordinate).sum::<f64>() / count;
     let (x, y) = (mean(|it| it.0), mean(|it| it.1));
-    let spread: f64 = points.iter().map(|it| (it.0 - x) * (it.0 - x)).sum();
-    let both: f64 = points.iter().map(|it| (it.0 - x) * (it.1 - y)).sum();
+    let variance: f64 = points.iter().map(|it| (it.0 - x) * (it.0 - x)).sum();
+    let covariance: f64 = points.iter().map(|it| (it.0 - x) * (it.1 - y)).sum();
     let (first, last) = (points.first().map_or(0.0, |it| it.0), points.last().map_or(0.0, |it| it.0));
-    if spread > 0.0 { both / spread * (last - first) } else { 0.0 }
+    if variance > 0.0 { covariance / variance * (last - first) } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::io::Read;
 
 use axum::http::Method;
-use convengine_server::access::routes::Route;
-use convengine_server::app;
+use convengine_host::app;
+use convengine_host::auth::routes::Route;
 use serde_json::json;
 
 use crate::flows::{DEPLOYED, JSON, desk};
@@ -59,10 +59,10 @@ pub const OF_DEPLOYMENTS: [(&str, &str); 2] = [("POST", DEPLOYED), ("POST", "/v1
 const SESSION: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a70";
 
 /// Creates a key.
-pub fn key(place: &Place, arguments: &[&str]) -> String {
-    let ran = place.run(&[&["key", "create", "--name", "test"], arguments].concat());
-    assert_eq!((ran.code, ran.out.lines().count()), (0, 1), "{ran:?}");
-    ran.out.trim().to_owned()
+pub fn key(env: &Place, arguments: &[&str]) -> String {
+    let output = env.run(&[&["key", "create", "--name", "test"], arguments].concat());
+    assert_eq!((output.code, output.out.lines().count()), (0, 1), "{output:?}");
+    output.out.trim().to_owned()
 }
 
 /// Fills the parameters of a path.
@@ -117,16 +117,20 @@ pub fn all_have(rows: impl Iterator<Item = (String, String)>) {
 #[test]
 fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
     all_have(ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned())));
-    let place = Place::with(&orders());
-    let keys = ["converse", "read", "admin"].map(|it| (it, key(&place, &["--scope", it])));
-    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let env = Place::with(&orders());
+    let keys = ["converse", "read", "admin"].map(|it| (it, key(&env, &["--scope", it])));
+    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
     for (method, path, needs, body) in ROUTES {
-        let nobody = call(&server, method, path, &[], body);
-        assert_eq!((nobody.status, nobody.header("www-authenticate")), (401, "Bearer realm=\"convengine\""), "{method} {path}");
+        let unauthenticated = call(&server, method, path, &[], body);
+        assert_eq!(
+            (unauthenticated.status, unauthenticated.header("www-authenticate")),
+            (401, "Bearer realm=\"convengine\""),
+            "{method} {path}"
+        );
         if path.starts_with("/v1/") {
-            assert_eq!(nobody.json()["error"]["code"], "unauthorized");
+            assert_eq!(unauthenticated.json()["error"]["code"], "unauthorized");
         } else if !path.contains("/stream/") {
-            assert_eq!((&nobody.json()["status"], &nobody.json()["path"]), (&json!(401), &json!(filled(path))));
+            assert_eq!((&unauthenticated.json()["status"], &unauthenticated.json()["path"]), (&json!(401), &json!(filled(path))));
         }
         for (scope, key) in &keys {
             let answer = call(&server, method, path, &[("Authorization", &bearer(key))], body);
@@ -134,8 +138,8 @@ fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
                 assert!(![401, 403].contains(&answer.status), "{method} {path} with {scope}: {answer:?}");
             } else {
                 assert_eq!(answer.status, 403, "{method} {path} with {scope}: {answer:?}");
-                let wanted = format!("requires scope {}", needs.join(" or "));
-                assert!(said(&answer).contains(&wanted), "{answer:?}");
+                let expected = format!("requires scope {}", needs.join(" or "));
+                assert!(said(&answer).contains(&expected), "{answer:?}");
                 assert!(answer.header("www-authenticate").contains("insufficient_scope"), "{answer:?}");
             }
         }
@@ -148,7 +152,7 @@ fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
             assert!(answer.header("www-authenticate").starts_with("Bearer"), "{answer:?}");
         }
     }
-    for open in ["/healthz", "/readyz", "/openapi.json"] {
+    for open in ["/healthz", "/readyz", "/openapi.json", "/schemas", "/schemas/pack"] {
         assert_eq!(server.get(open).status, 200, "{open}");
     }
     let page = server.get("/").status;
@@ -161,9 +165,9 @@ fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
 
 #[test]
 fn a_key_is_taken_from_two_headers_and_on_streams_from_the_address() {
-    let place = Place::with(&orders());
-    let key = key(&place, &["--scope", "converse,read"]);
-    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let env = Place::with(&orders());
+    let key = key(&env, &["--scope", "converse,read"]);
+    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
     let status = |path: &str, headers: &[(&str, &str)]| call(&server, "GET", path, headers, "").status;
     let list = "/api/v1/conversation";
     assert_eq!(status(list, &[("X-API-Key", &key)]), 200);
@@ -184,42 +188,42 @@ fn a_key_is_taken_from_two_headers_and_on_streams_from_the_address() {
 
 #[test]
 fn a_key_ends_with_its_time_and_when_it_is_revoked() {
-    let place = Place::with(&orders());
-    let (lasting, brief) = (key(&place, &["--scope", "read"]), key(&place, &["--scope", "read", "--expires", "2s"]));
-    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let env = Place::with(&orders());
+    let (lasting, brief) = (key(&env, &["--scope", "read"]), key(&env, &["--scope", "read", "--expires", "2s"]));
+    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
     let status = |key: &str| server.request("GET", "/api/v1/conversation", &[("X-API-Key", key)], "").status;
     assert_eq!(status(&lasting), 200);
     assert!(within(|| status(&brief) == 401), "the key has expired");
     assert_eq!(status(&lasting), 200);
-    let listed = place.run(&["key", "list"]);
+    let listed = env.run(&["key", "list"]);
     let line = |key: &str| listed.out.lines().find(|it| it.starts_with(&key[3..15])).unwrap_or_default().to_owned();
-    assert!(line(&lasting).contains("counts scopes=read") && line(&brief).contains("expired"), "{listed:?}");
+    assert!(line(&lasting).contains("active scopes=read") && line(&brief).contains("expired"), "{listed:?}");
     assert!(!line(&lasting).contains("used=-") && !listed.out.contains(&lasting[16..]), "{listed:?}");
-    let revoked = place.run(&["key", "revoke", &lasting[3..15]]);
+    let revoked = env.run(&["key", "revoke", &lasting[3..15]]);
     assert_eq!(revoked.code, 0, "{revoked:?}");
     assert!(within(|| status(&lasting) == 401), "a revoked key is not accepted");
-    one_line(&place.run(&["key", "revoke", &lasting[3..15]]), 1, &["convengine key list"]);
-    assert!(!place.sql().everything().join("\n").contains(&lasting[16..]), "the secret is not stored");
+    one_line(&env.run(&["key", "revoke", &lasting[3..15]]), 1, &["convengine key list"]);
+    assert!(!env.sql().everything().join("\n").contains(&lasting[16..]), "the secret is not stored");
 }
 
 #[test]
 fn a_key_that_cannot_be_made_is_said_why() {
-    let place = Place::new();
-    let create = |arguments: &[&str]| place.run(&[&["key", "create"], arguments].concat());
+    let env = Place::new();
+    let create = |arguments: &[&str]| env.run(&[&["key", "create"], arguments].concat());
     one_line(&create(&["--name", "x", "--scope", "write"]), 2, &["'write'", "converse, read or admin"]);
     one_line(&create(&["--name", " ", "--scope", "read"]), 2, &["--name"]);
     one_line(&create(&["--name", "x", "--scope", "read", "--expires", "soon"]), 2, &["--expires soon", "90d"]);
     one_line(&create(&["--name", "x", "--scope", "read", "--tenant", "a"]), 2, &["convengine.tenants.a.database"]);
-    assert!(place.is_untouched());
+    assert!(env.is_untouched());
 }
 
 #[test]
 fn an_address_that_others_reach_needs_a_decision() {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     let both = ["convengine key create", "convengine.security.mode=keys", "convengine.security.mode=none"];
-    one_line(&place.run(&["serve", "--listen", "0.0.0.0:0"]), 2, &both);
-    let mut command = place.command(&["serve", "--listen", "0.0.0.0:0", "--set", "convengine.security.mode=keys"]);
-    let server = place.start(&mut command);
+    one_line(&env.run(&["serve", "--listen", "0.0.0.0:0"]), 2, &both);
+    let mut command = env.command(&["serve", "--listen", "0.0.0.0:0", "--set", "convengine.security.mode=keys"]);
+    let server = env.start(&mut command);
     assert_eq!((server.get("/healthz").status, server.get("/api/v1/conversation").status), (200, 401));
     for (set, words) in [
         ("mode=oauth", "use none, keys, jwt or keys,jwt"),
@@ -227,9 +231,9 @@ fn an_address_that_others_reach_needs_a_decision() {
         ("cors.allowed-origins=localhost", "invalid origin 'localhost'"),
         ("keys.recheck=never", "is not a duration"),
     ] {
-        one_line(&place.run(&[&ANYWHERE[..], &["--set", &format!("convengine.security.{set}")]].concat()), 2, &[words]);
+        one_line(&env.run(&[&ANYWHERE[..], &["--set", &format!("convengine.security.{set}")]].concat()), 2, &[words]);
     }
-    assert_eq!(place.serve(&["--set", "convengine.security.cors.allowed-origins=https://a.example"]).log(), "", "no key is unknown");
+    assert_eq!(env.serve(&["--set", "convengine.security.cors.allowed-origins=https://a.example"]).log(), "", "no key is unknown");
 }
 
 /// The response to a preflight request.
@@ -240,11 +244,11 @@ fn preflight(server: &Server, path: &str, origin: &str) -> Answer {
 
 #[test]
 fn pages_of_listed_origins_may_call_and_read_every_answer() {
-    let place = Place::with(&orders());
-    let key = key(&place, &["--scope", "admin"]);
+    let env = Place::with(&orders());
+    let key = key(&env, &["--scope", "admin"]);
     let listed = ["--set", r#"convengine.security.cors.allowed-origins=["https://shop.example"]"#];
     let limited = ["--set", "convengine.security.rate.per-key=20/h"];
-    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &listed, &limited].concat());
+    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &listed, &limited].concat());
     for (method, path, _, body) in ROUTES {
         let before = preflight(&server, &path.replace("{id}", ID), "https://shop.example");
         assert!((200..300).contains(&before.status), "{path}: nobody has to say who they are before {before:?}");
@@ -279,9 +283,9 @@ fn pages_of_listed_origins_may_call_and_read_every_answer() {
 
 #[test]
 fn on_this_machine_alone_its_own_pages_may_call() {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     let allowed = |server: &Server, origin: &str| !preflight(server, MESSAGE, origin).header("access-control-allow-origin").is_empty();
-    let server = place.serve(&WORDS_ALONE);
+    let server = env.serve(&WORDS_ALONE);
     assert!(allowed(&server, "http://localhost:5173") && allowed(&server, "http://127.0.0.1:3000"));
     assert!(!allowed(&server, "https://evil.example") && !allowed(&server, "http://localhost.evil.example"));
     let socket = |origin: &str| {
@@ -290,18 +294,18 @@ fn on_this_machine_alone_its_own_pages_may_call() {
     };
     assert_eq!([socket("https://evil.example"), socket("http://localhost:1")], [403, 200], "browsers open sockets without a preflight");
     drop(server);
-    let server = place.serve(&[&WORDS_ALONE[..], &["--set", "convengine.security.cors.allowed-origins=*"]].concat());
+    let server = env.serve(&[&WORDS_ALONE[..], &["--set", "convengine.security.cors.allowed-origins=*"]].concat());
     assert!(allowed(&server, "https://anywhere.example"));
     drop(server);
-    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
     assert!(!allowed(&server, "http://localhost:5173"), "with mode=keys, origins must be listed");
 }
 
 #[test]
 fn one_call_too_many_is_told_when_to_call_again() {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     let rates = ["--set", "convengine.security.rate.per-key=5/h", "--set", "convengine.security.rate.perConversation=30/h burst 2"];
-    let server = place.serve(&[&WORDS_ALONE[..], &rates].concat());
+    let server = env.serve(&[&WORDS_ALONE[..], &rates].concat());
     let say = |id: &str| server.post(json!({"conversationId": id, "message": "my order"}).to_string());
     let other = ID.replace("7c0f", "7c1f");
     let number = |it: &Answer, name: &str| it.header(name).parse::<u64>().unwrap_or_else(|_| panic!("{name}: {it:?}"));
@@ -325,21 +329,21 @@ fn one_call_too_many_is_told_when_to_call_again() {
     assert_eq!((refused.status, number(&refused, "x-ratelimit-limit")), (429, 5), "callers are limited by address: {refused:?}");
     assert!(number(&refused, "retry-after") > 600, "{refused:?}");
     assert_eq!(server.get("/healthz").status, 200, "health checks are not limited");
-    assert_eq!(server.texts_stored(&place, ID), 2, "a rejected message is not a turn");
+    assert_eq!(server.texts_stored(&env, ID), 2, "a rejected message is not a turn");
 }
 
 impl Server {
     /// The number of messages of a conversation.
-    fn texts_stored(&self, place: &Place, id: &str) -> usize {
-        place.sql().texts(&format!("select stage from ce_audit where conversation_id = '{id}' and stage = 'USER_INPUT'")).len()
+    fn texts_stored(&self, env: &Place, id: &str) -> usize {
+        env.sql().texts(&format!("select stage from ce_audit where conversation_id = '{id}' and stage = 'USER_INPUT'")).len()
     }
 }
 
 #[test]
 fn a_callers_answer_is_no_other_callers() {
-    let place = Place::with(&orders());
-    let (one, two) = (key(&place, &["--scope", "converse"]), key(&place, &["--scope", "converse"]));
-    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let env = Place::with(&orders());
+    let (one, two) = (key(&env, &["--scope", "converse"]), key(&env, &["--scope", "converse"]));
+    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
     let send = |key: &str| {
         let headers = [("X-API-Key", key), ("Idempotency-Key", "1"), ("Content-Type", "application/json")];
         server.request("POST", MESSAGE, &headers, r#"{"message":"my order"}"#).json()["conversationId"].clone()

@@ -21,13 +21,13 @@ fn codes(answer: &Answer) -> Vec<Value> {
 
 #[test]
 fn a_draft_is_kept_as_its_author_has_written_it() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     is(&server.get(FLOW), 404, "not_found");
     assert_eq!(server.get("/v1/agents").json(), json!({"agents": []}));
     let body = document("Desk").to_string();
-    let kept = format!(r#"{{"zebra":{{"z":1,"a":[1.0,null]}},{},"x-ray":"ü\u0000"}}"#, &body[1..body.len() - 1]);
-    let document = kept.as_str();
+    let text = format!(r#"{{"zebra":{{"z":1,"a":[1.0,null]}},{},"x-ray":"ü\u0000"}}"#, &body[1..body.len() - 1]);
+    let document = text.as_str();
     for revision in [1, 2] {
         let saved = server.request("PUT", FLOW, &[JSON], document.to_owned());
         assert_eq!((saved.status, &saved.json()["revision"], codes(&saved)), (200, &json!(revision), vec![json!("D003"); 2]), "{saved:?}");
@@ -47,15 +47,15 @@ fn a_draft_is_kept_as_its_author_has_written_it() {
     ]});
     assert_eq!(server.get("/v1/agents").json(), all);
     drop(server);
-    assert_eq!(place.serve(&WORDS_ALONE).get(FLOW).text, document, "the draft is in the database");
+    assert_eq!(env.serve(&WORDS_ALONE).get(FLOW).text, document, "the draft is in the database");
 }
 
 #[test]
 fn what_is_no_document_is_refused_and_changes_nothing() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     assert_eq!(send(&server, "PUT", FLOW, &document("Desk")).status, 200);
-    let before = place.sql().everything();
+    let before = env.sql().everything();
     is(&send(&server, "PUT", FLOW, &changed(document("Shop"), &[("/id", json!("shop"))])), 422, "id_mismatch");
     let with = |pointer: &str, value: Value| changed(document("Desk"), &[(pointer, value)]);
     for (body, code) in [
@@ -90,22 +90,22 @@ fn what_is_no_document_is_refused_and_changes_nothing() {
     for path in ["shop/flow/validate-publish", "shop/publish", "shop/versions/1/restore", "desk/versions/1/restore"] {
         is(&post(&server, &format!("/v1/agents/{path}")), 404, "not_found");
     }
-    assert!(place.sql().everything() == before, "nothing has changed");
+    assert!(env.sql().everything() == before, "nothing has changed");
 }
 
 #[test]
 fn versions_count_and_come_back() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let put = |name: &str| send(&server, "PUT", FLOW, &changed(document("Desk"), &[("/name", json!(name))]));
     let validate = || post(&server, "/v1/agents/desk/flow/validate-publish");
     let publish = || post(&server, "/v1/agents/desk/publish");
     let versions = || server.get("/v1/agents/desk/versions").json()["versions"].clone();
     assert_eq!(put("One").status, 200);
-    let before = place.sql().everything();
-    let nobody = json!({"sessions": 0, "map": 0, "reask": 0, "stay": 0});
-    assert_eq!((validate().status, validate().json()), (200, json!({"ok": true, "issues": [], "migration": nobody})));
-    assert!(place.sql().everything() == before, "validation changes nothing");
+    let before = env.sql().everything();
+    let no_sessions = json!({"sessions": 0, "map": 0, "reask": 0, "stay": 0});
+    assert_eq!((validate().status, validate().json()), (200, json!({"ok": true, "issues": [], "migration": no_sessions})));
+    assert!(env.sql().everything() == before, "validation changes nothing");
     assert_eq!((server.get("/v1/agents/desk/versions").status, versions()), (200, json!([])));
     let first = publish();
     assert_eq!((first.status, &first.json()["version"], &first.json()["issues"]), (201, &json!(1), &json!([])));
@@ -119,8 +119,11 @@ fn versions_count_and_come_back() {
     is(&publish(), 422, "publish_blocked");
     assert_eq!(codes(&publish()), ["D009"]);
     let listed = versions();
-    let of = |it: &Value| (it["version"].clone(), it["state"].clone());
-    assert_eq!(listed.as_array().unwrap().iter().map(of).collect::<Vec<_>>(), [(json!(2), json!("live")), (json!(1), json!("archived"))]);
+    let version_and_state = |it: &Value| (it["version"].clone(), it["state"].clone());
+    assert_eq!(
+        listed.as_array().unwrap().iter().map(version_and_state).collect::<Vec<_>>(),
+        [(json!(2), json!("live")), (json!(1), json!("archived"))]
+    );
     assert_eq!(listed[1]["snapshot"], snapshot);
     assert!(listed[0]["published_at"].as_str().is_some_and(|it| it.ends_with('Z') && it.contains('T')), "{listed}");
     let back = post(&server, "/v1/agents/desk/versions/1/restore");
@@ -136,26 +139,26 @@ fn versions_count_and_come_back() {
 
 #[test]
 fn a_deployment_shows_its_token_once() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let path = "/v1/agents/desk/deployments";
-    let asked = json!({"name": "shop", "channel": "web", "origins": ["https://shop.example"], "debug": false});
-    is(&send(&server, "POST", path, &asked), 404, "not_found");
+    let request = json!({"name": "shop", "channel": "web", "origins": ["https://shop.example"], "debug": false});
+    is(&send(&server, "POST", path, &request), 404, "not_found");
     send(&server, "PUT", FLOW, &document("Desk"));
-    is(&send(&server, "POST", path, &asked), 409, "not_published");
+    is(&send(&server, "POST", path, &request), 409, "not_published");
     assert_eq!(post(&server, "/v1/agents/desk/publish").status, 201);
-    let made = send(&server, "POST", path, &asked);
-    let token = made.json()["token"].as_str().unwrap().to_owned();
-    assert_eq!((made.status, token.len(), token.starts_with("cdp_")), (201, 47, true), "{made:?}");
-    assert_eq!(made.json()["id"].as_str().map(str::len), Some(36));
-    assert_ne!(send(&server, "POST", path, &asked).json()["token"], json!(token));
+    let created = send(&server, "POST", path, &request);
+    let token = created.json()["token"].as_str().unwrap().to_owned();
+    assert_eq!((created.status, token.len(), token.starts_with("cdp_")), (201, 47, true), "{created:?}");
+    assert_eq!(created.json()["id"].as_str().map(str::len), Some(36));
+    assert_ne!(send(&server, "POST", path, &request).json()["token"], json!(token));
     for wrong in
         [json!({}), json!({"name": "shop"}), json!({"name": "shop", "origins": ["shop.example"]}), json!({"name": 5, "origins": []})]
     {
         is(&send(&server, "POST", path, &wrong), 422, "invalid_deployment");
     }
     is(&server.request("POST", path, &[JSON], "{"), 400, "not_json");
-    let mut sql = place.sql();
+    let mut sql = env.sql();
     assert_eq!(sql.texts("select origins from cs_deployment"), [r#"["https://shop.example"]"#; 2]);
     assert!(!sql.everything().join("\n").contains(&token[4..]), "the token is not stored");
     assert!(!server.log().contains(&token[4..]));
@@ -163,8 +166,8 @@ fn a_deployment_shows_its_token_once() {
 
 #[test]
 fn no_route_and_no_log_shows_a_secret() {
-    let place = Place::with(&orders());
-    let server = place.start(place.command(&[&ANYWHERE[..], &WORDS_ALONE].concat()).env("RUST_LOG", "trace"));
+    let env = Place::with(&orders());
+    let server = env.start(env.command(&[&ANYWHERE[..], &WORDS_ALONE].concat()).env("RUST_LOG", "trace"));
     let mut shown = Vec::new();
     let mut keep = |name: &str, value: &str| {
         let answer = send(&server, "POST", "/v1/secrets", &json!({"name": name, "value": value}));
@@ -199,7 +202,7 @@ fn no_route_and_no_log_shows_a_secret() {
     let delete = |name: &str| server.request("DELETE", &format!("/v1/secrets/{name}"), &[], "");
     assert_eq!((delete("CRM_KEY").status, delete("CRM_KEY").status, delete("crm").status), (204, 404, 404));
     assert_eq!(server.get("/v1/secrets").json()["secrets"].as_array().map(Vec::len), Some(1));
-    for exported in [place.run(&["export"]), place.run(&["snapshot", "list"])] {
+    for exported in [env.run(&["export"]), env.run(&["snapshot", "list"])] {
         shown.push(exported.out + &exported.err);
     }
     shown.push(server.log());
@@ -211,33 +214,33 @@ fn no_route_and_no_log_shows_a_secret() {
 fn a_document_that_names_a_deleted_secret_is_told_so() {
     let tool = json!([{"id": "find", "name": "Find", "kind": "http", "secrets": ["CRM_KEY"],
         "request": {"method": "GET", "url": "https://crm.example.org", "headers": {"Authorization": "Bearer {{ secret.CRM_KEY }}"}}}]);
-    let (place, server) = with_desk(&changed(document("Desk"), &[("/tools", tool)]), &[]);
-    let said = || {
+    let (env, server) = with_desk(&changed(document("Desk"), &[("/tools", tool)]), &[]);
+    let issue_codes = || {
         let answer = send(&server, "POST", "/v1/agents/desk/flow/validate-publish", &json!({})).json();
         let mut codes: Vec<String> =
             answer["issues"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap().to_owned()).collect();
         codes.dedup();
         codes
     };
-    let keep = || send(&server, "POST", "/v1/secrets", &json!({"name": "CRM_KEY", "value": VALUE})).status;
+    let store = || send(&server, "POST", "/v1/secrets", &json!({"name": "CRM_KEY", "value": VALUE})).status;
     let delete = || server.request("DELETE", "/v1/secrets/CRM_KEY", &[], "").status;
-    assert_eq!((delete(), said()), (404, vec!["V010".to_owned()]));
-    assert_eq!((keep(), keep(), said()), (201, 200, vec![]));
-    assert_eq!((delete(), delete(), said()), (204, 404, vec!["S002".to_owned()]));
+    assert_eq!((delete(), issue_codes()), (404, vec!["V010".to_owned()]));
+    assert_eq!((store(), store(), issue_codes()), (201, 200, vec![]));
+    assert_eq!((delete(), delete(), issue_codes()), (204, 404, vec!["S002".to_owned()]));
     assert_eq!(send(&server, "POST", "/v1/agents/desk/publish", &json!({})).status, 422);
     assert_eq!(server.get("/v1/secrets").json(), json!({"secrets": []}));
-    assert!(!place.sql().everything().join("\n").contains("unter2"), "only its name is stored");
-    assert_eq!((keep(), said()), (201, vec![]));
+    assert!(!env.sql().everything().join("\n").contains("unter2"), "only its name is stored");
+    assert_eq!((store(), issue_codes()), (201, vec![]));
 }
 
 /// A server whose tools call a service with the secret `crm`; the rows refer to a secret of the database.
 fn with_service(service: &Service) -> (Place, Server) {
     let pack: Value =
         serde_json::from_str(&desk(service.address).to_string().replace(r#""auth_ref":"crm""#, r#""auth_ref":"CRM_KEY""#)).unwrap();
-    let place = Place::with(&pack);
+    let env = Place::with(&pack);
     let network = format!("convengine.network.allow-private={}", service.address);
-    let server = place.start(place.command(&[&ANYWHERE[..], &WORDS_ALONE, &["--set", &network]].concat()).env("RUST_LOG", "trace"));
-    (place, server)
+    let server = env.start(env.command(&[&ANYWHERE[..], &WORDS_ALONE, &["--set", &network]].concat()).env("RUST_LOG", "trace"));
+    (env, server)
 }
 
 fn find(server: &Server) -> String {
@@ -250,7 +253,7 @@ fn find(server: &Server) -> String {
 #[test]
 fn a_stored_secret_signs_calls_and_is_struck_out_of_what_comes_back() {
     let service = Service::start(&[]);
-    let (place, server) = with_service(&service);
+    let (env, server) = with_service(&service);
     let signed = || service.calls().last().map(|it| it.1["authorization"].to_str().unwrap().to_owned());
     assert!(find(&server).contains("ERROR") && signed().is_none(), "the secret does not exist yet");
     for value in ["another-value", VALUE] {
@@ -263,12 +266,12 @@ fn a_stored_secret_signs_calls_and_is_struck_out_of_what_comes_back() {
     // Stored secrets are available after a restart, and a secret of the settings takes precedence.
     let network = format!("convengine.network.allow-private={}", service.address);
     let arguments = ["--set", &network, "--set", "convengine.secrets.CRM_KEY=env:DESK_CRM"];
-    let server = place.serve(&[&WORDS_ALONE[..], &arguments[..2]].concat());
+    let server = env.serve(&[&WORDS_ALONE[..], &arguments[..2]].concat());
     assert!(find(&server).contains("[secret:CRM_KEY]"));
     assert_eq!(signed(), Some(format!("Bearer {VALUE}")));
     drop(server);
-    let mut command = place.command(&[&ANYWHERE[..], &WORDS_ALONE, &arguments].concat());
-    let server = place.start(command.env("DESK_CRM", "that-of-the-settings"));
+    let mut command = env.command(&[&ANYWHERE[..], &WORDS_ALONE, &arguments].concat());
+    let server = env.start(command.env("DESK_CRM", "that-of-the-settings"));
     let answer = find(&server);
     assert_eq!(signed().as_deref(), Some("Bearer that-of-the-settings"));
     assert!(answer.contains("[secret:CRM_KEY]") && !answer.contains("hunter2"), "the stored one is redacted too: {answer}");
@@ -279,11 +282,11 @@ fn a_stored_secret_signs_calls_and_is_struck_out_of_what_comes_back() {
 #[test]
 fn a_secret_is_known_to_all_servers_of_a_database() {
     let service = Service::start(&[]);
-    let (place, server) = with_service(&service);
-    if !place.is_postgres() {
+    let (env, server) = with_service(&service);
+    if !env.is_postgres() {
         return;
     }
-    let other = place.serve(&WORDS_ALONE);
+    let other = env.serve(&WORDS_ALONE);
     send(&other, "POST", "/v1/secrets", &json!({"name": "CRM_KEY", "value": VALUE}));
     assert!(within(|| find(&server).contains("[secret:CRM_KEY]")));
     other.request("DELETE", "/v1/secrets/CRM_KEY", &[], "");
@@ -297,13 +300,13 @@ fn administered() -> impl Iterator<Item = (&'static str, &'static str, &'static 
 
 #[test]
 fn a_token_opens_these_routes_and_no_others() {
-    let place = Place::with(&orders());
-    let file = place.write("token", &format!("{TOKEN}\n"));
+    let env = Place::with(&orders());
+    let file = env.write("token", &format!("{TOKEN}\n"));
     let literal = format!("convengine.admin-token={TOKEN}");
     let (variable, from_file) = ("convengine.admin-token=env:DESK_ADMIN", format!("convengine.adminToken=file:{file}"));
     for setting in [literal.as_str(), variable, &from_file] {
-        let mut command = place.command(&[&ANYWHERE[..], &WORDS_ALONE, &["--set", setting]].concat());
-        let server = place.start(command.env("DESK_ADMIN", TOKEN).env("RUST_LOG", "trace"));
+        let mut command = env.command(&[&ANYWHERE[..], &WORDS_ALONE, &["--set", setting]].concat());
+        let server = env.start(command.env("DESK_ADMIN", TOKEN).env("RUST_LOG", "trace"));
         for (method, path, body) in administered() {
             for headers in [vec![], vec![("Authorization", "Bearer an-administrators-toke")], vec![("Authorization", "Basic x")]] {
                 let answer = call(&server, method, path, &headers, body);
@@ -316,16 +319,16 @@ fn a_token_opens_these_routes_and_no_others() {
         assert_eq!(server.get("/api/v1/conversation").status, 200, "these routes need no authentication");
         assert!(!server.log().contains(TOKEN) && !server.get("/openapi.json").text.contains(TOKEN));
     }
-    assert!(!place.sql().everything().join("\n").contains(TOKEN), "the token is not stored");
-    one_line(&place.run(&[&ANYWHERE[..], &["--set", "convengine.admin-token=env:NO_SUCH_TOKEN"]].concat()), 2, &["convengine.admin-token"]);
+    assert!(!env.sql().everything().join("\n").contains(TOKEN), "the token is not stored");
+    one_line(&env.run(&[&ANYWHERE[..], &["--set", "convengine.admin-token=env:NO_SUCH_TOKEN"]].concat()), 2, &["convengine.admin-token"]);
 }
 
 #[test]
 fn keys_with_the_scope_open_them_beside_the_token() {
-    let place = Place::with(&orders());
-    let (admin, reader) = (key(&place, &["--scope", "admin"]), key(&place, &["--scope", "read"]));
+    let env = Place::with(&orders());
+    let (admin, reader) = (key(&env, &["--scope", "admin"]), key(&env, &["--scope", "read"]));
     let literal = format!("convengine.admin-token={TOKEN}");
-    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &["--set", &literal]].concat());
+    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &["--set", &literal]].concat());
     let status = |token: &str, path: &str| server.request("GET", path, &[("Authorization", &format!("Bearer {token}"))], "").status;
     assert_eq!([status(&admin, "/v1/agents"), status(&reader, "/v1/agents"), status(TOKEN, "/v1/agents")], [200, 403, 200]);
     assert_eq!((status("cdp_x", "/v1/agents"), server.get("/v1/agents").status), (401, 401));
@@ -338,8 +341,8 @@ fn keys_with_the_scope_open_them_beside_the_token() {
 
 #[test]
 fn without_a_token_this_machine_alone_is_answered() {
-    let place = Place::with(&orders());
-    let server = place.serve(&[&WORDS_ALONE[..], &["--set", "convengine.admin-token="]].concat());
+    let env = Place::with(&orders());
+    let server = env.serve(&[&WORDS_ALONE[..], &["--set", "convengine.admin-token="]].concat());
     assert_eq!(server.get("/v1/agents").status, 200);
     // A foreign page, and a proxy that calls for another client.
     for headers in [("Origin", "https://evil.example"), ("X-Forwarded-For", "192.0.2.1"), ("Forwarded", "for=192.0.2.1")] {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use convengine_server::play::{CorePlayer, Suspend};
+use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::{Case, binary, demo, flows, root, talk};
 use reqwest::Method;
 use reqwest::blocking::Response;
@@ -82,40 +82,40 @@ fn the_page_is_sent_as_its_build_has_compressed_it() {
         }
         call.send().unwrap()
     };
-    let told = |response: &Response, name: &str| response.headers().get(name).map_or("", |it| it.to_str().unwrap()).to_owned();
+    let header = |response: &Response, name: &str| response.headers().get(name).map_or("", |it| it.to_str().unwrap()).to_owned();
     let (mut kinds, mut forms) = (BTreeMap::new(), Vec::new());
     for file in files_of_page(&dist) {
         let name = file.strip_prefix(&dist).unwrap().to_str().unwrap();
-        let ending = file.extension().unwrap().to_str().unwrap().to_owned();
+        let extension = file.extension().unwrap().to_str().unwrap().to_owned();
         let path = format!("/{name}");
         for (list, encoding, form) in [("gzip, deflate, br", "br", ".br"), ("gzip, br;q=0", "gzip", ".gz"), ("identity", "", "")] {
-            let lies_there = dist.join(format!("{name}{form}"));
-            if !lies_there.exists() {
-                assert!(!["html", "js", "css", "wasm"].contains(&ending.as_str()), "{name} has no {form}");
+            let file_path = dist.join(format!("{name}{form}"));
+            if !file_path.exists() {
+                assert!(!["html", "js", "css", "wasm"].contains(&extension.as_str()), "{name} has no {form}");
                 continue;
             }
-            let bytes = fs::read(&lies_there).unwrap();
+            let bytes = fs::read(&file_path).unwrap();
             for method in [Method::HEAD, Method::GET] {
                 let answer = call(method.clone(), &path, &[("Accept-Encoding", list)]);
-                assert_eq!((answer.status().as_u16(), told(&answer, "content-encoding").as_str()), (200, encoding), "{path} {list}");
-                assert_eq!(told(&answer, "content-length"), bytes.len().to_string(), "{method} {path} {list}");
+                assert_eq!((answer.status().as_u16(), header(&answer, "content-encoding").as_str()), (200, encoding), "{path} {list}");
+                assert_eq!(header(&answer, "content-length"), bytes.len().to_string(), "{method} {path} {list}");
                 assert!(answer.headers().get_all("vary").iter().any(|it| it == "accept-encoding"), "{path} {list}");
-                let kept = if path.starts_with("/assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
-                assert_eq!(told(&answer, "cache-control"), kept, "{path}");
-                kinds.insert(ending.clone(), told(&answer, "content-type"));
-                let tag = told(&answer, "etag");
+                let cache_control = if path.starts_with("/assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
+                assert_eq!(header(&answer, "cache-control"), cache_control, "{path}");
+                kinds.insert(extension.clone(), header(&answer, "content-type"));
+                let tag = header(&answer, "etag");
                 let body = if method == Method::GET { bytes.clone() } else { Vec::new() };
                 assert!(answer.bytes().unwrap() == body, "{method} {path} {list}");
                 let again = call(method, &path, &[("Accept-Encoding", list), ("If-None-Match", &tag)]);
-                assert_eq!((again.status().as_u16(), told(&again, "etag")), (304, tag), "{path} {list}");
+                assert_eq!((again.status().as_u16(), header(&again, "etag")), (304, tag), "{path} {list}");
             }
-            forms.push(lies_there);
+            forms.push(file_path);
         }
         assert_eq!(call(Method::GET, &format!("{path}.br"), &[]).status(), 404, "a compressed form is not a file of its own");
     }
     drop(server);
     let _ = fs::remove_file(database);
-    let of = |ending: &str| kinds.get(ending).map(String::as_str);
+    let of = |extension: &str| kinds.get(extension).map(String::as_str);
     assert_eq!(
         (of("html"), of("js"), of("css"), of("wasm")),
         (Some("text/html"), Some("text/javascript"), Some("text/css"), Some("application/wasm"))

@@ -1,8 +1,8 @@
 //! What a turn without a model stores, compared with `tests/budget.txt`. `cargo xtask bench` checks instructions and allocations.
 
-use convengine_server::play::{CorePlayer, Suspend};
-use convengine_server::rows;
-use convengine_server::store::turn::compress;
+use convengine_host::runtime::rows;
+use convengine_host::storage::turn::compress;
+use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::plain::Plain;
 use convengine_tests::{flows, root, scaled};
 

@@ -28,31 +28,31 @@ const ROWS: [&str; 15] = [
 
 /// Every mode in which the clients run: transport, origin and display.
 fn ways() -> Vec<Value> {
-    let mut ways = Vec::new();
+    let mut modes = Vec::new();
     for transport in ["sse", "stomp", "websocket", "none"] {
         for origin in ["cross", "same"] {
-            ways.extend(
+            modes.extend(
                 ["fullscreen", "side", "panel"].map(|it| json!({"transport": transport, "origin": origin, "mode": it, "held": ROWS})),
             );
         }
     }
-    ways
+    modes
 }
 
 #[test]
 fn the_acceptance_list_holds_in_the_browser_in_every_way() {
     let pack = root().join("tests/packs/clients/chat.json").display().to_string();
-    let place = Place::ready();
-    let ran = place.run(&["import", &pack]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let env = Place::ready();
+    let imported = env.run(&["import", &pack]);
+    assert_eq!(imported.code, 0, "{imported:?}");
     let llm = format!("scripted:{pack}");
-    let server = place.start(place.command(&ANYWHERE).args(["--llm", &llm, "--set", "convengine.transport.stomp.enabled=true"]));
+    let server = env.start(env.command(&ANYWHERE).args(["--llm", &llm, "--set", "convengine.transport.stomp.enabled=true"]));
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/client.mjs")).arg(format!("http://{}", server.address));
     let output = command.output().expect("cannot start node");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-    let mut held: Vec<Value> = printed.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
-    held.sort_by_key(|way| ways().iter().position(|it| it == way));
-    assert_eq!(held, ways());
+    let mut passed: Vec<Value> = printed.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    passed.sort_by_key(|mode| ways().iter().position(|it| it == mode));
+    assert_eq!(passed, ways());
 }

@@ -16,8 +16,8 @@ fn payload(row: &Value) -> Value {
 
 #[test]
 fn a_trace_is_the_audit_as_steps() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     server.say(ID, "my order");
     let rows = server.audit(ID);
     let trace = server.get(&format!("/api/v1/conversation/audit/{ID}/trace")).json();
@@ -41,9 +41,9 @@ fn a_trace_is_the_audit_as_steps() {
 
 #[test]
 fn the_session_at_each_audit_is_derived_when_it_is_asked_for() {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     for mode in ["DEFERRED_BULK", "DERIVED"] {
-        let server = place.serve(&[&WORDS_ALONE[..], &["--set", &format!("convengine.audit.persistence.mode={mode}")]].concat());
+        let server = env.serve(&[&WORDS_ALONE[..], &["--set", &format!("convengine.audit.persistence.mode={mode}")]].concat());
         let id = ID.replace("7c0f", if mode == "DERIVED" { "7c1f" } else { "7c2f" });
         server.post(json!({"conversationId": id, "message": "my order", "inputParams": {"a": 1}}).to_string());
         server.say(&id, "hello");
@@ -71,8 +71,8 @@ fn the_session_at_each_audit_is_derived_when_it_is_asked_for() {
 
 #[test]
 fn feedback_is_kept_told_and_audited() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let send = |body: Value| server.request("POST", FEEDBACK, &JSON, body.to_string());
     server.say(ID, "my order");
     let mut listener = Listener::open(&server);
@@ -85,17 +85,17 @@ fn feedback_is_kept_told_and_audited() {
     assert_eq!(answer["message"], "Feedback saved.");
     let down = send(json!({"conversationId": ID, "feedbackType": "THUMBS_DOWN", "metadata": {"correct_sql": "select 2"}}));
     assert_eq!(down.json()["feedbackId"], number + 1);
-    let told = listener.until(|it| it.name == "MCP_USER_FEEDBACK" && it.data["payload"]["feedback_id"] == number + 1);
-    let names: Vec<&str> = told.iter().map(|it| it.name.as_str()).collect();
+    let events = listener.until(|it| it.name == "MCP_USER_FEEDBACK" && it.data["payload"]["feedback_id"] == number + 1);
+    let names: Vec<&str> = events.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["MCP_USER_FEEDBACK", "SEMANTIC_FAILURE_RECORDED", "MCP_USER_FEEDBACK"]);
-    assert!(told.iter().all(|it| it.id.is_empty()), "they do not belong to a turn");
+    assert!(events.iter().all(|it| it.id.is_empty()), "they do not belong to a turn");
     let rows = server.audit(ID);
     let audited = payload(rows.iter().find(|it| it["stage"] == "MCP_USER_FEEDBACK").unwrap());
     assert_eq!((&audited["message_id"], &audited["feedback_type"]), (&json!("m1"), &json!("THUMBS_UP")));
-    let mut sql = place.sql();
-    let kept =
+    let mut sql = env.sql();
+    let stored =
         sql.texts("select user_query || '|' || assistant_response || '|' || feedback_type from ce_mcp_user_feedback order by feedback_id");
-    assert_eq!(kept, ["my order|Your order is on its way.|THUMBS_UP", "my order|Your order is on its way.|THUMBS_DOWN"]);
+    assert_eq!(stored, ["my order|Your order is on its way.|THUMBS_UP", "my order|Your order is on its way.|THUMBS_DOWN"]);
     let failed = sql.texts("select question || '|' || corrected_sql || '|' || root_cause_code from ce_semantic_query_failures");
     assert_eq!(failed, ["my order|select 2|USER_FEEDBACK"]);
     let before = sql.everything();
@@ -108,13 +108,13 @@ fn feedback_is_kept_told_and_audited() {
     assert_eq!(sql.everything(), before);
     // Feedback rows lie between those of turns and do not confuse the boundaries of turns.
     server.say(ID, "my order");
-    let ran = place.run(&["replay", "--conversation", ID]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let replayed = env.run(&["replay", "--conversation", ID]);
+    assert_eq!(replayed.code, 0, "{replayed:?}");
 }
 
 /// Sets the reply to questions about orders.
-fn set_answer(place: &Place, text: &str) {
-    place.sql().run(&format!("update ce_response set exact_text = '{text}' where intent_code = 'ORDERS'"));
+fn set_answer(env: &Place, text: &str) {
+    env.sql().run(&format!("update ce_response set exact_text = '{text}' where intent_code = 'ORDERS'"));
 }
 
 fn value(answer: &Value) -> &str {
@@ -123,11 +123,11 @@ fn value(answer: &Value) -> &str {
 
 #[test]
 fn rows_are_read_again_when_somebody_says_so() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let config = |server: &Server| server.get("/readyz").json()["config"].as_str().unwrap().to_owned();
     let first = config(&server);
-    set_answer(&place, "second");
+    set_answer(&env, "second");
     assert_eq!(value(&server.say(ID, "my order")), "Your order is on its way.", "no refresh was requested");
     let answer = server.request("POST", REFRESH, &[], "");
     assert_eq!((answer.status, answer.header("content-type")), (200, "text/plain; charset=utf-8"), "{answer:?}");
@@ -135,35 +135,34 @@ fn rows_are_read_again_when_somebody_says_so() {
     assert_eq!(value(&server.say(ID, "my order")), "second");
     assert_ne!(config(&server), first);
     // A row that does not compile is rejected, and everything else stays.
-    set_answer(&place, "third");
-    place.sql().run("update ce_intent_classifier set rule_type = 'REGEX', pattern = '(' where classifier_id = 1");
+    set_answer(&env, "third");
+    env.sql().run("update ce_intent_classifier set rule_type = 'REGEX', pattern = '(' where classifier_id = 1");
     let answer = server.request("POST", REFRESH, &[], "");
     assert_eq!(answer.status, 422, "{answer:?}");
     let issues = answer.json()["issues"].clone();
     let named = |it: &Value| it["path"].as_str().is_some_and(|it| it.starts_with("ce_intent_classifier[1]")) && it["severity"] == "error";
     assert!(issues.as_array().unwrap().iter().any(named), "{issues}");
     assert_eq!(value(&server.say(ID, "my order")), "second");
-    place.sql().run("update ce_intent_classifier set rule_type = 'CONTAINS', pattern = 'order' where classifier_id = 1");
+    env.sql().run("update ce_intent_classifier set rule_type = 'CONTAINS', pattern = 'order' where classifier_id = 1");
     assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
     assert_eq!(value(&server.say(ID, "my order")), "third");
     assert_eq!(server.request("GET", REFRESH, &[], "").status, 405);
-    let ran = place.run(&["replay", "--conversation", ID]);
-    assert_eq!(ran.code, 0, "each turn has the configuration it ran with: {ran:?}");
+    let output = env.run(&["replay", "--conversation", ID]);
+    assert_eq!(output.code, 0, "each turn has the configuration it ran with: {output:?}");
 }
 
 #[test]
 fn a_turn_goes_on_with_what_it_began_with() {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
-    let model =
-        format!("scripted:{}", place.pack("model.json", &json!([{"times": 1, "delay_ms": 4000, "reply": reply}, {"reply": reply}])));
+    let model = format!("scripted:{}", env.pack("model.json", &json!([{"times": 1, "delay_ms": 4000, "reply": reply}, {"reply": reply}])));
     let words = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"];
-    let server = place.start(place.command(&ANYWHERE).args(words));
+    let server = env.start(env.command(&ANYWHERE).args(words));
     let mut listener = Listener::open(&server);
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
         listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
-        set_answer(&place, "second");
+        set_answer(&env, "second");
         assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
         assert!(!turn.is_finished(), "the model has not answered yet");
         assert_eq!(value(&turn.join().unwrap()), "Your order is on its way.");
@@ -173,8 +172,8 @@ fn a_turn_goes_on_with_what_it_began_with() {
 
 #[test]
 fn what_is_held_is_told() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let found = server.get("/api/v1/cache/analyze").json();
     assert_eq!((&found["staticCaches"]["ce_intent"]["listSize"], &found["warmupAndTimingEnabled"]), (&json!(2), &json!(true)));
     assert_eq!(found["staticCaches"]["ce_semantic_concept"]["exists"], false);
@@ -186,8 +185,8 @@ fn what_is_held_is_told() {
 
 #[test]
 fn the_schema_is_told_in_parts() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let ask = |query: &str| server.get(&format!("/api/v1/db/inspect-schema{query}"));
     let all = ask("").json();
     let names = |found: &Value| found["tables"].as_array().unwrap().iter().map(|it| it["table_name"].clone()).collect::<Vec<_>>();
@@ -199,7 +198,7 @@ fn the_schema_is_told_in_parts() {
     let one = ask("?prefix=CE_AUDIT&matchMode=exact").json();
     assert_eq!((names(&one), &one["matchMode"]), (vec![json!("ce_audit")], &json!("EXACT")));
     assert_eq!(ask("?schema=nowhere").status, 404);
-    let narrow = place.serve(&[&WORDS_ALONE[..], &["--set", "convengine.mcp.db.introspect-tables=ce_rule*, ce_policy"]].concat());
+    let narrow = env.serve(&[&WORDS_ALONE[..], &["--set", "convengine.mcp.db.introspect-tables=ce_rule*, ce_policy"]].concat());
     let found = narrow.get("/api/v1/db/inspect-schema").json();
     assert_eq!(names(&found), [json!("ce_policy"), json!("ce_rule")]);
     assert_eq!(found["introspectTables"], json!(["ce_rule*", "ce_policy"]));
@@ -207,8 +206,8 @@ fn the_schema_is_told_in_parts() {
 
 #[test]
 fn of_an_attachment_name_type_size_and_hash_are_kept() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     // 9 MB with a mark that must not be stored anywhere.
     let mark = "TUFSSyBPRiBBIEZJTEU5";
     let content = mark.repeat(9 * 1024 * 1024 / 15);
@@ -217,14 +216,14 @@ fn of_an_attachment_name_type_size_and_hash_are_kept() {
     let body = json!({"conversationId": ID, "message": "", "reset": false, "inputParams": {"files": [file(&content), file("aGVsbG8=")]}});
     let answer = server.post(body.to_string());
     assert_eq!((answer.status, answer.json()["success"].clone()), (200, json!(true)), "{}", answer.text);
-    let stored = place.sql().texts("select cast(input_params_json as text) from ce_conversation").remove(0);
+    let stored = env.sql().texts("select cast(input_params_json as text) from ce_conversation").remove(0);
     let files = serde_json::from_str::<Value>(&stored).unwrap()["files"].clone();
     let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
     assert_eq!(files[1], json!({"name": "scan.pdf", "mimeType": "application/pdf", "size": 5, "sha256": hello}));
     assert_eq!(files[0]["size"], content.len() / 4 * 3);
-    assert!(!place.sql().everything().iter().any(|it| it.contains(mark)), "the content is not stored");
-    let ran = place.run(&["replay", "--conversation", ID]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!env.sql().everything().iter().any(|it| it.contains(mark)), "the content is not stored");
+    let output = env.run(&["replay", "--conversation", ID]);
+    assert_eq!(output.code, 0, "{output:?}");
     let large = |params: Value| server.post(json!({"message": "x", "inputParams": params}).to_string());
     assert_eq!(large(json!({"other": "x".repeat(3 * 1024 * 1024)})).status, 413);
     assert_eq!(large(json!({"files": [{"name": "x".repeat(3 * 1024 * 1024)}]})).status, 413);
@@ -232,14 +231,14 @@ fn of_an_attachment_name_type_size_and_hash_are_kept() {
 
 #[test]
 fn operators_find_conversations() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let id = |number: u32| ID.replace("7c0f", &format!("7c{number:02}"));
     for number in 0..5 {
         server.say(&id(number), if number < 2 { "my order" } else { "hello there" });
     }
     // Without this row a turn fails.
-    place.sql().run("delete from ce_response where intent_code = 'OTHER'");
+    env.sql().run("delete from ce_response where intent_code = 'OTHER'");
     assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
     assert_eq!(server.say(&id(3), "hello again")["success"], false);
     let find = |query: &str| server.get(&format!("/api/v1/conversation{query}")).json();

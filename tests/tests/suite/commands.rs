@@ -13,12 +13,12 @@ const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
 
 #[test]
 fn migrating_twice_changes_nothing() {
-    let place = Place::new();
-    assert_eq!(place.run(&["migrate"]).code, 0);
-    let before = place.sql().everything();
-    let again = place.run(&["migrate"]);
+    let env = Place::new();
+    assert_eq!(env.run(&["migrate"]).code, 0);
+    let before = env.sql().everything();
+    let again = env.run(&["migrate"]);
     assert_eq!((again.code, again.out.starts_with("created 0 tables")), (0, true), "{again:?}");
-    assert_eq!(place.sql().everything(), before);
+    assert_eq!(env.sql().everything(), before);
 }
 
 /// A conversation in a database of the original: an extra column, an own index, and on SQLite times as text and as numbers.
@@ -43,54 +43,54 @@ fn original(postgres: bool) -> [String; 4] {
 
 #[test]
 fn a_database_of_the_original_is_taken_as_it_is() {
-    let place = Place::new();
-    let mut sql = place.sql();
+    let env = Place::new();
+    let mut sql = env.sql();
     original(sql.is_postgres()).iter().for_each(|it| sql.run(it));
     let table =
         |sql: &mut Sql| sql.everything().iter().filter(|it| it.contains("region") || it.contains("north")).cloned().collect::<Vec<_>>();
     let before = table(&mut sql);
-    one_line(&place.run(&ANYWHERE), 3, &["convengine migrate --database"]);
+    one_line(&env.run(&ANYWHERE), 3, &["convengine migrate --database"]);
     assert_eq!(table(&mut sql), before);
-    let migrated = place.run(&["migrate"]);
+    let migrated = env.run(&["migrate"]);
     // The full-text index of documents is an index on PostgreSQL and a table on SQLite.
     let created = format!("created {} tables", if sql.is_postgres() { 65 } else { 66 });
     assert_eq!((migrated.code, migrated.out.starts_with(&created)), (0, true), "{migrated:?}");
     assert_eq!(table(&mut sql), before);
-    let pack = place.pack("pack.json", &orders());
-    assert_eq!(place.run(&["import", &pack]).code, 0);
-    let server = place.serve(&WORDS_ALONE);
+    let pack = env.pack("pack.json", &orders());
+    assert_eq!(env.run(&["import", &pack]).code, 0);
+    let server = env.serve(&WORDS_ALONE);
     let answer = server.say(ID, "my order");
     assert_eq!((&answer["success"], &answer["intent"]), (&json!(true), &json!("ORDERS")), "the conversation continues");
     let row =
         "select substr(cast(created_at as text), 1, 19) || ' ' || region || ' ' || status from ce_conversation where region is not null";
     assert_eq!(sql.texts(row), ["2025-01-02 03:04:05 north RUNNING"]);
-    assert_eq!(place.run(&["replay", "--conversation", ID]).code, 0);
+    assert_eq!(env.run(&["replay", "--conversation", ID]).code, 0);
 }
 
 #[test]
 fn other_peoples_tables_are_left_alone() {
-    let place = Place::new();
-    let mut sql = place.sql();
+    let env = Place::new();
+    let mut sql = env.sql();
     sql.run("create table theirs (a text)");
     let before = sql.everything();
-    one_line(&place.run(&ANYWHERE), 3, &["convengine migrate --database"]);
-    one_line(&place.run(&["import", &place.pack("pack.json", &orders())]), 3, &["convengine migrate"]);
+    one_line(&env.run(&ANYWHERE), 3, &["convengine migrate --database"]);
+    one_line(&env.run(&["import", &env.pack("pack.json", &orders())]), 3, &["convengine migrate"]);
     assert_eq!(sql.everything(), before);
 }
 
 #[test]
 fn tables_of_an_earlier_version_are_named_before_anything_is_served() {
-    let place = Place::with(&orders());
-    place.sql().run("alter table ce_turn drop column total_ms");
-    one_line(&place.run(&ANYWHERE), 3, &["outdated tables", "convengine migrate --database"]);
-    assert_eq!(place.run(&["migrate"]).code, 0);
-    assert_eq!(place.serve(&WORDS_ALONE).say(ID, "my order")["success"], true);
+    let env = Place::with(&orders());
+    env.sql().run("alter table ce_turn drop column total_ms");
+    one_line(&env.run(&ANYWHERE), 3, &["outdated tables", "convengine migrate --database"]);
+    assert_eq!(env.run(&["migrate"]).code, 0);
+    assert_eq!(env.serve(&WORDS_ALONE).say(ID, "my order")["success"], true);
 }
 
 #[test]
 fn what_cannot_be_stored_is_refused_line_by_line_and_changes_nothing() {
-    let place = Place::with(&orders());
-    let mut sql = place.sql();
+    let env = Place::with(&orders());
+    let mut sql = env.sql();
     let before = sql.everything();
     let pack = |tables: Value| json!({"name": "bad", "tables": tables}).to_string();
     let intent = json!({"intent_code": "A", "description": "d"});
@@ -107,43 +107,43 @@ fn what_cannot_be_stored_is_refused_line_by_line_and_changes_nothing() {
         ),
         (
             pack(json!({"ce_intent": [intent, intent], "ce_response": [response]})),
-            vec!["ce_intent[2]: has the same key", "ce_response[1].output_format: missing value", "ce_response[1].response_id: "],
+            vec!["ce_intent[2]: duplicate key", "ce_response[1].output_format: missing value", "ce_response[1].response_id: "],
         ),
     ] {
-        let ran = place.run(&["import", &place.write("bad.json", &text)]);
-        let found: Vec<&str> = ran.err.lines().collect();
-        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
+        let output = env.run(&["import", &env.write("bad.json", &text)]);
+        let found: Vec<&str> = output.err.lines().collect();
+        assert_eq!((output.code, output.out.as_str()), (1, ""), "{output:?}");
         assert_eq!(found.len(), lines.len(), "{text}: {found:#?}");
         assert!(lines.iter().all(|line| found.iter().any(|it| it.contains(line))), "{text}: {found:#?}");
         assert_eq!(sql.everything(), before, "{text}");
     }
-    one_line(&place.run(&["import", "nowhere.json"]), 1, &["nowhere.json"]);
+    one_line(&env.run(&["import", "nowhere.json"]), 1, &["nowhere.json"]);
 }
 
 #[test]
 fn rows_that_do_not_compile_are_imported_unless_strict() {
-    let place = Place::with(&orders());
-    let mut sql = place.sql();
+    let env = Place::with(&orders());
+    let mut sql = env.sql();
     let before = sql.everything();
     let pack = root().join("tests/packs/pipeline/rule_bad_rows_left_out.json").display().to_string();
-    let strict = place.run(&["import", &pack, "--strict"]);
+    let strict = env.run(&["import", &pack, "--strict"]);
     assert_eq!((strict.code, strict.out.as_str()), (1, ""), "{strict:?}");
     assert!(strict.err.contains("error ce_rule[1].match_pattern: ") && strict.err.contains("--strict"), "{}", strict.err);
     assert_eq!(sql.everything(), before);
-    let ran = place.run(&["import", &pack]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert_eq!(ran.err.lines().filter(|it| it.starts_with("error ce_rule[")).count(), 10, "{}", ran.err);
+    let output = env.run(&["import", &pack]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(output.err.lines().filter(|it| it.starts_with("error ce_rule[")).count(), 10, "{}", output.err);
     assert_eq!(sql.texts("select cast(count(*) as text) from ce_rule"), ["11"]);
     assert_eq!(sql.texts("select intent_code from ce_intent"), ["ORDERS", "OTHER"], "a table outside the pack stays");
 }
 
 #[test]
 fn every_pack_of_the_corpus_is_imported() {
-    let place = Place::new();
+    let env = Place::new();
     let mut imported = 0;
     for case in corpus().unwrap().into_iter().filter(|it| it.path.extension().is_some_and(|it| it == "json")) {
-        let ran = place.run(&["import", case.path.to_str().unwrap()]);
-        assert!(ran.code == 0 && ran.out.starts_with("imported "), "{}: {ran:?}", case.path.display());
+        let output = env.run(&["import", case.path.to_str().unwrap()]);
+        assert!(output.code == 0 && output.out.starts_with("imported "), "{}: {output:?}", case.path.display());
         imported += 1;
     }
     assert!(imported > 40, "only {imported} packs");
@@ -151,47 +151,47 @@ fn every_pack_of_the_corpus_is_imported() {
 
 #[test]
 fn lint_answers_by_its_exit_code() {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     let bad = root().join("tests/packs/pipeline/rule_bad_rows_left_out.json").display().to_string();
-    let good = place.path("pack.json").display().to_string();
+    let good = env.path("pack.json").display().to_string();
     for (arguments, code, lines) in [(vec!["lint", good.as_str()], 0, 0), (vec!["lint"], 0, 0), (vec!["lint", bad.as_str()], 1, 10)] {
-        let ran = place.run(&arguments);
-        assert_eq!((ran.code, ran.out.lines().count(), ran.err.as_str()), (code, lines, ""), "{ran:?}");
+        let output = env.run(&arguments);
+        assert_eq!((output.code, output.out.lines().count(), output.err.as_str()), (code, lines, ""), "{output:?}");
     }
-    let ran = place.run(&["lint", "--json", &bad]);
-    let issues: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!((ran.code, issues.len()), (1, 10));
+    let output = env.run(&["lint", "--json", &bad]);
+    let issues: Vec<Value> = serde_json::from_str(&output.out).unwrap();
+    assert_eq!((output.code, issues.len()), (1, 10));
     let members: Vec<&String> = issues[0].as_object().unwrap().keys().collect();
     assert_eq!(members, ["severity", "path", "reason", "hint", "rule"]);
     assert_eq!((&issues[0]["severity"], &issues[0]["path"]), (&json!("error"), &json!("ce_rule[1].match_pattern")));
-    assert_eq!(place.run(&["lint", "--json"]).out.trim(), "[]");
-    assert_eq!(place.run(&["import", &bad]).code, 0);
-    assert_eq!(place.run(&["lint"]).code, 1);
-    let mistyped = place.run(&["lint", &good, "--set", "convengine.flow.dialogue-act.resolut=REGEX_ONLY"]);
+    assert_eq!(env.run(&["lint", "--json"]).out.trim(), "[]");
+    assert_eq!(env.run(&["import", &bad]).code, 0);
+    assert_eq!(env.run(&["lint"]).code, 1);
+    let mistyped = env.run(&["lint", &good, "--set", "convengine.flow.dialogue-act.resolut=REGEX_ONLY"]);
     assert_eq!(mistyped.code, 0, "a warning is not an error: {mistyped:?}");
     assert!(mistyped.out.starts_with("warning convengine.flow.dialogue-act.resolut: is not a known setting"), "{mistyped:?}");
-    one_line(&place.run(&["lint", "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
-    one_line(&place.run(&["lint", &place.write("text.json", "{")]), 1, &["text.json"]);
+    one_line(&env.run(&["lint", "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
+    one_line(&env.run(&["lint", &env.write("text.json", "{")]), 1, &["text.json"]);
 }
 
 #[test]
 fn what_is_needed_and_not_there_is_said_in_one_line() {
-    let place = Place::new();
-    let junk = place.write("junk.db", &"no database at all ".repeat(50));
-    let folder = place.path("").display().to_string();
-    let pack = place.pack("pack.json", &orders());
+    let env = Place::new();
+    let junk = env.write("junk.db", &"no database at all ".repeat(50));
+    let folder = env.path("").display().to_string();
+    let pack = env.pack("pack.json", &orders());
     for (path, words) in [(junk.as_str(), "not a database"), (folder.as_str(), "unable to open"), ("/nowhere/at/all.db", "unable to open")]
     {
         let database = format!("sqlite:{path}");
         for command in [ANYWHERE.as_slice(), &["migrate"], &["import", &pack]] {
-            one_line(&place.run(&[command, &["--database", &database]].concat()), 3, &[&database, words]);
+            one_line(&env.run(&[command, &["--database", &database]].concat()), 3, &[&database, words]);
         }
     }
     assert_eq!(fs::read_to_string(&junk).unwrap(), "no database at all ".repeat(50));
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    one_line(&place.run(&["serve", "--listen", &address]), 3, &[&address, "in use", "--listen"]);
-    assert!(place.is_untouched(), "a server that does not start creates nothing");
+    one_line(&env.run(&["serve", "--listen", &address]), 3, &[&address, "in use", "--listen"]);
+    assert!(env.is_untouched(), "a server that does not start creates nothing");
 }
 
 /// Whether all elements are closed in order.
@@ -209,9 +209,9 @@ fn is_well_formed(xml: &str) -> bool {
 
 #[test]
 fn test_tells_passed_packs_from_failed_ones() {
-    let place = Place::new();
+    let env = Place::new();
     let good = root().join("tests/packs/pipeline/classifier_types.json").display().to_string();
-    let passed = place.run(&["test", &good]);
+    let passed = env.run(&["test", &good]);
     assert_eq!((passed.code, passed.out.lines().last()), (0, Some("1 passed, 0 failed")), "{passed:?}");
 
     let mut pack = orders();
@@ -219,9 +219,9 @@ fn test_tells_passed_packs_from_failed_ones() {
     let request = json!({"method": "POST", "path": MESSAGE, "body": body, "contentType": "application/json"});
     pack["name"] = json!("orders <&\"> wrong");
     pack["turns"] = json!([{"request": request, "expect": {"status": 200, "json": {"payload": {"type": "TEXT", "value": "It is lost."}}}}]);
-    let bad = place.pack("bad.json", &pack);
-    let report = place.path("report.xml").display().to_string();
-    let failed = place.run(&["test", &good, &bad, &place.write("text.json", "{"), "nowhere.json", "--junit", &report]);
+    let bad = env.pack("bad.json", &pack);
+    let report = env.path("report.xml").display().to_string();
+    let failed = env.run(&["test", &good, &bad, &env.write("text.json", "{"), "nowhere.json", "--junit", &report]);
     assert_eq!((failed.code, failed.out.lines().last()), (1, Some("1 passed, 3 failed")), "{failed:?}");
     for words in ["json.payload.value", "expected \"It is lost.\"", "but got  \"Your order is on its way.\"", "text.json", "nowhere.json"] {
         assert!(failed.out.contains(words), "{words} in {}", failed.out);
@@ -232,6 +232,6 @@ fn test_tells_passed_packs_from_failed_ones() {
 
     // A request to a path other than the message path is played over HTTP against a server of its own.
     pack["turns"] = json!([{"request": {"method": "GET", "path": "/healthz"}, "expect": {"status": 200, "json": {"status": "UP"}}}]);
-    let over_http = place.run(&["test", &place.pack("http.json", &pack)]);
+    let over_http = env.run(&["test", &env.pack("http.json", &pack)]);
     assert_eq!((over_http.code, over_http.out.lines().last()), (0, Some("1 passed, 0 failed")), "{over_http:?}");
 }

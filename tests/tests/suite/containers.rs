@@ -12,8 +12,8 @@ use crate::running::{Place, WORDS_ALONE, one_line};
 fn service(answers: Vec<(u16, &'static str)>) -> (String, JoinHandle<Vec<Value>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/containers", listener.local_addr().unwrap());
-    let asked = thread::spawn(move || answers.into_iter().map(|answer| exchange(listener.accept().unwrap().0, answer)).collect());
-    (url, asked)
+    let requests = thread::spawn(move || answers.into_iter().map(|answer| exchange(listener.accept().unwrap().0, answer)).collect());
+    (url, requests)
 }
 
 fn exchange(mut stream: TcpStream, (status, body): (u16, &str)) -> Value {
@@ -65,31 +65,31 @@ fn said(server: &crate::running::Server) -> Value {
 
 #[test]
 fn a_service_that_is_set_up_answers_in_the_place_of_the_pack() {
-    let (url, asked) = service(vec![(200, r#"{"limit": 500}"#), (500, "{}"), (200, "no JSON")]);
-    let place = Place::with(&cards());
+    let (url, requests) = service(vec![(200, r#"{"limit": 500}"#), (500, "{}"), (200, "no JSON")]);
+    let env = Place::with(&cards());
     let set = format!("convengine.container.url={url}");
-    let server = place.serve(&[&WORDS_ALONE[..], &["--set", &set]].concat());
+    let server = env.serve(&[&WORDS_ALONE[..], &["--set", &set]].concat());
     assert_eq!(said(&server), r#"data {"limit":500}"#);
     assert_eq!((said(&server), said(&server)), (json!("data "), json!("data ")), "a failing service does not fail the turn");
-    let asked = asked.join().unwrap();
+    let requests = requests.join().unwrap();
     let head = json!({"pageId": 7, "sectionId": 8, "containerId": 9, "userId": "convengine", "loggedInUserId": "convengine"});
     for (key, value) in head.as_object().unwrap() {
-        assert_eq!(&asked[0][key], value, "{key}");
+        assert_eq!(&requests[0][key], value, "{key}");
     }
-    let params = &asked[0]["inputParams"];
+    let params = &requests[0]["inputParams"];
     assert_eq!((&params["question"], &params["city"]), (&json!("my card"), &json!("Rome")));
 }
 
 #[test]
 fn without_a_service_the_pack_answers() {
-    let place = Place::with(&cards());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&cards());
+    let server = env.serve(&WORDS_ALONE);
     assert_eq!(said(&server), r#"data {"from":"the pack"}"#);
 }
 
 #[test]
 fn an_address_that_cannot_be_reached_is_a_bad_setting() {
-    let place = Place::with(&cards());
-    let ran = place.run(&["serve", "--set", "convengine.container.url=ftp://somewhere"]);
-    one_line(&ran, 2, &["convengine.container.url", "ftp://somewhere", "http://"]);
+    let env = Place::with(&cards());
+    let output = env.run(&["serve", "--set", "convengine.container.url=ftp://somewhere"]);
+    one_line(&output, 2, &["convengine.container.url", "ftp://somewhere", "http://"]);
 }

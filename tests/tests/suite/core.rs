@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{self, CancelReason, Journal, Outcome, Turn, state_hash};
-use convengine_server::play::{CorePlayer, PackReport, Suspend, TurnReport, play_core};
+use convengine_player::{CorePlayer, PackReport, Suspend, TurnReport, play_core};
 use convengine_tests::{corpus, explained};
 
 #[test]
@@ -62,12 +62,12 @@ fn a_turn_abandoned_where_it_waits_fails_and_replays() {
         for number in 0..case.pack.turns.len() {
             let whole = player.play(number).unwrap();
             for answered in 0..whole.journal.entries.len() {
-                let place = format!("{} turn {number} after {answered} answers", case.pack.name);
+                let label = format!("{} turn {number} after {answered} answers", case.pack.name);
                 let mut journal = whole.journal.clone();
                 journal.entries.truncate(answered);
                 let why = if answered.is_multiple_of(2) { CancelReason::Timeout } else { CancelReason::Lost };
-                let outcome = abandoned(journal, &player.config, why, &place);
-                only_what_survives(&outcome, &whole.journal, answered, &place);
+                let outcome = abandoned(journal, &player.config, why, &label);
+                only_what_survives(&outcome, &whole.journal, answered, &label);
                 waits += 1;
             }
         }
@@ -76,32 +76,32 @@ fn a_turn_abandoned_where_it_waits_fails_and_replays() {
 }
 
 /// Resumes a turn at the end of its journal, cancels it, and replays the new journal from its JSON.
-fn abandoned(journal: Journal, config: &Arc<Config>, why: CancelReason, place: &str) -> Outcome {
+fn abandoned(journal: Journal, config: &Arc<Config>, why: CancelReason, label: &str) -> Outcome {
     let (mut turn, before) = Turn::restore(journal, Arc::clone(config)).unwrap();
-    assert!(before.end.is_none() && !before.effects.is_empty(), "{place}: it does not wait");
+    assert!(before.end.is_none() && !before.effects.is_empty(), "{label}: it does not wait");
     let slice = turn.cancel(why, turn.now() + 7).unwrap();
-    assert!(slice.effects.is_empty() && turn.has_ended(), "{place}");
-    assert_eq!(turn.cancel(why, 0).unwrap(), turn::Slice::default(), "{place}");
+    assert!(slice.effects.is_empty() && turn.has_ended(), "{label}");
+    assert_eq!(turn.cancel(why, 0).unwrap(), turn::Slice::default(), "{label}");
     let notices: Vec<_> = before.notices.into_iter().chain(slice.notices).collect();
-    assert!(notices.iter().zip(0..).all(|(it, seq)| it.seq == seq), "{place}: the notices have gaps");
+    assert!(notices.iter().zip(0..).all(|(it, seq)| it.seq == seq), "{label}: the notices have gaps");
     let outcome = slice.end.unwrap();
     let saved = serde_json::to_string(turn.journal()).unwrap();
     let (again, replayed) = Turn::restore(serde_json::from_str(&saved).unwrap(), Arc::clone(config)).unwrap();
-    assert!(again.has_ended() && replayed.effects.is_empty(), "{place}");
-    assert_eq!(again.journal(), turn.journal(), "{place}");
-    assert_eq!(replayed.notices, notices, "{place}");
+    assert!(again.has_ended() && replayed.effects.is_empty(), "{label}");
+    assert_eq!(again.journal(), turn.journal(), "{label}");
+    assert_eq!(replayed.notices, notices, "{label}");
     let end = replayed.end.unwrap();
-    assert_eq!(state_hash(&end, &replayed.notices), state_hash(&outcome, &notices), "{place}");
-    assert_eq!(end, outcome, "{place}");
+    assert_eq!(state_hash(&end, &replayed.notices), state_hash(&outcome, &notices), "{label}");
+    assert_eq!(end, outcome, "{label}");
     outcome
 }
 
 /// Of the conversation only its creation, a reset and a block survive; of everything else, only the log of model calls.
-fn only_what_survives(outcome: &Outcome, whole: &Journal, answered: usize, place: &str) {
+fn only_what_survives(outcome: &Outcome, whole: &Journal, answered: usize, label: &str) {
     let code = if answered.is_multiple_of(2) { "TURN_TIMEOUT" } else { "TURN_LOST" };
     let fault = outcome.fault.as_ref().unwrap();
-    assert_eq!((fault.code.as_str(), fault.recoverable), (code, true), "{place}");
-    assert!(outcome.payload.is_none() && outcome.context.is_none(), "{place}");
+    assert_eq!((fault.code.as_str(), fault.recoverable), (code, true), "{label}");
+    assert!(outcome.payload.is_none() && outcome.context.is_none(), "{label}");
     let loaded = whole.input.session.conversation.as_ref();
     let was_reset = outcome.writes.iter().any(|it| matches!(it, turn::Write::Reset));
     let mut calls = 0;
@@ -109,16 +109,16 @@ fn only_what_survives(outcome: &Outcome, whole: &Journal, answered: usize, place
         match write {
             turn::Write::Conversation(row) => {
                 let created = loaded.is_none() && row.last_user_text.is_none() && row.last_assistant.is_none();
-                assert!(created || was_reset || row.status == "BLOCKED", "{place}: {row:?}");
+                assert!(created || was_reset || row.status == "BLOCKED", "{label}: {row:?}");
             }
             turn::Write::LlmCall(_) => calls += 1,
             turn::Write::Reset => {}
-            turn::Write::History(_) | turn::Write::Memory(_) | turn::Write::Flow { .. } => panic!("{place}: {write:?}"),
+            turn::Write::History(_) | turn::Write::Memory(_) | turn::Write::Flow { .. } => panic!("{label}: {write:?}"),
         }
     }
     let is_call = |it: &&turn::JournalEntry| it.request.as_ref().is_some_and(|it| it["kind"] == "llm");
-    assert_eq!(calls, whole.entries[..answered].iter().filter(is_call).count(), "{place}: model calls were paid for");
+    assert_eq!(calls, whole.entries[..answered].iter().filter(is_call).count(), "{label}: model calls were paid for");
     if let Some(row) = loaded.filter(|_| !was_reset) {
-        assert_eq!((&outcome.session.context, &outcome.session.params), (&row.context, &row.params), "{place}");
+        assert_eq!((&outcome.session.context, &outcome.session.params), (&row.context, &row.params), "{label}");
     }
 }

@@ -32,13 +32,13 @@ fn marks() -> Value {
 /// Demo scenario X10.
 #[test]
 fn of_two_messages_at_the_same_time_the_second_sees_what_the_first_did() {
-    let place = Place::with(&marks());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&marks());
+    let server = env.serve(&WORDS_ALONE);
     for number in 0..12 {
         let id = format!("{}{number:02}", &ID[..34]);
         let mut texts: Vec<Value> = thread::scope(|scope| {
-            let asked = ["left", "right"].map(|word| scope.spawn(|| server.say(&id, word)["payload"]["value"].clone()));
-            asked.into_iter().map(|it| it.join().unwrap()).collect()
+            let sent = ["left", "right"].map(|word| scope.spawn(|| server.say(&id, word)["payload"]["value"].clone()));
+            sent.into_iter().map(|it| it.join().unwrap()).collect()
         });
         texts.sort_by_key(|it| it.as_str().map(str::len));
         assert!(texts[0] == "left true, right " || texts[0] == "left , right true", "{texts:?}");
@@ -52,17 +52,17 @@ fn a_talk_held_on_a_server_replays_with_nobody_to_ask() {
     for name in ["hotel_by_the_lake", "transfer_task_fails", "stock_lookup", "yes_comes_too_late"] {
         let case = talk(&format!("{name}.talk")).unwrap();
         let file = case.path.display().to_string();
-        let place = Place::ready();
-        assert_eq!(place.run(&["import", &file]).code, 0);
+        let env = Place::ready();
+        assert_eq!(env.run(&["import", &file]).code, 0);
         let flow = format!("convengine.flow={}", case.pack.settings["flow"]);
-        let server = place.serve(&["--llm", &format!("scripted:{file}"), "--set", &flow]);
+        let server = env.serve(&["--llm", &format!("scripted:{file}"), "--set", &flow]);
         let bodies: Vec<&Value> = case.pack.turns.iter().filter_map(|it| it.request.as_ref()).map(|it| &it.body).collect();
         let answers: Vec<Value> = bodies.iter().map(|it| server.post(it.to_string()).json()).collect();
         drop(server);
         let id = bodies[0]["conversationId"].as_str().unwrap();
         let turns = answers.iter().filter(|it| it["conversationId"] == id).count();
-        let ran = place.run(&["replay", "--conversation", id]);
-        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{name}: {ran:?}");
-        assert!(ran.out.ends_with(&format!("{turns} turns equal\n")), "{name}: {ran:?}");
+        let output = env.run(&["replay", "--conversation", id]);
+        assert_eq!((output.code, output.err.as_str()), (0, ""), "{name}: {output:?}");
+        assert!(output.out.ends_with(&format!("{turns} turns equal\n")), "{name}: {output:?}");
     }
 }

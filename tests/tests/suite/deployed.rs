@@ -11,10 +11,10 @@ use crate::running::{Answer, Place, Server, WORDS_ALONE};
 
 /// A server with the published desk and the token of its deployment.
 fn with_shop(more: &[&str]) -> (Place, Server, String) {
-    let (place, server) = with_desk(&desk("Desk"), more);
+    let (env, server) = with_desk(&desk("Desk"), more);
     publish(&server, &desk("Desk"));
     let token = deploy(&server, false);
-    (place, server, token)
+    (env, server, token)
 }
 
 fn post(server: &Server, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
@@ -27,7 +27,7 @@ fn number(answer: &Answer, name: &str) -> u64 {
 
 #[test]
 fn a_token_with_its_origin_opens_these_routes_and_nothing_else_does() {
-    let (place, server, token) = with_shop(&[]);
+    let (env, server, token) = with_shop(&[]);
     let bearer = format!("Bearer {token}");
     let turns = format!("{DEPLOYED}/{}/turns", Session::deployed(&server, &token, &[]).0.id);
     let cut = &bearer[..bearer.len() - 1];
@@ -47,8 +47,8 @@ fn a_token_with_its_origin_opens_these_routes_and_nothing_else_does() {
     is(&server.request("GET", "/v1/agents", &[("Authorization", &bearer), ORIGIN], ""), 401, "unauthorized");
     drop(server);
     // A key does not open them, whatever its scopes.
-    let admin = key(&place, &["--scope", "converse,read,admin"]);
-    let server = place.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &["--set", "convengine.admin-token=the-administrator"]].concat());
+    let admin = key(&env, &["--scope", "converse,read,admin"]);
+    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &["--set", "convengine.admin-token=the-administrator"]].concat());
     for wrong in [admin.as_str(), "the-administrator"] {
         let authorization = format!("Bearer {wrong}");
         is(&post(&server, DEPLOYED, &[("Authorization", &authorization), ORIGIN], &json!({})), 401, "unauthorized");
@@ -60,7 +60,7 @@ fn a_token_with_its_origin_opens_these_routes_and_nothing_else_does() {
 
 #[test]
 fn pages_use_the_live_version() {
-    let (place, server, token) = with_shop(&[]);
+    let (env, server, token) = with_shop(&[]);
     let (session, first) = Session::deployed(&server, &token, &[]);
     assert_eq!((texts(&first), first.get("debug")), (vec!["Welcome to Desk."], None));
     publish(&server, &desk("Two"));
@@ -69,7 +69,7 @@ fn pages_use_the_live_version() {
     assert_eq!(texts(&session.says(&server, "more please")), ["Desk 1"], "a running session stays on its version");
     let state = session.state(&server);
     assert_eq!((&state["channel"], &state["vars"]["count"]), (&json!("web"), &json!(1)), "admins see the version");
-    assert_eq!(session.replays(&place, &server), 2);
+    assert_eq!(session.replays(&env, &server), 2);
     let (simulated, _) = Session::simulated(&server, &json!({}));
     let other = deploy(&server, false);
     let headers = |token: &str| vec![("Authorization".to_owned(), format!("Bearer {token}"))];
@@ -101,15 +101,16 @@ fn users_make_no_other_events_than_their_own() {
     }
     is(&session.hears(&server, &json!({"type": "user.message"})), 422, "invalid_event");
     is(&session.hears(&server, &json!({})), 422, "invalid_event");
-    let said = json!({"type": "user.message", "text": "more please", "event_id": "e", "version": 9, "assistant": "x", "deployment": "x"});
-    let first = session.hears(&server, &said);
+    let message =
+        json!({"type": "user.message", "text": "more please", "event_id": "e", "version": 9, "assistant": "x", "deployment": "x"});
+    let first = session.hears(&server, &message);
     assert_eq!((first.status, texts(&first.json())), (200, vec!["Desk 1"]), "a user cannot set members of the server");
-    let again = session.hears(&server, &said);
+    let again = session.hears(&server, &message);
     assert_eq!((again.text, again.headers["x-replayed"].to_str().unwrap()), (first.text, "true"));
     assert_eq!(session.hears(&server, &json!({"type": "user.button", "button_id": "b"})).status, 200);
     let end = session.hears(&server, &json!({"type": "session.end"}));
     assert_eq!((end.status, &end.json()["status"]), (200, &json!("completed")));
-    let closed = session.hears(&server, &said);
+    let closed = session.hears(&server, &message);
     assert_eq!((closed.status, closed.header("x-replayed")), (200, "true"), "a repeated event is answered even after the end");
     let late = session.hears(&server, &json!({"type": "user.message", "text": "hi"}));
     is(&late, 409, "session_completed");
@@ -136,8 +137,8 @@ fn how_an_answer_came_about_is_shown_where_the_deployment_lets_its_users_see() {
 
 /// The response to a preflight request.
 fn preflight(server: &Server, path: &str, origin: &str) -> Answer {
-    let asked = "authorization,content-type,x-debug";
-    let headers = [("Origin", origin), ("Access-Control-Request-Method", "POST"), ("Access-Control-Request-Headers", asked)];
+    let requested = "authorization,content-type,x-debug";
+    let headers = [("Origin", origin), ("Access-Control-Request-Method", "POST"), ("Access-Control-Request-Headers", requested)];
     server.request("OPTIONS", path, &headers, "")
 }
 
@@ -225,7 +226,7 @@ fn every_answer_says_how_the_caller_stands() {
 
 #[test]
 fn a_plan_has_so_many_sessions_a_month() {
-    let (place, server, token) = with_shop(&["--set", "convengine.assistants.sessions-per-month=2"]);
+    let (env, server, token) = with_shop(&["--set", "convengine.assistants.sessions-per-month=2"]);
     Session::simulated(&server, &json!({}));
     let (first, _) = Session::deployed(&server, &token, &[]);
     Session::deployed(&server, &token, &[]);
@@ -242,8 +243,8 @@ fn a_plan_has_so_many_sessions_a_month() {
     assert_eq!(Session::simulated(&server, &json!({})).1["status"], "awaiting_input", "simulated sessions do not count against the plan");
     let used =
         "select kind || ' ' || ref || ' ' || cast(sum(amount) as text) from cs_usage_events where kind = 'session' group by kind, ref";
-    assert_eq!(place.sql().texts(used), ["session desk 2"]);
-    place.sql().run("update cs_usage_events set at = 1");
+    assert_eq!(env.sql().texts(used), ["session desk 2"]);
+    env.sql().run("update cs_usage_events set at = 1");
     assert_eq!(post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({})).status, 201, "in another month");
 }
 
@@ -252,9 +253,9 @@ const USED: &str = "select cast(coalesce(sum(amount), 0) as text) from cs_usage_
 #[test]
 fn a_plan_has_no_more_sessions_for_those_who_begin_at_once() {
     let of_plan = ["--set", "convengine.assistants.sessions-per-month=5", "--set", "convengine.assistants.rpm=0"];
-    let (place, server, token) = with_shop(&of_plan);
+    let (env, server, token) = with_shop(&of_plan);
     // Processes that share a database share its plan.
-    let second = place.is_postgres().then(|| place.serve(&[&WORDS_ALONE[..], &of_plan].concat()));
+    let second = env.is_postgres().then(|| env.serve(&[&WORDS_ALONE[..], &of_plan].concat()));
     let bearer = format!("Bearer {token}");
     let servers: Vec<&Server> = std::iter::once(&server).chain(&second).collect();
     let begin = |server: &Server| post(server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
@@ -265,26 +266,26 @@ fn a_plan_has_no_more_sessions_for_those_who_begin_at_once() {
     let (begun, refused): (Vec<Answer>, Vec<Answer>) = answers.into_iter().partition(|it| it.status == 201);
     assert_eq!((begun.len(), refused.len()), (5, 25));
     refused.iter().for_each(|it| is(it, 429, "rate_limited"));
-    assert_eq!(place.sql().texts(USED), ["5"]);
-    assert_eq!(place.sql().texts("select cast(count(*) as text) from cs_session"), ["5"]);
+    assert_eq!(env.sql().texts(USED), ["5"]);
+    assert_eq!(env.sql().texts("select cast(count(*) as text) from cs_session"), ["5"]);
 }
 
 #[test]
 fn a_session_that_does_not_begin_is_no_use_of_the_plan() {
-    let (place, server, token) = with_shop(&["--set", "convengine.assistants.sessions-per-month=1"]);
+    let (env, server, token) = with_shop(&["--set", "convengine.assistants.sessions-per-month=1"]);
     let bearer = format!("Bearer {token}");
     let begin = || post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
-    place.sql().run("alter table cs_session rename to cs_session_away");
+    env.sql().run("alter table cs_session rename to cs_session_away");
     for _ in 0..2 {
         is(&begin(), 503, "service_unavailable");
     }
-    assert_eq!(place.sql().texts(USED), ["0"]);
-    place.sql().run("alter table cs_session_away rename to cs_session");
+    assert_eq!(env.sql().texts(USED), ["0"]);
+    env.sql().run("alter table cs_session_away rename to cs_session");
     assert_eq!(begin().status, 201);
     is(&begin(), 429, "rate_limited");
     let streamed = post(&server, &format!("{DEPLOYED}?stream=true"), &[("Authorization", &bearer), ORIGIN], &json!({}));
     is(&streamed, 429, "rate_limited");
-    assert_eq!(place.sql().texts(USED), ["1"]);
+    assert_eq!(env.sql().texts(USED), ["1"]);
 }
 
 #[test]

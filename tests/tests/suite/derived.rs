@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use convengine_core::json::diff;
 use convengine_core::turn::Journal;
-use convengine_server::play::{PackServer, ServerOptions};
-use convengine_server::store::turn::{compress, decompress};
+use convengine_host::storage::turn::{compress, decompress};
+use convengine_player::{PackServer, ServerOptions};
 use convengine_tests::soak::left::masked as without_times;
 use convengine_tests::{Case, binary, corpus, demo, root};
 use reqwest::blocking::Client;
@@ -33,27 +33,27 @@ struct Held {
 
 impl Held {
     /// Plays the pack's turns and ignores their replies.
-    fn with(case: &Case, place: &Place, set: &[&str]) -> Held {
+    fn with(case: &Case, env: &Place, set: &[&str]) -> Held {
         let set = set.iter().map(|it| (*it).to_owned()).collect();
-        let around = ServerOptions { database: Some(place.database()), settings: set };
+        let around = ServerOptions { database: Some(env.database()), settings: set };
         let server = PackServer::start(&case.pack, &binary().unwrap(), &case.path, &around).unwrap();
-        let mut held = Held { server, client: client(), conversations: Vec::new() };
-        for turn in held.server.pack().turns.clone() {
+        let mut played = Held { server, client: client(), conversations: Vec::new() };
+        for turn in played.server.pack().turns.clone() {
             if let Some(sql) = turn.admin_sql.as_ref().and_then(Value::as_str) {
-                place.sql().run(sql);
+                env.sql().run(sql);
             }
             let Some(request) = turn.request else { continue };
-            let mut call = held.client.request(request.method.parse().unwrap(), format!("{}{}", held.server.address(), request.path));
+            let mut call = played.client.request(request.method.parse().unwrap(), format!("{}{}", played.server.address(), request.path));
             if request.body != Value::Null {
                 let body = request.body.as_str().map_or_else(|| request.body.to_string(), str::to_owned);
                 call = call.header("Content-Type", request.content_type.as_deref().unwrap_or("application/json")).body(body);
             }
             let answer: Value = serde_json::from_str(&call.send().unwrap().text().unwrap()).unwrap_or_default();
             let id = |it: &Value| it["conversationId"].as_str().map(str::to_lowercase);
-            let id = id(&answer).or(id(&request.body)).filter(|it| !held.conversations.contains(it));
-            held.conversations.extend(id);
+            let id = id(&answer).or(id(&request.body)).filter(|it| !played.conversations.contains(it));
+            played.conversations.extend(id);
         }
-        held
+        played
     }
 
     /// The response of the audit endpoint for every conversation.
@@ -103,9 +103,9 @@ fn forget_rows(sql: &mut Sql) -> usize {
 }
 
 /// The log of model calls, with times or without.
-fn calls(place: &Place, with_times: bool) -> Vec<String> {
+fn calls(env: &Place, with_times: bool) -> Vec<String> {
     let at = if with_times { "cast(created_at as text)" } else { "''" };
-    place.sql().texts(&format!(
+    env.sql().texts(&format!(
         "select concat_ws('|', cast(conversation_id as text), intent_code, state_code, provider, model, prompt_text,
            cast(user_context as text), cast(response_text as text), cast(success as text), error_message, {at},
            input_tokens, output_tokens, cost_micros) as call
@@ -113,12 +113,12 @@ fn calls(place: &Place, with_times: bool) -> Vec<String> {
     ))
 }
 
-fn count(place: &Place, what: &str) -> usize {
-    place.sql().texts(&format!("select cast(count(*) as text) from {what}"))[0].parse().unwrap()
+fn count(env: &Place, what: &str) -> usize {
+    env.sql().texts(&format!("select cast(count(*) as text) from {what}"))[0].parse().unwrap()
 }
 
-fn materialise(place: &Place, range: &[&str]) -> Ran {
-    place.run(&[&["audit", "materialise"], range].concat())
+fn materialise(env: &Place, range: &[&str]) -> Ran {
+    env.run(&[&["audit", "materialise"], range].concat())
 }
 
 /// The audit rows without values that differ between runs: times and durations, some of them inside texts.
@@ -127,8 +127,7 @@ fn masked(audit: &str) -> Vec<Value> {
     rows.iter().map(without_times).collect()
 }
 
-/// Whether a tool returned the same result twice, except for its latency: the planner is shown only one of equal results, so two runs may
-/// call the model with different prompts.
+/// Whether a tool result repeats except for its latency: the planner sees only one of equal results, so prompts of two runs may differ.
 fn repeats_a_result(rows: &[Value]) -> bool {
     let results: Vec<&Value> = rows.iter().filter(|it| it["stage"] == "MCP_TOOL_RESULT").map(|it| &it["payloadJson"]).collect();
     let repeated = |at: usize| results[at].to_string().contains("latencyMs") && results[..at].contains(&results[at]);
@@ -145,48 +144,48 @@ fn differences(left: Vec<Value>, right: Vec<Value>) -> String {
 }
 
 /// Asserts that a deriving server returns the same audit of a pack as a storing one; returns the number of rows.
-fn tells_the_same(name: &str, (stored, storing): (&Held, &Place), told: &[String], (held, place): (&Held, &Place)) -> usize {
-    assert_eq!(count(place, "ce_audit"), 0, "{name}");
-    assert!(count(place, "ce_llm_call_log") == 0 || count(place, "ce_turn where audit_id is null") > 0, "{name}: calls are stored");
-    let derived = held.audits();
-    assert_eq!(told.len(), derived.len(), "{name}");
+fn tells_the_same(name: &str, (stored, storing): (&Held, &Place), expected: &[String], (deriving, env): (&Held, &Place)) -> usize {
+    assert_eq!(count(env, "ce_audit"), 0, "{name}");
+    assert!(count(env, "ce_llm_call_log") == 0 || count(env, "ce_turn where audit_id is null") > 0, "{name}: calls are stored");
+    let derived = deriving.audits();
+    assert_eq!(expected.len(), derived.len(), "{name}");
     let (mut rows, mut by_latency) = (0, false);
-    for (left, right) in told.iter().zip(&derived) {
-        let (left, right) = (masked(&stored.without_names(left)), masked(&held.without_names(right)));
+    for (left, right) in expected.iter().zip(&derived) {
+        let (left, right) = (masked(&stored.without_names(left)), masked(&deriving.without_names(right)));
         rows += left.len();
         if left != right {
             assert!(repeats_a_result(&left) && stages(&left) == stages(&right), "{name}:\n{}", differences(left, right));
             by_latency = true;
         }
     }
-    let turns = count(place, "ce_turn where audit_id is not null");
-    let ran = materialise(place, &[]);
-    assert_eq!((ran.code, ran.out), (0, format!("materialised rows: {rows}, turns: {turns}\n")), "{name}: {}", ran.err);
-    assert_eq!(held.audits(), derived, "{name}: after they were stored");
-    assert_eq!(count(storing, "ce_llm_call_log"), count(place, "ce_llm_call_log"), "{name}");
+    let turns = count(env, "ce_turn where audit_id is not null");
+    let output = materialise(env, &[]);
+    assert_eq!((output.code, output.out), (0, format!("materialised rows: {rows}, turns: {turns}\n")), "{name}: {}", output.err);
+    assert_eq!(deriving.audits(), derived, "{name}: after they were stored");
+    assert_eq!(count(storing, "ce_llm_call_log"), count(env, "ce_llm_call_log"), "{name}");
     if by_latency {
         return rows;
     }
-    let log = |held: &Held, place: &Place| {
-        let call = |it: &String| without_times(&json!(held.without_names(it))).to_string();
-        let mut calls: Vec<String> = calls(place, false).iter().map(call).collect();
+    let log = |deriving: &Held, env: &Place| {
+        let call = |it: &String| without_times(&json!(deriving.without_names(it))).to_string();
+        let mut calls: Vec<String> = calls(env, false).iter().map(call).collect();
         calls.sort();
         calls
     };
-    assert_eq!(log(stored, storing), log(held, place), "{name}: the log of model calls");
+    assert_eq!(log(stored, storing), log(deriving, env), "{name}: the log of model calls");
     rows
 }
 
 /// Asserts that a server's stored rows equal those derived from the same turns, byte for byte.
-fn derives_the_same(name: &str, held: &Held, place: &Place, told: &[String]) {
-    let called = calls(place, true);
-    let rows = forget_rows(&mut place.sql());
-    assert_eq!(told, held.audits(), "{name}");
-    let ran = materialise(place, &[]);
+fn derives_the_same(name: &str, played: &Held, env: &Place, expected: &[String]) {
+    let called = calls(env, true);
+    let rows = forget_rows(&mut env.sql());
+    assert_eq!(expected, played.audits(), "{name}");
+    let output = materialise(env, &[]);
     let words = format!("materialised rows: {rows}, ");
-    assert!(ran.code == 0 && ran.out.starts_with(&words), "{name}: {words}: {ran:?}");
-    assert_eq!(told, held.audits(), "{name}: after they were stored");
-    assert_eq!(called, calls(place, true), "{name}: the log of model calls");
+    assert!(output.code == 0 && output.out.starts_with(&words), "{name}: {words}: {output:?}");
+    assert_eq!(expected, played.audits(), "{name}: after they were stored");
+    assert_eq!(called, calls(env, true), "{name}: the log of model calls");
 }
 
 #[test]
@@ -204,10 +203,10 @@ fn a_server_that_derives_answers_what_one_that_stores_answers() {
         let (one, other) = (Place::new(), Place::new());
         let (stored, derives) = (Held::with(case, &one, &[]), Held::with(case, &other, &[DERIVED]));
         let name = case.path.strip_prefix(root().join("tests")).unwrap().display().to_string();
-        let told = stored.audits();
-        let rows = tells_the_same(&name, (&stored, &one), &told, (&derives, &other));
+        let expected = stored.audits();
+        let rows = tells_the_same(&name, (&stored, &one), &expected, (&derives, &other));
         assert_eq!(rows == 0, SILENT.contains(&name.as_str()), "{name}: {rows} rows");
-        derives_the_same(&name, &stored, &one, &told);
+        derives_the_same(&name, &stored, &one, &expected);
         rows
     };
     // Some packs are many times as long as others, so each thread takes the next one.
@@ -224,65 +223,65 @@ fn audit(server: &Server) -> String {
     server.get(&format!("/api/v1/conversation/audit/{ID}")).text
 }
 
-fn deriving(place: &Place) -> Server {
-    place.serve(&[&WORDS_ALONE[..], &["--set", DERIVED]].concat())
+fn deriving(env: &Place) -> Server {
+    env.serve(&[&WORDS_ALONE[..], &["--set", DERIVED]].concat())
 }
 
 /// The time of a turn's message in the form of a command-line option.
-fn time_of(place: &Place, number: u32) -> String {
-    let mut sql = place.sql();
+fn time_of(env: &Place, number: u32) -> String {
+    let mut sql = env.sql();
     let millis = if sql.is_postgres() { "(extract(epoch from created_at) * 1000)::bigint::text" } else { "cast(created_at as text)" };
     sql.texts(&format!("select {millis} from ce_turn where number = {number}")).remove(0)
 }
 
 #[test]
 fn rows_of_a_time_range_are_stored_while_a_server_runs() {
-    let place = Place::with(&orders());
-    let server = deriving(&place);
+    let env = Place::with(&orders());
+    let server = deriving(&env);
     for text in ["my order", "hello", "my order again"] {
         server.say(ID, text);
     }
     let before = audit(&server);
-    let count = |sql: &str| place.sql().texts(sql)[0].parse::<usize>().unwrap();
+    let count = |sql: &str| env.sql().texts(sql)[0].parse::<usize>().unwrap();
     let rows = || count("select cast(count(*) as text) from ce_audit");
     assert_eq!(rows(), 0);
-    let second = time_of(&place, 2);
-    let ran = materialise(&place, &["--from", &second, "--to", &time_of(&place, 3)]);
+    let second = time_of(&env, 2);
+    let output = materialise(&env, &["--from", &second, "--to", &time_of(&env, 3)]);
     let stored = rows();
-    assert_eq!((ran.code, ran.out), (0, format!("materialised rows: {stored}, turns: 1\n")));
+    assert_eq!((output.code, output.out), (0, format!("materialised rows: {stored}, turns: 1\n")));
     assert!(stored > 10);
     assert_eq!(audit(&server), before);
-    assert_eq!(place.run(&["replay", "--conversation", ID]).code, 0, "stored and derived turns");
-    let ran = materialise(&place, &["--to", &second]);
-    assert!(ran.out.ends_with(" rows of 1 turns\n"), "{ran:?}");
-    server.say(ID, "one row is added");
+    assert_eq!(env.run(&["replay", "--conversation", ID]).code, 0, "stored and derived turns");
+    let output = materialise(&env, &["--to", &second]);
+    assert!(output.out.ends_with(", turns: 1\n"), "{output:?}");
+    server.say(ID, "and another one");
     let longer = audit(&server);
     assert!(longer.starts_with(before.strip_suffix(']').unwrap()), "existing rows stay");
-    let ran = materialise(&place, &[]);
-    assert!(ran.out.ends_with(" rows of 2 turns\n"), "{ran:?}");
+    let output = materialise(&env, &[]);
+    assert!(output.out.ends_with(", turns: 2\n"), "{output:?}");
     assert_eq!(audit(&server), longer);
     assert_eq!(
         count("select cast(count(distinct audit_id) as text) from ce_audit"),
         serde_json::from_str::<Vec<Value>>(&longer).unwrap().len()
     );
-    assert_eq!(materialise(&place, &[]).out, "materialised rows: 0, turns: 0\n");
-    one_line(&materialise(&place, &["--from", "soon"]), 2, &["--from", "'soon'", "2026-01-31"]);
+    assert_eq!(materialise(&env, &[]).out, "materialised rows: 0, turns: 0\n");
+    one_line(&materialise(&env, &["--from", "soon"]), 2, &["--from", "'soon'", "2026-01-31"]);
     drop(server);
     // A storing server continues after the reserved numbers.
-    let server = place.serve(&WORDS_ALONE);
+    let server = env.serve(&WORDS_ALONE);
     server.say(ID, "once more");
     let all = audit(&server);
     assert!(all.starts_with(longer.strip_suffix(']').unwrap()));
-    assert_eq!(place.run(&["replay", "--conversation", ID]).code, 0);
+    assert_eq!(env.run(&["replay", "--conversation", ID]).code, 0);
 }
 
 #[test]
 fn a_turn_that_cannot_be_derived_says_so_and_leaves_the_others() {
-    let place = Place::with(&orders());
-    let server = deriving(&place);
+    let env = Place::with(&orders());
+    let server = deriving(&env);
     ["my order", "hello"].iter().for_each(|it| _ = server.say(ID, it));
     let before = server.audit(ID);
-    change_journal(&place, 1, |it| it["input"]["event"]["text"] = json!("my borders"));
+    change_journal(&env, 1, |it| it["input"]["event"]["text"] = json!("my borders"));
     let rows = server.audit(ID);
     assert_eq!(
         (&rows[0]["stage"], &rows[0]["auditId"], &rows[0]["createdAt"]),
@@ -292,21 +291,21 @@ fn a_turn_that_cannot_be_derived_says_so_and_leaves_the_others() {
     assert_eq!(payload["turn"], 1);
     assert!(payload["reason"].as_str().unwrap().starts_with("it runs differently now: sha256 "), "{payload}");
     assert_eq!(rows[1..], before[before.len() - rows.len() + 1..], "the second turn is unchanged");
-    let ran = materialise(&place, &[]);
-    assert_eq!((ran.code, ran.out), (1, format!("materialised rows: {}, turns: 1\n", rows.len() - 1)));
-    assert!(["turn 1 ", ID, "sha256"].iter().all(|it| ran.err.contains(it)), "{}", ran.err);
+    let output = materialise(&env, &[]);
+    assert_eq!((output.code, output.out), (1, format!("materialised rows: {}, turns: 1\n", rows.len() - 1)));
+    assert!(["turn 1 ", ID, "sha256"].iter().all(|it| output.err.contains(it)), "{}", output.err);
     assert_eq!(server.audit(ID), rows, "the marker stays");
-    place.sql().run("update ce_turn set config_hash = 'other'");
+    env.sql().run("update ce_turn set config_hash = 'other'");
     let payload = server.audit(ID)[0]["payloadJson"].to_string();
     assert!(payload.contains("its configuration other is not in the database"), "{payload}");
-    let torn = place.sql().bytes("00ff");
-    place.sql().run(&format!("update ce_turn set journal = {torn}"));
+    let corrupt = env.sql().bytes("00ff");
+    env.sql().run(&format!("update ce_turn set journal = {corrupt}"));
     let payload = server.audit(ID)[0]["payloadJson"].to_string();
     assert!(payload.contains("the journal cannot be read"), "{payload}");
-    place.sql().run("delete from ce_conversation");
+    env.sql().run("delete from ce_conversation");
     assert_eq!(
         server.audit(ID).len(),
-        if place.sql().is_postgres() { 0 } else { rows.len() - 1 },
+        if env.sql().is_postgres() { 0 } else { rows.len() - 1 },
         "derived rows are deleted with the conversation"
     );
 }
@@ -321,9 +320,8 @@ fn store_journal(sql: &mut Sql, journal: &Journal, of: &str) {
     sql.run(&format!("update ce_turn set journal = {bytes} where {of}"));
 }
 
-/// Changes a turn's journal as JSON.
-fn change_journal(place: &Place, number: u32, change: impl FnOnce(&mut Value)) {
-    let mut sql = place.sql();
+fn change_journal(env: &Place, number: u32, change: impl FnOnce(&mut Value)) {
+    let mut sql = env.sql();
     let hex = sql.hex("journal");
     let hex = sql.texts(&format!("select {hex} from ce_turn where number = {number}")).remove(0);
     let mut journal = json!(journal_of(&hex));
@@ -334,40 +332,42 @@ fn change_journal(place: &Place, number: u32, change: impl FnOnce(&mut Value)) {
 #[test]
 fn a_turn_that_was_lost_is_told_up_to_where_it_was() {
     let case = demo("model_acts.json").unwrap();
-    let place = Place::new();
-    let held = Held::with(&case, &place, &[DERIVED]);
-    let id = held.conversations.first().unwrap().clone();
-    drop(held);
+    let env = Place::new();
+    let played = Held::with(&case, &env, &[DERIVED]);
+    let id = played.conversations.first().unwrap().clone();
+    drop(played);
     // The last turn is as a crash leaves it, and requested something else than this build requests.
-    let last = place.sql().texts("select cast(max(number) as text) from ce_turn").remove(0).parse().unwrap();
-    change_journal(&place, last, |it| it["entries"][0]["fingerprint"] = json!("other"));
-    let before = if place.sql().is_postgres() { "now() - interval '1 second'" } else { "0" };
-    place
-        .sql()
+    let last = env.sql().texts("select cast(max(number) as text) from ce_turn").remove(0).parse().unwrap();
+    change_journal(&env, last, |it| it["entries"][0]["fingerprint"] = json!("other"));
+    let before = if env.sql().is_postgres() { "now() - interval '1 second'" } else { "0" };
+    env.sql()
         .run(&format!("update ce_turn set status = 'open', owner = 'gone', audit_id = null, lease_until = {before} where number = {last}"));
     let path = case.path.display().to_string();
-    let server = place.serve(&["--llm", &format!("scripted:{path}"), "--set", DERIVED]);
-    assert_eq!(server.post(json!({"conversationId": id, "message": "hello"}).to_string()).status, 200, "the message waits for the lost turn");
-    assert_eq!(place.sql().texts(&format!("select status from ce_turn where number = {last}")), ["lost"]);
+    let server = env.serve(&["--llm", &format!("scripted:{path}"), "--set", DERIVED]);
+    assert_eq!(
+        server.post(json!({"conversationId": id, "message": "hello"}).to_string()).status,
+        200,
+        "the message waits for the lost turn"
+    );
+    assert_eq!(env.sql().texts(&format!("select status from ce_turn where number = {last}")), ["lost"]);
     let rows = server.audit(&id);
     assert!(rows.iter().any(|it| it["payloadJson"].as_str().unwrap().contains("TURN_LOST")), "{rows:#?}");
     assert!(rows.iter().all(|it| it["stage"] != "AUDIT_NOT_DERIVABLE"));
-    let ran = place.run(&["replay", "--conversation", &id]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    assert_eq!(materialise(&place, &[]).code, 0);
+    let output = env.run(&["replay", "--conversation", &id]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(materialise(&env, &[]).code, 0);
     assert_eq!(server.audit(&id), rows);
 }
 
 #[test]
 fn rows_that_are_stored_already_stay_when_a_server_that_derives_takes_the_turn_over() {
     let case = demo("model_acts.json").unwrap();
-    let place = Place::new();
-    let held = Held::with(&case, &place, &[]);
-    let (id, stored) = (held.conversations.first().unwrap().clone(), held.audits());
-    drop(held);
-    // Before the first connection.
-    let copy = place.copy();
-    let mut sql = place.sql();
+    let env = Place::new();
+    let played = Held::with(&case, &env, &[]);
+    let (id, stored) = (played.conversations.first().unwrap().clone(), played.audits());
+    drop(played);
+    let copy = env.copy();
+    let mut sql = env.sql();
     let count = |sql: &mut Sql, query: &str| sql.texts(query).remove(0).parse::<usize>().unwrap();
     let last = count(&mut sql, "select cast(max(number) as text) from ce_turn");
     // Five notices of the last turn were audited when the server in mode IMMEDIATE died; the other turns have no stored rows.
@@ -378,8 +378,12 @@ fn rows_that_are_stored_already_stay_when_a_server_that_derives_takes_the_turn_o
     sql.run(&format!("update ce_turn set status = 'open', owner = 'gone', audited = 5, lease_until = {before} where number = {last}"));
     drop(sql);
     let path = case.path.display().to_string();
-    let server = place.serve(&["--llm", &format!("scripted:{path}"), "--set", DERIVED]);
-    assert_eq!(server.post(json!({"conversationId": id, "message": "hello"}).to_string()).status, 200, "the message waits for the open turn");
+    let server = env.serve(&["--llm", &format!("scripted:{path}"), "--set", DERIVED]);
+    assert_eq!(
+        server.post(json!({"conversationId": id, "message": "hello"}).to_string()).status,
+        200,
+        "the message waits for the open turn"
+    );
     let audit = || server.get(&format!("/api/v1/conversation/audit/{id}")).text;
     let derived = audit();
     let (stored, derived_rows) = (masked(&stored[0]), masked(&derived));
@@ -387,8 +391,8 @@ fn rows_that_are_stored_already_stay_when_a_server_that_derives_takes_the_turn_o
     for (stored, derived) in stored.iter().zip(&derived_rows) {
         assert_eq!(words(stored), words(derived));
     }
-    assert_eq!(place.run(&["replay", "--conversation", &id]).code, 0);
-    assert_eq!(materialise(&place, &[]).code, 0);
+    assert_eq!(env.run(&["replay", "--conversation", &id]).code, 0);
+    assert_eq!(materialise(&env, &[]).code, 0);
     assert_eq!(audit(), derived);
-    assert_eq!(place.run(&["replay", "--conversation", &id]).code, 0);
+    assert_eq!(env.run(&["replay", "--conversation", &id]).code, 0);
 }

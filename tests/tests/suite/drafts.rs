@@ -13,21 +13,21 @@ use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, one_line, orders};
 
 #[test]
 fn a_document_is_imported_as_the_draft_of_its_assistant() {
-    let place = Place::with(&orders());
-    let file = place.pack("desk.flow.json", &desk("Desk"));
-    let ran = place.run(&["import", &file]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
-    assert!(ran.out.contains("1 documents"), "{ran:?}");
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let file = env.pack("desk.flow.json", &desk("Desk"));
+    let output = env.run(&["import", &file]);
+    assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
+    assert!(output.out.contains("1 document"), "{output:?}");
+    let server = env.serve(&WORDS_ALONE);
     assert_eq!(server.get("/v1/agents/desk/flow").json(), desk("Desk"));
     assert_eq!(texts(&Session::simulated(&server, &json!({})).1), ["Welcome to Desk."]);
     let used = "select kind || ' ' || ref || ' ' || cast(amount as text) from cs_usage_events where kind = 'import'";
-    assert_eq!(place.sql().texts(used), ["import desk 1"]);
+    assert_eq!(env.sql().texts(used), ["import desk 1"]);
     // Rows and other drafts stay.
     assert_eq!(server.say(crate::stream::ID, "my order")["payload"]["value"], "Your order is on its way.");
-    let file = place.pack("shop.flow.json", &changed(desk("Shop"), &[("/id", json!("shop"))]));
-    assert_eq!(place.run(&["import", &file]).code, 0);
-    let again = place.run(&["import", &place.pack("two.flow.json", &desk("Two"))]);
+    let file = env.pack("shop.flow.json", &changed(desk("Shop"), &[("/id", json!("shop"))]));
+    assert_eq!(env.run(&["import", &file]).code, 0);
+    let again = env.run(&["import", &env.pack("two.flow.json", &desk("Two"))]);
     assert_eq!(again.code, 0, "{again:?}");
     let listed = json!({"agents": [
         {"id": "desk", "name": "Two", "revision": 2, "live_version": null}, {"id": "shop", "name": "Shop", "revision": 1, "live_version": null},
@@ -50,16 +50,16 @@ fn of_canvas(mut document: Value) -> Value {
 
 #[test]
 fn a_canvas_export_is_imported_with_its_ports() {
-    let place = Place::with(&orders());
-    let ran = place.run(&["import", &place.pack("canvas.json", &of_canvas(desk("Desk")))]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
-    let server = place.serve(&WORDS_ALONE);
-    let kept = server.get("/v1/agents/desk/flow").json();
-    assert!(!kept.to_string().contains("Handle"), "{kept}");
-    assert_eq!(kept.pointer("/graphs/2/edges/3/source_port"), Some(&json!("failed")));
+    let env = Place::with(&orders());
+    let output = env.run(&["import", &env.pack("canvas.json", &of_canvas(desk("Desk")))]);
+    assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
+    let server = env.serve(&WORDS_ALONE);
+    let draft = server.get("/v1/agents/desk/flow").json();
+    assert!(!draft.to_string().contains("Handle"), "{draft}");
+    assert_eq!(draft.pointer("/graphs/2/edges/3/source_port"), Some(&json!("failed")));
     let (session, _) = Session::simulated(&server, &json!({}));
-    for (said, answer) in [("log in", "Your PIN?"), ("what", "Four digits?")] {
-        assert_eq!(texts(&session.says(&server, said)), [answer]);
+    for (text, answer) in [("log in", "Your PIN?"), ("what", "Four digits?")] {
+        assert_eq!(texts(&session.says(&server, text)), [answer]);
     }
     let last = session.says(&server, "no");
     assert_eq!(last["debug"]["nodes"][0]["id"], "end", "the port 'failed' leads there: {last}");
@@ -68,24 +68,24 @@ fn a_canvas_export_is_imported_with_its_ports() {
 
 #[test]
 fn what_is_no_document_is_not_imported() {
-    let place = Place::with(&orders());
-    let before = place.sql().everything();
+    let env = Place::with(&orders());
+    let before = env.sql().everything();
     for (document, words) in [
         (changed(desk("Desk"), &[("/graphs/0/nodes/0/type", json!("teapot"))]), "D002"),
         (changed(desk("Desk"), &[("/id", json!("1 desk"))]), "id"),
         (changed(desk("Desk"), &[("/graphs", json!(5))]), "D001"),
     ] {
-        let ran = place.run(&["import", &place.pack("wrong.json", &document)]);
-        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
-        assert!(ran.err.contains(words), "{ran:?}");
+        let output = env.run(&["import", &env.pack("wrong.json", &document)]);
+        assert_eq!((output.code, output.out.as_str()), (1, ""), "{output:?}");
+        assert!(output.err.contains(words), "{output:?}");
     }
-    assert!(place.sql().everything() == before, "nothing has changed");
+    assert!(env.sql().everything() == before, "nothing has changed");
 }
 
 #[test]
 fn lint_says_what_publishing_would() {
-    let place = Place::new();
-    let lint = |document: &Value, more: &[&str]| place.run(&[&["lint", &place.pack("desk.flow.json", document)], more].concat());
+    let env = Place::new();
+    let lint = |document: &Value, more: &[&str]| env.run(&[&["lint", &env.pack("desk.flow.json", document)], more].concat());
     let fine = lint(&desk("Desk"), &[]);
     assert_eq!((fine.code, fine.out.as_str(), fine.err.as_str()), (0, "", ""), "{fine:?}");
     assert_eq!((lint(&desk("Desk"), &["--json"]).out.trim(), lint(&of_canvas(desk("Desk")), &[]).code), ("[]", 0));
@@ -96,9 +96,9 @@ fn lint_says_what_publishing_would() {
     let refused = lint(&wrong, &[]);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.out.starts_with("error T002 /graphs/1/nodes/2"), "{refused:?}");
-    let told = lint(&wrong, &["--json"]);
-    let issues: Value = serde_json::from_str(&told.out).unwrap();
-    assert_eq!((told.code, &issues[0]["code"], &issues[0]["severity"]), (1, &json!("T002"), &json!("error")), "{told:?}");
+    let output = lint(&wrong, &["--json"]);
+    let issues: Value = serde_json::from_str(&output.out).unwrap();
+    assert_eq!((output.code, &issues[0]["code"], &issues[0]["severity"]), (1, &json!("T002"), &json!("error")), "{output:?}");
     for member in ["path", "graph", "node", "name", "message"] {
         assert!(issues[0].get(member).is_some(), "{member}: {issues}");
     }
@@ -110,62 +110,62 @@ fn lint_says_what_publishing_would() {
 
 #[test]
 fn a_document_with_an_error_is_not_imported_where_that_is_asked_for() {
-    let place = Place::with(&orders());
-    let before = place.sql().everything();
+    let env = Place::with(&orders());
+    let before = env.sql().everything();
     let wrong = changed(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("{{ session.count | nofilter }}"))]);
-    let file = place.pack("wrong.flow.json", &wrong);
+    let file = env.pack("wrong.flow.json", &wrong);
     for more in [&["--strict"][..], &["--strict", "--dry-run"]] {
-        let ran = place.run(&[&["import", &file], more].concat());
-        assert_eq!((ran.code, ran.err.contains("error T002 /graphs/1/nodes/2")), (1, true), "{ran:?}");
+        let output = env.run(&[&["import", &file], more].concat());
+        assert_eq!((output.code, output.err.contains("error T002 /graphs/1/nodes/2")), (1, true), "{output:?}");
     }
-    assert!(place.sql().everything() == before, "nothing has changed");
+    assert!(env.sql().everything() == before, "nothing has changed");
     let warned = changed(desk("Desk"), &[("/intents/0/phrases", json!(["more please"]))]);
-    let ran = place.run(&["import", &place.pack("desk.flow.json", &warned), "--strict"]);
-    assert_eq!((ran.code, ran.err.starts_with("warning I007")), (0, true), "a warning is not an error: {ran:?}");
+    let output = env.run(&["import", &env.pack("desk.flow.json", &warned), "--strict"]);
+    assert_eq!((output.code, output.err.starts_with("warning I007")), (0, true), "a warning is not an error: {output:?}");
 }
 
 #[test]
 fn what_an_import_would_make_of_drafts_is_said_before() {
-    let place = Place::with(&orders());
-    let file = place.pack("desk.flow.json", &desk("Desk"));
+    let env = Place::with(&orders());
+    let file = env.pack("desk.flow.json", &desk("Desk"));
     let dry = |file: &str, more: &[&str]| {
-        let before = place.sql().everything();
-        let ran = place.run(&[&["import", file, "--dry-run"], more].concat());
-        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
-        assert!(place.sql().everything() == before, "nothing has changed");
-        ran.out
+        let before = env.sql().everything();
+        let dry_run = env.run(&[&["import", file, "--dry-run"], more].concat());
+        assert_eq!((dry_run.code, dry_run.err.as_str()), (0, ""), "{dry_run:?}");
+        assert!(env.sql().everything() == before, "nothing has changed");
+        dry_run.out
     };
-    let says = |file: &str, change: &str| {
-        let told = dry(file, &[]);
-        assert!(told.contains(&format!("draft desk: {change}\n")), "{told}");
-        assert_eq!(told.contains("no difference"), change == "equal", "{told}");
+    let assert_change = |file: &str, change: &str| {
+        let output = dry(file, &[]);
+        assert!(output.contains(&format!("draft desk: {change}\n")), "{output}");
+        assert_eq!(output.contains("no difference"), change == "equal", "{output}");
         let json: Value = serde_json::from_str(&dry(file, &["--json"])).unwrap();
         assert_eq!(json["drafts"], json!([{"id": "desk", "change": change}]));
     };
-    says(&file, "new");
-    assert_eq!(place.run(&["import", &file]).code, 0);
-    says(&file, "equal");
-    says(&place.pack("two.flow.json", &desk("Two")), "replaced");
-    let tables = dry(&place.pack("orders.json", &orders()), &["--json"]);
+    assert_change(&file, "new");
+    assert_eq!(env.run(&["import", &file]).code, 0);
+    assert_change(&file, "equal");
+    assert_change(&env.pack("two.flow.json", &desk("Two")), "replaced");
+    let tables = dry(&env.pack("orders.json", &orders()), &["--json"]);
     assert!(!tables.contains("drafts"), "{tables}");
 }
 
 #[test]
 fn a_session_is_run_again_under_another_document() {
-    let place = Place::with(&orders());
-    assert_eq!(place.run(&["import", &place.pack("desk.flow.json", &desk("Desk"))]).code, 0);
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    assert_eq!(env.run(&["import", &env.pack("desk.flow.json", &desk("Desk"))]).code, 0);
+    let server = env.serve(&WORDS_ALONE);
     let (session, _) = Session::simulated(&server, &json!({}));
     assert_eq!(texts(&session.says(&server, "more please")), ["Desk 1"]);
-    let replay = |name: &str, config: &Value| place.run(&["replay", "--conversation", &session.id, "--config", &place.pack(name, config)]);
+    let replay = |name: &str, config: &Value| env.run(&["replay", "--conversation", &session.id, "--config", &env.pack(name, config)]);
     let same = replay("same.flow.json", &desk("Desk"));
     assert_eq!((same.code, same.out.as_str(), same.err.as_str()), (0, "no difference\n", ""), "{same:?}");
     let elsewhere = changed(desk("Desk"), &[("/graphs/3/nodes/1/data/final_message", json!("See you."))]);
     assert_eq!(replay("elsewhere.flow.json", &elsewhere).out, "no difference\n", "the replay creates no session");
-    let said = changed(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("Now {{ session.count }}"))]);
+    let edited = changed(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("Now {{ session.count }}"))]);
     let shop = changed(desk("Shop"), &[("/id", json!("shop"))]);
     for (name, config) in
-        [("said.flow.json", said.clone()), ("pack.json", json!({"name": "n", "documents": [shop.clone(), of_canvas(said)]}))]
+        [("said.flow.json", edited.clone()), ("pack.json", json!({"name": "n", "documents": [shop.clone(), of_canvas(edited)]}))]
     {
         let other = replay(name, &config);
         assert_eq!((other.code, other.out.as_str()), (1, ""), "{other:?}");
@@ -177,13 +177,13 @@ fn a_session_is_run_again_under_another_document() {
 
 #[test]
 fn a_plan_has_so_many_imports_a_month() {
-    let place = Place::with(&orders());
-    let file = place.pack("desk.flow.json", &desk("Desk"));
-    let import = || place.run(&["import", &file, "--set", "convengine.assistants.imports-per-month=1"]);
+    let env = Place::with(&orders());
+    let file = env.pack("desk.flow.json", &desk("Desk"));
+    let import = || env.run(&["import", &file, "--set", "convengine.assistants.imports-per-month=1"]);
     assert_eq!(import().code, 0);
     one_line(&import(), 1, &["imports", "month"]);
-    place.sql().run("update cs_usage_events set at = 1");
-    assert_eq!(import().code, 0, "another month");
+    env.sql().run("update cs_usage_events set at = 1");
+    assert_eq!(import().code, 0, "in another month");
 }
 
 /// A decision of a model; it costs 162 millionths.
@@ -196,32 +196,32 @@ fn decides(object: &Value) -> Answer {
     })
 }
 
-fn with_model(place: &Place, address: &str, prices: &str) -> Server {
+fn with_model(env: &Place, address: &str, prices: &str) -> Server {
     let words = ["--set", prices, "--llm", "openai:test-model", "--set", "convengine.llm.max-attempts=1"];
-    let command = &mut place.command(&[&ANYWHERE[..], &words, &WORDS_ALONE].concat());
-    place.start(command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
+    let command = &mut env.command(&[&ANYWHERE[..], &words, &WORDS_ALONE].concat());
+    env.start(command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
 }
 
 #[test]
 fn what_is_used_is_counted() {
     let hit = json!({"intent_id": "count", "confidence": 0.9, "slots": {}});
-    let (address, asked) = provider(vec![decides(&hit), decides(&hit)]);
-    let place = Place::with(&orders());
-    let server = with_model(&place, &address, PRICES);
+    let (address, requests) = provider(vec![decides(&hit), decides(&hit)]);
+    let env = Place::with(&orders());
+    let server = with_model(&env, &address, PRICES);
     publish(&server, &changed(desk("Desk"), &[("/settings/llm_match", json!(true)), ("/settings/monthly_llm_spend_cap_cents", json!(1))]));
     let token = deploy(&server, false);
     let (simulated, _) = Session::simulated(&server, &json!({}));
     let (deployed, _) = Session::deployed(&server, &token, &[]);
     for session in [&simulated, &deployed] {
         assert_eq!(texts(&session.says(&server, "blah blah")), ["Desk 1"]);
-        let kept = session.state(&server)["usage"].clone();
-        assert_eq!((&kept["llm_calls"], kept["cost_microcents"].as_u64()), (&json!(1), Some(16200)), "{kept}");
+        let usage = session.state(&server)["usage"].clone();
+        assert_eq!((&usage["llm_calls"], usage["cost_microcents"].as_u64()), (&json!(1), Some(16200)), "{usage}");
     }
-    assert_eq!(asked.join().unwrap().len(), 2);
+    assert_eq!(requests.join().unwrap().len(), 2);
     let used = "select kind || ' ' || workspace_id || ' ' || ref || ' ' || cast(sum(amount) as text) from cs_usage_events
         group by kind, workspace_id, ref order by kind";
-    assert_eq!(place.sql().texts(used), ["llm default desk 32400", "session default desk 1"]);
-    assert_eq!(simulated.replays(&place, &server), 2);
+    assert_eq!(env.sql().texts(used), ["llm default desk 32400", "session default desk 1"]);
+    assert_eq!(simulated.replays(&env, &server), 2);
     // The remaining budget travels with every event and is not shown in the trace.
     let left = |session: &Session| {
         let journal = server.get(&format!("/api/v1/conversation/journal/{}", session.id)).text;
@@ -232,38 +232,38 @@ fn what_is_used_is_counted() {
     assert!(!simulated.look(&server, "/trace").to_string().contains("budget_left"));
     deployed.hears(&server, &json!({"type": "session.end"}));
     assert_eq!(left(&deployed).last().map(String::as_str), Some("967600"));
-    place.sql().run("update cs_usage_events set at = 1");
+    env.sql().run("update cs_usage_events set at = 1");
     simulated.hears(&server, &json!({"type": "session.end"}));
-    assert_eq!(left(&simulated).last().map(String::as_str), Some("1000000"), "another month");
+    assert_eq!(left(&simulated).last().map(String::as_str), Some("1000000"), "in another month");
 }
 
 #[test]
 fn a_call_keeps_back_what_it_may_cost() {
     let hit = json!({"intent_id": "count", "confidence": 0.9, "slots": {}});
-    let ((asks, asked), (goes, go)) = (mpsc::channel(), mpsc::channel());
+    let ((started_sender, started), (release_sender, release)) = (mpsc::channel(), mpsc::channel());
     let slow = decides(&hit);
     let first: Answer = Box::new(move |stream| {
-        asks.send(()).unwrap();
-        go.recv().unwrap();
+        started_sender.send(()).unwrap();
+        release.recv().unwrap();
         slow(stream);
     });
     let (address, calls) = provider(vec![first, decides(&hit)]);
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     // A full-length reply costs more than half of the cap; these cost little.
-    let server = with_model(&place, &address, r#"convengine.llm.prices={"test-model":{"input":0,"output":1.5}}"#);
+    let server = with_model(&env, &address, r#"convengine.llm.prices={"test-model":{"input":0,"output":1.5}}"#);
     publish(&server, &changed(desk("Desk"), &[("/settings/llm_match", json!(true)), ("/settings/monthly_llm_spend_cap_cents", json!(1))]));
     let [(one, _), (two, _)] = [Session::simulated(&server, &json!({})), Session::simulated(&server, &json!({}))];
     thread::scope(|scope| {
         let waits = scope.spawn(|| one.says(&server, "blah blah"));
-        asked.recv().unwrap();
+        started.recv().unwrap();
         let refused = two.says(&server, "blah blah");
         let debug = &refused["debug"];
         let seen = (&debug["matched_intent"]["source"], &debug["effects"][0]["outcome"]);
         assert_eq!(seen, (&json!("fallback"), &json!("error")), "{refused}");
-        goes.send(()).unwrap();
+        release_sender.send(()).unwrap();
         assert_eq!(texts(&waits.join().unwrap()), ["Desk 1"]);
     });
     assert_eq!(texts(&two.says(&server, "blah blah")), ["Desk 1"]);
     assert_eq!(calls.join().unwrap().len(), 2);
-    assert_eq!(two.replays(&place, &server), 3);
+    assert_eq!(two.replays(&env, &server), 3);
 }

@@ -46,10 +46,10 @@ fn rich() -> Value {
     pack
 }
 
-fn export(place: &Place) -> String {
-    let ran = place.run(&[&["export"], &WORDS_ALONE[..]].concat());
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
-    ran.out
+fn export(env: &Place) -> String {
+    let output = env.run(&[&["export"], &WORDS_ALONE[..]].concat());
+    assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
+    output.out
 }
 
 fn hash(server: &Server) -> String {
@@ -58,11 +58,11 @@ fn hash(server: &Server) -> String {
 
 #[test]
 fn what_is_exported_is_the_same_configuration_elsewhere() {
-    let place = Place::with(&rich());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&rich());
+    let server = env.serve(&WORDS_ALONE);
     let id = "2c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a07";
     server.say(id, "my order");
-    let text = export(&place);
+    let text = export(&env);
     let pack: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(pack["settings"], json!({"flow": {"dialogue-act": {"resolute": "REGEX_ONLY"}}}));
     assert_eq!(pack["tables"].as_object().unwrap().len(), 19, "all tables that authors write");
@@ -74,8 +74,8 @@ fn what_is_exported_is_the_same_configuration_elsewhere() {
     assert_eq!(pack["tables"]["cv_tool_spec"][0]["spec"], json!("{\"expression\":{\"x\":\"a * 2\"}}"));
     let lines = text.lines().filter(|it| it.starts_with("      {\"")).count();
     assert_eq!(lines, pack["tables"].as_object().unwrap().values().map(|it| it.as_array().unwrap().len()).sum::<usize>());
-    let file = place.write("export.json", &text);
-    let replayed = place.run(&["replay", "--conversation", id, "--config", &file]);
+    let file = env.write("export.json", &text);
+    let replayed = env.run(&["replay", "--conversation", id, "--config", &file]);
     assert_eq!((replayed.code, replayed.out.as_str()), (0, "no difference\n"), "{replayed:?}");
 
     let elsewhere = Place::new();
@@ -87,14 +87,14 @@ fn what_is_exported_is_the_same_configuration_elsewhere() {
 
 #[test]
 fn scripted_answers_are_replaced_kind_by_kind_and_checked() {
-    let place = Place::with(&rich());
-    let exported = || serde_json::from_str::<Value>(&export(&place)).unwrap();
-    let import = |pack: Value| place.run(&["import", &place.pack("other.json", &pack)]);
+    let env = Place::with(&rich());
+    let exported = || serde_json::from_str::<Value>(&export(&env)).unwrap();
+    let import = |pack: Value| env.run(&["import", &env.pack("other.json", &pack)]);
     assert_eq!(import(json!({"name": "n", "tools": {"one": {"text": "1"}}, "containers": {}})).code, 0);
     let pack = exported();
     assert_eq!((&pack["tasks"], &pack["tools"]), (&rich()["tasks"], &json!({"one": {"text": "1"}})));
     assert!(pack.get("containers").is_none());
-    let before = place.sql().everything();
+    let before = env.sql().everything();
     let bad = json!({"name": "n", "tasks": {"a:b": {"reslt": 1}}, "tools": {"t": {}}, "tables": {"ce_memory": [], "cv_script": []}});
     let refused = import(bad);
     assert_eq!((refused.code, refused.err.lines().count()), (1, 4), "{refused:?}");
@@ -102,26 +102,26 @@ fn scripted_answers_are_replaced_kind_by_kind_and_checked() {
         assert!(refused.err.contains(words), "{words} in {}", refused.err);
     }
     assert_eq!(import(json!({"name": "n", "tasks": [1]})).code, 1);
-    assert_eq!(place.sql().everything(), before);
+    assert_eq!(env.sql().everything(), before);
 }
 
 #[test]
 fn columns_of_others_are_left_out_and_named() {
-    let place = Place::with(&orders());
-    let plain = export(&place);
-    place.sql().run("alter table ce_intent add column region text default 'north'");
-    let ran = place.run(&[&["export"], &WORDS_ALONE[..]].concat());
-    assert_eq!((ran.code, ran.err.as_str()), (0, "ce_intent.region: unknown column; omitted\n"));
+    let env = Place::with(&orders());
+    let plain = export(&env);
+    env.sql().run("alter table ce_intent add column region text default 'north'");
+    let output = env.run(&[&["export"], &WORDS_ALONE[..]].concat());
+    assert_eq!((output.code, output.err.as_str()), (0, "ce_intent.region: unknown column; omitted\n"));
     let tables = |text: &str| serde_json::from_str::<Value>(text).unwrap()["tables"].clone();
-    assert_eq!(tables(&ran.out), tables(&plain));
+    assert_eq!(tables(&output.out), tables(&plain));
 }
 
 #[test]
 fn a_pack_of_the_demo_survives_the_way_through_a_database() {
-    let place = Place::new();
+    let env = Place::new();
     let pack = root().join("tests/packs/demo/help_desk.json").display().to_string();
-    assert_eq!(place.run(&["import", &pack]).code, 0);
+    assert_eq!(env.run(&["import", &pack]).code, 0);
     let elsewhere = Place::new();
-    assert_eq!(elsewhere.run(&["import", &place.write("export.json", &export(&place))]).code, 0);
-    assert_eq!(hash(&elsewhere.serve(&WORDS_ALONE)), hash(&place.serve(&WORDS_ALONE)));
+    assert_eq!(elsewhere.run(&["import", &env.write("export.json", &export(&env))]).code, 0);
+    assert_eq!(hash(&elsewhere.serve(&WORDS_ALONE)), hash(&env.serve(&WORDS_ALONE)));
 }

@@ -6,9 +6,9 @@ use std::process::Command;
 
 use convengine_core::pack::Pack;
 use convengine_core::turn::{Completion, Effect, EffectClass, EffectId, ExtensionRequest, Request};
-use convengine_server::extension::{Extensions, run};
-use convengine_server::pack_file;
-use convengine_server::play::{CorePlayer, Suspend};
+use convengine_host::config::pack_file;
+use convengine_host::effects::extension::{Extensions, run};
+use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::{binary, root};
 use serde_json::{Value, json};
 
@@ -23,9 +23,9 @@ fn worked() -> PathBuf {
 }
 
 /// Assembles a guest; into a file of its own, because tests run concurrently.
-pub fn guest(place: &Place, name: &str) -> String {
+pub fn guest(env: &Place, name: &str) -> String {
     let text = fs::read_to_string(root().join("tests/guests").join(format!("{name}.wat"))).unwrap();
-    let file = place.path(&format!("{name}.wasm"));
+    let file = env.path(&format!("{name}.wasm"));
     fs::write(&file, wat::parse_str(text).unwrap()).unwrap();
     file.display().to_string()
 }
@@ -38,8 +38,8 @@ fn guests() -> Vec<String> {
 }
 
 /// Runs the page with a script of its own tests; returns the printed lines.
-fn browser(place: &Place, arguments: &[&str]) -> Vec<String> {
-    let server = place.serve(&[]);
+fn browser(env: &Place, arguments: &[&str]) -> Vec<String> {
+    let server = env.serve(&[]);
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/extension.mjs")).arg(format!("http://{}", server.address)).args(arguments);
     let output = command.output().expect("cannot start node");
@@ -71,12 +71,12 @@ fn call(id: u32, extension: &str, pack: &Pack, messages: &Value) -> Effect {
 
 #[test]
 fn every_guest_answers_in_the_browser_as_on_the_server() {
-    let place = Place::ready();
+    let env = Place::ready();
     let mut extensions = json!({"worked": {"file": worked()}});
     for name in guests() {
-        extensions[&name] = json!({"file": guest(&place, &name)});
+        extensions[&name] = json!({"file": guest(&env, &name)});
     }
-    let text = pack_file::read_text(place.pack("pack.json", &json!({"name": "n", "extensions": extensions})).as_ref()).unwrap();
+    let text = pack_file::read_text(env.pack("pack.json", &json!({"name": "n", "extensions": extensions})).as_ref()).unwrap();
     let pack = Pack::parse(&text).unwrap();
     let quote = json!({"abi": 1, "call": {"task": "feeTask:quote"}, "view": {"inputParams": {"requestedAmount": 1e4, "tenureMonths": 7}}});
     let reply = json!({"kind": "http", "status": 200, "body": "{\"percent\": 0.37, \"currency\": \"EUR\"}"});
@@ -97,8 +97,8 @@ fn every_guest_answers_in_the_browser_as_on_the_server() {
     assert!(expected[1].contains(r#""feeQuote":{"currency":"EUR","fee":25.0}"#), "{}", expected[1]);
     assert!(expected[2].contains("Schön. The fee is "), "{}", expected[2]);
     let effects: Vec<String> = effects.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
-    let job = place.pack("job.json", &json!({"pack": text, "effects": effects}));
-    let found = browser(&place, &["calls", &job]);
+    let job = env.pack("job.json", &json!({"pack": text, "effects": effects}));
+    let found = browser(&env, &["calls", &job]);
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(&expected) {
         assert_eq!(found, expected);
@@ -111,29 +111,29 @@ fn completion(server: &Extensions, effect: &Effect) -> String {
 }
 
 /// The example extension beside its pack.
-fn fee_check(place: &Place) -> (String, String) {
-    let module = place.path("fee_check.wasm");
+fn fee_check(env: &Place) -> (String, String) {
+    let module = env.path("fee_check.wasm");
     fs::copy(worked(), &module).unwrap();
     let text = fs::read_to_string(root().join("tests/packs/extension/fee_check.json")).unwrap();
-    (place.write("fee_check.json", &text), module.display().to_string())
+    (env.write("fee_check.json", &text), module.display().to_string())
 }
 
 const REPLY: &str = "We can do that. The fee is 300.00 EUR.";
 
 #[test]
 fn a_module_dropped_onto_the_page_in_the_browser_runs_its_tasks() {
-    let place = Place::ready();
-    let (pack, module) = fee_check(&place);
+    let env = Place::ready();
+    let (pack, module) = fee_check(&env);
     let params = r#"{"requestedAmount": 10000, "tenureMonths": 24}"#;
-    let bad = guest(&place, "imports");
-    let text = place.write("note.txt", "hello");
-    let lines = browser(&place, &["drop", &pack, "what is the fee", params, &text, &bad, &module]);
+    let bad = guest(&env, "imports");
+    let text = env.write("note.txt", "hello");
+    let lines = browser(&env, &["drop", &pack, "what is the fee", params, &text, &bad, &module]);
     let lines: Vec<Value> = lines.iter().map(|it| serde_json::from_str(it).unwrap()).collect();
-    assert!(lines[0]["status"].as_str().unwrap().contains("'note.txt' is no extension"), "{lines:?}");
+    assert!(lines[0]["status"].as_str().unwrap().contains("'note.txt' is not an extension"), "{lines:?}");
     assert_eq!(lines[1]["status"], "the extension 'imports' imports 'env.now': build it without imports");
     let taken = lines[2]["status"].as_str().unwrap();
     let hash = Pack::parse(&pack_file::read_text(pack.as_ref()).unwrap()).unwrap().modules.into_keys().next().unwrap();
-    for words in ["fee_check", " KB", &hash[..12], "carries out feeTask:quote, feeTask:decorate"] {
+    for words in ["fee_check", " KB", &hash[..12], "runs feeTask:quote, feeTask:decorate"] {
         assert!(taken.contains(words), "{words} in {taken}");
     }
     assert_eq!(lines[3]["chat"], REPLY);
@@ -141,69 +141,69 @@ fn a_module_dropped_onto_the_page_in_the_browser_runs_its_tasks() {
 
 #[test]
 fn a_bound_task_answers_in_the_core_and_on_the_server_as_in_the_browser() {
-    let place = Place::ready();
-    let (file, _) = fee_check(&place);
+    let env = Place::ready();
+    let (file, _) = fee_check(&env);
     let pack = pack_file::read(file.as_ref()).unwrap();
     for suspend in [Suspend::Never, Suspend::Always] {
         let played = CorePlayer::new(&pack, suspend).play(0).unwrap().played;
         assert_eq!(played.json["payload"]["value"], REPLY, "{:?}", played.json);
         assert_eq!(played.conversation["input_params_json"]["feeQuote"], json!({"currency": "EUR", "fee": 300.0}));
     }
-    assert_eq!(place.run(&["import", &file]).code, 0);
-    let server = place.serve(&WORDS_ALONE);
+    assert_eq!(env.run(&["import", &file]).code, 0);
+    let server = env.serve(&WORDS_ALONE);
     let body = &pack.turns[0].request.as_ref().unwrap().body;
     assert_eq!(server.post(body.to_string()).json()["payload"]["value"], REPLY);
     drop(server);
-    let ran = place.run(&["replay", "--conversation", body["conversationId"].as_str().unwrap()]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let output = env.run(&["replay", "--conversation", body["conversationId"].as_str().unwrap()]);
+    assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
 }
 
 #[test]
 fn a_module_survives_the_way_through_a_database() {
-    let place = Place::ready();
-    guest(&place, "answers");
+    let env = Place::ready();
+    guest(&env, "answers");
     let manifest = json!({"file": "answers.wasm", "requests": ["http"], "hosts": ["a.example:443"], "memory_mib": 2, "description": "d"});
-    let file = place.pack("pack.json", &json!({"name": "n", "extensions": {"answers": manifest}}));
-    let imported = place.run(&["import", &file]);
+    let file = env.pack("pack.json", &json!({"name": "n", "extensions": {"answers": manifest}}));
+    let imported = env.run(&["import", &file]);
     assert_eq!((imported.code, imported.out.as_str()), (0, "imported 1 row into 1 table\n"), "{imported:?}");
-    let exported = place.run(&["export"]).out;
+    let exported = env.run(&["export"]).out;
     let pack: Value = serde_json::from_str(&exported).unwrap();
     assert!(pack["tables"].get("cv_extension").is_none(), "{pack}");
     let of_pack = &pack["extensions"]["answers"];
     assert_eq!((&of_pack["requests"], &of_pack["memory_mib"], &of_pack["description"]), (&json!(["http"]), &json!(2), &json!("d")));
     let elsewhere = Place::new();
     assert_eq!(elsewhere.run(&["import", &elsewhere.write("export.json", &exported)]).code, 0);
-    let stored = |place: &Place| {
-        let mut sql = place.sql();
+    let stored = |env: &Place| {
+        let mut sql = env.sql();
         let module = format!("select sha256 || {} from cv_module", sql.hex("bytes"));
         [sql.texts("select concat_ws('|', name, module, hosts) from cv_extension"), sql.texts(&module)]
     };
-    assert_eq!(stored(&elsewhere), stored(&place));
-    assert_eq!(stored(&place).map(|it| it.len()), [1, 1]);
+    assert_eq!(stored(&elsewhere), stored(&env));
+    assert_eq!(stored(&env).map(|it| it.len()), [1, 1]);
     assert_eq!(elsewhere.run(&["export"]).out, exported);
-    assert_eq!(place.run(&["import", &place.pack("none.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
+    assert_eq!(env.run(&["import", &env.pack("none.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
     // A snapshot names the module, which can be restored.
-    assert_eq!(stored(&place).map(|it| it.len()), [0, 1]);
-    assert_eq!(place.run(&["snapshot", "rollback"]).code, 0);
-    assert_eq!(stored(&place), stored(&elsewhere));
+    assert_eq!(stored(&env).map(|it| it.len()), [0, 1]);
+    assert_eq!(env.run(&["snapshot", "rollback"]).code, 0);
+    assert_eq!(stored(&env), stored(&elsewhere));
 }
 
 #[test]
 fn a_module_that_cannot_be_called_is_refused_and_changes_nothing() {
-    let place = Place::with(&json!({"name": "n", "tables": {}}));
-    let before = place.sql().everything();
+    let env = Place::with(&json!({"name": "n", "tables": {}}));
+    let before = env.sql().everything();
     let refused = |pack: Value, words: &[&str]| {
-        let file = place.pack("bad.json", &pack);
-        one_line(&place.run(&["import", &file]), 1, words);
-        one_line(&place.run(&["lint", &file]), 1, words);
+        let file = env.pack("bad.json", &pack);
+        one_line(&env.run(&["import", &file]), 1, words);
+        one_line(&env.run(&["lint", &file]), 1, words);
     };
     let of_file = |file: &str| json!({"name": "n", "extensions": {"bad": {"file": file}}});
-    refused(of_file(&guest(&place, "imports")), &["extensions.bad: the module imports 'env.now': build it without imports"]);
-    refused(of_file(&guest(&place, "no_resume")), &["extensions.bad: the module does not export 'conv_resume'"]);
-    refused(of_file(&place.write("text.wasm", "hello")), &["extensions.bad: the module is no WebAssembly module"]);
+    refused(of_file(&guest(&env, "imports")), &["extensions.bad: the module imports 'env.now': build it without imports"]);
+    refused(of_file(&guest(&env, "no_resume")), &["extensions.bad: the module does not export 'conv_resume'"]);
+    refused(of_file(&env.write("text.wasm", "hello")), &["extensions.bad: the module is no WebAssembly module"]);
     refused(of_file("gone.wasm"), &["cannot read ", "gone.wasm"]);
     refused(json!({"name": "n", "extensions": {"bad": {}}}), &["extensions.bad: there is no module"]);
     let row = json!({"name": "bare", "module": "0".repeat(64)});
     refused(json!({"name": "n", "tables": {"cv_extension": [row]}}), &["cv_extension.bare: missing module"]);
-    assert_eq!(place.sql().everything(), before);
+    assert_eq!(env.sql().everything(), before);
 }

@@ -1,7 +1,7 @@
 //! A twentieth of the simulated faults.
 
 use convengine_core::turn::{Effect, EffectClass, EffectId, EffectResult, Request, SleepRequest};
-use convengine_server::play::{CorePlayer, Suspend};
+use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::simulate::all_of;
 use convengine_tests::simulate::fault::{Fault, of_effect, repeatable};
 use convengine_tests::simulate::run::{disturbed, undisturbed};
@@ -41,15 +41,15 @@ fn a_crash_leaves_a_write_in_doubt_and_does_not_repeat_it() {
     let case = talk("transfer_confirmed.talk").unwrap();
     let mut player = CorePlayer::new(&case.pack, Suspend::Never);
     for turn in 0..case.pack.turns.len() {
-        let meant = undisturbed(&mut player, turn).unwrap();
-        if let Some(at) = meant.run.answered.iter().position(|it| !repeatable(&it.effect)) {
-            let run = disturbed(&mut player, &meant, at, Fault::CrashBefore).unwrap();
+        let expected = undisturbed(&mut player, turn).unwrap();
+        if let Some(at) = expected.run.answered.iter().position(|it| !repeatable(&it.effect)) {
+            let run = disturbed(&mut player, &expected, at, Fault::CrashBefore).unwrap();
             let writes: Vec<_> = run.answered.iter().filter(|it| !repeatable(&it.effect)).collect();
             assert_eq!(writes.len(), 1);
-            assert!(matches!(writes[0].answer, EffectResult::Error(_)) && writes[0].effect.key == meant.run.answered[at].effect.key);
+            assert!(matches!(writes[0].answer, EffectResult::Error(_)) && writes[0].effect.key == expected.run.answered[at].effect.key);
             return;
         }
-        player.commit(&meant.run.outcome);
+        player.commit(&expected.run.outcome);
     }
     panic!("no turn of the talk executes an action");
 }

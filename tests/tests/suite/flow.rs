@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use convengine_core::turn::{CancelReason, Journal, Outcome, Turn};
-use convengine_server::play::{CorePlayer, PackReport, Suspend, play_core};
+use convengine_player::{CorePlayer, PackReport, Suspend, play_core};
 use convengine_tests::{explained, flows};
 use serde_json::json;
 
@@ -50,17 +50,17 @@ fn a_turn_abandoned_where_it_waits_leaves_a_session_at_its_root() {
         for number in 0..case.pack.turns.len() {
             let whole = player.play(number).unwrap();
             for answered in 0..whole.journal.entries.len() {
-                let place = format!("{} turn {number} after {answered} answers", case.pack.name);
+                let label = format!("{} turn {number} after {answered} answers", case.pack.name);
                 let mut journal = whole.journal.clone();
                 journal.entries.truncate(answered);
                 let why = if answered.is_multiple_of(2) { CancelReason::Timeout } else { CancelReason::Lost };
                 let outcome = abandoned(journal, &player, why);
-                let said = outcome.flow.as_deref().cloned().unwrap_or_default();
+                let reply = outcome.flow.as_deref().cloned().unwrap_or_default();
                 let reason = if why == CancelReason::Timeout { "turn_timeout" } else { "turn_lost" };
-                assert_eq!(said["debug"]["stop_reason"], json!(reason), "{place}");
-                assert_eq!((&said["status"], &said["awaiting"]), (&json!("awaiting_input"), &json!(null)), "{place}");
-                assert!(said["messages"].as_array().is_some_and(|it| !it.is_empty()), "{place}");
-                assert!(outcome.state.starts_with("root/"), "{place} stands at {}", outcome.state);
+                assert_eq!(reply["debug"]["stop_reason"], json!(reason), "{label}");
+                assert_eq!((&reply["status"], &reply["awaiting"]), (&json!("awaiting_input"), &json!(null)), "{label}");
+                assert!(reply["messages"].as_array().is_some_and(|it| !it.is_empty()), "{label}");
+                assert!(outcome.state.starts_with("root/"), "{label} is at {}", outcome.state);
                 waits += 1;
             }
         }

@@ -32,7 +32,11 @@ fn a_flow_in_the_browser_shows_where_it_stands_and_is_edited_branched_and_failed
     assert_eq!(lines["edited"][0][3]["reply"], "Mind your 12.");
     assert_eq!(lines["broken"][0], "Line 1: expected a value before the end of the text");
     assert_eq!(lines["apply"][0], false);
-    assert_eq!((&lines["refused"][0], &lines["kept"][0][3]["reply"]), (&json!(1), &json!("Mind your 12.")), "the last valid document stays");
+    assert_eq!(
+        (&lines["refused"][0], &lines["kept"][0][3]["reply"]),
+        (&json!(1), &json!("Mind your 12.")),
+        "the last valid document stays"
+    );
 
     assert_eq!(lines["failed"][0]["reply"], "I cannot look that up right now.", "the failure port");
     assert_eq!(lines["failed"][0]["origins"], json!(["fault"]));

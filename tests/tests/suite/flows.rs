@@ -97,10 +97,10 @@ pub fn publish(server: &Server, document: &Value) -> u64 {
 
 /// A server with a document as the desk's draft.
 pub fn with_desk(document: &Value, more: &[&str]) -> (Place, Server) {
-    let place = Place::with(&orders());
-    let server = place.serve(&[&WORDS_ALONE[..], more].concat());
+    let env = Place::with(&orders());
+    let server = env.serve(&[&WORDS_ALONE[..], more].concat());
     put(&server, document);
-    (place, server)
+    (env, server)
 }
 
 /// Asserts status and code of an error response.
@@ -177,20 +177,20 @@ impl Session {
 
     /// Asserts that its turns replay equally, over HTTP and by the command; returns their number.
     #[track_caller]
-    pub fn replays(&self, place: &Place, server: &Server) -> u64 {
+    pub fn replays(&self, env: &Place, server: &Server) -> u64 {
         let replayed = self.look(server, "/replay");
         assert_eq!((&replayed["equal"], &replayed["divergence"]), (&json!(true), &Value::Null), "{replayed}");
-        let ran = place.run(&["replay", "--conversation", &self.id]);
-        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
-        assert!(ran.out.ends_with(&format!("{} turns equal\n", replayed["turns"])), "{ran:?}");
+        let output = env.run(&["replay", "--conversation", &self.id]);
+        assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
+        assert!(output.out.ends_with(&format!("{} turns equal\n", replayed["turns"])), "{output:?}");
         replayed["turns"].as_u64().unwrap()
     }
 }
 
 /// Deploys the desk to a page; returns the token.
 pub fn deploy(server: &Server, debug: bool) -> String {
-    let asked = json!({"name": "shop", "channel": "web", "origins": [ORIGIN.1], "debug": debug});
-    let made = send(server, "POST", "/v1/agents/desk/deployments", &asked);
-    assert_eq!(made.status, 201, "{made:?}");
-    made.json()["token"].as_str().unwrap().to_owned()
+    let request = json!({"name": "shop", "channel": "web", "origins": [ORIGIN.1], "debug": debug});
+    let created = send(server, "POST", "/v1/agents/desk/deployments", &request);
+    assert_eq!(created.status, 201, "{created:?}");
+    created.json()["token"].as_str().unwrap().to_owned()
 }

@@ -36,8 +36,8 @@ impl Original {
     }
 
     /// Creates the database in an environment: tables, then rows, then references between tables.
-    fn build(&self, place: &Place) {
-        let mut sql = place.sql();
+    fn build(&self, env: &Place) {
+        let mut sql = env.sql();
         let mut later = Vec::new();
         for (name, table) in &self.tables {
             if sql.is_postgres() {
@@ -73,8 +73,8 @@ impl Original {
         all
     }
 
-    fn now(&self, place: &Place) -> BTreeMap<String, Table> {
-        let mut sql = place.sql();
+    fn now(&self, env: &Place) -> BTreeMap<String, Table> {
+        let mut sql = env.sql();
         self.tables.keys().map(|name| (name.clone(), Table { shape: shape(&mut sql, name), rows: rows(&mut sql, name) })).collect()
     }
 }
@@ -118,46 +118,46 @@ fn rows(sql: &mut Sql, table: &str) -> Vec<String> {
 }
 
 /// A server whose model answers as the recorded one, for any beginning of the prompt.
-fn serve(place: &Place) -> Server {
+fn serve(env: &Place) -> Server {
     let recorded = fs::read_to_string(root().join("tests/packs/recorded/s02_loan_application.json")).unwrap();
     let mut pack: Value = serde_json::from_str(&recorded).unwrap();
     let first = json!({"purpose": "dialogue_act", "kind": "json", "reply": {"dialogueAct": "NEW_REQUEST", "confidence": 0.97}});
     pack["llm"].as_array_mut().unwrap().insert(0, first);
-    let model = format!("scripted:{}", place.pack("model.json", &pack));
-    place.serve(&["--llm", &model])
+    let model = format!("scripted:{}", env.pack("model.json", &pack));
+    env.serve(&["--llm", &model])
 }
 
 #[test]
 fn a_database_of_the_original_is_used_as_it_is() {
     let original = Original::read();
-    let place = Place::new();
-    original.build(&place);
-    let before = original.now(&place);
+    let env = Place::new();
+    original.build(&env);
+    let before = original.now(&env);
     assert!(before["ce_audit"].rows.len() > 250 && before["ce_rule"].rows.len() == 2, "{:?}", before.keys());
 
-    one_line(&place.run(&ANYWHERE), 3, &["convengine migrate --database"]);
-    assert_eq!(original.now(&place), before, "a server that does not start");
-    let migrated = place.run(&["migrate"]);
+    one_line(&env.run(&ANYWHERE), 3, &["convengine migrate --database"]);
+    assert_eq!(original.now(&env), before, "a server that does not start");
+    let migrated = env.run(&["migrate"]);
     assert_eq!(migrated.code, 0, "{migrated:?}");
-    assert_eq!(original.now(&place), before, "migrate");
-    let server = serve(&place);
-    assert_eq!(original.now(&place), before, "a server start");
+    assert_eq!(original.now(&env), before, "migrate");
+    let server = serve(&env);
+    assert_eq!(original.now(&env), before, "a server start");
 
     let audited = server.audit(STORED);
     assert_eq!(audited.len(), before["ce_audit"].rows.len());
-    continues_the_stored_conversation(&place, &server, &audited);
-    let new = holds_a_new_conversation(&place, &server);
-    works_with_other_commands(&place, &[STORED, &new]);
+    continues_the_stored_conversation(&env, &server, &audited);
+    let new = holds_a_new_conversation(&env, &server);
+    works_with_other_commands(&env, &[STORED, &new]);
     drop(server);
-    only_rows_of_turns_are_added(&before, &original.now(&place));
+    only_rows_of_turns_are_added(&before, &original.now(&env));
 }
 
-fn continues_the_stored_conversation(place: &Place, server: &Server, audited: &[Value]) {
+fn continues_the_stored_conversation(env: &Place, server: &Server, audited: &[Value]) {
     // The context that the original stored contains all required data, so no slot is missing.
     let answer = server.say(STORED, "I want a loan");
     let stored = json!({"type": "JSON", "value": r#"{"amount":"60000","months":"48","purpose":"CAR"}"#});
     assert_eq!((&answer["state"], &answer["payload"]), (&json!("REVIEW"), &stored), "{answer}");
-    let prompts = place.sql().texts("select prompt_text from ce_llm_call_log where llm_call_id > 10 order by llm_call_id");
+    let prompts = env.sql().texts("select prompt_text from ce_llm_call_log where llm_call_id > 10 order by llm_call_id");
     assert!(prompts.iter().any(|it| it.contains("for 48 months, for a car")), "the history is not in {prompts:#?}");
 
     let rows = server.audit(STORED);
@@ -168,7 +168,7 @@ fn continues_the_stored_conversation(place: &Place, server: &Server, audited: &[
 }
 
 /// Returns the conversation id.
-fn holds_a_new_conversation(place: &Place, server: &Server) -> String {
+fn holds_a_new_conversation(env: &Place, server: &Server) -> String {
     let id = "7d0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a55";
     let body =
         r#"{"conversationId": "ID", "message": "I want a loan\u0000 now", "inputParams": {"big": 1e16, "two": 2.0, "nul": "a\u0000b"}}"#;
@@ -177,7 +177,7 @@ fn holds_a_new_conversation(place: &Place, server: &Server) -> String {
     let answer = server.say(id, "60000 euros");
     let context: Value = serde_json::from_str(answer["context"].as_str().unwrap()).unwrap();
     assert_eq!((&answer["success"], &context["amount"]), (&json!(true), &json!(60000)), "{answer}");
-    let params = place.sql().texts(&format!("select input_params_json from ce_conversation where conversation_id = '{id}'"));
+    let params = env.sql().texts(&format!("select input_params_json from ce_conversation where conversation_id = '{id}'"));
     let params: Value = serde_json::from_str(&params[0]).unwrap();
     assert_eq!((params["big"].as_f64(), params["two"].as_f64()), (Some(1e16), Some(2.0)));
     assert!(params["nul"].as_str().is_some_and(|it| it.starts_with('a') && it.ends_with('b')), "{params}");
@@ -185,15 +185,15 @@ fn holds_a_new_conversation(place: &Place, server: &Server) -> String {
     id.to_owned()
 }
 
-fn works_with_other_commands(place: &Place, conversations: &[&str]) {
-    let exported = place.run(&["export"]);
+fn works_with_other_commands(env: &Place, conversations: &[&str]) {
+    let exported = env.run(&["export"]);
     assert_eq!((exported.code, exported.err.as_str()), (0, ""), "{exported:?}");
     let pack: Value = serde_json::from_str(&exported.out).unwrap();
     assert_eq!(pack["tables"]["ce_rule"].as_array().map(Vec::len), Some(2), "{}", exported.out);
-    let linted = place.run(&["lint"]);
+    let linted = env.run(&["lint"]);
     assert_eq!(linted.code, 0, "{linted:?}");
     for id in conversations {
-        let replayed = place.run(&["replay", "--conversation", id]);
+        let replayed = env.run(&["replay", "--conversation", id]);
         assert_eq!(replayed.code, 0, "{replayed:?}");
     }
 }

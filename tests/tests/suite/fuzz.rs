@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use convengine_server::play::{CorePlayer, Suspend};
+use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::demo;
 use convengine_tests::fuzz::supervise;
 use convengine_tests::fuzz::{TARGETS, Target, on_a_small_stack};
@@ -36,8 +36,8 @@ fn late_journal() -> Vec<u8> {
 fn what_was_found_once_is_not_found_again() {
     for (name, input) in found() {
         let target = Target::named(name).unwrap();
-        let held = on_a_small_stack(|| Ok(target.hold(&input))).unwrap();
-        assert!(held.is_ok(), "{name}: {held:?}: {}", input.escape_ascii());
+        let outcome = on_a_small_stack(|| Ok(target.hold(&input))).unwrap();
+        assert!(outcome.is_ok(), "{name}: {outcome:?}: {}", input.escape_ascii());
     }
 }
 

@@ -1,6 +1,6 @@
 //! The corpus over HTTP: a real server on loopback, and its stored rows.
 
-use convengine_server::play::{ServerOptions, play_http_with};
+use convengine_player::{ServerOptions, play_http_with};
 use convengine_tests::{Case, binary, corpus, explained, recordings_of_other_paths};
 
 use crate::running::Place;
@@ -24,8 +24,8 @@ fn every_pack_is_as_expected_over_http() {
     let run = |cases: &[Case]| {
         let mut explained = explained().unwrap();
         let played = |it: &Case| {
-            let place = Place::ready();
-            let around = ServerOptions { database: Some(place.database()), ..ServerOptions::default() };
+            let env = Place::ready();
+            let around = ServerOptions { database: Some(env.database()), ..ServerOptions::default() };
             play_http_with(&it.pack, &binary, &it.path, &around, &mut explained)
         };
         cases.iter().map(played).filter(|it| !it.has_passed()).map(|it| format!("{it:#?}")).collect::<Vec<_>>()
@@ -44,8 +44,8 @@ fn every_pack_is_as_expected_over_http() {
 fn recordings_of_other_paths_are_as_expected_over_http() {
     let (binary, mut explained) = (binary().unwrap(), explained().unwrap());
     for case in playable(recordings_of_other_paths().unwrap()) {
-        let place = Place::ready();
-        let around = ServerOptions { database: Some(place.database()), ..ServerOptions::default() };
+        let env = Place::ready();
+        let around = ServerOptions { database: Some(env.database()), ..ServerOptions::default() };
         let report = play_http_with(&case.pack, &binary, &case.path, &around, &mut explained);
         assert!(report.has_passed(), "{report:#?}");
         let idle = explained.unused(&case.pack.name);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use convengine_core::config::{Config, Tables};
 use convengine_core::pack::Pack;
 use convengine_core::turn::{EffectClass, FaultReport, HistoryRow, Map, NoticeBody, Request, VerboseNotice, Write};
-use convengine_server::play::{CorePlayer, Suspend};
+use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::invariants::{Beside, INVARIANTS, Rows, Scene, breaches};
 use convengine_tests::simulate::fault::{Fault, KEY, SECRET, repeatable};
 use convengine_tests::simulate::run::{Run, disturbed, undisturbed};
@@ -18,12 +18,12 @@ fn agreed() -> (Arc<Config>, Run, [Run; 2]) {
     let case = talk("transfer_confirmed.talk").unwrap();
     let mut player = CorePlayer::new(&case.pack, Suspend::Never);
     for turn in 0..case.pack.turns.len() {
-        let meant = undisturbed(&mut player, turn).unwrap();
-        if let Some(at) = meant.run.answered.iter().position(|it| !repeatable(&it.effect)) {
-            let crashed = [Fault::CrashAfter, Fault::CrashBefore].map(|it| disturbed(&mut player, &meant, at, it).unwrap());
-            return (Arc::clone(&player.config), meant.run, crashed);
+        let expected = undisturbed(&mut player, turn).unwrap();
+        if let Some(at) = expected.run.answered.iter().position(|it| !repeatable(&it.effect)) {
+            let crashed = [Fault::CrashAfter, Fault::CrashBefore].map(|it| disturbed(&mut player, &expected, at, it).unwrap());
+            return (Arc::clone(&player.config), expected.run, crashed);
         }
-        player.commit(&meant.run.outcome);
+        player.commit(&expected.run.outcome);
     }
     panic!("no turn of the talk executes an action");
 }
@@ -67,49 +67,52 @@ impl Bitten {
 #[test]
 fn each_invariant_bites() {
     let (config, run, [after, doubtful]) = agreed();
-    let (mut bitten, alone) = (Bitten::default(), Beside::default());
-    let meant = Beside { meant: Some(&run), ..alone };
-    let told = Told { config: &config, run: &run, beside: alone, fault: None };
-    let late = Told { beside: meant, fault: Some(Fault::Late), ..told };
-    assert!(told.broken(|_| {}).is_empty() && late.broken(|_| {}).is_empty());
-    bitten.by("I1", &told.broken(|it| it.outcome.payload = None));
-    bitten.by("I1", &late.broken(|it| say(it, " ")));
-    bitten.by("I1", &told.broken(|it| drop(it.notices.remove(0))));
-    bitten.by("I2", &Told { fault: None, ..late }.broken(twice));
-    bitten.by("I2", &told.broken(|it| it.answered[0].effect.key = "x".to_owned()));
-    bitten.by("I3", &told.broken(|it| param(it, "policy_decision", "RECLASSIFY_INTENT")));
-    bitten.by("I3", &told.broken(|it| param(it, "dialogue_act", "NEGATE")));
-    bitten.by("I3", &told.broken(|it| it.answered.iter_mut().for_each(|it| it.step = None)));
-    bitten.by("I3", &told.broken(|it| it.answered.iter_mut().for_each(|it| it.effect.class = EffectClass::Irreversible)));
-    bitten.by("I5", &told.broken(|it| it.outcome.state.push('2')));
-    bitten.by("I5", &told.broken(|it| drop(it.notices.pop())));
-    bitten.by("I6", &told.broken(|it| it.answered = it.answered.iter().cycle().take(101).cloned().collect()));
-    bitten.by("I6", &told.broken(|it| fill(&mut it.journal.input.event.params, 4_200)));
-    bitten.by("I6", &told.broken(|it| prompt(it, 48_001)));
-    bitten.by("I7", &told.broken(failed));
-    bitten.by("I8", &late.broken(|it| say(it, "Hello {{customer")));
-    bitten.by("I8", &late.broken(|it| say(it, "Hello customer}}")));
+    let (mut detections, alone) = (Bitten::default(), Beside::default());
+    let usual = Beside { meant: Some(&run), ..alone };
+    let fixture = Told { config: &config, run: &run, beside: alone, fault: None };
+    let late = Told { beside: usual, fault: Some(Fault::Late), ..fixture };
+    assert!(fixture.broken(|_| {}).is_empty() && late.broken(|_| {}).is_empty());
+    detections.by("I1", &fixture.broken(|it| it.outcome.payload = None));
+    detections.by("I1", &late.broken(|it| say(it, " ")));
+    detections.by("I1", &fixture.broken(|it| drop(it.notices.remove(0))));
+    detections.by("I2", &Told { fault: None, ..late }.broken(twice));
+    detections.by("I2", &fixture.broken(|it| it.answered[0].effect.key = "x".to_owned()));
+    detections.by("I3", &fixture.broken(|it| param(it, "policy_decision", "RECLASSIFY_INTENT")));
+    detections.by("I3", &fixture.broken(|it| param(it, "dialogue_act", "NEGATE")));
+    detections.by("I3", &fixture.broken(|it| it.answered.iter_mut().for_each(|it| it.step = None)));
+    detections.by("I3", &fixture.broken(|it| it.answered.iter_mut().for_each(|it| it.effect.class = EffectClass::Irreversible)));
+    detections.by("I5", &fixture.broken(|it| it.outcome.state.push('2')));
+    detections.by("I5", &fixture.broken(|it| drop(it.notices.pop())));
+    detections.by("I6", &fixture.broken(|it| it.answered = it.answered.iter().cycle().take(101).cloned().collect()));
+    detections.by("I6", &fixture.broken(|it| fill(&mut it.journal.input.event.params, 4_200)));
+    detections.by("I6", &fixture.broken(|it| prompt(it, 48_001)));
+    detections.by("I7", &fixture.broken(failed));
+    detections.by("I8", &late.broken(|it| say(it, "Hello {{customer")));
+    detections.by("I8", &late.broken(|it| say(it, "Hello customer}}")));
     let crashed = Told { run: &after, fault: Some(Fault::CrashAfter), ..late };
     assert!(crashed.broken(|_| {}).is_empty());
-    bitten.by("I9", &crashed.broken(|it| it.torn = Some("other notices".to_owned())));
-    bitten.by("I9", &crashed.broken(|it| it.answered[0].effect.key.push('9')));
-    bitten.by("I9", &crashed.broken(|it| it.outcome.intent.push('9')));
+    detections.by("I9", &crashed.broken(|it| it.torn = Some("other notices".to_owned())));
+    detections.by("I9", &crashed.broken(|it| it.answered[0].effect.key.push('9')));
+    detections.by("I9", &crashed.broken(|it| it.outcome.intent.push('9')));
     let in_doubt = Told { run: &doubtful, fault: Some(Fault::CrashBefore), ..late };
     assert!(in_doubt.broken(|_| {}).is_empty());
-    bitten.by("I3", &in_doubt.broken(|it| param(it, "dialogue_act", "NEGATE")));
-    what_may_be_seen(&mut bitten, told);
-    assert!(bitten.0.iter().copied().eq(INVARIANTS.map(|it| it.0)), "an invariant without a violation");
+    detections.by("I3", &in_doubt.broken(|it| param(it, "dialogue_act", "NEGATE")));
+    what_may_be_seen(&mut detections, fixture);
+    assert!(detections.0.iter().copied().eq(INVARIANTS.map(|it| it.0)), "an invariant without a violation");
 }
 
 /// I1, I4: what the rows of a pack may make visible, and nothing else.
-fn what_may_be_seen(bitten: &mut Bitten, told: Told<'_>) {
-    let late = Told { fault: Some(Fault::Late), ..told };
-    bitten.by("I4", &told.broken(|it| say(it, SECRET)));
-    bitten.by("I4", &late.broken(|it| drop(it.outcome.context.as_mut().unwrap().insert("sent".to_owned(), KEY.into()))));
-    bitten.by("I4", &told.broken(|it| progress(it, SECRET, json!({}))));
-    bitten.by("I4", &told.broken(|it| progress(it, "sorry", json!({"stepInfo": {"A": {"text": SECRET}}}))));
-    assert!(!told.broken(|it| progress(it, "sorry", json!({"stepInfo": {"A": {"error": SECRET}}}))).contains(&"I4"), "step errors may be visible there");
-    bitten.by("I4", &late.broken(|it| progress(it, "sorry", json!({"error": KEY}))));
+fn what_may_be_seen(detections: &mut Bitten, fixture: Told<'_>) {
+    let late = Told { fault: Some(Fault::Late), ..fixture };
+    detections.by("I4", &fixture.broken(|it| say(it, SECRET)));
+    detections.by("I4", &late.broken(|it| drop(it.outcome.context.as_mut().unwrap().insert("sent".to_owned(), KEY.into()))));
+    detections.by("I4", &fixture.broken(|it| progress(it, SECRET, json!({}))));
+    detections.by("I4", &fixture.broken(|it| progress(it, "sorry", json!({"stepInfo": {"A": {"text": SECRET}}}))));
+    assert!(
+        !fixture.broken(|it| progress(it, "sorry", json!({"stepInfo": {"A": {"error": SECRET}}}))).contains(&"I4"),
+        "step errors may be visible there"
+    );
+    detections.by("I4", &late.broken(|it| progress(it, "sorry", json!({"error": KEY}))));
     let responses = json!([
         {"response_id": 1, "exact_text": "Sorry: {{context.pending_action_runtime.reason}}"},
         {"response_id": 2, "exact_text": "{{inputParams.reason}}"}, {"response_id": 3, "exact_text": "{\"a\": \"{{intent}}\"}"},
@@ -119,11 +122,11 @@ fn what_may_be_seen(bitten: &mut Bitten, told: Told<'_>) {
     let rows = Rows::of(&serde_json::from_value::<Pack>(pack).unwrap());
     let of_row = |id: i64, text: &'static str| late.with_rows(&rows, |it| (made_by(it, id), say(it, text)).1);
     assert!(!of_row(1, SECRET).contains(&"I4") && !of_row(2, " ").contains(&"I1"), "the rows allow it");
-    bitten.by("I4", &of_row(2, SECRET));
-    bitten.by("I1", &of_row(1, " "));
-    bitten.by("I1", &of_row(3, " "));
-    bitten.by("I4", &late.with_rows(&rows, |it| (failed(it), it.outcome.fault.as_mut().unwrap().message = SECRET.to_owned()).1));
-    assert!(!told.with_rows(&rows, |it| progress(it, SECRET, json!({}))).contains(&"I4"), "the row of the message allows it");
+    detections.by("I4", &of_row(2, SECRET));
+    detections.by("I1", &of_row(1, " "));
+    detections.by("I1", &of_row(3, " "));
+    detections.by("I4", &late.with_rows(&rows, |it| (failed(it), it.outcome.fault.as_mut().unwrap().message = SECRET.to_owned()).1));
+    assert!(!fixture.with_rows(&rows, |it| progress(it, SECRET, json!({}))).contains(&"I4"), "the row of the message allows it");
 }
 
 /// I2: the turn after a fault.
@@ -215,7 +218,7 @@ fn only_a_yes_or_an_approval_lets_a_sensitive_message_through() {
         json!({"flow": {"guardrail": {"enabled": true, "requireApprovalForSensitiveActions": true, "sensitivePatterns": ["(?i)wire"]}}});
     let config = Arc::new(Config::compile(&Tables::default(), &guarded).0);
     assert_eq!(config.sensitive_patterns.is_sensitive("wire it"), Ok(true));
-    let held = |text: &str, params: Value, context: Value| {
+    let is_blocked = |text: &str, params: Value, context: Value| {
         let found = Told { config: &config, run: &run, beside: Beside::default(), fault: None }.broken(|it| {
             it.input.event.text = Some(text.to_owned());
             it.input.event.params = serde_json::from_value(params).unwrap();
@@ -228,12 +231,12 @@ fn only_a_yes_or_an_approval_lets_a_sensitive_message_through() {
         found.contains(&"I3")
     };
     let waiting = json!({"guardrail_pending": {"text": "wire it"}});
-    assert!(held("wire it", json!({}), json!({})));
-    assert!(held("wire it", json!({"approval_granted": false}), json!({})));
-    assert!(held("wire it", json!({"approval_granted": "yes"}), json!({})));
-    assert!(!held("wire it", json!({"approval_granted": true}), json!({})));
-    assert!(held("wire it", json!({}), json!({"approval": {"granted": false}})));
-    assert!(!held("wire it", json!({}), json!({"approval": {"granted": true}})));
-    assert!(held("wire it", json!({}), waiting.clone()), "another message while one is pending");
-    assert!(!held("send it", json!({}), waiting));
+    assert!(is_blocked("wire it", json!({}), json!({})));
+    assert!(is_blocked("wire it", json!({"approval_granted": false}), json!({})));
+    assert!(is_blocked("wire it", json!({"approval_granted": "yes"}), json!({})));
+    assert!(!is_blocked("wire it", json!({"approval_granted": true}), json!({})));
+    assert!(is_blocked("wire it", json!({}), json!({"approval": {"granted": false}})));
+    assert!(!is_blocked("wire it", json!({}), json!({"approval": {"granted": true}})));
+    assert!(is_blocked("wire it", json!({}), waiting.clone()), "another message while one is pending");
+    assert!(!is_blocked("send it", json!({}), waiting));
 }

@@ -75,23 +75,23 @@ const EXPECTED: [(&str, &[&str]); 9] = [
 ];
 
 /// The findings of the real binary for a file below `tests`, with its exit code.
-fn lint(place: &Place, file: &str) -> (i32, Vec<String>) {
+fn lint(env: &Place, file: &str) -> (i32, Vec<String>) {
     let path = root().join("tests").join(file).display().to_string();
-    let ran = place.run(&["lint", "--json", &path]);
-    let issues: Vec<Value> = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{file}: {error}: {ran:?}"));
+    let output = env.run(&["lint", "--json", &path]);
+    let issues: Vec<Value> = serde_json::from_str(&output.out).unwrap_or_else(|error| panic!("{file}: {error}: {output:?}"));
     let text = |issue: &Value, member: &str| issue[member].as_str().unwrap().to_owned();
     let line = |it: &Value| {
         let mark = if it["severity"] == "error" { "!" } else { "" };
         format!("{mark}{} {}", text(it, "rule"), text(it, "path"))
     };
-    (ran.code, issues.iter().map(line).collect())
+    (output.code, issues.iter().map(line).collect())
 }
 
 #[test]
 fn the_mistakes_of_published_configurations_are_found() {
-    let place = Place::new();
+    let env = Place::new();
     for (pack, expected) in EXPECTED {
-        let (code, found) = lint(&place, &format!("packs/lint/{pack}.json"));
+        let (code, found) = lint(&env, &format!("packs/lint/{pack}.json"));
         assert_eq!(found, expected, "{pack}");
         assert_eq!(code, i32::from(expected.iter().any(|it| it.starts_with('!'))), "{pack}: only errors count");
     }
@@ -101,20 +101,20 @@ fn the_mistakes_of_published_configurations_are_found() {
 
 #[test]
 fn nothing_is_found_on_the_demo_but_the_circle_that_the_lab_shows() {
-    let place = Place::new();
+    let env = Place::new();
     for file in fs::read_dir(root().join("tests/packs/demo")).unwrap() {
         let name = file.unwrap().file_name().into_string().unwrap();
         let expected: &[&str] = if name == "rule_lab.json" { &["rule-loop ce_rule[30].action_value"] } else { &[] };
-        assert_eq!(lint(&place, &format!("packs/demo/{name}")), (0, expected.iter().map(|it| (*it).to_owned()).collect()), "{name}");
+        assert_eq!(lint(&env, &format!("packs/demo/{name}")), (0, expected.iter().map(|it| (*it).to_owned()).collect()), "{name}");
     }
 }
 
 #[test]
 fn a_talk_is_linted_by_its_configuration() {
-    let place = Place::new();
+    let env = Place::new();
     let path = root().join("tests/packs/lint/inventory_lookup.json").display().to_string();
-    let talk = place.write("stock.talk", &format!("# asks\nconfig {path}\n> how many shoes?\n< none\n"));
-    let (of_talk, of_pack) = (place.run(&["lint", &talk]), place.run(&["lint", &path]));
+    let talk = env.write("stock.talk", &format!("# asks\nconfig {path}\n> how many shoes?\n< none\n"));
+    let (of_talk, of_pack) = (env.run(&["lint", &talk]), env.run(&["lint", &path]));
     assert_eq!((of_talk.code, of_talk.out.lines().count()), (0, 3), "{of_talk:?}");
     assert_eq!(of_talk.out, of_pack.out);
     assert!(of_talk.out.lines().all(|it| it.starts_with("warning ") && it.ends_with(')')), "each line names its check: {}", of_talk.out);

@@ -40,10 +40,10 @@ fn desk() -> Value {
 }
 
 /// Chats in the page; returns the lines that its script prints, by their only member.
-fn chat(place: &Place) -> Vec<(String, Value)> {
-    let server = place.serve(&[]);
+fn chat(env: &Place) -> Vec<(String, Value)> {
+    let server = env.serve(&[]);
     let mut command = Command::new("node");
-    command.arg(root().join("web-demo/test/live.mjs")).arg(format!("http://{}", server.address)).arg(place.pack("desk.json", &desk()));
+    command.arg(root().join("web-demo/test/live.mjs")).arg(format!("http://{}", server.address)).arg(env.pack("desk.json", &desk()));
     let output = command.output().expect("cannot start node");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
@@ -58,11 +58,11 @@ fn a_live_chat_in_the_browser_shows_what_a_model_writes_and_keeps_its_key_in_mem
     assert_eq!(of("writing"), ["It is"], "before the model has finished");
     let filed = r#"SUCCESS {"filed":7,"echo":"Bearer [secret:crm]","base64":"[secret:crm]"}"#;
     assert_eq!(of("chat"), ["It is [secret:key of openai] on its way 🙂", filed]);
-    let asked = of("asked");
-    assert_eq!(asked[0]["signed"], "Bearer sk-live-0123456789abcdef");
-    assert_eq!((&asked[0]["url"], &asked[0]["call"]["stream"]), (&json!("/v1/chat/completions"), &json!(true)));
-    assert_eq!(asked[0]["call"]["messages"][1]["content"], "The customer writes: my order\n\n");
-    assert_eq!((&asked[1]["url"], &asked[1]["signed"]), (&json!("/cases/7"), &json!("Bearer crm-9876543210-\"q\"")));
-    assert_eq!((&asked[1]["call"], asked[1]["key"].as_str().map(|it| it.ends_with("/0"))), (&json!({"id": "7"}), Some(true)));
+    let requests = of("asked");
+    assert_eq!(requests[0]["signed"], "Bearer sk-live-0123456789abcdef");
+    assert_eq!((&requests[0]["url"], &requests[0]["call"]["stream"]), (&json!("/v1/chat/completions"), &json!(true)));
+    assert_eq!(requests[0]["call"]["messages"][1]["content"], "The customer writes: my order\n\n");
+    assert_eq!((&requests[1]["url"], &requests[1]["signed"]), (&json!("/cases/7"), &json!("Bearer crm-9876543210-\"q\"")));
+    assert_eq!((&requests[1]["call"], requests[1]["key"].as_str().map(|it| it.ends_with("/0"))), (&json!({"id": "7"}), Some(true)));
     assert_eq!(of("seen"), [&json!([])], "the key and the secret are only where they were entered");
 }

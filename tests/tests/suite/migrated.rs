@@ -40,7 +40,7 @@ fn waiting(server: &Server, token: &str) -> Session {
 
 #[test]
 fn a_pinned_session_stays_and_publishing_says_so() {
-    let (place, server) = with_desk(&version("One", "pin"), &[]);
+    let (env, server) = with_desk(&version("One", "pin"), &[]);
     publish(&server, &version("One", "pin"));
     let session = waiting(&server, &deploy(&server, false));
     put(&server, &renamed("Two", "pin"));
@@ -48,12 +48,12 @@ fn a_pinned_session_stays_and_publishing_says_so() {
     publish(&server, &renamed("Two", "pin"));
     assert_eq!(texts(&session.says(&server, "1234")), ["Thank you."]);
     assert_eq!(texts(&session.says(&server, "more please")), ["One 1"]);
-    assert_eq!(session.replays(&place, &server), 4);
+    assert_eq!(session.replays(&env, &server), 4);
 }
 
 #[test]
 fn a_session_goes_along_once_nothing_is_open() {
-    let (place, server) = with_desk(&version("One", "migrate_at_root"), &[]);
+    let (env, server) = with_desk(&version("One", "migrate_at_root"), &[]);
     publish(&server, &version("One", "migrate_at_root"));
     let token = deploy(&server, false);
     let (busy, idle) = (waiting(&server, &token), Session::deployed(&server, &token, &[]).0);
@@ -64,18 +64,18 @@ fn a_session_goes_along_once_nothing_is_open() {
     assert_eq!(texts(&idle.says(&server, "more please")), ["Two 2"], "with its collected variables");
     assert_eq!(texts(&busy.says(&server, "1234")), ["Thank you."], "the session is inside an intent");
     assert_eq!(texts(&busy.says(&server, "more please")), ["Two 1"]);
-    let told = idle.look(&server, "/trace")["turns"][2]["events"].clone();
-    let migrated = told.as_array().unwrap().iter().find(|it| it["kind"] == "session.migrated").expect("the migration is in the trace");
+    let events = idle.look(&server, "/trace")["turns"][2]["events"].clone();
+    let migrated = events.as_array().unwrap().iter().find(|it| it["kind"] == "session.migrated").expect("the migration is in the trace");
     assert_eq!((&migrated["data"]["mapped"], &migrated["data"]["dropped"]), (&json!(["root/idle"]), &json!([])));
     // The policy of the version that it uses now is to stay.
     publish(&server, &version("Three", "pin"));
     assert_eq!(texts(&idle.says(&server, "more please")), ["Two 3"]);
-    assert_eq!((idle.replays(&place, &server), busy.replays(&place, &server)), (4, 4));
+    assert_eq!((idle.replays(&env, &server), busy.replays(&env, &server)), (4, 4));
 }
 
 #[test]
 fn an_eager_session_begins_its_intent_again_where_its_node_is_gone() {
-    let (place, server) = with_desk(&version("One", "migrate_eager"), &[]);
+    let (env, server) = with_desk(&version("One", "migrate_eager"), &[]);
     publish(&server, &version("One", "migrate_eager"));
     let token = deploy(&server, false);
     let (first, second) = (waiting(&server, &token), waiting(&server, &token));
@@ -98,7 +98,7 @@ fn an_eager_session_begins_its_intent_again_where_its_node_is_gone() {
     assert_eq!(migration(&server), counts(2, 2, 0, 0));
     publish(&server, &moved);
     assert_eq!(texts(&second.says(&server, "1234")), ["Thank you."]);
-    assert_eq!((first.replays(&place, &server), second.replays(&place, &server)), (4, 3));
+    assert_eq!((first.replays(&env, &server), second.replays(&env, &server)), (4, 3));
 }
 
 #[test]

@@ -22,8 +22,8 @@ pub type Answer = Box<dyn FnOnce(&mut TcpStream) + Send>;
 pub fn provider(answers: Vec<Answer>) -> (String, JoinHandle<Vec<Value>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/v1", listener.local_addr().unwrap());
-    let asked = thread::spawn(move || answers.into_iter().map(|answer| exchange(listener.accept().unwrap().0, answer)).collect());
-    (address, asked)
+    let requests = thread::spawn(move || answers.into_iter().map(|answer| exchange(listener.accept().unwrap().0, answer)).collect());
+    (address, requests)
 }
 
 fn exchange(mut stream: TcpStream, answer: Answer) -> Value {
@@ -80,10 +80,10 @@ fn with(model: &str) -> Vec<String> {
     ANYWHERE.iter().chain(&words).map(|it| (*it).to_owned()).collect()
 }
 
-fn serve(place: &Place, address: &str) -> Server {
+fn serve(env: &Place, address: &str) -> Server {
     let arguments = with("openai:test-model");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    place.start(place.command(&arguments).env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
+    env.start(env.command(&arguments).env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
 }
 
 fn shown(events: &[Event]) -> String {
@@ -103,9 +103,9 @@ fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
         gone.recv().unwrap();
         stream.write_all(format!("{}{}{}", piece(&KEY[9..]), piece(" on its way 🙂"), end()).as_bytes()).unwrap();
     };
-    let (address, asked) = provider(vec![Box::new(answer)]);
-    let place = Place::with(&written());
-    let server = serve(&place, &address);
+    let (address, requests) = provider(vec![Box::new(answer)]);
+    let env = Place::with(&written());
+    let server = serve(&env, &address);
     let mut listener = Listener::open(&server);
     let events = thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
@@ -117,9 +117,9 @@ fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
         assert_eq!(turn.join().unwrap()["payload"], json!({"type": "TEXT", "value": "It is [secret:OPENAI_API_KEY] on its way 🙂"}));
         [before, rest].concat()
     });
-    let asked = asked.join().unwrap();
-    assert_eq!(asked[0]["messages"][1]["content"], "The customer writes: my order\n\n");
-    assert_eq!((&asked[0]["model"], &asked[0]["stream"]), (&json!("test-model"), &json!(true)));
+    let requests = requests.join().unwrap();
+    assert_eq!(requests[0]["messages"][1]["content"], "The customer writes: my order\n\n");
+    assert_eq!((&requests[0]["model"], &requests[0]["stream"]), (&json!("test-model"), &json!(true)));
     assert_eq!(shown(&events), "It is [secret:OPENAI_API_KEY] on its way 🙂");
     let (tokens, numbered): (Vec<&Event>, Vec<&Event>) = events.iter().partition(|it| it.name == "TOKEN");
     assert!(tokens.iter().all(|it| it.id.is_empty() && it.data["effect"] == 0 && it.data["turn"] == numbered[0].turn()));
@@ -127,11 +127,11 @@ fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
     assert!(events.iter().position(|it| it.name == "RESOLVE_RESPONSE_LLM_OUTPUT") > events.iter().rposition(|it| it.name == "TOKEN"));
     let columns =
         "concat_ws('|', provider, model, case when success then 1 else 0 end, input_tokens, output_tokens, cost_micros, response_text)";
-    let log = place.sql().texts(&format!("select {columns} from ce_llm_call_log"));
+    let log = env.sql().texts(&format!("select {columns} from ce_llm_call_log"));
     assert_eq!(log, ["openai|test-model|1|1001|20|162|It is [secret:OPENAI_API_KEY] on its way 🙂"]);
-    let ran = place.run(&["replay", "--conversation", ID]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
-    let everything = place.sql().everything().join("\n") + &server.log() + &ran.out;
+    let run = env.run(&["replay", "--conversation", ID]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
+    let everything = env.sql().everything().join("\n") + &server.log() + &run.out;
     assert!(!everything.contains(KEY) && !everything.contains("\"TOKEN\""), "neither the key nor a chunk is stored");
 }
 
@@ -145,20 +145,20 @@ fn an_answer_that_breaks_off_is_taken_back_and_written_again() {
         begin(stream);
         stream.write_all((piece("It is here.") + &end()).as_bytes()).unwrap();
     });
-    let (address, asked) = provider(vec![broken, whole]);
-    let place = Place::with(&written());
+    let (address, requests) = provider(vec![broken, whole]);
+    let env = Place::with(&written());
     // A call log of the original has no columns for usage and cost.
     for column in ["input_tokens", "output_tokens", "cost_micros"] {
-        place.sql().run(&format!("alter table ce_llm_call_log drop column {column}"));
+        env.sql().run(&format!("alter table ce_llm_call_log drop column {column}"));
     }
-    let server = serve(&place, &address);
+    let server = serve(&env, &address);
     let mut listener = Listener::open(&server);
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "It is here.");
-    assert_eq!(asked.join().unwrap().len(), 2);
+    assert_eq!(requests.join().unwrap().len(), 2);
     let events = listener.until(is_last);
     let reset = events.iter().position(|it| it.data["reset"] == true).expect("a reset");
     assert_eq!((shown(&events[..reset]).as_str(), shown(&events[reset..]).as_str()), ("It was lost", "It is here."));
-    assert_eq!(place.sql().texts("select response_text from ce_llm_call_log"), ["It is here."]);
+    assert_eq!(env.sql().texts("select response_text from ce_llm_call_log"), ["It is here."]);
 }
 
 #[test]
@@ -167,40 +167,40 @@ fn a_model_that_fails_fails_the_turn_and_its_words_stay_inside() {
     let refuses: Answer = Box::new(move |stream| {
         write!(stream, "HTTP/1.1 401 X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).unwrap();
     });
-    let (address, asked) = provider(vec![refuses]);
-    let place = Place::with(&written());
-    let server = serve(&place, &address);
+    let (address, requests) = provider(vec![refuses]);
+    let env = Place::with(&written());
+    let server = serve(&env, &address);
     let answer = server.say(ID, "my order");
     assert_eq!((&answer["success"], &answer["errorCode"]), (&json!(false), &json!("LLM_CALL_FAILED")), "{answer}");
     assert!(!answer.to_string().contains("API key"), "{answer}");
-    assert_eq!(asked.join().unwrap().len(), 1, "an authentication error is not retried");
-    let log = place.sql().texts("select concat_ws('|', provider, case when success then 1 else 0 end, error_message) from ce_llm_call_log");
+    assert_eq!(requests.join().unwrap().len(), 1, "an authentication error is not retried");
+    let log = env.sql().texts("select concat_ws('|', provider, case when success then 1 else 0 end, error_message) from ce_llm_call_log");
     assert_eq!(log, ["UNKNOWN|0|openai:test-model: status 401: Incorrect API key provided: [secret:OPENAI_API_KEY]"]);
-    let everything = place.sql().everything().join("\n") + &server.log();
+    let everything = env.sql().everything().join("\n") + &server.log();
     assert!(!everything.contains(KEY));
 }
 
 #[test]
 fn models_that_cannot_be_used_are_named_at_the_start() {
-    let place = Place::with(&orders());
-    let ran = |arguments: &[&str], variables: &[(&str, &str)]| {
-        let mut command: Command = place.command(&[&ANYWHERE[..], arguments].concat());
+    let env = Place::with(&orders());
+    let run = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command: Command = env.command(&[&ANYWHERE[..], arguments].concat());
         for variable in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY", "CONVENGINE_LLM"] {
             command.env_remove(variable);
         }
-        place.end(command.envs(variables.iter().copied()))
+        env.end(command.envs(variables.iter().copied()))
     };
-    one_line(&ran(&["--llm", "openai:x"], &[]), 2, &["OPENAI_API_KEY", "OPENAI_BASE_URL"]);
-    one_line(&ran(&["--llm", "anthropic:x"], &[]), 2, &["ANTHROPIC_API_KEY"]);
-    one_line(&ran(&["--llm", "openai"], &[("OPENAI_API_KEY", KEY)]), 2, &["openai:MODEL", "OPENAI_MODEL"]);
-    one_line(&ran(&["--llm", "polite=off"], &[]), 2, &["'polite'", "policy", "extraction", "embed"]);
-    one_line(&ran(&["--llm", "policy=oracle"], &[]), 2, &["'oracle'", "anthropic[:MODEL]"]);
-    one_line(&ran(&["--llm", "openai:x"], &[("OPENAI_BASE_URL", "nowhere")]), 2, &["OPENAI_BASE_URL"]);
-    one_line(&ran(&[], &[("CONVENGINE_LLM", "policy=off, oracle")]), 2, &["'oracle'"]);
-    one_line(&ran(&["--set", "convengine.llm.max-attempts=0"], &[]), 2, &["convengine.llm.max-attempts"]);
-    let file = place.write("settings.toml", "llm = [\"policy=off\", \"sibyl\"]\n");
-    one_line(&ran(&["--settings", &file], &[]), 2, &["'sibyl'"]);
-    one_line(&ran(&["--settings", &file], &[("CONVENGINE_LLM", "oracle")]), 2, &["'oracle'"]);
-    let file = place.write("settings.toml", "llm = [5]\n");
-    one_line(&ran(&["--settings", &file], &[]), 2, &["list of strings"]);
+    one_line(&run(&["--llm", "openai:x"], &[]), 2, &["OPENAI_API_KEY", "OPENAI_BASE_URL"]);
+    one_line(&run(&["--llm", "anthropic:x"], &[]), 2, &["ANTHROPIC_API_KEY"]);
+    one_line(&run(&["--llm", "openai"], &[("OPENAI_API_KEY", KEY)]), 2, &["openai:MODEL", "OPENAI_MODEL"]);
+    one_line(&run(&["--llm", "polite=off"], &[]), 2, &["'polite'", "policy", "extraction", "embed"]);
+    one_line(&run(&["--llm", "policy=oracle"], &[]), 2, &["'oracle'", "anthropic[:MODEL]"]);
+    one_line(&run(&["--llm", "openai:x"], &[("OPENAI_BASE_URL", "nowhere")]), 2, &["OPENAI_BASE_URL"]);
+    one_line(&run(&[], &[("CONVENGINE_LLM", "policy=off, oracle")]), 2, &["'oracle'"]);
+    one_line(&run(&["--set", "convengine.llm.max-attempts=0"], &[]), 2, &["convengine.llm.max-attempts"]);
+    let file = env.write("settings.toml", "llm = [\"policy=off\", \"sibyl\"]\n");
+    one_line(&run(&["--settings", &file], &[]), 2, &["'sibyl'"]);
+    one_line(&run(&["--settings", &file], &[("CONVENGINE_LLM", "oracle")]), 2, &["'oracle'"]);
+    let file = env.write("settings.toml", "llm = [5]\n");
+    one_line(&run(&["--settings", &file], &[]), 2, &["list of strings"]);
 }

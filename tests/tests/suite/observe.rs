@@ -9,8 +9,8 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use convengine_server::observe::ids::{span_id, trace_id};
-use convengine_server::observe::names::METRICS;
+use convengine_host::ops::observe::ids::{span_id, trace_id};
+use convengine_host::ops::observe::names::METRICS;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Attribute;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -62,14 +62,14 @@ impl Neighbours {
     }
 
     /// A server with this model, this service and optionally this collector.
-    fn serve(&self, place: &Place, traced: bool, more: &[&str]) -> Server {
+    fn serve(&self, env: &Place, traced: bool, more: &[&str]) -> Server {
         let network = format!("convengine.network.allow-private={}", self.address);
         let model = ["--llm", "openai:test-model", "--set", r#"convengine.llm.prices={"test-model":{"input":0.15,"output":0.6}}"#];
-        let mut command = place.command(&[&ANYWHERE[..], &WORDS_ALONE, &["--set", &network], &model, more].concat());
+        let mut command = env.command(&[&ANYWHERE[..], &WORDS_ALONE, &["--set", &network], &model, more].concat());
         if traced {
             command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{}", self.address));
         }
-        place.start(command.env("OPENAI_BASE_URL", format!("http://{}/v1", self.address)).env("OPENAI_API_KEY", KEY))
+        env.start(command.env("OPENAI_BASE_URL", format!("http://{}/v1", self.address)).env("OPENAI_API_KEY", KEY))
     }
 }
 
@@ -134,9 +134,9 @@ fn is(numbers: &BTreeMap<String, f64>, name: &str, value: f64) {
 
 #[test]
 fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
-    let neighbours = Neighbours::start();
-    let place = Place::with(&watched(neighbours.address));
-    let mut server = neighbours.serve(&place, true, &[]);
+    let backends = Neighbours::start();
+    let env = Place::with(&watched(backends.address));
+    let mut server = backends.serve(&env, true, &[]);
     let body = json!({"conversationId": ID, "message": SAID}).to_string();
     let headers = [("Content-Type", "application/json"), ("traceparent", CALLER)];
     assert_eq!(server.request("POST", MESSAGE, &headers, body).status, 200);
@@ -145,8 +145,8 @@ fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
     // Queued spans are flushed before the exit.
     server.terminate();
     assert_eq!(server.code(), Some(0));
-    let turns = place.sql().texts("select cast(turn_id as text) from ce_turn order by created_at");
-    let spans = neighbours.spans();
+    let turns = env.sql().texts("select cast(turn_id as text) from ce_turn order by created_at");
+    let spans = backends.spans();
     assert_eq!((turns.len(), spans.iter().filter(|it| it.name == "turn").count()), (2, 2), "{spans:#?}");
     let of_turn = |turn: &str, name: &str| {
         let fits = |it: &&Span| it.trace_id == trace_id(turn).to_bytes() && it.name == name;
@@ -157,13 +157,13 @@ fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
     assert_eq!((first.span_id.as_slice(), first.parent_span_id.len()), (&span_id(&turns[0]).to_bytes()[..], 0));
     let link: String = first.links[0].trace_id.iter().map(|it| format!("{it:02x}")).collect();
     assert_eq!(link, CALLER[3..35]);
-    let told = attributes(&first);
-    assert_eq!((&told["convengine.turn.outcome"], &told["convengine.turn.effects"]), (&json!("ok"), &json!(1)));
-    assert_eq!((&told["convengine.turn.id"], &told["gen_ai.conversation.id"]), (&json!(turns[0]), &json!(ID)));
+    let span_attributes = attributes(&first);
+    assert_eq!((&span_attributes["convengine.turn.outcome"], &span_attributes["convengine.turn.effects"]), (&json!("ok"), &json!(1)));
+    assert_eq!((&span_attributes["convengine.turn.id"], &span_attributes["gen_ai.conversation.id"]), (&json!(turns[0]), &json!(ID)));
     let chat = of_turn(&turns[0], "chat test-model");
     assert_eq!(chat.parent_span_id, first.span_id);
     assert_eq!(chat.span_id, span_id(&format!("{}/0", turns[0])).to_bytes());
-    let told = attributes(&chat);
+    let span_attributes = attributes(&chat);
     for (name, value) in [
         ("gen_ai.operation.name", json!("chat")),
         ("gen_ai.provider.name", json!("openai")),
@@ -173,7 +173,7 @@ fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
         ("gen_ai.usage.output_tokens", json!(20)),
         ("convengine.model.cost_micros", json!(162)),
     ] {
-        assert_eq!(told.get(name), Some(&value), "{name} in {told:?}");
+        assert_eq!(span_attributes.get(name), Some(&value), "{name} in {span_attributes:?}");
     }
     assert!(chat.start_time_unix_nano >= first.start_time_unix_nano && chat.end_time_unix_nano <= first.end_time_unix_nano);
     let tool = of_turn(&turns[1], "execute_tool crm.find");
@@ -182,20 +182,20 @@ fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
         (&json!("crm.find"), &json!(200))
     );
     let hex: String = tool.span_id.iter().map(|it| format!("{it:02x}")).collect();
-    assert_eq!(neighbours.seen.lock().unwrap().traceparent, [format!("00-{}-{hex}-01", turns[1].replace('-', ""))]);
-    for export in &neighbours.seen.lock().unwrap().exports {
+    assert_eq!(backends.seen.lock().unwrap().traceparent, [format!("00-{}-{hex}-01", turns[1].replace('-', ""))]);
+    for export in &backends.seen.lock().unwrap().exports {
         assert!(!String::from_utf8_lossy(export).contains("umbrella"), "a user's text is in a span");
     }
-    let ran = place.run(&["replay", "--conversation", ID]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let output = env.run(&["replay", "--conversation", ID]);
+    assert_eq!(output.code, 0, "{output:?}");
 }
 
 #[test]
 fn a_collector_that_is_gone_holds_nobody() {
-    let neighbours = Neighbours::start();
-    neighbours.seen.lock().unwrap().refuses = true;
-    let place = Place::with(&watched(neighbours.address));
-    let server = neighbours.serve(&place, true, &[]);
+    let backends = Neighbours::start();
+    backends.seen.lock().unwrap().refuses = true;
+    let env = Place::with(&watched(backends.address));
+    let server = backends.serve(&env, true, &[]);
     for _ in 0..3 {
         assert_eq!(server.say(ID, SAID)["success"], true);
     }
@@ -204,19 +204,19 @@ fn a_collector_that_is_gone_holds_nobody() {
     assert_eq!(server.log().matches("the collector rejects spans").count(), 1, "{}", server.log());
     drop(server);
     // Without a collector no trace headers are sent.
-    let server = neighbours.serve(&place, false, &[]);
+    let server = backends.serve(&env, false, &[]);
     server.post(
         json!({"message": "go", "conversationId": ID, "inputParams": {"tool_request": {"tool_code": "crm.find", "args": {}}}}).to_string(),
     );
     is(&numbers(&server), "convengine_effects_total{kind=\"http\",outcome=\"ok\"}", 1.0);
-    assert_eq!(neighbours.seen.lock().unwrap().traceparent, [""; 0]);
+    assert_eq!(backends.seen.lock().unwrap().traceparent, [""; 0]);
 }
 
 #[test]
 fn what_happens_is_counted_by_names_of_the_table_and_by_no_ids() {
-    let neighbours = Neighbours::start();
-    let place = Place::with(&watched(neighbours.address));
-    let server = neighbours.serve(&place, false, &[]);
+    let backends = Neighbours::start();
+    let env = Place::with(&watched(backends.address));
+    let server = backends.serve(&env, false, &[]);
     let listener = Listener::open(&server);
     is(&numbers(&server), "convengine_streams_open", 1.0);
     server.say(ID, SAID);
@@ -260,29 +260,29 @@ fn what_happens_is_counted_by_names_of_the_table_and_by_no_ids() {
     assert!(found["convengine_process_resident_memory_bytes"] > 1e6 && found["convengine_process_open_files"] > 3.0);
     let text = server.get("/metrics").text;
     assert!(!text.contains("umbrella") && !text.contains(ID), "a text or an id is a label value");
-    let said = |what: &str| text.lines().filter_map(|it| it.strip_prefix(what)?.split(' ').next()).collect::<BTreeSet<&str>>();
+    let names_after = |what: &str| text.lines().filter_map(|it| it.strip_prefix(what)?.split(' ').next()).collect::<BTreeSet<&str>>();
     let known: BTreeSet<&str> = METRICS.iter().map(|it| it.name).collect();
-    assert_eq!(said("# HELP "), said("# TYPE "));
-    assert!(said("# TYPE ").is_subset(&known), "{:?}", said("# TYPE ").difference(&known));
+    assert_eq!(names_after("# HELP "), names_after("# TYPE "));
+    assert!(names_after("# TYPE ").is_subset(&known), "{:?}", names_after("# TYPE ").difference(&known));
 }
 
 #[test]
 fn a_turn_that_was_left_behind_is_counted_by_who_finishes_it() {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
-    let model = |name: &str, delay: u32| format!("scripted:{}", place.pack(name, &json!([{"delay_ms": delay, "reply": reply}])));
+    let model = |name: &str, delay: u32| format!("scripted:{}", env.pack(name, &json!([{"delay_ms": delay, "reply": reply}])));
     let set = ["--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", "convengine.turn.lease=1s"];
     let (slow, quick) = (model("slow.json", 60_000), model("quick.json", 0));
-    let server = place.serve(&[&set[..], &["--llm", &slow]].concat());
+    let server = env.serve(&[&set[..], &["--llm", &slow]].concat());
     std::thread::scope(|scope| {
         let _sent = scope.spawn(|| server.try_post(&json!({"conversationId": ID, "message": "my order"}).to_string()));
-        assert!(within(|| place.sql().texts("select status from ce_turn") == ["open"]));
+        assert!(within(|| env.sql().texts("select status from ce_turn") == ["open"]));
         let _next = scope.spawn(|| server.try_post(&json!({"conversationId": ID, "message": "hello"}).to_string()));
         assert!(within(|| numbers(&server).get("convengine_turns_waiting") == Some(&1.0)), "the second waits for the first");
         is(&numbers(&server), "convengine_turns_running", 1.0);
         server.kill();
     });
-    let server = place.serve(&[&set[..], &["--llm", &quick]].concat());
+    let server = env.serve(&[&set[..], &["--llm", &quick]].concat());
     let recovered = "convengine_turns_recovered_total{outcome=\"finished\"}";
     assert!(within(|| numbers(&server).get(recovered) == Some(&1.0)), "{:?}", numbers(&server));
     is(&numbers(&server), "convengine_turns_total{outcome=\"ok\"}", 1.0);
@@ -290,13 +290,13 @@ fn a_turn_that_was_left_behind_is_counted_by_who_finishes_it() {
 
 #[test]
 fn the_log_is_lines_of_json_with_whose_turn_it_is() {
-    let neighbours = Neighbours::start();
-    let place = Place::with(&watched(neighbours.address));
+    let backends = Neighbours::start();
+    let env = Place::with(&watched(backends.address));
     let more = ["--set", "convengine.logging.format=json", "--set", "convengine.logging.level=info"];
-    let server = neighbours.serve(&place, false, &more);
+    let server = backends.serve(&env, false, &more);
     let body = json!({"conversationId": ID, "message": SAID}).to_string();
     server.request("POST", MESSAGE, &[("Content-Type", "application/json"), ("X-Request-Id", "request-7")], body);
-    let turn = place.sql().texts("select cast(turn_id as text) from ce_turn").remove(0);
+    let turn = env.sql().texts("select cast(turn_id as text) from ce_turn").remove(0);
     let log = server.log();
     let lines: Vec<Value> = log.lines().map(|it| serde_json::from_str(it).unwrap_or_else(|error| panic!("{error}: {it}"))).collect();
     assert!(lines.iter().all(|it| ["timestamp", "level", "target", "message"].iter().all(|name| it[*name].is_string())), "{log}");
@@ -314,19 +314,19 @@ fn the_log_is_lines_of_json_with_whose_turn_it_is() {
     }
     assert!(ended[0]["duration_ms"].is_u64() && !log.contains("umbrella") && !log.contains(KEY), "{log}");
     drop(server);
-    let quiet = neighbours.serve(&place, false, &[]);
+    let quiet = backends.serve(&env, false, &[]);
     quiet.say(ID, SAID);
     assert_eq!(quiet.log(), "", "nothing is logged as a warning");
 }
 
 #[test]
 fn settings_that_cannot_be_used_are_named_at_the_start_sqlite() {
-    let place = Place::new();
+    let env = Place::new();
     for (set, words) in [
         ("convengine.logging.format=xml", ["convengine.logging.format", "text or json"]),
         ("convengine.logging.level=a=b=c", ["convengine.logging.level", "use a value such as info"]),
         ("convengine.telemetry.otlp.endpoint=collector", ["convengine.telemetry.otlp.endpoint", "http://HOST:4318"]),
     ] {
-        one_line(&place.run(&[&ANYWHERE[..], &["--set", set]].concat()), 2, &words);
+        one_line(&env.run(&[&ANYWHERE[..], &["--set", set]].concat()), 2, &words);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use convengine_server::observe::names::METRICS;
+use convengine_host::ops::observe::names::METRICS;
 use convengine_tests::root;
 
 use crate::running::Place;
@@ -22,23 +22,23 @@ fn the_unit_is_one_that_systemd_takes_sqlite() {
     let unit = read("convengine.service");
     // Ten seconds of graceful shutdown, and some for the rest.
     assert!(set(&unit, "TimeoutStopSec").parse::<u32>().unwrap() > 10);
-    let wanted = [
+    let expected = [
         ("KillSignal", "SIGTERM"),
         ("Restart", "on-failure"),
         ("DynamicUser", "yes"),
         ("NoNewPrivileges", "yes"),
         ("StateDirectory", "convengine"),
     ];
-    wanted.into_iter().for_each(|(key, value)| assert_eq!(set(&unit, key), value, "{key}"));
-    let place = Place::new();
+    expected.into_iter().for_each(|(key, value)| assert_eq!(set(&unit, key), value, "{key}"));
+    let env = Place::new();
     // Systemd checks that the program exists.
     let text = unit.replace("/usr/local/bin/convengine", "/bin/true").replace("network-online.target", "network.target");
-    let file = place.write("convengine.service", &text);
+    let file = env.write("convengine.service", &text);
     match Command::new("systemd-analyze").args(["verify", "--man=no", &file]).output() {
-        Ok(told) => {
-            let said = String::from_utf8_lossy(&told.stderr).into_owned();
-            let about_it: Vec<&str> = said.lines().filter(|it| it.contains("convengine.service")).collect();
-            assert!(about_it.is_empty(), "{about_it:#?}");
+        Ok(output) => {
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            let findings: Vec<&str> = stderr.lines().filter(|it| it.contains("convengine.service")).collect();
+            assert!(findings.is_empty(), "{findings:#?}");
         }
         Err(_) => println!("systemd is not installed, the unit was not verified by it"),
     }
@@ -50,8 +50,8 @@ fn the_page_tells_of_every_number_and_of_nothing_that_is_not_there_sqlite() {
     let missing: Vec<&str> = METRICS.iter().map(|it| it.name).filter(|it| !page.contains(&format!("`{it}`"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
     let known: BTreeSet<&str> = METRICS.iter().map(|it| it.name).collect();
-    let told = page.split('`').filter(|it| it.starts_with("convengine_") && it.len() > 11);
-    let unknown: Vec<&str> = told.filter(|it| !known.contains(it)).collect();
+    let mentioned = page.split('`').filter(|it| it.starts_with("convengine_") && it.len() > 11);
+    let unknown: Vec<&str> = mentioned.filter(|it| !known.contains(it)).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
     for symptom in [
         "database down",

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use axum::Router;
-use convengine_server::store::turn::decompress;
+use convengine_host::storage::turn::decompress;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -30,11 +30,11 @@ fn say(server: &Server, id: &str, text: &str, params: Value) -> Value {
 }
 
 /// The raw files of a SQLite database, and the content of all tables.
-fn bytes(place: &Place) -> Vec<Vec<u8>> {
-    let file = PathBuf::from(place.database().trim_start_matches("sqlite:"));
+fn bytes(env: &Place) -> Vec<Vec<u8>> {
+    let file = PathBuf::from(env.database().trim_start_matches("sqlite:"));
     let files = ["", "-wal"].map(|it| fs::read(format!("{}{it}", file.display())).unwrap_or_default());
-    let rows = place.sql().everything().into_iter().map(String::into_bytes);
-    if place.is_postgres() { rows.collect() } else { files.into_iter().chain(rows).collect() }
+    let rows = env.sql().everything().into_iter().map(String::into_bytes);
+    if env.is_postgres() { rows.collect() } else { files.into_iter().chain(rows).collect() }
 }
 
 fn holds(all: &[Vec<u8>], mark: &str) -> bool {
@@ -42,8 +42,8 @@ fn holds(all: &[Vec<u8>], mark: &str) -> bool {
 }
 
 /// All journals as text.
-fn journals(place: &Place) -> String {
-    let mut sql = place.sql();
+fn journals(env: &Place) -> String {
+    let mut sql = env.sql();
     let hex = sql.hex("journal");
     let found = sql.texts(&format!("select {hex} from ce_turn"));
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
@@ -78,11 +78,11 @@ fn service(mark: &str) -> (SocketAddr, Runtime) {
 }
 
 /// A server that calls a model and the service.
-fn serve(place: &Place, address: SocketAddr, reply: &Value, more: &[&str]) -> Server {
-    let model = format!("scripted:{}", place.pack("model.json", &json!([{"reply": reply}])));
+fn serve(env: &Place, address: SocketAddr, reply: &Value, more: &[&str]) -> Server {
+    let model = format!("scripted:{}", env.pack("model.json", &json!([{"reply": reply}])));
     let network = format!("convengine.network.allow-private={address}");
     let words = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", &network];
-    place.start(place.command(&[&ANYWHERE[..], &words, more].concat()).env("RUST_LOG", "info,convengine_server=trace"))
+    env.start(env.command(&[&ANYWHERE[..], &words, more].concat()).env("RUST_LOG", "info,convengine_host=trace"))
 }
 
 fn act(query: &str) -> Value {
@@ -104,8 +104,8 @@ fn feedback(server: &Server, id: &str, mark: &str) {
 fn a_forgotten_conversation_is_in_no_byte() {
     let mark = "MARK-OF-ADA-4711";
     let (address, _runtime) = service("1234512345");
-    let place = Place::with(&desk(address));
-    let server = serve(&place, address, &act(mark), &["--set", "convengine.flow.memory.enabled=true"]);
+    let env = Place::with(&desk(address));
+    let server = serve(&env, address, &act(mark), &["--set", "convengine.flow.memory.enabled=true"]);
     for id in [ID, OTHER] {
         for turn in 0..3 {
             // The second is long enough to need its own pages.
@@ -114,7 +114,7 @@ fn a_forgotten_conversation_is_in_no_byte() {
         }
         feedback(&server, id, mark);
     }
-    let mut sql = place.sql();
+    let mut sql = env.sql();
     // What other endpoints write, or have written before.
     for id in [ID, OTHER] {
         sql.run(&format!("insert into ce_user_query_knowledge (conversation_id, query_text) values ('{id}', '{mark} {id}')"));
@@ -125,7 +125,7 @@ fn a_forgotten_conversation_is_in_no_byte() {
         "insert into ce_turn_effect (turn_id, effect_id, request_hash, outcome, at) values ('{turn}', 900, '', '{mark}', {at})"
     ));
     drop(sql);
-    let before = bytes(&place);
+    let before = bytes(&env);
     assert!(holds(&before, mark) && holds(&before, ID));
     let mut filled: Vec<String> = Vec::new();
     for table in [
@@ -139,7 +139,7 @@ fn a_forgotten_conversation_is_in_no_byte() {
         "ce_user_query_knowledge",
         "ce_semantic_query_failures",
     ] {
-        filled.extend(place.sql().texts(&format!("select '{table}' from {table} where conversation_id = '{ID}' limit 1")));
+        filled.extend(env.sql().texts(&format!("select '{table}' from {table} where conversation_id = '{ID}' limit 1")));
     }
     assert_eq!(filled.len(), 9, "each table has data to delete: {filled:?}");
     let stream = client().get(format!("http://{}/api/v1/conversation/stream/{ID}", server.address)).send().unwrap();
@@ -147,37 +147,37 @@ fn a_forgotten_conversation_is_in_no_byte() {
     let gone = server.request("DELETE", &conversation(ID), &[], "");
     assert_eq!((gone.status, gone.json()), (200, json!({"forgotten": 1})), "{gone:?}");
     assert!(stream.join().unwrap().contains("CONNECTED"), "the stream has ended");
-    let after = bytes(&place);
+    let after = bytes(&env);
     assert!(
         !holds(&after, ID) && !holds(&after, &turn),
         "{:#?}",
-        place.sql().everything().iter().filter(|it| it.contains(ID)).collect::<Vec<_>>()
+        env.sql().everything().iter().filter(|it| it.contains(ID)).collect::<Vec<_>>()
     );
     assert!(holds(&after, OTHER) && holds(&after, mark));
-    assert_eq!(place.run(&["replay", "--conversation", OTHER]).code, 0);
+    assert_eq!(env.run(&["replay", "--conversation", OTHER]).code, 0);
     assert_eq!(server.audit(ID), [] as [Value; 0]);
     let record = || server.log().lines().filter(|it| it.contains("deleted conversations") && it.contains("count=1")).count();
     assert!(within(|| record() == 1) && !server.log().lines().any(|it| it.contains("deleted") && it.contains(ID)), "{}", server.log());
     assert_eq!(server.request("DELETE", &conversation(ID), &[], "").status, 404);
     assert_eq!(server.request("DELETE", &conversation("x"), &[], "").status, 400);
     // The mark disappears with the last conversation that contains it.
-    let ran = place.run(&["forget", "--conversation", OTHER]);
-    assert_eq!((ran.code, ran.out.as_str()), (0, "deleted conversations: 1\n"), "{ran:?}");
-    let after = bytes(&place);
+    let output = env.run(&["forget", "--conversation", OTHER]);
+    assert_eq!((output.code, output.out.as_str()), (0, "deleted conversations: 1\n"), "{output:?}");
+    let after = bytes(&env);
     assert!(!holds(&after, OTHER) && !holds(&after, mark));
-    one_line(&place.run(&["forget", "--conversation", OTHER]), 1, &["conversation not found"]);
+    one_line(&env.run(&["forget", "--conversation", OTHER]), 1, &["conversation not found"]);
     // It starts anew.
     assert_eq!(say(&server, ID, "hello", json!({}))["success"], true);
-    assert_eq!(place.sql().texts(&format!("select cast(number as text) from ce_turn where conversation_id = '{ID}'")), ["1"]);
+    assert_eq!(env.sql().texts(&format!("select cast(number as text) from ce_turn where conversation_id = '{ID}'")), ["1"]);
 }
 
 #[test]
 fn among_many_conversations_sqlite_keeps_no_byte_of_those_that_are_forgotten() {
-    let place = Place::with(&orders());
-    if place.is_postgres() {
+    let env = Place::with(&orders());
+    if env.is_postgres() {
         return;
     }
-    let server = place.serve(&WORDS_ALONE);
+    let server = env.serve(&WORDS_ALONE);
     // Distinct ids: the compression of journals could assemble one that differs only in its last digits.
     let id = |number: usize| {
         let digits = format!("{:016x}", (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -199,7 +199,7 @@ fn among_many_conversations_sqlite_keeps_no_byte_of_those_that_are_forgotten() {
     }
     let done = server.request("POST", FORGET, &JSON, json!({"person": {"customerId": "even"}}).to_string());
     assert_eq!((done.status, done.json()), (200, json!({"forgotten": 20})), "{done:?}");
-    let after = bytes(&place);
+    let after = bytes(&env);
     for number in 0..40 {
         let found = [id(number), secret(number)].map(|it| holds(&after, &it));
         assert_eq!(found, [number % 2 == 1; 2], "{number}");
@@ -208,12 +208,12 @@ fn among_many_conversations_sqlite_keeps_no_byte_of_those_that_are_forgotten() {
 
 #[test]
 fn a_person_is_forgotten_by_what_the_parameters_say() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     say(&server, ID, "my order", json!({"customerId": "C-17", "country": "DE"}));
     say(&server, OTHER, "my order", json!({"customerId": "C-17", "country": "FR"}));
     say(&server, THIRD, "my order", json!({"customerId": 17}));
-    let ids = || place.sql().texts("select cast(conversation_id as text) from ce_conversation order by 1");
+    let ids = || env.sql().texts("select cast(conversation_id as text) from ce_conversation order by 1");
     let forget = |person: Value| server.request("POST", FORGET, &JSON, json!({"person": person}).to_string());
     assert_eq!(forget(json!({"customerId": "C-1"})).json(), json!({"forgotten": 0}));
     assert_eq!(forget(json!({"customerId": "C-17", "country": "FR"})).json(), json!({"forgotten": 1}));
@@ -222,75 +222,78 @@ fn a_person_is_forgotten_by_what_the_parameters_say() {
     for wrong in [json!({}), json!("C-17"), json!({"customerId": null}), json!({"customerId": {}}), json!({"customerId": ""})] {
         assert_eq!(forget(wrong.clone()).status, 400, "{wrong}");
     }
-    let ran = place.run(&["forget", "--person", "customerId=C-17"]);
-    assert_eq!((ran.code, ran.out.as_str(), ids().len()), (0, "deleted conversations: 1\n", 0), "{ran:?}");
-    assert_eq!(place.run(&["forget", "--person", "customerId"]).code, 2);
-    assert_eq!(place.run(&["forget"]).code, 2);
+    let output = env.run(&["forget", "--person", "customerId=C-17"]);
+    assert_eq!((output.code, output.out.as_str(), ids().len()), (0, "deleted conversations: 1\n", 0), "{output:?}");
+    assert_eq!(env.run(&["forget", "--person", "customerId"]).code, 2);
+    assert_eq!(env.run(&["forget"]).code, 2);
 }
 
 #[test]
 fn a_turn_that_runs_is_waited_for() {
-    let place = Place::with(&orders());
-    let model = format!("scripted:{}", place.pack("model.json", &json!([{"delay_ms": 2000, "reply": act("")}])));
+    let env = Place::with(&orders());
+    let model = format!("scripted:{}", env.pack("model.json", &json!([{"delay_ms": 2000, "reply": act("")}])));
     let words = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"];
-    let server = place.start(place.command(&ANYWHERE).args(words));
+    let server = env.start(env.command(&ANYWHERE).args(words));
     let mut listener = Listener::open(&server);
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
         listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
         let open = "select status from ce_turn";
-        assert!(within(|| place.sql().texts(open) == ["open"]));
+        assert!(within(|| env.sql().texts(open) == ["open"]));
         // Another process cannot wait for it.
-        one_line(&place.run(&["forget", "--conversation", ID]), 1, &["running turn"]);
+        one_line(&env.run(&["forget", "--conversation", ID]), 1, &["running turn"]);
         assert_eq!(server.request("DELETE", &conversation(ID), &[], "").status, 200);
         assert_eq!(turn.join().unwrap()["success"], true, "the message was answered before the deletion");
     });
-    assert!(!holds(&bytes(&place), ID));
+    assert!(!holds(&bytes(&env), ID));
 }
 
 #[test]
 fn what_is_old_goes() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     for id in [ID, OTHER, THIRD] {
         say(&server, id, "my order", json!({}));
         feedback(&server, id, "bad");
     }
     let past = |days: u32| {
-        if place.is_postgres() {
+        if env.is_postgres() {
             (format!("now() - interval '{days} days'"), format!("now() - interval '{days} days'"))
         } else {
             (format!("(unixepoch() - {days} * 86400) * 1000"), format!("strftime('%Y-%m-%d %H:%M:%f', 'now', '-{days} days')"))
         }
     };
-    let mut sql = place.sql();
+    let mut sql = env.sql();
     let (millis, text) = past(40);
     sql.run(&format!("update ce_conversation set updated_at = {millis} where conversation_id = '{ID}'"));
     // As the original stored it.
     sql.run(&format!("update ce_conversation set updated_at = {text} where conversation_id = '{OTHER}'"));
     sql.run(&format!("update ce_audit set created_at = {text} where conversation_id = '{THIRD}'"));
     sql.run(&format!("update ce_mcp_user_feedback set created_at = {text} where conversation_id = '{THIRD}'"));
-    let count = |table: &str| place.sql().texts(&format!("select cast(count(*) as text) from {table}")).remove(0);
-    one_line(&place.run(&["retention"]), 2, &["convengine.retention"]);
-    let ran = place.run(&["retention", "--set", "convengine.retention.conversations=50", "--set", "convengine.retention.audit=30"]);
-    assert!(ran.code == 0 && ran.out.starts_with("deleted conversations: 0, ") && !ran.out.contains("audit rows: 0,"), "{ran:?}");
-    let left = place.sql().texts(&format!("select stage from ce_audit where conversation_id = '{THIRD}'"));
+    let count = |table: &str| env.sql().texts(&format!("select cast(count(*) as text) from {table}")).remove(0);
+    one_line(&env.run(&["retention"]), 2, &["convengine.retention"]);
+    let output = env.run(&["retention", "--set", "convengine.retention.conversations=50", "--set", "convengine.retention.audit=30"]);
+    assert!(
+        output.code == 0 && output.out.starts_with("deleted conversations: 0, ") && !output.out.contains("audit rows: 0,"),
+        "{output:?}"
+    );
+    let left = env.sql().texts(&format!("select stage from ce_audit where conversation_id = '{THIRD}'"));
     assert_eq!(left, [""; 0]);
     assert_eq!((count("ce_conversation"), count("ce_mcp_user_feedback")), ("3".to_owned(), "3".to_owned()));
     say(&server, THIRD, "my order", json!({}));
-    let replayed = place.run(&["replay", "--conversation", THIRD]);
+    let replayed = env.run(&["replay", "--conversation", THIRD]);
     assert_eq!(replayed.code, 0, "the remaining conversations replay: {replayed:?}");
     drop(server);
     // A server does so by itself.
     let words = ["--set", "convengine.retention.conversations=30", "--set", "convengine.retention.feedback=30"];
-    let server = place.serve(&[&WORDS_ALONE[..], &words].concat());
+    let server = env.serve(&[&WORDS_ALONE[..], &words].concat());
     assert!(within(|| count("ce_conversation") == "1" && count("ce_mcp_user_feedback") == "0"), "{}", server.log());
     assert!(within(|| server.log().contains("deleted old data")), "{}", server.log());
-    let left = place.sql().everything().join("\n");
+    let left = env.sql().everything().join("\n");
     assert!(!left.contains(ID) && !left.contains(OTHER) && left.contains(THIRD));
-    assert_eq!(place.run(&["replay", "--conversation", THIRD]).code, 0);
+    assert_eq!(env.run(&["replay", "--conversation", THIRD]).code, 0);
     one_line(
-        &place.run(&[&ANYWHERE[..], &["--set", "convengine.retention.audit=never"]].concat()),
+        &env.run(&[&ANYWHERE[..], &["--set", "convengine.retention.audit=never"]].concat()),
         2,
         &["convengine.retention.audit", "days"],
     );
@@ -299,10 +302,10 @@ fn what_is_old_goes() {
 #[test]
 fn what_is_struck_out_is_in_no_byte_and_replays_are_equal() {
     let (address, _runtime) = service(CARD);
-    let place = Place::with(&desk(address));
+    let env = Place::with(&desk(address));
     let rules = json!([{"pattern": r"\b4929[ -]?\d{4}[ -]?\d{4}[ -]?\d{4}\b", "with": "[card]"}, {"param": "iban", "with": "[iban]"}]);
     let rules = format!("convengine.privacy.redact={rules}");
-    let server = serve(&place, address, &act(&format!("pay with {CARD}")), &["--set", &rules]);
+    let server = serve(&env, address, &act(&format!("pay with {CARD}")), &["--set", &rules]);
     let mut listener = Listener::open(&server);
     let file = json!({"name": format!("{CARD}.pdf"), "mimeType": "application/pdf", "content": "aGVsbG8=", "encoding": "base64"});
     let params = json!({"tool_request": tool(), "card": CARD.parse::<u64>().unwrap(), "deep": [{"card": CARD}], "iban": "DE00BANK7", "files": [file]});
@@ -312,17 +315,17 @@ fn what_is_struck_out_is_in_no_byte_and_replays_are_equal() {
     let events = listener.until(|it| it.name == "ENGINE_RETURN");
     feedback(&server, ID, CARD);
     let audit = server.audit(ID);
-    let mut shown = bytes(&place);
-    shown.extend([answer.to_string(), journals(&place), server.log(), json!(audit).to_string()].map(String::into_bytes));
+    let mut shown = bytes(&env);
+    shown.extend([answer.to_string(), journals(&env), server.log(), json!(audit).to_string()].map(String::into_bytes));
     shown.extend(events.iter().map(|it| it.data.to_string().into_bytes()));
     for mark in [CARD, "29123456781111", "DE00BANK7"] {
         assert!(!holds(&shown, mark), "{mark}");
     }
     assert!(holds(&shown, "[card].pdf") && holds(&shown, "[iban]"));
-    let model = place.sql().texts("select response_text from ce_llm_call_log").remove(0);
+    let model = env.sql().texts("select response_text from ce_llm_call_log").remove(0);
     assert!(model.contains("pay with [card]"), "{model}");
-    let ran = place.run(&["replay", "--conversation", ID]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+    let output = env.run(&["replay", "--conversation", ID]);
+    assert_eq!(output.code, 0, "{output:?}");
     // The same message under the same key is idempotent.
     let send = || {
         let body = json!({"conversationId": OTHER, "message": format!("is {CARD} mine?")}).to_string();
@@ -332,7 +335,7 @@ fn what_is_struck_out_is_in_no_byte_and_replays_are_equal() {
     assert_eq!((first.status, first.json()), (again.status, again.json()));
     for bad in ["[{\"pattern\": \"(\"}]", "cards", "[{\"with\": \"x\"}]"] {
         one_line(
-            &place.run(&[&ANYWHERE[..], &["--set", &format!("convengine.privacy.redact={bad}")]].concat()),
+            &env.run(&[&ANYWHERE[..], &["--set", &format!("convengine.privacy.redact={bad}")]].concat()),
             2,
             &["convengine.privacy.redact"],
         );
@@ -342,16 +345,16 @@ fn what_is_struck_out_is_in_no_byte_and_replays_are_equal() {
 #[test]
 fn audit_rows_are_stored_with_the_session_where_that_is_wanted() {
     let (address, _runtime) = service("77");
-    let place = Place::with(&desk(address));
+    let env = Place::with(&desk(address));
     let stored = |id: &str| {
         let rows =
-            place.sql().texts(&format!("select cast(payload_json as text) from ce_audit where conversation_id = '{id}' order by audit_id"));
+            env.sql().texts(&format!("select cast(payload_json as text) from ce_audit where conversation_id = '{id}' order by audit_id"));
         rows.iter().map(|it| serde_json::from_str::<Value>(it).unwrap()).collect::<Vec<_>>()
     };
     for (mode, id) in [("DEFERRED_BULK", ID), ("IMMEDIATE", OTHER), ("DERIVED", THIRD)] {
         let mode = format!("convengine.audit.persistence.mode={mode}");
         let meta = ["--set", "convengine.audit.persist-meta=true", "--set", &mode];
-        let server = serve(&place, address, &act("q"), &meta);
+        let server = serve(&env, address, &act("q"), &meta);
         for text in ["one", "two"] {
             say(&server, id, text, json!({"tool_request": tool()}));
         }
@@ -360,8 +363,8 @@ fn audit_rows_are_stored_with_the_session_where_that_is_wanted() {
         let with: Vec<Value> = server.get(&format!("/api/v1/conversation/audit/{id}?meta=true")).json().as_array().unwrap().clone();
         if id == THIRD {
             assert_eq!(stored(id).len(), 2, "only feedback is stored");
-            let ran = place.run(&["audit", "materialise", "--set", "convengine.audit.persist-meta=true"]);
-            assert_eq!(ran.code, 0, "{ran:?}");
+            let output = env.run(&["audit", "materialise", "--set", "convengine.audit.persist-meta=true"]);
+            assert_eq!(output.code, 0, "{output:?}");
         }
         let payload = |row: &Value| serde_json::from_str::<Value>(row["payloadJson"].as_str().unwrap()).unwrap();
         let rows = stored(id);
@@ -375,9 +378,9 @@ fn audit_rows_are_stored_with_the_session_where_that_is_wanted() {
         assert!(plain.len() == rows.len() && plain.iter().all(|it| payload(it).get("_meta").is_none()));
         // Rows derived without the setting are the same.
         drop(server);
-        let server = serve(&place, address, &act("q"), &[]);
+        let server = serve(&env, address, &act("q"), &[]);
         assert_eq!(server.audit(id), plain);
-        let ran = place.run(&["replay", "--conversation", id]);
-        assert_eq!(ran.code, 0, "{ran:?}");
+        let output = env.run(&["replay", "--conversation", id]);
+        assert_eq!(output.code, 0, "{output:?}");
     }
 }

@@ -168,7 +168,11 @@ fn lost(journal: &Journal, config: &Arc<Config>) -> (Slice, Slice) {
     assert!(slice.end.is_none() && !turn.has_ended(), "a diverged turn ended");
     let last = turn.cancel(CancelReason::Lost, turn.now()).unwrap();
     assert_eq!(last.end.as_ref().unwrap().fault.as_ref().unwrap().code, "TURN_LOST");
-    assert_eq!((&turn.journal().entries, &turn.journal().header), (&journal.entries, &journal.header), "a model call is missing from the log");
+    assert_eq!(
+        (&turn.journal().entries, &turn.journal().header),
+        (&journal.entries, &journal.header),
+        "a model call is missing from the log"
+    );
     let saved: Journal = serde_json::from_str(&serde_json::to_string(turn.journal()).unwrap()).unwrap();
     let error = Turn::restore(saved.clone(), Arc::clone(config)).unwrap_err();
     assert!(matches!(&error, TurnError::Diverged(it) if same_place(it, &at)), "{error}");
@@ -218,7 +222,7 @@ fn a_turn_runs_what_its_configuration_runs() {
     settings["pipeline"] = serde_json::json!({"profile": "v1"});
     let other = Arc::new(Config::compile(&pack.tables, &settings).0);
     assert_ne!(config.program(), other.program());
-    let (asked, runs) = (config.program(), other.program());
-    assert_eq!(Turn::restore(journal.clone(), Arc::clone(&other)).err(), Some(TurnError::Program { requested: asked, configured: runs }));
-    assert_eq!(Turn::start(journal.input, other).err(), Some(TurnError::Program { requested: asked, configured: runs }));
+    let (requested, configured) = (config.program(), other.program());
+    assert_eq!(Turn::restore(journal.clone(), Arc::clone(&other)).err(), Some(TurnError::Program { requested, configured }));
+    assert_eq!(Turn::start(journal.input, other).err(), Some(TurnError::Program { requested, configured }));
 }

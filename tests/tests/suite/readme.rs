@@ -3,7 +3,7 @@
 use std::fs;
 
 use convengine_core::pack::Pack;
-use convengine_server::play::HttpPlayer;
+use convengine_player::HttpPlayer;
 use convengine_tests::{binary, demo, root};
 use serde_json::{Value, json};
 

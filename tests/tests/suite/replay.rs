@@ -7,7 +7,7 @@ use std::sync::Arc;
 use convengine_core::config::Config;
 use convengine_core::pack::Pack;
 use convengine_core::turn::{Journal, Turn, state_hash};
-use convengine_server::store::turn::{compress, decompress};
+use convengine_host::storage::turn::{compress, decompress};
 use convengine_tests::{demo, root};
 use serde_json::{Value, json};
 
@@ -18,12 +18,12 @@ use crate::running::{Place, Server, WORDS_ALONE, one_line, orders};
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
 
 /// Sends the messages of a pack to a server on its rows.
-fn played(place: &Place, path: &str, set: &[&str]) -> Vec<Value> {
+fn played(env: &Place, path: &str, set: &[&str]) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     let pack: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(place.run(&["import", path]).code, 0);
+    assert_eq!(env.run(&["import", path]).code, 0);
     let flow = format!("convengine.flow={}", pack["settings"]["flow"]);
-    let server = place.serve(&[&["--llm", &format!("scripted:{path}"), "--set", &flow], set].concat());
+    let server = env.serve(&[&["--llm", &format!("scripted:{path}"), "--set", &flow], set].concat());
     let answer = |turn: &Value| server.post(turn["request"]["body"].to_string()).json();
     pack["turns"].as_array().unwrap().iter().map(answer).collect()
 }
@@ -37,25 +37,25 @@ fn conversations_with_model_calls_and_failed_turns_replay_equal() {
     let models = demo("model_acts.json").unwrap().path;
     let failing = root().join("tests/packs/pipeline/policy_llm_no_usable_reply.json");
     for (path, fails) in [(models, false), (failing, true)] {
-        let place = Place::ready();
-        let answers = played(&place, path.to_str().unwrap(), &[]);
+        let env = Place::ready();
+        let answers = played(&env, path.to_str().unwrap(), &[]);
         assert_eq!(answers.iter().any(|it| it["success"] == false), fails);
-        assert_ne!(place.sql().texts("select cast(count(*) as text) from ce_llm_call_log"), ["0"]);
-        let ran = place.run(&["replay", "--conversation", &conversation(&answers)]);
-        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
-        assert_eq!(ran.out.lines().filter(|it| it.contains(" equal sha256 ")).count(), answers.len(), "{ran:?}");
-        assert!(ran.out.ends_with(&format!("{} turns equal\n", answers.len())), "{ran:?}");
+        assert_ne!(env.sql().texts("select cast(count(*) as text) from ce_llm_call_log"), ["0"]);
+        let output = env.run(&["replay", "--conversation", &conversation(&answers)]);
+        assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
+        assert_eq!(output.out.lines().filter(|it| it.contains(" equal sha256 ")).count(), answers.len(), "{output:?}");
+        assert!(output.out.ends_with(&format!("{} turns equal\n", answers.len())), "{output:?}");
     }
 }
 
 /// The record of a conversation, which the command and the server return alike.
-fn recorded(place: &Place, server: &Server, id: &str) -> Value {
-    let told = server.get(&format!("/api/v1/conversation/journal/{id}"));
-    assert_eq!((told.status, told.header("content-type")), (200, "application/json"), "{told:?}");
-    let printed = place.run(&["journal", "--conversation", &id.to_uppercase()]);
+fn recorded(env: &Place, server: &Server, id: &str) -> Value {
+    let response = server.get(&format!("/api/v1/conversation/journal/{id}"));
+    assert_eq!((response.status, response.header("content-type")), (200, "application/json"), "{response:?}");
+    let printed = env.run(&["journal", "--conversation", &id.to_uppercase()]);
     assert_eq!((printed.code, printed.err.as_str()), (0, ""), "{printed:?}");
     let recorded: Value = serde_json::from_str(&printed.out).unwrap();
-    assert_eq!(recorded, told.json());
+    assert_eq!(recorded, response.json());
     assert_eq!(recorded["conversationId"], id);
     recorded
 }
@@ -86,11 +86,11 @@ fn what_is_recorded_is_enough_to_run_a_conversation_elsewhere() {
     let models = demo("model_acts.json").unwrap().path;
     let failing = root().join("tests/packs/pipeline/policy_llm_no_usable_reply.json");
     for path in [models, failing] {
-        let place = Place::ready();
-        let answers = played(&place, path.to_str().unwrap(), &[]);
+        let env = Place::ready();
+        let answers = played(&env, path.to_str().unwrap(), &[]);
         // The server that returns the record may run with other settings than the turns did.
-        let server = place.serve(&WORDS_ALONE);
-        let recorded = recorded(&place, &server, &conversation(&answers));
+        let server = env.serve(&WORDS_ALONE);
+        let recorded = recorded(&env, &server, &conversation(&answers));
         assert_eq!(run_again(&recorded), answers.len());
         assert_eq!(recorded["configs"].as_object().unwrap().len(), 1);
     }
@@ -98,14 +98,14 @@ fn what_is_recorded_is_enough_to_run_a_conversation_elsewhere() {
 
 #[test]
 fn each_turn_is_recorded_with_the_configuration_that_it_ran_under() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     server.say(ID, "my order");
-    place.sql().run("update ce_response set exact_text = 'Your order waits at the border.' where intent_code = 'ORDERS'");
+    env.sql().run("update ce_response set exact_text = 'Your order waits at the border.' where intent_code = 'ORDERS'");
     assert_eq!(server.request("POST", "/api/v1/cache/refresh", &[], "").status, 200);
     server.say(ID, "my order");
     server.say(ID, "hello");
-    let recorded = recorded(&place, &server, ID);
+    let recorded = recorded(&env, &server, ID);
     assert_eq!(run_again(&recorded), 3);
     let turns = recorded["turns"].as_array().unwrap();
     assert!(turns[0]["config"] != turns[1]["config"] && turns[1]["config"] == turns[2]["config"], "{turns:?}");
@@ -116,32 +116,32 @@ fn each_turn_is_recorded_with_the_configuration_that_it_ran_under() {
 
 #[test]
 fn what_is_recorded_has_the_modules_of_extensions() {
-    let place = Place::ready();
+    let env = Place::ready();
     let mut pack = orders();
-    pack["extensions"] = json!({"fee": {"file": guest(&place, "answers"), "hosts": ["crm.example"], "description": "Fees"}});
-    assert_eq!(place.run(&["import", &place.pack("pack.json", &pack)]).code, 0);
-    let server = place.serve(&WORDS_ALONE);
+    pack["extensions"] = json!({"fee": {"file": guest(&env, "answers"), "hosts": ["crm.example"], "description": "Fees"}});
+    assert_eq!(env.run(&["import", &env.pack("pack.json", &pack)]).code, 0);
+    let server = env.serve(&WORDS_ALONE);
     server.say(ID, "my order");
     // The extension is deleted from the rows, and stays in the record.
-    assert_eq!(place.run(&["import", &place.pack("bare.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
+    assert_eq!(env.run(&["import", &env.pack("bare.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
     assert_eq!(server.request("POST", "/api/v1/cache/refresh", &[], "").status, 200);
     server.say(ID, "my order");
-    let recorded = recorded(&place, &server, ID);
+    let recorded = recorded(&env, &server, ID);
     assert_eq!(run_again(&recorded), 2);
     let pack = |turn: usize| &recorded["configs"][recorded["turns"][turn]["config"].as_str().unwrap()];
     let modules = Pack::parse(&pack(0).to_string()).unwrap().modules;
-    assert_eq!(modules.into_values().collect::<Vec<_>>(), [fs::read(place.path("answers.wasm")).unwrap()]);
+    assert_eq!(modules.into_values().collect::<Vec<_>>(), [fs::read(env.path("answers.wasm")).unwrap()]);
     assert_eq!((&pack(0)["tables"]["cv_extension"], &pack(1)["extensions"]), (&Value::Null, &Value::Null));
 }
 
 #[test]
 fn a_journal_that_cannot_be_read_is_recorded_as_none() {
-    let place = stored();
-    let mut sql = place.sql();
+    let env = stored();
+    let mut sql = env.sql();
     let journal = sql.bytes("00ff");
     sql.run(&format!("update ce_turn set journal = {journal}, status = 'lost', state_hash = '' where number = 1"));
-    let server = place.serve(&WORDS_ALONE);
-    let recorded = recorded(&place, &server, ID);
+    let server = env.serve(&WORDS_ALONE);
+    let recorded = recorded(&env, &server, ID);
     let [first, second] = recorded["turns"].as_array().unwrap().as_slice() else { panic!("{recorded}") };
     assert_eq!((&first["status"], &first["journal"], &first["stateHash"]), (&json!("lost"), &Value::Null, &json!("")));
     assert_eq!(second["journal"]["input"]["event"]["text"], "hello");
@@ -149,18 +149,18 @@ fn a_journal_that_cannot_be_read_is_recorded_as_none() {
 
 /// A stored conversation of two turns, the second with parameters of the maximum depth.
 fn stored() -> Place {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     server.say(ID, "my order");
     let deep = format!("{{\"conversationId\":\"{ID}\",\"message\":\"hello\",\"inputParams\":{}1{}}}", "{\"a\":".repeat(64), "}".repeat(64));
     assert_eq!(server.post(deep).status, 200);
-    place
+    env
 }
 
 #[test]
 fn another_configuration_shows_what_it_would_change() {
-    let place = stored();
-    let replay = |pack: &Value| place.run(&["replay", "--conversation", &ID.to_uppercase(), "--config", &place.pack("other.json", pack)]);
+    let env = stored();
+    let replay = |pack: &Value| env.run(&["replay", "--conversation", &ID.to_uppercase(), "--config", &env.pack("other.json", pack)]);
     let same = replay(&orders());
     assert_eq!((same.code, same.out.as_str()), (0, "no difference\n"), "{same:?}");
     let mut pack = orders();
@@ -177,12 +177,12 @@ fn another_configuration_shows_what_it_would_ask_a_model() {
     let path = demo("model_acts.json").unwrap().path;
     let text = fs::read_to_string(&path).unwrap();
     for mode in ["DEFERRED_BULK", "DERIVED"] {
-        let place = Place::new();
+        let env = Place::new();
         let mode = format!("convengine.audit.persistence.mode={mode}");
-        let answers = played(&place, path.to_str().unwrap(), &["--set", &mode]);
+        let answers = played(&env, path.to_str().unwrap(), &["--set", &mode]);
         let replay = |text: &str| {
-            let file = place.write("other.json", text);
-            place.run(&["replay", "--conversation", &conversation(&answers), "--config", &file])
+            let file = env.write("other.json", text);
+            env.run(&["replay", "--conversation", &conversation(&answers), "--config", &file])
         };
         let same = replay(&text);
         assert_eq!((same.code, same.out.as_str()), (0, "no difference\n"), "{mode}: {same:?}");
@@ -200,7 +200,7 @@ fn another_configuration_shows_what_it_would_ask_a_model() {
 /// Changes of a stored conversation, and what a replay reports. `ROW` and `LAST` are placeholders for an audit row.
 fn changes(sql: &Sql) -> Vec<(String, [&'static str; 3])> {
     let journal = format!("update ce_turn set journal = {} where number = 1", sql.bytes("00ff"));
-    let torn = ("update ce_audit set payload_json = 'torn' where ROW", ["turn 1 ", "USER_INPUT", "torn"]);
+    let invalid_payload = ("update ce_audit set payload_json = 'torn' where ROW", ["turn 1 ", "USER_INPUT", "torn"]);
     let mut changes = vec![
         ("update ce_audit set payload_json = '{\"text\":\"my borders\"}' where ROW", ["turn 1 ", "USER_INPUT", "my borders"]),
         ("update ce_audit set stage = 'MADE_UP' where ROW", ["turn 1 ", "MADE_UP", "USER_INPUT"]),
@@ -219,29 +219,29 @@ fn changes(sql: &Sql) -> Vec<(String, [&'static str; 3])> {
         ),
     ];
     // PostgreSQL itself rejects a payload that is not JSON.
-    changes.extend((!sql.is_postgres()).then_some(torn));
+    changes.extend((!sql.is_postgres()).then_some(invalid_payload));
     changes.into_iter().map(|(change, words)| (change.to_owned(), words)).collect()
 }
 
 #[test]
 fn a_change_of_what_is_stored_shows_in_the_replay() {
-    let place = stored();
-    assert_eq!(place.run(&["replay", "--conversation", ID]).code, 0);
+    let env = stored();
+    assert_eq!(env.run(&["replay", "--conversation", ID]).code, 0);
     let row = "audit_id = (select min(audit_id) from ce_audit where stage = 'USER_INPUT')";
-    let changes = changes(&place.sql());
+    let changes = changes(&env.sql());
     for (change, words) in changes {
-        let copy = place.copy();
+        let copy = env.copy();
         copy.sql().run(&change.replace("ROW", row).replace("LAST", "audit_id = (select max(audit_id) from ce_audit)"));
-        let ran = copy.run(&["replay", "--conversation", ID]);
-        assert_eq!(ran.code, 1, "{change}: {ran:?}");
-        assert!(words.iter().all(|it| ran.err.contains(it)), "{change}: {words:?} in {}", ran.err);
+        let output = copy.run(&["replay", "--conversation", ID]);
+        assert_eq!(output.code, 1, "{change}: {output:?}");
+        assert!(words.iter().all(|it| output.err.contains(it)), "{change}: {words:?} in {}", output.err);
     }
 }
 
 #[test]
 fn a_changed_journal_is_another_turn() {
-    let place = stored();
-    let mut sql = place.sql();
+    let env = stored();
+    let mut sql = env.sql();
     let hex = sql.hex("journal");
     let hex = sql.texts(&format!("select {hex} from ce_turn where number = 1")).remove(0);
     let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(|it| u8::from_str_radix(&hex[it..it + 2], 16).unwrap()).collect();
@@ -250,22 +250,22 @@ fn a_changed_journal_is_another_turn() {
     let hex: String = compress(&journal).unwrap().iter().map(|it| format!("{it:02x}")).collect();
     let bytes = sql.bytes(&hex);
     sql.run(&format!("update ce_turn set journal = {bytes} where number = 1"));
-    let ran = place.run(&["replay", "--conversation", ID]);
-    assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(["turn 1 differs: sha256 ", "my order", "my borders"].iter().all(|it| ran.err.contains(it)), "{}", ran.err);
+    let output = env.run(&["replay", "--conversation", ID]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(["turn 1 differs: sha256 ", "my order", "my borders"].iter().all(|it| output.err.contains(it)), "{}", output.err);
 }
 
 #[test]
 fn what_is_not_stored_is_not_replayed() {
-    let place = stored();
+    let env = stored();
     let other = "ffffffff-0000-0000-0000-000000000000";
-    one_line(&place.run(&["replay", "--conversation", other]), 1, &[other, "--database"]);
-    one_line(&place.run(&["replay", "--conversation", "x"]), 1, &["'x'", "UUID"]);
-    one_line(&place.run(&["journal", "--conversation", other]), 1, &[other, "--database"]);
-    one_line(&place.run(&["journal", "--conversation", "x"]), 1, &["'x'", "UUID"]);
-    let server = place.serve(&WORDS_ALONE);
+    one_line(&env.run(&["replay", "--conversation", other]), 1, &[other, "--database"]);
+    one_line(&env.run(&["replay", "--conversation", "x"]), 1, &["'x'", "UUID"]);
+    one_line(&env.run(&["journal", "--conversation", other]), 1, &[other, "--database"]);
+    one_line(&env.run(&["journal", "--conversation", "x"]), 1, &["'x'", "UUID"]);
+    let server = env.serve(&WORDS_ALONE);
     let status = |id: &str| server.get(&format!("/api/v1/conversation/journal/{id}")).status;
     assert_eq!((status(other), status("x")), (404, 400));
-    one_line(&place.run(&["replay", "--conversation", ID, "--config", "nowhere.json"]), 1, &["nowhere.json"]);
-    one_line(&place.run(&["replay", "--conversation", ID, "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
+    one_line(&env.run(&["replay", "--conversation", ID, "--config", "nowhere.json"]), 1, &["nowhere.json"]);
+    one_line(&env.run(&["replay", "--conversation", ID, "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
 }

@@ -50,8 +50,8 @@ fn whole(events: &[Event]) {
 
 #[test]
 fn one_who_comes_back_is_told_the_rest_and_goes_on() {
-    let place = Place::with(&eventful());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&eventful());
+    let server = env.serve(&WORDS_ALONE);
     let mut listener = Listener::open(&server);
     let mut all = Vec::new();
     for text in ["my order", "a secret", "I am mute", "my other order"] {
@@ -63,7 +63,7 @@ fn one_who_comes_back_is_told_the_rest_and_goes_on() {
     assert!(all.iter().any(|it| it.name == "VERBOSE"));
     drop((listener, server));
     // Another process knows only what is stored of them.
-    let server = place.serve(&WORDS_ALONE);
+    let server = env.serve(&WORDS_ALONE);
     let cuts: Vec<usize> = (0..all.len()).step_by(7).chain([all.len() - 1]).collect();
     let mut listeners: Vec<(usize, Listener)> = Vec::new();
     for cut in cuts {
@@ -83,8 +83,8 @@ fn one_who_comes_back_is_told_the_rest_and_goes_on() {
 
 #[test]
 fn one_who_comes_back_while_a_turn_runs_is_told_what_it_has_told() {
-    let place = Place::with(&talkative());
-    let server = slow(&place, "normal");
+    let env = Place::with(&talkative());
+    let server = slow(&env, "normal");
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let running = scope.spawn(|| server.say(ID, "my order"));
@@ -109,8 +109,8 @@ fn one_who_comes_back_while_a_turn_runs_is_told_what_it_has_told() {
 
 #[test]
 fn an_id_that_is_not_of_the_conversation_begins_a_stream_as_if_there_were_none() {
-    let place = Place::with(&talkative());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&talkative());
+    let server = env.serve(&WORDS_ALONE);
     let other = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
     let (mut of_other, _) = Listener::begin(&server, &path(other), None);
     server.say(other, "my order");
@@ -120,15 +120,15 @@ fn an_id_that_is_not_of_the_conversation_begins_a_stream_as_if_there_were_none()
     for id in ["x", ":", "x:0", &unknown, &foreign[0].id, &format!("{}:x", foreign[0].turn())] {
         let (mut listener, resumed) = Listener::after(&server, id);
         assert!(!resumed, "{id}");
-        let told = turn(&server, &mut listener, "hello");
-        whole(&told);
+        let events = turn(&server, &mut listener, "hello");
+        whole(&events);
     }
 }
 
 #[test]
 fn one_who_was_away_for_too_long_is_told_so() {
-    let place = Place::with(&talkative());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&talkative());
+    let server = env.serve(&WORDS_ALONE);
     let mut listener = Listener::open(&server);
     let turns: Vec<Vec<Event>> = (0..35).map(|it| turn(&server, &mut listener, &format!("order {it}"))).collect();
     for (from, fits) in [(0, false), (1, false), (2, true)] {
@@ -143,11 +143,11 @@ fn one_who_was_away_for_too_long_is_told_so() {
 
 #[test]
 fn a_turn_that_cannot_be_told_again_has_one_event_in_its_place() {
-    let place = Place::with(&talkative());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&talkative());
+    let server = env.serve(&WORDS_ALONE);
     let mut listener = Listener::open(&server);
     let turns: Vec<Vec<Event>> = (0..3).map(|_| turn(&server, &mut listener, "my order")).collect();
-    place.sql().run("update ce_turn set state_hash = 'another' where number = 2");
+    env.sql().run("update ce_turn set state_hash = 'another' where number = 2");
     let (mut listener, resumed) = Listener::after(&server, &turns[0].last().unwrap().id);
     assert!(resumed);
     let gap = listener.next().unwrap();
@@ -161,64 +161,64 @@ fn a_turn_that_cannot_be_told_again_has_one_event_in_its_place() {
 
 /// Receives this many turns over connections that break every few events.
 fn fickle(server: &Server, turns: usize, mut after: String) -> Vec<Event> {
-    let mut heard: Vec<Event> = Vec::new();
+    let mut received: Vec<Event> = Vec::new();
     for patience in [1, 17, 3, 40, 9].into_iter().cycle() {
         let (mut listener, resumed) = Listener::after(server, &after);
         assert!(resumed, "{after}");
         for _ in 0..patience {
-            heard.push(listener.next().expect("the stream has ended"));
-            if heard.iter().filter(|it| closes(it)).count() == turns {
-                return heard;
+            received.push(listener.next().expect("the stream has ended"));
+            if received.iter().filter(|it| closes(it)).count() == turns {
+                return received;
             }
         }
-        after.clone_from(&heard.last().unwrap().id);
+        after.clone_from(&received.last().unwrap().id);
     }
-    heard
+    received
 }
 
 /// Runs turns at one server, with a permanent listener there and reconnecting listeners at another.
-fn while_turns_go_on(at: &Server, heard_at: &Server) {
+fn while_turns_go_on(at: &Server, listen_at: &Server) {
     const TURNS: usize = 24;
     let mut steady = Listener::open(at);
     let first = turn(at, &mut steady, "my order");
     let after = first.last().unwrap().id.clone();
     thread::scope(|scope| {
-        let fickle: Vec<_> = (0..3).map(|_| scope.spawn(|| fickle(heard_at, TURNS, after.clone()))).collect();
-        let told: Vec<Event> = (0..TURNS).flat_map(|it| turn(at, &mut steady, &format!("order {it}"))).collect();
-        whole(&told);
-        for heard in fickle {
-            let heard = heard.join().unwrap();
-            let different = heard.iter().zip(&told).position(|(heard, told)| heard != told);
-            assert_eq!((different, heard.len()), (None, told.len()), "{:?}", different.map(|it| (&heard[it], &told[it])));
+        let reconnecting: Vec<_> = (0..3).map(|_| scope.spawn(|| fickle(listen_at, TURNS, after.clone()))).collect();
+        let published: Vec<Event> = (0..TURNS).flat_map(|it| turn(at, &mut steady, &format!("order {it}"))).collect();
+        whole(&published);
+        for received in reconnecting {
+            let received = received.join().unwrap();
+            let different = received.iter().zip(&published).position(|(received, published)| received != published);
+            assert_eq!((different, received.len()), (None, published.len()), "{:?}", different.map(|it| (&received[it], &published[it])));
         }
     });
 }
 
 #[test]
 fn listeners_who_come_and_go_while_turns_go_on_miss_nothing_and_hear_nothing_twice() {
-    let place = Place::with(&talkative());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&talkative());
+    let server = env.serve(&WORDS_ALONE);
     while_turns_go_on(&server, &server);
 }
 
 /// Two servers on one database; nothing on SQLite.
-fn two(place: &Place) -> Option<[Server; 2]> {
-    place.is_postgres().then(|| [place.serve(&WORDS_ALONE), place.serve(&WORDS_ALONE)])
+fn two(env: &Place) -> Option<[Server; 2]> {
+    env.is_postgres().then(|| [env.serve(&WORDS_ALONE), env.serve(&WORDS_ALONE)])
 }
 
 #[test]
 fn listeners_at_another_process_hear_the_same() {
-    let place = Place::with(&eventful());
-    let Some([one, other]) = two(&place) else { return };
+    let env = Place::with(&eventful());
+    let Some([one, other]) = two(&env) else { return };
     let (mut near, mut far) = (Listener::open(&one), Listener::open(&other));
     for text in ["my order", "a secret", "I am mute", &format!("a long order {}", "🙂".repeat(9_000))] {
-        let told = turn(&one, &mut near, text);
-        assert_eq!(far.take(told.len()), told, "{}", &text[..8]);
-        whole(&told);
+        let published = turn(&one, &mut near, text);
+        assert_eq!(far.take(published.len()), published, "{}", &text[..8]);
+        whole(&published);
     }
     // Also in the other direction, and events outside of turns.
-    let told = turn(&other, &mut far, "hello");
-    assert_eq!(near.take(told.len()), told);
+    let published = turn(&other, &mut far, "hello");
+    assert_eq!(near.take(published.len()), published);
     let body = json!({"conversationId": ID, "feedbackType": "THUMBS_UP", "messageId": "1", "assistantResponse": "x"});
     let answer = one.request("POST", "/api/v1/conversation/feedback", &[("Content-Type", "application/json")], body.to_string());
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -228,18 +228,18 @@ fn listeners_at_another_process_hear_the_same() {
 
 #[test]
 fn listeners_who_come_and_go_at_another_process_miss_nothing() {
-    let place = Place::with(&talkative());
-    let Some([one, other]) = two(&place) else { return };
+    let env = Place::with(&talkative());
+    let Some([one, other]) = two(&env) else { return };
     while_turns_go_on(&one, &other);
 }
 
 #[test]
 fn a_turn_that_runs_at_another_process_is_told_from_its_beginning() {
-    let place = Place::with(&talkative());
-    if !place.is_postgres() {
+    let env = Place::with(&talkative());
+    if !env.is_postgres() {
         return;
     }
-    let (one, other) = (slow(&place, "normal"), place.serve(&WORDS_ALONE));
+    let (one, other) = (slow(&env, "normal"), env.serve(&WORDS_ALONE));
     let mut near = Listener::open(&one);
     thread::scope(|scope| {
         let running = scope.spawn(|| one.say(ID, "my order"));
@@ -259,39 +259,39 @@ fn a_turn_that_runs_at_another_process_is_told_from_its_beginning() {
 
 #[test]
 fn what_was_lost_with_a_connection_is_told_from_the_journals() {
-    let place = Place::with(&talkative());
-    let Some([one, other]) = two(&place) else { return };
+    let env = Place::with(&talkative());
+    let Some([one, other]) = two(&env) else { return };
     let (mut near, mut far, mut silent) = (Listener::open(&one), Listener::open(&other), Listener::open(&other));
-    let told = turn(&one, &mut near, "my order");
-    assert_eq!(far.take(told.len()), told);
-    let hearing = "select pid::text from pg_stat_activity where datname = current_database() and query ilike 'listen%'";
-    let mut sql = place.sql();
+    let published = turn(&one, &mut near, "my order");
+    assert_eq!(far.take(published.len()), published);
+    let listening = "select pid::text from pg_stat_activity where datname = current_database() and query ilike 'listen%'";
+    let mut sql = env.sql();
     for _ in 0..3 {
-        for process in sql.texts(hearing) {
+        for process in sql.texts(listening) {
             // The connection may be closed already.
             sql.texts(&format!("select pg_terminate_backend({process})::text"));
         }
-        let told = turn(&one, &mut near, "my other order");
-        assert_eq!(far.take(told.len()), told);
+        let published = turn(&one, &mut near, "my other order");
+        assert_eq!(far.take(published.len()), published);
     }
-    let all = silent.take(told.len() * 4);
+    let all = silent.take(published.len() * 4);
     whole(&all);
-    assert!(within(|| sql.texts(hearing).len() == 2), "both processes listen again");
+    assert!(within(|| sql.texts(listening).len() == 2), "both processes listen again");
 }
 
 #[test]
 fn a_turn_that_another_process_goes_on_with_is_told_once() {
-    let place = Place::with(&talkative());
-    if !place.is_postgres() {
+    let env = Place::with(&talkative());
+    if !env.is_postgres() {
         return;
     }
     let model = |delay: u32| {
         let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
-        format!("scripted:{}", place.pack(&format!("model-{delay}.json"), &json!([{"delay_ms": delay, "reply": reply}])))
+        format!("scripted:{}", env.pack(&format!("model-{delay}.json"), &json!([{"delay_ms": delay, "reply": reply}])))
     };
     let serve = |model: &str| {
         let set = ["convengine.flow.dialogue-act.resolute=LLM_ONLY", "convengine.turn.lease=500ms"];
-        place.serve(&["--llm", model, "--set", set[0], "--set", set[1]])
+        env.serve(&["--llm", model, "--set", set[0], "--set", set[1]])
     };
     let (one, other) = (serve(&model(60_000)), serve(&model(0)));
     let mut far = Listener::open(&other);
@@ -309,30 +309,30 @@ fn a_turn_that_another_process_goes_on_with_is_told_once() {
 
 #[test]
 fn a_turn_that_nobody_hears_elsewhere_tells_nobody() {
-    let place = Place::with(&talkative());
-    let Some([one, other]) = two(&place) else { return };
+    let env = Place::with(&talkative());
+    let Some([one, other]) = two(&env) else { return };
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     // Its connection is closed within the runtime.
     let _inside = runtime.enter();
-    let mut hearing = runtime.block_on(async {
-        let mut hearing = PgListener::connect(&place.database()).await.unwrap();
-        hearing.listen("convengine_told").await.unwrap();
-        hearing
+    let mut notifications = runtime.block_on(async {
+        let mut notifications = PgListener::connect(&env.database()).await.unwrap();
+        notifications.listen("convengine_told").await.unwrap();
+        notifications
     });
     let mut next = || {
-        let heard = async { tokio::time::timeout(Duration::from_secs(30), hearing.recv()).await };
-        runtime.block_on(heard).expect("no notification arrived").unwrap().payload().to_owned()
+        let notification = async { tokio::time::timeout(Duration::from_secs(30), notifications.recv()).await };
+        runtime.block_on(notification).expect("no notification arrived").unwrap().payload().to_owned()
     };
-    let mark = || place.sql().texts("select pg_notify('convengine_told', 'mark')::text");
+    let mark = || env.sql().texts("select pg_notify('convengine_told', 'mark')::text");
     let mut near = Listener::open(&one);
     turn(&one, &mut near, "my order");
     one.say("7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08", "my order");
     mark();
     assert_eq!(next(), "mark", "another notification came before it");
     let mut far = Listener::open(&other);
-    let told = turn(&one, &mut near, "my order");
-    assert_eq!(far.take(told.len()), told);
+    let published = turn(&one, &mut near, "my order");
+    assert_eq!(far.take(published.len()), published);
     mark();
-    let told: Vec<String> = std::iter::from_fn(|| Some(next()).filter(|it| it != "mark")).collect();
-    assert!(!told.is_empty() && told.iter().all(|it| it.contains(ID)), "{told:?}");
+    let published: Vec<String> = std::iter::from_fn(|| Some(next()).filter(|it| it != "mark")).collect();
+    assert!(!published.is_empty() && published.iter().all(|it| it.contains(ID)), "{published:?}");
 }

@@ -45,10 +45,10 @@ pub const ANYWHERE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
 /// Asserts the exit code, and that standard error is one line that contains these words.
 #[track_caller]
-pub fn one_line(ran: &Ran, code: i32, words: &[&str]) {
-    assert_eq!((ran.code, ran.err.lines().count()), (code, 1), "{ran:?}");
-    assert!(words.iter().all(|it| ran.err.contains(it)), "{words:?} in {}", ran.err);
-    assert_eq!(ran.out, "", "the server has started: {ran:?}");
+pub fn one_line(output: &Ran, code: i32, words: &[&str]) {
+    assert_eq!((output.code, output.err.lines().count()), (code, 1), "{output:?}");
+    assert!(words.iter().all(|it| output.err.contains(it)), "{words:?} in {}", output.err);
+    assert_eq!(output.out, "", "the server has started: {output:?}");
 }
 
 /// A temporary folder and a database.
@@ -88,18 +88,18 @@ impl Place {
 
     /// A new environment with a copy of the database. No server may be running on it.
     pub fn copy(&self) -> Place {
-        let place = Place::new();
-        self.database.copy_to(&place.database);
-        place
+        let env = Place::new();
+        self.database.copy_to(&env.database);
+        env
     }
 
     /// An environment whose database has the rows of a pack.
     pub fn with(pack: &Value) -> Place {
-        let place = Place::ready();
-        let file = place.pack("pack.json", pack);
-        let ran = place.run(&["import", &file]);
-        assert_eq!(ran.code, 0, "{ran:?}");
-        place
+        let env = Place::ready();
+        let file = env.pack("pack.json", pack);
+        let output = env.run(&["import", &file]);
+        assert_eq!(output.code, 0, "{output:?}");
+        env
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -312,6 +312,6 @@ impl Drop for Server {
 
 /// An HTTP client for test servers and services.
 pub fn client() -> Client {
-    convengine_server::tls::install_crypto_provider();
+    convengine_host::effects::tls::install_crypto_provider();
     Client::builder().tls_certs_only([]).build().unwrap()
 }

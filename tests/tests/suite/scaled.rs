@@ -5,15 +5,15 @@ use convengine_tests::plain::Plain;
 use convengine_tests::scaled::{FEWEST, pack};
 
 fn told(rows: usize) -> Vec<(Outcome, Vec<Notice>)> {
-    let mut told = Vec::new();
+    let mut played = Vec::new();
     let plain = Plain::of(&pack(rows).unwrap()).unwrap();
     plain
         .play(|ended| {
-            told.push((ended.outcome.clone(), ended.notices.clone()));
+            played.push((ended.outcome.clone(), ended.notices.clone()));
             Ok(())
         })
         .unwrap();
-    told
+    played
 }
 
 #[test]

@@ -8,20 +8,20 @@ use crate::running::Place;
 
 #[test]
 fn progress_messages_load_lint_clean_and_speak_of_what_happens() {
-    let place = Place::new();
-    assert_eq!(place.run(&["migrate"]).code, 0);
+    let env = Place::new();
+    assert_eq!(env.run(&["migrate"]).code, 0);
     let seed = fs::read_to_string(root().join("migrations/seed/verbose.sql")).unwrap();
-    let mut sql = place.sql();
+    let mut sql = env.sql();
     sql.run(&seed);
-    let lint = place.run(&["lint"]);
+    let lint = env.run(&["lint"]);
     assert_eq!((lint.code, lint.out.lines().filter(|it| it.contains("ce_verbose")).count()), (0, 0), "{lint:?}");
     let rows = sql.texts("select step_value || ' ' || determinant from ce_verbose order by verbose_id");
     assert!(rows.len() > 20, "{rows:?}");
     let sources = sources();
     for row in rows {
         let (step, determinant) = row.split_once(' ').unwrap();
-        let told = sources.iter().any(|it| it.contains(&format!("\"{determinant}\"")) && (step == "ANY" || it.contains(step)));
-        assert!(told, "no source emits {determinant} of {step}");
+        let is_emitted = sources.iter().any(|it| it.contains(&format!("\"{determinant}\"")) && (step == "ANY" || it.contains(step)));
+        assert!(is_emitted, "no source emits {determinant} of {step}");
     }
 }
 

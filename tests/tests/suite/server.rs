@@ -39,8 +39,8 @@ fn is_iso(text: &str) -> bool {
 
 #[test]
 fn members_of_a_message_are_read_as_clients_send_them() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     for (body, text) in [
         ("{}", Value::Null),
         (r#"{"message":null,"reset":null,"inputParams":null,"conversationId":null}"#, Value::Null),
@@ -58,7 +58,7 @@ fn members_of_a_message_are_read_as_clients_send_them() {
         let id = answer.json()["conversationId"].as_str().unwrap().to_owned();
         assert_eq!(id.len(), 36, "{body}");
         // PostgreSQL cannot store the character U+0000.
-        let stored = if place.is_postgres() { json!(text.as_str().map(|it| it.replace('\0', "\u{fffd}"))) } else { text };
+        let stored = if env.is_postgres() { json!(text.as_str().map(|it| it.replace('\0', "\u{fffd}"))) } else { text };
         assert_eq!(server.texts(&id), [stored], "{body}");
     }
     let answer = server.post(body(&ID.to_uppercase(), "hello"));
@@ -69,8 +69,8 @@ fn members_of_a_message_are_read_as_clients_send_them() {
 
 #[test]
 fn a_reset_and_parameters_are_understood() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let resets = || server.audit(ID).iter().filter(|it| it["stage"] == "CONVERSATION_RESET").count();
     let value = |answer: &Answer| answer.json()["payload"]["value"].clone();
     let with = |members: Value| {
@@ -89,9 +89,9 @@ fn a_reset_and_parameters_are_understood() {
 
 #[test]
 fn bad_requests_are_refused_and_leave_nothing() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
-    let mut sql = place.sql();
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
+    let mut sql = env.sql();
     let before = sql.everything();
     for body in [
         "",
@@ -141,8 +141,8 @@ fn bad_requests_are_refused_and_leave_nothing() {
 
 #[test]
 fn other_methods_and_paths_are_refused_in_the_same_form() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let audit = format!("/api/v1/conversation/audit/{ID}");
     for (method, path, allow) in [
         ("GET", MESSAGE, "POST"),
@@ -164,8 +164,8 @@ fn other_methods_and_paths_are_refused_in_the_same_form() {
 
 #[test]
 fn the_page_is_there_or_its_absence_is_explained() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let page = server.get("/");
     if page.status == 200 {
         assert_eq!(page.header("content-type"), "text/html");
@@ -180,21 +180,21 @@ fn the_page_is_there_or_its_absence_is_explained() {
 
 #[test]
 fn a_text_may_be_as_long_as_the_limit_and_no_longer() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let (longest, too_long) = ("é".repeat(32_000), "é".repeat(32_001));
     let message = refused(&server.post(body(ID, &too_long)), 413, MESSAGE);
     assert!(message.contains("32000 characters"), "{message}");
     assert_eq!(server.get(&format!("/api/v1/conversation/audit/{ID}")).text, "[]");
-    assert_eq!(place.sql().texts("select conversation_id from ce_conversation union all select turn_id from ce_turn"), [""; 0]);
+    assert_eq!(env.sql().texts("select conversation_id from ce_conversation union all select turn_id from ce_turn"), [""; 0]);
     assert_eq!(server.say(ID, &longest)["success"], true);
     assert_eq!(server.texts(ID), [longest]);
 }
 
 #[test]
 fn audit_rows_have_their_form_and_order() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     (0..3).for_each(|_| drop(server.say(ID, "my order")));
     let rows = server.audit(ID);
     for row in &rows {
@@ -216,10 +216,10 @@ fn audit_rows_have_their_form_and_order() {
 
 #[test]
 fn a_broken_policy_row_stops_every_turn_and_is_named() {
-    let place = Place::new();
+    let env = Place::new();
     let pack = root().join("tests/packs/pipeline/policy_bad_row_fails_closed.json");
-    assert_eq!(place.run(&["import", pack.to_str().unwrap()]).code, 0);
-    let server = place.serve(&WORDS_ALONE);
+    assert_eq!(env.run(&["import", pack.to_str().unwrap()]).code, 0);
+    let server = env.serve(&WORDS_ALONE);
     assert!(server.log().contains("error ce_policy[1].pattern: "), "{}", server.log());
     assert_eq!(server.get("/healthz").status, 200);
     let ready = server.get("/readyz");
@@ -232,9 +232,9 @@ fn a_broken_policy_row_stops_every_turn_and_is_named() {
 
 #[test]
 fn a_lost_snapshot_shows_in_readyz() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
-    place.sql().run("delete from ce_config_snapshot");
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
+    env.sql().run("delete from ce_config_snapshot");
     assert!(refused(&server.get("/readyz"), 503, "/readyz").contains("snapshot"));
 }
 
@@ -264,8 +264,8 @@ fn with_broken_rows() -> (Value, [&'static str; 4]) {
 #[test]
 fn rows_that_do_not_compile_are_named_and_left_out() {
     let (pack, paths) = with_broken_rows();
-    let place = Place::with(&pack);
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&pack);
+    let server = env.serve(&WORDS_ALONE);
     let log = server.log();
     for path in paths {
         assert_eq!(log.lines().filter(|it| it.starts_with(&format!("error {path}: "))).count(), 1, "{path} in {log}");
@@ -274,15 +274,15 @@ fn rows_that_do_not_compile_are_named_and_left_out() {
     let answer = server.say(ID, "my order");
     assert_eq!((&answer["intent"], &answer["payload"]["value"]), (&json!("ORDERS"), &json!("Your order is on its way.")));
     drop(server);
-    let strict = place.run(&["serve", "--listen", "127.0.0.1:0", "--set", "convengine.config.strict=true"]);
+    let strict = env.run(&["serve", "--listen", "127.0.0.1:0", "--set", "convengine.config.strict=true"]);
     assert_eq!((strict.code, strict.out.as_str()), (2, ""), "{strict:?}");
     assert!(paths.iter().all(|it| strict.err.contains(it)) && strict.err.contains("convengine.config.strict"), "{}", strict.err);
 }
 
 #[test]
 fn messages_at_the_same_time_are_all_answered_and_stored_in_order() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let ids: Vec<String> = (0..24).map(|it| format!("0b0f4a3e-6f0a-4f0e-9a53-{it:012}")).collect();
     // Two clients per conversation.
     thread::scope(|scope| {
@@ -295,7 +295,7 @@ fn messages_at_the_same_time_are_all_answered_and_stored_in_order() {
     });
     for id in &ids {
         let mut texts: Vec<String> = server.texts(id).iter().map(|it| it.as_str().unwrap().to_owned()).collect();
-        let mut sql = place.sql();
+        let mut sql = env.sql();
         let history =
             sql.texts(&format!("select user_input from ce_conversation_history where conversation_id = '{id}' order by history_id"));
         assert_eq!(history, texts, "{id}");
@@ -308,19 +308,19 @@ fn messages_at_the_same_time_are_all_answered_and_stored_in_order() {
 
 #[test]
 fn a_locked_sqlite_database_refuses_the_turn_whole_and_is_used_again() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
-    let mut lock = place.sql();
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
+    let mut lock = env.sql();
     let before = lock.everything();
     lock.run("begin immediate");
     thread::scope(|scope| {
-        let other = scope.spawn(|| place.run(&["serve", "--listen", "127.0.0.1:0"]));
+        let other = scope.spawn(|| env.run(&["serve", "--listen", "127.0.0.1:0"]));
         let answer = server.post(body(ID, "my order"));
         assert!(refused(&answer, 503, MESSAGE).contains("did not store the turn"), "{answer:?}");
         assert!(answer.header("retry-after").parse::<u32>().unwrap() > 0);
-        let ran = other.join().unwrap();
-        assert_eq!((ran.code, ran.err.lines().count()), (3, 1), "{ran:?}");
-        assert!(ran.err.contains("locked"), "{}", ran.err);
+        let output = other.join().unwrap();
+        assert_eq!((output.code, output.err.lines().count()), (3, 1), "{output:?}");
+        assert!(output.err.contains("locked"), "{}", output.err);
     });
     assert_eq!(server.get(&format!("/api/v1/conversation/audit/{ID}")).text, "[]");
     assert_eq!(lock.everything(), before);
@@ -331,12 +331,12 @@ fn a_locked_sqlite_database_refuses_the_turn_whole_and_is_used_again() {
 
 /// A server whose model answers the message "slow" after a delay.
 fn slow() -> (Place, Server) {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
     let rules = json!([{"user_text": "slow", "delay_ms": 4000, "reply": reply}, {"reply": reply}]);
-    let model = format!("scripted:{}", place.pack("model.json", &rules));
-    let server = place.serve(&["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"]);
-    (place, server)
+    let model = format!("scripted:{}", env.pack("model.json", &rules));
+    let server = env.serve(&["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"]);
+    (env, server)
 }
 
 /// Sends "slow" on its own connection and calls `then` once its turn runs and one of nine other messages,
@@ -349,37 +349,37 @@ fn while_a_turn_runs(server: &Server, then: impl FnOnce(TcpStream)) -> usize {
     while !server.get("/metrics").text.lines().any(|it| it == "convengine_turns_running 1") {
         thread::yield_now();
     }
-    let (tell, told) = mpsc::channel();
+    let (sender, responses) = mpsc::channel();
     thread::scope(|scope| {
         for _ in 0..9 {
-            let tell = tell.clone();
-            scope.spawn(move || tell.send(server.post(body(ID, "quick"))).unwrap());
+            let sender = sender.clone();
+            scope.spawn(move || sender.send(server.post(body(ID, "quick"))).unwrap());
         }
-        let first = told.recv().unwrap();
+        let first = responses.recv().unwrap();
         refused(&first, 503, MESSAGE);
         assert!(!first.header("retry-after").is_empty());
         then(slow);
     });
-    drop(tell);
-    let rest = told.iter().collect::<Vec<Answer>>();
+    drop(sender);
+    let rest = responses.iter().collect::<Vec<Answer>>();
     assert!(rest.iter().all(|it| it.status == 200), "{rest:?}");
     rest.len()
 }
 
 #[test]
 fn a_turn_is_stored_when_its_client_has_left() {
-    let (place, server) = slow();
+    let (env, server) = slow();
     let others = while_a_turn_runs(&server, drop);
     let texts = server.texts(ID);
     assert_eq!(texts.iter().filter(|it| **it == "slow").count(), 1, "{texts:?}");
     assert_eq!(texts.len(), others + 1);
-    let replayed = place.run(&["replay", "--conversation", ID]);
+    let replayed = env.run(&["replay", "--conversation", ID]);
     assert_eq!(replayed.code, 0, "{replayed:?}");
 }
 
 #[test]
 fn a_server_that_is_told_to_stop_finishes_what_it_has_begun() {
-    let (place, mut server) = slow();
+    let (env, mut server) = slow();
     let others = while_a_turn_runs(&server, |mut slow| {
         server.terminate();
         let mut answer = String::new();
@@ -388,6 +388,6 @@ fn a_server_that_is_told_to_stop_finishes_what_it_has_begun() {
     });
     assert_eq!(server.code(), Some(0));
     assert!(TcpStream::connect(&server.address).is_err());
-    let turns = place.sql().texts(&format!("select last_user_text from ce_turn, ce_conversation where ce_turn.conversation_id = '{ID}'"));
+    let turns = env.sql().texts(&format!("select last_user_text from ce_turn, ce_conversation where ce_turn.conversation_id = '{ID}'"));
     assert_eq!(turns.len(), others + 1);
 }

@@ -19,7 +19,7 @@ fn members(value: &Value) -> Vec<&str> {
 
 #[test]
 fn a_session_of_the_draft_begins_and_goes_on() {
-    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (env, server) = with_desk(&desk("Desk"), &[]);
     let (session, first) = Session::simulated(&server, &json!({"locale": "de-DE", "user": {"id": "u1"}, "params": {"count": 4}}));
     assert_eq!(members(&first), ["awaiting", "debug", "messages", "session_id", "status", "turn"]);
     assert_eq!((&first["turn"], &first["status"], &first["awaiting"]), (&json!(0), &json!("awaiting_input"), &Value::Null));
@@ -27,9 +27,9 @@ fn a_session_of_the_draft_begins_and_goes_on() {
     let message = &first["messages"][0];
     assert_eq!(members(message), ["blocks", "final", "id", "locale", "node", "role", "text"], "{message}");
     assert_eq!((&message["role"], &message["locale"], message["id"].is_string()), (&json!("bot"), &json!("de-DE"), true));
-    let wanted = ["effects", "matched_intent", "nodes", "stop_reason", "usage", "variables_changed", "warnings"];
+    let expected = ["effects", "matched_intent", "nodes", "stop_reason", "usage", "variables_changed", "warnings"];
     let debug = &first["debug"];
-    assert!(wanted.iter().all(|it| debug.get(it).is_some()), "{debug}");
+    assert!(expected.iter().all(|it| debug.get(it).is_some()), "{debug}");
     let second = session.says(&server, "more please");
     assert_eq!((texts(&second), &second["turn"], &second["session_id"]), (vec!["Desk 5"], &json!(1), &json!(session.id)));
     let intent = &second["debug"]["matched_intent"];
@@ -38,12 +38,12 @@ fn a_session_of_the_draft_begins_and_goes_on() {
     assert_eq!(nodes.iter().map(|it| it["id"].as_str().unwrap()).collect::<Vec<_>>(), ["asked", "add", "say", "end"]);
     assert_eq!(members(&nodes[0]), ["graph", "id", "ms", "name", "port", "type"]);
     assert_eq!(second["debug"]["variables_changed"], json!(["count"]));
-    let asked = session.says(&server, "log in");
-    assert_eq!((&asked["awaiting"]["kind"], &asked["awaiting"]["node"]), (&json!("entity"), &json!("ask")), "{asked}");
+    let prompted = session.says(&server, "log in");
+    assert_eq!((&prompted["awaiting"]["kind"], &prompted["awaiting"]["node"]), (&json!("entity"), &json!("ask")), "{prompted}");
     let state = session.state(&server);
     assert_eq!((&state["status"], &state["turn"], &state["vars"]["count"]), (&json!("active"), &json!(2), &json!(5)));
     assert_eq!((&state["locale"], &state["user"]["id"], &state["schema_version"]), (&json!("de-DE"), &json!("u1"), &json!("1.0")));
-    assert_eq!(session.replays(&place, &server), 3);
+    assert_eq!(session.replays(&env, &server), 3);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn what_is_no_session_and_no_event_is_refused() {
 
 #[test]
 fn a_session_stays_on_its_version() {
-    let (place, server) = with_desk(&desk("One"), &[]);
+    let (env, server) = with_desk(&desk("One"), &[]);
     assert_eq!(publish(&server, &desk("One")), 1);
     let (of_draft, _) = Session::simulated(&server, &json!({}));
     let (of_one, first) = Session::simulated(&server, &json!({"version": 1}));
@@ -129,14 +129,14 @@ fn a_session_stays_on_its_version() {
     let versions = server.get("/v1/agents/desk/versions").json();
     assert_eq!(of_one.state(&server)["snapshot"], versions["versions"][1]["snapshot"]);
     drop(server);
-    let server = place.serve(&WORDS_ALONE);
+    let server = env.serve(&WORDS_ALONE);
     assert_eq!(texts(&of_one.says(&server, "more please")), ["One 2"], "also after a restart");
-    assert_eq!(of_one.replays(&place, &server), 3);
+    assert_eq!(of_one.replays(&env, &server), 3);
 }
 
 #[test]
 fn a_session_that_has_ended_says_which_one_it_was() {
-    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (env, server) = with_desk(&desk("Desk"), &[]);
     let closed = |session: &Session, server: &Server, event: Value| {
         let answer = session.hears(server, &event);
         is(&answer, 409, "session_completed");
@@ -155,13 +155,13 @@ fn a_session_that_has_ended_says_which_one_it_was() {
     closed(&ended, &server, json!({"type": "session.end"}));
     assert_eq!((&left.state(&server)["status"], &left.state(&server)["turn"]), (&json!("completed"), &json!(1)));
     drop(server);
-    let server = place.serve(&WORDS_ALONE);
+    let server = env.serve(&WORDS_ALONE);
     closed(&left, &server, say());
 }
 
 #[test]
 fn an_event_that_is_sent_again_is_answered_as_before() {
-    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (env, server) = with_desk(&desk("Desk"), &[]);
     let (session, _) = Session::simulated(&server, &json!({}));
     let (other, _) = Session::simulated(&server, &json!({}));
     let more = json!({"type": "user.message", "text": "more please", "event_id": "e1"});
@@ -186,26 +186,26 @@ fn an_event_that_is_sent_again_is_answered_as_before() {
     again(&server, &more, &first);
     is(&session.hears(&server, &json!({"type": "user.message", "text": "good bye", "event_id": "e3"})), 409, "session_completed");
     drop(server);
-    let server = place.serve(&WORDS_ALONE);
+    let server = env.serve(&WORDS_ALONE);
     again(&server, &bye, &last);
     again(&server, &more, &first);
-    assert_eq!(session.replays(&place, &server), 4);
+    assert_eq!(session.replays(&env, &server), 4);
 }
 
 /// A desk whose agent needs approval to take a note, and its model.
-fn asking(place: &Place) -> (Value, String) {
+fn asking(env: &Place) -> (Value, String) {
     let pack: Value = serde_json::from_slice(&fs::read(root().join("tests/packs/flow/agent.json")).unwrap()).unwrap();
     let tools = json!([{"tool": "note", "approval": "always"}]);
     let document = changed(pack["documents"][0].clone(), &[("/graphs/1/nodes/1/data/tools", tools)]);
     let call = json!({"tool_calls": [{"id": "n1", "name": "note", "arguments": {}}]});
-    (document, place.write("model.json", &json!([{"purpose": "agent", "replies": [call, "Noted."]}]).to_string()))
+    (document, env.write("model.json", &json!([{"purpose": "agent", "replies": [call, "Noted."]}]).to_string()))
 }
 
 #[test]
 fn a_decision_that_is_sent_again_is_answered_as_before() {
-    let place = Place::with(&orders());
-    let (document, model) = asking(&place);
-    let server = place.serve(&["--llm", &format!("scripted:{model}")]);
+    let env = Place::with(&orders());
+    let (document, model) = asking(&env);
+    let server = env.serve(&["--llm", &format!("scripted:{model}")]);
     put(&server, &document);
     let (session, _) = Session::simulated(&server, &json!({}));
     assert_eq!(session.says(&server, "card desk: a note")["awaiting"]["call"]["call_id"], "n1");
@@ -226,9 +226,13 @@ fn a_beginning_is_created_also_where_it_is_told_as_it_happens() {
     let (_place, server) = with_desk(&desk("Desk"), &[]);
     let begin = |form: &str| send(&server, "POST", &format!("{SIMULATED}?stream={form}"), &json!({"session_id": OTHER, "event_id": "e"}));
     for (form, again) in [("true", ""), ("true", "true"), ("ui", "true")] {
-        let told = begin(form);
-        assert_eq!((told.status, told.header("x-replayed"), told.header("content-type")), (201, again, "text/event-stream"), "{told:?}");
-        assert!(told.text.contains("Welcome to Desk."), "{told:?}");
+        let started = begin(form);
+        assert_eq!(
+            (started.status, started.header("x-replayed"), started.header("content-type")),
+            (201, again, "text/event-stream"),
+            "{started:?}"
+        );
+        assert!(started.text.contains("Welcome to Desk."), "{started:?}");
     }
     let turn = send(&server, "POST", &format!("{SIMULATED}/{OTHER}/turns?stream=true"), &json!({"type": "user.message", "text": "hi"}));
     assert_eq!(turn.status, 200, "{turn:?}");
@@ -236,28 +240,28 @@ fn a_beginning_is_created_also_where_it_is_told_as_it_happens() {
 
 #[test]
 fn turns_of_a_session_run_one_after_the_other() {
-    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (env, server) = with_desk(&desk("Desk"), &[]);
     let (session, _) = Session::simulated(&server, &json!({}));
     let count = || -> Vec<String> { (0..8).map(|_| texts(&session.says(&server, "more please"))[0].to_owned()).collect() };
-    let mut said: Vec<String> = thread::scope(|scope| {
+    let mut replies: Vec<String> = thread::scope(|scope| {
         let running: Vec<_> = (0..3).map(|_| scope.spawn(count)).collect();
         running.into_iter().flat_map(|it| it.join().unwrap()).collect()
     });
-    said.sort_by_key(|it| it.len() * 100 + it.trim_start_matches("Desk ").parse::<usize>().unwrap());
-    let wanted: Vec<String> = (1..=24).map(|it| format!("Desk {it}")).collect();
-    assert_eq!(said, wanted);
+    replies.sort_by_key(|it| it.len() * 100 + it.trim_start_matches("Desk ").parse::<usize>().unwrap());
+    let expected: Vec<String> = (1..=24).map(|it| format!("Desk {it}")).collect();
+    assert_eq!(replies, expected);
     let state = session.state(&server);
     assert_eq!((&state["vars"]["count"], &state["turn"], &state["seq"]), (&json!(24), &json!(24), &json!(25)));
-    assert_eq!(session.replays(&place, &server), 25);
+    assert_eq!(session.replays(&env, &server), 25);
 }
 
 #[test]
 fn two_servers_of_a_database_share_its_sessions() {
-    let (place, one) = with_desk(&impatient(300), &[]);
-    if !place.is_postgres() {
+    let (env, one) = with_desk(&impatient(300), &[]);
+    if !env.is_postgres() {
         return;
     }
-    let two = place.serve(&WORDS_ALONE);
+    let two = env.serve(&WORDS_ALONE);
     let (session, _) = Session::simulated(&one, &json!({}));
     let more = json!({"type": "user.message", "text": "more please"});
     let count = |server: &Server| (0..40).filter(|_| session.hears(server, &more).status == 200).count();
@@ -268,34 +272,34 @@ fn two_servers_of_a_database_share_its_sessions() {
     assert!(within(|| session.state(&one)["status"] == "completed"));
     let events = session.events(&one);
     assert_eq!(&events[taken + 1..], ["user.message", "timer.fired", "timer.fired"], "each timer has fired once");
-    assert_eq!(session.replays(&place, &one), taken as u64 + 4);
+    assert_eq!(session.replays(&env, &one), taken as u64 + 4);
 }
 
 #[test]
 fn a_session_survives_the_end_of_its_server() {
-    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (env, server) = with_desk(&desk("Desk"), &[]);
     let (session, _) = Session::simulated(&server, &json!({}));
     session.says(&server, "more please");
     session.says(&server, "log in");
     let before = session.state(&server);
     server.kill();
     drop(server);
-    let server = place.serve(&WORDS_ALONE);
+    let server = env.serve(&WORDS_ALONE);
     assert_eq!(session.state(&server), before);
     assert_eq!(texts(&session.says(&server, "what?")), ["Four digits?"], "the session still waits for the PIN");
     assert_eq!(texts(&session.says(&server, "1234")), ["Thank you."]);
     assert_eq!(texts(&session.says(&server, "more please")), ["Desk 2"]);
-    assert_eq!(session.replays(&place, &server), 6);
+    assert_eq!(session.replays(&env, &server), 6);
 }
 
 #[test]
 fn a_session_whose_document_is_lost_fails_and_says_so() {
-    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (env, server) = with_desk(&desk("Desk"), &[]);
     let (session, _) = Session::simulated(&server, &json!({}));
     session.says(&server, "log in");
     drop(server);
-    place.sql().run("delete from ce_config_snapshot");
-    let server = place.serve(&WORDS_ALONE);
+    env.sql().run("delete from ce_config_snapshot");
+    let server = env.serve(&WORDS_ALONE);
     let looked = server.get(&format!("/v1/runtime/assistants/desk/sessions/{}", session.id));
     is(&looked, 500, "snapshot_lost");
     let answer = session.says(&server, "1234");
@@ -308,7 +312,7 @@ fn a_session_whose_document_is_lost_fails_and_says_so() {
 
 #[test]
 fn who_does_not_answer_is_asked_again_and_then_let_go() {
-    let (place, server) = with_desk(&impatient(200), &[]);
+    let (env, server) = with_desk(&impatient(200), &[]);
     let (session, _) = Session::simulated(&server, &json!({}));
     session.says(&server, "log in");
     assert!(within(|| session.state(&server)["status"] == "completed"), "{}", server.log());
@@ -317,15 +321,15 @@ fn who_does_not_answer_is_asked_again_and_then_let_go() {
     assert_eq!((&state["counters"]["no_input"], &state["timers"]), (&json!(2), &json!([])), "{state}");
     assert!(state["history"].to_string().contains("Still there?"), "{state}");
     is(&session.hears(&server, &json!({"type": "user.message", "text": "1234"})), 409, "session_completed");
-    assert_eq!(place.sql().texts("select id from cs_timer"), [""; 0]);
-    assert_eq!(session.replays(&place, &server), 4);
+    assert_eq!(env.sql().texts("select id from cs_timer"), [""; 0]);
+    assert_eq!(session.replays(&env, &server), 4);
 }
 
 #[test]
 fn an_answer_in_time_disarms_its_timer() {
-    let (place, server) = with_desk(&impatient(60_000), &[]);
+    let (env, server) = with_desk(&impatient(60_000), &[]);
     let (session, _) = Session::simulated(&server, &json!({}));
-    let timers = || place.sql().texts("select purpose from cs_timer order by purpose");
+    let timers = || env.sql().texts("select purpose from cs_timer order by purpose");
     assert_eq!(timers(), ["session"]);
     session.says(&server, "log in");
     assert_eq!(timers(), ["no_input", "session"]);
@@ -348,16 +352,16 @@ fn a_session_that_nobody_comes_back_to_is_abandoned() {
 
 #[test]
 fn a_timer_that_came_due_without_a_server_fires_with_the_next_one() {
-    let (place, server) = with_desk(&impatient(600_000), &[]);
+    let (env, server) = with_desk(&impatient(600_000), &[]);
     let (waits, _) = Session::simulated(&server, &json!({}));
     waits.says(&server, "log in");
     let (idle, _) = Session::simulated(&server, &json!({}));
     drop(server);
-    place.sql().run("update cs_timer set due = 1 where id = 'no_input'");
-    place.sql().run(&format!("update cs_timer set due = 2 where session_id = '{}'", idle.id));
-    let server = place.serve(&WORDS_ALONE);
+    env.sql().run("update cs_timer set due = 1 where id = 'no_input'");
+    env.sql().run(&format!("update cs_timer set due = 2 where session_id = '{}'", idle.id));
+    let server = env.serve(&WORDS_ALONE);
     assert!(within(|| idle.state(&server)["status"] == "abandoned" && waits.state(&server)["awaiting"]["no_input_count"] == 1));
     assert_eq!(waits.events(&server), ["session.start", "user.message", "timer.fired"]);
     assert_eq!(texts(&waits.says(&server, "1234")), ["Thank you."], "the session continues");
-    assert_eq!(waits.replays(&place, &server), 4);
+    assert_eq!(waits.replays(&env, &server), 4);
 }

@@ -10,22 +10,21 @@ fn longest(server: &Server) -> usize {
 
 #[test]
 fn an_option_wins_over_the_environment_and_that_over_the_file() {
-    let place = Place::with(&orders());
-    let file = place.write("settings.toml", "[convengine.input]\nmaxChars = 3\n");
+    let env = Place::with(&orders());
+    let file = env.write("settings.toml", "[convengine.input]\nmaxChars = 3\n");
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--settings", &file];
-    assert_eq!(longest(&place.start(&mut place.command(&arguments))), 3);
-    let mut command = place.command(&arguments);
-    assert_eq!(longest(&place.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4"))), 4);
-    let mut command = place.command(&[&arguments[..], &["--set", "convengine.input.maxChars=5"]].concat());
-    assert_eq!(longest(&place.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4"))), 5);
-    let mut command = place.command(&[&arguments[..], &["--set", "convengine.audit.level=NONE"]].concat());
-    let server =
-        place.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4\nconvengine.flow.dialogueAct.resolute=REGEX_ONLY"));
+    assert_eq!(longest(&env.start(&mut env.command(&arguments))), 3);
+    let mut command = env.command(&arguments);
+    assert_eq!(longest(&env.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4"))), 4);
+    let mut command = env.command(&[&arguments[..], &["--set", "convengine.input.maxChars=5"]].concat());
+    assert_eq!(longest(&env.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4"))), 5);
+    let mut command = env.command(&[&arguments[..], &["--set", "convengine.audit.level=NONE"]].concat());
+    let server = env.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4\nconvengine.flow.dialogueAct.resolute=REGEX_ONLY"));
     assert_eq!(longest(&server), 4, "an option overrides no other key of the environment");
     let (id, text) = ("0b0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a01", "hi");
     assert_eq!(server.say(id, text)["success"], true);
     assert_eq!(server.audit(id).len(), 0);
-    assert_eq!(longest(&place.serve(&[])), 9, "the default is higher");
+    assert_eq!(longest(&env.serve(&[])), 9, "the default is higher");
 }
 
 /// A typical `application.yml` of the original.
@@ -48,18 +47,18 @@ convengine.input.max-chars: 1
 
 #[test]
 fn an_application_of_the_original_is_read() {
-    let place = Place::with(&orders());
-    let file = place.write("application.yml", APPLICATION);
+    let env = Place::with(&orders());
+    let file = env.write("application.yml", APPLICATION);
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--settings", &file];
-    let server = place.start(&mut place.command(&arguments));
+    let server = env.start(&mut env.command(&arguments));
     assert_eq!((longest(&server), server.log().as_str()), (4, ""), "no key is unknown");
-    let same = place.write("same.toml", "[convengine.input]\nmax-chars = 4\n[convengine.flow.dialogue-act]\nresolute = \"REGEX_ONLY\"\n[convengine.flow.interaction-policy.matrix]\n\"[PENDING_ACTION:AFFIRM]\" = \"EXECUTE_PENDING_ACTION\"\n");
+    let same = env.write("same.toml", "[convengine.input]\nmax-chars = 4\n[convengine.flow.dialogue-act]\nresolute = \"REGEX_ONLY\"\n[convengine.flow.interaction-policy.matrix]\n\"[PENDING_ACTION:AFFIRM]\" = \"EXECUTE_PENDING_ACTION\"\n");
     let hash = |server: &Server| server.get("/readyz").json()["config"].clone();
-    assert_eq!(hash(&place.serve(&["--settings", &same])), hash(&server));
-    let mut command = place.command(&arguments);
-    assert_eq!(longest(&place.start(command.env("LONGEST", "6"))), 6);
-    let mut command = place.command(&[&arguments[..], &["--set", "convengine.input.max-chars=5"]].concat());
-    assert_eq!(longest(&place.start(command.env("LONGEST", "6"))), 5);
+    assert_eq!(hash(&env.serve(&["--settings", &same])), hash(&server));
+    let mut command = env.command(&arguments);
+    assert_eq!(longest(&env.start(command.env("LONGEST", "6"))), 6);
+    let mut command = env.command(&[&arguments[..], &["--set", "convengine.input.max-chars=5"]].concat());
+    assert_eq!(longest(&env.start(command.env("LONGEST", "6"))), 5);
     for (name, text, words) in [
         ("application.yaml", "convengine: [\n", "application.yaml"),
         ("application.yml", "convengine: 5\n", "convengine: 5 is not a map"),
@@ -67,27 +66,27 @@ fn an_application_of_the_original_is_read() {
         ("application.yml", "a: 1\na: 2\n", "duplicate mapping key `a`"),
         ("application.properties", "a=1\n", ".properties"),
     ] {
-        let file = place.write(name, text);
-        one_line(&place.run(&[&ANYWHERE[..], &["--settings", &file]].concat()), 2, &["settings file", words]);
+        let file = env.write(name, text);
+        one_line(&env.run(&[&ANYWHERE[..], &["--settings", &file]].concat()), 2, &["settings file", words]);
     }
 }
 
 #[test]
 fn the_database_comes_from_the_same_places() {
-    let place = Place::new();
-    let address = |name: &str| format!("sqlite:{}", place.path(name).display());
-    let file = place.write("settings.toml", &format!("database = \"{}\"\n", address("file.db")));
+    let env = Place::new();
+    let address = |name: &str| format!("sqlite:{}", env.path(name).display());
+    let file = env.write("settings.toml", &format!("database = \"{}\"\n", address("file.db")));
     let migrate = |arguments: &[&str], variable: bool| {
         let mut command = std::process::Command::new(convengine_tests::binary().unwrap());
-        command.arg("migrate").args(arguments).current_dir(place.path(""));
+        command.arg("migrate").args(arguments).current_dir(env.path(""));
         if variable {
             command.env("CONVENGINE_DATABASE", address("variable.db"));
         }
-        let ran = place.end(&mut command);
-        assert_eq!(ran.code, 0, "{ran:?}");
-        let found = ["option.db", "variable.db", "file.db", "convengine.db"].into_iter().find(|it| place.path(it).exists());
+        let output = env.end(&mut command);
+        assert_eq!(output.code, 0, "{output:?}");
+        let found = ["option.db", "variable.db", "file.db", "convengine.db"].into_iter().find(|it| env.path(it).exists());
         let found = found.expect("a database").to_owned();
-        std::fs::remove_file(place.path(&found)).unwrap();
+        std::fs::remove_file(env.path(&found)).unwrap();
         found
     };
     assert_eq!(migrate(&["--settings", &file, "--database", &address("option.db")], true), "option.db");
@@ -98,10 +97,10 @@ fn the_database_comes_from_the_same_places() {
 
 #[test]
 fn a_key_is_one_in_either_spelling_and_an_unknown_one_warns() {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     let set = |key: &str| format!("convengine.{key}");
     let hash = |arguments: &[&str]| {
-        let server = place.serve(arguments);
+        let server = env.serve(arguments);
         (server.get("/readyz").json()["config"].clone(), server.log())
     };
     let (camel, log) = hash(&["--set", &set("flow.dialogueAct.llmThreshold=0.5")]);
@@ -116,7 +115,7 @@ fn a_key_is_one_in_either_spelling_and_an_unknown_one_warns() {
 
 #[test]
 fn every_bad_setting_has_its_line() {
-    let place = Place::new();
+    let env = Place::new();
     let set = |value: &'static str| ["--set", value];
     let bad = [
         set("convengine.flow.dialogueAct.resolute=SOMETIMES"),
@@ -125,10 +124,10 @@ fn every_bad_setting_has_its_line() {
         set("convengine.database.synchronous=sometimes"),
         set("max-chars=5"),
     ];
-    let ran = place.run(&[&ANYWHERE[..], bad.as_flattened()].concat());
-    assert_eq!((ran.code, ran.out.as_str(), ran.err.lines().count()), (2, "", 5), "{ran:?}");
+    let output = env.run(&[&ANYWHERE[..], bad.as_flattened()].concat());
+    assert_eq!((output.code, output.out.as_str(), output.err.lines().count()), (2, "", 5), "{output:?}");
     for words in ["flow.dialogue-act.resolute", "input.max-chars", "config.strict", "database.synchronous", "--set max-chars=5"] {
-        assert_eq!(ran.err.lines().filter(|it| it.contains(words)).count(), 1, "{words} in {}", ran.err);
+        assert_eq!(output.err.lines().filter(|it| it.contains(words)).count(), 1, "{words} in {}", output.err);
     }
     for (text, words) in [
         ("listen = 5\n", "listen: 5 is not a string"),
@@ -136,10 +135,10 @@ fn every_bad_setting_has_its_line() {
         ("colour = \"red\"\n", "colour: unknown key"),
         ("listen = \n", "settings.toml"),
     ] {
-        let file = place.write("settings.toml", text);
-        one_line(&place.run(&[&ANYWHERE[..], &["--settings", &file]].concat()), 2, &[words]);
+        let file = env.write("settings.toml", text);
+        one_line(&env.run(&[&ANYWHERE[..], &["--settings", &file]].concat()), 2, &[words]);
     }
-    one_line(&place.run(&[&ANYWHERE[..], &["--settings", "nowhere.toml"]].concat()), 2, &["nowhere.toml"]);
+    one_line(&env.run(&[&ANYWHERE[..], &["--settings", "nowhere.toml"]].concat()), 2, &["nowhere.toml"]);
     for (arguments, words) in [
         (["--llm", "scripted:nowhere.json"], "nowhere.json"),
         (["--llm", "oracle"], "scripted:FILE"),
@@ -149,16 +148,16 @@ fn every_bad_setting_has_its_line() {
     ] {
         let serve = ["serve"];
         let listen: &[&str] = if arguments[0] == "--listen" { &[] } else { &["--listen", "127.0.0.1:0"] };
-        one_line(&place.run(&[&serve, listen, &arguments].concat()), 2, &[words]);
+        one_line(&env.run(&[&serve, listen, &arguments].concat()), 2, &[words]);
     }
-    assert!(place.is_untouched(), "a server that does not start creates nothing");
+    assert!(env.is_untouched(), "a server that does not start creates nothing");
 }
 
 #[test]
 fn an_open_address_must_be_wanted() {
-    let place = Place::with(&orders());
-    one_line(&place.run(&["serve", "--listen", "0.0.0.0:0"]), 2, &["convengine.security.mode=none"]);
-    one_line(&place.run(&["serve", "--listen", "[::]:0"]), 2, &["convengine.security.mode=none"]);
-    let mut command = place.command(&["serve", "--listen", "0.0.0.0:0", "--set", "convengine.security.mode=none"]);
-    assert_eq!(place.start(&mut command).get("/healthz").status, 200);
+    let env = Place::with(&orders());
+    one_line(&env.run(&["serve", "--listen", "0.0.0.0:0"]), 2, &["convengine.security.mode=none"]);
+    one_line(&env.run(&["serve", "--listen", "[::]:0"]), 2, &["convengine.security.mode=none"]);
+    let mut command = env.command(&["serve", "--listen", "0.0.0.0:0", "--set", "convengine.security.mode=none"]);
+    assert_eq!(env.start(&mut command).get("/healthz").status, 200);
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use convengine_core::pack::Pack;
 use convengine_core::turn::{EffectErrorKind, Outcome, Request};
-use convengine_server::play::{CorePlayer, Suspend};
+use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::simulate::fault::Fault;
 use convengine_tests::simulate::run::{disturbed, undisturbed};
 use convengine_tests::{demo, root};
@@ -51,13 +51,13 @@ pub fn hashes(pack: &Pack, turns: usize) -> Vec<String> {
 
 /// What the page shows at the end of a turn: the reply or fault, the error code, and intent and state.
 fn read(outcome: &Outcome) -> [String; 3] {
-    let said = outcome.payload.as_ref().map(|it| it.value.clone());
+    let reply = outcome.payload.as_ref().map(|it| it.value.clone());
     let fault = outcome.fault.as_ref();
-    let place: Vec<&str> = [&outcome.intent, &outcome.state].into_iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
+    let position: Vec<&str> = [&outcome.intent, &outcome.state].into_iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
     [
-        said.or_else(|| Some(fault?.message.clone())).unwrap(),
+        reply.or_else(|| Some(fault?.message.clone())).unwrap(),
         fault.map_or_else(|| "none".to_owned(), |it| it.code.clone()),
-        place.join(" / "),
+        position.join(" / "),
     ]
 }
 
@@ -118,29 +118,29 @@ fn a_turn_that_waits_in_the_browser_keeps_nobody_from_editing_and_leaving() {
 fn a_recorded_conversation_in_the_browser_ends_with_equal_state_and_becomes_a_test() {
     let case = demo("loan.json").unwrap();
     let pack = serde_json::to_value(&case.pack).unwrap();
-    let place = Place::with(&pack);
+    let env = Place::with(&pack);
     let file = case.path.display().to_string();
-    let server = place.serve(&["--llm", &format!("scripted:{file}")]);
+    let server = env.serve(&["--llm", &format!("scripted:{file}")]);
     let id = "4aecbdd6-962b-5aa1-8e77-cf43ef25dc33";
     for turn in &case.pack.turns[..3] {
         let body = &turn.request.as_ref().unwrap().body;
         let answer = server.post(body.to_string()).json();
         assert_eq!(answer["success"], true, "{answer}");
     }
-    let folder = place.path("").display().to_string();
+    let folder = env.path("").display().to_string();
     let lines = page(&server.address, &["recorded", id, &folder]);
     assert_eq!(lines["verdict"][0], "✓ All 3 turns end with the recorded state hash.");
     assert_eq!(lines["equal"][0], 3);
     let taken = &lines["taken"][0];
     assert_eq!(each(taken, "state"), ["WELCOME", "COLLECT_DETAILS", "CONFIRM_DETAILS"]);
     let talk = lines["files"][0].as_array().unwrap().iter().filter_map(Value::as_str).find(|it| it.ends_with(".talk")).unwrap();
-    let talk = place.path(talk).display().to_string();
-    let passed = place.run(&["test", &talk]);
+    let talk = env.path(talk).display().to_string();
+    let passed = env.run(&["test", &talk]);
     assert_eq!(passed.code, 0, "{passed:?}");
     let config = talk.replace(".talk", ".json");
     let changed = std::fs::read_to_string(&config).unwrap().replace("@.schemaComplete == true", "@.schemaComplete == false");
     std::fs::write(&config, changed).unwrap();
-    let failed = place.run(&["test", &talk]);
+    let failed = env.run(&["test", &talk]);
     assert_eq!(failed.code, 1, "another rule fails the test: {failed:?}");
     assert!(failed.out.contains("CONFIRM_DETAILS"), "{failed:?}");
 }
@@ -187,7 +187,7 @@ fn a_broken_pattern_in_the_browser_shows_where_it_stands_while_it_is_typed_and_g
     let line = |row: u32| 1 + text.lines().position(|it| it.contains(&format!("\"rule_id\": {row},"))).unwrap();
     let server = Place::new().serve(&[]);
     let lines = page(&server.address, &["broken", "41", "missing|gone)", "(a)"]);
-    let said = |pattern: &str| {
+    let core_issue = |pattern: &str| {
         let mut pack: Value = serde_json::from_str(&text).unwrap();
         let rows = pack["tables"]["ce_rule"].as_array_mut().unwrap();
         rows.iter_mut().find(|it| it["rule_id"] == 41).unwrap()["match_pattern"] = json!(pattern);
@@ -197,12 +197,12 @@ fn a_broken_pattern_in_the_browser_shows_where_it_stands_while_it_is_typed_and_g
     assert_eq!((lines["cell"].len(), lines["text"].len()), (3, 3), "one for each key");
     for (seen, typed) in lines["cell"].iter().zip(["(", "(a", "(a)"]) {
         assert_eq!((&seen["typing"], &seen["value"]), (&json!(true), &json!(typed)), "the focus has not moved: {seen}");
-        let core = said(typed);
+        let core = core_issue(typed);
         assert_eq!(core.is_some(), typed != "(a)");
         assert_eq!(seen["invalid"], core.is_some(), "{seen}");
         assert_eq!(seen["found"], core.as_ref().map_or(String::new(), |it| format!("error: {it}")));
-        let place = format!("ce_rule[41].match_pattern, line {}", line(41));
-        listed(seen, core.map(|it| [place, it]));
+        let location = format!("ce_rule[41].match_pattern, line {}", line(41));
+        listed(seen, core.map(|it| [location, it]));
     }
     for (seen, typed) in lines["text"].iter().zip(["(", "(a", "(a)"]) {
         assert_eq!(seen["typing"], true, "{seen}");
@@ -236,26 +236,26 @@ fn each_effect_failed_in_the_browser_is_answered_as_the_core_answers_it() {
     let mut shown = lines["rows"].iter();
     let mut refused = None;
     for number in 1..=5 {
-        let meant = undisturbed(&mut player, number - 1).unwrap();
+        let expected = undisturbed(&mut player, number - 1).unwrap();
         let after = player.checkpoint();
         if [2, 5].contains(&number) {
             let rows = shown.next().unwrap().as_array().unwrap();
-            assert_eq!(rows.len(), meant.run.answered.len(), "a row for each effect of turn {number}");
-            for (at, (row, answered)) in rows.iter().zip(&meant.run.answered).enumerate() {
-                let run = disturbed(&mut player, &meant, at, Fault::Error(EffectErrorKind::Timeout)).unwrap();
+            assert_eq!(rows.len(), expected.run.answered.len(), "a row for each effect of turn {number}");
+            for (at, (row, answered)) in rows.iter().zip(&expected.run.answered).enumerate() {
+                let run = disturbed(&mut player, &expected, at, Fault::Error(EffectErrorKind::Timeout)).unwrap();
                 assert_eq!(row["Effect"], title(&answered.effect.request));
-                let [reply, code, place] = read(&run.outcome);
+                let [reply, code, position] = read(&run.outcome);
                 assert!(!reply.is_empty());
-                let core = json!([reply, code, place]);
+                let core = json!([reply, code, position]);
                 assert_eq!(json!([row["Reply"], row["Error code"], row["State"]]), core, "turn {number}, effect {at}");
                 if title(&answered.effect.request) == "Tool loan.application.submit" {
-                    let run = disturbed(&mut player, &meant, at, Fault::Error(EffectErrorKind::Unavailable)).unwrap();
+                    let run = disturbed(&mut player, &expected, at, Fault::Error(EffectErrorKind::Unavailable)).unwrap();
                     refused = Some((at, run.outcome));
                 }
             }
         }
         player.rewind(&after);
-        player.commit(&meant.run.outcome);
+        player.commit(&expected.run.outcome);
     }
     assert_eq!(lines["back"], ["Turn 2", "Turn 5"], "the focus is unchanged");
     let (at, outcome) = refused.unwrap();

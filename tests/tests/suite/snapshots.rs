@@ -17,21 +17,21 @@ fn answering(text: &str) -> Value {
     pack
 }
 
-fn import(place: &Place, pack: &Value) {
-    let ran = place.run(&["import", &place.pack("next.json", pack)]);
-    assert_eq!(ran.code, 0, "{ran:?}");
+fn import(env: &Place, pack: &Value) {
+    let output = env.run(&["import", &env.pack("next.json", pack)]);
+    assert_eq!(output.code, 0, "{output:?}");
 }
 
 /// The snapshots that `list` returns, newest first.
-fn list(place: &Place) -> Vec<Value> {
-    let ran = place.run(&["snapshot", "list", "--json"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    serde_json::from_str::<Value>(&ran.out).unwrap().as_array().unwrap().clone()
+fn list(env: &Place) -> Vec<Value> {
+    let output = env.run(&["snapshot", "list", "--json"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    serde_json::from_str::<Value>(&output.out).unwrap().as_array().unwrap().clone()
 }
 
 /// The hash of the active rows.
-fn active(place: &Place) -> String {
-    let all = list(place);
+fn active(env: &Place) -> String {
+    let all = list(env);
     let of: Vec<&str> = all.iter().filter(|it| it["active"] == true).map(|it| it["hash"].as_str().unwrap()).collect();
     assert_eq!(of.len(), 1, "{all:?}");
     of[0].to_owned()
@@ -45,14 +45,14 @@ fn running(server: &Server) -> String {
     server.get(SNAPSHOTS).json()["active"].as_str().unwrap().to_owned()
 }
 
-fn tables(place: &Place) -> Value {
-    serde_json::from_str::<Value>(&place.run(&["export"]).out).unwrap()["tables"].clone()
+fn tables(env: &Place) -> Value {
+    serde_json::from_str::<Value>(&env.run(&["export"]).out).unwrap()["tables"].clone()
 }
 
 #[test]
 fn a_dry_run_tells_what_would_change_and_changes_nothing() {
-    let place = Place::with(&orders());
-    let mut sql = place.sql();
+    let env = Place::with(&orders());
+    let mut sql = env.sql();
     let before = sql.everything();
     let mut pack = answering("It has arrived.");
     let responses = pack["tables"]["ce_response"].as_array_mut().unwrap();
@@ -63,9 +63,9 @@ fn a_dry_run_tells_what_would_change_and_changes_nothing() {
     responses.push(more);
     pack["tasks"] = json!({"a:b": {"result": 1}});
     pack["tables"]["cv_document"] = json!([{"document_id": 4, "collection": "faq", "body": "A week."}]);
-    let file = place.pack("next.json", &pack);
-    let ran = place.run(&["import", &file, "--dry-run"]);
-    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let file = env.pack("next.json", &pack);
+    let output = env.run(&["import", &file, "--dry-run"]);
+    assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
     for line in [
         "ce_response: 1 added, 1 removed, 1 changed",
         "  ~ 1",
@@ -77,31 +77,31 @@ fn a_dry_run_tells_what_would_change_and_changes_nothing() {
         "  + a:b {",
         "new issue: error ce_response[9]",
     ] {
-        assert!(ran.out.contains(line), "{line} in {}", ran.out);
+        assert!(output.out.contains(line), "{line} in {}", output.out);
     }
-    let found: Value = serde_json::from_str(&place.run(&["import", &file, "--dry-run", "--json"]).out).unwrap();
-    assert_eq!(found["before"], json!(active(&place)));
+    let found: Value = serde_json::from_str(&env.run(&["import", &file, "--dry-run", "--json"]).out).unwrap();
+    assert_eq!(found["before"], json!(active(&env)));
     assert!(found["after"] != found["before"] && found["issues"]["gone"] == json!([]), "{found}");
     assert_eq!(found["tables"]["ce_response"]["changed"][0]["columns"]["exact_text"]["new"], "It has arrived.");
     assert_eq!(found["tables"].as_object().unwrap().keys().collect::<Vec<_>>(), ["ce_response", "cv_document", "tasks"]);
     // What an import would reject.
-    let strict = place.run(&["import", &file, "--dry-run", "--strict"]);
+    let strict = env.run(&["import", &file, "--dry-run", "--strict"]);
     assert!(strict.code == 1 && strict.err.starts_with("error ce_response[9]"), "{strict:?}");
-    let unfit = place.pack("unfit.json", &json!({"name": "unfit", "tables": {"ce_intent": [{"intent_code": 5, "description": "d"}]}}));
-    one_line(&place.run(&["import", &unfit, "--dry-run"]), 1, &["ce_intent[1].intent_code"]);
+    let unfit = env.pack("unfit.json", &json!({"name": "unfit", "tables": {"ce_intent": [{"intent_code": 5, "description": "d"}]}}));
+    one_line(&env.run(&["import", &unfit, "--dry-run"]), 1, &["ce_intent[1].intent_code"]);
     assert_eq!(sql.everything(), before);
-    let same = place.run(&["import", &place.pack("same.json", &orders()), "--dry-run"]);
+    let same = env.run(&["import", &env.pack("same.json", &orders()), "--dry-run"]);
     assert!(same.code == 0 && same.out.ends_with("no difference\n"), "{same:?}");
     // No tables are created for it.
     let empty = Place::new();
-    let ran = empty.run(&["import", &file, "--dry-run"]);
-    assert!(ran.code == 3 && empty.is_untouched(), "{ran:?}");
+    let output = empty.run(&["import", &file, "--dry-run"]);
+    assert!(output.code == 3 && empty.is_untouched(), "{output:?}");
 }
 
 #[test]
 fn rows_come_back_as_they_were() {
-    let place = Place::with(&orders());
-    let (first, first_rows) = (active(&place), tables(&place));
+    let env = Place::with(&orders());
+    let (first, first_rows) = (active(&env), tables(&env));
     let mut other = answering("second");
     other["tables"]["ce_intent"].as_array_mut().unwrap().push(json!({"intent_code": "C", "description": "c", "enabled": false}));
     let template = |id: u32, at: &str| {
@@ -109,20 +109,20 @@ fn rows_come_back_as_they_were() {
             "user_prompt": "u", "created_at": at})
     };
     other["tables"]["ce_prompt_template"] = json!([template(1, "2026-02-01 00:00:00"), template(2, "2026-01-01 00:00:00")]);
-    import(&place, &other);
-    let (second, second_rows) = (active(&place), tables(&place));
-    import(&place, &answering("third"));
-    place.sql().run("delete from ce_prompt_template");
+    import(&env, &other);
+    let (second, second_rows) = (active(&env), tables(&env));
+    import(&env, &answering("third"));
+    env.sql().run("delete from ce_prompt_template");
     // The current rows were never imported, and are stored as well.
-    let shown = place.run(&["snapshot", "diff", &second[..8]]);
+    let shown = env.run(&["snapshot", "diff", &second[..8]]);
     assert!(shown.code == 0 && shown.out.contains("ce_prompt_template: 2 removed"), "{shown:?}");
-    let everything = place.sql().everything();
-    let dry = place.run(&["snapshot", "activate", &second[..12], "--dry-run"]);
+    let everything = env.sql().everything();
+    let dry = env.run(&["snapshot", "activate", &second[..12], "--dry-run"]);
     assert!(dry.code == 0 && dry.out.contains("\"third\" → \"second\""), "{dry:?}");
-    assert_eq!(place.sql().everything(), everything);
-    let ran = place.run(&["snapshot", "activate", &second[..12]]);
-    assert_eq!((ran.code, ran.out.trim()), (0, format!("activated {second}").as_str()), "{ran:?}");
-    assert_eq!(active(&place), second);
+    assert_eq!(env.sql().everything(), everything);
+    let output = env.run(&["snapshot", "activate", &second[..12]]);
+    assert_eq!((output.code, output.out.trim()), (0, format!("activated {second}").as_str()), "{output:?}");
+    assert_eq!(active(&env), second);
     let plain = |mut tables: Value| {
         // Only the order of the creation times of templates matters.
         let templates = tables["ce_prompt_template"].as_array_mut().into_iter().flatten();
@@ -132,48 +132,47 @@ fn rows_come_back_as_they_were() {
         }
         tables
     };
-    assert_eq!(plain(tables(&place)), plain(second_rows));
+    assert_eq!(plain(tables(&env)), plain(second_rows));
     // Back to the rows that were edited by hand, to the third snapshot, and on to the first.
     let rollback = || {
-        let ran = place.run(&["snapshot", "rollback"]);
-        assert_eq!(ran.code, 0, "{ran:?}");
-        active(&place)
+        let output = env.run(&["snapshot", "rollback"]);
+        assert_eq!(output.code, 0, "{output:?}");
+        active(&env)
     };
     let edited = rollback();
     let third = rollback();
-    assert_eq!(list(&place).len(), 4);
+    assert_eq!(list(&env).len(), 4);
     assert!(![&first, &second].contains(&&edited) && ![&first, &second, &edited].contains(&&third));
     assert_eq!((rollback(), rollback()), (second.clone(), first));
-    assert_eq!(plain(tables(&place)), plain(first_rows));
-    one_line(&place.run(&["snapshot", "rollback"]), 1, &["no earlier rows to roll back to"]);
-    let pack = place.write("shown.json", &place.run(&["snapshot", "show", &second]).out);
-    assert_eq!((place.run(&["import", &pack]).code, active(&place)), (0, second.clone()));
-    one_line(&place.run(&["snapshot", "activate", &second[..7]]), 1, &["at least 8 digits"]);
-    one_line(&place.run(&["snapshot", "activate", "00000000"]), 1, &["no snapshot begins with '00000000'"]);
+    assert_eq!(plain(tables(&env)), plain(first_rows));
+    one_line(&env.run(&["snapshot", "rollback"]), 1, &["no earlier rows to roll back to"]);
+    let pack = env.write("shown.json", &env.run(&["snapshot", "show", &second]).out);
+    assert_eq!((env.run(&["import", &pack]).code, active(&env)), (0, second.clone()));
+    one_line(&env.run(&["snapshot", "activate", &second[..7]]), 1, &["at least 8 hexadecimal digits"]);
+    one_line(&env.run(&["snapshot", "activate", "00000000"]), 1, &["no snapshot begins with '00000000'"]);
 }
 
 #[test]
 fn a_running_server_goes_back_and_its_turns_go_on() {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
-    let model =
-        format!("scripted:{}", place.pack("model.json", &json!([{"times": 1, "delay_ms": 4000, "reply": reply}, {"reply": reply}])));
+    let model = format!("scripted:{}", env.pack("model.json", &json!([{"times": 1, "delay_ms": 4000, "reply": reply}, {"reply": reply}])));
     let words = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", "convengine.config.follow=false"];
-    let server = place.start(place.command(&ANYWHERE).args(words));
+    let server = env.start(env.command(&ANYWHERE).args(words));
     let first = running(&server);
     let mut listener = Listener::open(&server);
-    import(&place, &answering("second"));
+    import(&env, &answering("second"));
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| answer(&server, "my order"));
         listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
         assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
         let second = running(&server);
-        let back = server.request("POST", ROLLBACK, &[], "");
-        assert_eq!((back.status, &back.json()["config"]), (200, &json!(first)), "{back:?}");
-        assert_eq!(back.json()["tables"]["ce_response"]["changed"][0]["columns"]["exact_text"]["old"], "second");
-        let forth = server.request("POST", &format!("{SNAPSHOTS}/{}/activate", &second[..10]), &[], "").json();
+        let rolled_back = server.request("POST", ROLLBACK, &[], "");
+        assert_eq!((rolled_back.status, &rolled_back.json()["config"]), (200, &json!(first)), "{rolled_back:?}");
+        assert_eq!(rolled_back.json()["tables"]["ce_response"]["changed"][0]["columns"]["exact_text"]["old"], "second");
+        let activated = server.request("POST", &format!("{SNAPSHOTS}/{}/activate", &second[..10]), &[], "").json();
         // Both were compiled with the settings of this server and not with those of the importing command.
-        assert_eq!((&forth["hash"], &forth["config"], &forth["settings"]), (&json!(second), &json!(second), &json!([])));
+        assert_eq!((&activated["hash"], &activated["config"], &activated["settings"]), (&json!(second), &json!(second), &json!([])));
         assert!(!turn.is_finished(), "the model has not answered yet");
         assert_eq!(turn.join().unwrap(), "Your order is on its way.");
     });
@@ -184,47 +183,47 @@ fn a_running_server_goes_back_and_its_turns_go_on() {
     // A snapshot with an error is rejected and changes nothing.
     let mut bad = answering("bad");
     bad["tables"]["ce_intent_classifier"][1]["pattern"] = json!("(");
-    import(&place, &bad);
-    let broken = active(&place);
-    import(&place, &answering("good"));
+    import(&env, &bad);
+    let broken = active(&env);
+    import(&env, &answering("good"));
     assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
-    let before = place.sql().everything();
+    let before = env.sql().everything();
     let refused = server.request("POST", &format!("{SNAPSHOTS}/{broken}/activate"), &[], "");
     assert_eq!(refused.status, 422, "{refused:?}");
     assert!(refused.json()["issues"][0]["path"].as_str().unwrap().starts_with("ce_intent_classifier[2]"), "{refused:?}");
-    assert_eq!(place.sql().everything(), before);
+    assert_eq!(env.sql().everything(), before);
     assert_eq!(answer(&server, "my order"), "good");
     assert_eq!(server.request("POST", &format!("{SNAPSHOTS}/0000000000/activate"), &[], "").status, 404);
     assert_eq!(server.request("POST", &format!("{SNAPSHOTS}/x/activate"), &[], "").status, 404);
-    let ran = place.run(&["replay", "--conversation", ID]);
-    assert_eq!(ran.code, 0, "each turn has the configuration it ran with: {ran:?}");
+    let output = env.run(&["replay", "--conversation", ID]);
+    assert_eq!(output.code, 0, "each turn has the configuration it ran with: {output:?}");
 }
 
 #[test]
 fn servers_follow_what_another_process_has_taken() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
-    let deaf = place.is_postgres().then(|| place.serve(&[&WORDS_ALONE[..], &["--set", "convengine.config.follow=false"]].concat()));
-    let other = place.is_postgres().then(|| place.serve(&WORDS_ALONE));
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
+    let not_following = env.is_postgres().then(|| env.serve(&[&WORDS_ALONE[..], &["--set", "convengine.config.follow=false"]].concat()));
+    let other = env.is_postgres().then(|| env.serve(&WORDS_ALONE));
     let takes = |server: &Server, text: &str| assert!(within(|| answer(server, "my order") == text), "{text}: {}", server.log());
-    import(&place, &answering("second"));
+    import(&env, &answering("second"));
     takes(&server, "second");
     other.iter().for_each(|it| takes(it, "second"));
-    assert_eq!(place.run(&["snapshot", "rollback"]).code, 0);
+    assert_eq!(env.run(&["snapshot", "rollback"]).code, 0);
     takes(&server, "Your order is on its way.");
     other.iter().for_each(|it| takes(it, "Your order is on its way."));
     // Rows that were edited by hand wait for a refresh; then all servers load them.
-    place.sql().run("update ce_response set exact_text = 'by hand' where response_id = 1");
+    env.sql().run("update ce_response set exact_text = 'by hand' where response_id = 1");
     let known = |it: &Server| running(it) == running(&server);
     assert_eq!(answer(&server, "my order"), "Your order is on its way.");
     assert_eq!(server.request("POST", REFRESH, &[], "").status, 200);
     assert_eq!(answer(&server, "my order"), "by hand");
     other.iter().for_each(|it| assert!(within(|| known(it))));
-    deaf.iter().for_each(|it| assert_eq!(answer(it, "my order"), "Your order is on its way."));
+    not_following.iter().for_each(|it| assert_eq!(answer(it, "my order"), "Your order is on its way."));
     // Rows with an error stay with the process that imported them.
     let mut bad = answering("bad");
     bad["tables"]["ce_intent_classifier"][1]["pattern"] = json!("(");
-    import(&place, &bad);
+    import(&env, &bad);
     assert!(within(|| server.log().contains("ce_intent_classifier[2]")), "{}", server.log());
     assert_eq!(answer(&server, "my order"), "by hand");
 }

@@ -28,10 +28,10 @@ fn decides(object: &Value) -> Answer {
     })
 }
 
-fn serve(place: &Place, address: &str, more: &[&str]) -> Server {
+fn serve(env: &Place, address: &str, more: &[&str]) -> Server {
     let words = ["--set", PRICES, "--llm", "openai:test-model", "--set", "convengine.llm.max-attempts=1"];
-    let command = &mut place.command(&[&ANYWHERE[..], &words, more].concat());
-    place.start(command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
+    let command = &mut env.command(&[&ANYWHERE[..], &words, more].concat());
+    env.start(command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
 }
 
 const REGEX: [&str; 2] = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_ONLY"];
@@ -39,69 +39,69 @@ const DERIVED: [&str; 2] = ["--set", "convengine.audit.persistence.mode=DERIVED"
 const PER_DAY: [&str; 2] = ["--set", "convengine.llm.spend-cap.per=day"];
 
 /// Why model calls have failed so far, from the call log.
-fn failures(place: &Place) -> Vec<String> {
-    let ran = place.run(&["audit", "materialise"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
-    place.sql().texts("select error_message from ce_llm_call_log where error_message is not null order by llm_call_id")
+fn failures(env: &Place) -> Vec<String> {
+    let run = env.run(&["audit", "materialise"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    env.sql().texts("select error_message from ce_llm_call_log where error_message is not null order by llm_call_id")
 }
 
 const REFUSED: &str = "no model is asked: what may be spent in a day is spent (convengine.llm.spend-cap)";
 
 #[test]
 fn what_is_spent_is_spent_for_other_processes_and_after_a_restart() {
-    let (address, asked) = provider(vec![says("One."), says("Two.")]);
-    let place = Place::with(&written());
+    let (address, requests) = provider(vec![says("One."), says("Two.")]);
+    let env = Place::with(&written());
     let cap = ["--set", "convengine.llm.spendCap.amount=0.0003"];
     let with = [&REGEX[..], &DERIVED, &PER_DAY, &cap].concat();
-    let server = serve(&place, &address, &with);
+    let server = serve(&env, &address, &with);
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "One.");
-    assert_eq!(place.sql().texts("select cast(micros as text) from cv_spend"), ["162"]);
-    assert_eq!(place.sql().texts("select 'x' from ce_llm_call_log"), [""; 0], "the log is derived");
+    assert_eq!(env.sql().texts("select cast(micros as text) from cv_spend"), ["162"]);
+    assert_eq!(env.sql().texts("select 'x' from ce_llm_call_log"), [""; 0], "the log is derived");
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "Two.", "324 is more than 300, but 162 was not");
     let refused = server.say(ID, "my order");
     assert_eq!((&refused["success"], &refused["errorCode"]), (&json!(false), &json!("LLM_CALL_FAILED")), "{refused}");
-    assert_eq!(asked.join().unwrap().len(), 2, "no model is called once the cap is reached");
-    assert_eq!(failures(&place), [REFUSED]);
+    assert_eq!(requests.join().unwrap().len(), 2, "no model is called once the cap is reached");
+    assert_eq!(failures(&env), [REFUSED]);
     drop(server);
-    let server = serve(&place, "http://127.0.0.1:1/v1", &with);
+    let server = serve(&env, "http://127.0.0.1:1/v1", &with);
     assert_eq!(server.say(ID, "my order")["success"], false);
-    assert_eq!(failures(&place), [REFUSED; 2], "for the same reason");
+    assert_eq!(failures(&env), [REFUSED; 2], "for the same reason");
     // On a day with little spending, models are called again.
-    place.sql().run("update cv_spend set day = '2020-01-01'");
-    let (address, asked) = provider(vec![says("Three.")]);
+    env.sql().run("update cv_spend set day = '2020-01-01'");
+    let (address, requests) = provider(vec![says("Three.")]);
     drop(server);
-    let server = serve(&place, &address, &with);
+    let server = serve(&env, &address, &with);
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "Three.");
-    assert_eq!(asked.join().unwrap().len(), 1);
+    assert_eq!(requests.join().unwrap().len(), 1);
 }
 
 #[test]
 fn a_turn_stops_asking_when_its_own_calls_have_spent_the_rest() {
-    let (address, asked) = provider(vec![decides(&json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.9}))]);
+    let (address, requests) = provider(vec![decides(&json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.9}))]);
     let mut pack = written();
     pack["settings"] = json!({});
-    let place = Place::with(&pack);
+    let env = Place::with(&pack);
     let both = ["--set", "convengine.flow.dialogueAct.resolute=LLM_ONLY", "--set", "convengine.llm.spend-cap.amount=0.0001"];
-    let server = serve(&place, &address, &[&both[..], &PER_DAY].concat());
+    let server = serve(&env, &address, &[&both[..], &PER_DAY].concat());
     let answer = server.say(ID, "my order");
     assert_eq!((&answer["success"], &answer["errorCode"]), (&json!(false), &json!("LLM_CALL_FAILED")), "{answer}");
-    assert_eq!(asked.join().unwrap().len(), 1, "the second call of the turn is not made");
-    assert_eq!(failures(&place), [REFUSED]);
-    assert_eq!(place.sql().texts("select cast(micros as text) from cv_spend"), ["162"], "a failed turn has a cost too");
+    assert_eq!(requests.join().unwrap().len(), 1, "the second call of the turn is not made");
+    assert_eq!(failures(&env), [REFUSED]);
+    assert_eq!(env.sql().texts("select cast(micros as text) from cv_spend"), ["162"], "a failed turn has a cost too");
 }
 
 #[test]
 fn without_a_cap_nothing_is_counted_and_with_one_everything_has_a_price() {
-    let (address, asked) = provider(vec![says("One.")]);
-    let place = Place::with(&written());
-    let server = serve(&place, &address, &REGEX);
+    let (address, requests) = provider(vec![says("One.")]);
+    let env = Place::with(&written());
+    let server = serve(&env, &address, &REGEX);
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "One.");
-    assert_eq!(asked.join().unwrap().len(), 1);
-    assert_eq!(place.sql().texts("select day from cv_spend"), [""; 0]);
+    assert_eq!(requests.join().unwrap().len(), 1);
+    assert_eq!(env.sql().texts("select day from cv_spend"), [""; 0]);
     drop(server);
     let cap = ["--set", "convengine.llm.spend-cap.amount=5", "--set", "convengine.llm.spend-cap.per=month"];
-    let ran = |more: &[&str]| place.end(place.command(&[&ANYWHERE[..], more].concat()).env("OPENAI_BASE_URL", "http://127.0.0.1:1"));
-    one_line(&ran(&[&cap[..], &["--llm", "openai:other"]].concat()), 2, &["--llm openai:other", "convengine.llm.prices"]);
-    one_line(&ran(&cap[..2]), 2, &["convengine.llm.spend-cap.per"]);
-    one_line(&ran(&cap[2..]), 2, &["convengine.llm.spend-cap.amount"]);
+    let run = |more: &[&str]| env.end(env.command(&[&ANYWHERE[..], more].concat()).env("OPENAI_BASE_URL", "http://127.0.0.1:1"));
+    one_line(&run(&[&cap[..], &["--llm", "openai:other"]].concat()), 2, &["--llm openai:other", "convengine.llm.prices"]);
+    one_line(&run(&cap[..2]), 2, &["convengine.llm.spend-cap.per"]);
+    one_line(&run(&cap[2..]), 2, &["convengine.llm.spend-cap.amount"]);
 }

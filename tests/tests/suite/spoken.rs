@@ -56,11 +56,11 @@ fn with_agent(bank: SocketAddr) -> Value {
     document
 }
 
-fn serve(place: &Place, model: &str, bank: SocketAddr) -> Server {
+fn serve(env: &Place, model: &str, bank: SocketAddr) -> Server {
     let allowed = format!("convengine.outbound.allow={bank}");
     let more = ["--set", PRICES, "--llm", "openai:test-model", "--set", &allowed];
-    let command = &mut place.command(&[&ANYWHERE[..], &WORDS_ALONE, &more].concat());
-    place.start(command.env("OPENAI_BASE_URL", model).env("OPENAI_API_KEY", KEY))
+    let command = &mut env.command(&[&ANYWHERE[..], &WORDS_ALONE, &more].concat());
+    env.start(command.env("OPENAI_BASE_URL", model).env("OPENAI_API_KEY", KEY))
 }
 
 /// A model that announces and calls a tool, its arguments split within an escape.
@@ -141,10 +141,10 @@ fn the_words_of_an_agent_come_while_it_says_them() {
     let function = json!({"name": "get_balance", "arguments": r#"{"account":"savings"}"#});
     let calls = json!({"content": "Let me look.", "tool_calls": [{"id": "c1", "type": "function", "function": function}]});
     let at_once = [whole(calls), whole(json!({"content": "You have 3 🙂."}))];
-    let (address, asked) = provider([looks(), slowly, looks(), says(&["You have 3", " 🙂."])].into_iter().chain(at_once).collect());
+    let (address, requests) = provider([looks(), slowly, looks(), says(&["You have 3", " 🙂."])].into_iter().chain(at_once).collect());
     let bank = bank(3);
-    let place = Place::with(&orders());
-    let server = serve(&place, &address, bank);
+    let env = Place::with(&orders());
+    let server = serve(&env, &address, bank);
     publish(&server, &with_agent(bank));
 
     // On a page whose users do not see debug data.
@@ -161,9 +161,13 @@ fn the_words_of_an_agent_come_while_it_says_them() {
         events.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(),
         ["token", "token", "message", "token", "token", "message", "done"]
     );
-    let said =
+    let streamed_text =
         |effect: u32| events.iter().filter(|it| it.1["effect"] == effect).map(|it| it.1["delta"].as_str().unwrap()).collect::<String>();
-    assert_eq!([said(0), said(2)], [&events[2].1["text"], &events[5].1["text"]].map(|it| it.as_str().unwrap()), "{events:?}");
+    assert_eq!(
+        [streamed_text(0), streamed_text(2)],
+        [&events[2].1["text"], &events[5].1["text"]].map(|it| it.as_str().unwrap()),
+        "{events:?}"
+    );
     let done = events[6].1.clone();
     assert_eq!(texts(&done), ["Let me look.", "You have 3 🙂."]);
 
@@ -182,15 +186,15 @@ fn the_words_of_an_agent_come_while_it_says_them() {
     let (plain, _) = Session::simulated(&server, &json!({}));
     let answer = plain.says(&server, "help me");
     assert_eq!(answer["messages"], done["messages"], "the same without a stream");
-    let asked = asked.join().unwrap();
-    assert_eq!(asked.iter().map(|it| it["stream"] == true).collect::<Vec<_>>(), [true, true, true, true, false, false]);
-    assert_eq!([&asked[1]["messages"], &asked[3]["messages"]], [&asked[5]["messages"]; 2], "the model gets the same messages");
+    let requests = requests.join().unwrap();
+    assert_eq!(requests.iter().map(|it| it["stream"] == true).collect::<Vec<_>>(), [true, true, true, true, false, false]);
+    assert_eq!([&requests[1]["messages"], &requests[3]["messages"]], [&requests[5]["messages"]; 2], "the model gets the same messages");
     let vars = [&own, &ui, &plain].map(|it| it.state(&server)["vars"].clone());
     assert_eq!((&vars[0]["balance"], &vars[0], &vars[1]), (&json!(3), &vars[2], &vars[2]));
     for session in [&own, &ui, &plain] {
-        assert_eq!(session.replays(&place, &server), 2);
+        assert_eq!(session.replays(&env, &server), 2);
     }
-    assert!(!place.sql().everything().join("\n").contains("delta"), "no chunk is stored");
+    assert!(!env.sql().everything().join("\n").contains("delta"), "no chunk is stored");
 }
 
 #[test]
@@ -201,23 +205,23 @@ fn what_an_agent_has_said_in_vain_is_taken_back() {
             stream.write_all(piece("It had").as_bytes()).unwrap();
         })
     };
-    let (address, asked) = provider(vec![breaks_off(), says(&["It ", "is."]), breaks_off(), says(&["It is."])]);
-    let place = Place::with(&orders());
+    let (address, requests) = provider(vec![breaks_off(), says(&["It ", "is."]), breaks_off(), says(&["It is."])]);
+    let env = Place::with(&orders());
     let bank = bank(0);
-    let server = serve(&place, &address, bank);
+    let server = serve(&env, &address, bank);
     put(&server, &with_agent(bank));
     let (session, _) = Session::simulated(&server, &json!({}));
     let path = format!("{SIMULATED}/{}/turns?stream=", session.id);
     let events = Turn::begin(&server, &format!("{path}true"), &[]).rest();
-    let told: Vec<&Value> = events.iter().filter(|it| it.0 == "token").map(|it| &it.1).collect();
+    let tokens: Vec<&Value> = events.iter().filter(|it| it.0 == "token").map(|it| &it.1).collect();
     let piece = |it: &str| json!({"effect": 0, "delta": it});
-    assert_eq!(told, [&piece("It had"), &json!({"effect": 0, "reset": true}), &piece("It "), &piece("is.")]);
+    assert_eq!(tokens, [&piece("It had"), &json!({"effect": 0, "reset": true}), &piece("It "), &piece("is.")]);
     assert_eq!(texts(&events.last().unwrap().1), ["It is."]);
     let parts = Turn::begin(&server, &format!("{path}ui"), &[]).rest();
     let of_text = |it: &&(String, Value)| it.1["id"].as_str().is_some_and(|it| it.starts_with('t'));
     let kinds: Vec<[&str; 2]> = parts.iter().filter(of_text).map(|it| ["type", "id"].map(|name| it.1[name].as_str().unwrap())).collect();
     let first = [["text-start", "t0"], ["text-delta", "t0"], ["text-end", "t0"], ["data-reset", "t0"]];
     assert_eq!(kinds, [&first[..], &[["text-start", "t0-2"], ["text-delta", "t0-2"], ["text-end", "t0-2"]]].concat());
-    assert_eq!(asked.join().unwrap().len(), 4);
-    assert_eq!(session.replays(&place, &server), 3);
+    assert_eq!(requests.join().unwrap().len(), 4);
+    assert_eq!(session.replays(&env, &server), 3);
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use convengine_server::stomp::frame::Frame;
+use convengine_host::api::stomp::frame::Frame;
 use convengine_tests::soak::stomp::Stomp;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -88,17 +88,17 @@ fn closing(event: &Event) -> bool {
 
 #[test]
 fn a_client_of_the_original_hears_what_a_stream_tells() {
-    let place = Place::with(&talkative());
-    let server = place.serve(&ON);
+    let env = Place::with(&talkative());
+    let server = env.serve(&ON);
     let mut listener = Listener::open(&server);
     let mut clients = [Client::connect(&server, SOCKJS), Client::connect(&server, PLAIN)];
     clients.iter_mut().for_each(|it| it.subscribe("sub-0", ID));
     for text in ["my order", "my other order"] {
         server.say(ID, text);
-        let told = messages(&listener.until(closing));
-        assert!(told.iter().any(|it| it.1["eventType"] == "VERBOSE"));
+        let published = messages(&listener.until(closing));
+        assert!(published.iter().any(|it| it.1["eventType"] == "VERBOSE"));
         for client in &mut clients {
-            assert_eq!(client.take("sub-0", ID, told.len()), told);
+            assert_eq!(client.take("sub-0", ID, published.len()), published);
         }
     }
     for client in &mut clients {
@@ -110,8 +110,8 @@ fn a_client_of_the_original_hears_what_a_stream_tells() {
 
 #[test]
 fn one_connection_hears_several_conversations() {
-    let place = Place::with(&orders());
-    let server = place.serve(&ON);
+    let env = Place::with(&orders());
+    let server = env.serve(&ON);
     let mut client = Client::connect(&server, SOCKJS);
     client.subscribe("a", ID);
     client.subscribe("b", OTHER);
@@ -143,8 +143,8 @@ fn one_connection_hears_several_conversations() {
 
 #[test]
 fn what_cannot_be_understood_is_answered_and_ends_the_connection() {
-    let place = Place::with(&orders());
-    let server = place.serve(&ON);
+    let env = Place::with(&orders());
+    let server = env.serve(&ON);
     for path in [SOCKJS, PLAIN] {
         for (text, word) in [("JUMP\n\n\0", "JUMP"), ("SEND\nx\n\n\0", "colon"), ("SUBSCRIBE\nid:1\n\n\0", "destination")] {
             let mut client = Client::connect(&server, path);
@@ -164,8 +164,8 @@ fn what_cannot_be_understood_is_answered_and_ends_the_connection() {
 
 #[test]
 fn sockjs_is_greeted_and_told_what_there_is() {
-    let place = Place::with(&orders());
-    let server = place.serve(&ON);
+    let env = Place::with(&orders());
+    let server = env.serve(&ON);
     for path in ["/ws-convengine", "/ws-convengine/"] {
         let greeting = server.get(path);
         assert_eq!((greeting.status, greeting.text.as_str()), (200, "Welcome to SockJS!\n"));
@@ -196,10 +196,10 @@ fn sockjs_is_greeted_and_told_what_there_is() {
 
 #[test]
 fn only_pages_that_are_listed_may_connect() {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     let set = ["--set", "convengine.transport.stomp.allowed-origin-pattern=https://*.example, http://localhost:3000"];
     let called = ["--set", "convengine.security.cors.allowed-origins=*"];
-    let server = place.serve(&[&ON[..], &set, &called].concat());
+    let server = env.serve(&[&ON[..], &set, &called].concat());
     for (origin, fine) in [("https://a.example", true), ("http://localhost:3000", true), ("http://localhost:3001", false), ("null", false)]
     {
         assert_eq!(
@@ -216,12 +216,12 @@ fn only_pages_that_are_listed_may_connect() {
 
 #[test]
 fn the_settings_say_where_and_how() {
-    let place = Place::with(&orders());
-    let off = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let off = env.serve(&WORDS_ALONE);
     assert_eq!((off.get("/ws-convengine/info").status, off.get("/ws-convengine").status), (404, 404), "as in the original");
     let set = |key: &str| format!("convengine.transport.stomp.{key}");
     let (endpoint, sock_js, base) = (set("endpoint=/live"), set("sockJs=false"), set("auditDestinationBase=/queue/events"));
-    let server = place.serve(&[&ON[..], &["--set", &endpoint, "--set", &sock_js, "--set", &base]].concat());
+    let server = env.serve(&[&ON[..], &["--set", &endpoint, "--set", &sock_js, "--set", &base]].concat());
     assert_eq!(server.log(), "", "no key is unknown");
     assert_eq!(server.get("/live/info").status, 404);
     let mut client = Client::open(&server, "/live", &[("sec-websocket-protocol", "v12.stomp, v11.stomp")]).unwrap();
@@ -233,14 +233,14 @@ fn the_settings_say_where_and_how() {
     server.say(ID, "my order");
     assert_eq!(client.next().unwrap().command, "MESSAGE");
     for (bad, word) in [("endpoint=live", "stomp.endpoint"), ("broker.mode=MANY", "broker.mode"), ("sock-js=7", "sock-js")] {
-        one_line(&place.run(&[&ANYWHERE[..], &["--set", &set(bad)]].concat()), 2, &[word]);
+        one_line(&env.run(&[&ANYWHERE[..], &["--set", &set(bad)]].concat()), 2, &[word]);
     }
 }
 
 #[test]
 fn both_sides_are_heard_from() {
-    let place = Place::with(&orders());
-    let server = place.serve(&ON);
+    let env = Place::with(&orders());
+    let server = env.serve(&ON);
     let mut client = Client::open(&server, PLAIN, &[]).unwrap();
     client.send("CONNECT\naccept-version:1.2\nheart-beat:0,1000\n\n\0");
     assert!(client.receive().unwrap().contains("\nheart-beat:10000,10000\n"));
@@ -251,8 +251,8 @@ fn both_sides_are_heard_from() {
 
 #[test]
 fn a_server_that_stops_sends_clients_away() {
-    let place = Place::with(&orders());
-    let mut server = place.serve(&ON);
+    let env = Place::with(&orders());
+    let mut server = env.serve(&ON);
     let (mut silent, mut client) = (Client::open(&server, SOCKJS, &[]).unwrap(), Client::connect(&server, PLAIN));
     client.subscribe("1", ID);
     let since = Instant::now();
@@ -265,22 +265,22 @@ fn a_server_that_stops_sends_clients_away() {
 
 #[test]
 fn a_client_that_does_not_read_is_dropped_and_delays_nobody() {
-    let place = Place::with(&orders());
-    let server = place.serve(&ON);
+    let env = Place::with(&orders());
+    let server = env.serve(&ON);
     let mut quick = Client::connect(&server, SOCKJS);
     quick.subscribe("1", ID);
-    let mut deaf = Client::with(|| Stomp::open(&server.address, PLAIN, &[], Some(4096))).unwrap();
-    deaf.send("CONNECT\naccept-version:1.2\n\n\0");
-    assert_eq!(deaf.next().unwrap().command, "CONNECTED");
-    deaf.subscribe("1", ID);
+    let mut slow = Client::with(|| Stomp::open(&server.address, PLAIN, &[], Some(4096))).unwrap();
+    slow.send("CONNECT\naccept-version:1.2\n\n\0");
+    assert_eq!(slow.next().unwrap().command, "CONNECTED");
+    slow.subscribe("1", ID);
     let text = format!("my order {}", "🙂".repeat(30_000));
-    let (mut heard, mut events) = (0, 0);
+    let (mut received, mut events) = (0, 0);
     // More than the buffers of both systems.
-    while heard < 10 * 1024 * 1024 {
+    while received < 10 * 1024 * 1024 {
         assert_eq!(server.say(ID, &text)["success"], true);
         loop {
             let body = quick.next().expect("the connection has ended").body;
-            (heard, events) = (heard + body.len(), events + 1);
+            (received, events) = (received + body.len(), events + 1);
             let body: Value = serde_json::from_slice(&body).unwrap();
             if body["stage"] == "STEP_EXIT" && body["payload"]["step"] == "PipelineEndGuardStep" {
                 break;
@@ -289,9 +289,9 @@ fn a_client_that_does_not_read_is_dropped_and_delays_nobody() {
     }
     let mut taken = 0;
     // The server closes the connection, with an end or an error; the client never times out.
-    let ended = deaf.runtime.block_on(async {
+    let ended = slow.runtime.block_on(async {
         let all = async {
-            while deaf.stomp.next().await?.is_some() {
+            while slow.stomp.next().await?.is_some() {
                 taken += 1;
             }
             anyhow::Ok(())
@@ -304,17 +304,17 @@ fn a_client_that_does_not_read_is_dropped_and_delays_nobody() {
 
 #[test]
 fn a_client_at_another_process_hears_the_same() {
-    let place = Place::with(&talkative());
-    if !place.is_postgres() {
+    let env = Place::with(&talkative());
+    if !env.is_postgres() {
         return;
     }
-    let (one, other) = (place.serve(&ON), place.serve(&ON));
+    let (one, other) = (env.serve(&ON), env.serve(&ON));
     let mut listener = Listener::open(&one);
     let mut client = Client::connect(&other, SOCKJS);
     client.subscribe("1", ID);
     for text in ["my order", "my other order"] {
         one.say(ID, text);
-        let told = messages(&listener.until(closing));
-        assert_eq!(client.take("1", ID, told.len()), told);
+        let published = messages(&listener.until(closing));
+        assert_eq!(client.take("1", ID, published.len()), published);
     }
 }

@@ -152,8 +152,8 @@ fn texts(events: &[Event]) -> Vec<&str> {
 
 #[test]
 fn a_turn_is_told_as_it_is_stored() {
-    let place = Place::with(&talkative());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&talkative());
+    let server = env.serve(&WORDS_ALONE);
     let (mut one, mut other) = (Listener::open(&server), Listener::open(&server));
     assert_eq!(server.audit(ID).len(), 0, "the conversation does not exist yet");
     server.say(ID, "my order");
@@ -165,7 +165,7 @@ fn a_turn_is_told_as_it_is_stored() {
     let second = one.take(first.len());
     assert_eq!(audits(&second), stored(&server)[rows.len()..]);
     assert_eq!(other.take(first.len() * 2), [first.clone(), second.clone()].concat());
-    let turns = place.sql().texts("select turn_id from ce_turn order by number");
+    let turns = env.sql().texts("select turn_id from ce_turn order by number");
     for (events, turn) in [(&first, &turns[0]), (&second, &turns[1])] {
         let ids: Vec<String> = (0..events.len()).map(|it| format!("{turn}:{it}")).collect();
         assert_eq!(events.iter().map(|it| it.id.clone()).collect::<Vec<_>>(), ids);
@@ -181,18 +181,18 @@ fn a_turn_is_told_as_it_is_stored() {
 }
 
 /// A server whose model delays the first call, and that stores turns as a setting says.
-pub fn slow(place: &Place, journal: &str) -> Server {
+pub fn slow(env: &Place, journal: &str) -> Server {
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
     let rules = json!([{"times": 1, "delay_ms": 2000, "reply": reply}, {"reply": reply}]);
-    let model = format!("scripted:{}", place.pack("model.json", &rules));
+    let model = format!("scripted:{}", env.pack("model.json", &rules));
     let journal = format!("convengine.turn.journal={journal}");
-    place.serve(&["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", &journal])
+    env.serve(&["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", &journal])
 }
 
 #[test]
 fn progress_is_heard_while_a_model_is_asked() {
-    let place = Place::with(&talkative());
-    let server = slow(&place, "normal");
+    let env = Place::with(&talkative());
+    let server = slow(&env, "normal");
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
@@ -209,8 +209,8 @@ fn progress_is_heard_while_a_model_is_asked() {
 /// On PostgreSQL processes wait for each other's turns and rerun none; nor do they rerun a turn that is partly stored.
 #[test]
 fn a_turn_that_is_run_again_on_sqlite_is_closed_and_told_as_a_new_one() {
-    let place = Place::with(&talkative());
-    let (server, other) = (slow(&place, "off"), place.serve(&WORDS_ALONE));
+    let env = Place::with(&talkative());
+    let (server, other) = (slow(&env, "off"), env.serve(&WORDS_ALONE));
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
@@ -231,17 +231,17 @@ fn a_turn_that_is_run_again_on_sqlite_is_closed_and_told_as_a_new_one() {
 
 #[test]
 fn one_who_does_not_read_is_dropped_and_delays_nobody() {
-    let place = Place::with(&orders());
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let server = env.serve(&WORDS_ALONE);
     let mut quick = Listener::open(&server);
     let mut slow = deaf(&server);
     let text = format!("my order {}", "🙂".repeat(30_000));
-    let (mut heard, mut events) = (0, 0);
+    let (mut received, mut events) = (0, 0);
     // More than the buffers of both systems.
-    while heard < 10 * 1024 * 1024 {
+    while received < 10 * 1024 * 1024 {
         assert_eq!(server.say(ID, &text)["success"], true);
         let turn = quick.until(|it| it.name == "STEP_EXIT" && it.data["payload"]["step"] == "PipelineEndGuardStep");
-        heard += turn.iter().map(|it| it.data.to_string().len()).sum::<usize>();
+        received += turn.iter().map(|it| it.data.to_string().len()).sum::<usize>();
         events += turn.len();
     }
     let mut taken = Vec::new();
@@ -283,14 +283,14 @@ fn a_block_and_a_failure_are_closed_on_the_stream_alone() {
     pack["tables"]["ce_policy"] =
         json!([{"policy_id": 1, "rule_type": "CONTAINS", "pattern": "secret", "response_text": "No.", "priority": 1}]);
     pack["tables"]["ce_response"].as_array_mut().unwrap().remove(0);
-    let place = Place::with(&pack);
-    let server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&pack);
+    let server = env.serve(&WORDS_ALONE);
     let mut listener = Listener::open(&server);
     for (text, success, code) in [("a secret", true, Value::Null), ("my order", false, json!("RESPONSE_MAPPING_NOT_FOUND"))] {
         let before = stored(&server).len();
         assert_eq!(server.say(ID, text)["success"], success);
-        let told = listener.until(|it| it.name == "ENGINE_RETURN");
-        let (closing, turn) = told.split_last().unwrap();
+        let events = listener.until(|it| it.name == "ENGINE_RETURN");
+        let (closing, turn) = events.split_last().unwrap();
         assert_eq!(audits(turn), stored(&server)[before..], "{text}");
         assert_eq!((closing.turn(), closing.seq()), (turn[0].turn(), turn.len()));
         let payload = &closing.data["payload"];
@@ -301,15 +301,15 @@ fn a_block_and_a_failure_are_closed_on_the_stream_alone() {
 
 #[test]
 fn what_is_not_audited_is_not_told_and_progress_is() {
-    let place = Place::with(&talkative());
+    let env = Place::with(&talkative());
     let all = |level: &str| {
-        let server = place.serve(&[&WORDS_ALONE[..], &["--set", &format!("convengine.audit.level={level}")]].concat());
+        let server = env.serve(&[&WORDS_ALONE[..], &["--set", &format!("convengine.audit.level={level}")]].concat());
         let mut listener = Listener::open(&server);
         let before = stored(&server).len();
         server.say(ID, "my order");
         server.terminate();
         let events: Vec<Event> = std::iter::from_fn(|| listener.next()).collect();
-        let server = place.serve(&WORDS_ALONE);
+        let server = env.serve(&WORDS_ALONE);
         assert_eq!(audits(&events), stored(&server)[before..], "{level}");
         assert_eq!(texts(&events), ["Reading", "Writing"], "{level}");
         assert!(events.iter().enumerate().all(|(index, it)| it.seq() == index), "{level}");
@@ -322,8 +322,8 @@ fn what_is_not_audited_is_not_told_and_progress_is() {
 
 #[test]
 fn a_server_that_stops_ends_its_streams_at_once() {
-    let place = Place::with(&orders());
-    let mut server = place.serve(&WORDS_ALONE);
+    let env = Place::with(&orders());
+    let mut server = env.serve(&WORDS_ALONE);
     let mut listeners = [Listener::open(&server), Listener::open(&server)];
     server.terminate();
     assert!(listeners.iter_mut().all(|it| it.next().is_none()));
@@ -332,16 +332,16 @@ fn a_server_that_stops_ends_its_streams_at_once() {
 
 #[test]
 fn streams_are_offered_as_the_settings_say() {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     let set = |value: &'static str| ["--set", value];
     let (no_sse, stomp) = (set("convengine.transport.sse.enabled=false"), set("convengine.transport.stomp.enabled=true"));
     for arguments in [vec![no_sse, stomp], vec![no_sse, set("convengine.stream=false")], vec![set("convengine.stream=false")]] {
-        let server = place.serve(arguments.as_flattened());
+        let server = env.serve(arguments.as_flattened());
         assert_eq!(server.get(&path(ID)).status, 404, "{arguments:?}");
         assert_eq!(server.say(ID, "my order")["success"], true, "{arguments:?}");
     }
-    one_line(&place.run(&[&ANYWHERE[..], &no_sse].concat()), 2, &["transport.sse.enabled", "convengine.stream=false"]);
-    let server = place.serve(&set("convengine.transport.sse.emitterTimeoutMs=50"));
+    one_line(&env.run(&[&ANYWHERE[..], &no_sse].concat()), 2, &["transport.sse.enabled", "convengine.stream=false"]);
+    let server = env.serve(&set("convengine.transport.sse.emitterTimeoutMs=50"));
     assert_eq!(server.log(), "", "no key is unknown");
     assert!(Listener::open(&server).next().is_none(), "the stream has expired");
     for id in ["1-1-1-1-1", "x", "%FF", &format!("{ID}0")] {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use convengine_core::pack::{Check, PackTurn};
-use convengine_server::pack_file;
-use convengine_server::play::{CorePlayer, HttpPlayer, Suspend, failed_checks};
+use convengine_host::config::pack_file;
+use convengine_player::{CorePlayer, HttpPlayer, Suspend, failed_checks};
 use convengine_tests::{binary, root};
 use serde_json::{Value, json};
 
@@ -50,22 +50,22 @@ fn differences(path: &Path) -> Vec<String> {
     let mut http = HttpPlayer::start(&pack, &binary().unwrap(), path).unwrap();
     let mut found = Vec::new();
     for (turn, of_pack) in pack.turns.iter().enumerate() {
-        let place = format!("{} turn {turn}", path.file_name().unwrap_or_default().display());
-        let expected = core.play(turn).unwrap_or_else(|error| panic!("{place}: {error:#}")).played;
-        let played = http.play(turn).unwrap_or_else(|error| panic!("{place}: {error:#}"));
+        let label = format!("{} turn {turn}", path.file_name().unwrap_or_default().display());
+        let expected = core.play(turn).unwrap_or_else(|error| panic!("{label}: {error:#}")).played;
+        let played = http.play(turn).unwrap_or_else(|error| panic!("{label}: {error:#}"));
         // A message after the end is an error on the server; the core returns nothing.
         if played.status == 409 && played.json["error"]["code"] == "session_completed" {
-            assert_eq!((&expected.json["status"], &expected.json["messages"]), (&json!("completed"), &json!([])), "{place}");
+            assert_eq!((&expected.json["status"], &expected.json["messages"]), (&json!("completed"), &json!([])), "{label}");
             continue;
         }
         if played.status != 200 {
-            found.push(format!("{place}: {} {}", played.status, played.json));
+            found.push(format!("{label}: {} {}", played.status, played.json));
             continue;
         }
-        found.extend(failed_checks(&visible(of_pack), &played).into_iter().map(|it| format!("{place}: {it:?}")));
+        found.extend(failed_checks(&visible(of_pack), &played).into_iter().map(|it| format!("{label}: {it:?}")));
         let (ours, theirs) = (lasting(played.json), lasting(expected.json));
         let differing = ours.as_object().into_iter().flatten().filter(|it| theirs.get(it.0) != Some(it.1));
-        found.extend(differing.map(|(name, value)| format!("{place}: {name}: {value}, in the core {}", theirs[name])));
+        found.extend(differing.map(|(name, value)| format!("{label}: {name}: {value}, in the core {}", theirs[name])));
     }
     found
 }

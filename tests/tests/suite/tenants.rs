@@ -26,7 +26,7 @@ impl Two {
     }
 
     fn arguments(&self) -> Vec<String> {
-        let of = |name: &str, place: &Place| ["--set".to_owned(), format!("convengine.tenants.{name}.database={}", place.database())];
+        let of = |name: &str, env: &Place| ["--set".to_owned(), format!("convengine.tenants.{name}.database={}", env.database())];
         [of("a", &self.a), of("b", &self.b)].concat()
     }
 
@@ -182,7 +182,7 @@ fn a_deployment_is_its_tenants() {
     let turns = format!("{DEPLOYED}/{}/turns", first["session_id"].as_str().unwrap());
     let of = |token: &str| call(&server, "POST", &turns, &[("Authorization", token), ORIGIN], r#"{"type":"session.end"}"#).status;
     assert_eq!([of(&tokens[1]), of(&tokens[0])], [404, 200]);
-    let count = |place: &Place| place.sql().texts("select 'x' from cs_session").len();
+    let count = |env: &Place| env.sql().texts("select 'x' from cs_session").len();
     assert_eq!((count(&two.a), count(&two.b)), (1, 1));
 }
 
@@ -202,18 +202,18 @@ fn a_stream_tells_of_its_own_tenant_alone() {
     say(&server, &b_says, "a word of b");
     // The next events of A are those of its own turn, without B's.
     say(&server, &a_says, "a word of a");
-    let hear = |lines: &mut dyn BufRead| {
-        let mut heard = String::new();
-        while !heard.contains("PIPELINE_TIMING") {
+    let read_turn = |lines: &mut dyn BufRead| {
+        let mut received = String::new();
+        while !received.contains("PIPELINE_TIMING") {
             let mut line = String::new();
-            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "{heard}");
-            heard += &line;
+            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "{received}");
+            received += &line;
         }
-        heard
+        received
     };
-    let (heard_of_a, heard_of_b) = (hear(&mut of_a), hear(&mut of_b));
-    assert!(heard_of_a.contains("a word of a") && !heard_of_a.contains("a word of b"), "{heard_of_a}");
-    assert!(heard_of_b.contains("a word of b") && !heard_of_b.contains("a word of a"), "{heard_of_b}");
+    let (events_of_a, events_of_b) = (read_turn(&mut of_a), read_turn(&mut of_b));
+    assert!(events_of_a.contains("a word of a") && !events_of_a.contains("a word of b"), "{events_of_a}");
+    assert!(events_of_b.contains("a word of b") && !events_of_b.contains("a word of a"), "{events_of_b}");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_key_is_one_tenants_even_where_the_database_is_a_copy() {
     let headers = [("X-API-Key", a.as_str()), ("X-Tenant", "b")];
     let answer = server.request("POST", MESSAGE, &[&headers[..], &[("Content-Type", "application/json")]].concat(), r#"{"message":"x"}"#);
     assert_eq!(answer.status, 200);
-    let count = |place: &Place| place.sql().texts("select 'x' from ce_turn").len();
+    let count = |env: &Place| env.sql().texts("select 'x' from ce_turn").len();
     assert_eq!((count(&copy.a), count(&copy.b)), (1, 0));
 }
 
@@ -254,7 +254,7 @@ fn a_token_is_of_the_tenant_that_its_claim_names() {
         let headers = [&[("Content-Type", "application/json"), ("Authorization", token.as_str())], more].concat();
         server.request("POST", MESSAGE, &headers, json!({"conversationId": ID, "message": "x"}).to_string()).status
     };
-    let count = |place: &Place| place.sql().texts("select 'x' from ce_turn").len();
+    let count = |env: &Place| env.sql().texts("select 'x' from ce_turn").len();
     assert_eq!(post(json!({"scope": "converse", "org": "b"}), &[("X-Tenant", "a")]), 200);
     assert_eq!((count(&two.a), count(&two.b)), (0, 1));
     for org in [json!(null), json!("c"), json!(""), json!(["a"]), json!(1), json!("A")] {
@@ -324,13 +324,13 @@ fn one_tenant_that_is_not_ready_is_seen_from_outside_without_its_name() {
     assert_eq!(answer.status, 503, "{answer:?}");
     assert!(!answer.text.contains("tenant"), "{answer:?}");
     assert!(server.log().contains("tenant=\"b\""), "{}", server.log());
-    let (told, ended) = mpsc::channel();
+    let (sender, exit_code) = mpsc::channel();
     thread::scope(|scope| {
         scope.spawn(|| {
             server.terminate();
-            told.send(server.code()).unwrap();
+            sender.send(server.code()).unwrap();
         });
-        assert_eq!(ended.recv().unwrap(), Some(0), "all servers have stopped");
+        assert_eq!(exit_code.recv().unwrap(), Some(0), "all servers have stopped");
     });
 }
 
@@ -342,7 +342,7 @@ fn commands_are_about_one_tenant() {
     let run = |more: &[&str]| two.a.run(&[more, &arguments[..]].concat());
     one_line(&run(&["export"]), 2, &["--tenant", "a, b"]);
     one_line(&run(&["export", "--tenant", "c"]), 2, &["--tenant c", "a, b"]);
-    one_line(&run(&["serve", "--listen", "127.0.0.1:0", "--tenant", "a"]), 2, &["serves all tenants"]);
+    one_line(&run(&["serve", "--listen", "127.0.0.1:0", "--tenant", "a"]), 2, &["--tenant a", "all tenants"]);
     two.b.sql().run("update ce_response set exact_text = 'Only B says this.'");
     let exported = |tenant: &str| run(&["export", "--tenant", tenant]).out.contains("Only B says this.");
     assert_eq!((exported("a"), exported("b")), (false, true));
@@ -352,7 +352,7 @@ fn commands_are_about_one_tenant() {
         ("c.input.max-chars=5", "convengine.tenants.c.database"),
     ] {
         let set = format!("convengine.tenants.{set}");
-        let ran = run(&["serve", "--listen", "127.0.0.1:0", "--set", &set]);
-        one_line(&ran, 2, &[words]);
+        let output = run(&["serve", "--listen", "127.0.0.1:0", "--set", &set]);
+        one_line(&output, 2, &[words]);
     }
 }

@@ -94,16 +94,16 @@ impl Issuer {
     pub fn start(keys: Vec<Value>) -> Issuer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/keys", listener.local_addr().unwrap());
-        let told = Arc::new(Mutex::new(Told { keys: Some(keys), asked: 0 }));
-        let telling = Arc::clone(&told);
+        let state = Arc::new(Mutex::new(Told { keys: Some(keys), asked: 0 }));
+        let shared = Arc::clone(&state);
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
                 let lines = BufReader::new(stream.try_clone().unwrap()).lines();
                 assert!(lines.map_while(Result::ok).any(|it| it.is_empty()));
-                let mut told = telling.lock().unwrap();
-                told.asked += 1;
-                let answer = match &told.keys {
+                let mut state = shared.lock().unwrap();
+                state.asked += 1;
+                let answer = match &state.keys {
                     Some(keys) => {
                         let body = json!({"keys": keys}).to_string();
                         format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
@@ -113,7 +113,7 @@ impl Issuer {
                 let _ = stream.write_all(answer.as_bytes());
             }
         });
-        Issuer { address, told }
+        Issuer { address, told: state }
     }
 
     fn set(&self, keys: Option<Vec<Value>>) {
@@ -125,11 +125,11 @@ impl Issuer {
     }
 }
 
-fn serve(place: &Place, issuer: &Issuer, more: &[&str]) -> Server {
+fn serve(env: &Place, issuer: &Issuer, more: &[&str]) -> Server {
     let at = format!("convengine.security.jwt.jwks-url={}", issuer.address);
     let set = ["--set", "convengine.security.mode=keys,jwt", "--set", &at, "--set", "convengine.security.jwt.audience=bot"];
     let from = ["--set", "convengine.security.jwt.issuer=https://id.example", "--set", "convengine.security.jwt.leeway=5s"];
-    place.serve(&[&WORDS_ALONE[..], &set, &from, more].concat())
+    env.serve(&[&WORDS_ALONE[..], &set, &from, more].concat())
 }
 
 /// The status that the server returns for a token, and the message.
@@ -148,8 +148,8 @@ fn a_token_counts_when_its_key_its_time_and_its_claims_are_right() {
     keys[2].as_object_mut().unwrap().remove("alg");
     keys.extend([shared, json!({"kty": "EC", "crv": "P-999", "x": "", "y": "", "kid": "odd"}), json!(5)]);
     let issuer = Issuer::start(keys.clone());
-    let place = Place::with(&orders());
-    let server = serve(&place, &issuer, &[]);
+    let env = Place::with(&orders());
+    let server = serve(&env, &issuer, &[]);
     for signer in &signers {
         assert_eq!(answer(&server, &signer.sign(&claims(json!({})))), (200, String::new()), "{}", signer.id);
     }
@@ -199,7 +199,7 @@ fn a_token_counts_when_its_key_its_time_and_its_claims_are_right() {
         assert_eq!(answer(&server, text).0, 401, "{text}");
     }
     assert_eq!(answer(&server, &ec.sign(&claims(json!({})))).0, 200, "valid tokens are still accepted");
-    let stored = place.sql().everything().join("\n") + &server.log();
+    let stored = env.sql().everything().join("\n") + &server.log();
     assert!(!stored.contains(&one), "tokens are not stored");
 }
 
@@ -207,8 +207,8 @@ fn a_token_counts_when_its_key_its_time_and_its_claims_are_right() {
 fn keys_are_fetched_again_when_one_is_not_known_but_not_by_everybody() {
     let (first, second, third) = (Signer::edwards("1", 1), Signer::edwards("2", 2), Signer::edwards("3", 3));
     let issuer = Issuer::start(vec![first.public()]);
-    let place = Place::with(&orders());
-    let server = serve(&place, &issuer, &[]);
+    let env = Place::with(&orders());
+    let server = serve(&env, &issuer, &[]);
     assert_eq!(issuer.asked(), 1, "at the start");
     assert_eq!(answer(&server, &first.sign(&claims(json!({})))).0, 200);
     issuer.set(Some(vec![second.public()]));
@@ -221,22 +221,22 @@ fn keys_are_fetched_again_when_one_is_not_known_but_not_by_everybody() {
     assert_eq!(issuer.asked(), 2, "unknown key ids do not cause repeated fetches");
     drop(server);
     // An unavailable issuer does not invalidate the keys that were fetched before.
-    let server = serve(&place, &issuer, &[]);
+    let server = serve(&env, &issuer, &[]);
     issuer.set(None);
     let (status, why) = answer(&server, &third.sign(&claims(json!({}))));
     assert!(status == 503 && why.contains("cannot fetch the token signing keys"), "{status} {why}");
     assert_eq!((answer(&server, &second.sign(&claims(json!({})))).0, issuer.asked()), (200, 4));
     drop(server);
-    let server = serve(&place, &issuer, &[]);
+    let server = serve(&env, &issuer, &[]);
     assert_eq!(answer(&server, &second.sign(&claims(json!({})))).0, 503, "no keys were fetched yet");
     assert!(server.log().contains("cannot fetch the token signing keys"), "{}", server.log());
 }
 
 #[test]
 fn keys_may_be_in_a_file_which_has_to_be_one() {
-    let place = Place::with(&orders());
+    let env = Place::with(&orders());
     let signer = Signer::elliptic("a");
-    let file = place.write("keys.json", &json!({"keys": [signer.public()]}).to_string());
+    let file = env.write("keys.json", &json!({"keys": [signer.public()]}).to_string());
     let with = |file: &str| {
         let file = format!("convengine.security.jwt.jwks-file={file}");
         let set = ["--set", "convengine.security.mode=jwt", "--set", &file, "--set", "convengine.security.jwt.audience=bot"];
@@ -244,20 +244,20 @@ fn keys_may_be_in_a_file_which_has_to_be_one() {
     };
     let arguments = with(&file);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let server = place.serve(&arguments);
+    let server = env.serve(&arguments);
     assert_eq!(answer(&server, &signer.sign(&claims(json!({"iss": "anybody"})))).0, 200);
-    let key = crate::access::key(&place, &["--scope", "admin"]);
+    let key = crate::access::key(&env, &["--scope", "admin"]);
     assert!(answer(&server, &key).1.contains("kind of credential is not accepted"), "keys are rejected with mode=jwt");
     for (text, words) in
         [("{}", "no list of keys"), ("x", "invalid JSON"), (r#"{"keys": [{"kty": "oct", "k": "eA"}]}"#, "no key for signatures")]
     {
-        let file = place.write("bad.json", text);
+        let file = env.write("bad.json", text);
         let arguments = with(&file);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        one_line(&place.run(&[&ANYWHERE[..], &arguments].concat()), 2, &["jwks-file", words]);
+        one_line(&env.run(&[&ANYWHERE[..], &arguments].concat()), 2, &["jwks-file", words]);
     }
     one_line(
-        &place.run(&[&ANYWHERE[..], &["--set", "convengine.security.mode=jwt", "--set", "convengine.security.jwt.jwks-file=x"]].concat()),
+        &env.run(&[&ANYWHERE[..], &["--set", "convengine.security.mode=jwt", "--set", "convengine.security.jwt.jwks-file=x"]].concat()),
         2,
         &["audience"],
     );

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
-use convengine_server::store::turn::decompress;
+use convengine_host::storage::turn::decompress;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -80,15 +80,15 @@ pub fn desk(address: SocketAddr) -> Value {
 }
 
 /// A server that has the secret and may call the service.
-fn serve(place: &Place, service: &Service, more: &[&str]) -> Server {
+fn serve(env: &Place, service: &Service, more: &[&str]) -> Server {
     let network = format!("convengine.network.allow-private={}", service.address);
-    serve_with(place, &[&["--set", &network], more].concat())
+    serve_with(env, &[&["--set", &network], more].concat())
 }
 
-fn serve_with(place: &Place, more: &[&str]) -> Server {
+fn serve_with(env: &Place, more: &[&str]) -> Server {
     let secret = ["--set", "convengine.secrets.crm=env:DESK_CRM"];
-    let mut command = place.command(&[&ANYWHERE[..], &WORDS_ALONE, &secret, more].concat());
-    place.start(command.env("DESK_CRM", SECRET).env("RUST_LOG", "trace"))
+    let mut command = env.command(&[&ANYWHERE[..], &WORDS_ALONE, &secret, more].concat());
+    env.start(command.env("DESK_CRM", SECRET).env("RUST_LOG", "trace"))
 }
 
 fn call(server: &Server, tool: &str, args: Value) -> Value {
@@ -103,8 +103,8 @@ fn said(answer: &Value) -> String {
 #[test]
 fn a_secret_that_a_service_gives_back_is_in_no_byte() {
     let service = Service::start(&[200, 400, 401]);
-    let place = Place::with(&desk(service.address));
-    let server = serve(&place, &service, &[]);
+    let env = Place::with(&desk(service.address));
+    let server = serve(&env, &service, &[]);
     let mut listener = Listener::open(&server);
     let answers: Vec<Value> = (0..3).map(|it| call(&server, "crm.find", json!({"name": format!("n{it}")}))).collect();
     assert!(said(&answers[0]).starts_with("SUCCESS") && said(&answers[0]).contains("[secret:crm]"), "{answers:?}");
@@ -116,13 +116,13 @@ fn a_secret_that_a_service_gives_back_is_in_no_byte() {
         ends.set(ends.get() + usize::from(it.name == "ENGINE_RETURN"));
         ends.get() == 3
     });
-    let mut sql = place.sql();
+    let mut sql = env.sql();
     let hex = sql.hex("journal");
     let journals = sql.texts(&format!("select {hex} from ce_turn"));
     let mut shown: Vec<String> = answers.iter().map(ToString::to_string).collect();
     shown.extend(server.audit(ID).iter().map(ToString::to_string));
     shown.extend(events.iter().map(|it| it.data.to_string()));
-    shown.extend(place.sql().everything());
+    shown.extend(env.sql().everything());
     shown.extend(journals.iter().map(|it| serde_json::to_string(&decompress(&bytes(it)).unwrap()).unwrap()));
     shown.push(server.log());
     // The beginning of the secret, which no escaping changes.
@@ -138,8 +138,8 @@ fn bytes(hex: &str) -> Vec<u8> {
 #[test]
 fn a_retry_carries_the_key_of_the_first_attempt_and_no_other_call_does() {
     let service = Service::start(&[503, 200, 200]);
-    let place = Place::with(&desk(service.address));
-    let server = serve(&place, &service, &[]);
+    let env = Place::with(&desk(service.address));
+    let server = serve(&env, &service, &[]);
     assert!(said(&call(&server, "crm.note", json!({"text": "a"}))).starts_with("SUCCESS"));
     assert!(said(&call(&server, "crm.note", json!({"text": "b"}))).starts_with("SUCCESS"));
     let keys: Vec<String> = service.calls().iter().map(|it| it.1["idempotency-key"].to_str().unwrap().to_owned()).collect();
@@ -150,8 +150,8 @@ fn a_retry_carries_the_key_of_the_first_attempt_and_no_other_call_does() {
 #[test]
 fn arguments_outside_the_schema_and_private_services_are_never_called() {
     let service = Service::start(&[]);
-    let place = Place::with(&desk(service.address));
-    let server = serve(&place, &service, &[]);
+    let env = Place::with(&desk(service.address));
+    let server = serve(&env, &service, &[]);
     for args in
         [json!({}), json!({"name": 7}), json!({"name": "a name that is too long"}), json!({"name": "../admin"}), json!({"name": ".."})]
     {
@@ -161,7 +161,7 @@ fn arguments_outside_the_schema_and_private_services_are_never_called() {
     let paths: Vec<String> = service.calls().into_iter().map(|it| it.0).collect();
     assert_eq!(paths, ["/find/..%2Fadmin"], "a name that looks like a path stays one name");
     drop(server);
-    let closed = serve_with(&place, &[]);
+    let closed = serve_with(&env, &[]);
     let answer = said(&call(&closed, "crm.note", json!({})));
     assert!(answer.starts_with("ERROR") && answer.contains("convengine.network.allow-private"), "{answer}");
     assert_eq!(service.calls().len(), 1);
@@ -170,12 +170,12 @@ fn arguments_outside_the_schema_and_private_services_are_never_called() {
 #[test]
 fn files_are_read_below_their_root_and_nowhere_else() {
     let service = Service::start(&[]);
-    let place = Place::with(&desk(service.address));
-    place.write("outside.txt", "not for you");
-    std::fs::create_dir(place.path("manuals")).unwrap();
-    place.write("manuals/lamp.txt", "Turn it on.");
-    let root = format!("convengine.files.roots.manuals={}", place.path("manuals").display());
-    let server = serve(&place, &service, &["--set", &root]);
+    let env = Place::with(&desk(service.address));
+    env.write("outside.txt", "not for you");
+    std::fs::create_dir(env.path("manuals")).unwrap();
+    env.write("manuals/lamp.txt", "Turn it on.");
+    let root = format!("convengine.files.roots.manuals={}", env.path("manuals").display());
+    let server = serve(&env, &service, &["--set", &root]);
     let answer = said(&call(&server, "manual", json!({"path": "lamp.txt"})));
     assert!(answer.starts_with("SUCCESS") && answer.contains("Turn it on."), "{answer}");
     for path in ["../outside.txt", "/etc/hostname", "manuals/../../outside.txt", "lamp.txt/../../outside.txt", "gone.txt", ""] {

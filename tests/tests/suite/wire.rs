@@ -98,13 +98,13 @@ impl Wire {
 
     /// A server with that desk and both secrets.
     fn serve(&self, more: &[&str]) -> (Place, Server) {
-        let place = Place::with(&orders());
-        let server = place.start(place.command(&[&ANYWHERE[..], &WORDS_ALONE, more].concat()).env("RUST_LOG", "trace"));
+        let env = Place::with(&orders());
+        let server = env.start(env.command(&[&ANYWHERE[..], &WORDS_ALONE, more].concat()).env("RUST_LOG", "trace"));
         for (name, value) in [("KEY", VALUE), ("SIGN", SIGNING)] {
             assert_eq!(send(&server, "POST", "/v1/secrets", &json!({"name": name, "value": value})).status, 201);
         }
         put(&server, &self.document());
-        (place, server)
+        (env, server)
     }
 }
 
@@ -118,7 +118,7 @@ fn signature(body: &[u8]) -> String {
 #[test]
 fn a_secret_is_at_the_wire_and_nowhere_else() {
     let wire = Wire::start(Duration::ZERO);
-    let (place, server) = wire.serve(&["--set", &wire.allowed()]);
+    let (env, server) = wire.serve(&["--set", &wire.allowed()]);
     let (session, _) = Session::simulated(&server, &json!({}));
     let answer = session.hears(&server, &json!({"type": "user.message", "text": "call them", "event_id": "e"}));
     assert_eq!(texts(&answer.json()), ["Got Bearer [secret:KEY]."], "{answer:?}");
@@ -139,17 +139,17 @@ fn a_secret_is_at_the_wire_and_nowhere_else() {
         shown.push(session.look(&server, what).to_string());
     }
     assert!(shown[2].contains("[secret:KEY]"), "{}", shown[2]);
-    assert_eq!(session.replays(&place, &server), 2);
+    assert_eq!(session.replays(&env, &server), 2);
     for path in ["journal", "audit"] {
         let found = server.get(&format!("/api/v1/conversation/{path}/{}", session.id));
         assert_eq!(found.status, 200, "{found:?}");
         shown.push(found.text);
     }
     shown.extend([server.get("/v1/agents/desk/flow").text, server.get("/v1/secrets").text, server.get("/metrics").text, server.log()]);
-    shown.push(place.run(&["replay", "--conversation", &session.id]).out);
+    shown.push(env.run(&["replay", "--conversation", &session.id]).out);
     let found: Vec<&String> = shown.iter().filter(|it| it.contains("unter2")).collect();
     assert!(found.is_empty(), "{found:#?}");
-    let bytes = place.sql().texts("select cast(state as text) from cs_session").concat();
+    let bytes = env.sql().texts("select cast(state as text) from cs_session").concat();
     assert!(!bytes.contains("unter2"), "{bytes}");
 }
 
@@ -179,7 +179,7 @@ fn a_private_target_is_called_only_when_it_is_listed() {
 fn a_call_that_a_server_died_in_is_not_made_twice() {
     let wire = Wire::start(Duration::from_secs(20));
     let allowed = wire.allowed();
-    let (place, server) = wire.serve(&["--set", &allowed]);
+    let (env, server) = wire.serve(&["--set", &allowed]);
     let (session, _) = Session::simulated(&server, &json!({}));
     let event = json!({"type": "user.message", "text": "call them", "event_id": "e"});
     thread::scope(|scope| {
@@ -190,12 +190,12 @@ fn a_call_that_a_server_died_in_is_not_made_twice() {
         server.kill();
     });
     drop(server);
-    let server = place.serve(&[&WORDS_ALONE[..], &["--set", &allowed]].concat());
+    let server = env.serve(&[&WORDS_ALONE[..], &["--set", &allowed]].concat());
     let again = session.hears(&server, &event);
     assert_eq!((again.status, again.header("x-replayed"), texts(&again.json())), (200, "true", vec!["Failed: cancelled."]), "{again:?}");
     assert_eq!(wire.calls().len(), 1, "the outcome of the call is unknown");
     assert_eq!(texts(&session.says(&server, "more please")), ["Desk 1"]);
-    assert_eq!(session.replays(&place, &server), 3);
+    assert_eq!(session.replays(&env, &server), 3);
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn more_turns_than_can_wait_are_told_to_come_back() {
 
 #[test]
 fn what_is_to_stay_out_of_logs_is_shown_by_its_name() {
-    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (env, server) = with_desk(&desk("Desk"), &[]);
     let (known, _) = Session::simulated(&server, &json!({"params": {"pin": "8765", "note": "my PIN is 8765"}}));
     assert_eq!(texts(&known.says(&server, "log in")), ["Thank you."], "the variable needs no prompt");
     let (begun, start) = (known.state(&server), known.look(&server, "/trace"));
@@ -270,7 +270,7 @@ fn what_is_to_stay_out_of_logs_is_shown_by_its_name() {
     }
     assert!(trace["turns"][2]["event"]["text"].as_str().unwrap().contains("[pin]"), "{trace}");
     assert!(state["history"].to_string().contains("[pin]"), "{state}");
-    assert_eq!(session.replays(&place, &server), 4, "the turns themselves have the value");
+    assert_eq!(session.replays(&env, &server), 4, "the turns themselves have the value");
 }
 
 #[test]
@@ -330,12 +330,12 @@ fn what_goes_wrong_stands_out_in_a_trace() {
 
 #[test]
 fn a_turn_that_does_not_come_out_again_is_named() {
-    let (place, server) = with_desk(&desk("Desk"), &[]);
+    let (env, server) = with_desk(&desk("Desk"), &[]);
     let (session, _) = Session::simulated(&server, &json!({}));
     session.says(&server, "more please");
-    assert_eq!(session.replays(&place, &server), 2);
-    let hash = place.sql().texts("select state_hash from ce_turn where number = 2").remove(0);
-    place.sql().run("update ce_turn set state_hash = 'another' where number = 2");
+    assert_eq!(session.replays(&env, &server), 2);
+    let hash = env.sql().texts("select state_hash from ce_turn where number = 2").remove(0);
+    env.sql().run("update ce_turn set state_hash = 'another' where number = 2");
     let replayed = session.look(&server, "/replay");
     assert_eq!((&replayed["equal"], &replayed["turns"]), (&json!(false), &json!(2)));
     let divergence = &replayed["divergence"];
@@ -345,25 +345,25 @@ fn a_turn_that_does_not_come_out_again_is_named() {
         "{replayed}"
     );
     assert_eq!((&divergence["path"], divergence["replayed"].as_str()), (&json!("/state_hash"), Some(hash.as_str())), "{replayed}");
-    assert_eq!(place.run(&["replay", "--conversation", &session.id]).code, 1);
+    assert_eq!(env.run(&["replay", "--conversation", &session.id]).code, 1);
 }
 
 #[test]
 fn a_forgotten_session_leaves_nothing() {
-    let (place, server) = with_desk(&changed(desk("Desk"), &[("/settings/no_input_timeout_s", json!(900))]), &[]);
+    let (env, server) = with_desk(&changed(desk("Desk"), &[("/settings/no_input_timeout_s", json!(900))]), &[]);
     let sessions = [0, 1].map(|_| Session::simulated(&server, &json!({})).0);
     sessions.iter().for_each(|it| drop(it.says(&server, "log in")));
     let [gone, stays] = &sessions;
-    let rows = |id: &str| place.sql().everything().iter().filter(|it| it.contains(id)).count();
+    let rows = |id: &str| env.sql().everything().iter().filter(|it| it.contains(id)).count();
     assert!(rows(&gone.id) > 4);
     let deleted = server.request("DELETE", &format!("/api/v1/conversation/{}", gone.id), &[], "");
     assert_eq!((deleted.status, deleted.json()), (200, json!({"forgotten": 1})), "{deleted:?}");
     assert_eq!(rows(&gone.id), 0);
     is(&gone.hears(&server, &json!({"type": "user.message", "text": "hi"})), 404, "not_found");
-    assert_eq!(place.sql().texts("select purpose from cs_timer order by purpose"), ["no_input", "session"]);
-    let ran = place.run(&["forget", "--conversation", &stays.id]);
-    assert_eq!((ran.code, rows(&stays.id)), (0, 0), "{ran:?}");
+    assert_eq!(env.sql().texts("select purpose from cs_timer order by purpose"), ["no_input", "session"]);
+    let output = env.run(&["forget", "--conversation", &stays.id]);
+    assert_eq!((output.code, rows(&stays.id)), (0, 0), "{output:?}");
     for table in ["cs_session", "cs_timer", "ce_turn"] {
-        assert_eq!(place.sql().texts(&format!("select 'x' from {table}")), [""; 0], "{table}");
+        assert_eq!(env.sql().texts(&format!("select 'x' from {table}")), [""; 0], "{table}");
     }
 }

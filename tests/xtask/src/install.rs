@@ -1,4 +1,4 @@
-//! What the commands need on the machine, and how it gets there.
+//! Finds or installs the tools that the commands need.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::sh;
 
 /// The compiler that builds the browser engine.
 pub enum WasmCompiler {
-    /// The toolchain that runs this program has the target.
+    /// The active toolchain, which has the target.
     Active,
     /// Debian's compiler, which builds the standard library from its source.
     Debian,
@@ -25,10 +25,10 @@ pub const WASM_TARGET: &str = "wasm32-unknown-unknown";
 const DEBIAN_COMPILER: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-19"];
 const DEBIAN_LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
 
-/// Where its host cannot be reached, rustup waits without end.
+/// The timeout of rustup, which waits forever if its host cannot be reached.
 const RUSTUP_LIMIT: Duration = Duration::from_secs(20);
 
-/// Returns a compiler for the browser engine, after installing one where none is there.
+/// Returns a compiler for the browser engine; installs one if there is none.
 pub fn wasm_compiler(project: &Project) -> Result<WasmCompiler> {
     if active_has_target(project) {
         return Ok(WasmCompiler::Active);
@@ -52,51 +52,51 @@ pub fn wasm_compiler(project: &Project) -> Result<WasmCompiler> {
         }
     }
     bail!(
-        "no compiler for the browser engine, type: rustup target add {WASM_TARGET} (or, on Debian: sudo apt-get install {})",
+        "no compiler for the browser engine; run `rustup target add {WASM_TARGET}` or, on Debian, `sudo apt-get install {}`",
         DEBIAN_COMPILER.join(" ")
     )
 }
 
-/// Brings the page's packages to what its lock file says.
+/// Installs the page's npm packages as its lock file specifies.
 pub fn node_packages(project: &Project) -> Result<()> {
     if !sh::on_path("npm") {
-        bail!("no Node.js, install version 20 or later, on Debian: sudo apt-get install nodejs npm");
+        bail!("no Node.js; install version 20 or later, on Debian with `sudo apt-get install nodejs npm`");
     }
     let folder = project.web_demo();
     let lock = folder.join("package-lock.json");
-    let wanted = fs::metadata(&lock).and_then(|file| file.modified()).with_context(|| format!("cannot read `{}`", lock.display()))?;
-    // npm writes this file last.
+    let required = fs::metadata(&lock).and_then(|file| file.modified()).with_context(|| format!("cannot read '{}'", lock.display()))?;
+    // npm writes this file at the end of an installation.
     let installed = fs::metadata(folder.join("node_modules/.package-lock.json")).and_then(|file| file.modified());
-    if installed.is_ok_and(|installed| installed >= wanted) {
+    if installed.is_ok_and(|installed| installed >= required) {
         return Ok(());
     }
     sh::say("installing the page's packages: npm ci");
     sh::run_quietly(&mut project.npm(&["ci"]))
 }
 
-/// Makes sure that there is a Chromium for the browser tests.
+/// Ensures that there is a Chromium for the browser tests.
 pub fn chromium() -> Result<()> {
     if !sh::on_path("chromium") && may_install() {
         warn(apt_install("a browser for the tests", &["chromium"]));
     }
     if !sh::on_path("chromium") {
-        bail!("no Chromium for the browser tests, type: sudo apt-get install chromium");
+        bail!("no Chromium for the browser tests; run `sudo apt-get install chromium`");
     }
     Ok(())
 }
 
-/// Makes sure that there is a valgrind for what is counted.
+/// Ensures that there is a valgrind for counting instructions.
 pub fn valgrind() -> Result<()> {
     if !sh::on_path("valgrind") && may_install() {
-        warn(apt_install("what counts instructions", &["valgrind"]));
+        warn(apt_install("a tool that counts instructions", &["valgrind"]));
     }
     if !sh::on_path("valgrind") {
-        bail!("no valgrind to count instructions, type: sudo apt-get install valgrind");
+        bail!("no valgrind to count instructions; run `sudo apt-get install valgrind`");
     }
     Ok(())
 }
 
-/// Returns the programs of a PostgreSQL, after installing one where none is there.
+/// Returns the programs of PostgreSQL; installs it if there is none.
 pub fn postgres() -> Result<Programs> {
     if let Some(programs) = Programs::find() {
         return Ok(programs);
@@ -104,7 +104,7 @@ pub fn postgres() -> Result<Programs> {
     if may_install() {
         warn(apt_install("a database server for the tests", &["postgresql"]));
     }
-    Programs::find().context("no PostgreSQL 15 or later for the tests, type: sudo apt-get install postgresql")
+    Programs::find().context("no PostgreSQL 15 or later for the tests; run `sudo apt-get install postgresql`")
 }
 
 fn active_has_target(project: &Project) -> bool {
@@ -124,11 +124,11 @@ fn debian_compiler_is_there() -> bool {
         && sh::on_path("wasm-ld-19")
 }
 
-/// Compares `rustc 1.96.0 (…)` with the version the workspace asks for.
+/// Returns whether `rustc 1.96.0 (…)` is at least the version that the workspace requires.
 fn new_enough(version: &str) -> bool {
     let found = version.split(' ').nth(1).and_then(minor);
-    let wanted = minor(env!("CARGO_PKG_RUST_VERSION"));
-    found.is_some() && found >= wanted
+    let required = minor(env!("CARGO_PKG_RUST_VERSION"));
+    found.is_some() && found >= required
 }
 
 fn minor(version: &str) -> Option<(u32, u32)> {
@@ -148,7 +148,7 @@ fn apt_install(what: &str, packages: &[&str]) -> Result<()> {
     sh::run_quietly(install.env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
-/// Prints why one way did not work; the next one is tried.
+/// Prints why an attempt failed; the caller tries the next one.
 fn warn(outcome: Result<()>) {
     if let Err(error) = outcome {
         eprintln!("warning: {error:#}");

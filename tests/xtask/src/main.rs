@@ -12,6 +12,7 @@ mod size;
 mod soak;
 mod teeth;
 mod test;
+mod texts;
 mod wasm;
 
 use std::process::ExitCode;
@@ -21,26 +22,27 @@ use crate::project::Project;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  run [-- OPTIONS]  builds everything and starts the server with the demo; OPTIONS go to `convengine serve`
-  test              runs every check and every test, on SQLite and on a PostgreSQL of its own, the browser's included
-  ready             test without the engine, the page and the browser
+  run [-- OPTIONS]  builds everything and starts the server with the demo; OPTIONS are passed to `convengine serve`
+  test              runs all checks and tests: on SQLite, on a temporary PostgreSQL, and in the browser
+  ready             runs the checks and tests that need neither the browser engine nor the page
   postgres -- COMMAND
-                    runs a command beside a PostgreSQL of its own, for one test: cargo xtask postgres -- cargo test NAME
+                    runs a command beside a temporary PostgreSQL, for example: cargo xtask postgres -- cargo test NAME
   wasm              builds the browser engine
   page              builds the browser engine and the page
-  npm               builds the browser engine as a package for npm, into target/npm
-  extension         builds the worked extension
-  teeth             changes every expectation of the corpus, one at a time (--leaves), and breaks the engine in two dozen ways
-                    (--builds [NAME…]); each time a test must fail
-  size              prints the bytes of what was built and compares them with tests/budget.txt
+  npm               builds the browser engine as an npm package, into target/npm
+  extension         builds the example extension
+  teeth             mutation tests: changes every expectation of the corpus, one at a time (--leaves), and sabotages the engine in
+                    two dozen ways (--builds [NAME…]); each time a test must fail
+  size              prints the sizes of what was built and compares them with tests/budget.txt
+  texts             lists every text that users see, with file and line
   soak [crash | load | size | streams | fuzz]
-                    crash: a server killed at every point of ten packs; load: five packs at once on both databases, memory, and a
-                    PostgreSQL that is stopped meanwhile; size: bytes a turn; streams: 5,000 open streams; fuzz: ten minutes for
-                    each reader; without a word all of them
-  bench             prints what a turn costs beside a server without a core, and how soon the page answers (--quick: shorter,
-                    --counts: no times)
+                    long tests. crash: a server killed at every point of a turn; load: five packs on both databases, memory, and
+                    a PostgreSQL outage; size: bytes per turn; streams: 5,000 open streams; fuzz: ten minutes per target; without
+                    an argument, all of them
+  bench             measures the cost of a turn, compared with a server without a core, and the speed of the page (--quick: shorter,
+                    --counts: without timings)
 
-What is missing on the machine is installed where that is allowed.";
+Missing tools are installed if possible.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         ["teeth", "--builds", ..] => |project, words| teeth::builds(project, words.get(2..).unwrap_or(&[])),
         ["soak", ..] => |project, words| soak::run(project, words.get(1..).unwrap_or(&[])),
         ["size"] => |project, _| size::everything(project),
+        ["texts"] => |project, _| texts::print(project),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

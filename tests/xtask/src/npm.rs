@@ -1,4 +1,4 @@
-//! The engine as a package for npm: what a page or a Node.js program embeds.
+//! Builds the engine as an npm package, for pages and Node.js programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use crate::project::Project;
 use crate::sh;
 use crate::wasm::{self, Family};
 
-/// What the package has, by name.
+/// The files of the package, sorted.
 const FILES: [&str; 8] =
     ["LICENSE", "README.md", "convengine.d.ts", "convengine.js", "convengine.wasm", "package.json", "turn-runner.d.ts", "turn-runner.js"];
 
-/// What is written by hand.
+/// The files that are not generated.
 const BY_HAND: [&str; 3] = ["README.md", "turn-runner.d.ts", "turn-runner.js"];
 
 /// Builds the browser engine and the package, and prints the package's size.
@@ -23,12 +23,12 @@ pub fn build(project: &Project) -> Result<()> {
     assemble(project)
 }
 
-/// Makes the package of the browser engine as it was built last.
+/// Builds the package from the last build of the browser engine.
 pub fn assemble(project: &Project) -> Result<()> {
-    sh::say("making the npm package");
+    sh::say("building the npm package");
     let folder = folder(project);
     if folder.exists() {
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty `{}`", folder.display()))?;
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty '{}'", folder.display()))?;
     }
     fs::create_dir_all(&folder)?;
     let source = project.root.join("host-wasm/npm");
@@ -54,13 +54,13 @@ pub fn folder(project: &Project) -> PathBuf {
     project.target.join("npm/convengine")
 }
 
-/// What wasm-bindgen calls by the name of our crate.
+/// Replaces the file names that wasm-bindgen derives from the crate's name.
 fn renamed(text: &str) -> String {
     text.replace("convengine_wasm_bg.wasm", "convengine.wasm").replace("convengine_wasm.d.ts", "convengine.d.ts")
 }
 
 fn with_version(mut manifest: Value) -> Value {
-    // All packages of the workspace have the same.
+    // All packages of the workspace have the same version.
     manifest["version"] = env!("CARGO_PKG_VERSION").into();
     manifest
 }
@@ -71,26 +71,26 @@ struct Packed {
     unpacked: u64,
 }
 
-/// Packs as `npm publish` would, and makes sure that what is meant is in it and nothing else.
+/// Packs like `npm publish` would, and checks that the package has exactly the expected files.
 fn packed(project: &Project, folder: &Path) -> Result<Packed> {
     let mut npm = project.npm(&["pack", "--json", "--pack-destination", ".."]);
-    let told = sh::output(npm.current_dir(folder)).context("`npm pack` failed")?;
-    let told: Value = serde_json::from_str(&told)?;
-    let package = told.get(0).or_else(|| told.get("convengine")).context("`npm pack` told of no package")?;
-    let files = package["files"].as_array().context("`npm pack` told of no files")?;
+    let output = sh::output(npm.current_dir(folder)).context("`npm pack` failed")?;
+    let output: Value = serde_json::from_str(&output)?;
+    let package = output.get(0).or_else(|| output.get("convengine")).context("`npm pack` reported no package")?;
+    let files = package["files"].as_array().context("`npm pack` reported no files")?;
     let mut names: Vec<&str> = files.iter().filter_map(|it| it["path"].as_str()).collect();
     names.sort_unstable();
-    ensure!(names == FILES, "the package has {names:?} and should have {FILES:?}");
-    let number = |key: &str| package[key].as_u64().with_context(|| format!("`npm pack` told of no {key}"));
+    ensure!(names == FILES, "unexpected files in the package: {names:?}, expected {FILES:?}");
+    let number = |key: &str| package[key].as_u64().with_context(|| format!("`npm pack` reported no {key}"));
     let name = package["filename"].as_str().unwrap_or_default().to_owned();
     Ok(Packed { name, bytes: number("size")?, unpacked: number("unpackedSize")? })
 }
 
 fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).with_context(|| format!("cannot read `{}`, type: cargo xtask wasm", path.display()))
+    fs::read_to_string(path).with_context(|| format!("cannot read '{}'; run `cargo xtask wasm`", path.display()))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::copy(from, to).with_context(|| format!("cannot copy `{}`, type: cargo xtask wasm", from.display()))?;
+    fs::copy(from, to).with_context(|| format!("cannot copy '{}'; run `cargo xtask wasm`", from.display()))?;
     Ok(())
 }

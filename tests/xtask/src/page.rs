@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::project::Project;
 use crate::{sh, wasm};
 
-/// Builds the browser engine and the page around it.
+/// Builds the browser engine and the page.
 pub fn build(project: &Project) -> Result<()> {
     wasm::build(project)?;
     sh::say("building the page");

@@ -1,4 +1,4 @@
-//! Where things are, and how the workspace's own tools are called.
+//! The paths of the workspace, and commands for its tools.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use anyhow::{Context, Result};
 pub struct Project {
     /// The folder of the workspace's `Cargo.toml`.
     pub root: PathBuf,
-    /// The target folder, absolute.
+    /// The absolute path of the target folder.
     pub target: PathBuf,
 }
 
 impl Project {
-    /// Finds the workspace from what cargo tells the program it runs.
+    /// Finds the workspace from the environment variables that cargo sets.
     pub fn find() -> Result<Self> {
-        let manifest = env::var_os("CARGO_MANIFEST_DIR").context("started without cargo, type: cargo xtask")?;
-        let root = Path::new(&manifest).ancestors().nth(2).context("xtask does not lie two folders below the workspace")?.to_path_buf();
+        let manifest = env::var_os("CARGO_MANIFEST_DIR").context("not started by cargo; run `cargo xtask`")?;
+        let root = Path::new(&manifest).ancestors().nth(2).context("xtask is not two folders below the workspace")?.to_path_buf();
         let target = match env::var_os("CARGO_TARGET_DIR") {
-            // Relative to the folder the command was typed in, as cargo itself reads it.
+            // Relative to the current folder, as cargo itself resolves it.
             Some(folder) => env::current_dir()?.join(folder),
             None => root.join("target"),
         };
@@ -32,7 +32,7 @@ impl Project {
         self.root.join("web-demo")
     }
 
-    /// Returns the folder that holds all output of the browser engine's compiler.
+    /// Returns the target folder of the browser engine.
     pub fn wasm_target(&self) -> PathBuf {
         self.target.join("wasm")
     }
@@ -46,8 +46,8 @@ impl Project {
 
     /// Returns a call of the cargo that runs this program.
     ///
-    /// What cargo tells this program of its package is kept from it: build scripts that look at it would run again, and all that
-    /// stands on them would be built again, each time somebody types `cargo xtask` after `cargo` or the other way round.
+    /// The variables that cargo sets for this program's package are removed. Otherwise build scripts that depend on them, and everything
+    /// that depends on those, would be rebuilt whenever `cargo xtask` and `cargo` alternate.
     pub fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(arguments).env("CARGO_TARGET_DIR", &self.target);

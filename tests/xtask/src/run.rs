@@ -1,4 +1,4 @@
-//! The server with the demo.
+//! Starts the server with the demo.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -11,7 +11,7 @@ use crate::{page, sh};
 
 const PACK: &str = "tests/packs/demo/help_desk.json";
 
-/// Builds everything and becomes the server, on a new database with the demo.
+/// Builds everything and replaces this process by the server, on a new database with the demo.
 pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     page::build(project)?;
     sh::say("building the server");
@@ -19,7 +19,7 @@ pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     let database = new_database(project)?;
     sh::run(&mut convengine(project, &database, &["migrate"]))?;
     sh::run(&mut convengine(project, &database, &["import", PACK]))?;
-    // A process of its own would outlive this one when it is ended by its id.
+    // A child process would outlive this one if only this one is killed.
     let error = convengine(project, &database, &["serve"]).args(options).exec();
     Err(error).context("cannot start the server")
 }
@@ -27,13 +27,13 @@ pub fn run(project: &Project, options: &[&str]) -> Result<()> {
 fn new_database(project: &Project) -> Result<String> {
     let folder = project.target.join("demo");
     if folder.exists() {
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty `{}`", folder.display()))?;
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty '{}'", folder.display()))?;
     }
     fs::create_dir_all(&folder)?;
     Ok(format!("sqlite:{}", folder.join("demo.db").display()))
 }
 
-/// Settings go by environment, so that an option of the caller wins over each.
+/// Returns a call of the server. Settings are passed as environment variables, so that the caller's options override them.
 fn convengine(project: &Project, database: &str, arguments: &[&str]) -> Command {
     let mut command = project.command(project.target.join("release/convengine"));
     command

@@ -1,4 +1,4 @@
-//! Running other programs.
+//! Runs other programs.
 
 use std::env;
 use std::path::Path;
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// Prints a line that says what begins now.
+/// Prints a progress line.
 pub fn say(what: &str) {
     println!("xtask: {what}");
 }
 
-/// Runs a command whose output the reader sees.
+/// Runs a command with its output on the terminal.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start `{}`", line(command)))?;
     if !status.success() {
@@ -22,7 +22,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command whose output matters only when it fails.
+/// Runs a command and prints its output only if it fails.
 pub fn run_quietly(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("cannot start `{}`", line(command)))?;
     if !output.status.success() {
@@ -33,7 +33,7 @@ pub fn run_quietly(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command and ends it when it takes longer than `limit`.
+/// Runs a command and kills it if it takes longer than `limit`.
 pub fn run_within(limit: Duration, command: &mut Command) -> Result<()> {
     let end = Instant::now() + limit;
     let mut child = command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot start `{}`", line(command)))?;
@@ -53,19 +53,19 @@ pub fn run_within(limit: Duration, command: &mut Command) -> Result<()> {
     }
 }
 
-/// Returns what a command prints, or nothing when it cannot be started or fails.
+/// Returns the output of a command; `None` if it cannot be started or fails.
 pub fn output(command: &mut Command) -> Option<String> {
     let output = command.output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Tells whether a program of this name can be called.
+/// Returns whether a program of this name is in PATH.
 pub fn on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Shows a command as one types it, without the folder its program lies in.
+/// Formats a command line, without the folder of the program.
 fn line(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut words = vec![program.file_name().unwrap_or_default().to_string_lossy()];

@@ -1,4 +1,4 @@
-//! Every check and every test, in the order in which they fail soonest.
+//! Runs all checks and tests, those that fail fastest first.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use crate::postgres::{Disk, Postgres};
 use crate::project::Project;
 use crate::{install, npm, page, sh, size, wasm};
 
-/// Runs every check and every test; the test runner's counts come last.
+/// Runs all checks and tests; prints the test runner's counts last.
 pub fn everything(project: &Project) -> Result<()> {
     install::node_packages(project)?;
     install::wasm_compiler(project)?;
@@ -25,13 +25,13 @@ pub fn everything(project: &Project) -> Result<()> {
     wasm::extension(project)?;
     build(project)?;
     sh::say("testing");
-    let most = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "chat::"]);
-    // It minds how long a text is shown, so nothing else runs beside it.
-    let alone = project.cargo(&["test", "--workspace", "--test", "suite", "--", "chat::"]);
-    counted(&mut [most, alone, on_postgres(project)])
+    let parallel = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "chat::"]);
+    // These tests depend on timing, so nothing else runs beside them.
+    let sequential = project.cargo(&["test", "--workspace", "--test", "suite", "--", "chat::"]);
+    counted(&mut [parallel, sequential, on_postgres(project)])
 }
 
-/// Runs the checks and tests that need neither the engine in the browser nor the page.
+/// Runs the checks and tests that need neither the browser engine nor the page.
 pub fn ready(project: &Project) -> Result<()> {
     check(project)?;
     build(project)?;
@@ -44,20 +44,20 @@ pub fn ready(project: &Project) -> Result<()> {
     counted(&mut both)
 }
 
-/// Runs a command that needs a PostgreSQL.
-pub fn beside_postgres(project: &Project, words: &[&str]) -> Result<()> {
-    let (program, arguments) = words.split_first().context("type: cargo xtask postgres -- COMMAND")?;
+/// Runs a command beside a PostgreSQL.
+pub fn beside_postgres(project: &Project, command_line: &[&str]) -> Result<()> {
+    let (program, arguments) = command_line.split_first().context("usage: cargo xtask postgres -- COMMAND")?;
     let postgres = Postgres::start(Disk::Lazy)?;
     sh::run(postgres.known_to(project.command(program).args(arguments)))
 }
 
-/// What the second run of the suite leaves out: what needs no database, and what is about SQLite alone.
+/// The tests that the second run of the suite skips: those without a database and those for SQLite only.
 ///
-/// All else is played again, so that a new test is forgotten on neither database.
+/// All others run again, so that a new test runs on both databases by default.
 const ON_SQLITE_ALONE: [&str; 10] =
     ["browser", "sqlite", "budget::", "core::", "faults::", "fuzz::", "protocol::", "readme::", "scaled::", "tidy::"];
 
-/// The suite again, with its databases on PostgreSQL.
+/// Returns the run of the suite on PostgreSQL.
 fn on_postgres(project: &Project) -> Command {
     let mut tests = project.cargo(&["test", "--workspace", "--test", "suite", "--"]);
     for name in ON_SQLITE_ALONE {
@@ -67,11 +67,11 @@ fn on_postgres(project: &Project) -> Command {
     tests
 }
 
-/// Runs the tests beside a PostgreSQL and closes with the sum of the runner's own counts, which it prints once for each of its programs.
+/// Runs tests beside a PostgreSQL and prints the sum of the counts that the test runner prints for each test program.
 fn counted(runs: &mut [Command]) -> Result<()> {
     let postgres = Postgres::start(Disk::Lazy)?;
     let (mut passed, mut failed) = (0, 0);
-    let mut ends = Vec::new();
+    let mut statuses = Vec::new();
     for tests in runs {
         let mut child = postgres.known_to(tests).stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
         let stdout = child.stdout.take().context("the tests have no output")?;
@@ -81,17 +81,21 @@ fn counted(runs: &mut [Command]) -> Result<()> {
             passed += count(&line, " passed");
             failed += count(&line, " failed");
         }
-        ends.push(child.wait()?);
+        statuses.push(child.wait()?);
     }
     drop(postgres);
     println!("{passed} passed, {failed} failed");
-    let bad = ends.iter().find(|it| !it.success());
-    ensure!(bad.is_none() && failed == 0, "the tests ended with {}", bad.or(ends.last()).map_or(String::new(), ToString::to_string));
-    ensure!(passed > 0, "no test was run");
+    let failure = statuses.iter().find(|it| !it.success());
+    ensure!(
+        failure.is_none() && failed == 0,
+        "the tests ended with {}",
+        failure.or(statuses.last()).map_or(String::new(), ToString::to_string)
+    );
+    ensure!(passed > 0, "no tests ran");
     Ok(())
 }
 
-/// The number before a word in a line of results.
+/// Returns the number before a word in a result line.
 fn count(line: &str, word: &str) -> usize {
     let Some(results) = line.strip_prefix("test result: ") else { return 0 };
     let before = results.split_once(word).map_or("", |it| it.0);
@@ -101,13 +105,14 @@ fn count(line: &str, word: &str) -> usize {
 fn check(project: &Project) -> Result<()> {
     sh::say("checking the format");
     sh::run(&mut project.cargo(&["fmt", "--all", "--check"]))?;
-    sh::say("checking the lints");
+    sh::say("running clippy");
     sh::run(&mut project.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }
 
-/// Tests start the server as a program, which the test runner does not build by itself.
+/// Builds the server, which tests start as a program and the test runner does not build.
 ///
-/// Everything is built at once: the server alone would be built with fewer features of what it depends on, and all of that twice.
+/// Everything is built in one call: the server alone would be built with fewer features of its dependencies, which would then be built
+/// twice.
 fn build(project: &Project) -> Result<()> {
     sh::say("building the server and the tests");
     sh::run(&mut project.cargo(&["build", "--workspace", "--all-targets"]))

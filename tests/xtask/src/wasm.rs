@@ -1,4 +1,4 @@
-//! The browser engines, one for each family of configurations: compiled, bound to JavaScript, made small.
+//! Builds the browser engines, one for each family of configurations: compiles, binds to JavaScript and optimises them.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
@@ -12,7 +12,7 @@ use crate::install::{self, WASM_TARGET, WasmCompiler};
 use crate::project::Project;
 use crate::sh;
 
-/// What every current browser has and the compiler may have used.
+/// The WebAssembly features that all current browsers support and the compiler may use.
 const FEATURES: [&str; 6] = [
     "--enable-bulk-memory",
     "--enable-sign-ext",
@@ -22,22 +22,21 @@ const FEATURES: [&str; 6] = [
     "--enable-mutable-globals",
 ];
 
-/// More passes make the module smaller and its compressed form larger, which is what travels: they leave less that repeats.
+/// The optimiser's passes. More passes make the module smaller, but its compressed form, which is downloaded, larger.
 const PASSES: [&str; 7] =
     ["-O1", "--dae-optimizing", "--duplicate-function-elimination", "--rse", "--vacuum", "--reorder-locals", "--strip-target-features"];
 
-/// Set by an outer cargo or for the native build; each would mislead the browser engine's compiler.
+/// Variables of an outer cargo or of the native build, which would misconfigure the build of the browser engine.
 const NATIVE_ONLY: [&str; 5] =
     ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WORKSPACE_WRAPPER"];
 
-/// What a panic says and where it comes from is of no use in a module without names and without a place to print to, and costs bytes:
-/// it ends the module at once, as it would after saying so.
+/// Flags that make a panic abort at once: its message and location cost bytes, and the module has nowhere to print them.
 const PANICS: &str = "-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none";
 
-/// Belong to the active toolchain, and would bring parts of it into a build by another.
+/// Variables of the active toolchain, which would mix it into a build by another one.
 const ACTIVE_ONLY: [&str; 4] = ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "LD_LIBRARY_PATH"];
 
-/// A family of configurations, which has an engine of its own: a page loads the one that it runs.
+/// A family of configurations with its own engine; a page loads only the one that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// Control tables.
@@ -47,10 +46,10 @@ pub enum Family {
 }
 
 impl Family {
-    /// Both.
+    /// Both families.
     pub const ALL: [Family; 2] = [Family::Tables, Family::Flow];
 
-    /// The feature that compiles its program in.
+    /// Returns the cargo feature of the family.
     fn feature(self) -> &'static str {
         match self {
             Family::Tables => "tables",
@@ -58,7 +57,7 @@ impl Family {
         }
     }
 
-    /// The folder of its module below the page's sources.
+    /// Returns the folder of the family's module, below the page's sources.
     fn folder(self, project: &Project) -> PathBuf {
         let name = match self {
             Family::Tables => "src/wasm",
@@ -77,7 +76,7 @@ pub fn build(project: &Project) -> Result<()> {
 
 fn engine(project: &Project, compiler: &WasmCompiler, family: Family) -> Result<()> {
     let feature = family.feature();
-    sh::say(&format!("building the browser engine of {feature}"));
+    sh::say(&format!("building the browser engine for {feature}"));
     let features = ["--no-default-features", "--features", feature];
     sh::run(&mut compile(project, compiler, &[&["--package", "convengine-wasm"], &features[..]].concat(), &[]))?;
     let compiled = project.wasm_target().join(WASM_TARGET).join("wasm/convengine_wasm.wasm");
@@ -86,43 +85,43 @@ fn engine(project: &Project, compiler: &WasmCompiler, family: Family) -> Result<
         return Ok(());
     }
     bind(&compiled, &family.folder(project))?;
-    sh::say("making it small");
+    sh::say("optimising it");
     sh::run(&mut optimise(project, family))?;
     fs::write(&stamp, fingerprint(project, &compiled, family)?)?;
     Ok(())
 }
 
-/// Builds the worked extension, as its author would: the file that server and page run.
+/// Builds the example extension as its author would.
 pub fn extension(project: &Project) -> Result<()> {
     let compiler = install::wasm_compiler(project)?;
-    sh::say("building the extension");
+    sh::say("building the example extension");
     sh::run(&mut compile(project, &compiler, &["--package", "fee_check"], &["-C", "strip=symbols"]))
 }
 
-/// Returns the finished module of a family, as the page loads it.
+/// Returns the path of a family's built module.
 pub fn module(project: &Project, family: Family) -> PathBuf {
     family.folder(project).join("convengine_wasm_bg.wasm")
 }
 
-/// `last` goes to the compiler of the package itself.
-fn compile(project: &Project, compiler: &WasmCompiler, package: &[&str], last: &[&str]) -> Command {
+/// Returns a cargo command for the browser target; `last` is passed to the compiler of the package itself.
+fn compile(project: &Project, compiler: &WasmCompiler, package: &[&str], rustc_arguments: &[&str]) -> Command {
     let build = [&["rustc", "--lib", "--target", WASM_TARGET, "--profile", "wasm"], package].concat();
     let mut command = match compiler {
         WasmCompiler::Active => project.cargo(&build),
         WasmCompiler::Debian => debian_cargo(project, &build),
     };
-    command.arg("--").args(last);
+    command.arg("--").args(rustc_arguments);
     for name in NATIVE_ONLY {
         command.env_remove(name);
     }
-    // Two compilers in one folder would rebuild each other's work.
+    // Two compilers that share a target folder would invalidate each other's output.
     command.env("CARGO_TARGET_DIR", project.wasm_target());
     command
 }
 
 fn debian_cargo(project: &Project, build: &[&str]) -> Command {
     let mut command = project.command("/usr/bin/cargo");
-    // The standard library is built here anyway, so it is built for size as well.
+    // The standard library must be built anyway, so it is also optimised for size.
     command.args(build).args(["-Z", "build-std=std,panic_abort", "-Z", "build-std-features=optimize_for_size"]);
     for name in ACTIVE_ONLY {
         command.env_remove(name);
@@ -147,7 +146,7 @@ fn bind(compiled: &Path, folder: &Path) -> Result<()> {
         .remove_name_section(true)
         .remove_producers_section(true)
         .generate(folder)
-        .context("cannot write the browser engine's bindings")
+        .context("cannot write the bindings of the browser engine")
 }
 
 fn optimise(project: &Project, family: Family) -> Command {
@@ -157,7 +156,7 @@ fn optimise(project: &Project, family: Family) -> Command {
     command
 }
 
-/// Covers what binding and optimising read and what they wrote, so that a file changed by hand is written again.
+/// Hashes the inputs and outputs of binding and optimising, so that a file that was changed by hand is regenerated.
 fn fingerprint(project: &Project, compiled: &Path, family: Family) -> Result<String> {
     let folder = family.folder(project);
     let files = [
@@ -169,7 +168,7 @@ fn fingerprint(project: &Project, compiled: &Path, family: Family) -> Result<Str
     ];
     let mut hasher = DefaultHasher::new();
     for file in files {
-        hasher.write(&fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?);
+        hasher.write(&fs::read(&file).with_context(|| format!("cannot read '{}'", file.display()))?);
     }
     FEATURES.iter().chain(&PASSES).for_each(|it| hasher.write(it.as_bytes()));
     Ok(format!("{:016x}", hasher.finish()))

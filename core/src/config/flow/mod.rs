@@ -10,6 +10,7 @@ mod shape;
 mod snapshot;
 mod structure;
 
+pub use crate::entity::system_entity_names;
 pub use compiled::{Flow, GraphRef, IntentPhrases, UNREADABLE_CODES};
 pub use import::import_canvas;
 pub use issue::{DocumentIssue, DocumentSeverity};

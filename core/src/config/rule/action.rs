@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use crate::config::code::to_upper_code;
 use crate::config::dialogue_act::DialogueAct;
 use crate::config::issue::Issue;
 use crate::config::row::TableRow;
-use crate::config::scope::to_upper_code;
 use crate::json::path::JsonPath;
 use crate::json::trim_text;
 use crate::text::task::TaskName;

@@ -4,10 +4,11 @@ mod action;
 
 use std::collections::BTreeMap;
 
+use super::code::{ANY, is_same_code, to_upper_code};
 use super::issue::Issue;
 use super::profile::Profile;
 use super::row::{TableRow, by_priority};
-use super::scope::{ANY, Scopes, is_same_code, to_upper_code};
+use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 use crate::json::path::JsonPath;

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::code::{ANY, to_upper_code};
 use super::issue::Issue;
 use super::row::{TableRow, by_priority};
-use super::scope::{ANY, Scopes, to_upper_code};
+use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
 use crate::turn::Map;

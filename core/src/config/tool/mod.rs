@@ -4,9 +4,10 @@ mod executor;
 
 use std::collections::BTreeMap;
 
+use super::code::{ANY, is_same_code, to_upper_code};
 use super::issue::Issue;
 use super::row::TableRow;
-use super::scope::{ANY, Scopes, is_same_code, to_upper_code};
+use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::settings::HttpPolicy;
 use super::tables::Tables;

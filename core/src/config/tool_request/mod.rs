@@ -1,4 +1,4 @@
-//! `ce_tool`: tool requests that the configuration makes at an intent and a state. (docs/decisions/README.md#9)
+//! `ce_tool`: tool requests that the configuration makes at an intent and a state. (docs/decisions/0034-tools-requested-by-table.md)
 
 mod args;
 

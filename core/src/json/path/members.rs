@@ -1,7 +1,6 @@
 //! Collects the members of a document that a path reads, so that only these have to be built.
 
-use super::compiled::{CompiledPath, PathSegment};
-use super::filter::{PathFilter, PathOperand};
+use super::tree::{CompiledPath, PathFilter, PathOperand, PathSegment};
 
 /// Returns the members of the document that decide whether the path matches; `None` when any of them may.
 pub(super) fn collect_members(path: &CompiledPath) -> Option<Vec<String>> {

@@ -3,19 +3,21 @@
 //! Segments follow RFC 9535. Filters do not: they test an object itself, coerce numeric strings and treat a missing member as null. A
 //! bare comparison `$.a == 1` is short for `$[?(@.a == 1)]`.
 
-mod compiled;
-mod filter;
+mod evaluate;
 mod members;
+mod operator;
 mod parse;
 mod read_values;
 mod satisfiability;
 pub(in crate::json) mod select;
+mod tree;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-pub use compiled::CompiledPath;
-pub(in crate::json) use compiled::length;
+pub(in crate::json) use operator::length;
+pub use parse::operator_names;
 pub use satisfiability::{KnownType, Satisfiability};
+pub use tree::CompiledPath;
 
 /// A compiled JSON path or bare comparison.
 #[derive(Debug, Clone)]
@@ -61,6 +63,17 @@ impl JsonPath {
     /// Returns whether the path finds a value other than null.
     pub fn has_value(&self, document: &Value) -> bool {
         self.path.find(document, document).iter().any(|it| !it.is_null())
+    }
+
+    /// Returns the values that decide whether the path matches, by their location in the document; null for a missing value. A list
+    /// that is searched is returned as a whole.
+    pub fn read_values(&self, document: &Value) -> Map<String, Value> {
+        read_values::read_values(&self.path, document)
+    }
+
+    /// Returns whether the path can match, given what is known about the members that it names.
+    pub fn satisfiability(&self, known: impl FnMut(&[&str]) -> KnownType) -> Satisfiability {
+        satisfiability::check_satisfiability(&self.path, known)
     }
 }
 

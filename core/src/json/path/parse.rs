@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::compiled::{CompiledPath, PathSegment};
-use super::filter::{PathFilter, PathOperand, PathOperator};
+use super::operator::PathOperator;
 use super::select::{Selection, Selector};
+use super::tree::{CompiledPath, PathFilter, PathOperand, PathSegment};
 use crate::text::regex::Regex;
 
 /// The operators; longer signs come before their prefixes.
@@ -30,6 +30,11 @@ const MAX_DEPTH: u32 = 32;
 
 /// The largest index that every JSON implementation represents exactly.
 const MAX_INDEX: u64 = (1 << 53) - 1;
+
+/// Returns the operators of filters, for the documentation.
+pub fn operator_names() -> Vec<&'static str> {
+    OPERATORS.iter().map(|it| it.0).chain(["=~"]).collect()
+}
 
 /// Parses a path, or a bare comparison on the document.
 pub(super) fn parse_path(source: &str) -> Result<CompiledPath, String> {

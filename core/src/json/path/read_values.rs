@@ -2,20 +2,15 @@
 
 use serde_json::Value;
 
-use super::JsonPath;
-use super::compiled::{CompiledPath, PathSegment};
-use super::filter::{PathFilter, PathOperand};
+use super::tree::{CompiledPath, PathFilter, PathOperand, PathSegment};
 
 type Map = serde_json::Map<String, Value>;
 
-impl JsonPath {
-    /// Returns the values that decide whether the path matches, by their location in the document; null for a missing value. A list
-    /// that is searched is returned as a whole.
-    pub fn read_values(&self, document: &Value) -> Map {
-        let mut reader = ReadCollector { document, found: Map::new() };
-        reader.visit_path(&self.path, PathLocation { name: String::new(), value: Some(document) });
-        reader.found
-    }
+/// Returns the values that decide whether a path matches, by their location in the document.
+pub(super) fn read_values(path: &CompiledPath, document: &Value) -> Map {
+    let mut reader = ReadCollector { document, found: Map::new() };
+    reader.visit_path(path, PathLocation { name: String::new(), value: Some(document) });
+    reader.found
 }
 
 struct ReadCollector<'v> {
@@ -77,7 +72,7 @@ impl<'v> ReadCollector<'v> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
+    use crate::json::path::JsonPath;
 
     #[test]
     fn the_values_that_a_path_reads_are_reported() {

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use super::JsonPath;
-use super::compiled::{CompiledPath, PathSegment};
-use super::filter::{PathFilter, PathOperand, PathOperator};
+use super::operator::PathOperator;
+use super::tree::{CompiledPath, PathFilter, PathOperand, PathSegment};
 
 /// What is known about a member of every document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +33,9 @@ pub enum Satisfiability {
     Sometimes,
 }
 
-impl JsonPath {
-    /// Returns whether the path can match, given what is known about the members that it names.
-    pub fn satisfiability(&self, known: impl FnMut(&[&str]) -> KnownType) -> Satisfiability {
-        SatisfiabilityChecker { known }.check_path(&self.path, Some(&Vec::new()))
-    }
+/// Returns whether a path can match, given what is known about the members that it names.
+pub(super) fn check_satisfiability(path: &CompiledPath, known: impl FnMut(&[&str]) -> KnownType) -> Satisfiability {
+    SatisfiabilityChecker { known }.check_path(path, Some(&Vec::new()))
 }
 
 /// The location of a value in the document; `None` when it is not known.
@@ -197,7 +194,8 @@ fn check_literal(a: KnownType, operator: PathOperator, b: &Value) -> Satisfiabil
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{KnownType, Satisfiability};
+    use crate::json::path::JsonPath;
 
     fn verdict(path: &str) -> Satisfiability {
         let known = |place: &[&str]| match place {

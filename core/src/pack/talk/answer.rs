@@ -9,7 +9,7 @@ use crate::config::TASK_MEMBERS;
 use crate::turn::{EffectError, EffectErrorKind, LLM_PURPOSES, TaskReply};
 
 /// Failures by keyword.
-const ERROR_KEYWORDS: [(&str, EffectErrorKind); 11] = [
+pub(super) const ERROR_KEYWORDS: [(&str, EffectErrorKind); 11] = [
     ("timeout", EffectErrorKind::Timeout),
     ("unavailable", EffectErrorKind::Unavailable),
     ("refused", EffectErrorKind::Refused),

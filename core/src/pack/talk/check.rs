@@ -4,7 +4,7 @@ use super::super::{Check, PackCheck, PackError};
 use super::line::{Line, parse_json};
 
 /// The roots of paths: members of the response, and results of the turn.
-const ROOTS: [&str; 21] = [
+pub(super) const ROOTS: [&str; 21] = [
     "conversationId",
     "intent",
     "state",
@@ -32,7 +32,7 @@ const ROOTS: [&str; 21] = [
 type ParseCheck = fn(&Line<'_>) -> Result<Check, PackError>;
 
 /// Marks with their parsers. A mark comes before its own prefixes.
-const MARKS: [(&str, ParseCheck); 11] = [
+pub(super) const MARKS: [(&str, ParseCheck); 11] = [
     ("<~", |it| Ok(Check::ReplyContains(it.required("the text that the reply contains")?.to_owned()))),
     ("<", parse_reply),
     ("!", |it| Ok(Check::Fails(it.required("the error code")?.to_owned()))),

@@ -63,6 +63,12 @@ impl Pack {
     }
 }
 
+/// Returns the words that talks can have (marks of checks, roots of paths, kinds of failures), for the documentation.
+pub fn talk_words() -> Vec<&'static str> {
+    let marks = check::MARKS.iter().map(|it| it.0);
+    marks.chain(check::ROOTS).chain(answer::ERROR_KEYWORDS.iter().map(|it| it.0)).collect()
+}
+
 /// Creates a turn, by default one minute after the previous one.
 fn new_turn(line: &Line<'_>, header: &Header<'_>, clock: &mut Option<Millis>) -> Result<PackTurn, PackError> {
     let message = message::parse_message(line, header.assistant)?;

@@ -1,4 +1,4 @@
-//! Recomputes the schema facts, because rules may have changed the context. (docs/spec/pipeline.md#2.18, docs/decisions/README.md#Q-18)
+//! Recomputes the schema facts, because rules may have changed the context. (docs/spec/pipeline.md#2.18, docs/spec/pipeline.md#Q-18)
 //! Reads: `ce_output_schema`, context. Writes: schema facts. Waits for: nothing.
 
 use serde_json::json;

@@ -50,7 +50,7 @@ fn apply_decision(cx: &mut StepContext<'_>, schema: &OutputSchema, terms: &Inter
     }
 }
 
-/// Sets the defaults, unless a rule of this turn set the keys. (docs/decisions/README.md#9)
+/// Sets the defaults, unless a rule of this turn set the keys. (docs/decisions/0030-correction.md)
 fn set_defaults(cx: &mut StepContext<'_>) {
     let answer = cx.session.dialogue_act() == DialogueAct::Answer;
     let routing = if answer { "HANDLE_AS_ANSWER" } else { "CONTINUE_STANDARD_FLOW" };

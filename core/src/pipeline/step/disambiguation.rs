@@ -1,4 +1,4 @@
-//! Asks which of several pending actions to run, and takes the answer on the next turn. (docs/decisions/README.md#9, disambiguation)
+//! Asks which of several pending actions to run, and takes the answer on the next turn. (docs/decisions/0031-disambiguation-ends-the-turn.md)
 //! Reads: `policy_decision`, `pending_action_key`, `ce_pending_action`, the open question. Writes: the question, `pending_action_key`,
 //! `policy_decision`; a turn that asks runs nothing else. Waits for: llm.
 

@@ -1,4 +1,4 @@
-//! Blocks a sensitive message until it is approved. (docs/spec/pipeline.md#2.12, docs/decisions/README.md#9)
+//! Blocks a sensitive message until it is approved. (docs/spec/pipeline.md#2.12, docs/decisions/0032-guardrail-approvals.md)
 //! Reads: settings, the message, `approval_granted`, `context.approval`. Writes: `guardrail_*`, `sanitized_user_text`, the skip flags,
 //! `policy_decision`, `guardrail_pending`. Waits for: nothing.
 

@@ -1,5 +1,5 @@
 //! Decides whether the message belongs to a pending action or slot, or is a new request. (docs/spec/pipeline.md#2.7,
-//! docs/decisions/README.md#9) An answer to a message that waits for approval is taken first, so that one confirmation counts once.
+//! docs/decisions/0029-dialogue-acts-and-the-interaction-matrix.md) An answer to a message that waits for approval is taken first, so that one confirmation counts once.
 //! Reads: `dialogue_act`, `ce_pending_action`, pending action and slot, `guardrail_pending`, settings.
 //! Writes: `policy_decision`, `skip_intent_resolution`, the approved message. Waits for: nothing.
 

@@ -1,4 +1,4 @@
-//! Summarizes the conversation for later turns: by formula, or by a model after enough turns. (docs/decisions/README.md#3, memory)
+//! Summarizes the conversation for later turns: by formula, or by a model after enough turns. (docs/decisions/0008-memory.md)
 //! Reads: settings, `ce_memory`, history, message, answer. Writes: `memory_session_summary`, `context.memory`, the row of the summary.
 //! Waits for: llm.
 

@@ -1,4 +1,4 @@
-//! Executes the pending action when the user confirmed it, or drops it. (docs/spec/pipeline.md#2.19, docs/decisions/README.md#3)
+//! Executes the pending action when the user confirmed it, or drops it. (docs/spec/pipeline.md#2.19, docs/decisions/0005-pending-actions.md)
 //! Reads: `policy_decision`, `pending_action_runtime`, `ce_pending_action`, `skip_pending_action_execution`. Writes: `pending_action_*`,
 //! `pending_action_runtime`, the task's changes. Waits for: tasks.
 

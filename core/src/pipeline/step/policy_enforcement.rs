@@ -1,4 +1,4 @@
-//! Blocks a message that a policy forbids: pattern rows first, then rows that ask a model. (docs/decisions/README.md#9)
+//! Blocks a message that a policy forbids: pattern rows first, then rows that ask a model. (docs/decisions/0027-policy-rows.md)
 //! Reads: `ce_policy`, the message. Writes: payload, status and last texts of the row. Waits for: llm.
 
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
 //! Extracts the values of the intent's schema from the message with a model, and locks the intent until all are collected.
-//! (docs/spec/pipeline.md#2.17, docs/decisions/README.md#9)
+//! (docs/spec/pipeline.md#2.17, docs/decisions/0035-schema-extraction.md)
 //! Reads: `ce_output_schema`, `ce_prompt_template`, `schema_id`, `skip_schema_extraction`, parameters, history. Writes: values in the
 //! context, schema facts, lock, last model text. Waits for: llm, rule tasks.
 
@@ -32,7 +32,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
 }
 
 /// Removes the lock, because no values are collected. A question asked in this turn stays open, whatever the context still says.
-/// (docs/decisions/README.md#Q-03)
+/// (docs/spec/pipeline.md#Q-03)
 fn release_lock(cx: &mut StepContext<'_>) {
     cx.session.lock = None;
     update_facts(cx, None);

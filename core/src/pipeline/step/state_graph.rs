@@ -1,4 +1,4 @@
-//! Checks the state transition made by the turn's rules. (docs/spec/pipeline.md#2.23, docs/decisions/README.md#3)
+//! Checks the state transition made by the turn's rules. (docs/spec/pipeline.md#2.23, docs/decisions/0007-state-graph.md)
 //! Reads: `ce_state_graph`, `allowed-transitions`, the state before and after the rules. Writes: `state_graph_*`, the state with
 //! `revert-on-violation`. Waits for: nothing.
 

@@ -1,4 +1,4 @@
-//! Calls the tool requested by a parameter or by the table, at most one per turn. (docs/spec/pipeline.md#2.20, docs/decisions/README.md#9)
+//! Calls the tool requested by a parameter or by the table, at most one per turn. (docs/spec/pipeline.md#2.20, docs/decisions/0034-tools-requested-by-table.md)
 //! Reads: `tool_request`, `ce_tool`, `ce_mcp_tool`. Writes: `tool_request`, `tool_result`, `tool_status`, `context.mcp.toolExecution`.
 //! Waits for: tool, rule tasks.
 
@@ -49,7 +49,7 @@ fn explain(cx: &StepContext<'_>, call: Option<&ToolCall>, verdict: &str) {
     }
 }
 
-/// Removes tool results of earlier turns. (docs/decisions/README.md#D-6)
+/// Removes tool results of earlier turns. (docs/spec/tools.md#D-6)
 fn clear_previous_turn(session: &mut Session) {
     session.params.shift_remove("tool_result");
     session.params.shift_remove("tool_status");

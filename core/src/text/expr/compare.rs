@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-use super::EvalError;
+use super::error::EvalError;
 use crate::text::decimal::to_number;
 use crate::text::interpolation::print_value;
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-use super::EvalError;
 use super::compare::{compare_values, contains, expect_text, is_equal, is_truthy, type_name};
+use super::error::EvalError;
 use super::tree::{Arithmetic, ExprNode, Relation};
 use crate::text::decimal::{number_from_f64, to_number};
 use crate::text::interpolation::print_value;

@@ -1,6 +1,8 @@
 //! Expressions of flow documents: conditions and computed values. (docs/spec/flows.md#2.5)
 
+mod call;
 mod compare;
+mod error;
 mod eval;
 mod functions;
 mod implication;
@@ -16,6 +18,8 @@ use super::scanner::{CharScanner, is_name_character};
 use super::variable_path::VariablePath;
 use eval::Evaluator;
 use tree::ExprNode;
+
+pub use error::{EvalError, ExprError};
 
 /// A compiled expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,24 +37,11 @@ enum ConditionForm {
     EqualsWords(VariablePath, Value),
 }
 
-/// A syntax error in an expression.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExprError {
-    /// `E001`, `E002` or `E003`.
-    pub code: &'static str,
-    /// What is wrong and at which character.
-    pub message: String,
-}
-
-/// The error of an evaluation that produced no value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EvalError(pub String);
-
 impl Expr {
     /// Compiles a condition of an assistant's graph.
     ///
     /// # Errors
-    /// [`Wrong`] when the source is not a condition.
+    /// [`ExprError`] when the source is not a condition.
     pub fn parse(source: &str) -> Result<Expr, ExprError> {
         let whole = source;
         let source = whole.trim();
@@ -85,7 +76,7 @@ impl Expr {
     /// Compiles an expression for its value: the other forms of conditions are not allowed, and it may be a bare variable.
     ///
     /// # Errors
-    /// [`Wrong`] when the source is not an expression.
+    /// [`ExprError`] when the source is not an expression.
     pub fn parse_value(source: &str) -> Result<Expr, ExprError> {
         parse::parse_expression(source).map(|it| Expr(ConditionForm::Node(it)))
     }
@@ -93,7 +84,7 @@ impl Expr {
     /// Compiles a condition of a workflow's graph, where any other text is searched for in the user's last message.
     ///
     /// # Errors
-    /// [`Wrong`] when the source is blank.
+    /// [`ExprError`] when the source is blank.
     pub fn parse_workflow(source: &str) -> Result<Expr, ExprError> {
         let read = Expr::parse(source);
         let text = source.trim();
@@ -103,7 +94,7 @@ impl Expr {
     /// Evaluates the expression; `None` when a name is not defined.
     ///
     /// # Errors
-    /// [`NoValue`] when the evaluation fails.
+    /// [`EvalError`] when the evaluation fails.
     pub fn evaluate(&self, names: &dyn NameResolver) -> Result<Option<Value>, EvalError> {
         if let ConditionForm::Node(node) = &self.0 {
             return Evaluator::new(names).evaluate(node).map(|it| it.map(std::borrow::Cow::into_owned));
@@ -114,7 +105,7 @@ impl Expr {
     /// Returns whether the condition is true.
     ///
     /// # Errors
-    /// [`NoValue`] when the evaluation fails.
+    /// [`EvalError`] when the evaluation fails.
     pub fn is_true(&self, names: &dyn NameResolver) -> Result<bool, EvalError> {
         match &self.0 {
             ConditionForm::Default => Ok(true),
@@ -172,6 +163,11 @@ impl Expr {
             ConditionForm::Node(node) => implication::comparisons(node),
         }
     }
+}
+
+/// Returns the names of the built-in functions, for the documentation.
+pub fn function_names() -> Vec<&'static str> {
+    functions::Function::names().to_vec()
 }
 
 /// Returns whether a text consists of words without operators; workflows search the user's last message for such texts.

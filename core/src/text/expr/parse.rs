@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::ExprError;
+use super::error::ExprError;
 use super::functions::Function;
 use super::tree::{Arithmetic, ExprNode, LiteralPattern, Relation};
 use crate::text::regex::Regex;
@@ -270,7 +270,7 @@ impl Parser<'_> {
         let function = if let [PathPart::Name(name)] = path.parts() { Function::from_name(name) } else { None };
         let Some((function, least, most)) = function else {
             let message = start.error_at(&["unknown function '", &path.to_string(), "'"].concat());
-            return Err(ExprError { code: "E002", message: message + "; use one of " + &Function::names() });
+            return Err(ExprError { code: "E002", message: message + "; use one of " + &Function::names().join(", ") });
         };
         let arguments = self.parse_parts(")")?;
         if !(least..=most).contains(&arguments.len()) {

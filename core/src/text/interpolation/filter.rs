@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use super::InterpolationError;
+use super::encoding::{percent_encode, print_value};
+use super::error::{InterpolationError, syntax_error};
 use super::number_format::NumberFormat;
-use super::parse::syntax_error;
-use super::render::{percent_encode, print_value};
 use crate::text::date::Date;
 use crate::text::decimal;
 use crate::text::names::NameResolver;
@@ -68,6 +67,11 @@ const SIGNATURES: [(&str, &[&str]); 18] = [
     ("replace", &["a string", "a string"]),
     ("t", &["a string"]),
 ];
+
+/// Returns the names of the filters, for the documentation.
+pub fn filter_names() -> Vec<&'static str> {
+    SIGNATURES.map(|it| it.0).to_vec()
+}
 
 impl Filter {
     /// Parses the name and the arguments of a filter.

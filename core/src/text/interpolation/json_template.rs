@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::render::{encode_form, print_value};
-use super::{Interpolated, Interpolation, InterpolationError, OutputContext, TextWithSecrets};
+use super::encoding::{encode_form, print_value};
+use super::error::InterpolationError;
+use super::output::{Interpolated, OutputContext, TextWithSecrets};
+use super::template::Interpolation;
 use crate::text::names::NameResolver;
 
 /// A JSON value whose texts are templates.

@@ -1,7 +1,8 @@
 //! Parses a template into text, placeholders and secrets.
 
+use super::error::{InterpolationError, syntax_error};
 use super::filter::Filter;
-use super::{InterpolationError, Piece, Placeholder};
+use super::piece::{Piece, Placeholder};
 use crate::text::scanner::CharScanner;
 
 /// The most bytes of a template.
@@ -40,11 +41,6 @@ pub(super) fn parse_pieces(source: &str) -> Result<Vec<Piece>, InterpolationErro
         pieces.push(Piece::Text(text));
     }
     Ok(pieces)
-}
-
-/// Builds a syntax error (`T001`).
-pub(super) fn syntax_error(message: String) -> InterpolationError {
-    InterpolationError { code: "T001", message }
 }
 
 fn parse_piece(scan: &mut CharScanner<'_>) -> Result<Piece, InterpolationError> {

@@ -1,85 +1,10 @@
 //! Builds the tree of nested blocks from the scanned pieces.
 
-use super::expression::LocatedExpr;
+use super::layer::Layer;
+use super::node::TemplateNode;
 use super::parse::MAX_DEPTH;
 use super::scan::TemplatePiece;
 use super::tag::Tag;
-use super::variables::is_variable_read;
-
-/// A node of a compiled template.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum TemplateNode {
-    Text(String),
-    Output {
-        value: LocatedExpr,
-        escape: bool,
-    },
-    Each {
-        item: String,
-        /// The name of the loop's state variable, if the body reads it.
-        state: Option<String>,
-        list: LocatedExpr,
-        body: Vec<TemplateNode>,
-    },
-    If {
-        condition: LocatedExpr,
-        expected: bool,
-        body: Vec<TemplateNode>,
-    },
-    Switch {
-        value: LocatedExpr,
-        body: Vec<TemplateNode>,
-    },
-    Case {
-        /// The value to compare with; `None` always matches.
-        value: Option<LocatedExpr>,
-        body: Vec<TemplateNode>,
-    },
-    With {
-        name: String,
-        value: LocatedExpr,
-        body: Vec<TemplateNode>,
-    },
-}
-
-/// A layer that one attribute of a tag wraps around the block.
-#[derive(Debug)]
-pub(super) enum Layer {
-    Each { item: String, state: String, list: LocatedExpr },
-    If { condition: LocatedExpr, expected: bool },
-    Case(Option<LocatedExpr>),
-    Switch(LocatedExpr),
-    With { name: String, value: LocatedExpr },
-    Text { value: LocatedExpr, escape: bool },
-}
-
-impl Layer {
-    /// Returns the nesting order of attributes of one tag; the lowest is the outermost.
-    pub fn rank(&self) -> usize {
-        match self {
-            Layer::Each { .. } => 0,
-            Layer::If { .. } => 1,
-            Layer::Case(_) => 2,
-            Layer::Switch(_) => 3,
-            Layer::With { .. } => 4,
-            Layer::Text { .. } => 5,
-        }
-    }
-
-    fn wrap(self, body: Vec<TemplateNode>) -> TemplateNode {
-        match self {
-            Layer::Each { item, state, list } => {
-                let state = is_variable_read(&body, &state).then_some(state);
-                TemplateNode::Each { item, state, list, body }
-            }
-            Layer::If { condition, expected: wanted } => TemplateNode::If { condition, expected: wanted, body },
-            Layer::Case(value) => TemplateNode::Case { value, body },
-            Layer::Switch(value) => TemplateNode::Switch { value, body },
-            Layer::With { name, value } => TemplateNode::With { name, value, body },
-            Layer::Text { value, escape } => TemplateNode::Output { value, escape },
-        }
-    }
-}
 
 /// A block that is not closed yet, with the nodes before it.
 struct OpenBlock {

@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::expression::{Arithmetic, BinaryOperator, Chain, PathExpr, PathRoot, PathStep, TemplateExpr};
+use super::expression::{Chain, PathExpr, PathRoot, PathStep, TemplateExpr};
+use super::operator::{Arithmetic, BinaryOperator};
 use super::value::{NumberMode, Val, calculate, compare, get_item, get_member, is_equal, is_true, null, print, to_boolean, type_name};
 
 /// The total size of the strings that the expressions of one rendering may create, in bytes.

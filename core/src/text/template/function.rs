@@ -69,6 +69,12 @@ const UTILITIES: [(&str, Utility, usize); 11] = [
     ("numbers.round", Utility::NumbersRound, 2),
 ];
 
+/// Returns the names of the methods and of the `#…` functions, for the documentation.
+pub fn function_names() -> Vec<String> {
+    let methods = METHODS.map(|it| [it.0, "("].concat());
+    methods.into_iter().chain(UTILITIES.map(|it| ["#", it.0, "("].concat())).collect()
+}
+
 impl Method {
     /// Returns the method of a name.
     ///

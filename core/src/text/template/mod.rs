@@ -10,6 +10,9 @@ mod evaluate;
 mod expression;
 mod formula;
 mod function;
+mod layer;
+mod node;
+mod operator;
 mod parse;
 mod render;
 mod scan;
@@ -18,6 +21,8 @@ mod value;
 mod variables;
 
 pub use formula::Formula;
+pub use function::function_names;
+pub use render::RenderedTemplate;
 
 use serde_json::Value;
 
@@ -25,17 +30,8 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Template {
     source: String,
-    nodes: Vec<block::TemplateNode>,
+    nodes: Vec<node::TemplateNode>,
     names: Vec<String>,
-}
-
-/// The output of a template.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RenderedTemplate {
-    /// The text; an expression that failed printed nothing.
-    pub text: String,
-    /// The error of the first expression that failed, or the limit that was reached.
-    pub error: Option<String>,
 }
 
 impl Template {
@@ -53,7 +49,7 @@ impl Template {
 
     /// Creates a template that prints `text` verbatim.
     pub fn from_text(text: &str) -> Template {
-        Template { source: text.to_owned(), nodes: vec![block::TemplateNode::Text(text.to_owned())], names: Vec::new() }
+        Template { source: text.to_owned(), nodes: vec![node::TemplateNode::Text(text.to_owned())], names: Vec::new() }
     }
 
     /// Returns the source text.
@@ -65,7 +61,7 @@ impl Template {
     pub fn literal(&self) -> Option<&str> {
         match self.nodes.as_slice() {
             [] => Some(""),
-            [block::TemplateNode::Text(text)] => Some(text),
+            [node::TemplateNode::Text(text)] => Some(text),
             _ => None,
         }
     }

@@ -4,8 +4,9 @@
 use serde_json::Value;
 
 use super::cursor::{Cursor, is_name_character};
-use super::expression::{BinaryOperator, Chain, Choice, Fallback, OPERATORS, PathExpr, PathRoot, PathStep, TemplateExpr};
+use super::expression::{Chain, Choice, Fallback, PathExpr, PathRoot, PathStep, TemplateExpr};
 use super::function::{Method, Utility};
+use super::operator::{BinaryOperator, OPERATORS};
 
 /// The deepest nesting of parentheses, conditions and blocks; well below what overflows any stack.
 pub(super) const MAX_DEPTH: usize = 64;

@@ -5,16 +5,24 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 
-use super::RenderedTemplate;
-use super::block::TemplateNode;
 use super::evaluate::{LocalVariable, TemplateEvaluator};
 use super::expression::LocatedExpr;
+use super::node::TemplateNode;
 use super::value::{NumberMode, Val, is_equal, is_true, null, print};
 
 /// The most characters that a rendering may print.
 const MAX_CHARACTERS: usize = 1_000_000;
 /// The most items that all loops of a rendering may have in total.
 const MAX_ITEMS: usize = 10_000;
+
+/// The output of a template.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RenderedTemplate {
+    /// The text; an expression that failed printed nothing.
+    pub text: String,
+    /// The error of the first expression that failed, or the limit that was reached.
+    pub error: Option<String>,
+}
 
 /// Renders the nodes of a template.
 pub(super) fn render<'v>(nodes: &[TemplateNode], lookup: &dyn Fn(&str) -> Option<&'v Value>) -> RenderedTemplate {

@@ -1,8 +1,8 @@
 //! Parses block tags: `[# th:if="…"]`, `[#th:block th:each="…"]`, `[# th:text="…"/]` and their closing tags.
 
-use super::block::Layer;
 use super::cursor::Cursor;
 use super::expression::LocatedExpr;
+use super::layer::Layer;
 use super::parse::{Grammar, parse_expression, unexpected_error};
 
 const BLOCK: &str = "th:block";

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-use super::expression::Arithmetic;
+use super::operator::Arithmetic;
 
 /// A borrowed value of the session, or one that an expression computed.
 pub(super) type Val<'s> = Cow<'s, Value>;
@@ -156,7 +156,7 @@ pub(super) fn to_decimal(number: f64) -> Option<Number> {
     format!("{number:.14e}").parse().ok().and_then(Number::from_f64)
 }
 
-/// Calculates an integer result of more digits than [`decimal`] keeps.
+/// Calculates an integer result of more digits than [`to_decimal`] keeps.
 fn calculate_long(operator: Arithmetic, a: i64, b: i64) -> Option<Number> {
     let result = if operator == Arithmetic::Divide && a.checked_rem(b) != Some(0) { None } else { calculate_whole(operator, a, b) };
     result.filter(|it| it.unsigned_abs() >= 1_000_000_000_000_000).map(Number::from)

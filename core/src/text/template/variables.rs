@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::block::TemplateNode;
 use super::expression::{PathExpr, PathRoot, PathStep, TemplateExpr};
+use super::node::TemplateNode;
 
 /// Returns the dotted paths that a template reads, without the variables of its own blocks.
 pub(super) fn collect_variables(nodes: &[TemplateNode]) -> Vec<String> {

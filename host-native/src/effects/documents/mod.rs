@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::tool::{argument_text, invalid, parse_spec};
 use super::words;
-use crate::store::Pool;
-use crate::store::document::{self, DocumentHit};
+use crate::storage::Pool;
+use crate::storage::document::{self, DocumentHit};
 
 /// Upper bound of a tool's `limit`.
 const MAX_LIMIT: u32 = 50;

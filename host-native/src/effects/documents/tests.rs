@@ -7,11 +7,11 @@ use convengine_core::turn::Map;
 use tempfile::TempDir;
 
 use super::*;
-use crate::store::{self, DatabaseConfig};
+use crate::storage::{self, DatabaseConfig};
 
 struct Library {
     pool: Pool,
-    writer: store::Connection,
+    writer: storage::Connection,
     _folder: TempDir,
 }
 
@@ -19,7 +19,7 @@ impl Library {
     async fn open() -> Library {
         let folder = tempfile::tempdir().expect("a folder");
         let place = DatabaseConfig { url: format!("sqlite:{}", folder.path().join("c.db").display()), full_sync: false };
-        let mut writer = store::connect_or_create(&place).await.expect("a database");
+        let mut writer = storage::connect_or_create(&place).await.expect("a database");
         for (id, collection, title, body, metadata) in [
             (1, "faq", "Refunds", "A refund takes a week.", Some(r#"{"page": 3}"#)),
             (2, "faq", "Delivery", "Parcels are delivered in two days. A refund is possible.", Some("by hand")),
@@ -28,7 +28,7 @@ impl Library {
         ] {
             insert(&mut writer, "insert", id, collection, title, body, metadata).await;
         }
-        Library { pool: store::open_reader_pool(&place).await.expect("readers"), writer, _folder: folder }
+        Library { pool: storage::open_reader_pool(&place).await.expect("readers"), writer, _folder: folder }
     }
 
     async fn ask(&self, spec: Value, args: Value) -> Result<Value, EffectError> {
@@ -45,7 +45,7 @@ impl Library {
     }
 }
 
-async fn insert(to: &mut store::Connection, how: &str, id: i64, collection: &str, title: &str, body: &str, metadata: Option<&str>) {
+async fn insert(to: &mut storage::Connection, how: &str, id: i64, collection: &str, title: &str, body: &str, metadata: Option<&str>) {
     let sql = format!("{how} into cv_document (document_id, collection, title, body, metadata) values ($1, $2, $3, $4, $5)");
     let query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(id).bind(collection).bind(title).bind(body).bind(metadata);
     query.execute(to.sqlite()).await.expect("a row");
@@ -127,7 +127,7 @@ async fn an_index_that_comes_later_is_filled() {
     }
     let error = library.ask(Value::Null, json!({"q": "refund"})).await.expect_err("no index");
     assert!(error.message.contains("no such table: cv_document_index: run convengine migrate"), "{error}");
-    assert_eq!(store::schema::migrate(&mut library.writer).await.expect("a migration"), ["cv_document_index"]);
+    assert_eq!(storage::schema::migrate(&mut library.writer).await.expect("a migration"), ["cv_document_index"]);
     assert_eq!(library.ids(Value::Null, json!({"q": "coffee"})).await, [4]);
     insert(&mut library.writer, "insert", 5, "faq", "Tea", "We serve tea.", None).await;
     assert_eq!(library.ids(Value::Null, json!({"q": "tea"})).await, [5]);
@@ -145,7 +145,7 @@ async fn equal_documents_come_in_the_order_of_their_keys() {
 #[tokio::test]
 async fn documents_are_no_part_of_the_snapshot() {
     let mut library = Library::open().await;
-    assert_eq!(store::config::load_tables(&mut library.writer).await.expect("tables"), Tables::default());
-    let others = store::config::load_other_tables(&mut library.writer).await.expect("tables");
+    assert_eq!(storage::config::load_tables(&mut library.writer).await.expect("tables"), Tables::default());
+    let others = storage::config::load_other_tables(&mut library.writer).await.expect("tables");
     assert_eq!(others.0["cv_document"].len(), 4);
 }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::tool::{argument_text, invalid, parse_spec};
-use crate::settings::Roots;
+use crate::config::settings::Roots;
 use resolved_path::ResolvedPath;
 
 /// Upper bound of a tool's `max_bytes`.

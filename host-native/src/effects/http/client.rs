@@ -9,8 +9,8 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Url, retry};
 
 use super::target::{self, CheckedResolver};
-use crate::settings::NetworkSettings;
-use crate::tls;
+use crate::config::settings::NetworkSettings;
+use crate::effects::tls;
 
 /// Maximum number of cached clients; more are needed only if a service keeps redirecting to new ports.
 const MAX_CLIENTS: usize = 64;

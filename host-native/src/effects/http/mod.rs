@@ -18,8 +18,8 @@ use reqwest::header::CONTENT_TYPE;
 use tokio::time::{Instant, timeout_at};
 
 use super::retry_after::parse_retry_after;
-use crate::secrets::Secrets;
-use crate::settings::NetworkSettings;
+use crate::config::secrets::Secrets;
+use crate::config::settings::NetworkSettings;
 pub use body::{BodyError, read_text};
 use breaker::BreakerRegistry;
 use client::Clients;

@@ -7,8 +7,8 @@ use reqwest::header::{
 };
 use reqwest::{Method, StatusCode, Url};
 
-use crate::observe::ids;
-use crate::secrets::Secrets;
+use crate::config::secrets::Secrets;
+use crate::ops::observe::ids;
 
 /// Makes retries harmless if the service supports it.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");

@@ -7,8 +7,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::Sha256;
 
-use crate::assistant::check::to_hex;
-use crate::secrets::Secrets;
+use crate::config::secrets::Secrets;
+use crate::runtime::assistant::check::to_hex;
 
 /// How a part of a request encodes an inserted value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use ipnet::{Ipv4Net, Ipv6Net};
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use crate::settings::NetworkSettings;
-use crate::settings::network::strip_trailing_dot;
+use crate::config::settings::NetworkSettings;
+use crate::config::settings::network::strip_trailing_dot;
 
 /// Checks a URL without resolving its host.
 ///

@@ -1,7 +1,7 @@
 //! Publishes the deltas of an answer to stream subscribers, without secrets.
 
-use crate::secrets::Secrets;
-use crate::stream::TokenPublisher;
+use crate::config::secrets::Secrets;
+use crate::runtime::stream::TokenPublisher;
 
 /// The publisher of one call's deltas; holds back text that may be the beginning of a secret.
 #[derive(Debug)]

@@ -25,11 +25,11 @@ use convengine_core::turn::{
 };
 use tokio::time::{Instant, timeout_at};
 
+use crate::config::secrets::Secrets;
+use crate::config::settings::LlmSettings;
 use crate::exit::Failure;
-use crate::observe::Meter;
-use crate::secrets::Secrets;
-use crate::settings::LlmSettings;
-use crate::stream::TokenPublisher;
+use crate::ops::observe::Meter;
+use crate::runtime::stream::TokenPublisher;
 use deltas::DeltaPublisher;
 use failure::{ModelFailure, NextAction};
 use retry_policy::{INITIAL_BACKOFF, RetryPolicy};

@@ -11,7 +11,7 @@ use super::deltas::DeltaPublisher;
 use super::failure::ModelFailure;
 use super::response::{ModelCall, ModelResponse};
 use super::{anthropic, ollama, openai, transport};
-use crate::settings::{LlmSettings, ProviderKey};
+use crate::config::settings::{LlmSettings, ProviderKey};
 
 /// The API of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

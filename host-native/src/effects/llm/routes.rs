@@ -7,9 +7,9 @@ use reqwest::Client;
 use super::purpose::{EMBED, all_names, is_known};
 use super::remote::{Protocol, RemoteModel};
 use super::scripted::ScriptedModel;
+use crate::config::settings::{LlmSettings, ProviderAccess};
+use crate::effects::tls;
 use crate::exit::Failure;
-use crate::settings::{LlmSettings, ProviderAccess};
-use crate::tls;
 
 const MODEL_FORMS: &str = "scripted:FILE, openai[:MODEL], anthropic[:MODEL], ollama:MODEL or off";
 const OPENAI: &str = "https://api.openai.com/v1";

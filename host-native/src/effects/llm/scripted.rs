@@ -7,7 +7,7 @@ use std::time::Duration;
 use convengine_core::pack::Scripted;
 use convengine_core::turn::{EffectResult, EmbedRequest, LlmRequest, Millis, Request, TurnInput};
 
-use crate::pack_file;
+use crate::config::pack_file;
 
 /// A scripted model. Its calls are serialized, because rules count their uses.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::{ast_policy, render};
-use crate::store::is_postgres;
+use crate::storage::is_postgres;
 
 /// Maximum length of a statement in characters.
 const MAX_CHARS: usize = 20_000;

@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 use sqlx::postgres::PgPool;
 use sqlx::sqlite::SqlitePool;
 
+use crate::config::secrets::Secrets;
 use crate::exit::Failure;
-use crate::secrets::Secrets;
-use crate::store::DatabaseConfig;
+use crate::storage::DatabaseConfig;
 use guard::{Dialect, GuardedQuery, Param, guard_with_values};
 use rows::RowCollector;
 

@@ -21,7 +21,7 @@ use super::{BUSY_TIMEOUT, MAX_CONNECTIONS, Query, busy, invalid, timed_out, unav
 
 /// Creates a pool of connections that default to read-only transactions and are opened on demand.
 pub(super) fn create_pool(url: &str) -> sqlx::Result<PgPool> {
-    crate::tls::install_crypto_provider();
+    crate::effects::tls::install_crypto_provider();
     // Statements and values must not be logged.
     let options = PgConnectOptions::from_str(url)?.disable_statement_logging();
     let options = options.application_name("convengine tools");

@@ -4,7 +4,7 @@ use convengine_core::turn::{EffectError, Map, SqlReply};
 use serde_json::Value;
 
 use super::invalid;
-use crate::secrets::Secrets;
+use crate::config::secrets::Secrets;
 
 /// Maximum size of a result in bytes.
 pub const MAX_BYTES: usize = 1 << 20;

@@ -14,7 +14,7 @@ use sqlx::{Acquire, AssertSqlSafe, Column, ConnectOptions, Row, TypeInfo, ValueR
 
 use super::rows::{Cells, RowCollector};
 use super::{BUSY_TIMEOUT, MAX_CONNECTIONS, Query, busy, invalid, timed_out, unavailable};
-use crate::store::bind_json;
+use crate::storage::bind_json;
 
 /// SQLite virtual machine instructions between two checks of the time limit.
 const CHECK_INTERVAL: i32 = 1_000;

@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{documents, files};
-use crate::settings::Roots;
-use crate::store::Pool;
-use crate::turn_runner::Host;
+use crate::config::settings::Roots;
+use crate::runtime::turn_runner::Host;
+use crate::storage::Pool;
 
 /// Executes a tool: by its fake if it has one or if no row configures it, else by its group.
 pub async fn execute(host: &Host, stand_ins: &Fakes, request: &ToolRequest) -> EffectResult {

@@ -6,11 +6,12 @@ use convengine_core::turn::{Effect, EffectClass, EffectId, Map, Request, SqlRequ
 use serde_json::json;
 
 use super::*;
+use crate::app;
 use crate::arguments::Options;
+use crate::config::settings::Settings;
 use crate::effects::execute_effect;
-use crate::observe::SpanSender;
-use crate::settings::Settings;
-use crate::{app, store};
+use crate::ops::observe::SpanSender;
+use crate::storage;
 
 /// Executes requests on a host with a folder, a document, a fake tool and a secret.
 async fn execute_all(requests: Vec<Request>) -> Vec<EffectResult> {
@@ -23,9 +24,9 @@ async fn execute_all(requests: Vec<Request>) -> Vec<EffectResult> {
     ];
     let database = Some(format!("sqlite:{}", folder.path().join("c.db").display()));
     let settings = Settings::load(&Options { database, set: set.to_vec(), ..Options::default() }).expect("settings");
-    let mut connection = store::connect_or_create(&settings.database).await.expect("a database");
+    let mut connection = storage::connect_or_create(&settings.database).await.expect("a database");
     let scripted: Map = serde_json::from_value(json!({"scripted": {"text": "[{\"by\":\"the book\"}]"}})).expect("an object");
-    store::script::replace(&mut connection, "tool", &scripted).await.expect("a script");
+    storage::script::replace(&mut connection, "tool", &scripted).await.expect("a script");
     let document = "insert into cv_document (collection, title, body) values ('faq', 'Keys', 'hunter2hunter2')";
     sqlx::query(document).execute(connection.sqlite()).await.expect("a document");
     drop(connection);

@@ -1,4 +1,4 @@
-//! Configurations: rules, packs and talks. What is taken is played, with at most so many answers.
+//! Configuration targets: rules, packs and talks. A valid input is run, with a limited number of turns and answers.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::super::{Target, Verdict, seeds};
 use super::{demand, refused};
 
-/// Rows of `ce_rule` in a pack that is right.
+/// Rows of `ce_rule` in an otherwise valid pack.
 pub const RULES: Target = Target { name: "rules", seeds: rules, read: rule };
 
 /// Packs.
@@ -21,13 +21,13 @@ pub const PACK: Target = Target { name: "pack", seeds: packs, read: pack };
 /// Talks.
 pub const TALK: Target = Target { name: "talk", seeds: talks, read: talk };
 
-/// Turns of a pack that are played.
+/// The maximum number of turns that are run.
 const TURNS: usize = 3;
 
-/// Answers that a turn gets before it is abandoned.
+/// The maximum number of answers to a turn.
 const ANSWERS: usize = 100;
 
-/// The pack that a talk names: a small one, because it is compiled for each input.
+/// The pack of all talks. It is small because it is compiled for each input.
 const OF_TALKS: &str = include_str!("../../../packs/bench/plain.json");
 
 fn rules() -> Result<Vec<Vec<u8>>> {
@@ -35,7 +35,7 @@ fn rules() -> Result<Vec<Vec<u8>>> {
 }
 
 fn rule(input: &[u8]) -> Verdict {
-    let Ok(Value::Array(mut rows)) = serde_json::from_slice::<Value>(input) else { return Ok("no list".to_owned()) };
+    let Ok(Value::Array(mut rows)) = serde_json::from_slice::<Value>(input) else { return Ok("not a list".to_owned()) };
     rows.truncate(20);
     for row in rows.iter_mut().filter_map(Value::as_object_mut) {
         row.insert("intent_code".to_owned(), json!("ANY"));
@@ -72,13 +72,13 @@ fn pack_of(text: &str) -> Verdict {
         Ok(pack) => pack,
         Err(reason) => return Ok(refused(reason)),
     };
-    let printed = serde_json::to_string(&pack).map_err(|it| format!("it cannot be printed: {it}"))?;
-    let again = Pack::parse(&printed).map_err(|it| format!("printed it cannot be read: {it}"))?;
-    demand(serde_json::to_string(&again).ok().as_ref() == Some(&printed), || "printed and read it is another pack".to_owned())?;
+    let printed = serde_json::to_string(&pack).map_err(|it| format!("cannot be serialized: {it}"))?;
+    let again = Pack::parse(&printed).map_err(|it| format!("cannot be read back: {it}"))?;
+    demand(serde_json::to_string(&again).ok().as_ref() == Some(&printed), || "differs when read back".to_owned())?;
     played(&pack)
 }
 
-/// Plays the first turns; answers how they end.
+/// Runs the first turns; returns a description of their outcomes.
 fn played(pack: &Pack) -> Verdict {
     let (config, issues) = Config::compile(&pack.tables, &pack.settings);
     let hints = lint::check(&pack.tables, config.settings.profile, &issues);
@@ -96,7 +96,7 @@ fn turn(config: &Arc<Config>, message: Message, scripted: &mut Scripted, convers
     let input = message.into_input(conversations, config.program());
     scripted.begin_turn(&input);
     let begun = input.at;
-    let failed = |it: convengine_core::turn::TurnError| format!("the turn stands still: {it}");
+    let failed = |it: convengine_core::turn::TurnError| format!("the turn failed: {it}");
     let (mut turn, mut slice) = Turn::start(input, Arc::clone(config)).map_err(failed)?;
     for at in (begun + 1..).take(ANSWERS) {
         if let Some(outcome) = slice.end {
@@ -104,11 +104,11 @@ fn turn(config: &Arc<Config>, message: Message, scripted: &mut Scripted, convers
             return Ok(outcome.fault.map_or_else(|| outcome.intent, |it| it.code.to_string()));
         }
         let effects = std::mem::take(&mut slice.effects);
-        demand(!effects.is_empty(), || "the turn waits for nothing".to_owned())?;
+        demand(!effects.is_empty(), || "the turn waits without an effect".to_owned())?;
         let answers = effects.iter().map(|it| Completion { id: it.id, at, outcome: scripted.answer(&it.request).0 }).collect();
         slice = turn.resume(answers).map_err(failed)?;
     }
-    Ok("it goes on".to_owned())
+    Ok("unfinished".to_owned())
 }
 
 fn talks() -> Result<Vec<Vec<u8>>> {

@@ -1,4 +1,4 @@
-//! What is fuzzed.
+//! The fuzzing targets.
 
 mod configured;
 mod stored;
@@ -21,7 +21,7 @@ pub const TARGETS: [Target; 10] = [
     stored::JOURNAL,
 ];
 
-/// What was taken, in words; an error without what it quotes.
+/// Returns an error's text without its quoted parts, as a description of the result.
 fn refused(reason: impl std::fmt::Display) -> String {
     let reason = reason.to_string();
     let mut plain: String = reason.split(['\'', '"', '`']).step_by(2).collect();
@@ -29,7 +29,7 @@ fn refused(reason: impl std::fmt::Display) -> String {
     plain
 }
 
-/// Demands something.
-fn demand(holds: bool, breach: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(breach()) }
+/// Returns a violation unless the condition is true.
+fn demand(condition: bool, violation: impl FnOnce() -> String) -> Result<(), String> {
+    if condition { Ok(()) } else { Err(violation()) }
 }

@@ -1,11 +1,11 @@
-//! Journals, as the text that they are and as the column that they stand in.
+//! The journal target: journals as JSON and in their stored, compressed form.
 
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
 use convengine_core::config::Config;
 use convengine_core::turn::{CancelReason, Journal, Turn};
-use convengine_server::store::turn::{compress, decompress};
+use convengine_host::storage::turn::{compress, decompress};
 
 use super::super::{Target, Verdict, seeds};
 use super::{demand, refused};
@@ -23,7 +23,7 @@ fn journals() -> Result<Vec<Vec<u8>>> {
     Ok(all)
 }
 
-/// The configurations that the journals were made with.
+/// Returns the configurations of the journals.
 fn configs() -> &'static [Arc<Config>] {
     static CONFIGS: OnceLock<Vec<Arc<Config>>> = OnceLock::new();
     CONFIGS.get_or_init(|| {
@@ -42,21 +42,20 @@ fn journal(input: &[u8]) -> Verdict {
         Ok(journal) => journal,
         Err(reason) => return Ok(refused(reason)),
     };
-    let text = serde_json::to_string(&journal).map_err(|it| format!("it cannot be printed: {it}"))?;
-    let again: Journal = serde_json::from_str(&text).map_err(|it| format!("printed it cannot be read: {it}"))?;
-    demand(serde_json::to_string(&again).ok().as_ref() == Some(&text), || "printed and read it is another journal".to_owned())?;
-    let column = compress(&journal).map_err(|it| format!("it cannot be stored: {it}"))?;
-    demand(decompress(&column).is_ok_and(|it| it == again), || "stored and read it is another journal".to_owned())?;
+    let text = serde_json::to_string(&journal).map_err(|it| format!("cannot be serialized: {it}"))?;
+    let again: Journal = serde_json::from_str(&text).map_err(|it| format!("cannot be read back: {it}"))?;
+    demand(serde_json::to_string(&again).ok().as_ref() == Some(&text), || "differs when read back".to_owned())?;
+    let column = compress(&journal).map_err(|it| format!("cannot be compressed: {it}"))?;
+    demand(decompress(&column).is_ok_and(|it| it == again), || "differs when decompressed".to_owned())?;
     if let Err(reason) = journal.check_protocol() {
         return Ok(refused(reason));
     }
-    let config =
-        configs().iter().find(|it| it.hash_source() == journal.header.config).or(configs().first()).ok_or("there is no configuration")?;
+    let config = configs().iter().find(|it| it.hash_source() == journal.header.config).or(configs().first()).ok_or("no configuration")?;
     Ok(match Turn::restore(journal, Arc::clone(config)) {
         Ok((mut turn, slice)) => {
             let ended = slice.end.is_some();
-            let last = turn.cancel(CancelReason::Timeout, turn.now()).map_err(|it| format!("it cannot be given up: {it}"))?;
-            demand(ended != last.end.is_some(), || "it ends twice or never".to_owned())?;
+            let last = turn.cancel(CancelReason::Timeout, turn.now()).map_err(|it| format!("cannot be canceled: {it}"))?;
+            demand(ended != last.end.is_some(), || "ends twice or never".to_owned())?;
             format!("{ended} {}", slice.notices.len().min(40))
         }
         Err(reason) => refused(reason),

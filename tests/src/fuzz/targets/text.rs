@@ -1,4 +1,4 @@
-//! Templates, formulas and paths: small languages of the rows.
+//! Text targets: templates, formulas and JSON paths of the rows.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -15,13 +15,13 @@ use super::{demand, refused};
 /// Templates.
 pub const TEMPLATE: Target = Target { name: "template", seeds: templates, read: template };
 
-/// Expressions that calculate.
+/// Expressions.
 pub const FORMULA: Target = Target { name: "expression", seeds: formulas, read: formula };
 
 /// JSON paths with filters.
 pub const PATH: Target = Target { name: "path", seeds: paths, read: path };
 
-/// Longest text that a template may become.
+/// The maximum length of a rendered template, in bytes.
 const LONGEST_TEXT: usize = 16 << 20;
 
 fn document() -> &'static Value {
@@ -56,22 +56,22 @@ fn template(input: &[u8]) -> Verdict {
         Err(reason) => return Ok(refused(reason)),
     };
     let again = Template::compile(compiled.source());
-    demand(again.as_ref() == Ok(&compiled), || "compiled again it is another one".to_owned())?;
-    let asked = RefCell::new(BTreeSet::new());
+    demand(again.as_ref() == Ok(&compiled), || "differs when compiled again".to_owned())?;
+    let names_read = RefCell::new(BTreeSet::new());
     let rendered = compiled.render(|name| {
-        asked.borrow_mut().insert(name.to_owned());
+        names_read.borrow_mut().insert(name.to_owned());
         document().get(name)
     });
-    demand(rendered.text.len() <= LONGEST_TEXT, || format!("it became {} bytes", rendered.text.len()))?;
-    demand(compiled.render(|name| document().get(name)) == rendered, || "rendered again it is another text".to_owned())?;
+    demand(rendered.text.len() <= LONGEST_TEXT, || format!("renders {} bytes", rendered.text.len()))?;
+    demand(compiled.render(|name| document().get(name)) == rendered, || "differs when rendered again".to_owned())?;
     if let Some(literal) = compiled.literal() {
-        demand(rendered.text == literal && rendered.error.is_none(), || "a literal became another text".to_owned())?;
+        demand(rendered.text == literal && rendered.error.is_none(), || "renders a literal differently".to_owned())?;
     }
-    for name in asked.into_inner() {
+    for name in names_read.into_inner() {
         let known = compiled.names().any(|it| it == name || it.strip_prefix(&name).is_some_and(|it| it.starts_with('.')));
-        // A bare name in brackets is mostly the key itself, and is none of the names.
+        // A bare name in brackets is usually a key, which is not listed among the names.
         let in_brackets = source.split('[').skip(1).any(|it| it.trim_start().starts_with(name.as_str()));
-        demand(known || in_brackets, || format!("it reads '{name}', which is none of its names"))?;
+        demand(known || in_brackets, || format!("reads '{name}', which is not one of its names"))?;
     }
     Ok(format!("{:?} {:?}", compiled.names().count().min(5), rendered.error.map(refused)))
 }
@@ -105,7 +105,7 @@ fn formula(input: &[u8]) -> Verdict {
         Err(reason) => return Ok(refused(reason)),
     };
     let value = compiled.evaluate(&|name| document().get(name));
-    demand(compiled.evaluate(&|name| document().get(name)) == value, || "calculated again it is another value".to_owned())?;
+    demand(compiled.evaluate(&|name| document().get(name)) == value, || "differs when evaluated again".to_owned())?;
     Ok(match value {
         Ok(value) => format!("{:?}", std::mem::discriminant(&value)),
         Err(reason) => refused(reason),
@@ -136,14 +136,14 @@ fn path(input: &[u8]) -> Verdict {
         Err(reason) => return Ok(refused(reason)),
     };
     let document = document();
-    let (holds, first) = (compiled.matches(document), compiled.first(document));
-    demand(!holds || first.is_some(), || "it holds and finds nothing".to_owned())?;
-    demand(!compiled.has_value(document) || first.is_some(), || "something is present and nothing is found".to_owned())?;
+    let (is_match, first) = (compiled.matches(document), compiled.first(document));
+    demand(!is_match || first.is_some(), || "matches but finds nothing".to_owned())?;
+    demand(!compiled.has_value(document) || first.is_some(), || "has a value but finds nothing".to_owned())?;
     let value = compiled.value(document);
     if let Some(members) = compiled.members() {
-        let kept = document.as_object().into_iter().flatten().filter(|it| members.contains(it.0));
-        let alone = Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect());
-        demand(compiled.matches(&alone) == holds, || format!("it looks at more than {members:?}"))?;
+        let used = document.as_object().into_iter().flatten().filter(|it| members.contains(it.0));
+        let reduced = Value::Object(used.map(|(key, value)| (key.clone(), value.clone())).collect());
+        demand(compiled.matches(&reduced) == is_match, || format!("depends on more than {members:?}"))?;
     }
-    Ok(format!("{holds} {:?} {}", value.map(|it| std::mem::discriminant(&it)), compiled.members().map_or(9, |it| it.len().min(4))))
+    Ok(format!("{is_match} {:?} {}", value.map(|it| std::mem::discriminant(&it)), compiled.members().map_or(9, |it| it.len().min(4))))
 }

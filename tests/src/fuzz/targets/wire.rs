@@ -1,17 +1,17 @@
-//! What comes in from clients and operators: bodies of messages, files of settings.
+//! Input targets: message bodies, STOMP frames and settings files.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use anyhow::Result;
-use convengine_server::arguments::Options;
-use convengine_server::http::attachment::AttachmentFilter;
-use convengine_server::http::request::MessageBody;
-use convengine_server::settings::Settings;
-use convengine_server::stomp::frame::{Frame, Parsed, Version, parse};
-use convengine_server::stomp::session::StompSession;
-use convengine_server::stomp::sockjs;
+use convengine_host::api::attachment::AttachmentFilter;
+use convengine_host::api::request::MessageBody;
+use convengine_host::api::stomp::frame::{Frame, Parsed, Version, parse};
+use convengine_host::api::stomp::session::StompSession;
+use convengine_host::api::stomp::sockjs;
+use convengine_host::arguments::Options;
+use convengine_host::config::settings::Settings;
 use serde_json::{Value, json};
 
 use super::super::{Target, Verdict, seeds};
@@ -20,10 +20,10 @@ use super::{demand, refused};
 /// Bodies of messages, with their attachments.
 pub const BODY: Target = Target { name: "body", seeds: bodies, read: body };
 
-/// Files of settings, TOML and YAML.
+/// Settings files, TOML and YAML.
 pub const SETTINGS: Target = Target { name: "settings", seeds: settings, read: setting };
 
-/// What clients send over STOMP, with SockJS around it and without.
+/// STOMP frames, with and without SockJS.
 pub const STOMP: Target = Target { name: "stomp", seeds: frames, read: stomp };
 
 fn bodies() -> Result<Vec<Vec<u8>>> {
@@ -45,31 +45,31 @@ fn filtered(input: &[u8], piece: usize) -> Vec<u8> {
 }
 
 fn body(input: &[u8]) -> Verdict {
-    let kept = filtered(input, usize::MAX);
+    let filtered_body = filtered(input, usize::MAX);
     for piece in [1, 3, 64] {
-        demand(filtered(input, piece) == kept, || format!("cut into pieces of {piece} it is another one"))?;
+        demand(filtered(input, piece) == filtered_body, || format!("differs when read in pieces of {piece} bytes"))?;
     }
-    let (before, after) = (serde_json::from_slice::<Value>(input), serde_json::from_slice::<Value>(&kept));
+    let (before, after) = (serde_json::from_slice::<Value>(input), serde_json::from_slice::<Value>(&filtered_body));
     if let Ok(mut before) = before {
-        let after = after.map_err(|it| format!("it is no JSON any more: {it}"))?;
+        let after = after.map_err(|it| format!("is no longer JSON: {it}"))?;
         let contents = taken_out(&mut before);
         let mut rest = after.clone();
-        demand(taken_out(&mut rest) == contents && rest == before, || "another part than the contents was changed".to_owned())?;
-        demand(texts(&after) == 0, || "a content stayed".to_owned())?;
+        demand(taken_out(&mut rest) == contents && rest == before, || "changes more than the contents".to_owned())?;
+        demand(texts(&after) == 0, || "keeps a content".to_owned())?;
     }
-    Ok(match MessageBody::parse(&kept) {
+    Ok(match MessageBody::parse(&filtered_body) {
         Ok(body) => format!("{} {} {} {}", body.conversation.is_some(), body.message.is_some(), body.reset, body.params.len().min(3)),
         Err(reason) => refused(reason),
     })
 }
 
-/// The contents of the attachments of a body.
+/// Returns the contents of a body's attachments.
 fn contents(body: &mut Value) -> impl Iterator<Item = &mut Value> {
     let files = body.pointer_mut("/inputParams/files").and_then(Value::as_array_mut);
     files.into_iter().flatten().filter_map(|it| it.as_object_mut()?.get_mut("content"))
 }
 
-/// Takes out texts and what they were replaced with; answers their number.
+/// Removes the contents and their replacements; returns their number.
 fn taken_out(body: &mut Value) -> usize {
     let replaced = |it: &Value| it.is_string() || it.get("sha256").is_some();
     contents(body).filter(|it| replaced(it)).map(|it| it.take()).count()
@@ -84,7 +84,7 @@ fn settings() -> Result<Vec<Vec<u8>>> {
     let yaml = "convengine:\n  flow.dialogue-act.resolute: REGEX_ONLY\n  mcp:\n    guardrail: {enabled: true, fail-closed: ${X:false}}\n\
         ---\nspring.config.activate.on-profile: dev\nconvengine.turn.journal: off\n---\nconvengine: &a\n  tables:\n    \"[x.y]\": [1, 2.5, ~]\nb: *a\n";
     let mut all = vec![toml.to_owned(), yaml.to_owned()];
-    // JSON is YAML, too.
+    // JSON is also YAML.
     all.extend(seeds::packs()?.into_iter().map(|mut it| json!({"convengine": it["settings"].take()}).to_string()));
     all.sort();
     all.dedup();
@@ -103,7 +103,7 @@ fn setting(input: &[u8]) -> Verdict {
         kinds.push(match read {
             Ok(_) => "settings".to_owned(),
             Err(failure) => {
-                demand(!failure.lines.is_empty(), || "it is refused without a word".to_owned())?;
+                demand(!failure.lines.is_empty(), || "is rejected without a message".to_owned())?;
                 failure.lines.first().map(refused).unwrap_or_default()
             }
         });
@@ -126,7 +126,7 @@ fn stomp(input: &[u8]) -> Verdict {
     for version in Version::ALL {
         match parse(input, version) {
             Ok(Parsed::Frame(frame, length)) => {
-                demand(length <= input.len() && length > 0, || format!("a frame takes {length} bytes"))?;
+                demand(length <= input.len() && length > 0, || format!("frame of {length} bytes"))?;
                 said_again(&frame, version)?;
                 let _ = write!(kinds, "{} {}|", frame.command.chars().take(9).collect::<String>(), frame.headers.len());
             }
@@ -137,20 +137,20 @@ fn stomp(input: &[u8]) -> Verdict {
     for text in texts.iter().flatten() {
         let again = sockjs::encode(text);
         demand(again.strip_prefix('a').and_then(sockjs::decode).as_ref() == Some(&vec![text.clone()]), || {
-            "wrapped it is another text".to_owned()
+            "differs when wrapped".to_owned()
         })?;
     }
     let bytes = texts.map_or(input.to_vec(), |it| it.concat().into_bytes());
     let whole = StompSession::new("/topic/convengine/audit").receive(&bytes);
     for piece in [1, 7, 100] {
         let mut session = StompSession::new("/topic/convengine/audit");
-        let asked: Vec<_> = bytes.chunks(piece).flat_map(|it| session.receive(it)).collect();
-        demand(asked == whole, || format!("cut into pieces of {piece} it asks for {asked:?}, whole for {whole:?}"))?;
+        let received: Vec<_> = bytes.chunks(piece).flat_map(|it| session.receive(it)).collect();
+        demand(received == whole, || format!("in pieces of {piece} bytes it yields {received:?}, as a whole {whole:?}"))?;
     }
     Ok(kinds + &whole.len().min(5).to_string())
 }
 
-/// A frame that has no more than texts is read as it is rendered.
+/// Checks that a frame without control characters is read back as it was rendered.
 fn said_again(frame: &Frame, version: Version) -> Result<(), String> {
     let is_text = |it: &str| !it.contains(|c: char| c.is_control());
     let texts = is_text(&frame.command) && frame.headers.iter().all(|(name, value)| is_text(name) && is_text(value));
@@ -159,5 +159,5 @@ fn said_again(frame: &Frame, version: Version) -> Result<(), String> {
     }
     let text = frame.render(version);
     let again = parse(text.as_bytes(), version);
-    demand(again == Ok(Parsed::Frame(frame.clone(), text.len())), || format!("rendered it is another frame: {again:?}"))
+    demand(again == Ok(Parsed::Frame(frame.clone(), text.len())), || format!("differs when read back: {again:?}"))
 }

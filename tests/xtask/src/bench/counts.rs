@@ -1,4 +1,4 @@
-//! What is counted: instructions, allocations, bytes, statements.
+//! Counts per turn: instructions, allocations, bytes, statements.
 
 use std::process::Command;
 
@@ -9,13 +9,13 @@ use super::server::Server;
 use super::{Aim, Bench, PACK};
 use crate::{install, sh, size};
 
-/// Conversations of the shorter of two runs; the difference of both leaves the start of the process out.
+/// The number of conversations of the shorter of two runs; the difference of both excludes the start of the process.
 const CONVERSATIONS: u64 = 20;
 
-/// A flow whose second turn walks through as many nodes as a turn may.
+/// A flow whose second turn walks through the maximum number of nodes.
 const WALK: &str = "walk:64";
 
-/// Figures for one turn.
+/// Counts for one turn.
 pub struct Counts {
     core_instructions: u64,
     audit_instructions: u64,
@@ -26,9 +26,9 @@ pub struct Counts {
     journal_bytes: u64,
     stored_bytes: u64,
     statements: u64,
-    /// Of a turn of a flow that walks through 64 nodes.
+    /// Instructions of a flow's turn that walks through 64 nodes.
     walk_instructions: u64,
-    /// Absent when the engine is not built.
+    /// `None` if the engine is not built.
     engine_brotli: Option<u64>,
 }
 
@@ -39,25 +39,25 @@ impl Counts {
         sh::say("counting instructions and allocations");
         let sums = sums(bench)?;
         let count = sum(&sums, "turns")?;
-        let a_turn = |key: &str| sum(&sums, key).map(|it| it / count);
-        let a_turn_in = |mode| instructions(bench, Played::conversation(mode), CONVERSATIONS).map(|it| it / count);
-        let core_instructions = a_turn_in("core")?;
+        let per_turn = |key: &str| sum(&sums, key).map(|it| it / count);
+        let instructions_per_turn = |mode| instructions(bench, Played::conversation(mode), CONVERSATIONS).map(|it| it / count);
+        let core_instructions = instructions_per_turn("core")?;
         Ok(Self {
             core_instructions,
-            audit_instructions: a_turn_in("audit")? - core_instructions,
-            host_instructions: a_turn_in("rows")? - core_instructions,
+            audit_instructions: instructions_per_turn("audit")? - core_instructions,
+            host_instructions: instructions_per_turn("rows")? - core_instructions,
             allocations: allocations(bench, count)?,
-            audit_rows: a_turn("audit_rows")?,
-            audit_bytes: a_turn("audit_bytes")?,
-            journal_bytes: a_turn("journal_bytes")?,
-            stored_bytes: a_turn("stored_bytes")?,
+            audit_rows: per_turn("audit_rows")?,
+            audit_bytes: per_turn("audit_bytes")?,
+            journal_bytes: per_turn("journal_bytes")?,
+            stored_bytes: per_turn("stored_bytes")?,
             statements: statements(bench)?,
             walk_instructions: instructions(bench, Played { pack: WALK, mode: "core", turn: Some(2) }, CONVERSATIONS)? / CONVERSATIONS,
             engine_brotli: size::engine_brotli(bench.project)?,
         })
     }
 
-    /// The figures with a limit in the budget file.
+    /// Returns the figures that have a limit in the budget file.
     pub fn limited(&self) -> Vec<(&'static str, Option<u64>)> {
         vec![
             ("core_instructions_per_turn", Some(self.core_instructions)),
@@ -72,7 +72,7 @@ impl Counts {
 
     /// Prints the table.
     pub fn print(&self) {
-        println!("\n{:<52}{:>12}", "a turn without a model, audit ALL", "");
+        println!("\n{:<52}{:>12}", "per turn without a model, audit ALL", "");
         for (what, count) in [
             ("instructions of the core", self.core_instructions),
             ("instructions to write the audit rows as JSON", self.audit_instructions),
@@ -82,7 +82,7 @@ impl Counts {
             ("bytes of the audit rows", self.audit_bytes),
             ("bytes of the journal", self.journal_bytes),
             ("bytes of all rows, the journal in hexadecimal", self.stored_bytes),
-            ("statements, begin and commit included", self.statements),
+            ("statements, including begin and commit", self.statements),
         ] {
             println!("{what:<52}{count:>12}");
         }
@@ -91,26 +91,26 @@ impl Counts {
         println!("{:<52}{engine:>12}", "bytes of the browser engine, brotli");
     }
 
-    /// What is aimed at.
+    /// Returns the targets.
     pub fn aims(&self) -> Vec<Aim> {
-        let at_most = |what: &str, measured: Option<u64>, most: u64| Aim {
+        let at_most = |what: &str, measured: Option<u64>, limit: u64| Aim {
             what: what.to_owned(),
             measured: measured.map_or("-".to_owned(), |it| it.to_string()),
-            met: measured.map(|it| it <= most),
+            met: measured.map(|it| it <= limit),
         };
         vec![
-            at_most("core: at most 2,000,000 instructions a turn", Some(self.core_instructions), 2_000_000),
-            at_most("journal: at most 4,096 bytes a turn", Some(self.journal_bytes), 4096),
-            at_most("rows: at most 32,768 bytes a turn", Some(self.stored_bytes), 32_768),
-            at_most("statements: at most 8 a turn", Some(self.statements), 8),
+            at_most("core: at most 2,000,000 instructions per turn", Some(self.core_instructions), 2_000_000),
+            at_most("journal: at most 4,096 bytes per turn", Some(self.journal_bytes), 4096),
+            at_most("rows: at most 32,768 bytes per turn", Some(self.stored_bytes), 32_768),
+            at_most("statements: at most 8 per turn", Some(self.statements), 8),
             at_most("flow: at most 1,000,000 instructions for a walk through 64 nodes", Some(self.walk_instructions), 1_000_000),
             at_most("engine: at most 665,600 bytes brotli", self.engine_brotli, 665_600),
-            at_most("engine: 460,800 bytes brotli in sight", self.engine_brotli, 460_800),
+            at_most("engine: at most 460,800 bytes brotli (long-term)", self.engine_brotli, 460_800),
         ]
     }
 }
 
-/// What is played, without how often.
+/// A run of the program `turns`, without the number of repetitions.
 #[derive(Clone, Copy)]
 pub(super) struct Played<'p> {
     pub pack: &'p str,
@@ -120,7 +120,7 @@ pub(super) struct Played<'p> {
 }
 
 impl<'p> Played<'p> {
-    /// The pack's conversation.
+    /// Returns a run of the whole conversation of the pack.
     fn conversation(mode: &'p str) -> Self {
         Played { pack: PACK, mode, turn: None }
     }
@@ -133,7 +133,7 @@ impl<'p> Played<'p> {
 }
 
 fn sums(bench: &Bench<'_>) -> Result<Value> {
-    let text = sh::output(&mut Played::conversation("bytes").command(bench, CONVERSATIONS)).context("the turns cannot be played")?;
+    let text = sh::output(&mut Played::conversation("bytes").command(bench, CONVERSATIONS)).context("cannot run the turns")?;
     Ok(serde_json::from_str(&text)?)
 }
 
@@ -141,7 +141,7 @@ fn sum(sums: &Value, key: &str) -> Result<u64> {
     sums.get(key).and_then(Value::as_u64).with_context(|| format!("no '{key}' in the sums"))
 }
 
-/// Instructions that so many times more cost; the start of the process is left out.
+/// Returns the instructions of `times` repetitions, without the start of the process.
 pub(super) fn instructions(bench: &Bench<'_>, played: Played<'_>, times: u64) -> Result<u64> {
     let collected = |times| valgrind(bench, "callgrind", "Collected : ", &played.command(bench, times));
     Ok(collected(2 * times)? - collected(times)?)
@@ -153,7 +153,7 @@ fn allocations(bench: &Bench<'_>, turns: u64) -> Result<u64> {
     Ok((allocated(2 * CONVERSATIONS)? - allocated(CONVERSATIONS)?) / turns)
 }
 
-/// Runs turns under a tool of valgrind and returns the number that follows `mark` in its report.
+/// Runs turns under a tool of valgrind; returns the number after `mark` in its report.
 fn valgrind(bench: &Bench<'_>, tool: &str, mark: &str, turns: &Command) -> Result<u64> {
     let mut command = bench.project.command("valgrind");
     command.arg(format!("--tool={tool}"));
@@ -163,12 +163,12 @@ fn valgrind(bench: &Bench<'_>, tool: &str, mark: &str, turns: &Command) -> Resul
     let output = command.arg(turns.get_program()).args(turns.get_args()).output().context("cannot start valgrind")?;
     let report = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.success(), "the turns failed under valgrind:\n{report}");
-    let (_, number) = report.rsplit_once(mark).with_context(|| format!("valgrind does not report '{mark}':\n{report}"))?;
+    let (_, number) = report.rsplit_once(mark).with_context(|| format!("no '{mark}' in valgrind's report:\n{report}"))?;
     let digits: String = number.chars().take_while(|it| it.is_ascii_digit() || *it == ',').filter(char::is_ascii_digit).collect();
     digits.parse().with_context(|| format!("no number after '{mark}'"))
 }
 
-/// Statements of a turn, as the server's own log counts them.
+/// Returns the SQL statements per turn, as the server's log counts them.
 fn statements(bench: &Bench<'_>) -> Result<u64> {
     let database = bench.database("statements")?;
     let server = Server::engine(bench, &database, &[("RUST_LOG", "sqlx::query=debug")])?;

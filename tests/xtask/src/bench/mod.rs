@@ -1,7 +1,7 @@
-//! What a turn costs, with a baseline in the same run.
+//! Benchmarks: the cost of a turn, with a baseline in the same run.
 //!
-//! Bytes, instructions, allocations and statements are the same on every machine of a kind and have limits in
-//! `tests/budget.txt`. Times are printed and never fail anything.
+//! Bytes, instructions, allocations and statements are the same on similar machines and have limits in `tests/budget.txt`. Timings are
+//! printed and never fail.
 
 mod counts;
 mod page;
@@ -23,18 +23,18 @@ use self::speed::{Extent, Speed};
 use crate::project::Project;
 use crate::{sh, size};
 
-/// The pack whose conversation is talked.
+/// The pack whose conversation is run.
 const PACK: &str = "tests/packs/bench/plain.json";
 
-/// Measures; `--quick` takes less time for times, `--counts` leaves them out.
+/// Runs the benchmarks; `--quick` shortens the timings, `--counts` skips them.
 pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     let extent = match options {
         [] => Some(Extent::WHOLE),
         ["--quick"] => Some(Extent::QUICK),
         ["--counts"] => None,
-        _ => bail!("type: cargo xtask bench [--quick | --counts]"),
+        _ => bail!("usage: cargo xtask bench [--quick | --counts]"),
     };
-    sh::say("building the server and what measures it");
+    sh::say("building the server and the benchmarks");
     sh::run(&mut project.cargo(&["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"]))?;
     let bench = Bench { project, folder: new_folder(project)? };
     let counts = Counts::take(&bench)?;
@@ -53,20 +53,20 @@ pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     if let Some(page) = &page {
         page.print();
     }
-    println!("\naims");
+    println!("\ntargets");
     let timed = speed.iter().flat_map(Speed::aims).chain(replay.iter().flat_map(Replay::aims)).chain(page.iter().flat_map(Page::aims));
     for aim in counts.aims().into_iter().chain(scale.aims()).chain(timed) {
         aim.print();
     }
     let limited = [counts.limited(), scale.limited()].concat();
-    let broken = size::above_limit(project, &limited)?;
-    if !broken.is_empty() {
-        bail!("{}", broken.join("; "));
+    let exceeded = size::above_limit(project, &limited)?;
+    if !exceeded.is_empty() {
+        bail!("{}", exceeded.join("; "));
     }
     Ok(())
 }
 
-/// Where the measurements take place.
+/// The context of the benchmarks.
 struct Bench<'p> {
     project: &'p Project,
     folder: PathBuf,
@@ -77,7 +77,7 @@ impl Bench<'_> {
         self.project.target.join("release").join(binary)
     }
 
-    /// A new database with the pack.
+    /// Creates a database with the pack.
     fn database(&self, name: &str) -> Result<PathBuf> {
         let path = self.folder.join(name).with_extension("db");
         let url = format!("sqlite:{}", path.display());
@@ -91,17 +91,17 @@ impl Bench<'_> {
 fn new_folder(project: &Project) -> Result<PathBuf> {
     let folder = project.target.join("bench");
     if folder.exists() {
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty `{}`", folder.display()))?;
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty '{}'", folder.display()))?;
     }
     fs::create_dir_all(&folder)?;
     Ok(folder)
 }
 
-/// One thing that is aimed at, with what was measured.
+/// A target with its measurement.
 struct Aim {
     what: String,
     measured: String,
-    /// Absent when this run did not measure it.
+    /// `None` if this run did not measure it.
     met: Option<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! How soon the page can be used, what a turn costs in it, and how soon it shows another place of a long conversation.
+//! Timings of the page: loading, turns, and moving the cursor in a long conversation.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -10,33 +10,33 @@ use crate::{install, page, sh};
 /// The sample that the page opens with.
 const SAMPLE: &str = "tests/packs/demo/loan.json";
 
-/// What was timed.
+/// The timings, as `web-demo/test/bench.mjs` prints them.
 pub struct Page(Value);
 
 impl Page {
-    /// Opens the page so many times, over links as slow as those of its users.
+    /// Opens the page `rounds` times, over throttled connections.
     pub fn measure(bench: &Bench<'_>, rounds: usize) -> Result<Self> {
         install::chromium()?;
         page::build(bench.project)?;
         sh::say("timing the page");
         let (dist, module) = (page::folder(bench.project), wasm::module(bench.project, Family::Tables));
-        let engine = module.parent().context("the engine lies nowhere")?;
+        let engine = module.parent().context("the engine has no folder")?;
         let mut node = bench.project.command("node");
         node.arg("web-demo/test/bench.mjs").arg(dist).args([SAMPLE, PACK]).arg(engine).arg(rounds.to_string());
-        let told = sh::output(&mut node).context("the page could not be timed")?;
-        Ok(Self(serde_json::from_str(&told)?))
+        let output = sh::output(&mut node).context("timing the page failed")?;
+        Ok(Self(serde_json::from_str(&output)?))
     }
 
     /// Prints the table.
     pub fn print(&self) {
-        println!("\n{:<52}{:>12}{:>12}{:>12}", "the page, ms since it was asked for; 40 ms of delay", "empty page", "kept", "first time");
+        println!("\n{:<52}{:>12}{:>12}{:>12}", "the page, ms since navigation; 40 ms latency", "empty page", "cached", "first time");
         for load in self.loads() {
             let rate = megabits(load);
-            let of = |name: &str, what: &str| number(load, &[name], what);
+            let ms = |name: &str, what: &str| number(load, &[name], what);
             let row = |title: &str, what: &str, first: String| {
-                println!("{:<52}{first:>12}{:>12.0}{:>12.0}", format!("{rate} Mbit/s: {title}"), of("warm", what), of("cold", what));
+                println!("{:<52}{first:>12}{:>12.0}{:>12.0}", format!("{rate} Mbit/s: {title}"), ms("warm", what), ms("cold", what));
             };
-            row("takes what is typed", "usable", format!("{:.0}", number(load, &[], "empty")));
+            row("accepts input", "usable", format!("{:.0}", number(load, &[], "empty")));
             row("engine ready", "ready", "-".to_owned());
         }
         let cursor = |what: &str| number(&self.0, &["cursor"], what);
@@ -44,32 +44,36 @@ impl Page {
         for (what, ms) in [
             ("a turn of the loan sample, in the page's worker", number(&self.0, &["page"], "mean")),
             ("the same turn by the engine alone, in Node.js", number(&self.0, &["engine"], "mean")),
-            ("a turn of a long conversation, with all panes", cursor("shown")),
-            ("another place of it is shown, median", cursor("median")),
-            ("another place of it is shown, p95", cursor("p95")),
+            ("a turn of a long conversation, with all panels", cursor("shown")),
+            ("moving its cursor, median", cursor("median")),
+            ("moving its cursor, p95", cursor("p95")),
         ] {
             println!("{what:<52}{ms:>12.1}");
         }
-        println!("{:<52}{:>12.0}", "places of the long conversation", cursor("places"));
+        println!("{:<52}{:>12.0}", "cursor positions of the long conversation", cursor("places"));
     }
 
-    /// What is aimed at.
+    /// Returns the targets.
     pub fn aims(&self) -> Vec<Aim> {
-        let at_most = |what: String, measured: f64, most: f64| Aim {
-            what: format!("{what} at most {most} ms"),
+        let at_most = |what: String, measured: f64, limit: f64| Aim {
+            what: format!("{what} at most {limit} ms"),
             measured: format!("{measured:.1} ms"),
-            met: Some(measured <= most),
+            met: Some(measured <= limit),
         };
         let mut aims = Vec::new();
         for (load, usable, ready) in self.loads().iter().zip([(1000.0, 1200.0), (1500.0, 3500.0)]).map(|(load, it)| (load, it.0, it.1)) {
             let rate = megabits(load);
-            aims.push(at_most(format!("page, {rate} Mbit/s: takes what is typed after"), number(load, &["cold"], "usable"), usable));
+            aims.push(at_most(format!("page, {rate} Mbit/s: accepts input after"), number(load, &["cold"], "usable"), usable));
             aims.push(at_most(format!("page, {rate} Mbit/s: engine ready after"), number(load, &["cold"], "ready"), ready));
         }
         let warm = self.loads().first().map_or(0.0, |it| number(it, &["warm"], "ready"));
-        aims.push(at_most("page, kept by the browser: engine ready after".to_owned(), warm, 300.0));
+        aims.push(at_most("page, cached by the browser: engine ready after".to_owned(), warm, 300.0));
         aims.push(at_most("page: a turn without live effects".to_owned(), number(&self.0, &["page"], "mean"), 3.0));
-        aims.push(at_most("page: another place of 10,000 is shown, median".to_owned(), number(&self.0, &["cursor"], "median"), 50.0));
+        aims.push(at_most(
+            "page: moving the cursor among 10,000 positions, median".to_owned(),
+            number(&self.0, &["cursor"], "median"),
+            50.0,
+        ));
         aims
     }
 

@@ -1,4 +1,4 @@
-//! How many recorded turns are replayed in a second, by the server and in the page.
+//! Timings of replays, native and in the page.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -6,21 +6,21 @@ use serde_json::Value;
 use super::{Aim, Bench, PACK};
 use crate::{sh, wasm};
 
-/// Turns a second that are aimed at, for turns without effects.
+/// The targets in turns per second, for turns without effects.
 const NATIVE: u64 = 100_000;
 const PAGE: u64 = 20_000;
 
-/// What was timed.
+/// The timings.
 pub struct Replay {
     native: Value,
     page: Value,
 }
 
 impl Replay {
-    /// Replays the journals of [`PACK`], each way for so many seconds.
+    /// Replays the journals of [`PACK`], natively and in the page, for `seconds` seconds each.
     pub fn measure(bench: &Bench<'_>, seconds: u64) -> Result<Self> {
         wasm::build(bench.project)?;
-        sh::say(&format!("timing replays, {seconds} s each way"));
+        sh::say(&format!("timing replays, {seconds} s native and in the page"));
         let seconds = seconds.to_string();
         let native = sh::output(bench.project.command(bench.release("replay")).args([PACK, &seconds])).context("`replay` failed")?;
         let page = sh::output(bench.project.command("node").args(["web-demo/test/replay.mjs", PACK, &seconds]));
@@ -30,12 +30,12 @@ impl Replay {
 
     /// Prints the table.
     pub fn print(&self) {
-        println!("\n{:<52}{:>12}", "turns replayed in a second", "");
+        println!("\n{:<52}{:>12}", "turns replayed per second", "");
         let of = |it: &str| number(&self.native, it);
         for (what, rate) in [
             ("native, one core, audit ALL", of("replayed")),
             ("native, one core, no audit", of("without_audit")),
-            ("native, one core, journals only read", of("journals_read")),
+            ("native, one core, journals only decoded", of("journals_read")),
             ("native, all cores, audit ALL", of("replayed_all_cores")),
             ("native, all cores, no audit", of("without_audit_all_cores")),
             ("in the page, audit ALL", number(&self.page, "replayed")),
@@ -44,10 +44,10 @@ impl Replay {
         }
     }
 
-    /// What is aimed at.
+    /// Returns the targets.
     pub fn aims(&self) -> Vec<Aim> {
         let aim = |what: &str, least: u64, measured: u64| Aim {
-            what: format!("{what}: at least {least} turns replayed a second"),
+            what: format!("{what}: at least {least} turns replayed per second"),
             measured: measured.to_string(),
             met: Some(measured >= least),
         };

@@ -1,4 +1,4 @@
-//! How a turn's cost grows with the configuration and with the conversation: it must not.
+//! The cost of a turn by size of the configuration and length of the conversation, which should affect it little.
 
 use anyhow::Result;
 
@@ -6,38 +6,38 @@ use super::counts::{Played, instructions};
 use super::{Aim, Bench};
 use crate::sh;
 
-/// Sizes of generated configurations, in rows.
+/// The sizes of the generated configurations, in rows.
 const ROWS: [u64; 3] = [10, 1_000, 10_000];
 
-/// Turns of one conversation whose cost is compared.
+/// The numbers of the turns of a conversation whose cost is compared.
 const TURNS: [u64; 3] = [5, 50, 500];
 
-/// Conversations of the shorter of two runs.
+/// The number of conversations of the shorter of two runs.
 const CONVERSATIONS: u64 = 20;
 
-/// Times that a turn is played again in the shorter of two runs.
+/// How often a turn is repeated in the shorter of two runs.
 const TIMES: u64 = 100;
 
-/// Turns of a conversation on a generated configuration.
+/// The number of turns of a conversation on a generated configuration.
 const MESSAGES: u64 = 5;
 
-/// Instructions of a turn.
+/// Instructions per turn.
 pub struct Scale {
     by_rows: Vec<(u64, u64)>,
     by_turns: Vec<(u64, u64)>,
 }
 
 impl Scale {
-    /// Counts.
+    /// Counts the instructions.
     pub fn take(bench: &Bench<'_>) -> Result<Self> {
         sh::say("counting instructions by the size of the configuration and the length of the conversation");
         let of_rows = |rows: u64| {
-            let conversations = Played { pack: &format!("rows:{rows}"), mode: "core", turn: None };
-            Ok((rows, instructions(bench, conversations, CONVERSATIONS)? / (CONVERSATIONS * MESSAGES)))
+            let whole = Played { pack: &format!("rows:{rows}"), mode: "core", turn: None };
+            Ok((rows, instructions(bench, whole, CONVERSATIONS)? / (CONVERSATIONS * MESSAGES)))
         };
         let of_turn = |turn: u64| {
-            let again = Played { pack: "rows:10", mode: "core", turn: Some(turn) };
-            Ok((turn, instructions(bench, again, TIMES)? / TIMES))
+            let repeated = Played { pack: "rows:10", mode: "core", turn: Some(turn) };
+            Ok((turn, instructions(bench, repeated, TIMES)? / TIMES))
         };
         Ok(Self {
             by_rows: ROWS.into_iter().map(of_rows).collect::<Result<_>>()?,
@@ -47,8 +47,8 @@ impl Scale {
 
     /// Prints the table.
     pub fn print(&self) {
-        println!("\n{:<40}{:>12}{:>12}", "a turn, audit ALL", "instructions", "percent");
-        for (counts, of) in [(&self.by_rows, "configured rows"), (&self.by_turns, "is the number of the turn")] {
+        println!("\n{:<40}{:>12}{:>12}", "per turn, audit ALL", "instructions", "percent");
+        for (counts, of) in [(&self.by_rows, "configured rows"), (&self.by_turns, "as turn number")] {
             let first = counts.first().map_or(1, |it| it.1);
             for (size, count) in counts {
                 println!("{:<40}{count:>12}{:>12}", format!("{size} {of}"), percent(*count, first));
@@ -56,31 +56,31 @@ impl Scale {
         }
     }
 
-    /// The figures with a limit in the budget file.
+    /// Returns the figures that have a limit in the budget file.
     pub fn limited(&self) -> Vec<(&'static str, Option<u64>)> {
         vec![("rows_spread_percent", spread(&self.by_rows)), ("long_conversation_percent", self.growth())]
     }
 
-    /// What is aimed at.
+    /// Returns the targets.
     pub fn aims(&self) -> Vec<Aim> {
-        let at_most = |what: &str, measured: Option<u64>, most: u64| Aim {
+        let at_most = |what: &str, measured: Option<u64>, limit: u64| Aim {
             what: what.to_owned(),
             measured: measured.map_or("-".to_owned(), |it| format!("{it} %")),
-            met: measured.map(|it| it <= most),
+            met: measured.map(|it| it <= limit),
         };
         vec![
-            at_most("rows: 10 to 10,000 differ by at most 1.5 times", spread(&self.by_rows), 150),
-            at_most("conversation: turn 500 costs at most 5 % more than turn 5", self.growth(), 105),
+            at_most("rows: highest cost at most 150 % of the lowest, 10 to 10,000 rows", spread(&self.by_rows), 150),
+            at_most("conversation: turn 500 costs at most 105 % of turn 5", self.growth(), 105),
         ]
     }
 
-    /// The last turn's cost in percent of the first's.
+    /// Returns the last turn's cost in percent of the first's.
     fn growth(&self) -> Option<u64> {
         Some(percent(self.by_turns.last()?.1, self.by_turns.first()?.1))
     }
 }
 
-/// The largest cost in percent of the smallest.
+/// Returns the largest cost in percent of the smallest.
 fn spread(counts: &[(u64, u64)]) -> Option<u64> {
     let costs = counts.iter().map(|it| it.1);
     Some(percent(costs.clone().max()?, costs.min()?))

@@ -1,4 +1,4 @@
-//! The processes that are measured.
+//! The server processes that are measured.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::{Bench, PACK};
 use crate::sh;
 
-/// Microseconds of one tick in `/proc`.
+/// The length of a clock tick in `/proc`, in microseconds.
 const TICK: u64 = 10_000;
 
-/// A running server; it ends when it is dropped.
+/// A running server; it is stopped when dropped.
 pub struct Server {
     child: Child,
     address: String,
@@ -24,7 +24,7 @@ pub struct Server {
     load: Command,
 }
 
-/// What the load saw.
+/// The results of a load.
 pub struct Load {
     pub turns: u64,
     pub conversations: u64,
@@ -34,7 +34,7 @@ pub struct Load {
 }
 
 impl Server {
-    /// Starts the server on a database that holds the pack.
+    /// Starts the server on a database with the pack.
     pub fn engine(bench: &Bench<'_>, database: &Path, environment: &[(&str, &str)]) -> Result<Self> {
         let mut command = bench.project.command(bench.release("convengine"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--database", &url(database)]).envs(environment.iter().copied());
@@ -44,7 +44,7 @@ impl Server {
         Self::start(bench, command, database)
     }
 
-    /// Starts the same server without a core.
+    /// Starts the ceiling: the same server without a core.
     pub fn ceiling(bench: &Bench<'_>, database: &Path) -> Result<Self> {
         let mut command = bench.project.command(bench.release("ceiling"));
         command.args([&url(database), PACK]);
@@ -64,7 +64,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Lets a second process talk with the server.
+    /// Runs a load against the server, from a second process.
     pub fn load(&self, connections: usize, until: &str) -> Result<Load> {
         let mut command = Command::new(self.load.get_program());
         command.args(self.load.get_args()).args([&connections.to_string(), until]).stderr(Stdio::inherit());
@@ -82,23 +82,23 @@ impl Server {
         })
     }
 
-    /// Processor time so far, in microseconds.
+    /// Returns the processor time so far, in microseconds.
     pub fn cpu_us(&self) -> Result<u64> {
         let stat = self.proc("stat")?;
-        // The name, in parentheses, may hold blanks; user and system time are fields 14 and 15 of the line.
+        // The name, in parentheses, may contain spaces; user and system time are fields 14 and 15 of the line.
         let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |it| it.1).split_whitespace().collect();
         let ticks = |index: usize| fields.get(index).and_then(|it| it.parse::<u64>().ok()).context("cannot read the processor time");
         Ok((ticks(11)? + ticks(12)?) * TICK)
     }
 
-    /// Resident memory, in KB.
+    /// Returns the resident memory, in KB.
     pub fn resident_kb(&self) -> Result<u64> {
         let status = self.proc("status")?;
         let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:")).context("cannot read the resident memory")?;
         Ok(line.trim().trim_end_matches(" kB").parse()?)
     }
 
-    /// What the server wrote to standard error.
+    /// Returns the server's error output.
     pub fn log(&self) -> Result<String> {
         Ok(fs::read_to_string(&self.log)?)
     }
@@ -126,13 +126,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It is gone already when it did not start.
+        // Best effort: a process that did not start has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// How long a new process takes to its first answer.
+/// Measures the time from the start of a process to its first answer.
 pub fn time_to_first_answer(bench: &Bench<'_>, database: &Path) -> Result<Duration> {
     let pack = pack(bench)?;
     let started = Instant::now();
@@ -148,7 +148,7 @@ fn pack(bench: &Bench<'_>) -> Result<Value> {
     Ok(serde_json::from_str(&fs::read_to_string(bench.project.root.join(PACK))?)?)
 }
 
-/// The pack's settings as key and value.
+/// Returns the pack's settings as keys and values.
 fn settings(bench: &Bench<'_>) -> Result<Vec<(String, String)>> {
     let pack = pack(bench)?;
     let mut open = vec![("convengine".to_owned(), pack.get("settings").cloned().unwrap_or_default())];

@@ -1,4 +1,4 @@
-//! What is timed: the engine beside the same server without a core.
+//! Timings: the engine, compared with the same server without a core (the ceiling).
 
 use std::fs;
 use std::path::Path;
@@ -9,14 +9,14 @@ use super::server::{Server, time_to_first_answer};
 use super::{Aim, Bench};
 use crate::sh;
 
-/// How much is measured.
+/// The extent of the timings.
 #[derive(Clone, Copy)]
 pub struct Extent {
     rounds: usize,
     pub seconds: u64,
-    /// Conversations after which memory is read; none leaves it to what the rounds talked.
+    /// The minimum number of conversations before memory is read; 0 adds none to those of the rounds.
     conversations: u64,
-    /// How often the page is opened each way.
+    /// How often the page is opened in each configuration.
     pub page_rounds: usize,
 }
 
@@ -25,7 +25,7 @@ impl Extent {
     pub const QUICK: Extent = Extent { rounds: 1, seconds: 3, conversations: 0, page_rounds: 1 };
 }
 
-/// Conversations after which the memory aim counts.
+/// The number of conversations from which the memory target applies.
 const MANY: u64 = 10_000;
 const STARTS: usize = 5;
 const CONNECTIONS: [usize; 2] = [1, 8];
@@ -44,7 +44,7 @@ struct Pair {
     engine: Vec<Sample>,
 }
 
-/// What was timed.
+/// The timings.
 pub struct Speed {
     pairs: Vec<Pair>,
     first_answer_ms: Vec<f64>,
@@ -54,7 +54,7 @@ pub struct Speed {
     database_bytes: u64,
 }
 
-/// A server with the turns and conversations it has answered.
+/// A server with the number of turns and conversations that it has answered.
 struct Measured {
     server: Server,
     turns: u64,
@@ -77,7 +77,7 @@ impl Measured {
 }
 
 impl Speed {
-    /// Measures; both servers stand side by side and are asked in turn.
+    /// Measures both servers, alternating between them.
     pub fn measure(bench: &Bench<'_>, extent: Extent) -> Result<Self> {
         sh::say("timing starts");
         let database = bench.database("start")?;
@@ -90,7 +90,7 @@ impl Speed {
         let mut engine = Measured::new(Server::engine(bench, &database, &[])?);
         let mut pairs = Vec::new();
         for connections in CONNECTIONS {
-            sh::say(&format!("timing turns, {connections} connections, {} × {} s each way", extent.rounds, extent.seconds));
+            sh::say(&format!("timing turns, {connections} connections, {} × {} s per server", extent.rounds, extent.seconds));
             let until = format!("seconds:{}", extent.seconds);
             let mut pair = Pair { connections, ceiling: Vec::new(), engine: Vec::new() };
             for _ in 0..extent.rounds {
@@ -115,15 +115,15 @@ impl Speed {
 
     /// Prints the table.
     pub fn print(&self) {
-        println!("\n{:<28}{:>26}{:>10}{:>10}{:>16}", "", "turns/s [min – max]", "p50 ms", "p99 ms", "CPU µs a turn");
+        println!("\n{:<28}{:>26}{:>10}{:>10}{:>16}", "", "turns/s [min – max]", "p50 ms", "p99 ms", "CPU µs/turn");
         for pair in &self.pairs {
             for (what, samples) in [("ceiling (a)", &pair.ceiling), ("engine (b)", &pair.engine)] {
                 let rate = |it: &Sample| it.rate;
-                let (least, most) = samples.iter().map(rate).fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
+                let (slowest, fastest) = samples.iter().map(rate).fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
                 println!(
                     "{:<28}{:>26}{:>10.2}{:>10.2}{:>16.0}",
                     format!("{what}, {} connections", pair.connections),
-                    format!("{:.0} [{least:.0} – {most:.0}]", median(samples, rate)),
+                    format!("{:.0} [{slowest:.0} – {fastest:.0}]", median(samples, rate)),
                     median(samples, |it| it.p50_us) / 1000.0,
                     median(samples, |it| it.p99_us) / 1000.0,
                     median(samples, |it| it.cpu_us),
@@ -134,25 +134,25 @@ impl Speed {
         println!("{:<52}{:>12.0}", "ms from start to the first answer, median of 5", self.first_answer_ms());
         println!("{:<52}{:>12}", format!("KB resident after {} conversations", self.conversations), self.resident_kb);
         println!("{:<52}{:>12}", "KB resident, ceiling", self.ceiling_resident_kb);
-        println!("{:<52}{:>12}", "bytes of the database a turn", self.database_bytes);
+        println!("{:<52}{:>12}", "database bytes per turn", self.database_bytes);
     }
 
-    /// What is aimed at.
+    /// Returns the targets.
     pub fn aims(&self) -> Vec<Aim> {
         let mut aims = Vec::new();
         for pair in &self.pairs {
             let connections = pair.connections;
             let ratio = median(&pair.engine, |it| it.rate) / median(&pair.ceiling, |it| it.rate);
-            let more = median(&pair.engine, |it| it.cpu_us) - median(&pair.ceiling, |it| it.cpu_us);
+            let overhead = median(&pair.engine, |it| it.cpu_us) - median(&pair.ceiling, |it| it.cpu_us);
             aims.push(Aim {
                 what: format!("{connections} connections: (b) at least half of (a)"),
                 measured: format!("{ratio:.2}"),
                 met: Some(ratio >= 0.5),
             });
             aims.push(Aim {
-                what: format!("{connections} connections: CPU (b) − (a) at most 600 µs a turn"),
-                measured: format!("{more:.0} µs"),
-                met: Some(more <= 600.0),
+                what: format!("{connections} connections: CPU (b) − (a) at most 600 µs per turn"),
+                measured: format!("{overhead:.0} µs"),
+                met: Some(overhead <= 600.0),
             });
         }
         aims.push(Aim {

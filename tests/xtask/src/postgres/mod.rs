@@ -1,4 +1,4 @@
-//! A PostgreSQL of this run's own: on loopback, on a free port, in a temporary folder.
+//! A temporary PostgreSQL server: on loopback, on a free port, in a temporary folder.
 
 mod server;
 
@@ -15,25 +15,25 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::{install, sh};
 pub use server::{Programs, is_root};
 
-/// What names the server to the tests, without a database.
+/// The variable with the server's URL, without a database, for the tests.
 pub const VARIABLE: &str = "CONVENGINE_TEST_POSTGRES";
 
-/// How the names of the folders begin; the id of the process that made it follows.
+/// The prefix of the cluster folders; the id of the process that created it follows.
 const FOLDER: &str = "convengine-postgres-";
 
-/// How long a start may take, recovery after a crash included.
+/// The timeout of a start, including recovery after a crash.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whether what is committed survives a power cut.
+/// The durability of commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disk {
-    /// Nothing waits for the disk: for tests.
+    /// Commits do not wait for the disk: for tests.
     Lazy,
-    /// As in production: for what is measured, and for what is cut off.
+    /// As in production: for measurements and crash tests.
     Durable,
 }
 
-/// A running cluster; it ends and its folder goes when it is dropped.
+/// A running cluster; it is stopped and deleted when dropped.
 pub struct Postgres {
     programs: Programs,
     folder: PathBuf,
@@ -43,7 +43,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Makes a cluster and starts it, after installing PostgreSQL where there is none.
+    /// Creates and starts a cluster; installs PostgreSQL if there is none.
     pub fn start(disk: Disk) -> Result<Self> {
         let programs = install::postgres()?;
         remove_leftovers(&programs);
@@ -57,19 +57,19 @@ impl Postgres {
         Ok(cluster)
     }
 
-    /// The server's address; a database's name may follow it after a slash.
+    /// Returns the server's URL, to which a slash and a database's name may be appended.
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}", self.port)
     }
 
-    /// Tells a command where the server is.
+    /// Passes the server's URL to a command.
     pub fn known_to<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command.env(VARIABLE, self.url())
     }
 
-    /// Starts the server that was stopped, on the same port and data.
+    /// Starts a stopped server on the same port and data.
     pub fn begin(&mut self) -> Result<()> {
-        ensure!(self.process.is_none(), "PostgreSQL runs already");
+        ensure!(self.process.is_none(), "PostgreSQL is already running");
         let log = fs::OpenOptions::new().create(true).append(true).open(self.log())?;
         let durable = if self.disk == Disk::Durable { "on" } else { "off" };
         let mut command = self.programs.call("postgres", &self.data());
@@ -90,7 +90,7 @@ impl Postgres {
         self.wait_until_ready()
     }
 
-    /// Stops the server as a crash would: whatever it was doing is cut off.
+    /// Stops the server like a crash, without waiting for transactions.
     pub fn crash(&mut self) -> Result<()> {
         self.stop("immediate")
     }
@@ -108,13 +108,13 @@ impl Postgres {
 
     fn initialise(&self) -> Result<()> {
         let mut command = self.programs.call("initdb", &self.data());
-        // The order of texts is a language's, as in most installations: a statement that counts on the order of bytes shows.
+        // Texts are sorted by a language, as in most installations, which reveals statements that rely on byte order.
         command.args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C.UTF-8"]);
         command.args(["--locale-provider=icu", "--icu-locale=en-US"]);
         sh::run_quietly(&mut command)
     }
 
-    /// Waits for the word that the server writes into its own file when it takes connections.
+    /// Waits until the server's PID file says that it accepts connections.
     fn wait_until_ready(&mut self) -> Result<()> {
         let end = Instant::now() + PATIENCE;
         let state = self.data().join("postmaster.pid");
@@ -129,7 +129,7 @@ impl Postgres {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        bail!("PostgreSQL does not get ready:\n{}", fs::read_to_string(self.log())?)
+        bail!("PostgreSQL did not become ready:\n{}", fs::read_to_string(self.log())?)
     }
 
     fn data(&self) -> PathBuf {
@@ -143,7 +143,7 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // Its data are of no use to anyone, so it need not write them down.
+        // The data is deleted, so a clean shutdown is unnecessary.
         if let Err(error) = self.stop("immediate").and_then(|()| remove(&self.folder)) {
             eprintln!("warning: {error:#}");
         }
@@ -154,12 +154,12 @@ fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// Removes the clusters of runs that were aborted: those whose process is gone.
+/// Removes the clusters of aborted runs, whose process no longer exists.
 fn remove_leftovers(programs: &Programs) {
     for folder in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten().map(|it| it.path()) {
         let id = folder.file_name().and_then(|it| it.to_str()).and_then(|it| it.strip_prefix(FOLDER));
         if id.is_some_and(|it| it.parse::<u32>().is_ok() && !Path::new("/proc").join(it).exists()) {
-            // It stopped with the run that started it, as a rule, and then there is nobody to stop.
+            // Best effort: the server has usually stopped with the run that started it.
             let _ = programs.call("pg_ctl", &folder.join("data")).args(["stop", "-w", "-m", "immediate"]).output();
             if let Err(error) = remove(&folder) {
                 eprintln!("warning: {error:#}");
@@ -170,7 +170,7 @@ fn remove_leftovers(programs: &Programs) {
 
 fn remove(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).with_context(|| format!("cannot remove `{}`", folder.display())),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).with_context(|| format!("cannot remove '{}'", folder.display())),
         _ => Ok(()),
     }
 }

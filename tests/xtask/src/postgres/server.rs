@@ -1,4 +1,4 @@
-//! PostgreSQL's programs on this machine, and the user they run as.
+//! The PostgreSQL programs of this machine, and the user they run as.
 
 use std::env;
 use std::fs;
@@ -10,20 +10,20 @@ use anyhow::{Context, Result, ensure};
 
 use crate::sh;
 
-/// The oldest version that is supported.
+/// The oldest supported version.
 const OLDEST: u32 = 15;
 
-/// Where Debian's packages put the programs of each version.
+/// The folder of the programs of each version in Debian's packages.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// The newest PostgreSQL of the machine that is not too old.
+/// The newest supported PostgreSQL of this machine.
 pub struct Programs {
     folder: PathBuf,
     pub version: u32,
 }
 
 impl Programs {
-    /// Looks into PATH and where Debian's packages put them.
+    /// Finds the programs in PATH and in the folders of Debian's packages.
     pub fn find() -> Option<Self> {
         let path = env::var_os("PATH").unwrap_or_default();
         let debian = fs::read_dir(DEBIAN).into_iter().flatten().flatten().map(|it| it.path().join("bin"));
@@ -31,7 +31,7 @@ impl Programs {
         all.filter(|it| it.version >= OLDEST).max_by_key(|it| it.version)
     }
 
-    /// The programs that lie where `postgres` really lies, whatever link leads there.
+    /// Returns the programs in the folder of `postgres`, with links resolved.
     fn of(folder: &Path) -> Option<Self> {
         let folder = folder.join("postgres").canonicalize().ok()?.parent()?.to_path_buf();
         let whole = ["initdb", "pg_ctl"].iter().all(|it| folder.join(it).is_file());
@@ -39,21 +39,21 @@ impl Programs {
         whole.then_some(Self { folder, version })
     }
 
-    /// Makes the folder of a cluster, for the user that the programs run as.
+    /// Creates the folder of a cluster, owned by the user that the programs run as.
     pub fn make_folder(&self, folder: &Path) -> Result<()> {
-        let owned = |folder: &Path| -> Result<()> {
+        let create = |folder: &Path| -> Result<()> {
             fs::DirBuilder::new().mode(0o700).create(folder)?;
             if is_root() {
                 chown(folder, Some(id("-u")?), Some(id("-g")?))?;
             }
             Ok(())
         };
-        owned(folder).with_context(|| format!("cannot make `{}`", folder.display()))
+        create(folder).with_context(|| format!("cannot create '{}'", folder.display()))
     }
 
-    /// Calls a program on a cluster, never as root, which all of them refuse.
+    /// Returns a call of a program on a cluster, never as root, which the programs refuse.
     ///
-    /// Where `setpriv` is there the program is interrupted when this one ends, however it ends.
+    /// If `setpriv` is available, the program is interrupted when this process ends for any reason.
     pub fn call(&self, program: &str, data: &Path) -> Command {
         let file = self.folder.join(program);
         let mut command = if sh::on_path("setpriv") {
@@ -71,25 +71,25 @@ impl Programs {
         } else {
             Command::new(file)
         };
-        // The folder that this program was started in may be closed to the other user.
+        // The other user may not have access to the current folder.
         command.arg("-D").arg(data).current_dir("/").env("LC_ALL", "C.UTF-8");
         command
     }
 }
 
-/// Whether this program runs as root.
+/// Returns whether this process runs as root.
 pub fn is_root() -> bool {
     sh::output(Command::new("id").arg("-u")).is_some_and(|id| id == "0")
 }
 
-/// The number of the user or group that PostgreSQL's packages make.
+/// Returns the id of the user or group `postgres`, which PostgreSQL's packages create.
 fn id(kind: &str) -> Result<u32> {
     let number = sh::output(Command::new("id").args([kind, "postgres"]));
-    ensure!(number.is_some(), "there is no user `postgres`, and PostgreSQL does not run as root, type: useradd --system postgres");
+    ensure!(number.is_some(), "no user 'postgres', and PostgreSQL does not run as root; run `useradd --system postgres`");
     Ok(number.unwrap_or_default().parse()?)
 }
 
-/// The first number of `postgres (PostgreSQL) 15.14 (Debian …)`.
+/// Parses the major version in `postgres (PostgreSQL) 15.14 (Debian …)`.
 fn major(line: &str) -> Option<u32> {
     let version = line.split("(PostgreSQL) ").nth(1)?;
     let digits: String = version.chars().take_while(char::is_ascii_digit).collect();

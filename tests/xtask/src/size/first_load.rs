@@ -1,4 +1,4 @@
-//! What of the page is downloaded when: at first, and what is loaded when it is needed.
+//! The download sizes of the page: the first load, and parts that are loaded on demand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use super::{Figure, PAGE, brotli, figure};
 use crate::page;
 use crate::project::Project;
 
-/// The bytes of the first load, and of the largest of each kind of what comes later.
+/// Returns the size of the first load, and of the largest file of each kind that is loaded on demand.
 pub fn figures(project: &Project, files: &[PathBuf]) -> Result<Vec<Figure>> {
     let index = page::folder(project).join("index.html");
     let packs = names_of_packs(project)?;
     let chunk = |path: &&PathBuf| path.extension().is_some_and(|it| it == "js");
-    let largest = |of: &dyn Fn(&str) -> bool| largest(files.iter().filter(chunk).filter(|it| of(&stem(it))));
+    let largest = |filter: &dyn Fn(&str) -> bool| largest(files.iter().filter(chunk).filter(|it| filter(&stem(it))));
     let figure = |key, what, bytes| figure(key, what, PAGE, bytes);
     Ok(vec![
         figure("page_first_load_brotli_bytes", "page, first load, brotli", first_load(&index, files)?),
@@ -24,7 +24,7 @@ pub fn figures(project: &Project, files: &[PathBuf]) -> Result<Vec<Figure>> {
     ])
 }
 
-/// The document with all scripts and styles that it names: what its entry imports without waiting is named there too.
+/// Returns the size of the document with all scripts and styles that it names, which include the static imports of its entry.
 fn first_load(index: &Path, files: &[PathBuf]) -> Result<Option<usize>> {
     let Ok(document) = fs::read_to_string(index) else { return Ok(None) };
     let mut bytes = brotli(document.as_bytes())?;
@@ -42,10 +42,10 @@ fn largest<'f>(files: impl Iterator<Item = &'f PathBuf>) -> Result<Option<usize>
     Ok(sizes?.into_iter().max())
 }
 
-/// A file's name without what names its content.
+/// Returns a file's name without its content hash.
 fn stem(path: &Path) -> String {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    // Eight signs, of which a hyphen may be one.
+    // The hash has eight characters and may contain a hyphen.
     let end = name.len().checked_sub(9).filter(|at| name.as_bytes().get(*at) == Some(&b'-'));
     end.and_then(|at| name.get(..at)).unwrap_or(&name).to_owned()
 }

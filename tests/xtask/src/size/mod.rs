@@ -1,4 +1,4 @@
-//! The bytes of what a user downloads or deploys, and their budgets.
+//! The sizes of what users download or deploy, and their budgets.
 
 mod first_load;
 
@@ -20,15 +20,15 @@ const PAGE: &str = "cargo xtask page";
 const SERVER: &str = "cargo build --release --package convengine-server";
 
 struct Figure {
-    /// Its name in the budget file.
+    /// The name in the budget file.
     key: &'static str,
     what: &'static str,
-    /// The command that makes what is measured.
+    /// The command that builds what is measured.
     made_by: &'static str,
     bytes: Option<usize>,
 }
 
-/// Prints every figure and fails when one is above its budget.
+/// Prints all figures and fails if one is above its budget.
 pub fn everything(project: &Project) -> Result<()> {
     let mut figures = page_figures(project)?;
     let server = fs::metadata(project.target.join("release/convengine")).ok();
@@ -37,12 +37,12 @@ pub fn everything(project: &Project) -> Result<()> {
     report(project, &figures)
 }
 
-/// Prints the figures of the engine and the page and fails when one is above its budget.
+/// Prints the figures of the engine and the page, and fails if one is above its budget.
 pub fn page(project: &Project) -> Result<()> {
     report(project, &page_figures(project)?)
 }
 
-/// Returns the engine's bytes as a browser downloads them; nothing when it is not built.
+/// Returns the compressed size of the engine; `None` if it is not built.
 pub fn engine_brotli(project: &Project) -> Result<Option<u64>> {
     let Ok(engine) = fs::read(wasm::module(project, Family::Tables)) else { return Ok(None) };
     Ok(Some(brotli(&engine)?.try_into()?))
@@ -68,7 +68,7 @@ fn page_figures(project: &Project) -> Result<Vec<Figure>> {
         figure("engine_raw_bytes", "engine, raw", PAGE, engine.map(<[u8]>::len)),
         figure("engine_gzip_bytes", "engine, gzip", PAGE, engine.map(gzip).transpose()?),
         figure("engine_brotli_bytes", "engine, brotli", PAGE, engine.map(brotli).transpose()?),
-        figure("flow_engine_brotli_bytes", "engine of flows, brotli", PAGE, flow.map(brotli).transpose()?),
+        figure("flow_engine_brotli_bytes", "flow engine, brotli", PAGE, flow.map(brotli).transpose()?),
         figure("page_js_brotli_bytes", "page scripts, brotli", PAGE, page("js")?),
         figure("page_css_brotli_bytes", "page styles, brotli", PAGE, page("css")?),
         figure("page_html_brotli_bytes", "page documents, brotli", PAGE, page("html")?),
@@ -95,17 +95,17 @@ fn report(project: &Project, figures: &[Figure]) -> Result<()> {
 fn broken(figure: &Figure, limits: &BTreeMap<String, usize>) -> Option<String> {
     let limit = *limits.get(figure.key)?;
     let Some(bytes) = figure.bytes else {
-        return Some(format!("`{}` cannot be measured, type: {}", figure.key, figure.made_by));
+        return Some(format!("'{}' cannot be measured; run `{}`", figure.key, figure.made_by));
     };
-    (bytes > limit).then(|| format!("`{}` is {} above its limit", figure.key, bytes - limit))
+    (bytes > limit).then(|| format!("'{}' is {} above its limit", figure.key, bytes - limit))
 }
 
-/// Reads `key = value` lines; a file that is not there sets no limit.
+/// Reads `key = value` lines; a missing file sets no limits.
 fn limits(path: &Path) -> Result<BTreeMap<String, usize>> {
     if !path.exists() {
         return Ok(BTreeMap::new());
     }
-    parse(&fs::read_to_string(path)?).with_context(|| format!("cannot read `{}`", path.display()))
+    parse(&fs::read_to_string(path)?).with_context(|| format!("cannot read '{}'", path.display()))
 }
 
 fn parse(text: &str) -> Result<BTreeMap<String, usize>> {
@@ -115,9 +115,9 @@ fn parse(text: &str) -> Result<BTreeMap<String, usize>> {
         if line.is_empty() {
             continue;
         }
-        let (key, value) = line.split_once('=').with_context(|| format!("no `=` in `{line}`"))?;
+        let (key, value) = line.split_once('=').with_context(|| format!("no '=' in '{line}'"))?;
         let value = value.trim().replace('_', "");
-        let value = value.parse().with_context(|| format!("no whole number in `{line}`"))?;
+        let value = value.parse().with_context(|| format!("no integer in '{line}'"))?;
         limits.insert(key.trim().to_owned(), value);
     }
     Ok(limits)
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn names_the_line_it_cannot_read() {
         let error = parse("engine_brotli_bytes = 650 KB").unwrap_err();
-        assert_eq!(error.to_string(), "no whole number in `engine_brotli_bytes = 650 KB`");
+        assert_eq!(error.to_string(), "no integer in 'engine_brotli_bytes = 650 KB'");
     }
 
     #[test]
@@ -180,8 +180,8 @@ mod tests {
         let limits = parse("engine_raw_bytes = 10").unwrap();
         let verdict = |key, bytes| broken(&figure(key, "", PAGE, bytes), &limits);
         assert_eq!(verdict("engine_raw_bytes", Some(10)), None);
-        assert_eq!(verdict("engine_raw_bytes", Some(13)).unwrap(), "`engine_raw_bytes` is 3 above its limit");
-        assert!(verdict("engine_raw_bytes", None).unwrap().ends_with("type: cargo xtask page"));
+        assert_eq!(verdict("engine_raw_bytes", Some(13)).unwrap(), "'engine_raw_bytes' is 3 above its limit");
+        assert!(verdict("engine_raw_bytes", None).unwrap().ends_with("run `cargo xtask page`"));
         assert_eq!(verdict("server_bytes", Some(13)), None);
     }
 

@@ -1,16 +1,16 @@
-//! Readers with inputs that nobody would write, for ten minutes each.
+//! Fuzzing of every target, for ten minutes each.
 
 use anyhow::Result;
 
 use super::Soak;
 use crate::sh;
 
-/// How long each target is given inputs.
+/// The duration for each target, in seconds.
 const SECONDS: &str = "600";
 
-/// Prints a line for each target; two of them run side by side.
+/// Prints a line for each target; returns what failed.
 pub(super) fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
-    sh::say("giving readers inputs, ten minutes each, two at a time");
+    sh::say("fuzzing, ten minutes per target, two targets in parallel");
     let ended = soak.command(&["fuzz", SECONDS]).status()?;
     Ok(if ended.success() { Vec::new() } else { vec![format!("fuzz: {ended}")] })
 }

@@ -1,4 +1,4 @@
-//! Five packs at once, on both databases: rates, cost, memory, and a PostgreSQL that goes away for a while.
+//! The mixed load of five packs on both databases: throughput, cost, memory, and a PostgreSQL outage.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
@@ -10,63 +10,63 @@ use anyhow::{Context, Result, ensure};
 use super::{Seen, Soak};
 use crate::sh;
 
-/// Conversations that are held at the same time.
+/// The numbers of concurrent conversations.
 const CONNECTIONS: [usize; 2] = [8, 64];
 
-/// How long each load takes.
+/// The duration of each load.
 const SECONDS: u64 = 60;
 
-/// How long each load of [`modes`] takes.
+/// The duration of each load of [`modes`].
 const SECONDS_OF_A_MODE: u64 = 30;
 
-/// Conversations over which memory is watched.
+/// The number of conversations over which memory is measured.
 const CONVERSATIONS: usize = 20_000;
 
-/// Most MB that a server may take.
+/// The maximum memory of a server, in MB.
 const MEMORY: f64 = 80.0;
 
-/// Most MB by which all servers together may grow over the second half of the conversations.
+/// The maximum memory growth of all servers together over the second half of the conversations, in MB.
 const GROWTH: f64 = 1.0;
 
-/// How long PostgreSQL is stopped.
+/// The duration of the PostgreSQL outage.
 const OUTAGE: Duration = Duration::from_secs(20);
 
-/// Runs all of it and answers what is not as it must be.
+/// Runs all loads; returns what failed.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
-    let mut broken = rates(soak)?;
-    broken.extend(modes(soak)?);
-    broken.extend(memory(soak)?);
-    broken.extend(outage(soak)?);
-    Ok(broken)
+    let mut failures = rates(soak)?;
+    failures.extend(modes(soak)?);
+    failures.extend(memory(soak)?);
+    failures.extend(outage(soak)?);
+    Ok(failures)
 }
 
 fn rates(soak: &Soak<'_>) -> Result<Vec<String>> {
-    let mut broken = Vec::new();
+    let mut failures = Vec::new();
     head("five packs, audit ALL");
     for (name, database) in soak.databases() {
         for connections in CONNECTIONS {
-            // The ceiling first, and the engine in the same minutes.
-            for (who, command) in [("ceiling", "ceiling"), ("engine", "load")] {
+            // Ceiling and engine run back to back, so that they see the same machine.
+            for (server, command) in [("ceiling", "ceiling"), ("engine", "load")] {
                 let arguments = [command, &database, &connections.to_string(), &format!("seconds:{SECONDS}")];
-                broken.extend(line(soak, &format!("{name}, {connections} connections, {who}"), &arguments)?);
+                failures.extend(line(soak, &format!("{name}, {connections} connections, {server}"), &arguments)?);
             }
         }
     }
-    Ok(broken)
+    Ok(failures)
 }
 
-/// The ways to store audit rows, one after the other.
+/// Measures each way of storing audit rows.
 fn modes(soak: &Soak<'_>) -> Result<Vec<String>> {
-    let mut broken = Vec::new();
+    let mut failures = Vec::new();
     head("audit ALL, 8 connections");
     for (name, database) in soak.databases() {
         for mode in ["DEFERRED_BULK", "IMMEDIATE", "DERIVED"] {
             let set = format!("convengine.audit.persistence.mode={mode}");
             let arguments = ["load", &database, "8", &format!("seconds:{SECONDS_OF_A_MODE}"), &set];
-            broken.extend(line(soak, &format!("{name}, {mode}"), &arguments)?);
+            failures.extend(line(soak, &format!("{name}, {mode}"), &arguments)?);
         }
     }
-    Ok(broken)
+    Ok(failures)
 }
 
 fn head(what: &str) {
@@ -76,7 +76,7 @@ fn head(what: &str) {
     );
 }
 
-/// Talks and prints a line of the table; answers what failed.
+/// Runs a load and prints a line of the table; returns what failed.
 fn line(soak: &Soak<'_>, what: &str, arguments: &[&str]) -> Result<Vec<String>> {
     let seen = soak.talk(arguments)?;
     println!(
@@ -92,18 +92,18 @@ fn line(soak: &Soak<'_>, what: &str, arguments: &[&str]) -> Result<Vec<String>> 
 }
 
 fn memory(soak: &Soak<'_>) -> Result<Vec<String>> {
-    let mut broken = Vec::new();
-    println!("\n{:<28}{:>26}{:>34}", format!("{CONVERSATIONS} conversations"), "MB start / middle / end", "MB more over the second half");
+    let mut failures = Vec::new();
+    println!("\n{:<28}{:>26}{:>34}", format!("{CONVERSATIONS} conversations"), "MB start / middle / end", "MB growth in the second half");
     for (name, database) in soak.databases() {
         let seen = soak.talk(&["load", &database, "8", &format!("conversations:{CONVERSATIONS}")])?;
         let growth = seen.number("/growth_mb")?;
         println!("{name:<28}{:>26}{growth:>34.2}", megabytes(&seen)?);
-        broken.extend(seen.failures(&format!("{name}, memory"))?);
-        let most = seen.number("/memory_mb/2")?;
-        broken.extend((most > MEMORY).then(|| format!("{name}: {most:.1} MB resident, at most {MEMORY} are allowed")));
-        broken.extend((growth > GROWTH).then(|| format!("{name}: memory grows by {growth:.2} MB, at most {GROWTH} is allowed")));
+        failures.extend(seen.failures(&format!("{name}, memory"))?);
+        let largest = seen.number("/memory_mb/2")?;
+        failures.extend((largest > MEMORY).then(|| format!("{name}: {largest:.1} MB resident, the limit is {MEMORY} MB")));
+        failures.extend((growth > GROWTH).then(|| format!("{name}: memory grows by {growth:.2} MB, the limit is {GROWTH} MB")));
     }
-    Ok(broken)
+    Ok(failures)
 }
 
 /// Stops PostgreSQL under load and starts it again.
@@ -114,7 +114,7 @@ fn outage(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     let mut out = BufReader::new(child.stdout.take().context("the load has no output")?);
     let mut line = String::new();
     out.read_line(&mut line)?;
-    ensure!(line.trim() == "steady", "the load does not get under way: {line}");
+    ensure!(line.trim() == "steady", "the load did not become steady: {line}");
     soak.postgres.crash()?;
     thread::sleep(OUTAGE);
     soak.postgres.begin()?;
@@ -124,15 +124,15 @@ fn outage(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     ensure!(child.wait()?.success(), "the load failed");
     let seen = Seen::parse(&text)?;
     println!(
-        "\nPostgreSQL stopped for {} s: {} turns acknowledged, {} messages sent again, {:.2} s without an answer, the first {:.2} s after \
-         PostgreSQL was back",
+        "\nPostgreSQL stopped for {} s: {} turns acknowledged, {} messages retried, {:.2} s without an answer, the first answer {:.2} s \
+         after PostgreSQL was back",
         OUTAGE.as_secs(),
         seen.number("/acknowledged")?,
         seen.number("/repeated")?,
         seen.number("/silence_ms")? / 1000.0,
         seen.number("/service_returned_ms")? / 1000.0
     );
-    ensure!(seen.number("/silence_ms")? >= OUTAGE.as_millis() as f64, "the load went on without PostgreSQL");
+    ensure!(seen.number("/silence_ms")? >= OUTAGE.as_millis() as f64, "messages were answered while PostgreSQL was stopped");
     seen.failures("outage")
 }
 

@@ -1,4 +1,4 @@
-//! The long ones: what only many turns show. `cargo xtask test` runs each in short.
+//! The long tests: problems that only many turns show. `cargo xtask test` runs a short version of each.
 
 mod crash;
 mod fuzz;
@@ -16,42 +16,42 @@ use crate::postgres::{Disk, Postgres};
 use crate::project::Project;
 use crate::sh;
 
-/// A long run, which answers what is not as it must be.
+/// A long test; returns its failures.
 type Run = fn(&mut Soak<'_>) -> Result<Vec<String>>;
 
-/// The runs by name.
+/// The long tests by name.
 const RUNS: [(&str, Run); 5] =
     [("crash", crash::run), ("load", load::run), ("size", size::run), ("streams", streams::run), ("fuzz", fuzz::run)];
 
-/// Runs one of the long ones, or all.
-pub fn run(project: &Project, words: &[&str]) -> Result<()> {
-    let chosen: Vec<(&str, Run)> = match words {
+/// Runs one of the long tests, or all.
+pub fn run(project: &Project, arguments: &[&str]) -> Result<()> {
+    let chosen: Vec<(&str, Run)> = match arguments {
         [] => RUNS.to_vec(),
         [name] if RUNS.iter().any(|it| it.0 == *name) => RUNS.into_iter().filter(|it| it.0 == *name).collect(),
-        _ => bail!("type: cargo xtask soak [{}]", RUNS.map(|it| it.0).join(" | ")),
+        _ => bail!("usage: cargo xtask soak [{}]", RUNS.map(|it| it.0).join(" | ")),
     };
-    sh::say("building the server and what talks with it");
-    // Each program more is another one to link with everything in it.
+    sh::say("building the server and the load generator");
+    // Building only these programs saves linking the others.
     let programs = ["--bin", "convengine", "--bin", "soak", "--bin", "ceiling"];
     let build = ["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"];
     sh::run(&mut project.cargo(&[&build[..], &programs].concat()))?;
     let mut soak = Soak { project, postgres: Postgres::start(Disk::Durable)? };
-    let mut broken = Vec::new();
+    let mut failures = Vec::new();
     for (_, run) in chosen {
-        broken.extend(run(&mut soak)?);
+        failures.extend(run(&mut soak)?);
     }
-    ensure!(broken.is_empty(), "{}", broken.join("; "));
+    ensure!(failures.is_empty(), "{}", failures.join("; "));
     Ok(())
 }
 
-/// Where the runs take place.
+/// The context of the long tests.
 struct Soak<'p> {
     project: &'p Project,
     postgres: Postgres,
 }
 
 impl Soak<'_> {
-    /// Both databases, by the name of each.
+    /// Returns the name and the URL of both databases.
     fn databases(&self) -> [(&'static str, String); 2] {
         [("SQLite", "sqlite".to_owned()), ("PostgreSQL", self.postgres.url())]
     }
@@ -60,7 +60,7 @@ impl Soak<'_> {
         self.project.target.join("release/soak")
     }
 
-    /// Calls the program that talks, which prints what it saw.
+    /// Returns a call of the program `soak`, which prints its results.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.project.command(self.program());
         command.args(arguments).stderr(Stdio::inherit());
@@ -73,7 +73,7 @@ impl Soak<'_> {
     }
 }
 
-/// What a load saw.
+/// The results that the program `soak` printed.
 struct Seen(Value);
 
 impl Seen {
@@ -82,14 +82,14 @@ impl Seen {
     }
 
     fn number(&self, path: &str) -> Result<f64> {
-        self.0.pointer(path).and_then(Value::as_f64).with_context(|| format!("no '{path}' in what the load saw: {}", self.0))
+        self.0.pointer(path).and_then(Value::as_f64).with_context(|| format!("no '{path}' in the results of the load: {}", self.0))
     }
 
-    /// A line for each kind of failure.
+    /// Returns a line for the failures, if any.
     fn failures(&self, what: &str) -> Result<Vec<String>> {
         let failures = self.number("/failures")?;
-        let words: Vec<&str> =
+        let examples: Vec<&str> =
             self.0.pointer("/failed").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-        Ok(if failures > 0.0 { vec![format!("{what}: {failures} failures, such as {}", words.join(" / "))] } else { Vec::new() })
+        Ok(if failures > 0.0 { vec![format!("{what}: {failures} failures, for example {}", examples.join(" / "))] } else { Vec::new() })
     }
 }

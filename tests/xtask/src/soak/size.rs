@@ -1,7 +1,7 @@
-//! What a turn takes on the disk, for packs whose conversations can be held again and again.
+//! The storage size of a turn, for packs whose conversations can be repeated.
 //!
-//! The first figure is what the database grows by, divided by the turns: rows of all tables, their indexes, the room that is free in
-//! pages; not what waits to be used again. The second is that of the rows alone.
+//! The first figure is the growth of the database per turn: rows of all tables, indexes and free space in pages, but not free pages. The
+//! second is the size of the rows only.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Soak;
 
-/// The packs, from words alone to models and tools in every turn.
+/// The packs, from fixed texts to models and tools in every turn.
 const PACKS: [&str; 15] = [
     "bench/plain",
     "demo/help_desk",
@@ -31,34 +31,34 @@ const PACKS: [&str; 15] = [
 
 const KIB: f64 = 1024.0;
 
-/// A way to store.
+/// An audit mode and its limit.
 struct Stored {
     name: &'static str,
-    /// The settings that ask for it.
+    /// The settings of the mode.
     set: &'static [&'static str],
-    /// The most bytes a turn.
+    /// The maximum number of bytes per turn.
     limit: f64,
-    /// Whose bytes: of all that the database grows by, or of the rows alone.
+    /// The figure that is limited: `/bytes` (the growth of the database) or `/rows` (the rows only).
     of: &'static str,
-    /// Whether the limit holds only without a model, whose texts may be of any length.
+    /// Whether the limit applies only to packs without a model, whose texts may have any length.
     without_model: bool,
 }
 
-/// What is stored. (`decisions.md` 4)
+/// The audit modes (docs/decisions/README.md#4).
 const STORED: [Stored; 3] = [
     Stored { name: "ALL", set: &[], limit: 32.0 * KIB, of: "/rows", without_model: true },
     Stored { name: "STANDARD", set: &["convengine.audit.level=STANDARD"], limit: 16.0 * KIB, of: "/rows", without_model: true },
     Stored { name: "DERIVED", set: &["convengine.audit.persistence.mode=DERIVED"], limit: 5.0 * KIB, of: "/bytes", without_model: false },
 ];
 
-/// Prints the table and answers which figures are above their limits.
+/// Prints the table; returns the figures above their limits.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
-    print!("\n{:<32}{:>7}", "bytes a turn (of its rows)", "turns");
+    print!("\n{:<32}{:>7}", "bytes per turn (rows only)", "turns");
     for (database, _) in soak.databases() {
         STORED.iter().for_each(|it| print!("{:>22}", format!("{database} {}", it.name)));
     }
     println!();
-    let mut broken = Vec::new();
+    let mut failures = Vec::new();
     for pack in PACKS {
         let has_model = has_model(soak, pack)?;
         let mut figures = Vec::new();
@@ -70,16 +70,16 @@ pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
                 figures.push(format!("{:>22}", format!("{:.0} ({:.0})", seen.number("/bytes")?, seen.number("/rows")?)));
                 let (bytes, limit) = (seen.number(stored.of)?, stored.limit);
                 if bytes > limit && !(stored.without_model && has_model) {
-                    broken.push(format!("{pack}, {name} {}: {bytes:.0} bytes a turn, at most {limit:.0} are allowed", stored.name));
+                    failures.push(format!("{pack}, {name} {}: {bytes:.0} bytes per turn, the limit is {limit:.0}", stored.name));
                 }
             }
         }
         println!("{pack:<32}{turns:>7}{}", figures.concat());
     }
-    Ok(broken)
+    Ok(failures)
 }
 
-/// Whether a pack has a script for a model.
+/// Returns whether a pack has a scripted model.
 fn has_model(soak: &Soak<'_>, pack: &str) -> Result<bool> {
     let file = soak.project.root.join("tests/packs").join(pack).with_extension("json");
     let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;

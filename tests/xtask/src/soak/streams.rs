@@ -1,17 +1,18 @@
-//! Thousands of open streams on one server while turns go on.
+//! Thousands of open streams on one server during turns.
 
 use anyhow::Result;
 
 use super::Soak;
 
-/// Streams, and how often the pack's conversation is held over each ten of them.
+/// The number of streams.
 const STREAMS: &str = "5000";
+/// How often each conversation is run; ten streams belong to one conversation.
 const ROUNDS: &str = "2";
 
-/// Opens them on both databases, and prints a line for each.
+/// Runs the test on both databases and prints a line for each; returns what failed.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
-    let mut broken = Vec::new();
-    println!("| database | streams | by STOMP | gone on after a break | turns | events | p50 ms | p99 ms | bytes a stream | failures |");
+    let mut failures = Vec::new();
+    println!("| database | streams | over STOMP | reconnects | turns | events | p50 ms | p99 ms | bytes per stream | failures |");
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for (name, database) in soak.databases() {
         let seen = soak.talk(&["streams", &database, STREAMS, ROUNDS])?;
@@ -28,7 +29,7 @@ pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
             number("/bytes_a_stream")?,
             number("/failures")?
         );
-        broken.extend(seen.failures(&format!("streams on {name}"))?);
+        failures.extend(seen.failures(&format!("streams on {name}"))?);
     }
-    Ok(broken)
+    Ok(failures)
 }

@@ -1,4 +1,4 @@
-//! A copy of the sources that may be broken, with a target folder of its own.
+//! A copy of the sources for sabotages, with its own target folder.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,24 +11,24 @@ use anyhow::{Context, Result};
 use crate::project::Project;
 use crate::sh;
 
-/// The copy. It is kept from run to run, so that only the first run builds everything.
+/// The copy. It is kept between runs, so that only the first run builds everything.
 pub struct Copy {
     root: PathBuf,
-    /// Its target folder.
+    /// The target folder.
     pub target: PathBuf,
 }
 
 impl Copy {
-    /// Copies what belongs to the repository.
+    /// Copies the files of the repository.
     pub fn of(project: &Project) -> Result<Copy> {
         let folder = project.target.join("teeth");
         let copy = Copy { root: folder.join("src"), target: folder.join("target") };
         let mut list = project.command("git");
         list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
-        let list = sh::output(&mut list).context("git does not list the sources; run this in a clone of the repository")?;
+        let list = sh::output(&mut list).context("git cannot list the sources; run this in a clone of the repository")?;
         let mut kept = BTreeSet::new();
         for name in list.split('\0').filter(|it| !it.is_empty()) {
-            // A file that was deleted and not committed yet is still listed.
+            // Git still lists a deleted file until the deletion is committed.
             if let Ok(bytes) = fs::read(project.root.join(name)) {
                 copy.put(name, &bytes)?;
                 kept.insert(copy.root.join(name));
@@ -58,12 +58,12 @@ impl Copy {
     /// Returns a call of cargo for the copy.
     pub fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        // Without lines for debuggers the many links take half the time.
+        // Without debug information linking takes half the time.
         command.args(arguments).env("CARGO_TARGET_DIR", &self.target).env("CARGO_PROFILE_DEV_DEBUG", "none");
         command
     }
 
-    /// A file that is as it should be is not touched, so that cargo does not build it again.
+    /// Writes a file unless it is unchanged, so that cargo does not rebuild it.
     fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.root.join(name);
         if fs::read(&path).is_ok_and(|it| it == bytes) {
@@ -76,7 +76,7 @@ impl Copy {
     }
 }
 
-/// Removes what an earlier copy had and the repository has no more.
+/// Removes the files of an earlier copy that the repository no longer has.
 fn remove_others(folder: &Path, kept: &BTreeSet<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -1,4 +1,4 @@
-//! Shows that the tests bite: what they expect is changed, and what they test is sabotaged.
+//! Mutation tests: changes what the tests expect, and sabotages what they test; each time a test must fail.
 
 mod copy;
 mod proof;
@@ -14,32 +14,32 @@ use copy::Copy;
 use proof::Proof;
 use sabotage::{SABOTAGES, Sabotage};
 
-/// Changes every expectation of the corpus, one at a time, and demands that its check fails.
+/// Changes every expectation of the corpus, one at a time; its check must fail.
 pub fn leaves(project: &Project) -> Result<()> {
     sh::say("changing expectations");
     sh::run(&mut project.cargo(&["run", "--quiet", "--package", "convengine-tests", "--bin", "teeth"]))
 }
 
-/// Breaks a copy of the sources in one place after the other, and demands that the test named for it fails.
+/// Applies sabotages to a copy of the sources, one at a time; the test named for each must fail.
 ///
-/// Without names all places of the list are tried.
+/// Without names, all sabotages are applied.
 pub fn builds(project: &Project, names: &[&str]) -> Result<()> {
     let chosen = chosen(names)?;
-    sh::say("copying the sources and playing the tests that must fail later");
+    sh::say("copying the sources and running the tests without a sabotage");
     let copy = Copy::of(project)?;
     for proof in proofs(&chosen) {
-        ensure!(proof.passes(&copy)?, "{proof} fails although nothing is sabotaged");
+        ensure!(proof.passes(&copy)?, "{proof} fails without a sabotage");
     }
-    sh::say("sabotaging");
+    sh::say("applying the sabotages");
     let survivors: Vec<&str> = chosen.iter().map(|it| bites(&copy, it)).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     println!("{} of {} sabotaged builds failed a test", chosen.len() - survivors.len(), chosen.len());
-    ensure!(survivors.is_empty(), "no test notices {}", survivors.join(", "));
+    ensure!(survivors.is_empty(), "undetected sabotages: {}", survivors.join(", "));
     Ok(())
 }
 
 fn chosen(names: &[&str]) -> Result<Vec<&'static Sabotage>> {
     if let Some(unknown) = names.iter().find(|name| SABOTAGES.iter().all(|it| it.name != **name)) {
-        bail!("there is no sabotage `{unknown}`; tests/xtask/src/teeth/sabotage.rs has the list");
+        bail!("unknown sabotage '{unknown}'; see tests/xtask/src/teeth/sabotage.rs");
     }
     Ok(SABOTAGES.iter().filter(|it| names.is_empty() || names.contains(&it.name)).collect())
 }
@@ -54,21 +54,21 @@ fn proofs(chosen: &[&Sabotage]) -> Vec<Proof> {
     proofs
 }
 
-/// Sabotages the copy, plays the test and repairs the copy; returns the name of a sabotage that nothing notices.
+/// Applies a sabotage to the copy, runs the test and restores the copy; returns the sabotage's name if the test passed.
 fn bites(copy: &Copy, it: &'static Sabotage) -> Result<Option<&'static str>> {
     let begun = Instant::now();
-    let sound = copy.read(it.file)?;
+    let original = copy.read(it.file)?;
     ensure!(
-        sound.matches(it.find).count() == 1,
-        "the sabotage `{}` is stale: its piece must stand once in {}; correct tests/xtask/src/teeth/sabotage.rs",
+        original.matches(it.find).count() == 1,
+        "sabotage '{}' is stale: its text must occur once in {}; update tests/xtask/src/teeth/sabotage.rs",
         it.name,
         it.file
     );
-    copy.write(it.file, &sound.replace(it.find, it.replace))?;
+    copy.write(it.file, &original.replace(it.find, it.replace))?;
     let passed = it.noticed_by.passes(copy);
-    copy.write(it.file, &sound)?;
-    let survived = passed.with_context(|| format!("the sabotage `{}` proves nothing", it.name))?;
-    let what = if survived { "SURVIVED" } else { "bitten" };
+    copy.write(it.file, &original)?;
+    let survived = passed.with_context(|| format!("cannot apply the sabotage '{}'", it.name))?;
+    let what = if survived { "SURVIVED" } else { "detected" };
     println!("{what:<8} {:<28} by {}  ({} s)", it.name, it.noticed_by, begun.elapsed().as_secs());
     Ok(survived.then_some(it.name))
 }
@@ -84,7 +84,7 @@ mod tests {
             let source = std::fs::read_to_string(root.join(it.file)).unwrap();
             assert_eq!(source.matches(it.find).count(), 1, "{}", it.name);
             assert_ne!(it.find, it.replace, "{}", it.name);
-            assert!(SABOTAGES.iter().skip(index + 1).all(|other| other.name != it.name), "{} is there twice", it.name);
+            assert!(SABOTAGES.iter().skip(index + 1).all(|other| other.name != it.name), "{} occurs twice", it.name);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tests that notice a sabotage, and how they are run.
+//! The tests that must detect a sabotage, and how to run them.
 
 use std::fmt::{self, Display, Formatter};
 use std::process::{Command, Output};
@@ -7,10 +7,10 @@ use anyhow::{Context, Result, bail};
 
 use super::copy::Copy;
 
-/// One test by its name.
+/// A test, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
-    /// A pack or talk below `tests`, played in the core.
+    /// A pack or talk below `tests`, run in the core.
     Pack(&'static str),
     /// A unit test of the core.
     Core(&'static str),
@@ -32,9 +32,10 @@ impl Display for Proof {
 }
 
 impl Proof {
-    /// Builds what the test needs and runs it.
+    /// Builds and runs the test; returns whether it passed.
     ///
-    /// Only a test that was run and failed counts as failed: code that does not compile proves nothing about tests.
+    /// # Errors
+    /// If the copy does not compile, or not exactly one test ran: that proves nothing about the test.
     pub fn passes(self, copy: &Copy) -> Result<bool> {
         let quiet = |arguments: &[&str]| built(copy.cargo(arguments).arg("--quiet"));
         let mut test = match self {
@@ -49,18 +50,18 @@ impl Proof {
                 copy.cargo(&["test", "--package", "convengine-core", "--lib", "--", "--exact", name])
             }
             Proof::Server(name) => {
-                quiet(&["test", "--no-run", "--package", "convengine-server", "--lib"])?;
-                copy.cargo(&["test", "--package", "convengine-server", "--lib", "--", "--exact", name])
+                quiet(&["test", "--no-run", "--package", "convengine-host", "--lib"])?;
+                copy.cargo(&["test", "--package", "convengine-host", "--lib", "--", "--exact", name])
             }
             Proof::Suite(name) => {
-                // It starts the binary, which has points to crash at when it is built with the tests.
+                // The suite starts the binary, which has crash points only if it is built with the tests.
                 quiet(&["build", "--workspace", "--bin", "convengine"])?;
                 quiet(&["test", "--no-run", "--workspace", "--test", "suite"])?;
                 copy.cargo(&["test", "--workspace", "--test", "suite", "--", "--exact", name])
             }
         };
         let output = test.output().with_context(|| format!("cannot start {self}"))?;
-        verdict(&output).with_context(|| format!("{self} was not played as one test:\n{}", text(&output)))
+        verdict(&output).with_context(|| format!("{self} did not run as exactly one test:\n{}", text(&output)))
     }
 }
 
@@ -72,7 +73,7 @@ fn built(build: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What the one test came to; nothing when not exactly one was run.
+/// Returns whether the test passed; `None` if not exactly one test ran.
 fn verdict(output: &Output) -> Option<bool> {
     let out = String::from_utf8_lossy(&output.stdout);
     // `test result: ok. 1 passed; 0 failed; …` of the test runner, `1 passed, 0 failed` of the product.

@@ -23,8 +23,8 @@ use tokio::net::TcpListener;
 use super::breaker::BreakerRegistry;
 use super::client::Clients;
 use super::{HttpClient, execute};
-use crate::secrets::Secrets;
-use crate::settings::NetworkSettings;
+use crate::config::secrets::Secrets;
+use crate::config::settings::NetworkSettings;
 
 /// Serves routes; returns the port.
 async fn serve(routes: Router) -> u16 {

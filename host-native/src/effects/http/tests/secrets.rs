@@ -14,9 +14,9 @@ use super::{
     SECRET, ScriptedResolver, auth, echo, execute_echo, execute_request, get, http_client, http_client_with_resolver, post, serve,
     serve_counted,
 };
+use crate::config::secrets::Secrets;
 use crate::effects::http::prepared_request::PreparedRequest;
-use crate::observe::ids;
-use crate::secrets::Secrets;
+use crate::ops::observe::ids;
 
 #[tokio::test]
 async fn a_secret_is_sent_in_its_header_and_scrubbed_from_the_response() {

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::provider::{ALL, Provider};
 use super::server::{Server, response_with_length};
 use super::{KEY, call, generate, models, settings};
-use crate::settings::spend::SpendPeriod;
-use crate::settings::{Price, SpendCap};
+use crate::config::settings::spend::SpendPeriod;
+use crate::config::settings::{Price, SpendCap};
 
 /// A model call after tools have answered.
 pub fn conversation() -> LlmRequest {

@@ -22,9 +22,9 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::Models;
-use crate::secrets::Secrets;
-use crate::settings::{LlmSettings, ProviderAccess, ProviderKey};
-use crate::stream::{Streams, Subscription, TokenPublisher, TurnPublisher};
+use crate::config::secrets::Secrets;
+use crate::config::settings::{LlmSettings, ProviderAccess, ProviderKey};
+use crate::runtime::stream::{Streams, Subscription, TokenPublisher, TurnPublisher};
 
 /// The API key of all tests.
 pub const KEY: &str = "sk-test-0123456789";

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::provider::Provider;
 use super::server::{ScriptedResponse, Server, response_with_length};
 use super::{TestSubscriber, call, far_deadline, generate, into_result, models, settings};
-use crate::settings::LlmSettings;
+use crate::config::settings::LlmSettings;
 
 const PROVIDER: Provider = Provider::OpenAi;
 

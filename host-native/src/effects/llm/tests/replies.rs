@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::provider::{ALL, Provider};
 use super::server::{Server, response_with_length};
 use super::{KEY, call, far_deadline, generate, models, settings};
-use crate::settings::Price;
+use crate::config::settings::Price;
 
 /// Makes a call; returns the request body that the provider received, and the text of the answer.
 async fn exchange(provider: Provider, purpose: &str, mode: LlmMode, schema: Option<Value>, answer: &str) -> (Value, String) {

@@ -3,7 +3,7 @@
 use super::*;
 use sqlx::{Connection as _, PgConnection};
 
-use crate::store::testing::empty_postgres;
+use crate::storage::testing::empty_postgres;
 
 /// A database with a few rows, which another connection has open for writing.
 struct Stock {

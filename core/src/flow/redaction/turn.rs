@@ -1,0 +1,65 @@
+//! Redacts what a turn stores: history, agent memory, intent match and the model call log.
+
+use serde_json::{Value, json};
+
+use super::values::{Redactions, collect_scalars};
+use crate::flow::Walker;
+use crate::text::variable_path::VariablePath;
+use crate::turn::Write;
+
+/// Minimum characters of an input to be redacted in later texts.
+const MIN_REDACTED_CHARS: usize = 4;
+
+impl Walker<'_> {
+    /// Returns the values to redact now.
+    pub(in crate::flow) fn redactions(&self) -> Redactions {
+        let mut found = self.redacted_texts.clone();
+        for path in self.flow.redacted_variables() {
+            if let Some(value) = self.variable(path) {
+                collect_scalars(value, path, &mut found);
+            }
+        }
+        Redactions::new(found, 0)
+    }
+
+    /// Whether values of this entity in this variable are redacted.
+    pub(in crate::flow) fn is_value_redacted(&self, variable: &VariablePath, entity: &str) -> bool {
+        self.is_variable_redacted(variable) || self.flow.document.entities.iter().any(|it| it.id == entity && it.redact)
+    }
+
+    /// Redacts a value in the last question, and the input that contained it.
+    pub(in crate::flow) fn redact_question(&mut self, variable: &VariablePath, shown: &str) {
+        if let Some(question) = self.state.history.iter_mut().rev().find(|it| it.role == "bot") {
+            question.text = question.text.replace(shown, &format!("[{variable}]"));
+        }
+        self.redact_input(variable);
+    }
+
+    /// Redacts the input of this turn in the history and in the intent match, and the input and the value in the model call log.
+    pub(in crate::flow) fn redact_input(&mut self, variable: &VariablePath) {
+        let name = format!("[{variable}]");
+        if let Some(input) = self.state.history.iter_mut().rev().find(|it| it.role == "user") {
+            input.text.clone_from(&name);
+        }
+        let text = self.input_text();
+        // A short input is a confirmation rather than a value.
+        if text.chars().count() >= MIN_REDACTED_CHARS {
+            self.redacted_texts.push((text.trim().to_owned(), variable.to_string()));
+        }
+        let matched = self.state.vars.get_mut("_last_intent").and_then(Value::as_object_mut);
+        if let Some(matched) = matched
+            && matched.get("text").and_then(Value::as_str) == Some(text.as_str())
+        {
+            matched.insert("text".to_owned(), json!(name));
+        }
+        let value = self.variable(variable).map(crate::text::plain_text);
+        let hidden: Vec<String> = [Some(text), value].into_iter().flatten().filter(|it| !it.trim().is_empty()).collect();
+        let redact = |text: &str| hidden.iter().fold(text.to_owned(), |text, it| text.replace(it.as_str(), &name));
+        for write in &mut self.model_call_writes {
+            if let Write::LlmCall(row) = write {
+                row.prompt_text = redact(&row.prompt_text);
+                row.response_text = row.response_text.take().map(|it| redact(&it));
+            }
+        }
+    }
+}

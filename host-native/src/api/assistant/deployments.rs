@@ -1,0 +1,127 @@
+//! `/v1/agents/{agent}/deployments`: deployments of assistants to pages.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use convengine_core::turn::Map;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{assistant_not_found, body, parse_assistant_id};
+use crate::api::error::ApiError;
+use crate::clock;
+use crate::runtime::assistant::deployment::{generate_token, hash_token, is_origin};
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::deployment::{self, Deployment};
+use crate::storage::assistant::draft;
+
+/// Creates a deployment. The token is shown only once.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/deployments",
+    tag = "assistants",
+    params(("agent" = String, Path, description = "The assistant id")),
+    request_body = ref("#/components/schemas/Deployment"),
+    responses(
+        (status = 201, description = "The deployment is created", body = ref("#/components/schemas/Deployed")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "Assistant not found"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The assistant has no published version"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "A member of the body is invalid"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn create(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let members = body::read_object(&uri, &headers, body).await;
+    let (assistant, members) = (parse_assistant_id(id, &uri)?, members?);
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let about = draft::find_assistant(&host.readers, &assistant).await.map_err(database)?.ok_or_else(|| assistant_not_found(&uri))?;
+    let request = NewDeployment::parse(&members)
+        .map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).with_code("invalid_deployment"))?;
+    if about.live_version.is_none() {
+        let message = "assistant has no published version; publish it first";
+        return Err(ApiError::new(StatusCode::CONFLICT, &uri, message).with_code("not_published"));
+    }
+    let NewDeployment { name, channel, origins, debug } = request;
+    let (id, token) = (Uuid::new_v4().to_string(), generate_token());
+    let created = Deployment { id, assistant, name, channel, origins, debug, created_at: clock::now() };
+    deployment::insert(&host.readers, &created, &hash_token(&token)).await.map_err(database)?;
+    Ok((StatusCode::CREATED, Json(json!({"id": created.id, "token": token}))))
+}
+
+/// A validated request for a deployment.
+#[derive(Debug, PartialEq, Eq)]
+struct NewDeployment {
+    name: String,
+    channel: String,
+    origins: Vec<String>,
+    debug: bool,
+}
+
+impl NewDeployment {
+    fn parse(members: &Map) -> Result<NewDeployment, String> {
+        let member = |key: &str| members.get(key).filter(|it| !it.is_null());
+        let text = |key: &str| match member(key) {
+            None => Ok(None),
+            Some(Value::String(text)) if !text.trim().is_empty() && !text.contains('\0') => Ok(Some(text.clone())),
+            Some(_) => Err(format!("{key} is not a non-empty string; send one")),
+        };
+        let origins = member("origins").and_then(Value::as_array).ok_or("origins is not a list; send the origins that may call")?;
+        let origin = |it: &Value| {
+            let text = it.as_str().unwrap_or_default();
+            let line = "send a value such as https://shop.example without a path";
+            if is_origin(text) { Ok(text.to_owned()) } else { Err(format!("origins: {it} is not an origin; {line}")) }
+        };
+        let debug = match member("debug") {
+            None => false,
+            Some(Value::Bool(on)) => *on,
+            Some(_) => return Err("debug is not a Boolean; send true or false".to_owned()),
+        };
+        Ok(NewDeployment {
+            name: text("name")?.ok_or("name is missing; send a name for the deployment")?,
+            channel: text("channel")?.unwrap_or_else(|| "web".to_owned()),
+            origins: origins.iter().map(origin).collect::<Result<_, _>>()?,
+            debug,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deployment_has_a_name_and_origins() {
+        let read = |given: Value| NewDeployment::parse(given.as_object().expect("an object"));
+        let found = read(json!({"name": "shop", "origins": ["https://shop.example"], "debug": true, "more": 1})).expect("a deployment");
+        assert_eq!((found.channel.as_str(), found.origins.len(), found.debug), ("web", 1, true));
+        assert!(read(json!({"name": "shop", "channel": "kiosk", "origins": [], "debug": null})).is_ok_and(|it| !it.debug));
+        for (given, words) in [
+            (json!({"origins": []}), "name is missing"),
+            (json!({"name": " ", "origins": []}), "name is not a non-empty string"),
+            (json!({"name": "a\0", "origins": []}), "name is not a non-empty string"),
+            (json!({"name": "a"}), "origins is not a list"),
+            (json!({"name": "a", "origins": "https://a.example"}), "origins is not a list"),
+            (json!({"name": "a", "origins": ["https://a.example/"]}), "is not an origin"),
+            (json!({"name": "a", "origins": [5]}), "5 is not an origin"),
+            (json!({"name": "a", "channel": 5, "origins": []}), "channel is not a non-empty string"),
+            (json!({"name": "a", "origins": [], "debug": "yes"}), "debug is not a Boolean"),
+        ] {
+            let reason = read(given.clone()).expect_err("refused");
+            assert!(reason.contains(words), "{given}: {reason}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Inspection of sessions: state, trace and replay check.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+use convengine_core::config::Config;
+use serde_json::{Value, json};
+
+use super::{load_session, simulator, trace_events};
+use crate::api::error::{ApiError, not_found};
+use crate::ops::audit::derive::{replay_and_compare, run_blocking};
+use crate::runtime::turn_runner::Host;
+use crate::storage::turn::{self, StoredTurn};
+
+/// Returns the state of a session with private values masked.
+#[utoipa::path(
+    get,
+    path = "/v1/runtime/assistants/{agent}/sessions/{session}",
+    tag = "assistants",
+    params(
+        ("agent" = String, Path, description = "The assistant id"),
+        ("session" = String, Path, format = "uuid", description = "The session id"),
+    ),
+    responses(
+        (status = 200, description = "The session state", body = ref("#/components/schemas/SessionState")),
+        (status = 404, description = "Session not found"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn state(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let Ok(Path((assistant, id))) = path else { return Err(not_found(&uri)) };
+    let (stored, running) = load_session(&host, &uri, &id).await?;
+    if stored.assistant != assistant {
+        return Err(not_found(&uri));
+    }
+    if running.is_document_missing {
+        // Without the document it is unknown which values are private.
+        let message = "snapshot of the session is no longer stored; start a new session";
+        return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, &uri, message).with_code("snapshot_lost"));
+    }
+    let mut state = stored.state;
+    if let Some(flow) = &running.config.flow {
+        convengine_core::flow::redact_session(flow, &mut state);
+    }
+    Ok(Json(state))
+}
+
+/// Returns the trace of a session, turn by turn.
+#[utoipa::path(
+    get,
+    path = "/v1/runtime/assistants/{agent}/sessions/{session}/trace",
+    tag = "assistants",
+    params(
+        ("agent" = String, Path, description = "The assistant id"),
+        ("session" = String, Path, format = "uuid", description = "The session id"),
+    ),
+    responses(
+        (status = 200, description = "The trace events of each turn", body = ref("#/components/schemas/SessionTrace")),
+        (status = 404, description = "Session not found"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn trace(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let turns = load_turns(&host, &uri, path).await?;
+    let events =
+        run_blocking(move || number_turns(&turns).map(|(number, run)| trace_events::render_turn(run, number)).collect::<Vec<Value>>())
+            .await;
+    Ok(Json(json!({"turns": events.map_err(|it| ApiError::from_database(&it, &uri))?})))
+}
+
+/// Replays the turns of a session and compares the results.
+#[utoipa::path(
+    get,
+    path = "/v1/runtime/assistants/{agent}/sessions/{session}/replay",
+    tag = "assistants",
+    params(
+        ("agent" = String, Path, description = "The assistant id"),
+        ("session" = String, Path, format = "uuid", description = "The session id"),
+    ),
+    responses(
+        (status = 200, description = "Whether all turns are equal, or the first divergence", body = ref("#/components/schemas/Replayed")),
+        (status = 404, description = "Session not found"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn replay(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let turns = load_turns(&host, &uri, path).await?;
+    let count = turns.len();
+    let divergence = run_blocking(move || number_turns(&turns).find_map(|(number, run)| find_divergence(run, number)))
+        .await
+        .map_err(|it| ApiError::from_database(&it, &uri))?;
+    Ok(Json(json!({"equal": divergence.is_none(), "turns": count, "divergence": divergence})))
+}
+
+/// A stored turn with its configuration.
+pub(super) type TurnWithConfig = (StoredTurn, Option<Arc<Config>>);
+
+async fn load_turns(host: &Host, uri: &Uri, path: Result<Path<(String, String)>, PathRejection>) -> Result<Vec<TurnWithConfig>, ApiError> {
+    let running = simulator::load_running(host, uri, path).await?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let turns = turn::list_ended(&host.readers, &running.session).await.map_err(database)?;
+    let mut runs = Vec::with_capacity(turns.len());
+    for turn in turns {
+        let config = host.flows.load(&host.readers, &turn.config_hash).await.map_err(database)?;
+        runs.push((turn, config));
+    }
+    Ok(runs)
+}
+
+/// Numbers turns like their responses: user turns are counted, other turns have the number of the turn before.
+fn number_turns(turns: &[TurnWithConfig]) -> impl Iterator<Item = (u64, &TurnWithConfig)> {
+    turns.iter().scan(0, |last, run| {
+        *last = trace_events::turn_number(&run.0).unwrap_or(*last);
+        Some((*last, run))
+    })
+}
+
+/// Returns the first difference between a stored turn and its replay.
+fn find_divergence((turn, config): &TurnWithConfig, number: u64) -> Option<Value> {
+    if turn.is_unrecoverable() {
+        return None;
+    }
+    let found = replay_and_compare(turn, config.as_ref()).err()?;
+    Some(json!({
+        "turn": number, "number": turn.number, "path": "/state_hash", "stored": turn.state_hash, "replayed": found.hash, "reason": found.reason,
+    }))
+}

@@ -1,0 +1,94 @@
+//! `/v1/runtime` and `/v1/public/runtime`: sessions of assistants and their turns (docs/spec/flows-http.md#4).
+
+pub mod approvals;
+pub mod events;
+pub mod inspect;
+pub mod public;
+pub mod simulator;
+pub mod stream;
+mod trace_events;
+
+use std::sync::Arc;
+
+use axum::http::{HeaderName, HeaderValue, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use convengine_core::turn::Map;
+use serde_json::{Value, json};
+
+use crate::api::error::ApiError;
+use crate::runtime::assistant::run::RunningSession;
+use crate::runtime::turn_runner::{Host, Refusal, SubmitResult};
+use crate::storage::assistant::session::{self, Session};
+
+/// Marks the repeated response to an event that was already handled.
+const REPLAYED: HeaderName = HeaderName::from_static("x-replayed");
+
+/// What a caller may see of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Visibility {
+    /// Whether debug information is included.
+    pub debug: bool,
+}
+
+/// Loads the session of a path with the document it runs on.
+///
+/// # Errors
+/// 404 if there is no such session, 503 if the database is unavailable.
+pub async fn load_session(host: &Host, uri: &Uri, id: &str) -> Result<(Session, RunningSession), ApiError> {
+    let unknown = || ApiError::new(StatusCode::NOT_FOUND, uri, "session not found; start a new one");
+    let id = uuid::Uuid::try_parse(id).map_err(|_| unknown())?.to_string();
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let stored = session::find(&host.readers, &id).await.map_err(database)?.ok_or_else(unknown)?;
+    let running = RunningSession::from_stored(host, &id, &stored).await.map_err(database)?;
+    Ok((stored, running))
+}
+
+/// Runs the turn of an event and returns its response.
+///
+/// # Errors
+/// A refusal, which leaves the session unchanged.
+pub async fn run_event(
+    host: &Arc<Host>,
+    uri: &Uri,
+    running: &RunningSession,
+    event: Map,
+    sees: Visibility,
+    status: StatusCode,
+) -> Result<Response, ApiError> {
+    if let Some(form) = stream::requested_format(uri)? {
+        let mut streamed = stream::stream_turn(host, uri, running, event, sees, form).await?;
+        *streamed.status_mut() = status;
+        return Ok(streamed);
+    }
+    let answered = running.submit_event(host, event).await.map_err(|it| refuse(&it, uri, &running.session))?;
+    to_response(answered, uri, sees, status)
+}
+
+/// Converts the refusal of an event into an API error.
+pub fn refuse(refusal: &Refusal, uri: &Uri, session: &str) -> ApiError {
+    let refused = ApiError::from_refusal(refusal, uri);
+    if matches!(refusal, Refusal::SessionEnded) { refused.with_details(json!({"session_id": session})) } else { refused }
+}
+
+/// Builds the response of a turn.
+fn to_response(answered: SubmitResult, uri: &Uri, sees: Visibility, status: StatusCode) -> Result<Response, ApiError> {
+    let SubmitResult { outcome, is_repeat: again } = answered;
+    let Some(shown) = outcome.flow.and_then(|it| filter_answer(*it, sees)) else {
+        let message = "turn was lost when a server stopped; send the event again with a new event_id";
+        return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, message).with_code("turn_lost"));
+    };
+    let mut response = (status, axum::Json(shown)).into_response();
+    if again {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+/// Removes from an answer what the caller may not see.
+pub fn filter_answer(mut answer: Value, sees: Visibility) -> Option<Value> {
+    let members = answer.as_object_mut()?;
+    if !sees.debug {
+        members.shift_remove("debug");
+    }
+    Some(answer)
+}

@@ -1,0 +1,114 @@
+//! `/v1/public/runtime/sessions`: sessions of assistants for the pages of a deployment.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use uuid::Uuid;
+
+use super::simulator::{SessionStart, begin_session, parse_document};
+use super::{Visibility, events, load_session, run_event};
+use crate::api::assistant::body;
+use crate::api::error::{ApiError, not_found};
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::deployment::Deployment;
+use crate::storage::assistant::{draft, version};
+
+/// Starts a session with the live version.
+#[utoipa::path(
+    post,
+    path = "/v1/public/runtime/sessions",
+    tag = "assistants",
+    params(
+        ("X-Debug" = Option<String>, Header, description = "`1` to include debug information, if the deployment allows it"),
+        ("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream"),
+    ),
+    request_body = ref("#/components/schemas/NewSession"),
+    responses(
+        (status = 201, description = "The session has started", body = ref("#/components/schemas/TurnResponse")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "The assistant no longer exists"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The assistant has no published version"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "A member of the body is invalid"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn start(
+    State(host): State<Arc<Host>>,
+    Extension(deployment): Extension<Arc<Deployment>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let members = body::read_object(&uri, &headers, body).await?;
+    let event = events::read_start(&uri, &members, Some(&deployment.channel))?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let assistant = deployment.assistant.clone();
+    let about = draft::find_assistant(&host.readers, &assistant).await.map_err(database)?.ok_or_else(|| not_found(&uri))?;
+    let none =
+        || ApiError::new(StatusCode::CONFLICT, &uri, "assistant has no published version; publish it first").with_code("not_published");
+    let live = about.live_version.ok_or_else(none)?;
+    let text = version::find_document(&host.readers, &assistant, live).await.map_err(database)?.ok_or_else(none)?;
+    let beginning = SessionStart {
+        session: Uuid::new_v4().to_string(),
+        assistant,
+        deployment: Some(deployment.id.clone()),
+        version: Some(live),
+        document: parse_document(&text, &uri)?,
+    };
+    let running = begin_session(&host, &uri, beginning).await?;
+    run_event(&host, &uri, &running, event, visibility(&deployment, &headers), StatusCode::CREATED).await
+}
+
+/// Sends a user event to a session.
+#[utoipa::path(
+    post,
+    path = "/v1/public/runtime/sessions/{session}/turns",
+    tag = "assistants",
+    params(
+        ("session" = String, Path, format = "uuid", description = "The session id"),
+        ("X-Debug" = Option<String>, Header, description = "`1` to include debug information, if the deployment allows it"),
+        ("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream"),
+    ),
+    request_body = ref("#/components/schemas/UserEvent"),
+    responses(
+        (status = 200, description = "The response of the assistant", body = ref("#/components/schemas/TurnResponse")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 403, description = "The event or the origin is not allowed"),
+        (status = 404, description = "Session not found in the deployment"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The session has ended"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "The event is invalid"),
+        (status = 503, description = "The session or the database is busy; see Retry-After"),
+    ),
+)]
+pub async fn turn(
+    State(host): State<Arc<Host>>,
+    Extension(deployment): Extension<Arc<Deployment>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let members = body::read_object(&uri, &headers, body).await;
+    let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
+    let (stored, running) = load_session(&host, &uri, &id).await?;
+    if stored.deployment.as_ref() != Some(&deployment.id) {
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "session not found; start a new one"));
+    }
+    let event = events::read_event(&host, &uri, members?, true)?;
+    run_event(&host, &uri, &running, event, visibility(&deployment, &headers), StatusCode::OK).await
+}
+
+fn visibility(deployment: &Deployment, headers: &HeaderMap) -> Visibility {
+    Visibility { debug: deployment.debug && headers.get("x-debug").is_some_and(|it| it == "1") }
+}

@@ -1,0 +1,189 @@
+//! `/v1/runtime/assistants/{agent}/sessions`: sessions in the simulator for authors of assistants.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use convengine_core::turn::Map;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Visibility, events, load_session, run_event};
+use crate::api::assistant::{assistant_not_found, body, parse_assistant_id, parse_version_number};
+use crate::api::error::{ApiError, not_found};
+use crate::runtime::assistant::run::{RunningSession, event_key};
+use crate::runtime::turn_runner::Host;
+use crate::storage;
+use crate::storage::assistant::{draft, version};
+
+/// Authors see debug information.
+const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };
+
+/// Starts a session with the draft or a version.
+#[utoipa::path(
+    post,
+    path = "/v1/runtime/assistants/{agent}/sessions",
+    tag = "assistants",
+    params(
+        ("agent" = String, Path, description = "The assistant id"),
+        ("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream"),
+    ),
+    request_body = ref("#/components/schemas/NewSession"),
+    responses(
+        (status = 201, description = "The session has started", body = ref("#/components/schemas/TurnResponse")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "Assistant or version not found"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The session id already exists"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "A member of the body is invalid"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn start(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let members = body::read_object(&uri, &headers, body).await;
+    let (assistant, members) = (parse_assistant_id(id, &uri)?, members?);
+    let event = events::read_start(&uri, &members, None)?;
+    let (document, version) = load_requested_document(&host, &uri, &assistant, members.get("version")).await?;
+    let session = choose_session_id(&host, &uri, &members).await?;
+    let running = begin_session(&host, &uri, SessionStart { session, assistant, deployment: None, version, document }).await?;
+    run_event(&host, &uri, &running, event, DEBUG_VISIBILITY, StatusCode::CREATED).await
+}
+
+/// Sends an event to a session.
+#[utoipa::path(
+    post,
+    path = "/v1/runtime/assistants/{agent}/sessions/{session}/turns",
+    tag = "assistants",
+    params(
+        ("agent" = String, Path, description = "The assistant id"),
+        ("session" = String, Path, format = "uuid", description = "The session id"),
+        ("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream"),
+    ),
+    request_body = ref("#/components/schemas/TurnEvent"),
+    responses(
+        (status = 200, description = "The response of the assistant", body = ref("#/components/schemas/TurnResponse")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "Session not found"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The session has ended"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "The event is invalid"),
+        (status = 503, description = "The session or the database is busy; see Retry-After"),
+    ),
+)]
+pub async fn turn(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let members = body::read_object(&uri, &headers, body).await;
+    let running = load_running(&host, &uri, path).await?;
+    let event = events::read_event(&host, &uri, members?, false)?;
+    run_event(&host, &uri, &running, event, DEBUG_VISIBILITY, StatusCode::OK).await
+}
+
+/// Loads the session of a path.
+///
+/// # Errors
+/// 404 if the assistant has no such session, 503 if the database is unavailable.
+pub async fn load_running(host: &Host, uri: &Uri, path: Result<Path<(String, String)>, PathRejection>) -> Result<RunningSession, ApiError> {
+    let Ok(Path((assistant, session))) = path else { return Err(not_found(uri)) };
+    let (_, running) = load_session(host, uri, &session).await?;
+    if running.assistant == assistant { Ok(running) } else { Err(not_found(uri)) }
+}
+
+/// What a new session starts with.
+#[derive(Debug)]
+pub struct SessionStart {
+    /// The session id.
+    pub session: String,
+    /// The assistant id.
+    pub assistant: String,
+    /// The deployment that starts the session, if any.
+    pub deployment: Option<String>,
+    /// The version the session runs on; absent for the draft.
+    pub version: Option<i64>,
+    /// The flow document.
+    pub document: Value,
+}
+
+/// Compiles and stores the document of a new session.
+///
+/// # Errors
+/// 422 if the document cannot run, 503 if the database is unavailable.
+pub async fn begin_session(host: &Host, uri: &Uri, beginning: SessionStart) -> Result<RunningSession, ApiError> {
+    let SessionStart { session, assistant, deployment, version, document } = beginning;
+    let message = "document is invalid; put it again";
+    let unreadable = || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_document");
+    let config =
+        host.flows.compile_and_store(host, &document).await.map_err(|it| ApiError::from_database(&it, uri))?.ok_or_else(unreadable)?;
+    Ok(RunningSession { session, assistant, deployment, version, config, is_document_missing: false, is_new: true, upgrade: None })
+}
+
+/// Loads the requested document: the draft or a version.
+async fn load_requested_document(
+    host: &Host,
+    uri: &Uri,
+    assistant: &str,
+    requested: Option<&Value>,
+) -> Result<(Value, Option<i64>), ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let unknown = || ApiError::new(StatusCode::NOT_FOUND, uri, "version not found; list the versions of the assistant");
+    let (text, version) = match requested.filter(|it| !it.is_null()) {
+        None => {
+            let draft = draft::find(&host.readers, assistant).await.map_err(database)?;
+            (draft.ok_or_else(|| assistant_not_found(uri))?.document, None)
+        }
+        Some(requested) => {
+            draft::find_assistant(&host.readers, assistant).await.map_err(database)?.ok_or_else(|| assistant_not_found(uri))?;
+            let number = parse_version_number(&requested.to_string()).ok_or_else(unknown)?;
+            let text = version::find_document(&host.readers, assistant, number).await.map_err(database)?;
+            (text.ok_or_else(unknown)?, Some(number))
+        }
+    };
+    Ok((parse_document(&text, uri)?, version))
+}
+
+/// Parses a stored document.
+///
+/// # Errors
+/// 500 if the stored document is not valid JSON.
+pub fn parse_document(text: &str, uri: &Uri) -> Result<Value, ApiError> {
+    serde_json::from_str(text).map_err(|error| {
+        tracing::error!(%error, "cannot parse a stored document");
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, "stored document is invalid; put it again")
+    })
+}
+
+/// Returns the requested session id, or a new one.
+async fn choose_session_id(host: &Host, uri: &Uri, members: &Map) -> Result<String, ApiError> {
+    let Some(requested) = members.get("session_id").filter(|it| !it.is_null()) else { return Ok(Uuid::new_v4().to_string()) };
+    let refuse = || {
+        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, "session_id is not a UUID; send a UUID or omit it")
+            .with_code("invalid_session")
+    };
+    let id = requested.as_str().and_then(|it| Uuid::try_parse(it).ok()).ok_or_else(refuse)?.to_string();
+    let key = members.get("event_id").and_then(Value::as_str).map(|it| event_key(&id, it));
+    let found = storage::assistant::session::load(&host.readers, &id, key.as_deref()).await;
+    let found = found.map_err(|it| ApiError::from_database(&it, uri))?;
+    // Clients without a response retry with the same event id. Pipeline conversations share the id space.
+    if !found.is_duplicate && (found.has_open_turn || found.session.turns > 0) {
+        let message = "session id already exists; choose another id or omit it";
+        return Err(ApiError::new(StatusCode::CONFLICT, uri, message).with_code("session_exists"));
+    }
+    Ok(id)
+}

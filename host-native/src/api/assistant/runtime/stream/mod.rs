@@ -1,0 +1,149 @@
+//! Streams a turn as events: in our own format, or as a UI message stream of the Vercel AI SDK (docs/spec/flows.md#14,
+//! docs/spec/flows.md#15.6).
+//!
+//! | event | data |
+//! |---|---|
+//! | `token` | a piece (`delta`) of model output for the user, before its message; `reset` retracts the pieces of its `effect` |
+//! | `message` | a message as in the response |
+//! | `trace` | a trace event, if debug information is visible |
+//! | `effect` | the start or end of an effect (`phase` `started` or `finished`), if debug information is visible |
+//! | `done` | the whole response |
+//! | `error` | why there is no response |
+//!
+//! Pieces preview model output; the message that follows contains all of it. They are not stored, so that the response to a repeated
+//! event has none.
+
+mod pieces;
+mod writer;
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::{self, Bytes};
+use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use convengine_core::turn::Map;
+use http_body::{Body, Frame};
+use tokio::sync::mpsc;
+use tokio::sync::oneshot;
+
+use super::{REPLAYED, Visibility, refuse};
+use crate::api::error::ApiError;
+use crate::runtime::assistant::run::RunningSession;
+use crate::runtime::stream::live::{LiveEvent, Subscriber};
+use crate::runtime::turn_runner::{Host, Refusal, SubmitResult};
+use writer::EventWriter;
+
+const VERCEL: HeaderName = HeaderName::from_static("x-vercel-ai-ui-message-stream");
+
+/// The format of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamFormat {
+    /// Our own events.
+    Events,
+    /// A UI message stream.
+    Ui,
+}
+
+/// Reads the format from the query parameter `stream`. Returns `None` for a single JSON object.
+///
+/// # Errors
+/// 422 if the format is unknown.
+pub fn requested_format(uri: &Uri) -> Result<Option<StreamFormat>, ApiError> {
+    let requested = uri.query().unwrap_or_default().split('&').find_map(|it| it.strip_prefix("stream="));
+    match requested {
+        None | Some("" | "false") => Ok(None),
+        Some("true" | "own") => Ok(Some(StreamFormat::Events)),
+        Some("ui") => Ok(Some(StreamFormat::Ui)),
+        Some(_) => {
+            let message = "unknown stream format; use stream=true for events or stream=ui for a UI message stream";
+            Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_stream"))
+        }
+    }
+}
+
+/// Runs the turn of an event and streams it.
+///
+/// # Errors
+/// A refusal of a turn that has produced no event.
+pub async fn stream_turn(
+    host: &Arc<Host>,
+    uri: &Uri,
+    running: &RunningSession,
+    event: Map,
+    sees: Visibility,
+    form: StreamFormat,
+) -> Result<Response, ApiError> {
+    let (subscriber, mut events) = Subscriber::channel();
+    let (sender, outcome) = oneshot::channel();
+    let (turn_host, turn) = (Arc::clone(host), running.clone());
+    // The turn continues if its caller disconnects.
+    tokio::spawn(async move {
+        let _ = sender.send(turn.submit_event_with_subscriber(&turn_host, event, Some(subscriber)).await);
+    });
+    // A refusal before the first event is returned with its status.
+    let first = events.recv().await;
+    let mut writer = EventWriter::new(form, sees, uri, &running.session);
+    writer.write_start();
+    let Some(first) = first else {
+        let answered = outcome.await.unwrap_or_else(|_| Err(Refusal::Internal("turn ended without an outcome".to_owned())));
+        let answered = answered.map_err(|it| refuse(&it, uri, &running.session))?;
+        let again = answered.is_repeat;
+        writer.write_end(Ok(answered));
+        return Ok(response(form, again, body::Body::from(writer.take_output())));
+    };
+    writer.write_live_event(first);
+    let stream = TurnStream { writer, events, outcome: Some(outcome) };
+    Ok(response(form, false, body::Body::new(stream)))
+}
+
+fn response(form: StreamFormat, again: bool, body: body::Body) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform")),
+    ];
+    let mut response = (StatusCode::OK, headers, body).into_response();
+    if form == StreamFormat::Ui {
+        response.headers_mut().insert(VERCEL, HeaderValue::from_static("v1"));
+    }
+    if again {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    response
+}
+
+/// A response body that lasts as long as the turn.
+#[derive(Debug)]
+struct TurnStream {
+    writer: EventWriter,
+    events: mpsc::UnboundedReceiver<LiveEvent>,
+    outcome: Option<oneshot::Receiver<Result<SubmitResult, Refusal>>>,
+}
+
+impl Body for TurnStream {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let this = &mut *self;
+        loop {
+            match this.events.poll_recv(context) {
+                Poll::Ready(Some(event)) => this.writer.write_live_event(event),
+                Poll::Ready(None) => break,
+                Poll::Pending if this.writer.is_empty() => return Poll::Pending,
+                Poll::Pending => return Poll::Ready(Some(Ok(Frame::data(this.writer.take_output().into())))),
+            }
+        }
+        if let Some(ended) = &mut this.outcome {
+            let Poll::Ready(answered) = Pin::new(ended).poll(context) else { return Poll::Pending };
+            this.outcome = None;
+            this.writer.write_end(answered.unwrap_or_else(|_| Err(Refusal::Internal("turn ended without an outcome".to_owned()))));
+        }
+        if this.writer.is_empty() {
+            return Poll::Ready(None);
+        }
+        Poll::Ready(Some(Ok(Frame::data(this.writer.take_output().into()))))
+    }
+}

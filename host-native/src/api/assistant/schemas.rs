@@ -1,0 +1,283 @@
+//! OpenAPI schemas of assistant routes.
+
+use serde_json::{Value, json};
+
+use crate::api::schemas::{list, nullable_text, object, text};
+
+/// All schemas by name.
+pub fn all() -> Value {
+    let count = json!({"type": "integer", "minimum": 1});
+    let issues = list(&json!({"$ref": "#/components/schemas/DocumentIssue"}));
+    let assistant = object(json!({
+        "id": text("The assistant id"),
+        "name": text("The display name"),
+        "revision": count,
+        "live_version": {"type": ["integer", "null"], "description": "Null until a version is published"},
+    }));
+    let version = object(json!({
+        "version": count,
+        "snapshot": text("The hash of the effective document"),
+        "state": {"enum": ["live", "archived"]},
+        "published_at": text("RFC 3339"),
+    }));
+    let secret = object(json!({
+        "name": text("The secret name"),
+        "prefix": text("At most the first 3 characters of the value"),
+        "updated_at": text("RFC 3339"),
+    }));
+    json!({
+        "Flow": flow(),
+        "Assistants": object(json!({"agents": list(&assistant)})),
+        "Saved": object(json!({"id": text("The assistant id"), "revision": count, "issues": issues})),
+        "Validated": object(json!({"ok": {"type": "boolean"}, "issues": issues, "migration": migration()})),
+        "Published": object(json!({
+            "version": count, "snapshot": text("The hash of the effective document"), "issues": issues, "migration": migration(),
+        })),
+        "Versions": object(json!({"versions": list(&version)})),
+        "Restored": object(json!({"id": text("The assistant id"), "revision": count})),
+        "Deployment": deployment(),
+        "Deployed": object(json!({"id": {"type": "string", "format": "uuid"}, "token": text("The token, which is not shown again")})),
+        "NewSecret": new_secret(),
+        "KeptSecret": object(json!({"name": text("The secret name"), "prefix": text("At most the first 3 characters of the value")})),
+        "KeptSecrets": object(json!({"secrets": list(&secret)})),
+        "DocumentIssue": issue(),
+        "AssistantRefusal": refusal(),
+        "NewSession": new_session(),
+        "TurnEvent": turn_event(),
+        "UserEvent": user_event(),
+        "Approval": approval(),
+        "TurnResponse": turn_response(),
+        "SessionState": session_state(),
+        "SessionTrace": trace(),
+        "Replayed": replay_check(),
+    })
+}
+
+fn flow() -> Value {
+    json!({
+        "type": "object",
+        "description": "A flow document. Its id must match the path; unknown members are preserved.",
+        "required": ["id", "name"],
+        "properties": {"id": text("The assistant id"), "name": text("The display name")},
+    })
+}
+
+fn deployment() -> Value {
+    json!({
+        "type": "object",
+        "required": ["name", "origins"],
+        "properties": {
+            "name": {"type": "string", "minLength": 1, "description": "The display name"},
+            "channel": {"type": ["string", "null"], "description": "The kind of channel; default `web`"},
+            "origins": {"type": "array", "items": {"type": "string"}, "description": "The origins that may use the deployment"},
+            "debug": {"type": ["boolean", "null"], "description": "Whether users may see debug information"},
+        },
+    })
+}
+
+fn new_secret() -> Value {
+    json!({
+        "type": "object",
+        "required": ["name", "value"],
+        "properties": {
+            "name": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]{0,63}$", "description": "The secret name"},
+            "value": {"type": "string", "minLength": 1, "description": "The value, which no route returns"},
+        },
+    })
+}
+
+fn issue() -> Value {
+    json!({
+        "type": "object",
+        "required": ["code", "severity", "path", "graph", "node", "name", "message"],
+        "properties": {
+            "code": text("The stable code of the check"),
+            "severity": {"enum": ["error", "warning", "info"]},
+            "path": text("The location as a JSON pointer"),
+            "graph": nullable_text("The graph id"),
+            "node": nullable_text("The node id"),
+            "name": nullable_text("The display name of the node"),
+            "message": text("The problem"),
+            "fix": text("How to fix it"),
+        },
+    })
+}
+
+fn migration() -> Value {
+    let count = || json!({"type": "integer", "minimum": 0});
+    object(json!({"sessions": count(), "map": count(), "reask": count(), "stay": count()}))
+}
+
+fn new_session() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "locale": nullable_text("The locale of the user; default is that of the document"),
+            "channel": {"type": ["string", "null"], "minLength": 1, "description": "The kind of channel"},
+            "user": {"type": ["object", "null"], "description": "Attributes of the user"},
+            "params": {"type": ["object", "null"], "description": "Initial variables of the session"},
+            "version": {"type": ["integer", "null"], "description": "Simulator only: the version; default is the draft"},
+            "session_id": {"type": ["string", "null"], "format": "uuid", "description": "Simulator only: the id of the new session"},
+            "event_id": text("Idempotency key of the session start, 1 to 200 characters"),
+        },
+    })
+}
+
+fn turn_event() -> Value {
+    let types = ["user.message", "user.button", "timer.fired", "approval.decision", "session.end"];
+    json!({
+        "type": "object",
+        "required": ["type"],
+        "properties": {
+            "type": {"enum": types},
+            "event_id": text("Idempotency key of the event, 1 to 200 characters"),
+            "text": text("The user's message"),
+            "button_id": text("The id of the pressed button"),
+            "value": {"description": "The value of the button"},
+            "label": text("The label of the button"),
+            "timer_id": text("The id of the timer that fired"),
+            "call_id": text("The id of the call to decide"),
+            "approved": {"type": "boolean"},
+            "edited_args": {"type": "object"},
+            "reason": text("The reason"),
+        },
+    })
+}
+
+fn user_event() -> Value {
+    json!({
+        "type": "object",
+        "required": ["type"],
+        "properties": {
+            "type": {"enum": ["user.message", "user.button", "session.end"]},
+            "event_id": text("Idempotency key of the event, 1 to 200 characters"),
+            "text": text("The user's message"),
+            "button_id": text("The id of the pressed button"),
+            "value": {"description": "The value of the button"},
+            "label": text("The label of the button"),
+            "reason": text("The reason"),
+        },
+    })
+}
+
+fn approval() -> Value {
+    json!({
+        "type": "object",
+        "required": ["approved"],
+        "properties": {
+            "approved": {"type": "boolean", "description": "Whether the call is approved"},
+            "edited_args": {"type": "object", "description": "Arguments that replace those of the call"},
+            "reason": text("The reason"),
+        },
+    })
+}
+
+fn turn_response() -> Value {
+    let message = json!({
+        "type": "object",
+        "required": ["id", "node", "text", "blocks", "locale", "final", "role"],
+        "properties": {
+            "id": text("The message id within the session"), "node": text("The node that sent it"), "text": text("The plain text"),
+            "blocks": {"type": "array"}, "locale": text("The locale"), "final": {"type": "boolean"}, "role": {"enum": ["bot", "human"]},
+        },
+    });
+    json!({
+        "type": "object",
+        "required": ["session_id", "turn", "status", "messages", "awaiting"],
+        "properties": {
+            "session_id": {"type": "string", "format": "uuid"},
+            "turn": {"type": "integer", "minimum": 0},
+            "status": {"enum": ["awaiting_input", "handed_off", "completed", "failed"]},
+            "messages": {"type": "array", "items": message},
+            "awaiting": {"type": ["object", "null"], "description": "What the session is waiting for"},
+            "debug": {"type": "object", "description": "Debug information"},
+        },
+    })
+}
+
+fn session_state() -> Value {
+    json!({
+        "type": "object",
+        "required": ["schema_version", "session_id", "snapshot", "status", "turn", "seq", "vars", "stack"],
+        "properties": {
+            "schema_version": {"const": "1.0"}, "session_id": {"type": "string"}, "snapshot": {"type": "string"},
+            "status": {"enum": ["active", "handed_off", "completed", "failed", "abandoned"]},
+            "turn": {"type": "integer"}, "seq": {"type": "integer"}, "vars": {"type": "object"}, "stack": {"type": "array"},
+        },
+    })
+}
+
+fn trace() -> Value {
+    let event = json!({
+        "type": "object",
+        "required": ["turn", "seq", "span", "parent", "kind", "program", "at", "time", "level", "data"],
+        "properties": {
+            "turn": user_turn(),
+            "seq": {"type": "integer", "minimum": 0, "description": "The position in the turn"},
+            "span": {"type": "string", "pattern": "^[0-9a-f]{16}$", "description": "The span id, stable across replays"},
+            "parent": nullable_text("The span of the enclosing `node.enter`"),
+            "kind": text("The kind of event"),
+            "program": {"const": "assistant"},
+            "at": nullable_text("The node as `graph/node`"),
+            "time": text("RFC 3339"),
+            "level": {"enum": ["info", "warning", "error"]},
+            "data": {"description": "The event data, with private values masked as `[name]`"},
+        },
+    });
+    let turn = json!({
+        "type": "object",
+        "required": ["turn", "number", "event", "events"],
+        "properties": {
+            "turn": user_turn(), "number": journal_number(), "event": {}, "events": list(&event),
+            "reason": text("Why there are no events: the turn cannot be replayed"),
+        },
+    });
+    object(json!({"turns": list(&turn)}))
+}
+
+fn user_turn() -> Value {
+    json!({"type": "integer", "minimum": 0, "description": "The turn number in the response: user turns, 0 for the start"})
+}
+
+fn journal_number() -> Value {
+    json!({"type": "integer", "minimum": 1, "description": "The position among all turns of the session, including timers"})
+}
+
+fn replay_check() -> Value {
+    let divergence = json!({
+        "type": ["object", "null"],
+        "required": ["turn", "number", "path", "stored", "replayed"],
+        "properties": {
+            "turn": user_turn(),
+            "number": journal_number(),
+            "path": text("The location of the difference as a JSON pointer"),
+            "stored": text("The recorded value"),
+            "replayed": nullable_text("The replayed value; null if the replay does not complete"),
+            "reason": text("A description of the difference"),
+        },
+    });
+    object(json!({"equal": {"type": "boolean"}, "turns": {"type": "integer"}, "divergence": divergence}))
+}
+
+fn refusal() -> Value {
+    let error = json!({
+        "type": "object",
+        "required": ["code", "message"],
+        "properties": {
+            "code": text("The stable error code"),
+            "message": text("The problem and how to fix it"),
+            "session_id": text("The session that has ended"),
+            "scope": text("The scope of the limit"),
+            "limit": {"type": "integer"},
+            "reset": {"type": "integer", "description": "When the limit resets, in seconds since the Unix epoch"},
+        },
+        "additionalProperties": false,
+    });
+    json!({
+        "type": "object",
+        "description": "The body of every error response of these paths.",
+        "required": ["error"],
+        "properties": {"error": error, "issues": list(&json!({"$ref": "#/components/schemas/DocumentIssue"}))},
+        "additionalProperties": false,
+    })
+}

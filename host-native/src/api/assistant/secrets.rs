@@ -1,0 +1,129 @@
+//! `/v1/secrets`: secrets that documents refer to by name and no route returns.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use convengine_core::turn::Map;
+use serde_json::{Value, json};
+
+use super::body;
+use crate::api::error::ApiError;
+use crate::clock;
+use crate::runtime::assistant::secret_store::{is_secret_name, visible_prefix};
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::secret::{self, Secret};
+
+/// Maximum size of a value in bytes.
+const MAX_VALUE_BYTES: usize = 8 * 1024;
+
+/// Stores a secret and replaces an existing one with the same name.
+#[utoipa::path(
+    post,
+    path = "/v1/secrets",
+    tag = "assistants",
+    request_body = ref("#/components/schemas/NewSecret"),
+    responses(
+        (status = 200, description = "The secret is replaced", body = ref("#/components/schemas/KeptSecret")),
+        (status = 201, description = "The secret is created", body = ref("#/components/schemas/KeptSecret")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 408, description = "The request body timed out"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "The name or the value is invalid"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn put(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let members = body::read_object(&uri, &headers, body).await?;
+    let (name, value) =
+        parse_secret(&members).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).with_code("invalid_secret"))?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let secret = Secret { name: name.to_owned(), prefix: visible_prefix(value), updated_at: clock::now() };
+    let mut replaced = secret::replace(&host.readers, &secret, value).await.map_err(database)?;
+    if !replaced && !secret::insert(&host.readers, &secret, value).await.map_err(database)? {
+        // Another request has just created a secret with this name.
+        replaced = secret::replace(&host.readers, &secret, value).await.map_err(database)?;
+    }
+    host.secret_store.refresh(&host.readers, &host.secrets).await.map_err(database)?;
+    let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, Json(json!({"name": secret.name, "prefix": secret.prefix}))))
+}
+
+/// Lists the secrets by name, without their values.
+#[utoipa::path(
+    get,
+    path = "/v1/secrets",
+    tag = "assistants",
+    responses(
+        (status = 200, description = "The secrets", body = ref("#/components/schemas/KeptSecrets")),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
+    let all = secret::list(&host.readers).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    let one = |it: &Secret| json!({"name": it.name, "prefix": it.prefix, "updated_at": clock::format_iso(it.updated_at)});
+    Ok(Json(json!({"secrets": all.iter().map(one).collect::<Vec<_>>()})))
+}
+
+/// Deletes a secret. Calls that refer to it fail from then on.
+#[utoipa::path(
+    delete,
+    path = "/v1/secrets/{name}",
+    tag = "assistants",
+    params(("name" = String, Path, description = "The secret name")),
+    responses(
+        (status = 204, description = "The secret is deleted"),
+        (status = 404, description = "Secret not found"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, name: Result<Path<String>, PathRejection>) -> Result<StatusCode, ApiError> {
+    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "secret not found; it may already be deleted");
+    let name = name.ok().map(|it| it.0).filter(|it| is_secret_name(it)).ok_or_else(unknown)?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    if !secret::delete(&host.readers, &name, clock::now()).await.map_err(database)? {
+        return Err(unknown());
+    }
+    host.secret_store.refresh(&host.readers, &host.secrets).await.map_err(database)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Parses name and value. Error messages never contain the value.
+fn parse_secret(members: &Map) -> Result<(&str, &str), String> {
+    let text = |key: &str| members.get(key).and_then(Value::as_str);
+    let name = text("name").filter(|it| is_secret_name(it));
+    let name = name.ok_or("invalid secret name; use up to 64 capital letters, digits and '_', starting with a letter")?;
+    let value = text("value").filter(|it| !it.trim().is_empty()).ok_or("value is not a non-empty string; send the value of the secret")?;
+    if value.contains('\0') || value.len() > MAX_VALUE_BYTES {
+        return Err(format!("value is too long or contains NUL; send at most {MAX_VALUE_BYTES} bytes"));
+    }
+    Ok((name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_has_a_name_and_a_value_and_a_refusal_shows_neither() {
+        let given = |name: Value, value: Value| Map::from_iter([("name".to_owned(), name), ("value".to_owned(), value)]);
+        assert_eq!(parse_secret(&given(json!("CRM"), json!(" a b "))), Ok(("CRM", " a b ")));
+        for (name, value) in [
+            (json!("crm"), json!("hunter2")),
+            (json!("CRM"), json!(["hunter2"])),
+            (json!("CRM"), json!("hunter2\0")),
+            (json!("CRM"), json!("hunter2".repeat(2_000))),
+            (json!("CRM"), json!(" ")),
+            (json!(null), json!("hunter2")),
+        ] {
+            let given = given(name, value);
+            let reason = parse_secret(&given).expect_err("refused");
+            assert!(reason.contains("use") || reason.contains("send"), "{reason}");
+            assert!(!reason.contains("hunter2"), "{reason}");
+        }
+    }
+}

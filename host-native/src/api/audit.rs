@@ -1,0 +1,93 @@
+//! `GET /api/v1/conversation/audit/{id}` and `…/trace`: the audit of a conversation.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, Uri};
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::error::ApiError;
+use super::etag::respond_with_etag;
+use super::query::QueryParams;
+use super::request::conversation_from_path;
+use crate::ops::audit::trace::Trace;
+use crate::ops::audit::{self, derive::ConfigCache, meta};
+use crate::runtime::turn_runner::Host;
+use crate::storage::audit::AuditRow;
+
+/// Query parameters of audit requests.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct AuditQuery {
+    /// Whether payloads include `_meta`.
+    #[param(value_type = Option<bool>)]
+    meta: Option<String>,
+}
+
+impl AuditQuery {
+    fn includes_meta(&self) -> bool {
+        self.meta.as_deref().is_some_and(|it| it.trim().eq_ignore_ascii_case("true"))
+    }
+}
+
+/// Returns the audit rows of a conversation, oldest first; none for an unknown conversation.
+#[utoipa::path(
+    get,
+    path = "/api/v1/conversation/audit/{id}",
+    tag = "conversation",
+    params(("id" = String, Path, format = "uuid", description = "The conversation id"), AuditQuery),
+    responses(
+        (status = 200, description = "The rows, with an ETag", body = Vec<AuditRow>),
+        (status = 304, description = "Unchanged since the ETag in If-None-Match"),
+        (status = 400, description = "The conversation id is not a UUID, or a parameter is invalid"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn rows(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    headers: HeaderMap,
+    id: Result<Path<String>, PathRejection>,
+    QueryParams(query): QueryParams<AuditQuery>,
+) -> Result<Response, ApiError> {
+    let rows = load_rows(&host, &conversation_from_path(id, &uri)?, &uri, &query).await?;
+    Ok(respond_with_etag(&headers, &rows))
+}
+
+/// Returns the audit of a conversation as a trace: rows with parsed payloads and a list of steps.
+#[utoipa::path(
+    get,
+    path = "/api/v1/conversation/audit/{id}/trace",
+    tag = "conversation",
+    params(("id" = String, Path, format = "uuid", description = "The conversation id"), AuditQuery),
+    responses(
+        (status = 200, description = "The steps, with an ETag", body = Trace),
+        (status = 304, description = "Unchanged since the ETag in If-None-Match"),
+        (status = 400, description = "The conversation id is not a UUID, or a parameter is invalid"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn trace(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    headers: HeaderMap,
+    id: Result<Path<String>, PathRejection>,
+    QueryParams(query): QueryParams<AuditQuery>,
+) -> Result<Response, ApiError> {
+    let id = conversation_from_path(id, &uri)?;
+    let rows = load_rows(&host, &id, &uri, &query).await?;
+    Ok(respond_with_etag(&headers, &Trace::from_rows(id, rows)))
+}
+
+async fn load_rows(host: &Host, id: &str, uri: &Uri, query: &AuditQuery) -> Result<Vec<AuditRow>, ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let configs = || ConfigCache::with_config(&host.config_manager.active().config);
+    let mut rows = audit::list_rows(&host.readers, id, configs()).await.map_err(database)?;
+    if query.includes_meta() {
+        return meta::add_meta(&host.readers, id, configs(), rows).await.map_err(database);
+    }
+    meta::strip_meta(&mut rows);
+    Ok(rows)
+}

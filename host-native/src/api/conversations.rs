@@ -1,0 +1,134 @@
+//! `GET /api/v1/conversation`: lists conversations for operators.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri};
+use convengine_core::turn::Millis;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::query::QueryParams;
+use super::request::parse_uuid;
+use crate::clock;
+use crate::runtime::turn_runner::Host;
+use crate::storage::conversations::{ConversationFilter, find};
+
+/// Maximum and default page size.
+const MAX_LIMIT: i64 = 200;
+const DEFAULT_LIMIT: i64 = 50;
+
+/// Query parameters of the list.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ConversationQuery {
+    /// The status, such as `RUNNING` or `BLOCKED`.
+    status: Option<String>,
+    /// The intent.
+    intent: Option<String>,
+    /// The state.
+    state: Option<String>,
+    /// A part of the latest message.
+    text: Option<String>,
+    /// Start of the time range of the latest turn (inclusive), ISO 8601 or milliseconds.
+    from: Option<String>,
+    /// End of the time range of the latest turn (exclusive), ISO 8601 or milliseconds.
+    to: Option<String>,
+    /// Whether any turn has failed.
+    #[param(value_type = Option<bool>)]
+    faults: Option<String>,
+    /// The `next` value of the previous page.
+    after: Option<String>,
+    /// Maximum number of conversations to return.
+    #[param(value_type = Option<i64>, minimum = 1, maximum = 200)]
+    limit: Option<String>,
+}
+
+/// Lists conversations.
+///
+/// Returns matching conversations, latest turn first; send `next` as `after` for the next page.
+#[utoipa::path(
+    get,
+    path = "/api/v1/conversation",
+    tag = "operations",
+    params(ConversationQuery),
+    responses(
+        (status = 200, description = "Conversations", body = ref("#/components/schemas/Conversations")),
+        (status = 400, description = "A filter is invalid"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn list(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    QueryParams(query): QueryParams<ConversationQuery>,
+) -> Result<Json<Value>, ApiError> {
+    let filter = parse_filter(query).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
+    let found = find(&host.readers, &filter).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    let is_full = i64::try_from(found.len()).is_ok_and(|it| it == filter.limit);
+    let next = found.last().filter(|_| is_full).map(|it| format!("{}:{}", it.updated_at_ms, it.conversation_id));
+    Ok(Json(json!({"conversations": found, "next": next})))
+}
+
+fn parse_filter(query: ConversationQuery) -> Result<ConversationFilter, String> {
+    // Not every database accepts NUL in a query, and stored texts contain none.
+    let filled = |it: Option<String>| it.map(|it| it.trim().replace('\0', "\u{fffd}")).filter(|it| !it.is_empty());
+    let time = |name: &str, it: Option<String>| {
+        let invalid = || format!("{name} is not a time; send a value such as 2026-01-31T12:00:00Z, or milliseconds");
+        filled(it).map(|it| clock::parse(&it).ok_or_else(invalid)).transpose()
+    };
+    let faults = match filled(query.faults).map(|it| it.to_ascii_lowercase()).as_deref() {
+        None => None,
+        Some("true") => Some(true),
+        Some("false") => Some(false),
+        Some(_) => return Err("faults is not a Boolean; send true or false or omit it".to_owned()),
+    };
+    let limit = match filled(query.limit).map(|it| it.parse::<i64>()) {
+        None => DEFAULT_LIMIT,
+        Some(Ok(limit)) if (1..=MAX_LIMIT).contains(&limit) => limit,
+        Some(_) => return Err(format!("limit is invalid; send a number from 1 to {MAX_LIMIT}")),
+    };
+    let after = filled(query.after).map(|it| parse_cursor(&it).ok_or("after is invalid; send the next value of the previous page"));
+    Ok(ConversationFilter {
+        status: filled(query.status),
+        intent: filled(query.intent),
+        state: filled(query.state),
+        text: filled(query.text),
+        from: time("from", query.from)?,
+        to: time("to", query.to)?,
+        has_faults: faults,
+        cursor: after.transpose()?,
+        limit,
+    })
+}
+
+fn parse_cursor(text: &str) -> Option<(Millis, String)> {
+    let (at, id) = text.split_once(':')?;
+    Some((at.parse().ok()?, parse_uuid(id)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::extract::Query;
+
+    fn read(query: &str) -> Result<ConversationFilter, String> {
+        let uri: Uri = format!("/?{query}").parse().expect("a path");
+        Query::<ConversationQuery>::try_from_uri(&uri).map_err(|it| it.to_string()).and_then(|it| parse_filter(it.0))
+    }
+
+    #[test]
+    fn filters_are_parsed_or_rejected_with_advice() {
+        let all = read("").expect("no filter");
+        assert_eq!((all.limit, all.has_faults, all.cursor), (DEFAULT_LIMIT, None, None));
+        let id = "4d7fe557-03ba-56be-b8c3-a9a5d12f0d69";
+        let some = read(&format!("status=+&faults=TRUE&from=1970-01-01T00:00:01Z&to=2000&limit=7&after=5:{id}")).expect("filters");
+        assert_eq!((some.status, some.has_faults, some.from, some.to, some.limit), (None, Some(true), Some(1000), Some(2000), 7));
+        assert_eq!(some.cursor, Some((5, id.to_owned())));
+        for query in ["limit=0", "limit=201", "limit=x", "faults=yes", "from=noon", "after=7", "after=7:x"] {
+            assert!(read(query).expect_err(query).contains("send"), "{query}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! `GET /api/v1/conversation/journal/{id}`: the recorded journals of a conversation, for replay elsewhere.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+use serde_json::Value;
+
+use super::error::ApiError;
+use super::request::conversation_from_path;
+use crate::ops::journal_export;
+use crate::runtime::turn_runner::Host;
+use crate::storage::turn;
+
+/// Returns the journals of a conversation's turns and a pack of each configuration they ran with.
+#[utoipa::path(
+    get,
+    path = "/api/v1/conversation/journal/{id}",
+    tag = "conversation",
+    params(("id" = String, Path, format = "uuid", description = "The conversation id")),
+    responses(
+        (status = 200, description = "The recording", body = ref("#/components/schemas/Recorded")),
+        (status = 400, description = "The conversation id is not a UUID"),
+        (status = 404, description = "Conversation not found, or no turn has ended"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
+    let id = conversation_from_path(id, &uri)?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let turns = turn::list_ended(&host.readers, &id).await.map_err(database)?;
+    if turns.is_empty() {
+        let reason = "conversation not found or without an ended turn; check its id or try again later";
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, reason));
+    }
+    journal_export::export_turns(&host.readers, &id, turns).await.map(Json).map_err(database)
+}

@@ -1,0 +1,28 @@
+//! The HTTP API: handlers, request parsing, responses and the OpenAPI document.
+
+pub mod assistant;
+pub mod attachment;
+pub mod audit;
+pub mod cache;
+pub mod connection;
+pub mod conversation;
+pub mod conversations;
+pub mod db_schema;
+pub mod error;
+pub mod etag;
+pub mod feedback;
+pub mod health;
+pub mod journal;
+pub mod json_schemas;
+pub mod metrics;
+pub mod openapi;
+pub mod origin;
+pub mod page;
+pub mod privacy;
+pub mod query;
+pub mod request;
+pub mod request_metrics;
+pub mod schemas;
+pub mod snapshots;
+pub mod stomp;
+pub mod stream;

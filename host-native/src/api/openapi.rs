@@ -1,0 +1,116 @@
+//! `GET /openapi.json`: the OpenAPI document, generated from the handlers.
+//!
+//! Handlers are described by `#[utoipa::path(…)]`; `app::routes` registers route and description with `routes!` and adds the scopes.
+//! Error responses need no body in the attribute: they all have the schema `Refusal`.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Bytes;
+use axum::http::{Method, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+use utoipa::openapi::OpenApi;
+
+use super::error::ASSISTANTS_PREFIX;
+use super::schemas;
+use crate::auth::routes::{Route, find_route};
+use crate::config::settings::merge;
+
+/// The serialized document.
+#[derive(Debug, Clone)]
+pub struct ApiDocument(Arc<Bytes>);
+
+/// Returns this OpenAPI document.
+#[utoipa::path(get, path = "/openapi.json", tag = "operations", responses((status = 200, description = "The OpenAPI document", body = Object)))]
+pub async fn openapi(Extension(document): Extension<ApiDocument>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], Bytes::clone(&document.0)).into_response()
+}
+
+impl ApiDocument {
+    /// Creates the document from the handler descriptions and the scopes of their routes.
+    pub fn new(api: OpenApi, routes: &[Route]) -> ApiDocument {
+        ApiDocument(Arc::new(Bytes::from(build_document(api, routes).to_string())))
+    }
+}
+
+/// Builds the document and adds what all routes have in common.
+pub fn build_document(api: OpenApi, routes: &[Route]) -> Value {
+    // The document consists of strings, numbers, lists and maps: serializing it cannot fail.
+    let mut document = serde_json::to_value(api).unwrap_or_default();
+    for (path, item) in document.get_mut("paths").and_then(Value::as_object_mut).into_iter().flatten() {
+        for (method, operation) in item.as_object_mut().into_iter().flatten().filter(|it| it.1.get("responses").is_some()) {
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap_or_default();
+            complete_operation(operation, path, find_route(routes, &method, path));
+        }
+    }
+    merge(&mut document, base_document());
+    document
+}
+
+fn base_document() -> Value {
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "ConvEngine",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Table-driven conversations and assistants. Every response has an X-Request-Id header.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "tags": [
+            {"name": "conversation", "description": "Messages, conversations and their audit"},
+            {"name": "assistants", "description": "Assistants, their versions, deployments, secrets and sessions"},
+            {"name": "operations", "description": "Operation of the server"},
+        ],
+        "components": {
+            "schemas": schemas::all(),
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer", "description": "An API key created by `convengine key create`, or a JWT"},
+                "deployment": {"type": "http", "scheme": "bearer", "description": "A deployment token, sent from an allowed origin"},
+                "api_key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key in its own header"},
+            },
+        },
+    })
+}
+
+/// Adds what all operations have in common: the required scope, the responses of authentication and limits, and the error schema.
+fn complete_operation(operation: &mut Value, path: &str, route: Option<&Route>) {
+    let Some(members) = operation.as_object_mut() else { return };
+    if let Some(route) = route {
+        let admin_note = if route.is_admin { " The convengine.admin-token is also accepted." } else { "" };
+        let existing = members.get("description").and_then(Value::as_str).map(|it| format!("{it}\n\n")).unwrap_or_default();
+        let scopes = route.required_scopes.to_text();
+        let by = |scheme: &str| scopes.split(' ').map(|it| json!({scheme: [it]})).collect::<Vec<_>>();
+        let (requirement, security) = match route.is_deployment {
+            true => ("Requires a deployment token.".to_owned(), vec![json!({"deployment": []})]),
+            false => {
+                let requirement = format!("Requires scope {} if authentication is on.{admin_note}", route.required_scopes);
+                (requirement, [by("bearer"), by("api_key")].concat())
+            }
+        };
+        members.insert("description".to_owned(), format!("{existing}{requirement}").into());
+        members.insert("security".to_owned(), security.into());
+    }
+    let Some(responses) = members.get_mut("responses").and_then(Value::as_object_mut) else { return };
+    let guards = [
+        ("401", "The credentials are missing or invalid"),
+        ("403", "The credentials lack the required scope"),
+        ("429", "The rate limit or spend cap is exceeded; see Retry-After"),
+    ];
+    for (status, description) in guards.into_iter().filter(|_| route.is_some()) {
+        responses.entry(status).or_insert_with(|| json!({"description": description}));
+    }
+    for (_, answer) in responses.iter_mut().filter(|it| it.0.as_str() >= "400") {
+        let Some(answer) = answer.as_object_mut() else { continue };
+        let schema = if path.starts_with(ASSISTANTS_PREFIX) { "AssistantRefusal" } else { "Refusal" };
+        let refusal = json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{schema}")}}});
+        answer.entry("content").or_insert(refusal);
+    }
+    for (_, answer) in responses.iter_mut() {
+        let id =
+            json!({"X-Request-Id": {"description": "The request id sent by the client, or a generated one", "schema": {"type": "string"}}});
+        let Some(answer) = answer.as_object_mut() else { continue };
+        let headers = answer.entry("headers").or_insert_with(|| Value::Object(Map::new()));
+        merge(headers, id);
+    }
+}

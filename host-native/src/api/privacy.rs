@@ -1,0 +1,88 @@
+//! Deletes conversations: `DELETE /api/v1/conversation/{id}` and `POST /api/v1/privacy/forget`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::request::{conversation_from_path, parse_object, read_json_body};
+use crate::ops::forget::{self, ForgetResult};
+use crate::runtime::turn_runner::Host;
+use crate::storage;
+
+/// Deletes a conversation.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/conversation/{id}",
+    tag = "conversation",
+    params(("id" = String, Path, format = "uuid", description = "The conversation id")),
+    responses(
+        (status = 200, description = "The conversation is deleted", body = ref("#/components/schemas/Forgotten")),
+        (status = 400, description = "The conversation id is not a UUID"),
+        (status = 404, description = "Conversation not found"),
+        (status = 409, description = "A turn of the conversation is running"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn delete(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
+    let id = conversation_from_path(id, &uri)?;
+    let done = forget_conversations(host, &uri, vec![id]).await?;
+    if done == 0 {
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "conversation not found; it may already be deleted"));
+    }
+    Ok(Json(json!({"forgotten": done})))
+}
+
+/// Deletes all conversations of a person.
+#[utoipa::path(
+    post,
+    path = "/api/v1/privacy/forget",
+    tag = "operations",
+    request_body = ref("#/components/schemas/Person"),
+    responses(
+        (status = 200, description = "The conversations are deleted", body = ref("#/components/schemas/Forgotten")),
+        (status = 400, description = "The body is invalid"),
+        (status = 406, description = "The client does not accept JSON"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "Some conversations have a running turn; the others are deleted"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn forget(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
+    let bytes = read_json_body(&uri, &headers, body).await?;
+    let person = parse_person(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let mut connection = storage::open(host.config_manager.database(), false).await.map_err(database)?;
+    let ids = forget::list_by_person(&mut connection, &person).await.map_err(database)?;
+    connection.close().await.map_err(database)?;
+    Ok(Json(json!({"forgotten": forget_conversations(host, &uri, ids).await?})))
+}
+
+fn parse_person(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
+    let example = "{\"person\": {\"customerId\": \"C-17\"}}";
+    let members = match parse_object(bytes, example)?.remove("person") {
+        Some(Value::Object(members)) => members,
+        _ => return Err(format!("person is not an object; send {example}")),
+    };
+    forget::parse_person(members.into_iter().collect::<BTreeMap<_, _>>())
+}
+
+/// Deletes conversations; continues if the client disconnects.
+async fn forget_conversations(host: Arc<Host>, uri: &Uri, ids: Vec<String>) -> Result<usize, ApiError> {
+    let done = tokio::spawn(async move { forget::forget_conversations(&host, &ids).await }).await;
+    match done.unwrap_or(Err(sqlx::Error::WorkerCrashed)).map_err(|it| ApiError::from_database(&it, uri))? {
+        ForgetResult { forgotten, busy: 0 } => Ok(forgotten),
+        ForgetResult { forgotten, busy } => {
+            let message = format!("cannot delete conversations with a running turn ({busy} busy, {forgotten} deleted); try again later");
+            Err(ApiError::new(StatusCode::CONFLICT, uri, message))
+        }
+    }
+}

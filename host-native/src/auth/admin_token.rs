@@ -1,0 +1,103 @@
+//! The token of the assistants administrator, `convengine.admin-token`, and the check for local callers that need none
+//! (docs/spec/flows-http.md#1).
+
+use std::fmt;
+use std::net::IpAddr;
+
+use axum::http::HeaderMap;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::config::secrets::resolve;
+
+/// Headers in which a proxy names the client that it forwards.
+const FORWARDING_HEADERS: [&str; 2] = ["forwarded", "x-forwarded-for"];
+
+/// The hash of the administrator's token. Debug output does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AdminToken([u8; 32]);
+
+impl fmt::Debug for AdminToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[token]")
+    }
+}
+
+impl AdminToken {
+    /// Removes the setting from a normalized tree so that it cannot leak. Its value is the token, `env:VARIABLE` or `file:PATH`.
+    pub fn take_from_settings(tree: &mut Value, problems: &mut Vec<String>) -> Option<AdminToken> {
+        let value = match tree.as_object_mut()?.shift_remove("admin-token")? {
+            Value::Null => return None,
+            Value::String(text) => text,
+            Value::Number(number) => number.to_string(),
+            _ => {
+                // The value is omitted: it may be the token.
+                problems.push("convengine.admin-token: must be a string; set the token, env:VARIABLE or file:PATH".to_owned());
+                return None;
+            }
+        };
+        let value = value.trim();
+        if !value.starts_with("env:") && !value.starts_with("file:") {
+            return (!value.is_empty()).then(|| AdminToken::from_token(value));
+        }
+        let resolved = resolve(value).map_err(|it| problems.push(format!("convengine.admin-token: {it}")));
+        resolved.ok().map(|it| AdminToken::from_token(&it))
+    }
+
+    fn from_token(token: &str) -> AdminToken {
+        AdminToken(Sha256::digest(token.as_bytes()).into())
+    }
+
+    /// Whether a text is the token. Compares in constant time.
+    pub fn matches(&self, text: &str) -> bool {
+        let other = AdminToken::from_token(text);
+        self.0.iter().zip(other.0).fold(0, |differ, (one, other)| differ | (one ^ other)) == 0
+    }
+}
+
+/// Whether a request comes from this machine: from a loopback address and not forwarded by a proxy.
+pub fn is_local(peer: Option<IpAddr>, headers: &HeaderMap) -> bool {
+    peer.is_some_and(|it| it.to_canonical().is_loopback()) && !FORWARDING_HEADERS.iter().any(|it| headers.contains_key(*it))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_removed_from_the_settings_and_not_printed() {
+        let take = |given: Value| {
+            let (mut tree, mut problems) = (json!({"admin-token": given, "input": {}}), Vec::new());
+            let found = AdminToken::take_from_settings(&mut tree, &mut problems);
+            assert_eq!(tree, json!({"input": {}}));
+            (found, problems)
+        };
+        let (found, problems) = take(json!(" let-me-in "));
+        let found = found.expect("a token");
+        assert!(found.matches("let-me-in") && !found.matches("let-me-i") && !found.matches("") && problems.is_empty());
+        assert_eq!(format!("{found:?}"), "[token]");
+        assert!(take(json!(1234)).0.is_some_and(|it| it.matches("1234")));
+        for nothing in [json!(""), json!(" "), Value::Null] {
+            assert_eq!(take(nothing), (None, Vec::new()));
+        }
+        for wrong in [json!(["hunter2"]), json!("env:CONVENGINE_NO_SUCH_TOKEN"), json!("file:/nowhere/at-all")] {
+            let (found, problems) = take(wrong);
+            assert!(found.is_none() && problems.len() == 1 && !problems[0].contains("hunter2"), "{problems:?}");
+        }
+    }
+
+    #[test]
+    fn a_forwarded_call_is_not_local() {
+        let from = |text: &str| text.parse().ok();
+        let none = HeaderMap::new();
+        assert!(["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"].iter().all(|it| is_local(from(it), &none)));
+        assert!(["10.0.0.1", "::ffff:10.0.0.1", "fe80::1"].iter().all(|it| !is_local(from(it), &none)) && !is_local(None, &none));
+        for name in FORWARDING_HEADERS {
+            let headers = HeaderMap::from_iter([(axum::http::HeaderName::from_static(name), HeaderValue::from_static("192.0.2.1"))]);
+            assert!(!is_local(from("127.0.0.1"), &headers), "{name}");
+        }
+    }
+}

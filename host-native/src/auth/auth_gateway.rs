@@ -1,0 +1,339 @@
+//! The gateway in front of all tenants: authenticates a request, selects its tenant, checks scopes and rate limits, and dispatches it
+//! to that tenant's router. Handlers behind it see a single tenant.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, Query, Request, State};
+use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use tower::ServiceExt;
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use super::admin_token::{AdminToken, is_local};
+use super::caller::Caller;
+use super::cors::{self, AllowedOrigins};
+use super::keys::{self, ApiKeyCache};
+use super::rate::RateStatus;
+use super::routes::{Route, find_route};
+use super::scope::Scopes;
+use super::tokens::{TokenRejection, TokenVerifier};
+use crate::api::error::{ASSISTANTS_PREFIX, ApiError};
+use crate::api::page;
+use crate::api::request_metrics::MatchedRoute;
+use crate::config::settings::AuthMode;
+use crate::runtime::assistant::deployment::{self, AccessDenied, hash_token};
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::deployment::{Deployment, find_by_token_hash, is_origin_allowed};
+
+const X_API_KEY: &str = "x-api-key";
+const X_TENANT: &str = "x-tenant";
+
+/// The path prefix of deployments.
+const DEPLOYMENT_PREFIX: &str = "/v1/public/runtime/";
+
+/// Authenticates requests and dispatches them to tenants.
+#[derive(Debug)]
+pub struct AuthGateway {
+    /// How callers authenticate.
+    pub mode: AuthMode,
+    /// The routes and the scopes that they require.
+    pub routes: Vec<Route>,
+    /// The tenants by name; a single tenant has no name.
+    pub tenants: BTreeMap<Option<String>, TenantRoutes>,
+    /// Verifies JWTs, if the mode accepts them.
+    pub tokens: Option<TokenVerifier>,
+    /// The token of the assistants administrator, if one is set.
+    pub admin_token: Option<AdminToken>,
+    /// The origins that may call.
+    pub origins: AllowedOrigins,
+}
+
+/// A tenant with its routes and API keys.
+#[derive(Debug)]
+pub struct TenantRoutes {
+    /// The tenant's conversations.
+    pub host: Arc<Host>,
+    /// The tenant's router.
+    pub router: Router,
+    /// The tenant's API keys.
+    pub keys: ApiKeyCache,
+}
+
+/// An authorized request: its tenant, caller and scopes.
+struct AuthenticatedCall<'d> {
+    tenant: &'d TenantRoutes,
+    caller: Caller,
+    scopes: Scopes,
+    /// The calling deployment, on deployment routes.
+    deployment: Option<Arc<Deployment>>,
+}
+
+impl AuthenticatedCall<'_> {
+    /// The assistant that the request counts against, and whether a deployment of it calls.
+    fn rate_limited_assistant(&self, uri: &Uri) -> Option<(String, bool)> {
+        let of_path = || uri.path().strip_prefix("/v1/runtime/assistants/")?.split('/').next();
+        let simulated = || Some((of_path()?.to_owned(), false));
+        self.deployment.as_ref().map(|it| (it.assistant.clone(), true)).or_else(simulated)
+    }
+}
+
+/// Credentials in the query string, for clients that cannot send headers.
+#[derive(Debug, Default, Deserialize)]
+struct QueryCredentials {
+    access_token: Option<String>,
+    tenant: Option<String>,
+}
+
+/// Handles every request: dispatches tenant routes and serves the page for all other paths.
+pub async fn handle(State(gateway): State<Arc<AuthGateway>>, request: Request) -> Response {
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let Some(route) = find_route(&gateway.routes, &method, uri.path()) else {
+        return page::serve(&method, &uri, request.headers()).into_response();
+    };
+    let mut response = dispatch(&gateway, route, request).await;
+    if uri.path().starts_with(ASSISTANTS_PREFIX) {
+        // Assistant routes report rate limits even when there are none.
+        RateStatus::UNLIMITED.write_headers(response.headers_mut());
+    }
+    response.extensions_mut().insert(MatchedRoute(route.path.clone()));
+    response
+}
+
+/// Returns the response of the tenant's route, or the refusal of the gateway.
+async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) -> Response {
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let refuse = |it: ApiError| it.into_response();
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|it| it.0.ip());
+    let call = match gateway.authenticate(route, &method, &uri, request.headers(), peer).await {
+        Ok(call) => call,
+        Err(refusal) => return refuse(refusal),
+    };
+    let assistant_status = match call.rate_limited_assistant(&uri) {
+        Some((id, deployed)) => match call.tenant.host.rate_limits.check_assistant(&id, deployed, &uri) {
+            Ok(status) => status,
+            Err(refusal) => return refuse(refusal),
+        },
+        None => None,
+    };
+    let caller_id = call.caller.id().map(str::to_owned).or(peer.map(|it| it.to_string())).unwrap_or_default();
+    let status = match call.tenant.host.rate_limits.check_caller(&caller_id, &uri) {
+        Ok(status) => status,
+        Err(refusal) => return refuse(refusal),
+    };
+    request.extensions_mut().insert(call.caller);
+    request.extensions_mut().extend(call.deployment.map(deployment_extension).unwrap_or_default());
+    let Ok(mut response) = call.tenant.router.clone().oneshot(request).await;
+    for status in [status, assistant_status].into_iter().flatten() {
+        status.write_headers(response.headers_mut());
+    }
+    response
+}
+
+fn deployment_extension(deployment: Arc<Deployment>) -> Extensions {
+    let mut extensions = Extensions::new();
+    extensions.insert(deployment);
+    extensions
+}
+
+impl AuthGateway {
+    /// Authenticates and authorizes a request.
+    async fn authenticate(
+        &self,
+        route: &Route,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        peer: Option<IpAddr>,
+    ) -> Result<AuthenticatedCall<'_>, ApiError> {
+        if headers.contains_key(header::UPGRADE) && !self.origins.is_socket_allowed(headers) {
+            let message = "origin is not allowed to open streams; add it to convengine.security.cors.allowed-origins";
+            return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message));
+        }
+        if route.is_deployment {
+            return self.authenticate_deployment(uri, headers).await;
+        }
+        if route.is_admin
+            && let Some(call) = self.authenticate_administrator(uri, headers, peer)?
+        {
+            return Ok(call);
+        }
+        let mut query = QueryCredentials::default();
+        if route.query_credentials {
+            query = Query::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
+        }
+        if self.mode.is_none() {
+            let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(query.tenant);
+            let tenant = self.find_tenant(name, uri)?;
+            return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes: Scopes::ADMIN, deployment: None });
+        }
+        let text = read_credential(headers).or(query.access_token).ok_or_else(|| unauthorized(uri, None))?;
+        let call = match text.starts_with(keys::PREFIX) {
+            true if self.mode.keys => self.authenticate_key(&text, uri).await,
+            false if self.mode.jwt => self.authenticate_token(&text, uri).await,
+            _ => Err(unauthorized(uri, Some("this kind of credential is not accepted"))),
+        }?;
+        if call.scopes.is_sufficient_for(route.required_scopes) {
+            return Ok(call);
+        }
+        let message = format!("{method} on this path requires scope {}; use a key or token that has it", route.required_scopes);
+        let mut refused = ApiError::new(StatusCode::FORBIDDEN, uri, message);
+        let challenge = format!("Bearer realm=\"convengine\", error=\"insufficient_scope\", scope=\"{}\"", route.required_scopes.to_text());
+        set_challenge(&mut refused, &challenge);
+        Err(refused)
+    }
+
+    /// Authenticates a deployment by its token and its origin.
+    async fn authenticate_deployment(&self, uri: &Uri, headers: &HeaderMap) -> Result<AuthenticatedCall<'_>, ApiError> {
+        let invalid = || unauthorized(uri, Some("not a deployment token"));
+        let hash = hash_token(deployment::bearer_token(headers).ok_or_else(invalid)?);
+        for tenant in self.tenants.values() {
+            let found = find_by_token_hash(&tenant.host.readers, &hash).await.map_err(|it| ApiError::from_database(&it, uri))?;
+            let Some(found) = found else { continue };
+            let forbidden = |it: AccessDenied| ApiError::new(StatusCode::FORBIDDEN, uri, it.to_string()).with_code("origin_not_allowed");
+            deployment::authorize(Some(&found), headers).map_err(forbidden)?;
+            let caller = Caller::new(&format!("deployment {}", found.id));
+            return Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: Some(Arc::new(found)) });
+        }
+        Err(invalid())
+    }
+
+    /// Whether an origin may call a path: the configured origins, and on deployment paths those of deployments.
+    async fn is_origin_allowed(&self, origin: &str, path: &str) -> bool {
+        if self.origins.is_allowed(origin) {
+            return true;
+        }
+        if !path.starts_with(DEPLOYMENT_PREFIX) {
+            return false;
+        }
+        for tenant in self.tenants.values() {
+            match is_origin_allowed(&tenant.host.readers, origin).await {
+                Ok(true) => return true,
+                Ok(false) => {}
+                Err(error) => tracing::warn!(%error, "cannot read the origins of deployments"),
+            }
+        }
+        false
+    }
+
+    /// Builds the CORS layer for all tenants.
+    pub fn cors_layer(self: &Arc<Self>) -> CorsLayer {
+        let gateway = Arc::clone(self);
+        cors::build_layer(AllowOrigin::async_predicate(move |origin, request| {
+            let (path, gateway) = (request.uri.path().to_owned(), Arc::clone(&gateway));
+            async move {
+                match origin.to_str() {
+                    Ok(origin) => gateway.is_origin_allowed(origin, &path).await,
+                    Err(_) => false,
+                }
+            }
+        }))
+    }
+
+    /// Authenticates an administrator by token, or by loopback address if authentication is off. Returns `None` if keys or tokens decide.
+    fn authenticate_administrator(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+        peer: Option<IpAddr>,
+    ) -> Result<Option<AuthenticatedCall<'_>>, ApiError> {
+        let caller = match &self.admin_token {
+            Some(administrator) => match read_credential(headers) {
+                Some(text) if administrator.matches(&text) => Caller::new("administrator"),
+                _ if !self.mode.is_none() => return Ok(None),
+                Some(_) => return Err(unauthorized(uri, Some("does not match convengine.admin-token"))),
+                None => return Err(unauthorized(uri, None)),
+            },
+            None if !self.mode.is_none() => return Ok(None),
+            // A foreign page opened on this machine also calls from a loopback address.
+            None if is_local(peer, headers) && self.origins.is_socket_allowed(headers) => Caller::default(),
+            None => {
+                let mut refused =
+                    ApiError::new(StatusCode::UNAUTHORIZED, uri, "path is restricted to local callers; set convengine.admin-token");
+                set_challenge(&mut refused, "Bearer realm=\"convengine\"");
+                return Err(refused);
+            }
+        };
+        let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned);
+        let tenant = self.find_tenant(name, uri)?;
+        Ok(Some(AuthenticatedCall { tenant, caller, scopes: Scopes::ADMIN, deployment: None }))
+    }
+
+    async fn authenticate_key(&self, text: &str, uri: &Uri) -> Result<AuthenticatedCall<'_>, ApiError> {
+        let invalid = || unauthorized(uri, Some("unknown or inactive API key"));
+        let (name, id) = keys::parse_key(text).ok_or_else(invalid)?;
+        let Some(tenant) = self.tenants.get(&name.map(str::to_owned)) else {
+            keys::compare(text, None).await;
+            return Err(invalid());
+        };
+        let found = tenant.keys.find_active(&tenant.host.readers, text, id).await.map_err(|it| ApiError::from_database(&it, uri))?;
+        let key = found.ok_or_else(invalid)?;
+        let scopes = Scopes::from_names(key.scopes.split(' '));
+        Ok(AuthenticatedCall { tenant, caller: Caller::new(&format!("key {}", key.key_id)), scopes, deployment: None })
+    }
+
+    async fn authenticate_token(&self, text: &str, uri: &Uri) -> Result<AuthenticatedCall<'_>, ApiError> {
+        let Some(tokens) = &self.tokens else { return Err(unauthorized(uri, None)) };
+        let claims = tokens.verify(text).await.map_err(|it| match it {
+            TokenRejection::Invalid(reason) => unauthorized(uri, Some(reason)),
+            TokenRejection::KeysUnavailable => {
+                ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, "cannot fetch the token signing keys; try again later")
+            }
+        })?;
+        // With a single unnamed tenant the claim is not a tenant name.
+        let name = claims.tenant.filter(|_| !self.tenants.contains_key(&None));
+        let tenant = self.tenants.get(&name).ok_or_else(|| {
+            let message = "token names no tenant of this server; use a token with a valid tenant claim";
+            ApiError::new(StatusCode::FORBIDDEN, uri, message)
+        })?;
+        Ok(AuthenticatedCall { tenant, caller: Caller::new(&format!("token {}", claims.subject)), scopes: claims.scopes, deployment: None })
+    }
+
+    /// Finds a tenant by name when credentials do not determine it.
+    fn find_tenant(&self, name: Option<String>, uri: &Uri) -> Result<&TenantRoutes, ApiError> {
+        if let Some(only) = self.tenants.get(&None) {
+            return Ok(only);
+        }
+        let missing = name.is_none();
+        self.tenants.get(&name).ok_or_else(|| {
+            let message = if missing { "tenant is missing" } else { "tenant not found" };
+            ApiError::new(StatusCode::BAD_REQUEST, uri, format!("{message}; set the X-Tenant header to a tenant name"))
+        })
+    }
+}
+
+/// Reads the bearer token or API key from the headers.
+fn read_credential(headers: &HeaderMap) -> Option<String> {
+    let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::trim);
+    let bearer = text(header::AUTHORIZATION.as_str()).and_then(|it| {
+        let (scheme, token) = it.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    });
+    bearer.or_else(|| text(X_API_KEY)).filter(|it| !it.is_empty()).map(str::to_owned)
+}
+
+/// Builds the 401 response for missing credentials, or for invalid ones with a reason.
+fn unauthorized(uri: &Uri, reason: Option<&str>) -> ApiError {
+    let (message, challenge) = match reason {
+        None => {
+            let message = "missing credentials; send Authorization: Bearer KEY or X-API-Key: KEY";
+            (message.to_owned(), "Bearer realm=\"convengine\"")
+        }
+        Some(reason) => {
+            let message = format!("invalid credentials: {reason}");
+            (message, "Bearer realm=\"convengine\", error=\"invalid_token\"")
+        }
+    };
+    let mut refused = ApiError::new(StatusCode::UNAUTHORIZED, uri, message);
+    set_challenge(&mut refused, challenge);
+    refused
+}
+
+fn set_challenge(refused: &mut ApiError, challenge: &str) {
+    if let Ok(value) = HeaderValue::from_str(challenge) {
+        refused.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+    }
+}

@@ -1,0 +1,90 @@
+//! `convengine key`: creates, lists and revokes API keys.
+
+use crate::arguments::KeyCommand;
+use crate::auth::keys;
+use crate::auth::scope::Scopes;
+use crate::clock;
+use crate::config::settings::{Settings, parse_duration};
+use crate::exit::Failure;
+use crate::storage::api_key::{self, ApiKey};
+use crate::storage::{self, Pool};
+
+/// Maximum length of a key name in characters.
+const MAX_NAME_CHARS: usize = 100;
+
+/// Runs the command.
+///
+/// # Errors
+/// Exit code 1 if there is no such key, 2 for invalid arguments, 3 if the database is unavailable.
+pub async fn run(settings: &Settings, command: &KeyCommand) -> Result<(), Failure> {
+    let created = match command {
+        KeyCommand::Create { name, scope, expires } => Some(create_key(settings, name, scope, expires.as_deref())?),
+        KeyCommand::List | KeyCommand::Revoke { .. } => None,
+    };
+    let database = &settings.database;
+    storage::connect_or_create(database).await?.close().await.map_err(|it| storage::database_failure(database, &it))?;
+    let pool = storage::open_reader_pool(database).await?;
+    let result = match (command, created) {
+        (KeyCommand::Revoke { id }, _) => revoke(&pool, id).await,
+        (_, Some((key, text))) => api_key::insert(&pool, &key).await.map(|()| {
+            eprintln!("key {} is stored as a hash; it is shown only once", key.key_id);
+            println!("{text}");
+            Ok(())
+        }),
+        (_, None) => list(&pool).await,
+    };
+    pool.close().await;
+    result.map_err(|it| storage::database_failure(database, &it))?
+}
+
+fn create_key(settings: &Settings, name: &str, scope: &str, expires: Option<&str>) -> Result<(ApiKey, String), Failure> {
+    let name = name.trim();
+    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
+        return Err(Failure::invalid_usage(format!("--name: invalid name; describe the key in at most {MAX_NAME_CHARS} characters")));
+    }
+    let scopes = Scopes::parse(scope).map_err(|it| Failure::invalid_usage(format!("--scope {scope}: {it}")))?;
+    let lifetime = expires.map(|it| {
+        parse_duration(it)
+            .ok_or_else(|| Failure::invalid_usage(format!("--expires {it}: invalid duration; use a value such as 90d or 12h")))
+    });
+    let lifetime = lifetime.transpose()?.map(|it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX));
+    let (key_id, text) = keys::generate(settings.tenant.as_deref());
+    let hash = keys::hash(&text).map_err(|it| Failure::service_unavailable(format!("cannot create the key: {it}")))?;
+    let created_at = clock::now();
+    let expires_at = lifetime.map(|it| created_at.saturating_add(it));
+    let (name, scopes) = (name.to_owned(), scopes.to_text());
+    Ok((ApiKey { key_id, name, hash, scopes, created_at, expires_at, revoked_at: None, last_used_at: None }, text))
+}
+
+async fn list(pool: &Pool) -> sqlx::Result<Result<(), Failure>> {
+    let now = clock::now();
+    for key in api_key::list(pool).await? {
+        let time = |it: Option<i64>| it.map_or_else(|| "-".to_owned(), clock::format_iso);
+        let state = match (key.is_valid_at(now), key.revoked_at) {
+            (true, _) => "active",
+            (false, Some(_)) => "revoked",
+            (false, None) => "expired",
+        };
+        let times = [Some(key.created_at), key.expires_at, key.last_used_at].map(time);
+        println!(
+            "{} {state} scopes={} created={} expires={} used={} {}",
+            key.key_id,
+            key.scopes.replace(' ', ","),
+            times[0],
+            times[1],
+            times[2],
+            key.name
+        );
+    }
+    Ok(Ok(()))
+}
+
+async fn revoke(pool: &Pool, id: &str) -> sqlx::Result<Result<(), Failure>> {
+    // Accepts the whole key as well as its id.
+    let id = keys::parse_key(id).map_or(id, |it| it.1);
+    if !api_key::revoke(pool, id, clock::now()).await? {
+        return Ok(Err(Failure::check_failed(vec!["key not found or already revoked; see `convengine key list`".to_owned()])));
+    }
+    println!("key {id} is revoked; servers that cached it stop accepting it within convengine.security.keys.recheck");
+    Ok(Ok(()))
+}

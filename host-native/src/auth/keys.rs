@@ -1,0 +1,193 @@
+//! API keys: format, hashing and verification with a cache of verified keys.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use argon2::{Algorithm, Argon2, Params, Version};
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use crate::clock;
+use crate::storage::Pool;
+use crate::storage::api_key::{self, ApiKey};
+
+/// The prefix of every key.
+pub const PREFIX: &str = "ce_";
+
+/// Length of an id and of a secret in hexadecimal digits.
+const ID_LENGTH: usize = 12;
+const SECRET_LENGTH: usize = 64;
+
+/// Maximum number of cached verified keys.
+const MAX_CACHED_KEYS: usize = 10_000;
+
+/// Limits concurrent verifications: each takes memory.
+static HASH_PERMITS: Semaphore = Semaphore::const_new(4);
+
+/// Generates a key for a tenant. Returns its id and the full key.
+pub fn generate(tenant: Option<&str>) -> (String, String) {
+    let random = || Uuid::new_v4().simple().to_string();
+    let id: String = random().chars().take(ID_LENGTH).collect();
+    let tenant = tenant.map_or(String::new(), |it| format!("{it}_"));
+    let key = format!("{PREFIX}{tenant}{id}_{}{}", random(), random());
+    (id, key)
+}
+
+/// Parses a key into its tenant and id. Returns `None` if the text is not a key.
+pub fn parse_key(text: &str) -> Option<(Option<&str>, &str)> {
+    let parts: Vec<&str> = text.strip_prefix(PREFIX)?.split('_').collect();
+    let (tenant, id, secret) = match parts.as_slice() {
+        [id, secret] => (None, *id, *secret),
+        [tenant, id, secret] => (Some(*tenant), *id, *secret),
+        _ => return None,
+    };
+    let hexadecimal = |it: &str| it.bytes().all(|it| it.is_ascii_hexdigit());
+    (id.len() == ID_LENGTH && secret.len() == SECRET_LENGTH && hexadecimal(id) && hexadecimal(secret)).then_some((tenant, id))
+}
+
+/// Hashes a full key, so that a copy of the database does not reveal it.
+///
+/// # Errors
+/// The error message of the hash library.
+pub fn hash(key: &str) -> Result<String, String> {
+    let salt = Uuid::new_v4();
+    argon2()
+        .and_then(|it| it.hash_password_with_salt(key.as_bytes(), salt.as_bytes()).map_err(|it| it.to_string()))
+        .map(|it| it.to_string())
+}
+
+/// Returns a hasher with low cost: keys have 244 random bits and cannot be guessed from their hash.
+fn argon2() -> Result<Argon2<'static>, String> {
+    let params = Params::new(4096, 2, 1, None).map_err(|it| it.to_string())?;
+    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+}
+
+fn verify(key: &str, hash: &str) -> bool {
+    let Ok(hash) = PasswordHash::new(hash) else { return false };
+    Argon2::default().verify_password(key.as_bytes(), &hash).is_ok()
+}
+
+/// The API keys of a tenant. Verified keys are cached: a revoked key stays valid until its entry expires.
+#[derive(Debug)]
+pub struct ApiKeyCache {
+    recheck: Duration,
+    cache: Mutex<BTreeMap<[u8; 32], CachedKey>>,
+}
+
+#[derive(Debug, Clone)]
+struct CachedKey {
+    key: ApiKey,
+    expires_at: Instant,
+}
+
+impl ApiKeyCache {
+    /// Creates a cache whose entries are looked up again after `recheck`.
+    pub fn new(recheck: Duration) -> ApiKeyCache {
+        ApiKeyCache { recheck, cache: Mutex::default() }
+    }
+
+    /// Returns the stored key that a text matches, or `None` if it is unknown, revoked or expired.
+    ///
+    /// # Errors
+    /// Any database error.
+    pub async fn find_active(&self, readers: &Pool, text: &str, id: &str) -> sqlx::Result<Option<ApiKey>> {
+        let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        let cached = self.lock_cache().get(&digest).cloned();
+        if let Some(cached) = cached.as_ref().filter(|it| it.expires_at > Instant::now()) {
+            return Ok(Some(cached.key.clone()).filter(|it| it.is_valid_at(clock::now())));
+        }
+        let found = api_key::find(readers, id).await?;
+        let same = found.as_ref().zip(cached.as_ref()).is_some_and(|(found, cached)| found.hash == cached.key.hash);
+        let fits = same || compare(text, found.as_ref().map(|it| it.hash.as_str())).await;
+        let now = clock::now();
+        let Some(key) = found.filter(|it| fits && it.is_valid_at(now)) else {
+            self.lock_cache().remove(&digest);
+            return Ok(None);
+        };
+        if let Err(error) = api_key::record_use(readers, id, now).await {
+            tracing::debug!(%error, "cannot record the use of an API key");
+        }
+        let mut cache = self.lock_cache();
+        if cache.len() >= MAX_CACHED_KEYS {
+            let now = Instant::now();
+            cache.retain(|_, it| it.expires_at > now);
+        }
+        if cache.len() < MAX_CACHED_KEYS {
+            cache.insert(digest, CachedKey { key: key.clone(), expires_at: Instant::now() + self.recheck });
+        }
+        Ok(Some(key))
+    }
+
+    fn lock_cache(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], CachedKey>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Compares a key with a hash. Without one it compares with a dummy hash, so that timing reveals nothing.
+pub async fn compare(text: &str, stored_hash: Option<&str>) -> bool {
+    static DUMMY_HASH: OnceLock<String> = OnceLock::new();
+    let (text, stored_hash) = (text.to_owned(), stored_hash.map(str::to_owned));
+    let Ok(_permit) = HASH_PERMITS.acquire().await else { return false };
+    let compared = tokio::task::spawn_blocking(move || match stored_hash {
+        Some(hash) => verify(&text, &hash),
+        None => {
+            let dummy = DUMMY_HASH.get_or_init(|| hash("nobody").unwrap_or_default());
+            let _ = verify(&text, dummy);
+            false
+        }
+    });
+    compared.await.unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::testing::sqlite;
+
+    #[test]
+    fn a_key_has_a_tenant_an_id_and_a_secret() {
+        let (id, key) = generate(None);
+        assert_eq!(parse_key(&key), Some((None, id.as_str())));
+        let (id, key) = generate(Some("acme-2"));
+        assert!(key.starts_with("ce_acme-2_"), "{key}");
+        assert_eq!(parse_key(&key), Some((Some("acme-2"), id.as_str())));
+        for text in ["", "ce_", "ce__", "x", &key[1..], &key[..key.len() - 1], &format!("{key}_1"), &key.replace("_acme-2_", "_acme-2")] {
+            assert_eq!(parse_key(text), None, "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_key_is_valid_until_its_revocation_is_noticed() {
+        let database = sqlite().await;
+        let (id, key) = generate(Some("a"));
+        let stored = ApiKey {
+            key_id: id.clone(),
+            name: "n".to_owned(),
+            hash: hash(&key).expect("a hash"),
+            scopes: "read".to_owned(),
+            created_at: 1,
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        api_key::insert(&database.pool, &stored).await.expect("a key");
+        assert!(!stored.hash.contains(&key) && stored.hash.starts_with("$argon2id$"), "{}", stored.hash);
+        let (lasting, brief) = (ApiKeyCache::new(Duration::from_secs(60)), ApiKeyCache::new(Duration::ZERO));
+        let counts = async |keys: &ApiKeyCache, text: &str| keys.find_active(&database.pool, text, &id).await.expect("an answer").is_some();
+        assert!(counts(&lasting, &key).await && counts(&brief, &key).await);
+        // Neither another secret nor the same secret under another tenant is valid.
+        let mut other = key.clone();
+        other.replace_range(key.len() - 1.., if key.ends_with('0') { "1" } else { "0" });
+        assert!(!counts(&lasting, &other).await && !counts(&lasting, &key.replace("ce_a_", "ce_b_")).await);
+        assert!(lasting.find_active(&database.pool, &key, "0123456789ab").await.expect("an answer").is_some(), "cached by the full key");
+        assert!(ApiKeyCache::new(Duration::ZERO).find_active(&database.pool, &key, "0123456789ab").await.expect("an answer").is_none());
+        assert!(api_key::find(&database.pool, &id).await.expect("an answer").expect("a key").last_used_at.is_some());
+        assert!(api_key::revoke(&database.pool, &id, 5).await.expect("an answer"));
+        assert!(counts(&lasting, &key).await && !counts(&brief, &key).await);
+        assert!(!api_key::revoke(&database.pool, &id, 6).await.expect("an answer"), "already revoked");
+    }
+}

@@ -1,0 +1,202 @@
+//! Rate limits per caller, conversation and assistant, and their response headers.
+
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use governor::clock::{Clock, DefaultClock};
+use governor::middleware::StateInformationMiddleware;
+use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
+
+use crate::api::error::ApiError;
+use crate::clock;
+use crate::config::settings::{AssistantSettings, Rate, Rates};
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// Number of calls after which idle entries are evicted.
+const SWEEP_INTERVAL: u32 = 1024;
+
+/// The rate limits of a tenant.
+#[derive(Debug, Default)]
+pub struct RateLimits {
+    callers: Option<Limiter>,
+    conversations: Option<Limiter>,
+    deployments: Option<Limiter>,
+    simulator: Option<Limiter>,
+}
+
+impl RateLimits {
+    /// Creates limits for callers and conversations.
+    pub fn new(rates: Rates) -> RateLimits {
+        RateLimits {
+            callers: rates.per_key.and_then(Limiter::new),
+            conversations: rates.per_conversation.and_then(Limiter::new),
+            ..RateLimits::default()
+        }
+    }
+
+    /// Adds limits for assistants.
+    #[must_use]
+    pub fn with_assistants(self, assistants: &AssistantSettings) -> RateLimits {
+        let (deployed, simulated) = (assistants.public.and_then(Limiter::new), assistants.simulator.and_then(Limiter::new));
+        RateLimits { deployments: deployed, simulator: simulated, ..self }
+    }
+
+    /// Counts a call of an assistant by a deployment or the simulator. Returns the status, or `None` without a limit.
+    ///
+    /// # Errors
+    /// 429 if the limit is exceeded.
+    pub fn check_assistant(&self, id: &str, deployed: bool, uri: &Uri) -> Result<Option<RateStatus>, ApiError> {
+        let limiter = if deployed { self.deployments.as_ref() } else { self.simulator.as_ref() };
+        check(limiter, id, uri, "assistant rate limit exceeded").map_err(|it| it.with_limit_scope("assistant"))
+    }
+
+    /// Counts a call of a caller. Returns the status, or `None` without a limit.
+    ///
+    /// # Errors
+    /// 429 if the limit is exceeded.
+    pub fn check_caller(&self, id: &str, uri: &Uri) -> Result<Option<RateStatus>, ApiError> {
+        check(self.callers.as_ref(), id, uri, "caller rate limit exceeded")
+    }
+
+    /// Counts a message of a conversation. Returns the status, or `None` without a limit.
+    ///
+    /// # Errors
+    /// 429 if the limit is exceeded.
+    pub fn check_conversation(&self, id: &str, uri: &Uri) -> Result<Option<RateStatus>, ApiError> {
+        check(self.conversations.as_ref(), id, uri, "conversation rate limit exceeded")
+    }
+}
+
+fn check(limiter: Option<&Limiter>, id: &str, uri: &Uri, why: &str) -> Result<Option<RateStatus>, ApiError> {
+    let Some(limiter) = limiter else { return Ok(None) };
+    match limiter.check(id) {
+        Ok(standing) => Ok(Some(standing)),
+        Err(standing) => {
+            let message = format!("{why}; retry in {} s", standing.wait);
+            let refused = ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, message);
+            Err(refused.with_limit("caller", standing.limit, standing.wait))
+        }
+    }
+}
+
+/// The time in `wait` seconds, in seconds since the Unix epoch.
+fn reset_time(wait: u64) -> u64 {
+    u64::try_from(clock::now()).unwrap_or(0).div_ceil(1000) + wait
+}
+
+/// The state of a rate limit after a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateStatus {
+    limit: u32,
+    remaining: u32,
+    /// Seconds until the next call is possible if none remains, else until the limit is fully replenished.
+    wait: u64,
+}
+
+impl RateStatus {
+    /// The status without a limit.
+    pub const UNLIMITED: RateStatus = RateStatus { limit: u32::MAX, remaining: u32::MAX, wait: 0 };
+
+    /// Creates the status of an exhausted limit that resets in `wait` seconds.
+    pub fn exhausted(limit: u32, wait: u64) -> RateStatus {
+        RateStatus { limit, remaining: 0, wait }
+    }
+
+    /// Writes the rate limit headers unless they already report a tighter limit. Returns the reset time in seconds since the Unix epoch.
+    pub fn write_headers(&self, headers: &mut HeaderMap) -> u64 {
+        let reset = reset_time(self.wait);
+        let reported = headers.get(REMAINING).and_then(|it| it.to_str().ok()?.parse::<u32>().ok());
+        if reported.is_some_and(|it| it <= self.remaining) {
+            return reset;
+        }
+        headers.insert(LIMIT, HeaderValue::from(self.limit));
+        headers.insert(REMAINING, HeaderValue::from(self.remaining));
+        headers.insert(RESET, HeaderValue::from(reset));
+        reset
+    }
+}
+
+/// A keyed rate limiter with one cell per id.
+#[derive(Debug)]
+struct Limiter {
+    cells: RateLimiter<String, DashMapStateStore<String>, DefaultClock, StateInformationMiddleware>,
+    clock: DefaultClock,
+    burst: u32,
+    /// The time in which one more call becomes possible.
+    interval: Duration,
+    calls: AtomicU32,
+}
+
+impl Limiter {
+    fn new(rate: Rate) -> Option<Limiter> {
+        let each = rate.per / rate.count;
+        let quota = Quota::with_period(each)?.allow_burst(NonZeroU32::new(rate.burst)?);
+        let cells = RateLimiter::dashmap(quota).with_middleware::<StateInformationMiddleware>();
+        Some(Limiter { cells, clock: DefaultClock::default(), burst: rate.burst, interval: each, calls: AtomicU32::new(0) })
+    }
+
+    fn check(&self, id: &str) -> Result<RateStatus, RateStatus> {
+        if self.calls.fetch_add(1, Ordering::Relaxed) % SWEEP_INTERVAL == SWEEP_INTERVAL - 1 {
+            self.cells.retain_recent();
+            self.cells.shrink_to_fit();
+        }
+        let seconds = |it: Duration| u64::try_from(it.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
+        match self.cells.check_key(&id.to_owned()) {
+            Ok(state) => {
+                let remaining = state.remaining_burst_capacity();
+                Ok(RateStatus { limit: self.burst, remaining, wait: seconds(self.interval * self.burst.saturating_sub(remaining)) })
+            }
+            Err(until) => {
+                let wait = seconds(until.wait_time_from(self.clock.now())).max(1);
+                Err(RateStatus { limit: self.burst, remaining: 0, wait })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exceeded_limit_reports_when_to_retry() {
+        let rate = Rate { count: 2, per: Duration::from_secs(7200), burst: 2 };
+        let limits = RateLimits::new(Rates { per_key: Some(rate), per_conversation: None });
+        let uri = Uri::from_static("/x");
+        let remaining = |id| limits.check_caller(id, &uri).map(|it| it.map(|it| it.remaining)).ok();
+        assert_eq!([remaining("a"), remaining("a"), remaining("b")], [Some(Some(1)), Some(Some(0)), Some(Some(1))]);
+        let mut refused = limits.check_caller("a", &uri).expect_err("the third");
+        let header = |name: &HeaderName, of: &mut ApiError| of.headers_mut().get(name).and_then(|it| it.to_str().ok()?.parse::<i64>().ok());
+        assert_eq!((header(&LIMIT, &mut refused), header(&REMAINING, &mut refused)), (Some(2), Some(0)));
+        let wait = header(&axum::http::header::RETRY_AFTER, &mut refused).expect("seconds");
+        let reset = header(&RESET, &mut refused).expect("a time") - clock::now() / 1000;
+        assert!((3590..=3600).contains(&wait) && (reset - wait).abs() <= 1, "{wait} {reset}");
+        assert_eq!(limits.check_conversation("a", &uri).ok(), Some(None));
+    }
+
+    #[test]
+    fn idle_callers_are_evicted() {
+        let limiter = Limiter::new(Rate { count: 100_000, per: Duration::from_secs(1), burst: 1 }).expect("a rate");
+        for id in 0..SWEEP_INTERVAL * 20 {
+            let _ = limiter.check(&id.to_string());
+        }
+        assert!(limiter.cells.len() <= SWEEP_INTERVAL as usize * 10, "{}", limiter.cells.len());
+    }
+
+    #[test]
+    fn headers_report_the_tighter_limit() {
+        let mut headers = HeaderMap::new();
+        let standing = |remaining| RateStatus { limit: 9, remaining, wait: 1 };
+        standing(3).write_headers(&mut headers);
+        standing(5).write_headers(&mut headers);
+        assert_eq!(headers[REMAINING], "3");
+        standing(1).write_headers(&mut headers);
+        assert_eq!(headers[REMAINING], "1");
+    }
+}

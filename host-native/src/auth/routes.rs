@@ -1,0 +1,187 @@
+//! The routes of a tenant. Each route is registered together with the scopes it requires, so that none can be unprotected.
+
+use std::fmt;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::Method;
+use axum::routing::MethodRouter;
+use utoipa::openapi::OpenApi;
+use utoipa::openapi::path::{PathItem, Paths};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+
+use super::scope::Scopes;
+use crate::runtime::turn_runner::Host;
+
+/// A route and its access rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The method; absent for all methods.
+    pub method: Option<Method>,
+    /// The path pattern in router syntax.
+    pub path: String,
+    /// The scopes of which callers need at least one.
+    pub required_scopes: Scopes,
+    /// Whether credentials may be in the query string: browsers cannot send headers when they open a stream.
+    pub query_credentials: bool,
+    /// Whether the administrator's token grants access. Without authentication such a route is restricted to local callers.
+    pub is_admin: bool,
+    /// Whether the route is for deployments and accepts only their tokens.
+    pub is_deployment: bool,
+}
+
+/// Routes with their access rules and OpenAPI descriptions.
+#[derive(Default)]
+pub struct Routes {
+    router: OpenApiRouter<Arc<Host>>,
+    list: Vec<Route>,
+}
+
+impl fmt::Debug for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Routes").field(&self.list).finish()
+    }
+}
+
+impl Routes {
+    /// Adds documented handlers, as collected by `routes!`.
+    #[must_use]
+    pub fn add(self, needs: Scopes, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        self.push(needs, false, handlers)
+    }
+
+    /// Adds documented handlers for the assistants administrator.
+    #[must_use]
+    pub fn add_admin(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        let before = self.list.len();
+        self = self.push(Scopes::ADMIN, false, handlers);
+        self.list.iter_mut().skip(before).for_each(|it| it.is_admin = true);
+        self
+    }
+
+    /// Adds documented handlers for deployments.
+    #[must_use]
+    pub fn add_deployment(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        let before = self.list.len();
+        self = self.push(Scopes::CONVERSE, false, handlers);
+        self.list.iter_mut().skip(before).for_each(|it| it.is_deployment = true);
+        self
+    }
+
+    /// Adds documented handlers of event streams.
+    #[must_use]
+    pub fn add_stream(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        self.push(Scopes::LISTEN, true, handlers)
+    }
+
+    fn push(mut self, needs: Scopes, in_address: bool, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        let documented = documented_methods(&handlers.1);
+        self.list.extend(documented.into_iter().map(|(method, path)| Route {
+            method: Some(method),
+            path,
+            required_scopes: needs,
+            query_credentials: in_address,
+            is_admin: false,
+            is_deployment: false,
+        }));
+        self.router = self.router.routes(handlers);
+        self
+    }
+
+    /// Adds an event stream that the OpenAPI document omits.
+    #[must_use]
+    pub fn add_undocumented_stream(mut self, path: &str, methods: MethodRouter<Arc<Host>>) -> Self {
+        let route_path = path.to_owned();
+        let route = Route {
+            method: None,
+            path: route_path,
+            required_scopes: Scopes::LISTEN,
+            query_credentials: true,
+            is_admin: false,
+            is_deployment: false,
+        };
+        self.list.push(route);
+        self.router = self.router.route(path, methods);
+        self
+    }
+
+    /// The OpenAPI document of the routes.
+    pub fn openapi(&self) -> OpenApi {
+        self.router.get_openapi().clone()
+    }
+
+    /// All routes.
+    pub fn list(&self) -> &[Route] {
+        &self.list
+    }
+
+    /// Splits into the router and the access rules of its routes.
+    pub fn into_parts(self) -> (Router<Arc<Host>>, Vec<Route>) {
+        (self.router.into(), self.list)
+    }
+}
+
+/// Lists the methods and paths of an OpenAPI document.
+fn documented_methods(paths: &Paths) -> Vec<(Method, String)> {
+    let of_item = |item: &PathItem| {
+        let all = [
+            (Method::GET, item.get.is_some()),
+            (Method::POST, item.post.is_some()),
+            (Method::PUT, item.put.is_some()),
+            (Method::PATCH, item.patch.is_some()),
+            (Method::DELETE, item.delete.is_some()),
+            (Method::OPTIONS, item.options.is_some()),
+        ];
+        all.into_iter().filter(|it| it.1).map(|it| it.0)
+    };
+    paths.paths.iter().flat_map(|(path, item)| of_item(item).map(|method| (method, path.clone()))).collect()
+}
+
+/// Finds the route of a request. Returns `None` for paths that are not tenant routes.
+pub fn find_route<'r>(routes: &'r [Route], method: &Method, path: &str) -> Option<&'r Route> {
+    let method = if *method == Method::HEAD { &Method::GET } else { method };
+    let of_path = || routes.iter().filter(|it| matches_pattern(&it.path, path));
+    of_path().find(|it| it.method.as_ref().is_none_or(|it| it == method)).or_else(|| of_path().next())
+}
+
+/// Whether a path matches a pattern, in which `{name}` matches one segment and `{*name}` the rest.
+fn matches_pattern(pattern: &str, path: &str) -> bool {
+    let mut parts = path.split('/');
+    for expected in pattern.split('/') {
+        let Some(part) = parts.next() else { return false };
+        match expected.strip_prefix('{') {
+            Some(rest) if rest.starts_with('*') => return !part.is_empty() || parts.next().is_some(),
+            Some(_) if !part.is_empty() => {}
+            _ if expected == part => {}
+            _ => return false,
+        }
+    }
+    parts.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(method: Option<Method>, path: &str, needs: Scopes) -> Route {
+        Route { method, path: path.to_owned(), required_scopes: needs, query_credentials: false, is_admin: false, is_deployment: false }
+    }
+
+    #[test]
+    fn scopes_depend_on_method_and_path() {
+        let routes = [
+            route(Some(Method::GET), "/a/{id}", Scopes::READ),
+            route(Some(Method::DELETE), "/a/{id}", Scopes::ADMIN),
+            route(None, "/b/{id}/{*rest}", Scopes::LISTEN),
+        ];
+        let needs = |method: Method, path| find_route(&routes, &method, path).map(|it| it.required_scopes);
+        assert_eq!(needs(Method::GET, "/a/1"), Some(Scopes::READ));
+        assert_eq!(needs(Method::HEAD, "/a/%2F"), Some(Scopes::READ));
+        assert_eq!(needs(Method::DELETE, "/a/1"), Some(Scopes::ADMIN));
+        assert_eq!(needs(Method::PUT, "/a/1"), Some(Scopes::READ), "callers without the scope learn nothing about methods");
+        assert_eq!(needs(Method::PUT, "/b/1/2/3"), Some(Scopes::LISTEN));
+        for path in ["/a", "/a/", "/a/1/", "/a/1/2", "/b/1", "/b/1/", "//a/1", "/A/1", "a/1", ""] {
+            assert_eq!(needs(Method::GET, path), None, "{path}");
+        }
+    }
+}

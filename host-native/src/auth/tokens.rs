@@ -1,0 +1,265 @@
+//! Verifies JWTs from an external issuer against its JSON Web Key Set and reads their claims.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse};
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use serde_json::{Map, Value};
+use tokio::sync::Mutex;
+
+use super::scope::Scopes;
+use crate::config::settings::{JwtSettings, KeySet};
+use crate::effects::tls;
+use crate::exit::Failure;
+
+/// Timeout for fetching the keys.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Minimum interval between fetches caused by unknown key ids, which any client can send.
+const MIN_REFRESH_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Maximum size of a key set in bytes.
+const MAX_JWKS_BYTES: usize = 1024 * 1024;
+
+/// Why a token is rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenRejection {
+    /// The token is invalid for this reason.
+    Invalid(&'static str),
+    /// The token cannot be verified because the keys cannot be fetched.
+    KeysUnavailable,
+}
+
+/// The claims of a verified token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claims {
+    /// The issuer and the subject.
+    pub subject: String,
+    /// The granted scopes.
+    pub scopes: Scopes,
+    /// The tenant, if the token names one.
+    pub tenant: Option<String>,
+}
+
+/// Verifies tokens with the keys of the issuer.
+#[derive(Debug)]
+pub struct TokenVerifier {
+    jwt: JwtSettings,
+    keys: RwLock<Arc<VerificationKeys>>,
+    /// Time of the last fetch caused by an unknown key id. Locked during a fetch.
+    last_refresh: Mutex<Option<Instant>>,
+}
+
+#[derive(Debug, Default)]
+struct VerificationKeys {
+    all: Vec<VerificationKey>,
+    /// Whether the last fetch failed and the keys are those of an earlier one.
+    stale: bool,
+}
+
+struct VerificationKey {
+    id: Option<String>,
+    algorithm: Algorithm,
+    key: DecodingKey,
+}
+
+impl std::fmt::Debug for VerificationKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} {:?}", self.id, self.algorithm)
+    }
+}
+
+impl TokenVerifier {
+    /// Fetches the keys. An unreachable URL is retried later; an unusable file is an error.
+    ///
+    /// # Errors
+    /// A usage failure if the key file is unusable.
+    pub async fn new(jwt: &JwtSettings) -> Result<TokenVerifier, Failure> {
+        let tokens = TokenVerifier { jwt: jwt.clone(), keys: RwLock::default(), last_refresh: Mutex::default() };
+        match (fetch(&jwt.keys).await, &jwt.keys) {
+            (Ok(keys), _) => tokens.store_keys(keys),
+            (Err(error), KeySet::File(file)) => {
+                let file = file.display();
+                return Err(Failure::invalid_usage(format!("convengine.security.jwt.jwks-file: cannot use '{file}': {error}")));
+            }
+            (Err(error), KeySet::Url(url)) => {
+                tracing::warn!(error, url, "cannot fetch the token signing keys; all tokens are rejected until a retry succeeds");
+                tokens.mark_stale();
+            }
+        }
+        Ok(tokens)
+    }
+
+    /// Verifies a token and returns its claims.
+    ///
+    /// # Errors
+    /// [`Rejected`] if the token is invalid or the keys are unavailable.
+    pub async fn verify(&self, token: &str) -> Result<Claims, TokenRejection> {
+        // Rejects unsigned tokens and unknown algorithms.
+        let header = decode_header(token).map_err(|_| TokenRejection::Invalid("token cannot be read"))?;
+        let mut keys = self.current_keys();
+        if !keys.contains(header.kid.as_deref()) {
+            keys = self.refresh(header.kid.as_deref()).await;
+        }
+        if !keys.contains(header.kid.as_deref()) {
+            return Err(if keys.stale { TokenRejection::KeysUnavailable } else { TokenRejection::Invalid("unknown signing key") });
+        }
+        // The key determines the algorithm, never the token.
+        let key = keys.candidates(header.kid.as_deref()).find(|it| it.algorithm == header.alg);
+        let key = key.ok_or(TokenRejection::Invalid("algorithm does not match the signing key"))?;
+        let found = decode::<Map<String, Value>>(token, &key.key, &self.validation(key.algorithm)).map_err(|it| to_rejection(it.kind()))?;
+        let text = |claim: &str| found.claims.get(claim).and_then(Value::as_str).map(str::to_owned);
+        let issuer = text("iss").unwrap_or_default();
+        let subject = text("sub").filter(|it| !it.is_empty()).ok_or(TokenRejection::Invalid("token has no subject"))?;
+        Ok(Claims {
+            subject: format!("{issuer} {subject}"),
+            scopes: parse_scopes(found.claims.get(&self.jwt.scope_claim)),
+            tenant: text(&self.jwt.tenant_claim),
+        })
+    }
+
+    fn validation(&self, algorithm: Algorithm) -> Validation {
+        let mut validation = Validation::new(algorithm);
+        validation.leeway = self.jwt.leeway.as_secs();
+        validation.validate_nbf = true;
+        validation.set_audience(&[&self.jwt.audience]);
+        let mut required = vec!["exp", "aud", "sub"];
+        if let Some(issuer) = &self.jwt.issuer {
+            validation.set_issuer(&[issuer]);
+            required.push("iss");
+        }
+        validation.set_required_spec_claims(&required);
+        validation
+    }
+
+    /// Fetches the keys again unless that happened recently. Concurrent callers wait for the same fetch.
+    async fn refresh(&self, key_id: Option<&str>) -> Arc<VerificationKeys> {
+        let mut last_refresh = self.last_refresh.lock().await;
+        let keys = self.current_keys();
+        if keys.contains(key_id) || last_refresh.is_some_and(|it| it.elapsed() < MIN_REFRESH_INTERVAL) {
+            return keys;
+        }
+        *last_refresh = Some(Instant::now());
+        match fetch(&self.jwt.keys).await {
+            Ok(keys) => self.store_keys(keys),
+            Err(error) => {
+                tracing::warn!(error, "cannot fetch the token signing keys; using the previous ones");
+                self.mark_stale();
+            }
+        }
+        self.current_keys()
+    }
+
+    fn current_keys(&self) -> Arc<VerificationKeys> {
+        Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn store_keys(&self, all: Vec<VerificationKey>) {
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(VerificationKeys { all, stale: false });
+    }
+
+    fn mark_stale(&self) {
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        let all = Arc::get_mut(&mut keys).map(|it| std::mem::take(&mut it.all));
+        let all = all.unwrap_or_else(|| keys.all.iter().map(VerificationKey::duplicate).collect());
+        *keys = Arc::new(VerificationKeys { all, stale: true });
+    }
+}
+
+impl VerificationKeys {
+    fn candidates(&self, id: Option<&str>) -> impl Iterator<Item = &VerificationKey> {
+        let only = self.all.len() == 1;
+        // A token may omit the key id if there is only one key.
+        self.all.iter().filter(move |it| if id.is_some() { it.id.as_deref() == id } else { only })
+    }
+
+    fn contains(&self, id: Option<&str>) -> bool {
+        self.candidates(id).next().is_some()
+    }
+}
+
+impl VerificationKey {
+    /// Converts a key of a JWKS. Returns `None` for keys with another use and for symmetric keys.
+    fn from_jwk(key: &Jwk) -> Option<VerificationKey> {
+        if key.common.public_key_use.as_ref().is_some_and(|it| *it != PublicKeyUse::Signature) {
+            return None;
+        }
+        let given = key.common.key_algorithm.map(Algorithm::try_from).transpose().ok()?;
+        let fits = |known: &[Algorithm]| match given {
+            Some(it) => known.contains(&it).then_some(it),
+            None => known.first().copied(),
+        };
+        let algorithm = match &key.algorithm {
+            AlgorithmParameters::RSA(_) => {
+                fits(&[Algorithm::RS256, Algorithm::RS384, Algorithm::RS512, Algorithm::PS256, Algorithm::PS384, Algorithm::PS512])
+            }
+            AlgorithmParameters::EllipticCurve(it) if it.curve == EllipticCurve::P256 => fits(&[Algorithm::ES256]),
+            AlgorithmParameters::EllipticCurve(it) if it.curve == EllipticCurve::P384 => fits(&[Algorithm::ES384]),
+            AlgorithmParameters::OctetKeyPair(it) if it.curve == EllipticCurve::Ed25519 => fits(&[Algorithm::EdDSA]),
+            _ => None,
+        }?;
+        Some(VerificationKey { id: key.common.key_id.clone(), algorithm, key: DecodingKey::from_jwk(key).ok()? })
+    }
+
+    fn duplicate(&self) -> VerificationKey {
+        VerificationKey { id: self.id.clone(), algorithm: self.algorithm, key: self.key.clone() }
+    }
+}
+
+async fn fetch(from: &KeySet) -> Result<Vec<VerificationKey>, String> {
+    let bytes = match from {
+        KeySet::File(file) => tokio::task::spawn_blocking({
+            let file = file.clone();
+            move || std::fs::read(file)
+        })
+        .await
+        .map_err(|it| it.to_string())?
+        .map_err(|it| it.to_string())?,
+        KeySet::Url(url) => download(url).await?,
+    };
+    let set: Value = serde_json::from_slice(&bytes).map_err(|it| format!("invalid JSON: {it}"))?;
+    let keys = set.get("keys").and_then(Value::as_array).ok_or("no list of keys")?;
+    let keys: Vec<VerificationKey> = keys
+        .iter()
+        .filter_map(|it| serde_json::from_value::<Jwk>(it.clone()).ok())
+        .filter_map(|it| VerificationKey::from_jwk(&it))
+        .collect();
+    if keys.is_empty() { Err("no key for signatures with RS, PS, ES or EdDSA".to_owned()) } else { Ok(keys) }
+}
+
+async fn download(url: &str) -> Result<Vec<u8>, String> {
+    let message = |it: reqwest::Error| it.without_url().to_string();
+    let client = tls::client_for(url).connect_timeout(FETCH_TIMEOUT).timeout(FETCH_TIMEOUT).build().map_err(message)?;
+    let mut response = client.get(url).send().await.and_then(reqwest::Response::error_for_status).map_err(message)?;
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(message)? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > MAX_JWKS_BYTES {
+            return Err("key set is too large".to_owned());
+        }
+    }
+    Ok(bytes)
+}
+
+/// Reads scopes from a claim: a string of names or an array of names.
+fn parse_scopes(claim: Option<&Value>) -> Scopes {
+    match claim {
+        Some(Value::String(text)) => Scopes::from_names(text.split_whitespace()),
+        Some(Value::Array(items)) => Scopes::from_names(items.iter().filter_map(Value::as_str)),
+        _ => Scopes::default(),
+    }
+}
+
+fn to_rejection(kind: &ErrorKind) -> TokenRejection {
+    TokenRejection::Invalid(match kind {
+        ErrorKind::ExpiredSignature => "token expired",
+        ErrorKind::ImmatureSignature => "token is not valid yet",
+        ErrorKind::InvalidAudience => "wrong audience",
+        ErrorKind::InvalidIssuer => "wrong issuer",
+        ErrorKind::MissingRequiredClaim(_) => "token lacks one of the claims exp, aud, sub and iss",
+        ErrorKind::InvalidSignature => "invalid signature",
+        _ => "token cannot be read",
+    })
+}

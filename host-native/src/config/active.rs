@@ -1,0 +1,241 @@
+//! The active configuration of a server, and its replacement while turns run. (docs/decisions/0009-invalid-configuration-rows.md)
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use convengine_core::config::{Config, Issue};
+use convengine_core::pack::Fakes;
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use crate::clock;
+use crate::config::compile;
+use crate::effects::extension::Extensions;
+use crate::exit::Failure;
+use crate::ops::snapshot::{ConfigState, RestoreError, RestoreTarget, RestoredRows, record_activation, restore_rows};
+use crate::storage::{self, Connection, DatabaseConfig, activation, import};
+
+/// A compiled configuration with its fakes and extensions. A turn keeps one from start to end.
+#[derive(Debug)]
+pub struct ActiveConfig {
+    /// The compiled configuration.
+    pub config: Arc<Config>,
+    /// Scripted replies of tasks and tools, and of containers without a service.
+    pub fakes: Fakes,
+    /// WebAssembly extensions.
+    pub extensions: Extensions,
+    /// Configuration issues: rows that are skipped or invalid.
+    pub issues: Vec<Issue>,
+}
+
+/// Holds the configuration of new turns.
+#[derive(Debug)]
+pub struct ConfigManager {
+    database: DatabaseConfig,
+    /// The `convengine` settings tree.
+    settings: Value,
+    active: RwLock<Arc<ActiveConfig>>,
+    /// Held while reloading, so that a stale read cannot overwrite a newer one.
+    reload_lock: Mutex<()>,
+    /// The number of the last activation processed.
+    newest_seen: AtomicI64,
+}
+
+/// Why the configuration is reloaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReloadSource {
+    /// A local request, announced to other processes.
+    Local,
+    /// An announcement by another process.
+    Remote,
+}
+
+/// Why a new configuration was rejected.
+#[derive(Debug)]
+pub enum ReloadError {
+    /// It has new errors.
+    NewErrors(Vec<Issue>),
+    /// It cannot be read.
+    Database(sqlx::Error),
+}
+
+impl ActiveConfig {
+    /// Reads and compiles the configuration of a database.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    async fn load(connection: &mut Connection, settings: &Value) -> sqlx::Result<ActiveConfig> {
+        let (config, issues) = compile::compile_database(connection, settings).await?;
+        let fakes = storage::script::load(connection).await?;
+        let extensions = match storage::module::has_tables(connection).await? {
+            true => Extensions::from_modules(storage::module::load(connection).await?),
+            false => Extensions::default(),
+        };
+        Ok(ActiveConfig { config: Arc::new(config), fakes, extensions, issues })
+    }
+
+    /// Returns a copy with a flow document instead of the tables.
+    pub fn with_flow(&self, flow: &Arc<Config>) -> ActiveConfig {
+        let (fakes, extensions) = (self.fakes.clone(), self.extensions.clone());
+        ActiveConfig { config: Arc::clone(flow), fakes, extensions, issues: Vec::new() }
+    }
+
+    fn error_texts(&self) -> BTreeSet<String> {
+        self.issues.iter().filter(|it| it.is_error()).map(ToString::to_string).collect()
+    }
+
+    /// Stores the snapshot that journals reference.
+    async fn store_snapshot(&self, connection: &mut Connection) -> sqlx::Result<()> {
+        storage::config::store_snapshot(connection, self.config.hash_source(), self.config.source(), clock::now()).await
+    }
+
+    /// Stores the snapshot and records its activation. Returns the number of the newest activation.
+    async fn record_activation(&self, connection: &mut Connection, how: &str) -> sqlx::Result<i64> {
+        self.store_snapshot(connection).await?;
+        record_activation(connection, &ConfigState::from_config(&self.config, Vec::new()), how, None).await?;
+        newest_number(connection).await
+    }
+}
+
+impl ConfigManager {
+    /// Loads the configuration at server start.
+    ///
+    /// # Errors
+    /// Returns exit code 2 for a configuration with errors if `convengine.config.strict` is set, 3 when the database cannot be used.
+    pub async fn load(connection: &mut Connection, database: &DatabaseConfig, settings: &Value) -> Result<ConfigManager, Failure> {
+        let unusable = |it: sqlx::Error| storage::database_failure(database, &it);
+        let loaded = ActiveConfig::load(connection, settings).await.map_err(unusable)?;
+        loaded.issues.iter().for_each(|it| eprintln!("{it}"));
+        if loaded.config.settings.strict && !loaded.error_texts().is_empty() {
+            return Err(Failure::invalid_usage(
+                "the configuration has errors and convengine.config.strict is set; correct the errors or unset it",
+            ));
+        }
+        let seen = loaded.record_activation(connection, "start").await.map_err(unusable)?;
+        // Compile extensions in the background; only turns that call one wait for it.
+        let extensions = loaded.extensions.clone();
+        tokio::task::spawn_blocking(move || extensions.compile());
+        let (database, settings) = (database.clone(), settings.clone());
+        Ok(ConfigManager {
+            database,
+            settings,
+            active: RwLock::new(Arc::new(loaded)),
+            reload_lock: Mutex::default(),
+            newest_seen: seen.into(),
+        })
+    }
+
+    /// Returns the configuration of new turns.
+    pub fn active(&self) -> Arc<ActiveConfig> {
+        Arc::clone(&self.active.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The `convengine` settings tree.
+    pub fn settings(&self) -> &Value {
+        &self.settings
+    }
+
+    /// The database of the configuration.
+    pub fn database(&self) -> &DatabaseConfig {
+        &self.database
+    }
+
+    /// Reloads the configuration. Running turns keep theirs.
+    ///
+    /// # Errors
+    /// Returns the reason; the configuration is then unchanged.
+    pub async fn refresh(&self) -> Result<Arc<ActiveConfig>, ReloadError> {
+        let _guard = self.reload_lock.lock().await;
+        let mut connection = storage::open(&self.database, false).await.map_err(ReloadError::Database)?;
+        let result = self.reload(&mut connection, ReloadSource::Local).await;
+        close_connection(connection).await;
+        result
+    }
+
+    /// Reloads the configuration if another process has activated a newer one. Returns whether it did.
+    ///
+    /// # Errors
+    /// Returns the reason; the configuration is then unchanged. A configuration with errors is not retried until it changes.
+    pub async fn reload_if_newer(&self, newest: i64) -> Result<bool, ReloadError> {
+        if newest <= self.newest_seen.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let _guard = self.reload_lock.lock().await;
+        let mut connection = storage::open(&self.database, false).await.map_err(ReloadError::Database)?;
+        let result = self.reload(&mut connection, ReloadSource::Remote).await;
+        close_connection(connection).await;
+        if !matches!(result, Err(ReloadError::Database(_))) {
+            self.newest_seen.fetch_max(newest, Ordering::Relaxed);
+        }
+        result.map(|_| true)
+    }
+
+    /// Restores an earlier configuration and loads it like [`Current::refresh`].
+    ///
+    /// # Errors
+    /// Returns the reason; the configuration is then unchanged.
+    pub async fn activate(&self, target: &RestoreTarget) -> Result<(Arc<ActiveConfig>, RestoredRows), RestoreError> {
+        let _guard = self.reload_lock.lock().await;
+        let mut connection = storage::open(&self.database, false).await?;
+        let result = self.restore(&mut connection, target).await;
+        close_connection(connection).await;
+        result
+    }
+
+    async fn restore(
+        &self,
+        connection: &mut Connection,
+        target: &RestoreTarget,
+    ) -> Result<(Arc<ActiveConfig>, RestoredRows), RestoreError> {
+        import::disable_foreign_keys(connection).await?;
+        connection.begin().await?;
+        let restored = match restore_rows(connection, &self.settings, target, Some(&self.active().error_texts())).await {
+            Ok(restored) => restored,
+            Err(refusal) => {
+                connection.rollback().await?;
+                return Err(refusal);
+            }
+        };
+        restored.commit(connection).await?;
+        let refusal = |it| match it {
+            ReloadError::NewErrors(issues) => RestoreError::NewErrors(issues),
+            ReloadError::Database(error) => RestoreError::Database(error),
+        };
+        let active = self.reload(connection, ReloadSource::Local).await.map_err(refusal)?;
+        Ok((active, restored))
+    }
+
+    async fn reload(&self, connection: &mut Connection, source: ReloadSource) -> Result<Arc<ActiveConfig>, ReloadError> {
+        let loaded = ActiveConfig::load(connection, &self.settings).await.map_err(ReloadError::Database)?;
+        let known = self.active().error_texts();
+        let new: Vec<Issue> = loaded.issues.iter().filter(|it| it.is_error() && !known.contains(&it.to_string())).cloned().collect();
+        if !new.is_empty() {
+            return Err(ReloadError::NewErrors(new));
+        }
+        let stored = match source {
+            ReloadSource::Local => loaded.record_activation(connection, "refresh").await,
+            // Do not announce a change made by another process again.
+            ReloadSource::Remote => loaded.store_snapshot(connection).await.map(|()| 0),
+        };
+        self.newest_seen.fetch_max(stored.map_err(ReloadError::Database)?, Ordering::Relaxed);
+        let extensions = loaded.extensions.clone();
+        // Compile extensions in the background; only turns that call one wait for it.
+        tokio::task::spawn_blocking(move || extensions.compile());
+        loaded.issues.iter().for_each(|it| tracing::warn!(issue = %it, "configuration issue"));
+        let loaded = Arc::new(loaded);
+        *self.active.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
+        tracing::info!(config = loaded.config.hash_source(), "configuration reloaded");
+        Ok(loaded)
+    }
+}
+
+async fn newest_number(connection: &mut Connection) -> sqlx::Result<i64> {
+    Ok(activation::find_newest(connection).await?.map_or(0, |it| it.number))
+}
+
+async fn close_connection(connection: Connection) {
+    if let Err(error) = connection.close().await {
+        tracing::debug!(%error, "cannot close the database connection cleanly");
+    }
+}

@@ -1,0 +1,339 @@
+//! `convengine import`: atomically replaces the tables and scripted answers that a pack contains.
+
+pub mod documents;
+mod modules;
+mod scripts;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use convengine_core::config::flow::DocumentIssue;
+use convengine_core::config::{Issue, Tables};
+use convengine_core::pack::Pack;
+use convengine_core::turn::Map;
+use serde_json::Value;
+
+use scripts::ScriptedReplies;
+
+use crate::config::compile;
+use crate::config::pack_file;
+use crate::config::settings::Settings;
+use crate::exit::Failure;
+use crate::ops::snapshot::{ConfigState, Difference, record_activation};
+use crate::storage::activation;
+use crate::storage::config::is_authored_table;
+use crate::storage::import::{
+    Column, advance_sequences, back_up_tool_queries, clear, columns, disable_foreign_keys, insert, restore_tool_queries,
+};
+use crate::storage::{self, Connection};
+
+/// Options of an import.
+#[derive(Debug, Clone, Copy)]
+pub struct ImportOptions {
+    /// Refuse rows that do not compile and documents with errors.
+    pub strict: bool,
+    /// Print what would change, and change nothing.
+    pub dry_run: bool,
+    /// Print JSON.
+    pub json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Exit code 1 with a line for each problem that prevents storing the pack; nothing is changed then.
+pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result<(), Failure> {
+    let (pack, scripts) = read_with_scripts(file)?;
+    let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
+    let mut connection = match how.dry_run {
+        false => storage::connect_or_create(&settings.database).await?,
+        true => storage::connect_existing(&settings.database).await?,
+    };
+    disable_foreign_keys(&mut connection).await.map_err(unusable)?;
+    connection.begin().await.map_err(unusable)?;
+    activation::lock_configuration(&mut connection).await.map_err(unusable)?;
+    let before = ConfigState::read(&mut connection, &settings.tree).await.map_err(unusable)?;
+    let mut problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
+    problems.extend(modules::store(&mut connection, &pack).await.map_err(unusable)?);
+    problems.extend(scripts.find_problems());
+    let documents = documents::check_pack(&pack, &settings.tree);
+    problems.extend(documents::find_problems(&documents));
+    if !problems.is_empty() {
+        return Err(Failure::check_failed(problems));
+    }
+    documents::check_quota(&mut connection, &documents, settings).await?;
+    scripts.store(&mut connection).await.map_err(unusable)?;
+    let drafts = documents::compare_drafts(&mut connection, &documents).await.map_err(unusable)?;
+    documents::store(&mut connection, &documents, settings.workspace()).await.map_err(unusable)?;
+    let after = ConfigState::read(&mut connection, &settings.tree).await.map_err(unusable)?;
+    let of_documents = || documents.iter().flat_map(|it| &it.issues);
+    let refused = how.strict && (after.issues.iter().any(Issue::is_error) || of_documents().any(DocumentIssue::is_error));
+    if how.dry_run {
+        connection.rollback().await.map_err(unusable)?;
+        Difference::between(&before, &after).with_drafts(drafts).print(how.json);
+        let of_rows = after.issues.iter().filter(|it| it.is_error()).map(ToString::to_string);
+        let errors = of_rows.chain(of_documents().filter(|it| it.is_error()).map(ToString::to_string));
+        return if refused { Err(Failure::check_failed(errors.collect())) } else { Ok(()) };
+    }
+    after.issues.iter().for_each(|it| eprintln!("{it}"));
+    of_documents().for_each(|it| eprintln!("{it}"));
+    if refused {
+        return Err(Failure::check_failed(vec!["nothing imported: correct the errors or omit --strict".to_owned()]));
+    }
+    record_activation(&mut connection, &before, "found", None).await.map_err(unusable)?;
+    record_activation(&mut connection, &after, "import", None).await.map_err(unusable)?;
+    advance_all_sequences(&mut connection, &pack.tables).await.map_err(unusable)?;
+    connection.commit().await.map_err(unusable)?;
+    let rows: usize = pack.tables.0.values().map(Vec::len).sum();
+    let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+    let drafts = if documents.is_empty() { String::new() } else { format!(" and {}", count(documents.len(), "document")) };
+    println!("imported {} into {}{drafts}", count(rows, "row"), count(pack.tables.0.len(), "table"));
+    Ok(())
+}
+
+/// Reads a pack file.
+///
+/// # Errors
+/// Exit code 1 if the file cannot be read or is not a pack.
+pub fn read(file: &Path) -> Result<Pack, Failure> {
+    read_with_scripts(file).map(|it| it.0)
+}
+
+fn read_with_scripts(file: &Path) -> Result<(Pack, ScriptedReplies), Failure> {
+    let name = file.display();
+    let text = pack_file::read_text(file).map_err(|it| Failure::check_failed(vec![it.to_string()]))?;
+    let pack = Pack::parse(&text).map_err(|it| Failure::check_failed(vec![format!("{name}: {it}")]))?;
+    let scripts = ScriptedReplies::parse(&text, &pack).map_err(|it| Failure::check_failed(vec![format!("{name}: invalid pack: {it}")]))?;
+    Ok((pack, scripts))
+}
+
+/// Removes the columns that ConvEngine's tables do not have; returns their names.
+///
+/// # Errors
+/// Exit code 3 if the in-memory database cannot be created.
+pub async fn drop_foreign_columns(tables: &mut Tables) -> Result<BTreeSet<String>, Failure> {
+    let mut connection = storage::in_memory().await.map_err(database_failure)?;
+    let mut dropped = BTreeSet::new();
+    for (table, rows) in &mut tables.0 {
+        let columns = columns(&mut connection, table).await.map_err(database_failure)?;
+        for row in rows {
+            dropped.extend(row.keys().filter(|it| !columns.contains_key(*it)).map(|it| format!("{table}.{it}")));
+            row.retain(|name, _| columns.contains_key(name));
+        }
+    }
+    Ok(dropped)
+}
+
+fn database_failure(error: sqlx::Error) -> Failure {
+    Failure::service_unavailable(format!("cannot use an in-memory database: {error}"))
+}
+
+/// Imports a pack's rows into a migrated database.
+///
+/// # Errors
+/// The problems that prevent storing the rows, or the failure of the database.
+pub async fn import_rows(connection: &mut Connection, pack: &Pack) -> anyhow::Result<()> {
+    disable_foreign_keys(connection).await?;
+    connection.begin().await?;
+    let problems = replace(connection, &pack.tables).await?;
+    if problems.is_empty() {
+        advance_all_sequences(connection, &pack.tables).await?;
+        return Ok(connection.commit().await?);
+    }
+    connection.rollback().await?;
+    Err(anyhow::anyhow!(problems.join("; ")))
+}
+
+/// Imports a pack's rows into an empty in-memory database and lints them with the pack's settings.
+///
+/// # Errors
+/// Exit code 1 with a line for each problem that prevents storing the pack.
+pub async fn lint_pack(pack: &Pack, settings: &Value) -> Result<Vec<Issue>, Failure> {
+    let mut connection = storage::in_memory().await.map_err(database_failure)?;
+    let mut problems = replace(&mut connection, &pack.tables).await.map_err(database_failure)?;
+    problems.extend(modules::store(&mut connection, pack).await.map_err(database_failure)?);
+    if !problems.is_empty() {
+        return Err(Failure::check_failed(problems));
+    }
+    compile::lint_database(&mut connection, settings).await.map_err(database_failure)
+}
+
+/// Replaces the rows of tables in the caller's transaction; returns a line for each problem that prevents it.
+///
+/// # Errors
+/// The failure of the database.
+pub async fn replace(connection: &mut Connection, tables: &Tables) -> sqlx::Result<Vec<String>> {
+    let mut problems = Vec::new();
+    let mut sorted: Vec<(&String, &Vec<Map>)> = tables.0.iter().collect();
+    // Tools come before the queries that refer to them.
+    sorted.sort_by_key(|it| it.0 == TOOL_QUERY_TABLE);
+    let keep_rows = tables.0.contains_key(TOOL_TABLE) && !tables.0.contains_key(TOOL_QUERY_TABLE);
+    if keep_rows {
+        back_up_tool_queries(connection).await?;
+    }
+    for (table, rows) in sorted {
+        problems.extend(replace_table(connection, table, rows).await?);
+    }
+    if keep_rows {
+        restore_tool_queries(connection).await?;
+    }
+    Ok(problems)
+}
+
+/// Advances the key sequences of replaced tables beyond their keys. Sequences are not rolled back with a transaction, so this comes last.
+///
+/// # Errors
+/// The failure of the database.
+pub async fn advance_all_sequences(connection: &mut Connection, tables: &Tables) -> sqlx::Result<()> {
+    for table in tables.0.keys() {
+        let columns = columns(connection, table).await?;
+        advance_sequences(connection, table, &columns).await?;
+    }
+    Ok(())
+}
+
+const TOOL_TABLE: &str = "ce_mcp_tool";
+const TOOL_QUERY_TABLE: &str = "ce_mcp_db_tool";
+
+async fn replace_table(connection: &mut Connection, table: &str, rows: &[Map]) -> sqlx::Result<Vec<String>> {
+    let columns = columns(connection, table).await?;
+    if !is_authored_table(table) {
+        let hint = if columns.is_empty() { "check its name" } else { "remove it from the pack" };
+        return Ok(vec![format!("{table}: cannot be imported; {hint}")]);
+    }
+    if columns.is_empty() {
+        return Ok(vec![format!("{table}: missing in this database; run convengine migrate")]);
+    }
+    let mut problems = Vec::new();
+    clear(connection, table).await?;
+    for (index, row) in rows.iter().enumerate() {
+        let invalid = check_row(&columns, row);
+        if invalid.is_empty() {
+            problems.extend(insert(connection, table, &columns, row).await?.map(|it| format!("{table}[{}]: {it}", index + 1)));
+        }
+        problems.extend(invalid.into_iter().map(|it| format!("{table}[{}].{it}", index + 1)));
+    }
+    Ok(problems)
+}
+
+/// Returns a line for each column of a row that does not fit its table.
+fn check_row(columns: &BTreeMap<String, Column>, row: &Map) -> Vec<String> {
+    let missing = columns.iter().filter(|(name, column)| column.required && row.get(*name).is_none_or(Value::is_null));
+    let mut problems: Vec<String> = missing.map(|(name, _)| format!("{name}: missing value; set it")).collect();
+    for (name, value) in row {
+        let Some(column) = columns.get(name) else {
+            problems.push(format!("{name}: unknown column; check its name"));
+            continue;
+        };
+        if !fits(name, &column.sqlite_type, value) {
+            problems.push(format!("{name}: {value} does not fit the column type '{}'", column.sqlite_type));
+        }
+    }
+    problems
+}
+
+fn fits(name: &str, kind: &str, value: &Value) -> bool {
+    let is_one_of = |kinds: &[&str]| kinds.iter().any(|it| kind.starts_with(it));
+    match value {
+        Value::Null => true,
+        Value::Bool(_) => kind.starts_with("bool"),
+        Value::Number(number) if kind.starts_with("bool") => matches!(number.as_i64(), Some(0 | 1)),
+        // A timestamp may be a number of milliseconds, because the Java original stores some that way.
+        Value::Number(number) => (is_one_of(&["int", "date", "time"]) && number.is_i64()) || is_one_of(&["numeric"]),
+        Value::String(_) => is_one_of(&["text", "varchar", "date", "time"]),
+        Value::Array(_) | Value::Object(_) => is_json_column(name),
+    }
+}
+
+/// JSON columns whose names do not end in `_json`.
+const JSON_COLUMNS: [&str; 19] = [
+    "action_value",
+    "allowed_identifiers",
+    "auth_ref",
+    "binding",
+    "body_template",
+    "config_value",
+    "headers",
+    "hosts",
+    "input_schema",
+    "interaction_contract",
+    "json_schema",
+    "metadata",
+    "param_schema",
+    "policy",
+    "query",
+    "requests",
+    "response_mapping",
+    "secrets",
+    "spec",
+];
+
+/// Returns whether a column holds JSON; SQLite has no separate type for it.
+fn is_json_column(name: &str) -> bool {
+    name.ends_with("_json") || JSON_COLUMNS.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    async fn problems(tables: Value) -> Vec<String> {
+        let tables: Tables = serde_json::from_value(tables).expect("tables");
+        let mut connection = storage::in_memory().await.expect("a database");
+        replace(&mut connection, &tables).await.expect("a working database")
+    }
+
+    #[tokio::test]
+    async fn every_problem_has_its_line() {
+        let intent = json!({"intent_code": "A", "description": "d"});
+        let found = problems(json!({
+            "ce_audit": [{"stage": "x"}],
+            "ce_intent": [intent, intent, {"intent_code": "B", "description": 1, "enabled": "yes", "nope": 1}, {"description": "d"}],
+            "ce_response": [{"intent_code": " ", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "priority": 1}]
+        }))
+        .await;
+        let ends: Vec<&str> = found.iter().map(|it| it.split(';').next().unwrap_or_default()).collect();
+        assert_eq!(
+            ends,
+            [
+                "ce_audit: cannot be imported",
+                "ce_intent[2]: duplicate key (ce_intent.intent_code)",
+                "ce_intent[3].description: 1 does not fit the column type 'text'",
+                "ce_intent[3].enabled: \"yes\" does not fit the column type 'boolean'",
+                "ce_intent[3].nope: unknown column",
+                "ce_intent[4].intent_code: missing value",
+                "ce_response[1]: violates a constraint (ce_response_intent_not_blank)",
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn defaults_and_json_are_stored() {
+        let tables: Tables = serde_json::from_value(json!({
+            "ce_output_schema": [{"intent_code": "A", "state_code": "ANY", "json_schema": {"type": "object"}, "priority": 1, "enabled": 0}]
+        }))
+        .expect("tables");
+        let mut connection = storage::in_memory().await.expect("a database");
+        assert!(replace(&mut connection, &tables).await.expect("stored").is_empty());
+        let stored = storage::config::load_tables(&mut connection).await.expect("tables");
+        let row = json!({"schema_id": 1, "intent_code": "A", "state_code": "ANY", "schema_type": "SCHEMA_JSON",
+            "json_schema": "{\"type\":\"object\"}", "enabled": false, "priority": 1});
+        assert_eq!(json!(stored), json!({"ce_output_schema": [row]}));
+    }
+
+    #[tokio::test]
+    async fn documents_are_imported_and_exported() {
+        let row = json!({"document_id": 7, "collection": "faq", "title": "Refunds", "body": "A week.", "metadata": "{\"page\":3}"});
+        let tables: Tables = serde_json::from_value(json!({"cv_document": [row]})).expect("tables");
+        let mut connection = storage::in_memory().await.expect("a database");
+        assert!(replace(&mut connection, &tables).await.expect("stored").is_empty());
+        let mut exported = storage::config::load_other_tables(&mut connection).await.expect("tables");
+        assert_eq!(exported, tables);
+        assert!(drop_foreign_columns(&mut exported).await.expect("columns").is_empty());
+        assert_eq!(exported, tables);
+        let as_json = json!({"cv_document": [{"collection": "faq", "body": "x", "metadata": {"page": 3}}, {"body": "y"}]});
+        let found = problems(as_json).await;
+        assert_eq!(found, ["cv_document[2].collection: missing value; set it"]);
+    }
+}

@@ -1,0 +1,60 @@
+//! The published JSON Schemas of files: `convengine schema` prints them, `GET /schemas/{name}` serves them.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use convengine_core::config::flow;
+use convengine_core::pack;
+
+use crate::exit::Failure;
+
+/// A published schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PublishedSchema {
+    /// Packs.
+    Pack,
+    /// Flow documents.
+    Flow,
+}
+
+impl PublishedSchema {
+    /// All published schemas.
+    pub const ALL: [PublishedSchema; 2] = [PublishedSchema::Pack, PublishedSchema::Flow];
+
+    /// Parses a name.
+    pub fn parse(name: &str) -> Option<PublishedSchema> {
+        PublishedSchema::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            PublishedSchema::Pack => "pack",
+            PublishedSchema::Flow => "flow",
+        }
+    }
+
+    /// The schema.
+    pub fn to_json(self) -> Value {
+        match self {
+            PublishedSchema::Pack => pack::json_schema(),
+            PublishedSchema::Flow => flow::json_schema(),
+        }
+    }
+
+    /// The names of all schemas, for messages.
+    pub fn names() -> String {
+        PublishedSchema::ALL.map(PublishedSchema::name).join(", ")
+    }
+}
+
+/// Prints a schema: `convengine schema NAME`.
+///
+/// # Errors
+/// Returns exit code 2 for an unknown name.
+pub fn run(name: &str) -> Result<(), Failure> {
+    let unknown = || Failure::invalid_usage(format!("schema '{name}' does not exist; use one of {}", PublishedSchema::names()));
+    println!("{:#}", PublishedSchema::parse(name).ok_or_else(unknown)?.to_json());
+    Ok(())
+}

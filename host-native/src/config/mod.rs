@@ -1,0 +1,12 @@
+//! Configuration: settings, the snapshot that turns run on, and how rows and documents come in and go out. Compiling is the core's.
+
+pub mod active;
+pub mod compile;
+pub mod export;
+pub mod import;
+pub mod json_schema;
+pub mod lint;
+pub mod pack_file;
+pub mod secrets;
+pub mod settings;
+pub mod watch;

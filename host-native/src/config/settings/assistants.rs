@@ -1,0 +1,80 @@
+//! Limits and quotas of assistants: `convengine.assistants` (docs/spec/flows.md#12.2).
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Rate, read_bool};
+use crate::runtime::assistant::plan::Plan;
+
+/// Default rate limit of a public assistant in calls per minute.
+const DEFAULT_PUBLIC_RPM: u32 = 60;
+
+/// Rate limits and monthly quotas of assistants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AssistantSettings {
+    /// Rate limit per assistant on the public routes; absent for no limit.
+    pub public: Option<Rate>,
+    /// Rate limit per assistant in the simulator; absent for no limit.
+    pub simulator: Option<Rate>,
+    /// Monthly quotas.
+    pub plan: Plan,
+    /// Whether this process fires the timers of sessions.
+    pub timers: bool,
+}
+
+impl Default for AssistantSettings {
+    fn default() -> Self {
+        AssistantSettings { public: per_minute(DEFAULT_PUBLIC_RPM), simulator: None, plan: Plan::default(), timers: true }
+    }
+}
+
+impl AssistantSettings {
+    /// Reads the settings from a normalized tree.
+    pub fn from_tree(tree: &Value, problems: &mut Vec<String>) -> AssistantSettings {
+        let mut count = |key: &str, usual: u32| {
+            let text = match tree.pointer(&format!("/assistants/{key}")) {
+                None | Some(Value::Null) => return usual,
+                Some(Value::String(text)) => text.clone(),
+                Some(other) => other.to_string(),
+            };
+            text.trim().parse().unwrap_or_else(|_| {
+                problems.push(format!("convengine.assistants.{key}: '{text}' is not a whole number; set a number, or 0 for no limit"));
+                usual
+            })
+        };
+        let (public, simulator) = (count("rpm", DEFAULT_PUBLIC_RPM), count("simulator-rpm", 0));
+        let (sessions, imports) = (count("sessions-per-month", 0), count("imports-per-month", 0));
+        let non_zero = |it: u32| Some(it).filter(|it| *it > 0);
+        AssistantSettings {
+            public: per_minute(public),
+            simulator: per_minute(simulator),
+            plan: Plan { sessions: non_zero(sessions), imports: non_zero(imports) },
+            timers: read_bool(tree, "/assistants/timers", true, problems),
+        }
+    }
+}
+
+fn per_minute(count: u32) -> Option<Rate> {
+    (count > 0).then_some(Rate { count, per: Duration::from_secs(60), burst: count })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn public_assistants_are_limited_and_the_simulator_is_not() {
+        let read = |tree: Value| {
+            let mut problems = Vec::new();
+            (AssistantSettings::from_tree(&json!({"assistants": tree}), &mut problems), problems)
+        };
+        assert_eq!(read(json!({})), (AssistantSettings::default(), Vec::new()));
+        let (found, problems) = read(json!({"rpm": 0, "simulator-rpm": "5", "sessions-per-month": 2, "imports-per-month": "1"}));
+        assert_eq!((found.public, found.simulator.map(|it| it.burst), problems.len()), (None, Some(5), 0));
+        assert_eq!(found.plan, Plan { sessions: Some(2), imports: Some(1) });
+        assert_eq!(read(json!({"rpm": "many"})).1.len(), 1);
+    }
+}

@@ -1,0 +1,47 @@
+//! Watches the database for configuration activations and secret changes made by other processes, and reloads them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+use crate::config::active::ReloadError;
+use crate::runtime::turn_runner::Host;
+use crate::storage::activation;
+
+/// The polling interval.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Spawns the polling task.
+pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        loop {
+            sleep(POLL_INTERVAL).await;
+            poll(&host).await;
+        }
+    })
+}
+
+async fn poll(host: &Host) {
+    if let Err(error) = host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await {
+        tracing::debug!(%error, "cannot read secrets");
+    }
+    let newest = match activation::find_newest_in_pool(&host.readers).await {
+        Ok(newest) => newest.map_or(0, |it| it.number),
+        Err(error) => {
+            tracing::debug!(%error, "cannot read the newest activation");
+            return;
+        }
+    };
+    match host.config_manager.reload_if_newer(newest).await {
+        Ok(_) => {}
+        Err(ReloadError::Database(error)) => {
+            tracing::warn!(%error, "cannot read the configuration activated by another process; will retry")
+        }
+        Err(ReloadError::NewErrors(issues)) => {
+            issues.iter().for_each(|it| tracing::error!(issue = %it, "error in the configuration activated by another process"));
+            tracing::error!("rejected the configuration activated by another process; correct its errors and refresh");
+        }
+    }
+}

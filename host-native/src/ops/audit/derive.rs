@@ -1,0 +1,162 @@
+//! Derives audit rows and model call rows that a turn did not store, by replaying its journal.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use convengine_core::config::Config;
+use convengine_core::turn::{LlmCallRow, Millis, NoticeBody, RescuedTurn, Slice, Turn, Write, state_hash};
+
+use crate::storage::turn::{StoredTurn, decompress};
+use crate::storage::turn_rows::with_total_ms;
+use crate::storage::{Pool, config};
+
+/// The cache size.
+const MAX_CACHED: usize = 8;
+
+/// A derived audit row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DerivedRow {
+    /// The reserved row id.
+    pub audit_id: i64,
+    /// The stage.
+    pub stage: String,
+    /// The payload, JSON text.
+    pub payload: String,
+    /// When it happened.
+    pub at: Millis,
+}
+
+/// The derived rows of a turn.
+#[derive(Debug, Default)]
+pub struct DerivedRows {
+    /// The audit rows in order.
+    pub audits: Vec<DerivedRow>,
+    /// The model calls in order.
+    pub calls: Vec<LlmCallRow>,
+}
+
+/// Derives the rows of an ended turn.
+///
+/// The rows are exactly those that were published when the turn ran: a replay with a different state hash is an error.
+///
+/// # Errors
+/// Returns the reason when the rows cannot be derived.
+pub fn derive_rows(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<DerivedRows, String> {
+    let slice = replay_turn(stored, config)?;
+    let unstored = slice.notices.iter().skip(usize::try_from(stored.audited_notices).unwrap_or(0));
+    let audits = unstored.filter_map(|notice| match &notice.body {
+        NoticeBody::Audit { stage, payload } => Some((notice.at, stage, payload)),
+        NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
+    });
+    let row = |(audit_id, (at, stage, payload)): (i64, (Millis, &String, _))| DerivedRow {
+        audit_id,
+        stage: stage.clone(),
+        payload: with_total_ms(stage, payload, stored.total_ms).to_string(),
+        at,
+    };
+    let audits = (stored.first_audit_id.unwrap_or(0)..).zip(audits).map(row).collect();
+    let writes = slice.end.into_iter().flat_map(|it| it.writes);
+    let call = |it: Write| if let Write::LlmCall(call) = it { Some(call) } else { None };
+    Ok(DerivedRows { audits, calls: writes.filter_map(call).collect() })
+}
+
+/// Replays an ended turn and returns its notices and outcome.
+///
+/// # Errors
+/// Returns the reason when the replay differs from the recorded turn.
+pub fn replay_turn(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Slice, String> {
+    replay_and_compare(stored, config).map_err(|it| it.reason)
+}
+
+/// A difference between a replay and the recorded turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayMismatch {
+    /// The reason in words.
+    pub reason: String,
+    /// The state hash of the replay; absent when it has no outcome.
+    pub hash: Option<String>,
+}
+
+/// Like [`again`], but returns the replay's state hash with the error.
+///
+/// # Errors
+/// Returns [`Unequal`] when the replay differs from the recorded turn.
+pub fn replay_and_compare(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Slice, ReplayMismatch> {
+    let without_end = |reason: String| ReplayMismatch { reason, hash: None };
+    let journal = decompress(&stored.journal).map_err(|it| without_end(format!("the journal cannot be read: {it}")))?;
+    let config = config.ok_or_else(|| without_end(format!("its configuration {} is not in the database", stored.config_hash)))?;
+    // A lost turn diverges from its journal; its notices up to that point were published.
+    let RescuedTurn { slice, divergence: diverged, .. } =
+        Turn::rescue(&journal, Arc::clone(config)).map_err(|it| without_end(it.to_string()))?;
+    let hash = slice.end.as_ref().map(|it| state_hash(it, &slice.notices));
+    if hash.as_deref() == Some(stored.state_hash.as_str()) {
+        return Ok(slice);
+    }
+    let reason = match (diverged, &hash) {
+        (Some(diverged), _) => diverged.to_string(),
+        (None, Some(hash)) => format!("it runs differently now: sha256 {hash}, stored {}", stored.state_hash),
+        (None, None) => "it asks for more than was recorded".to_owned(),
+    };
+    Err(ReplayMismatch { reason, hash })
+}
+
+/// Cache of the compiled configurations of recorded turns.
+#[derive(Debug, Default)]
+pub struct ConfigCache(BTreeMap<String, Option<Arc<Config>>>);
+
+impl ConfigCache {
+    /// Creates a cache with a compiled configuration.
+    pub fn with_config(config: &Arc<Config>) -> ConfigCache {
+        ConfigCache(BTreeMap::from([(config.hash_source().to_owned(), Some(Arc::clone(config)))]))
+    }
+
+    /// Returns the configuration with a hash; `None` when its snapshot is not stored.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn load(&mut self, pool: &Pool, hash: &str) -> sqlx::Result<Option<Arc<Config>>> {
+        if let Some(config) = self.0.get(hash) {
+            return Ok(config.clone());
+        }
+        let config = match config::find_snapshot(pool, hash).await? {
+            Some(source) => Some(Arc::new(run_blocking(move || Config::from_source(&source).0).await?)),
+            None => None,
+        };
+        if self.0.len() >= MAX_CACHED {
+            self.0.clear();
+        }
+        self.0.insert(hash.to_owned(), config.clone());
+        Ok(config)
+    }
+}
+
+/// Turns with their derived rows, or the reason why there are none.
+pub type Derivations = Vec<(StoredTurn, Result<DerivedRows, String>)>;
+
+/// Derives the rows of turns on the blocking thread pool.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn derive_all(pool: &Pool, configs: &mut ConfigCache, turns: Vec<StoredTurn>) -> sqlx::Result<Derivations> {
+    let mut found = Vec::with_capacity(turns.len());
+    for turn in turns {
+        let config = configs.load(pool, &turn.config_hash).await?;
+        found.push((turn, config));
+    }
+    run_blocking(move || {
+        let derived = |(turn, config): (StoredTurn, Option<Arc<Config>>)| {
+            let rows = derive_rows(&turn, config.as_ref());
+            (turn, rows)
+        };
+        found.into_iter().map(derived).collect()
+    })
+    .await
+}
+
+/// Runs CPU-bound work on the blocking thread pool.
+///
+/// # Errors
+/// Returns [`sqlx::Error::WorkerCrashed`] when the work panics.
+pub async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> sqlx::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| sqlx::Error::WorkerCrashed)
+}

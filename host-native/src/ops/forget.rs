@@ -1,0 +1,171 @@
+//! Deletes conversations by id or person, from the command line or in a running server.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::api::request::parse_uuid;
+use crate::config::settings::Settings;
+use crate::exit::Failure;
+use crate::runtime::recovery;
+use crate::runtime::turn_queue::WAIT_TIMEOUT;
+use crate::runtime::turn_runner::{Host, Refusal};
+use crate::storage::{self, Connection, forget};
+
+/// Attempts to truncate the SQLite log while readers are active.
+const TRUNCATE_ATTEMPTS: u32 = 50;
+/// The pause between two attempts.
+const TRUNCATE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Which conversations to delete.
+#[derive(Debug, Clone, Default)]
+pub struct ForgetTarget {
+    /// A conversation id.
+    pub conversation: Option<String>,
+    /// Members of the stored input parameters with their values; all must match.
+    pub person: Vec<(String, String)>,
+}
+
+/// Runs `convengine forget`.
+///
+/// # Errors
+/// Returns exit code 1 when the conversation does not exist or has a running turn, 2 for an invalid id, 3 when the database cannot be
+/// used.
+pub async fn command(settings: &Settings, target: ForgetTarget) -> Result<(), Failure> {
+    let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
+    let mut connection = storage::connect_existing(&settings.database).await?;
+    let ids = match &target.conversation {
+        Some(text) => {
+            vec![parse_uuid(text).ok_or_else(|| Failure::invalid_usage(format!("'{text}' is not a conversation id; use a UUID")))?]
+        }
+        None => list_by_person(&mut connection, &target.person).await.map_err(unusable)?,
+    };
+    connection.begin().await.map_err(unusable)?;
+    let running = forget::list_running(&mut connection, &ids).await.map_err(unusable)?;
+    if let Some(first) = running.first() {
+        return Err(Failure::check_failed(vec![format!("conversation {first} has a running turn; nothing was deleted, try again later")]));
+    }
+    let deleted = forget::delete_conversations(&mut connection, &ids).await.map_err(unusable)?;
+    connection.commit().await.map_err(unusable)?;
+    if target.conversation.is_some() && deleted == 0 {
+        return Err(Failure::check_failed(vec![format!("conversation not found in '{}'; check the id", settings.database.redacted_url())]));
+    }
+    purge_files(&mut connection).await.map_err(unusable)?;
+    log_deletion(ids.len());
+    println!("deleted conversations: {}", ids.len());
+    Ok(())
+}
+
+/// Returns the conversations whose stored input parameters have all these members.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn list_by_person(connection: &mut Connection, person: &[(String, String)]) -> sqlx::Result<Vec<String>> {
+    let mut all: Option<BTreeSet<String>> = None;
+    for (member, value) in person {
+        let found = forget::list_by_param(connection, member, value).await?.into_iter().collect();
+        all = Some(all.map_or_else(|| BTreeSet::clone(&found), |it| it.intersection(&found).cloned().collect()));
+    }
+    Ok(all.unwrap_or_default().into_iter().collect())
+}
+
+/// The result of a deletion.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ForgetResult {
+    /// The number of deleted conversations.
+    pub forgotten: usize,
+    /// The number of conversations kept because of a running turn.
+    pub busy: usize,
+}
+
+/// Deletes conversations of a running server. Waits for their turns and ends their streams.
+///
+/// # Errors
+/// Returns any database error; some conversations may be deleted then.
+pub async fn forget_conversations(host: &Arc<Host>, ids: &[String]) -> sqlx::Result<ForgetResult> {
+    let mut connection = storage::open(host.config_manager.database(), false).await?;
+    let mut done = ForgetResult::default();
+    for id in ids {
+        match forget_conversation(host, &mut connection, id).await {
+            Ok(deleted) => done.forgotten += usize::from(deleted > 0),
+            Err(Refusal::Load(error)) => return Err(error),
+            Err(_) => done.busy += 1,
+        }
+    }
+    if done.forgotten > 0 {
+        purge_files(&mut connection).await?;
+        log_deletion(done.forgotten);
+    }
+    connection.close().await.map(|()| done)
+}
+
+async fn forget_conversation(host: &Arc<Host>, connection: &mut Connection, id: &str) -> Result<u64, Refusal> {
+    let _pass = host.turn_queue.acquire(id).await?;
+    recovery::settle_conversation(host, id, Instant::now() + WAIT_TIMEOUT).await?;
+    let deleted = delete_in_transaction(connection, id).await?;
+    host.streams.close_conversation(id);
+    Ok(deleted)
+}
+
+async fn delete_in_transaction(connection: &mut Connection, id: &str) -> sqlx::Result<u64> {
+    connection.begin().await?;
+    match forget::delete_conversations(connection, &[id.to_owned()]).await {
+        Ok(deleted) => connection.commit().await.map(|()| deleted),
+        Err(error) => connection.rollback().await.and(Err(error)),
+    }
+}
+
+/// Removes deleted data from the SQLite files.
+///
+/// # Errors
+/// Returns any database error.
+async fn purge_files(connection: &mut Connection) -> sqlx::Result<()> {
+    if !forget::vacuum(connection).await? {
+        tracing::warn!("the database is too large to vacuum while it is served; run VACUUM to remove deleted data from free pages");
+    }
+    truncate_wal(connection).await
+}
+
+/// Truncates the SQLite write-ahead log, which still contains deleted data.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn truncate_wal(connection: &mut Connection) -> sqlx::Result<()> {
+    for _ in 0..TRUNCATE_ATTEMPTS {
+        if forget::truncate_wal(connection).await? {
+            return Ok(());
+        }
+        tokio::time::sleep(TRUNCATE_INTERVAL).await;
+    }
+    tracing::warn!("cannot truncate the write-ahead log because of active readers; it contains deleted data until the next truncation");
+    Ok(())
+}
+
+/// Logs a deletion without identifying the conversations.
+fn log_deletion(count: usize) {
+    tracing::info!(count, "deleted conversations");
+}
+
+/// Parses `NAME=VALUE`.
+///
+/// # Errors
+/// Returns the expected form.
+pub fn parse_member(text: &str) -> Result<(String, String), String> {
+    let found = text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+    found.filter(|it| !it.0.is_empty() && !it.1.is_empty()).ok_or_else(|| "use NAME=VALUE, such as customerId=C-17".to_owned())
+}
+
+/// Parses the `person` member of a request: an object of strings, numbers or Booleans.
+///
+/// # Errors
+/// Returns the expected form.
+pub fn parse_person(members: BTreeMap<String, serde_json::Value>) -> Result<Vec<(String, String)>, String> {
+    let wrong = || "invalid person; send {\"person\": {\"customerId\": \"C-17\"}} with members of the input parameters".to_owned();
+    let plain = |(name, value): (String, serde_json::Value)| match value {
+        serde_json::Value::String(text) if !text.is_empty() => Ok((name, text)),
+        serde_json::Value::Number(_) | serde_json::Value::Bool(_) => Ok((name, value.to_string())),
+        _ => Err(wrong()),
+    };
+    let person: Vec<(String, String)> = members.into_iter().map(plain).collect::<Result<_, _>>()?;
+    if person.is_empty() { Err(wrong()) } else { Ok(person) }
+}

@@ -1,0 +1,11 @@
+//! Operations: telemetry, audit records, replay, snapshots, retention and privacy. Nothing here takes part in a turn's decisions.
+
+pub mod audit;
+pub mod feedback;
+pub mod forget;
+pub mod journal_export;
+pub mod observe;
+pub mod redaction;
+pub mod replay;
+pub mod retention;
+pub mod snapshot;

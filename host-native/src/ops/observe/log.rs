@@ -1,0 +1,100 @@
+//! Log output: plain text, or one JSON object per line.
+
+use std::fmt;
+use std::io::IsTerminal;
+
+use convengine_core::turn::Millis;
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::{JsonFields, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::clock;
+use crate::config::settings::LoggingSettings;
+
+/// The default filter. Omits slow-query lines, as lock waits are logged separately; logs deletions at info level.
+const DEFAULT_FILTER: &str = "warn,sqlx::query=off,convengine_host::ops::forget=info,convengine_host::ops::retention=info";
+
+/// Initializes logging to standard error. `RUST_LOG` takes precedence over the settings.
+pub fn init(logging: &LoggingSettings) {
+    let directives = logging.level.as_ref().map_or_else(|| DEFAULT_FILTER.to_owned(), |it| format!("sqlx::query=off,{it}"));
+    // Existing filters name the crate by its former name.
+    let renamed = |directives: &str| directives.replace("convengine_server", "convengine_host");
+    let from_env = std::env::var(EnvFilter::DEFAULT_ENV).ok().and_then(|it| EnvFilter::try_new(renamed(&it)).ok());
+    let filter = from_env.unwrap_or_else(|| EnvFilter::new(renamed(&directives)));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if logging.json {
+        log.fmt_fields(JsonFields::new()).event_format(JsonFormat).init();
+    } else {
+        log.with_ansi(std::io::stderr().is_terminal()).init();
+    }
+}
+
+/// Formats each event as a flat JSON object with its own fields and those of its request and turn.
+struct JsonFormat;
+
+impl<S, N> FormatEvent<S, N> for JsonFormat
+where
+    S: Subscriber + for<'l> LookupSpan<'l>,
+    N: for<'w> FormatFields<'w> + 'static,
+{
+    fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let mut line = Map::new();
+        let metadata = event.metadata();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now = now.map_or(0, |it| Millis::try_from(it.as_millis()).unwrap_or(Millis::MAX));
+        line.insert("timestamp".to_owned(), clock::format_iso(now).into());
+        line.insert("level".to_owned(), metadata.level().as_str().into());
+        line.insert("target".to_owned(), metadata.target().into());
+        let mut event_fields = FieldVisitor::default();
+        event.record(&mut event_fields);
+        // The message comes first for readability.
+        line.extend(event_fields.0.shift_remove("message").map(|it| ("message".to_owned(), it)));
+        for span in context.event_scope().into_iter().flat_map(|it| it.from_root()) {
+            let extensions = span.extensions();
+            let Some(fields) = extensions.get::<FormattedFields<N>>() else { continue };
+            let Ok(Value::Object(members)) = serde_json::from_str(&fields.fields) else { continue };
+            for (name, value) in members {
+                // Prefixes `id` with the span name.
+                let name = if name == "id" { format!("{}Id", span.name()) } else { name };
+                line.insert(name, value);
+            }
+        }
+        line.extend(event_fields.0);
+        writeln!(writer, "{}", Value::Object(line))
+    }
+}
+
+#[derive(Default)]
+struct FieldVisitor(Map<String, Value>);
+
+impl FieldVisitor {
+    fn insert(&mut self, field: &Field, value: impl Into<Value>) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+}
+
+impl Visit for FieldVisitor {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.insert(field, format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.insert(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.insert(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.insert(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.insert(field, value);
+    }
+}

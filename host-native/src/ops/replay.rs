@@ -1,0 +1,283 @@
+//! `convengine replay`: replays a stored conversation from its journals and compares the results.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use convengine_core::Stage;
+use convengine_core::config::Config;
+use convengine_core::config::flow::import_canvas;
+use convengine_core::json::diff;
+use convengine_core::pack::Pack;
+use convengine_core::turn::{Journal, Notice, NoticeBody, Outcome, RescuedTurn, Turn, TurnError, state_hash};
+use serde_json::{Number, Value, json};
+
+use crate::clock;
+use crate::config::import;
+use crate::config::settings::Settings;
+use crate::exit::Failure;
+use crate::ops::audit::meta;
+use crate::ops::journal_export;
+use crate::storage::Pool;
+use crate::storage::audit::AuditRow;
+use crate::storage::turn::StoredTurn;
+use crate::storage::{self, audit, config, turn};
+
+/// Members with times and durations, which differ between runs.
+const TIMING_MEMBERS: [&str; 3] = ["at", "durationMs", "totalMs"];
+
+/// Runs the command.
+///
+/// # Errors
+/// Returns exit code 1 at the first difference, or when the conversation or its configuration is missing; 3 when the database cannot be
+/// used.
+pub async fn run(settings: &Settings, conversation: &str, pack: Option<&Path>) -> Result<(), Failure> {
+    let other = pack.map(import::read).transpose()?;
+    let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
+    let (pool, id, turns) = journal_export::load_turns(settings, conversation).await?;
+    let other = other.map(|it| compile_pack(&it, &turns)).transpose()?.map(Arc::new);
+    let mut audit_rows = audit::list_for_conversation(&pool, &id).await.map_err(unusable)?;
+    // Feedback rows do not belong to a turn.
+    audit_rows.retain(|it| ![Stage::McpUserFeedback.name(), Stage::SemanticFailureRecorded.name()].contains(&it.stage.as_str()));
+    // `_meta` is not part of the published notices.
+    meta::strip_meta(&mut audit_rows);
+    let bare = audit_rows.is_empty();
+    let mut audit_rows = audit_rows.as_slice();
+    for stored in &turns {
+        if stored.is_unrecoverable() {
+            skip_lost_turn(stored, &mut audit_rows);
+            continue;
+        }
+        let (journal, recorded) = load_journal(&pool, stored).await?;
+        match &other {
+            Some(other) => compare_configs(stored.number, &journal, &recorded, other)?,
+            None => compare_turn(
+                stored,
+                &journal,
+                &recorded,
+                &mut audit_rows,
+                CompareOptions { as_jsonb: pool.is_shared(), without_audit: bare },
+            )?,
+        }
+    }
+    match (other, audit_rows.first()) {
+        (Some(_), _) => println!("no difference"),
+        (None, None) => println!("{} turns equal", turns.len()),
+        (None, Some(row)) => return Err(check_failed(format!("audit row {} {} does not belong to any turn", row.audit_id, row.stage))),
+    }
+    Ok(())
+}
+
+fn check_failed(line: String) -> Failure {
+    Failure::check_failed(vec![line])
+}
+
+/// Compiles a pack for a conversation: the document of its assistant, or the tables if it has none.
+fn compile_pack(pack: &Pack, turns: &[StoredTurn]) -> Result<Config, Failure> {
+    let assistant = turns.iter().find_map(|it| {
+        let event = turn::decompress(&it.journal).ok()?.input.event.flow?;
+        event.get("assistant")?.as_str().map(str::to_owned)
+    });
+    let Some(assistant) = assistant else { return Ok(Config::compile(&pack.tables, &pack.settings).0) };
+    let documents = pack.documents.iter().cloned().map(import_canvas);
+    let document = documents.into_iter().find(|it| it.get("id").and_then(Value::as_str) == Some(assistant.as_str()));
+    let none = || check_failed(format!("the pack has no document of assistant '{assistant}'; use a file that contains it"));
+    Config::from_flow(&document.ok_or_else(none)?).map_err(|it| check_failed(format!("cannot compile the document of '{assistant}': {it}")))
+}
+
+/// How to compare audit rows.
+#[derive(Clone, Copy)]
+struct CompareOptions {
+    /// Whether to compare only what PostgreSQL's `jsonb` preserves.
+    as_jsonb: bool,
+    /// Whether there are no audit rows, because retention deleted them.
+    without_audit: bool,
+}
+
+/// A replayed turn.
+struct ReplayedTurn {
+    outcome: Outcome,
+    notices: Vec<Notice>,
+    /// The replayed journal, with the requests that a journal in DERIVED mode omits.
+    journal: Journal,
+}
+
+async fn load_journal(pool: &Pool, stored: &StoredTurn) -> Result<(Journal, Arc<Config>), Failure> {
+    let number = stored.number;
+    let journal = turn::decompress(&stored.journal).map_err(|it| check_failed(format!("turn {number}: cannot read the journal: {it}")))?;
+    let body = config::find_snapshot(pool, &stored.config_hash).await;
+    let body = body.map_err(|it| Failure::service_unavailable(format!("cannot read the snapshot of turn {number}: {it}")))?;
+    let Some(body) = body else {
+        return Err(check_failed(format!("turn {number}: configuration {} is not in the database", stored.config_hash)));
+    };
+    Ok((journal, Arc::new(Config::from_source(&body).0)))
+}
+
+/// Skips a lost turn without an outcome, and its audit rows.
+fn skip_lost_turn(stored: &StoredTurn, audit_rows: &mut &[AuditRow]) {
+    println!("turn {} was lost and cannot be replayed", stored.number);
+    let last = Stage::TurnCancelled.name();
+    let end = audit_rows.iter().position(|it| it.stage == last && it.payload_json.contains(&stored.turn_id));
+    // Also skip the failure row that follows.
+    *audit_rows = end.and_then(|it| audit_rows.get(it + 2..)).unwrap_or(audit_rows);
+}
+
+/// Replays a turn and compares its state hash and audit rows. Removes the turn's rows from the front of `audit_rows`.
+///
+/// # Errors
+/// Returns exit code 1 with the first difference.
+fn compare_turn(
+    stored: &StoredTurn,
+    journal: &Journal,
+    config: &Arc<Config>,
+    audit_rows: &mut &[AuditRow],
+    options: CompareOptions,
+) -> Result<(), Failure> {
+    let number = stored.number;
+    let result = if stored.status == "lost" { replay_lost_turn(journal, config) } else { replay_turn(journal, config) };
+    let replayed = result.map_err(|it| check_failed(format!("turn {number} differs: {it}")))?;
+    let hash = state_hash(&replayed.outcome, &replayed.notices);
+    // Only stored rows are compared; a recovered turn may have stored its first rows only.
+    let compared_notices = match options.without_audit || is_swept(stored, audit_rows) {
+        true => 0,
+        false => stored.first_audit_id.map_or(usize::MAX, |_| usize::try_from(stored.audited_notices).unwrap_or(0)),
+    };
+    let derived: Vec<(&str, &Value)> = replayed.notices.iter().take(compared_notices).filter_map(as_audit).collect();
+    // A conversation may have started before journals existed.
+    let started = clock::format_iso(journal.input.at);
+    let older = audit_rows.iter().take_while(|it| number == 1 && it.created_at < started).count();
+    let of_turn = &audit_rows[older..];
+    let (of_turn, later) = of_turn.split_at(derived.len().min(of_turn.len()));
+    *audit_rows = later;
+    let differences = first_difference(of_turn, &derived, options.as_jsonb);
+    if hash == stored.state_hash && differences.is_empty() {
+        println!("turn {number} equal sha256 {hash}");
+        return Ok(());
+    }
+    let mut lines = match hash == stored.state_hash {
+        true => vec![format!("turn {number} differs from its audit rows: sha256 {hash}")],
+        false => vec![format!("turn {number} differs: sha256 {hash}, stored {}", stored.state_hash)],
+    };
+    if differences.is_empty() {
+        lines.push("the audit rows are equal: the session, the rows written or the progress messages differ".to_owned());
+    }
+    lines.extend(differences);
+    Err(Failure::check_failed(lines))
+}
+
+/// Returns whether retention deleted the rows of a turn: the remaining rows are newer.
+fn is_swept(stored: &StoredTurn, audit_rows: &[AuditRow]) -> bool {
+    let ended_at = clock::format_iso(stored.created_at.saturating_add(stored.total_ms.max(0)));
+    audit_rows.first().is_some_and(|it| it.created_at > ended_at)
+}
+
+fn first_difference(stored: &[AuditRow], derived: &[(&str, &Value)], plain: bool) -> Vec<String> {
+    for (row, (stage, payload)) in stored.iter().zip(derived) {
+        if row.stage == *stage && row.payload_json == payload.to_string() {
+            continue;
+        }
+        let payload_stored = serde_json::from_str(&row.payload_json).unwrap_or_else(|_| Value::from(row.payload_json.as_str()));
+        let left = json!({"stage": row.stage, "payload": payload_stored});
+        let right = json!({"stage": stage, "payload": payload});
+        let found = if plain { differing_leaves(&normalize_jsonb(left), &normalize_jsonb(right)) } else { differing_leaves(&left, &right) };
+        if !found.is_empty() {
+            return std::iter::once(format!("audit row {} {}", row.audit_id, row.stage)).chain(found).collect();
+        }
+    }
+    derived.get(stored.len()).map(|(stage, _)| format!("the audit row {stage} is missing")).into_iter().collect()
+}
+
+/// Normalizes a value as a `jsonb` column does: without NUL, and with integral floats as integers.
+fn normalize_jsonb(value: Value) -> Value {
+    match value {
+        Value::String(text) => text.replace('\0', "\u{fffd}").into(),
+        Value::Number(number) => integral_value(&number).map_or(Value::Number(number), Value::from),
+        Value::Array(items) => items.into_iter().map(normalize_jsonb).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, it)| (key.replace('\0', "\u{fffd}"), normalize_jsonb(it))).collect(),
+        Value::Null | Value::Bool(_) => value,
+    }
+}
+
+/// Returns an integral float as an integer.
+fn integral_value(number: &Number) -> Option<i64> {
+    let digits = number.as_f64().filter(|it| number.is_f64() && it.fract() == 0.0)?;
+    format!("{digits:.0}").parse().ok()
+}
+
+fn replay_turn(journal: &Journal, config: &Arc<Config>) -> Result<ReplayedTurn, TurnError> {
+    let (turn, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
+    let outcome = slice.end.ok_or(TurnError::Stalled)?;
+    Ok(ReplayedTurn { outcome, notices: slice.notices, journal: turn.journal().clone() })
+}
+
+/// Replays a lost turn, which diverges from its journal: the notices up to that point and the outcome must be equal.
+fn replay_lost_turn(journal: &Journal, config: &Arc<Config>) -> Result<ReplayedTurn, TurnError> {
+    let RescuedTurn { turn, slice, divergence: diverged } = Turn::rescue(journal, Arc::clone(config))?;
+    let outcome = slice.end.ok_or(diverged.unwrap_or(TurnError::Stalled))?;
+    Ok(ReplayedTurn { outcome, notices: slice.notices, journal: turn.journal().clone() })
+}
+
+fn as_audit(notice: &Notice) -> Option<(&str, &Value)> {
+    match &notice.body {
+        NoticeBody::Audit { stage, payload } => Some((stage, payload)),
+        NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
+    }
+}
+
+/// Replays a turn on another configuration.
+///
+/// # Errors
+/// Returns exit code 1 with the first difference.
+fn compare_configs(number: u32, journal: &Journal, recorded: &Arc<Config>, other: &Arc<Config>) -> Result<(), Failure> {
+    let before =
+        replay_turn(journal, recorded).map_err(|it| check_failed(format!("cannot replay turn {number} on its own configuration: {it}")))?;
+    // Replay the regenerated journal, which has all requests.
+    let mut journal = before.journal.clone();
+    journal.input.program = other.program();
+    let after = replay_turn(&journal, other).map_err(|it| check_failed(format!("turn {number}: {it}")))?;
+    let count = before.notices.len().max(after.notices.len());
+    for index in 0..count {
+        let side = |notices: &[Notice]| notices.get(index).map_or(Value::Null, |it| json!(it));
+        let (left, right) = (side(&before.notices), side(&after.notices));
+        let found = differing_leaves(&left, &right);
+        if !found.is_empty() {
+            let stage = before.notices.get(index).or(after.notices.get(index)).map(notice_stage).unwrap_or_default();
+            return Err(Failure::check_failed(std::iter::once(format!("turn {number} notice {index} {stage}")).chain(found).collect()));
+        }
+    }
+    let found = differing_leaves(&before.outcome.to_response(), &after.outcome.to_response());
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::check_failed(std::iter::once(format!("turn {number} answer")).chain(found).collect()))
+}
+
+fn notice_stage(notice: &Notice) -> &str {
+    match &notice.body {
+        NoticeBody::Audit { stage, .. } => stage,
+        NoticeBody::Verbose(verbose) => &verbose.determinant,
+        NoticeBody::Message { .. } => "MESSAGE",
+    }
+}
+
+/// Returns the differing leaves, ignoring sequence numbers, times and durations.
+fn differing_leaves(left: &Value, right: &Value) -> Vec<String> {
+    let is_timing = |it: &Value| it.get("stage").is_some_and(|stage| stage == "PIPELINE_TIMING");
+    if is_timing(left) && is_timing(right) {
+        return Vec::new();
+    }
+    let counts = |it: &diff::Difference| it.field != "seq" && !TIMING_MEMBERS.contains(&it.field.rsplit('.').next().unwrap_or_default());
+    diff::diff_leaves(left, right).iter().filter(|it| counts(it)).map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_compared_as_jsonb_stores_them() {
+        let written = json!({"a\u{0}": [1e16, 2.0, 0.5, -0.0, 1e300, "x\u{0}"], "b": null});
+        let read = json!({"b": null, "a\u{fffd}": [10_000_000_000_000_000_i64, 2.0, 0.5, 0.0, 1e300, "x\u{fffd}"]});
+        assert_eq!(normalize_jsonb(written), normalize_jsonb(read));
+        assert_ne!(normalize_jsonb(json!([2])), normalize_jsonb(json!([2.5])));
+    }
+}

@@ -1,0 +1,143 @@
+//! Deletes data older than its retention period.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use convengine_core::turn::Millis;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+use crate::clock;
+use crate::config::settings::{RetentionSettings, Settings};
+use crate::exit::Failure;
+use crate::ops::forget as forgetting;
+use crate::runtime::turn_runner::Host;
+use crate::storage::forget::{self, RowKind};
+use crate::storage::{self, Connection};
+
+/// Conversations deleted per transaction, few enough not to block turns for long.
+const CONVERSATIONS_PER_TRANSACTION: i64 = 20;
+/// Rows deleted per table and transaction.
+const ROWS_PER_TRANSACTION: i64 = 500;
+/// The pause between two transactions.
+const TRANSACTION_PAUSE: Duration = Duration::from_millis(20);
+/// The pause between two sweeps of a server.
+const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
+const DAY_MILLIS: Millis = 86_400_000;
+
+/// The number of deleted rows of a sweep.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct SweepCounts {
+    /// Conversations.
+    pub conversations: u64,
+    /// Audit rows.
+    pub audit: u64,
+    /// User feedback.
+    pub feedback: u64,
+    /// Rows of the log of model calls.
+    pub calls: u64,
+}
+
+/// Runs `convengine retention`.
+///
+/// # Errors
+/// Returns exit code 2 when no retention period is set, 3 when the database cannot be used.
+pub async fn run(settings: &Settings) -> Result<(), Failure> {
+    if settings.retention.is_off() {
+        return Err(Failure::invalid_usage(
+            "no retention period is set; set convengine.retention.conversations, audit, feedback or calls to a number of days",
+        ));
+    }
+    let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
+    let mut connection = storage::connect_existing(&settings.database).await?;
+    let swept = sweep(&mut connection, &settings.retention, &mut |_| {}).await.map_err(unusable)?;
+    let SweepCounts { conversations, audit, feedback, calls } = swept;
+    println!("deleted conversations: {conversations}, audit rows: {audit}, feedback rows: {feedback}, model calls: {calls}");
+    Ok(())
+}
+
+/// Spawns the task that sweeps periodically.
+pub fn spawn(host: Arc<Host>, retention: RetentionSettings) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        loop {
+            if let Err(error) = sweep_host(&host, &retention).await {
+                tracing::warn!(%error, "cannot delete old data yet");
+            }
+            sleep(SWEEP_INTERVAL).await;
+        }
+    })
+}
+
+async fn sweep_host(host: &Host, retention: &RetentionSettings) -> sqlx::Result<()> {
+    let mut connection = storage::open(host.config_manager.database(), false).await?;
+    let swept = sweep(&mut connection, retention, &mut |id| host.streams.close_conversation(id)).await;
+    connection.close().await?;
+    swept.map(|_| ())
+}
+
+/// Deletes old data and calls `gone` for each deleted conversation. Stops if another process is sweeping.
+///
+/// # Errors
+/// Returns any database error; earlier deletions are kept.
+pub async fn sweep(
+    connection: &mut Connection,
+    retention: &RetentionSettings,
+    gone: &mut (dyn FnMut(&str) + Send),
+) -> sqlx::Result<SweepCounts> {
+    let before = |days: u32| clock::now() - Millis::from(days) * DAY_MILLIS;
+    let mut swept = SweepCounts::default();
+    while let Some(days) = retention.conversations {
+        let ids = with_sweep_lock(connection, async |it| delete_old_conversations(it, before(days)).await).await?.unwrap_or_default();
+        if ids.is_empty() {
+            break;
+        }
+        ids.iter().for_each(|it| gone(it));
+        swept.conversations += u64::try_from(ids.len()).unwrap_or(0);
+        sleep(TRANSACTION_PAUSE).await;
+    }
+    let kinds = [
+        (RowKind::Audit, retention.audit, &mut swept.audit),
+        (RowKind::Feedback, retention.feedback, &mut swept.feedback),
+        (RowKind::ModelCalls, retention.calls, &mut swept.calls),
+    ];
+    for (kind, days, count) in kinds {
+        let Some(days) = days else { continue };
+        while let Some(deleted @ 1..) =
+            with_sweep_lock(connection, async |it| forget::delete_aged(it, kind, before(days), ROWS_PER_TRANSACTION).await).await?
+        {
+            *count += deleted;
+            sleep(TRANSACTION_PAUSE).await;
+        }
+    }
+    if swept != SweepCounts::default() {
+        forgetting::truncate_wal(connection).await?;
+        let SweepCounts { conversations, audit, feedback, calls } = swept;
+        tracing::info!(conversations, audit, feedback, calls, "deleted old data");
+    }
+    Ok(swept)
+}
+
+async fn delete_old_conversations(connection: &mut Connection, before: Millis) -> sqlx::Result<Vec<String>> {
+    let ids = forget::list_idle_since(connection, before, CONVERSATIONS_PER_TRANSACTION).await?;
+    if !ids.is_empty() {
+        forget::delete_conversations(connection, &ids).await?;
+    }
+    Ok(ids)
+}
+
+/// Runs work in a transaction, unless another process holds the sweep lock.
+async fn with_sweep_lock<T>(
+    connection: &mut Connection,
+    work: impl AsyncFnOnce(&mut Connection) -> sqlx::Result<T>,
+) -> sqlx::Result<Option<T>> {
+    connection.begin().await?;
+    let done = match forget::try_lock_sweep(connection).await {
+        Ok(true) => work(connection).await.map(Some),
+        Ok(false) => Ok(None),
+        Err(error) => Err(error),
+    };
+    match done {
+        Ok(done) => connection.commit().await.map(|()| done),
+        Err(error) => connection.rollback().await.and(Err(error)),
+    }
+}

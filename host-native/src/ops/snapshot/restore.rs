@@ -1,0 +1,170 @@
+//! Restores the rows of a snapshot to the authors' tables, and records each activation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use convengine_core::config::{Issue, Tables};
+use convengine_core::turn::Map;
+use serde_json::Value;
+
+use super::difference::{Difference, SettingChange, diff_settings as differing};
+use super::state::ConfigState;
+use crate::clock;
+use crate::config::import;
+use crate::storage::activation::{self, Activation};
+use crate::storage::{self, Connection, module, snapshot};
+
+/// Minimum number of digits of an abbreviated hash.
+const MIN_DIGITS: usize = 8;
+
+/// The rows to restore.
+#[derive(Debug, Clone)]
+pub enum RestoreTarget {
+    /// Those of the snapshot whose hash has this prefix.
+    Snapshot(String),
+    /// Those that were active before.
+    Previous,
+}
+
+/// Restored rows, in a transaction that is not committed yet.
+#[derive(Debug)]
+pub struct RestoredRows {
+    /// The tables whose rows changed.
+    tables: Tables,
+    /// The hash of the restored snapshot.
+    pub hash: String,
+    /// The difference to the rows before.
+    pub difference: Difference,
+    /// Settings that differ from those of the snapshot. They are not restored.
+    pub settings: Vec<SettingChange>,
+    /// The issues of the restored rows with the current settings.
+    pub issues: Vec<Issue>,
+}
+
+/// Why rows were not restored.
+#[derive(Debug)]
+pub enum RestoreError {
+    /// No snapshot matches, or more than one.
+    UnknownSnapshot(String),
+    /// There are no earlier rows.
+    NothingEarlier,
+    /// The rows have new errors.
+    NewErrors(Vec<Issue>),
+    /// The tables cannot store the rows.
+    NotStorable(Vec<String>),
+    /// The database failed.
+    Database(sqlx::Error),
+}
+
+impl From<sqlx::Error> for RestoreError {
+    fn from(error: sqlx::Error) -> Self {
+        RestoreError::Database(error)
+    }
+}
+
+/// Restores rows in the caller's transaction. `known` are the issue texts to tolerate; by default those of the current rows.
+///
+/// # Errors
+/// [`Refusal`]; the caller has to roll the transaction back.
+pub async fn restore_rows(
+    connection: &mut Connection,
+    settings: &Value,
+    target: &RestoreTarget,
+    known: Option<&BTreeSet<String>>,
+) -> Result<RestoredRows, RestoreError> {
+    activation::lock_configuration(connection).await?;
+    let before = ConfigState::read(connection, settings).await?;
+    record_activation(connection, &before, "found", None).await?;
+    let (hash, how, restores) = match target {
+        RestoreTarget::Snapshot(digits) => (find_snapshot(connection, digits).await?, "activate", None),
+        RestoreTarget::Previous => {
+            let newest = activation::find_newest(connection).await?.ok_or(RestoreError::NothingEarlier)?;
+            // Repeated rollbacks go further back instead of undoing each other.
+            let from = newest.restores.unwrap_or(newest.number);
+            let earlier = activation::find_previous(connection, from, &before.rows_hash).await?.ok_or(RestoreError::NothingEarlier)?;
+            (earlier.hash, "rollback", Some(earlier.number))
+        }
+    };
+    let unreadable = || RestoreError::UnknownSnapshot(format!("snapshot {hash} cannot be read; choose another one"));
+    let expected = ConfigState::from_snapshot(&snapshot::find_content(connection, &hash).await?.ok_or_else(unreadable)?);
+    let tables = write_tables(connection, &expected).await?;
+    let actual = ConfigState::compile(&storage::config::load_tables(connection).await?, &expected.settings);
+    if actual.hash != hash {
+        let line = "the tables changed the rows of the snapshot: ".to_owned();
+        let found = Difference::between(&expected, &actual).to_string();
+        return Err(RestoreError::NotStorable(vec![line + &found.replace('\n', "; ")]));
+    }
+    let after = ConfigState::read(connection, settings).await?;
+    let before_texts: BTreeSet<String> = before.issues.iter().map(ToString::to_string).collect();
+    let known = known.unwrap_or(&before_texts);
+    let new: Vec<Issue> = after.issues.iter().filter(|it| it.is_error() && !known.contains(&it.to_string())).cloned().collect();
+    if !new.is_empty() {
+        return Err(RestoreError::NewErrors(new));
+    }
+    record_activation(connection, &after, how, restores).await?;
+    let (difference, settings) = (Difference::between(&before, &after), differing(&expected.settings, &after.settings));
+    Ok(RestoredRows { tables, hash, difference, settings, issues: after.issues })
+}
+
+impl RestoredRows {
+    /// Commits the transaction.
+    ///
+    /// # Errors
+    /// The failure of the database.
+    pub async fn commit(&self, connection: &mut Connection) -> sqlx::Result<()> {
+        import::advance_all_sequences(connection, &self.tables).await?;
+        connection.commit().await
+    }
+}
+
+/// Records the active rows with their snapshot, unless they are the last recorded ones.
+///
+/// # Errors
+/// The failure of the database.
+pub async fn record_activation(connection: &mut Connection, state: &ConfigState, how: &str, restores: Option<i64>) -> sqlx::Result<()> {
+    let newest = activation::find_newest(connection).await?;
+    // Empty tables are not worth rolling back to.
+    let is_known = newest.as_ref().is_some_and(|it| it.rows_hash == state.rows_hash) || (newest.is_none() && state.is_blank());
+    if is_known && restores.is_none() {
+        return Ok(());
+    }
+    storage::config::store_snapshot(connection, &state.hash, &state.source, clock::now()).await?;
+    let (hash, rows) = (state.hash.clone(), state.rows_hash.clone());
+    let activation = Activation { number: 0, hash, rows_hash: rows, cause: how.to_owned(), restores };
+    activation::insert(connection, &activation, clock::now()).await
+}
+
+/// Finds the snapshot whose hash begins with these digits.
+///
+/// # Errors
+/// [`Refusal::Unknown`] if there is none or more than one.
+pub async fn find_snapshot(connection: &mut Connection, digits: &str) -> Result<String, RestoreError> {
+    let digits = digits.trim().to_ascii_lowercase();
+    if digits.len() < MIN_DIGITS || !digits.chars().all(|it| it.is_ascii_hexdigit()) {
+        return Err(RestoreError::UnknownSnapshot(format!(
+            "invalid snapshot hash '{digits}'; give at least {MIN_DIGITS} hexadecimal digits"
+        )));
+    }
+    let mut found = snapshot::find_by_prefix(connection, &digits).await?;
+    match (found.pop(), found.pop()) {
+        (Some(hash), None) => Ok(hash),
+        (None, _) => Err(RestoreError::UnknownSnapshot(format!("no snapshot begins with '{digits}'; see `convengine snapshot list`"))),
+        (Some(_), Some(_)) => {
+            Err(RestoreError::UnknownSnapshot(format!("more than one snapshot begins with '{digits}'; give more digits")))
+        }
+    }
+}
+
+/// Replaces the tables that differ. Tables that the snapshot's profile does not use never differ.
+async fn write_tables(connection: &mut Connection, target: &ConfigState) -> Result<Tables, RestoreError> {
+    let current = ConfigState::compile(&storage::config::load_tables(connection).await?, &target.settings);
+    let names: BTreeSet<&String> = current.tables.keys().chain(target.tables.keys()).collect();
+    let rows = |of: &BTreeMap<String, Vec<Map>>, name: &str| of.get(name).cloned().unwrap_or_default();
+    let differ = names.into_iter().filter(|it| rows(&current.tables, it) != rows(&target.tables, it));
+    let tables = Tables(differ.map(|it| (it.clone(), rows(&target.tables, it))).collect());
+    let mut problems = import::replace(connection, &tables).await?;
+    if problems.is_empty() && module::has_tables(connection).await? {
+        let missing = module::list_missing(connection).await?;
+        problems.extend(missing.iter().map(|it| format!("cv_extension.{it}: missing module; import the extension with its 'wasm'")));
+    }
+    if problems.is_empty() { Ok(tables) } else { Err(RestoreError::NotStorable(problems)) }
+}

@@ -1,0 +1,85 @@
+//! Quotas of a plan: sessions and imports per month. (docs/spec/flows.md#12.2, docs/spec/flows.md#12.3)
+
+use axum::http::{StatusCode, Uri};
+use convengine_core::turn::Millis;
+
+use crate::api::error::ApiError;
+use crate::clock;
+use crate::runtime::turn_runner::{Host, Refusal};
+use crate::storage::assistant::session::{self, SessionReservation};
+
+/// Microcents per cent.
+pub const MICROCENTS_PER_CENT: u64 = 1_000_000;
+
+/// Milliseconds per day.
+const DAY_MS: Millis = 86_400_000;
+
+/// Monthly quotas; absent means unlimited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Sessions started by deployments.
+    pub sessions: Option<u32>,
+    /// Imported documents.
+    pub imports: Option<u32>,
+}
+
+/// A session counted against the quota before its first turn runs.
+#[derive(Debug)]
+pub struct Reservation(i64);
+
+impl Reservation {
+    /// Reserves one of the month's sessions for an assistant.
+    ///
+    /// # Errors
+    /// Returns [`Refusal::UsedUp`] when the quota is exceeded, [`Refusal::Load`] for a database error.
+    pub async fn reserve(host: &Host, assistant: &str) -> Result<Reservation, Refusal> {
+        let at = clock::now();
+        let most = host.plan.sessions.map_or(i64::MAX, i64::from);
+        let reserved = SessionReservation { workspace: &host.workspace, assistant, at, month_start: month_start(at), quota: most };
+        let number = session::reserve(&host.readers, &reserved).await?;
+        number.map(Reservation).ok_or(Refusal::QuotaExceeded(host.plan.sessions.unwrap_or(0)))
+    }
+
+    /// Releases the reservation unless a turn of the session is stored, because another process may finish it.
+    pub async fn release(self, host: &Host, session: &str) {
+        if let Err(error) = session::release(&host.readers, self.0, session).await {
+            tracing::warn!(%error, session, "cannot release the reservation of a session that did not start");
+        }
+    }
+}
+
+/// Returns the HTTP error for an exceeded session quota.
+pub fn quota_exceeded_error(refusal: &Refusal, most: u32, uri: &Uri) -> ApiError {
+    let now = clock::now();
+    let wait = u64::try_from(next_month_start(now) - now).unwrap_or(0) / 1000;
+    ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, refusal.to_string()).with_code("rate_limited").with_limit("sessions", most, wait)
+}
+
+/// Returns the start of the month of a time, in UTC.
+pub fn month_start(at: Millis) -> Millis {
+    let days = at.div_euclid(DAY_MS);
+    let day_of_month = clock::format_iso(at).get(8..10).and_then(|it| it.parse::<Millis>().ok()).unwrap_or(1);
+    (days - day_of_month + 1) * DAY_MS
+}
+
+fn next_month_start(at: Millis) -> Millis {
+    // 32 days after the start of a month is always within the next month.
+    month_start(month_start(at) + 32 * DAY_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_month_begins_at_its_first_midnight() {
+        let at = |text: &str| clock::parse(text).expect("a time");
+        for (moment, first, next) in [
+            ("2026-11-23T12:43:11Z", "2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z"),
+            ("2026-12-31T23:59:59Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"),
+            ("2028-02-29T00:00:00Z", "2028-02-01T00:00:00Z", "2028-03-01T00:00:00Z"),
+        ] {
+            assert_eq!((month_start(at(moment)), next_month_start(at(moment))), (at(first), at(next)), "{moment}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Runs the events of assistant sessions as turns.
+
+use std::sync::Arc;
+
+use convengine_core::config::Config;
+use convengine_core::turn::{LoadedSession, Map, Millis, UserEvent};
+use serde_json::{Value, json};
+
+use super::plan;
+use super::upgrade::Upgrade;
+use crate::clock;
+use crate::runtime::stream::live::Subscriber;
+use crate::runtime::turn_runner::{self, Host, Message, Refusal, SubmitResult};
+use crate::storage::assistant::session::{self, Session};
+
+/// The member of a `timer.fired` event with the sequence number of the session that armed the timer.
+pub const ARMED_SEQ: &str = "of_seq";
+
+/// An assistant session with its compiled document.
+#[derive(Debug, Clone)]
+pub struct RunningSession {
+    /// The session.
+    pub session: String,
+    /// Its assistant.
+    pub assistant: String,
+    /// The deployment that started it; absent in the simulator.
+    pub deployment: Option<String>,
+    /// The published version it runs on; absent for a draft.
+    pub version: Option<i64>,
+    /// The compiled document it runs on.
+    pub config: Arc<Config>,
+    /// Whether `config` replaces a document that is no longer stored.
+    pub is_document_missing: bool,
+    /// Whether the session has not started yet.
+    pub is_new: bool,
+    /// The version it migrates to, if possible.
+    pub upgrade: Option<Upgrade>,
+}
+
+impl RunningSession {
+    /// Prepares a stored session. If its document is no longer stored, it runs on an empty document and fails. (docs/spec/flows.md#2.3)
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn from_stored(host: &Host, id: &str, stored: &Session) -> sqlx::Result<RunningSession> {
+        let stored_config = host.flows.load(&host.readers, &stored.snapshot).await?;
+        let is_lost = stored_config.is_none();
+        let (config, upgrade) = match stored_config {
+            Some(config) => {
+                let upgrade = Upgrade::find(host, stored, &config).await?;
+                (config, upgrade)
+            }
+            None => {
+                tracing::error!(
+                    session = id,
+                    snapshot = stored.snapshot,
+                    "the document of a session is no longer stored; its next turn will fail"
+                );
+                (host.flows.compile_and_store(host, &empty_document(&stored.assistant)).await?.ok_or(sqlx::Error::RowNotFound)?, None)
+            }
+        };
+        Ok(RunningSession {
+            session: id.to_owned(),
+            assistant: stored.assistant.clone(),
+            deployment: stored.deployment.clone(),
+            version: stored.version,
+            config,
+            is_document_missing: is_lost,
+            is_new: false,
+            upgrade,
+        })
+    }
+
+    /// Runs the turn of an event.
+    ///
+    /// # Errors
+    /// Returns [`Refusal`]; the session is then unchanged.
+    pub async fn submit_event(&self, host: &Arc<Host>, event: Map) -> Result<SubmitResult, Refusal> {
+        self.submit_event_with_subscriber(host, event, None).await
+    }
+
+    /// Like [`Running::hears`], and publishes the turn to a subscriber while it runs.
+    ///
+    /// # Errors
+    /// Returns [`Refusal`]; the session is then unchanged.
+    pub async fn submit_event_with_subscriber(
+        &self,
+        host: &Arc<Host>,
+        mut event: Map,
+        subscriber: Option<Subscriber>,
+    ) -> Result<SubmitResult, Refusal> {
+        let key = event.get("event_id").and_then(Value::as_str).map(|it| event_key(&self.session, it));
+        event.insert("assistant".to_owned(), json!(self.assistant));
+        event.extend(self.version.map(|it| ("version".to_owned(), json!(it))));
+        event.extend(self.deployment.as_ref().map(|it| ("deployment".to_owned(), json!(it))));
+        let left = self.remaining_budget(host, clock::now()).await?;
+        event.extend(left.map(|it| ("budget_left".to_owned(), json!(it))));
+        let message = Message::for_session(&self.session, UserEvent::from_flow_event(Value::Object(event)), Arc::clone(&self.config));
+        // Simulator sessions are not metered.
+        let metered = self.metered_assistant();
+        turn_runner::submit(
+            Arc::clone(host),
+            Message { subscriber, metered_assistant: metered, upgrade: self.upgrade.clone(), ..message.with_key(key) },
+        )
+        .await
+    }
+
+    /// Returns the assistant to meter when this starts a session of a deployment.
+    fn metered_assistant(&self) -> Option<String> {
+        (self.is_new && self.deployment.is_some()).then(|| self.assistant.clone())
+    }
+
+    /// Returns the remaining model budget of this month in microcents; `None` without a cap.
+    async fn remaining_budget(&self, host: &Host, now: Millis) -> sqlx::Result<Option<i64>> {
+        let cap = self.config.flow.as_ref().and_then(|it| it.document.settings.monthly_llm_spend_cap_cents);
+        let Some(cap) = cap else { return Ok(None) };
+        let spent = session::sum_usage(&host.readers, &host.workspace, "llm", plan::month_start(now), Some(&self.assistant)).await?;
+        let cap = i64::try_from(cap.saturating_mul(plan::MICROCENTS_PER_CENT)).unwrap_or(i64::MAX);
+        Ok(Some(cap.saturating_sub(spent).max(0)))
+    }
+}
+
+/// Returns a minimal document that has none of a session's graphs.
+fn empty_document(assistant: &str) -> Value {
+    let graph = json!({"id": "lost", "kind": "root", "name": "Lost", "entry": "end", "nodes": [
+        {"id": "end", "type": "end", "name": "End", "data": {}},
+    ], "edges": []});
+    json!({"schema_version": "1.0", "doc": "conversation_flow", "id": assistant, "name": assistant, "root": "lost",
+        "default_locale": "en", "graphs": [graph], "intents": []})
+}
+
+/// Checks whether the session accepts an event.
+///
+/// # Errors
+/// Returns [`Refusal::Closed`] when the session has ended, [`Refusal::Late`] when it has advanced since the timer was armed.
+pub fn check_event(session: &LoadedSession, event: &UserEvent) -> Result<(), Refusal> {
+    let state = session.flow.as_ref();
+    let status = state.and_then(|it| it.get("status")?.as_str());
+    if status.is_some_and(|it| !["active", "handed_off"].contains(&it)) {
+        return Err(Refusal::SessionEnded);
+    }
+    let of_seq = event.flow.as_ref().and_then(|it| it.get(ARMED_SEQ)?.as_i64());
+    let seq = state.and_then(|it| it.get("seq")?.as_i64());
+    if of_seq.is_some() && of_seq != seq { Err(Refusal::StaleTimer) } else { Ok(()) }
+}
+
+/// Returns the earliest time of the session's next event.
+pub fn earliest_event_at(session: &LoadedSession) -> Millis {
+    let last = session.flow.as_ref().and_then(|it| it.get("last_event_at")?.as_str()).and_then(clock::parse);
+    last.map_or(0, |it| it + 1)
+}
+
+/// Returns the idempotency key of a session event.
+pub fn event_key(session: &str, event: &str) -> String {
+    format!("{session}/{event}")
+}

@@ -1,0 +1,95 @@
+//! Fires the due timers of assistant sessions. (docs/spec/flows.md#4.4, docs/spec/flows.md#7)
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use convengine_core::turn::Map;
+use serde_json::json;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::run::{ARMED_SEQ, RunningSession};
+use crate::clock;
+use crate::runtime::turn_runner::{Host, Refusal};
+use crate::storage::assistant::session::{self, DueTimer};
+
+/// The maximum polling interval, which bounds the delay of timers armed by other processes.
+const MAX_POLL_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The minimum polling interval.
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The number of timers fired at a time.
+const BATCH_SIZE: i64 = 64;
+
+/// The sessions with a timer that is currently firing.
+#[derive(Debug, Default)]
+struct FiringSessions(Mutex<BTreeSet<String>>);
+
+impl FiringSessions {
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Spawns the task that fires timers while the server runs.
+pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let firing = Arc::new(FiringSessions::default());
+        loop {
+            let wait = match fire_due_timers(&host, &firing).await {
+                Ok(wait) => wait,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot read session timers");
+                    MAX_POLL_INTERVAL
+                }
+            };
+            // A turn that arms a timer notifies `armed`.
+            let _ = timeout(wait.clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL), host.timer_armed.notified()).await;
+            tokio::time::sleep(MIN_POLL_INTERVAL).await;
+        }
+    })
+}
+
+/// Fires due timers, each in a task of its own. Returns the time until the next one is due.
+async fn fire_due_timers(host: &Arc<Host>, firing: &Arc<FiringSessions>) -> sqlx::Result<Duration> {
+    let now = clock::now();
+    let most = BATCH_SIZE + i64::try_from(firing.lock().len()).unwrap_or(0);
+    let all = session::list_due_timers(&host.readers, now, most).await?;
+    let more = i64::try_from(all.len()).is_ok_and(|it| it >= most);
+    for due in all {
+        if !firing.lock().insert(due.session.clone()) {
+            continue;
+        }
+        let (host, firing) = (Arc::clone(host), Arc::clone(firing));
+        tokio::spawn(async move {
+            if let Err(error) = fire_timer(&host, &due).await {
+                tracing::warn!(%error, session = due.session, timer = due.timer, "cannot fire a session timer");
+                tokio::time::sleep(MAX_POLL_INTERVAL).await;
+            }
+            firing.lock().remove(&due.session);
+            host.timer_armed.notify_one();
+        });
+    }
+    if more {
+        return Ok(Duration::ZERO);
+    }
+    let next = session::find_next_due(&host.readers, now).await?;
+    Ok(next.map_or(MAX_POLL_INTERVAL, |it| Duration::from_millis(u64::try_from(it - clock::now()).unwrap_or(0))))
+}
+
+async fn fire_timer(host: &Arc<Host>, due: &DueTimer) -> Result<(), Refusal> {
+    let (Some(stored), Some(seq)) = (session::find(&host.readers, &due.session).await?, due.seq) else {
+        return Ok(session::delete_timer(&host.readers, due).await?);
+    };
+    let running = RunningSession::from_stored(host, &due.session, &stored).await?;
+    // A newer turn may have rearmed a timer with the same id.
+    let event = json!({"type": "timer.fired", "timer_id": due.timer, ARMED_SEQ: seq});
+    let event: Map = event.as_object().cloned().unwrap_or_default();
+    match running.submit_event(host, event).await {
+        Ok(_) | Err(Refusal::StaleTimer) => Ok(()),
+        Err(Refusal::SessionEnded) => Ok(session::delete_timer(&host.readers, due).await?),
+        Err(refusal) => Err(refusal),
+    }
+}

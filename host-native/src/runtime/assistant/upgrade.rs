@@ -1,0 +1,136 @@
+//! Migration of open sessions to newer versions of their assistant, and its dry run. (docs/spec/flows.md#13)
+
+use std::sync::Arc;
+
+use convengine_core::config::Config;
+use convengine_core::config::flow::DocumentIssue;
+use convengine_core::config::flow::document::VersionPolicy;
+use convengine_core::flow::{MigrationKind, migrate};
+use convengine_core::turn::{LoadedSession, UserEvent};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::ops::audit::derive::run_blocking;
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::session::{self, Session};
+use crate::storage::assistant::{draft, version};
+
+/// The page size of the dry run.
+const PAGE_SIZE: i64 = 200;
+
+/// The smallest id.
+const MIN_ID: &str = "00000000-0000-0000-0000-000000000000";
+
+/// A version that a session migrates to, if possible.
+#[derive(Debug, Clone)]
+pub struct Upgrade {
+    target: Arc<Config>,
+    version: i64,
+}
+
+impl Upgrade {
+    /// Returns the live version if it differs from the session's and the version policy allows migration.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn find(host: &Host, stored: &Session, config: &Config) -> sqlx::Result<Option<Upgrade>> {
+        let policy = config.flow.as_ref().map(|it| it.document.settings.version_policy);
+        let (Some(own), Some(VersionPolicy::MigrateAtRoot | VersionPolicy::MigrateEager)) = (stored.version, policy) else {
+            return Ok(None);
+        };
+        let live = draft::find_assistant(&host.readers, &stored.assistant).await?.and_then(|it| it.live_version);
+        let Some(live) = live.filter(|it| *it != own) else { return Ok(None) };
+        let Some(text) = version::find_document(&host.readers, &stored.assistant, live).await? else { return Ok(None) };
+        let Ok(document) = serde_json::from_str(&text) else { return Ok(None) };
+        let to = host.flows.compile_and_store(host, &document).await?;
+        Ok(to.map(|to| Upgrade { target: to, version: live }))
+    }
+
+    /// Migrates a session. Returns the document it runs on afterwards, or `None` when it stays on its version.
+    pub fn apply(&self, from: &Config, session: &mut LoadedSession, event: &mut UserEvent) -> Option<Arc<Config>> {
+        let state = session.flow.as_deref()?;
+        let (old, new) = (from.flow.as_deref()?, self.target.flow.as_deref()?);
+        let found = migrate(old, new, &self.target.source()["flow"], &format!("sha256:{}", self.target.hash_source()), state);
+        if found.kind == MigrationKind::Pinned {
+            return None;
+        }
+        session.flow = Some(Box::new(found.state));
+        let members = event.flow.as_deref_mut()?.as_object_mut()?;
+        members.insert("version".to_owned(), json!(self.version));
+        members.insert("migrated".to_owned(), found.report);
+        Some(Arc::clone(&self.target))
+    }
+}
+
+/// The effect of publishing a document on the open sessions of its assistant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct DryRun {
+    /// The number of open sessions on published versions.
+    pub sessions: u64,
+    /// Sessions that continue at their current node.
+    pub map: u64,
+    /// Sessions that repeat their current prompt.
+    pub reask: u64,
+    /// Sessions that stay on their version.
+    pub stay: u64,
+    /// Sessions that stay because their current node cannot be mapped.
+    #[serde(skip)]
+    pub unmappable: u64,
+}
+
+impl DryRun {
+    /// Migrates all open sessions to a document without storing the result.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn run(host: &Host, assistant: &str, document: &Value) -> sqlx::Result<DryRun> {
+        let mut counted = DryRun::default();
+        let Ok(to) = Config::from_flow(document) else { return Ok(counted) };
+        let to = Arc::new(to);
+        let mut after = MIN_ID.to_owned();
+        loop {
+            let found = session::list_open(&host.readers, assistant, &after, PAGE_SIZE).await?;
+            let Some((last, _)) = found.last() else { return Ok(counted) };
+            after.clone_from(last);
+            let mut pairs = Vec::with_capacity(found.len());
+            for (_, stored) in found {
+                let from = host.flows.load(&host.readers, &stored.snapshot).await?;
+                pairs.push((from, stored.state));
+            }
+            let to = Arc::clone(&to);
+            let passages =
+                run_blocking(move || pairs.iter().map(|(from, state)| simulate_migration(from.as_deref(), &to, state)).collect::<Vec<_>>())
+                    .await?;
+            for (passage, is_lost) in passages {
+                counted.sessions += 1;
+                counted.unmappable += u64::from(is_lost);
+                match passage {
+                    MigrationKind::Mapped => counted.map += 1,
+                    MigrationKind::Reasked => counted.reask += 1,
+                    MigrationKind::Pinned => counted.stay += 1,
+                }
+            }
+        }
+    }
+
+    /// Returns a warning when some sessions do not continue at their current node.
+    pub fn warning(&self) -> Option<DocumentIssue> {
+        let of = self.sessions;
+        let message = format!(
+            "of {of} open sessions, {} continue at their current node, {} repeat their prompt, {} stay on their version, {} of them because \
+             their node was removed",
+            self.map, self.reask, self.stay, self.unmappable
+        );
+        let fix = "declare moved nodes and variables in 'meta.migrations', or wait until the sessions end";
+        (self.reask + self.unmappable > 0).then(|| DocumentIssue::warning("Q010", "", message).with_fix(fix))
+    }
+}
+
+/// Returns how a session migrates, and whether it stays because its current node was removed.
+fn simulate_migration(from: Option<&Config>, to: &Config, state: &Value) -> (MigrationKind, bool) {
+    let (Some(old), Some(new)) = (from.and_then(|it| it.flow.as_deref()), to.flow.as_deref()) else {
+        return (MigrationKind::Pinned, false);
+    };
+    let found = migrate(old, new, &to.source()["flow"], &format!("sha256:{}", to.hash_source()), state);
+    (found.kind, found.is_lost)
+}

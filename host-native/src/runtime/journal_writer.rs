@@ -1,0 +1,251 @@
+//! Write-ahead journaling of turns, so that an interrupted turn can be recovered. (docs/spec/architecture.md#6)
+//!
+//! | when | stored | awaited |
+//! |---|---|---|
+//! | the turn first waits for effects | its input | if several processes serve the database |
+//! | an effect completes | its completion | if the effect is a write |
+//! | before a write is dispatched | everything so far, with a dispatch marker | yes |
+//! | the turn ends | all rows of the turn, in one transaction | yes |
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use convengine_core::config::Config;
+use convengine_core::turn::{Effect, EffectClass, Map, Millis, Notice, NoticeBody, Outcome, Turn};
+use tokio::sync::oneshot;
+
+use crate::clock;
+use crate::config::settings::{AuditMode, Journaling};
+use crate::ops::audit::meta;
+use crate::runtime::rows::{self, RowContext, open_turn_row};
+use crate::runtime::spend::SpendTracker;
+use crate::runtime::turn_runner::{Host, Refusal};
+use crate::runtime::writer::{CommitError, writer_stopped};
+use crate::storage::commit::is_empty;
+use crate::storage::turn::{StoredTurn, compress};
+use crate::storage::turn_rows::{EffectRow, TurnRow, TurnRows};
+
+/// Writes the journal of a running turn to the database.
+#[derive(Debug)]
+pub struct JournalWriter {
+    open_turns: Arc<OpenTurns>,
+    spend: Arc<SpendTracker>,
+    turn: String,
+    idempotency_key: Option<String>,
+    /// The configuration it runs on.
+    config: Arc<Config>,
+    /// Whether the turn's row is stored.
+    is_started: bool,
+    /// The number of stored completions.
+    stored_completions: usize,
+    /// The number of leading notices whose audit rows are stored.
+    stored_notices: usize,
+    /// Dispatched write effects, whose completions must be stored before the turn continues.
+    dispatched_writes: Vec<u32>,
+    /// Enqueued writes that were not awaited.
+    pending_commits: Vec<oneshot::Receiver<Result<(), CommitError>>>,
+}
+
+impl JournalWriter {
+    /// Creates a writer for a new turn.
+    pub fn new(host: &Host, turn: &str, idempotency_key: Option<String>, config: Arc<Config>) -> JournalWriter {
+        JournalWriter {
+            open_turns: Arc::clone(&host.open_turns),
+            spend: Arc::clone(&host.spend),
+            turn: turn.to_owned(),
+            idempotency_key,
+            config,
+            is_started: false,
+            stored_completions: 0,
+            stored_notices: 0,
+            dispatched_writes: Vec::new(),
+            pending_commits: Vec::new(),
+        }
+    }
+
+    /// Creates a writer for a claimed turn with `answers` stored completions.
+    pub fn from_stored(host: &Host, stored: &StoredTurn, answers: usize, config: Arc<Config>) -> JournalWriter {
+        host.open_turns.add(&stored.turn_id);
+        let audited = usize::try_from(stored.audited_notices).unwrap_or(0);
+        let mut writer = JournalWriter::new(host, &stored.turn_id, stored.message_key.clone(), config);
+        (writer.is_started, writer.stored_completions, writer.stored_notices) = (true, answers, audited);
+        writer
+    }
+
+    /// Returns whether the completion of a write is not stored yet. It must be stored before the turn can fail.
+    pub fn has_unstored_write(&self, turn: &Turn) -> bool {
+        turn.journal().entries.iter().skip(self.stored_completions).any(|it| self.dispatched_writes.contains(&it.effect.0))
+    }
+
+    /// Returns the rows that must be stored before effects are dispatched, for [`Kept::store`].
+    ///
+    /// # Errors
+    /// Returns [`Refusal::Defect`] when the journal cannot be serialized.
+    pub fn prepare(&mut self, host: &Host, turn: &Turn, notices: &[Notice], effects: &[Effect]) -> Result<PendingRows, Refusal> {
+        let writes: Vec<&Effect> = effects.iter().filter(|it| matches!(it.class, EffectClass::Write | EffectClass::Irreversible)).collect();
+        if host.turn_settings.journaling == Journaling::Off && writes.is_empty() && !self.is_started {
+            return Ok(PendingRows { rows: TurnRows::default(), must_wait: false });
+        }
+        let journal = turn.journal();
+        let id = journal.input.turn.as_str();
+        let mut rows = TurnRows { durable: !writes.is_empty() || self.has_unstored_write(turn), ..TurnRows::default() };
+        let shared = !self.is_started && host.readers.is_shared();
+        if !self.is_started {
+            self.add_turn_row(host, turn, &mut rows)?;
+        }
+        for (position, entry) in journal.entries.iter().enumerate().skip(self.stored_completions) {
+            let effect_id = entry.effect.0;
+            rows.add_effect(&EffectRow { turn_id: id, owner: &host.owner, effect_id, position, entry: Some(entry), at: entry.at });
+        }
+        self.stored_completions = journal.entries.len();
+        self.dispatched_writes.extend(writes.iter().map(|it| it.id.0));
+        // Dispatch markers of non-repeatable writes; they sort after all stored completions.
+        for effect in writes.iter().filter(|it| !it.repeatable) {
+            let (effect_id, at) = (effect.id.0, clock::now());
+            rows.add_effect(&EffectRow { turn_id: id, owner: &host.owner, effect_id, position: usize::from(u16::MAX), entry: None, at });
+        }
+        if host.turn_settings.audit == AuditMode::Immediate {
+            self.add_audit_rows(host, turn, notices, &mut rows);
+        }
+        let waits = rows.durable || shared || host.turn_settings.journaling == Journaling::Strict;
+        Ok(PendingRows { rows, must_wait: waits })
+    }
+
+    /// Stores pending rows, and waits for them if required.
+    ///
+    /// # Errors
+    /// Returns [`Refusal::Commit`] when another turn is open or was committed first, or the write fails. The effects must not be dispatched
+    /// then.
+    pub async fn store(&mut self, host: &Host, pending: PendingRows) -> Result<(), Refusal> {
+        if !is_empty(&pending.rows) {
+            let result = host.writer.enqueue(pending.rows).await?;
+            self.pending_commits.push(result);
+        }
+        if pending.must_wait { self.wait_until_stored().await } else { Ok(()) }
+    }
+
+    /// Waits for all enqueued writes.
+    ///
+    /// # Errors
+    /// Returns the error of the first failed write.
+    pub async fn wait_until_stored(&mut self) -> Result<(), Refusal> {
+        for result in self.pending_commits.drain(..) {
+            result.await.unwrap_or_else(|_| Err(writer_stopped()))?;
+        }
+        Ok(())
+    }
+
+    fn add_turn_row(&mut self, host: &Host, turn: &Turn, rows: &mut TurnRows) -> Result<(), Refusal> {
+        let journal = compress(turn.journal()).map_err(|it| Refusal::Internal(it.to_string()))?;
+        let lease_ms = i64::try_from(host.turn_settings.lease.as_millis()).unwrap_or(i64::MAX);
+        rows.add_turn(&TurnRow { lease_ms: Some(lease_ms), ..open_turn_row(turn, &journal, self.row_context(host)) });
+        host.open_turns.add(&self.turn);
+        self.is_started = true;
+        // The journal already contains the completions so far.
+        self.stored_completions = turn.journal().entries.len();
+        Ok(())
+    }
+
+    /// Adds the audit rows so far. They reference the conversation, which a first turn must create.
+    fn add_audit_rows(&mut self, host: &Host, turn: &Turn, notices: &[Notice], rows: &mut TurnRows) {
+        let new = notices.get(self.stored_notices..).unwrap_or_default();
+        if !new.iter().any(|it| matches!(it.body, NoticeBody::Audit { .. })) {
+            return;
+        }
+        let input = &turn.journal().input;
+        if input.session.conversation.is_none() && self.stored_notices == 0 {
+            rows.add_created_conversation(&input.conversation, input.at);
+        }
+        match self.audit_metas(host, turn) {
+            Some(metas) => rows.add_audit(&input.conversation, &meta::notices_with_meta(input, new, &metas), 0),
+            None => rows.add_audit(&input.conversation, new, 0),
+        }
+        self.stored_notices = notices.len();
+        rows.add_audit_progress(&input.turn, &host.owner, u32::try_from(self.stored_notices).unwrap_or(u32::MAX));
+    }
+
+    /// Returns the rows of an ended turn. `total_ms` is its duration so far.
+    ///
+    /// # Errors
+    /// Returns an error when the journal cannot be serialized.
+    pub fn render_final_rows(&self, host: &Host, ended: &EndedTurn, notices: &[Notice], total_ms: Millis) -> std::io::Result<TurnRows> {
+        let metas = self.audit_metas(host, &ended.turn);
+        let about = RowContext { status: ended.status, audit_metas: metas.as_ref(), ..self.row_context(host) };
+        let mut rows = rows::render_turn(&ended.turn, &ended.outcome, notices, total_ms, about)?;
+        self.spend.add_to_rows(ended.turn.journal(), &mut rows);
+        Ok(rows)
+    }
+
+    /// Records that the rows of the ended turn are stored.
+    pub fn mark_stored(&self) {
+        self.spend.mark_stored(&self.turn);
+    }
+
+    /// Returns the `_meta` of each notice so far, if it is stored with audit rows. Replays the turn to compute it.
+    fn audit_metas(&self, host: &Host, turn: &Turn) -> Option<BTreeMap<u32, Map>> {
+        let stored = host.turn_settings.audit_meta && host.turn_settings.audit != AuditMode::Derived;
+        stored.then(|| meta::metas_by_notice(turn.journal(), &self.config))
+    }
+
+    fn row_context<'k>(&'k self, host: &'k Host) -> RowContext<'k> {
+        RowContext {
+            status: "closed",
+            owner: &host.owner,
+            idempotency_key: self.idempotency_key.as_deref(),
+            is_started: self.is_started,
+            stored_notices: self.stored_notices,
+            derives_audit: host.turn_settings.audit == AuditMode::Derived,
+            workspace: &host.workspace,
+            audit_metas: None,
+        }
+    }
+}
+
+/// Rows that must be stored before effects are dispatched.
+#[derive(Debug)]
+pub struct PendingRows {
+    rows: TurnRows,
+    /// Whether dispatching waits until they are stored.
+    must_wait: bool,
+}
+
+impl Drop for JournalWriter {
+    fn drop(&mut self) {
+        self.open_turns.remove(&self.turn);
+        self.spend.release(&self.turn, self.is_started);
+    }
+}
+
+/// The open turns this process runs, whose leases are renewed.
+#[derive(Debug, Default)]
+pub struct OpenTurns(Mutex<BTreeSet<String>>);
+
+impl OpenTurns {
+    /// Returns the turn ids.
+    pub fn ids(&self) -> Vec<String> {
+        self.lock().iter().cloned().collect()
+    }
+
+    fn add(&self, turn: &str) {
+        self.lock().insert(turn.to_owned());
+    }
+
+    fn remove(&self, turn: &str) {
+        self.lock().remove(turn);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A turn that has ended and is not stored yet.
+#[derive(Debug)]
+pub struct EndedTurn {
+    /// The turn.
+    pub turn: Turn,
+    /// Its outcome.
+    pub outcome: Outcome,
+    /// `closed` or `lost`.
+    pub status: &'static str,
+}

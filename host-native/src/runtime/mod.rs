@@ -1,0 +1,13 @@
+//! The turn runner and what it needs: the queue of each conversation, the journal, commits, recovery, timers, streams.
+
+pub mod assistant;
+pub mod crash;
+pub mod idempotency;
+pub mod journal_writer;
+pub mod recovery;
+pub mod rows;
+pub mod spend;
+pub mod stream;
+pub mod turn_queue;
+pub mod turn_runner;
+pub mod writer;

@@ -1,0 +1,213 @@
+//! Recovers orphaned turns, left open by a process that died or lost its database connection.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use convengine_core::Stage;
+use convengine_core::config::Config;
+use convengine_core::turn::{CancelReason, EffectError, EffectErrorKind, Journal, Outcome, RescuedTurn, Turn};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+use crate::clock;
+use crate::runtime::journal_writer::JournalWriter;
+use crate::runtime::turn_queue::{Busy, WAIT_TIMEOUT};
+use crate::runtime::turn_runner::{Host, OpenTurn, Refusal, finish_abandoned};
+use crate::runtime::writer::CommitError;
+use crate::storage::turn::{self, StoredEffect, StoredTurn};
+use crate::storage::{audit, config};
+
+/// The polling interval while waiting for an open turn.
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
+
+/// The interval for deleting the stored effects of ended turns.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Waits until a conversation has no open turn, and finishes an orphaned one. The caller must hold the conversation's gate permit.
+///
+/// # Errors
+/// Returns [`Busy`] when another process still runs it at the deadline.
+pub async fn settle_conversation(host: &Arc<Host>, conversation: &str, deadline: Instant) -> Result<(), Refusal> {
+    while let Some(open) = turn::find_open(&host.readers, conversation).await? {
+        if turn::claim(&host.readers, &open.turn_id, &host.owner, lease_ms(host)).await? {
+            continue_turn(host, open).await?;
+        } else if Instant::now() >= deadline {
+            return Err(Busy.into());
+        } else {
+            sleep(POLL_INTERVAL).await;
+        }
+    }
+    Ok(())
+}
+
+/// Spawns the recovery task: recovers orphaned turns at start and, if several processes serve the database, periodically; renews leases;
+/// and deletes the effects of ended turns, so that commits need not.
+pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let pause = host.turn_settings.lease / 4;
+        let mut next_sweep = Instant::now();
+        recover_orphans(&host).await;
+        for round in 1_u32.. {
+            if Instant::now() >= next_sweep {
+                next_sweep = Instant::now() + SWEEP_INTERVAL;
+                warn_on_error(turn::delete_ended_effects(&host.readers).await, "cannot delete the effects of ended turns");
+            }
+            sleep(pause).await;
+            if host.readers.is_shared() {
+                warn_on_error(
+                    turn::renew_leases(&host.readers, &host.open_turns.ids(), &host.owner, lease_ms(&host)).await,
+                    "cannot renew the leases of open turns",
+                );
+                if round % 2 == 0 {
+                    recover_orphans(&host).await;
+                }
+            }
+        }
+    })
+}
+
+fn warn_on_error(result: sqlx::Result<()>, message: &str) {
+    if let Err(error) = result {
+        tracing::warn!(%error, "{message}");
+    }
+}
+
+async fn recover_orphans(host: &Arc<Host>) {
+    let found = match turn::list_orphaned(&host.readers, &host.owner).await {
+        Ok(found) => found,
+        Err(error) => {
+            tracing::warn!(%error, "cannot search for orphaned turns");
+            return;
+        }
+    };
+    for conversation in found {
+        let host = Arc::clone(host);
+        tokio::spawn(async move {
+            let settled = async {
+                let _pass = host.turn_queue.acquire(&conversation).await?;
+                settle_conversation(&host, &conversation, Instant::now() + WAIT_TIMEOUT).await
+            };
+            match settled.await {
+                Ok(()) => tracing::info!(conversation, "recovered an orphaned turn"),
+                Err(error) => tracing::warn!(%error, conversation, "cannot recover an orphaned turn yet"),
+            }
+        });
+    }
+}
+
+fn lease_ms(host: &Host) -> i64 {
+    i64::try_from(host.turn_settings.lease.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Continues a claimed turn where its journal ends.
+async fn continue_turn(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal> {
+    let (journal, effects) = match load_journal(host, &open).await {
+        Ok(found) => found,
+        Err(UnreadableTurn::Database(error)) => return Err(error.into()),
+        Err(UnreadableTurn::Journal(reason)) => return close_as_lost(host, &open, &reason).await,
+    };
+    let mut configured = host.config_manager.active();
+    let config = load_config(host, &open).await?;
+    if config.flow.is_some() {
+        configured = Arc::new(configured.with_flow(&config));
+    }
+    let journal_writer = JournalWriter::from_stored(host, &open, journal.entries.len(), Arc::clone(&config));
+    let RescuedTurn { mut turn, mut slice, divergence: diverged } = match Turn::rescue(&journal, config) {
+        Ok(rescued) => rescued,
+        Err(error) => return close_as_lost(host, &open, &error.to_string()).await,
+    };
+    let mut status = "closed";
+    if let Some(diverged) = diverged {
+        tracing::error!(%diverged, turn = open.turn_id, "an orphaned turn diverged from its journal; closing it as lost");
+        let end = turn.cancel(CancelReason::Lost, clock::now())?;
+        slice.notices.extend(end.notices);
+        slice.effects.clear();
+        slice.end = end.end;
+        status = "lost";
+    }
+    // Non-repeatable effects that were dispatched without a completion are not dispatched again.
+    let in_doubt: Vec<u32> = effects.iter().filter(|it| it.entry.is_none()).map(|it| it.effect_id).collect();
+    let interrupted = slice.effects.iter().filter(|it| !it.repeatable && in_doubt.contains(&it.id.0)).map(|it| it.id).collect();
+    let open_turn = OpenTurn {
+        active_config: configured,
+        turn,
+        slice,
+        journal: journal_writer,
+        interrupted,
+        status,
+        caller_span: None,
+        subscriber: None,
+    };
+    match finish_abandoned(host, open_turn).await {
+        // Retrying would fail the same way.
+        Err(Refusal::Internal(reason) | Refusal::Commit(CommitError::Rejected(reason))) => close_as_lost(host, &open, &reason).await,
+        Err(Refusal::Commit(CommitError::TakenOver)) => Ok(()),
+        Ok(_) => {
+            host.meter.record_recovery(if status == "closed" { "finished" } else { status });
+            Ok(())
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// Why a stored turn cannot be continued.
+enum UnreadableTurn {
+    Database(sqlx::Error),
+    Journal(String),
+}
+
+async fn load_journal(host: &Host, open: &StoredTurn) -> Result<(Journal, Vec<StoredEffect>), UnreadableTurn> {
+    let effects = turn::list_effects(&host.readers, &open.turn_id).await.map_err(|it| match it {
+        sqlx::Error::Decode(error) => UnreadableTurn::Journal(error.to_string()),
+        other => UnreadableTurn::Database(other),
+    })?;
+    let mut journal = turn::decompress(&open.journal).map_err(|it| UnreadableTurn::Journal(it.to_string()))?;
+    journal.entries.extend(effects.iter().filter_map(|it| it.entry.clone()));
+    Ok((journal, effects))
+}
+
+/// Closes an unreadable turn as lost, so that the conversation can continue.
+async fn close_as_lost(host: &Host, open: &StoredTurn, reason: &str) -> Result<(), Refusal> {
+    tracing::error!(reason, turn = open.turn_id, "an orphaned turn cannot be recovered; closing it as lost");
+    if turn::close_as_lost(&host.readers, &open.turn_id, &host.owner).await? {
+        host.meter.record_recovery("unreadable");
+        let at = clock::now().max(open.created_at);
+        audit::append(&host.readers, &open.conversation_id, &lost_turn_audit(open), at).await?;
+    }
+    Ok(())
+}
+
+/// Returns the audit rows that mark an unreadable turn.
+fn lost_turn_audit(open: &StoredTurn) -> [(&'static str, Value); 2] {
+    let lost = json!({"reason": CancelReason::Lost.name(), "turn": open.number, "turnId": open.turn_id});
+    let fault = json!(Outcome::for_lost_turn(&open.conversation_id).fault);
+    let failure = json!({"errorCode": fault["code"], "message": fault["message"], "recoverable": fault["recoverable"]});
+    [(Stage::TurnCancelled.name(), lost), (Stage::EngineKnownFailure.name(), failure)]
+}
+
+/// Returns the error for an effect with an unknown outcome.
+pub fn interrupted_error() -> EffectError {
+    EffectError::new(EffectErrorKind::Interrupted, "the server stopped before the answer was known")
+}
+
+/// Decompresses the journal of a stored turn.
+///
+/// # Errors
+/// Returns [`Refusal::Defect`] when the bytes are not a journal.
+pub fn read_journal(stored: &StoredTurn) -> Result<Journal, Refusal> {
+    turn::decompress(&stored.journal).map_err(|it| Refusal::Internal(format!("cannot read the journal of turn {}: {it}", stored.turn_id)))
+}
+
+/// Returns the configuration of a turn, or the active one when its snapshot is missing; the turn then likely diverges and is lost.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn load_config(host: &Host, stored: &StoredTurn) -> Result<Arc<Config>, Refusal> {
+    let current = Arc::clone(&host.config_manager.active().config);
+    if current.hash_source() == stored.config_hash {
+        return Ok(current);
+    }
+    let source = config::find_snapshot(&host.readers, &stored.config_hash).await?;
+    Ok(source.map_or(current, |it| Arc::new(Config::from_source(&it).0)))
+}

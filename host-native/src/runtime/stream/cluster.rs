@@ -1,0 +1,282 @@
+//! Distributes events between processes that share a PostgreSQL database.
+//!
+//! Each process periodically announces the conversations that it has subscribers for; the others send it the events of only those, so
+//! that turns without subscribers send nothing. Delivery is best effort: subscribers detect gaps by event numbers, and the database is
+//! checked for newer turns periodically and after a lost connection. Missed events are replayed from the journals.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use sqlx::postgres::PgNotification;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+use super::assembly::{Publication, PublicationAssembler};
+use super::chunk::Chunk;
+use super::{Room, Streams};
+use crate::runtime::turn_runner::Host;
+use crate::storage::{DatabaseConfig, Pool, stream};
+
+/// Notification channels for requests and for events.
+const REQUEST_CHANNEL: &str = "convengine_asked";
+const EVENT_CHANNEL: &str = "convengine_told";
+
+/// Kinds of requests: new events of conversations, also the events so far of running turns, and (without conversations) the
+/// subscriptions of all other processes.
+const REQUEST_LIVE: &str = "-";
+const REQUEST_REPLAY: &str = "again";
+const REQUEST_SUBSCRIPTIONS: &str = "who";
+
+/// How often to check whether new subscribers have missed anything, and after how many checks to check all of them and announce all
+/// subscriptions again.
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+const CHECKS_PER_ROUND: u32 = 10;
+
+/// How long an announced subscription is valid.
+const SUBSCRIPTION_TTL: Duration = Duration::from_secs(60);
+
+/// How long a starting server waits for its connection to the others.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Delay before the database is retried.
+const RETRY_DELAY: Duration = Duration::from_millis(200);
+
+/// Maximum bytes queued for the database; events beyond it are dropped, and the other processes are notified.
+const MAX_PENDING_BYTES: usize = 16 * 1024 * 1024;
+
+/// Maximum conversations per notification and per database query.
+const MAX_CONVERSATIONS_PER_REQUEST: usize = 200;
+
+/// The subscriptions of the other processes and the queue of events for them.
+#[derive(Debug)]
+pub(super) struct ClusterBus {
+    remote_subscriptions: BTreeMap<String, Instant>,
+    queue: mpsc::UnboundedSender<Publication>,
+    pending_bytes: Arc<AtomicUsize>,
+    has_dropped_events: bool,
+}
+
+impl ClusterBus {
+    /// Whether another process has subscribers for a conversation.
+    pub fn has_subscribers(&self, conversation: &str) -> bool {
+        self.remote_subscriptions.get(conversation).is_some_and(|it| *it > Instant::now())
+    }
+
+    /// Queues events for the other processes if they have subscribers.
+    pub fn send(&mut self, conversation: &str, chunk: &Arc<Chunk>) {
+        if !self.has_subscribers(conversation) {
+            return;
+        }
+        if self.pending_bytes.load(Ordering::Relaxed) > MAX_PENDING_BYTES {
+            self.has_dropped_events = true;
+            return;
+        }
+        if std::mem::take(&mut self.has_dropped_events) {
+            self.enqueue(Publication::EventsLost);
+        }
+        self.enqueue(Publication::Events(conversation.to_owned(), Arc::clone(chunk)));
+    }
+
+    fn enqueue(&self, publication: Publication) {
+        self.pending_bytes.fetch_add(publication.len(), Ordering::Relaxed);
+        // Fails only while the server stops.
+        let _ = self.queue.send(publication);
+    }
+}
+
+/// The running tasks of the cluster; see [`share`].
+#[derive(Debug)]
+pub struct ClusterTasks {
+    streams: Arc<Streams>,
+    receiver: JoinHandle<()>,
+    announcer: JoinHandle<()>,
+    sender: JoinHandle<()>,
+}
+
+impl ClusterTasks {
+    /// Stops the tasks once all queued events are sent.
+    pub async fn shut_down(self) {
+        self.receiver.abort();
+        self.announcer.abort();
+        self.streams.rooms().cluster = None;
+        // The sender task ends with its queue.
+        let _ = self.sender.await;
+    }
+}
+
+/// Connects the streams of a host with those of other processes, if the database is shared and streams are enabled. Waits for the
+/// connection, but not longer than the startup timeout.
+pub async fn start_cluster(host: &Arc<Host>, database: &DatabaseConfig) -> Option<ClusterTasks> {
+    if !host.readers.is_shared() || !host.stream_settings.is_any_enabled() {
+        return None;
+    }
+    let ((sender, queue), waiting) = (mpsc::unbounded_channel(), Arc::new(AtomicUsize::new(0)));
+    let bus =
+        ClusterBus { remote_subscriptions: BTreeMap::new(), queue: sender, pending_bytes: Arc::clone(&waiting), has_dropped_events: false };
+    host.streams.rooms().cluster = Some(bus);
+    let (ready, connected) = oneshot::channel();
+    let sharing = ClusterTasks {
+        streams: Arc::clone(&host.streams),
+        receiver: tokio::spawn(receive_publications(Arc::downgrade(host), database.clone(), ready)),
+        announcer: tokio::spawn(announce_subscriptions(Arc::downgrade(host))),
+        sender: tokio::spawn(send_publications(host.readers.clone(), host.owner.clone(), queue, waiting)),
+    };
+    // Without a connection the server serves its own events.
+    let _ = timeout(STARTUP_TIMEOUT, connected).await;
+    Some(sharing)
+}
+
+/// Requests the events of conversations from the other processes; with `replay` also the events so far of running turns.
+pub(super) async fn request_events(host: &Host, conversations: &[&str], replay: bool) {
+    send_request(host, if replay { REQUEST_REPLAY } else { REQUEST_LIVE }, conversations).await;
+}
+
+async fn send_request(host: &Host, kind: &str, conversations: &[&str]) {
+    let payload = format!("{} {kind} {}", host.owner, conversations.join(" "));
+    if let Err(error) = stream::notify(&host.readers, REQUEST_CHANNEL, &payload).await {
+        tracing::warn!(%error, "cannot request events from other processes");
+    }
+}
+
+async fn send_publications(pool: Pool, process: String, mut queue: mpsc::UnboundedReceiver<Publication>, pending_bytes: Arc<AtomicUsize>) {
+    while let Some(publication) = queue.recv().await {
+        for part in publication.to_parts(&process) {
+            while let Err(error) = stream::notify(&pool, EVENT_CHANNEL, &part).await {
+                tracing::warn!(%error, "cannot send events to other processes; retrying");
+                sleep(RETRY_DELAY).await;
+            }
+        }
+        pending_bytes.fetch_sub(publication.len(), Ordering::Relaxed);
+    }
+}
+
+async fn receive_publications(host: Weak<Host>, database: DatabaseConfig, ready: oneshot::Sender<()>) {
+    let mut ready = Some(ready);
+    loop {
+        let mut listener = match stream::listen(&database, &[REQUEST_CHANNEL, EVENT_CHANNEL]).await {
+            Ok(listener) => listener,
+            Err(error) => {
+                tracing::warn!(%error, "cannot receive events from other processes; retrying");
+                sleep(RETRY_DELAY).await;
+                continue;
+            }
+        };
+        let Some((streams, process)) = begin_receiving(&host).await else { return };
+        if let Some(ready) = ready.take() {
+            // Fails if the starting server no longer waits.
+            let _ = ready.send(());
+        }
+        let mut assembly = PublicationAssembler::default();
+        // The announcements of this process arrive as well, so silence means a lost connection.
+        while let Ok(Ok(Some(notification))) = timeout(SUBSCRIPTION_TTL, listener.try_recv()).await {
+            streams.handle_notification(&process, &mut assembly, &notification);
+        }
+        tracing::warn!("lost the connection for events of other processes; reconnecting");
+    }
+}
+
+/// Requests the subscriptions of the other processes and marks all subscribers as behind.
+async fn begin_receiving(host: &Weak<Host>) -> Option<(Arc<Streams>, String)> {
+    let host = host.upgrade()?;
+    send_request(&host, REQUEST_SUBSCRIPTIONS, &[]).await;
+    host.streams.mark_all_behind();
+    Some((Arc::clone(&host.streams), host.owner.clone()))
+}
+
+async fn announce_subscriptions(host: Weak<Host>) {
+    let mut ticks = interval(CHECK_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut round = 0_u32;
+    loop {
+        let Some(streams) = host.upgrade().map(|it| Arc::clone(&it.streams)) else { return };
+        let all = tokio::select! {
+            _ = ticks.tick() => {
+                round = round.wrapping_add(1);
+                round.is_multiple_of(CHECKS_PER_ROUND)
+            }
+            () = streams.announcement_requested.notified() => true,
+        };
+        let Some(host) = host.upgrade() else { return };
+        let (subscribed, unchecked) = streams.take_subscriptions();
+        if all {
+            request_events(&host, &[], false).await;
+            for chunk in subscribed.chunks(MAX_CONVERSATIONS_PER_REQUEST) {
+                request_events(&host, &chunk.iter().map(String::as_str).collect::<Vec<_>>(), false).await;
+            }
+        }
+        for chunk in if all { subscribed } else { unchecked }.chunks(MAX_CONVERSATIONS_PER_REQUEST) {
+            let _permit = streams.read_permits.acquire().await;
+            match stream::list_latest_ended(&host.readers, &chunk.iter().map(String::as_str).collect::<Vec<_>>()).await {
+                Ok(found) => found.iter().for_each(|(conversation, turn)| streams.note_ended_turn(conversation, turn)),
+                Err(error) => tracing::warn!(%error, "cannot check whether subscribers have missed a turn"),
+            }
+        }
+    }
+}
+
+impl Streams {
+    /// Returns all conversations with local subscribers and those not checked yet; drops expired subscriptions of other processes.
+    fn take_subscriptions(&self) -> (Vec<String>, Vec<String>) {
+        let mut rooms = self.rooms();
+        let now = Instant::now();
+        if let Some(bus) = &mut rooms.cluster {
+            bus.remote_subscriptions.retain(|_, until| *until > now);
+        }
+        let take_unchecked =
+            |(conversation, room): (&String, &mut Room)| (!std::mem::replace(&mut room.is_checked, true)).then(|| conversation.clone());
+        let unchecked = rooms.by_conversation.iter_mut().filter_map(take_unchecked).collect();
+        (rooms.by_conversation.keys().cloned().collect(), unchecked)
+    }
+
+    /// Records the latest ended turn of a conversation; subscribers that did not see it end check what they have missed.
+    fn note_ended_turn(&self, conversation: &str, turn: &str) {
+        let mut rooms = self.rooms();
+        let Some(room) = rooms.by_conversation.get_mut(conversation) else { return };
+        if room.ended_turn.as_deref() != Some(turn) {
+            room.ended_turn = Some(Arc::from(turn));
+            room.subscribers.iter().for_each(|it| it.notify_missed());
+        }
+    }
+
+    fn mark_all_behind(&self) {
+        let rooms = self.rooms();
+        rooms.by_conversation.values().flat_map(|it| &it.subscribers).for_each(|it| it.notify_missed());
+    }
+
+    fn handle_notification(&self, process: &str, assembly: &mut PublicationAssembler, notification: &PgNotification) {
+        if notification.channel() == REQUEST_CHANNEL {
+            self.handle_request(process, notification.payload());
+            return;
+        }
+        match assembly.add_part(process, notification.payload(), |it| self.rooms().by_conversation.contains_key(it)) {
+            Some(Publication::Events(conversation, chunk)) => self.deliver(&conversation, &chunk),
+            Some(Publication::EventsLost) => self.mark_all_behind(),
+            None => {}
+        }
+    }
+
+    /// Handles a request of another process.
+    fn handle_request(&self, this_process: &str, payload: &str) {
+        let mut words = payload.split(' ').filter(|it| !it.is_empty());
+        let (Some(process), Some(kind)) = (words.next(), words.next()) else { return };
+        if process == this_process {
+            return;
+        }
+        if kind == REQUEST_SUBSCRIPTIONS {
+            self.announcement_requested.notify_one();
+        }
+        for conversation in words {
+            match &mut self.rooms().cluster {
+                Some(afar) => afar.remote_subscriptions.insert(conversation.to_owned(), Instant::now() + SUBSCRIPTION_TTL),
+                None => return,
+            };
+            let so_far = if kind == REQUEST_REPLAY { self.published_events(conversation) } else { None };
+            if let (Some(chunk), Some(afar)) = (so_far, &mut self.rooms().cluster) {
+                afar.send(conversation, &Arc::new(Chunk { is_replay: true, ..chunk }));
+            }
+        }
+    }
+}

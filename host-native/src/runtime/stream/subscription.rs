@@ -1,0 +1,114 @@
+//! A subscription: the queue of live events and the replay that precedes them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+
+use axum::body::Bytes;
+use tokio::sync::mpsc;
+
+use super::Streams;
+use super::chunk::Chunk;
+use super::cursor::{Delivery, JoinPoint, StreamCursor};
+use super::replay::ReplayItem;
+use crate::ops::observe::meter::GaugeGuard;
+use crate::ops::observe::names;
+
+/// Maximum backlog of a subscriber in bytes. The events of a slice are queued together and may exceed it.
+pub(super) const MAX_BACKLOG_BYTES: usize = 1024 * 1024;
+
+/// A queued chunk; `None` signals that the subscriber may have missed events.
+type QueueItem = Option<Arc<Chunk>>;
+
+/// The sending side of a subscriber's queue.
+#[derive(Debug)]
+pub(super) struct SubscriberQueue {
+    pub number: u64,
+    queue: mpsc::UnboundedSender<QueueItem>,
+    backlog_bytes: Arc<AtomicUsize>,
+}
+
+/// The receiving side of a subscriber's queue. Dropping it unsubscribes.
+#[derive(Debug)]
+pub struct Subscription {
+    streams: Arc<Streams>,
+    conversation: String,
+    number: u64,
+    queue: mpsc::UnboundedReceiver<QueueItem>,
+    backlog_bytes: Arc<AtomicUsize>,
+    _open: GaugeGuard,
+    pub(super) cursor: StreamCursor,
+    /// The replay to send before the queue.
+    pub(super) replay: Option<mpsc::Receiver<ReplayItem>>,
+}
+
+impl SubscriberQueue {
+    pub(super) fn new(subscription: &Subscription, queue: mpsc::UnboundedSender<QueueItem>) -> SubscriberQueue {
+        SubscriberQueue { number: subscription.number, queue, backlog_bytes: Arc::clone(&subscription.backlog_bytes) }
+    }
+
+    pub(super) fn enqueue(&self, chunk: &Arc<Chunk>) -> bool {
+        if self.backlog_bytes.load(Ordering::Relaxed) > MAX_BACKLOG_BYTES {
+            return false;
+        }
+        self.backlog_bytes.fetch_add(chunk.wire.len(), Ordering::Relaxed);
+        self.queue.send(Some(Arc::clone(chunk))).is_ok()
+    }
+
+    /// Signals the subscriber to check what it has missed.
+    pub(super) fn notify_missed(&self) {
+        // Fails if the subscriber has disconnected.
+        let _ = self.queue.send(None);
+    }
+}
+
+impl Subscription {
+    pub(super) fn new(streams: &Arc<Streams>, conversation: &str, number: u64, queue: mpsc::UnboundedReceiver<QueueItem>) -> Subscription {
+        let open = streams.meter.track(names::STREAMS_OPEN);
+        let (streams, conversation, cursor) =
+            (Arc::clone(streams), conversation.to_owned(), StreamCursor::after_turn(None, JoinPoint::AnyTurn));
+        Subscription { streams, conversation, number, queue, backlog_bytes: Arc::default(), _open: open, cursor, replay: None }
+    }
+
+    /// Polls for the next events; `None` means that the stream has ended.
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        loop {
+            if let Some(replay) = &mut self.replay {
+                match ready!(replay.poll_recv(context)) {
+                    Some(ReplayItem::Chunk(chunk)) => {
+                        let take = chunk.range.as_ref().map_or(Delivery::SkipAll, |it| self.cursor.accept_replayed(it));
+                        if let Delivery::SkipFirst(count) = take {
+                            return Poll::Ready(Some(chunk.skip_events(count)));
+                        }
+                    }
+                    Some(ReplayItem::UnknownPosition) => self.cursor = StreamCursor::after_turn(None, JoinPoint::AnyTurn),
+                    Some(ReplayItem::Failed) => return Poll::Ready(None),
+                    None => self.replay = None,
+                }
+                continue;
+            }
+            match ready!(self.queue.poll_recv(context)) {
+                None => return Poll::Ready(None),
+                Some(None) => self.catch_up(),
+                Some(Some(chunk)) => {
+                    self.backlog_bytes.fetch_sub(chunk.wire.len(), Ordering::Relaxed);
+                    match chunk.range.as_ref().map_or(Delivery::SkipFirst(0), |it| self.cursor.accept_live(it, chunk.is_replay)) {
+                        Delivery::SkipFirst(count) => return Poll::Ready(Some(chunk.skip_events(count))),
+                        Delivery::Gap => self.catch_up(),
+                        Delivery::SkipAll => {}
+                    }
+                }
+            }
+        }
+    }
+
+    fn catch_up(&mut self) {
+        self.replay = Some(self.streams.catch_up(&self.conversation, self.cursor.turn().cloned()));
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.streams.unsubscribe(&self.conversation, self.number);
+    }
+}

@@ -1,0 +1,145 @@
+//! Serializes the turns of each conversation in order of arrival, and limits concurrent turns.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
+
+use crate::ops::observe::meter::GaugeGuard;
+use crate::ops::observe::{Meter, names};
+
+/// How long a turn waits for its predecessors.
+pub const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
+const MAX_WAITING_PER_CONVERSATION: usize = 8;
+const MAX_TURNS: u32 = 1024;
+
+/// Too many turns are waiting, or this one waited too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("conversation is busy; retry later")]
+pub struct Busy;
+
+/// Admits turns, one at a time per conversation.
+#[derive(Debug)]
+pub struct TurnQueue {
+    conversations: Mutex<HashMap<String, ConversationQueue>>,
+    turns: Arc<Semaphore>,
+    meter: Meter,
+}
+
+#[derive(Debug, Default)]
+struct ConversationQueue {
+    lock: Arc<tokio::sync::Mutex<()>>,
+    /// The number of running and waiting turns; the entry is removed at zero.
+    turn_count: usize,
+}
+
+/// The permit to run a turn of a conversation, released on drop.
+#[derive(Debug)]
+pub struct TurnPermit {
+    // Fields are dropped in this order: the next turn may start before the entry is cleaned up.
+    _turn: OwnedMutexGuard<()>,
+    _ticket: QueueTicket,
+    _permit: OwnedSemaphorePermit,
+    _running: GaugeGuard,
+}
+
+#[derive(Debug)]
+struct QueueTicket {
+    queue: Arc<TurnQueue>,
+    conversation: String,
+}
+
+impl Default for TurnQueue {
+    fn default() -> Self {
+        TurnQueue::new(Meter::default())
+    }
+}
+
+impl TurnQueue {
+    /// Creates a gate that meters running and waiting turns.
+    pub fn new(meter: Meter) -> TurnQueue {
+        TurnQueue { conversations: Mutex::default(), turns: Arc::new(Semaphore::new(MAX_TURNS as usize)), meter }
+    }
+
+    /// Waits until the conversation is free.
+    ///
+    /// # Errors
+    /// Returns [`Busy`] after 30 seconds, or immediately when too many turns wait.
+    pub async fn acquire(self: &Arc<Self>, conversation: &str) -> Result<TurnPermit, Busy> {
+        let permit = Arc::clone(&self.turns).try_acquire_owned().map_err(|_| Busy)?;
+        let (ticket, turn) = self.enqueue(conversation)?;
+        let waiting = self.meter.track(names::TURNS_WAITING);
+        let turn = tokio::time::timeout(WAIT_TIMEOUT, turn.lock_owned()).await.map_err(|_| Busy)?;
+        drop(waiting);
+        Ok(TurnPermit { _turn: turn, _ticket: ticket, _permit: permit, _running: self.meter.track(names::TURNS_RUNNING) })
+    }
+
+    /// Waits until no turn runs, rejecting new ones.
+    pub async fn drain(&self) {
+        // The semaphore is never closed, so this cannot fail.
+        let _ = self.turns.acquire_many(MAX_TURNS).await;
+    }
+
+    fn enqueue(self: &Arc<Self>, conversation: &str) -> Result<(QueueTicket, Arc<tokio::sync::Mutex<()>>), Busy> {
+        let mut conversations = self.lock_conversations();
+        let entry = conversations.entry(conversation.to_owned()).or_default();
+        if entry.turn_count > MAX_WAITING_PER_CONVERSATION {
+            return Err(Busy);
+        }
+        entry.turn_count += 1;
+        Ok((QueueTicket { queue: Arc::clone(self), conversation: conversation.to_owned() }, Arc::clone(&entry.lock)))
+    }
+
+    fn lock_conversations(&self) -> MutexGuard<'_, HashMap<String, ConversationQueue>> {
+        self.conversations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for QueueTicket {
+    fn drop(&mut self) {
+        let mut conversations = self.queue.lock_conversations();
+        let Some(entry) = conversations.get_mut(&self.conversation) else { return };
+        entry.turn_count -= 1;
+        if entry.turn_count == 0 {
+            conversations.remove(&self.conversation);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn idle_conversations_are_removed() {
+        let gate = Arc::new(TurnQueue::default());
+        let first = gate.acquire("a").await.expect("free");
+        let other = gate.acquire("b").await.expect("another conversation does not wait");
+        assert_eq!(gate.lock_conversations().len(), 2);
+        drop((first, other));
+        assert!(gate.lock_conversations().is_empty());
+        gate.drain().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn turns_wait_in_order_up_to_a_limit() {
+        let gate = Arc::new(TurnQueue::default());
+        let first = gate.acquire("a").await.expect("free");
+        assert_eq!(gate.acquire("a").await.err(), Some(Busy));
+        let waiting: Vec<_> = (0..9)
+            .map(|_| {
+                let gate = Arc::clone(&gate);
+                tokio::spawn(async move { gate.acquire("a").await.map(|_| ()) })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        drop(first);
+        let mut answers = Vec::new();
+        for turn in waiting {
+            answers.push(turn.await.expect("no panic"));
+        }
+        assert_eq!(answers.iter().filter(|it| it.is_ok()).count(), 8);
+        assert!(gate.lock_conversations().is_empty());
+    }
+}

@@ -1,0 +1,71 @@
+//! Execute: resumes the turn with the completions of its effects until it has an outcome.
+
+use std::sync::Arc;
+
+use convengine_core::turn::{CancelReason, Completion, EffectResult, TurnError};
+use tokio::task::JoinSet;
+use tracing::Instrument;
+
+use super::{Host, OpenTurn, Refusal};
+use crate::clock;
+use crate::effects::execute_effect;
+use crate::ops::observe::TurnObserver;
+use crate::runtime::crash;
+use crate::runtime::journal_writer::{EndedTurn, JournalWriter};
+use crate::runtime::recovery;
+use crate::runtime::stream::TurnPublisher;
+
+/// Runs a turn to its outcome. The journal of a slice is stored before its effects start, where a crash could otherwise repeat a write.
+pub(super) async fn execute(
+    host: &Arc<Host>,
+    open: OpenTurn,
+    publisher: &mut TurnPublisher<'_>,
+    observer: &mut TurnObserver,
+) -> Result<(EndedTurn, JournalWriter), Refusal> {
+    let OpenTurn { active_config: configured, mut turn, mut slice, mut journal, mut interrupted, status, caller_span: _, subscriber: _ } =
+        open;
+    let deadline = tokio::time::Instant::now() + host.turn_settings.max_duration;
+    let mut running: JoinSet<Completion> = JoinSet::new();
+    loop {
+        publisher.add_notices(&mut slice.notices);
+        if let Some(outcome) = slice.end {
+            if journal.has_unstored_write(&turn) {
+                let pending = journal.prepare(host, &turn, &publisher.notices(), &[])?;
+                journal.store(host, pending).await?;
+            }
+            return Ok((EndedTurn { turn, outcome, status }, journal));
+        }
+        if !slice.effects.is_empty() {
+            crash::point("before the journal");
+            let pending = journal.prepare(host, &turn, &publisher.notices(), &slice.effects)?;
+            journal.store(host, pending).await?;
+            crash::point("before the effects");
+        }
+        publisher.publish();
+        observer.add_effects(slice.effects.len());
+        for effect in slice.effects {
+            publisher.send_effect_started(&effect);
+            if interrupted.contains(&effect.id) {
+                let outcome = EffectResult::Error(recovery::interrupted_error());
+                running.spawn(std::future::ready(Completion { id: effect.id, at: clock::now(), outcome }));
+            } else {
+                let tokens = publisher.token_publisher(&effect).filter(|_| host.redaction.allows_streaming());
+                let completion = execute_effect(Arc::clone(host), Arc::clone(&configured), tokens, effect);
+                running.spawn(completion.in_current_span());
+            }
+        }
+        interrupted.clear();
+        slice = match tokio::time::timeout_at(deadline, running.join_next()).await {
+            Ok(Some(completion)) => {
+                crash::point("after an effect");
+                let completion = completion.map_err(|it| Refusal::Internal(it.to_string()))?;
+                publisher.send_effect_finished(&completion);
+                host.spend.record(&turn.journal().input.turn, &completion.outcome);
+                turn.resume(vec![completion])?
+            }
+            Ok(None) => return Err(TurnError::Stalled.into()),
+            // Running effects are dropped with the set.
+            Err(_) => turn.cancel(CancelReason::Timeout, clock::now())?,
+        };
+    }
+}

@@ -1,0 +1,82 @@
+//! The state that the turns of a server or tenant share.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::auth::rate::RateLimits;
+use crate::config::active::ConfigManager;
+use crate::config::secrets::Secrets;
+use crate::config::settings::{Roots, StreamSettings, TurnSettings};
+use crate::effects::container::Containers;
+use crate::effects::http::HttpClient;
+use crate::effects::{llm::Models, sql::ToolDatabase};
+use crate::ops::observe::{Meter, SpanSender};
+use crate::ops::redaction::Redaction;
+use crate::runtime::assistant::flow_cache::FlowCache;
+use crate::runtime::assistant::plan::Plan;
+use crate::runtime::assistant::secret_store::SecretStore;
+use crate::runtime::assistant::spend_budget::Budget;
+use crate::runtime::journal_writer::OpenTurns;
+use crate::runtime::spend::SpendTracker;
+use crate::runtime::stream::Streams;
+use crate::runtime::turn_queue::TurnQueue;
+use crate::runtime::writer::Writer;
+use crate::storage::Pool;
+
+/// State shared by the turns of a server or tenant.
+#[derive(Debug)]
+pub struct Host {
+    /// The active configuration.
+    pub config_manager: ConfigManager,
+    /// The reader pool.
+    pub readers: Pool,
+    /// The single writer.
+    pub writer: Writer,
+    /// Serializes the turns of each conversation.
+    pub turn_queue: Arc<TurnQueue>,
+    /// Model providers.
+    pub models: Models,
+    /// The container service, if configured.
+    pub containers: Containers,
+    /// The HTTP client for tools and flow nodes.
+    pub http: HttpClient,
+    /// The database that SQL tools query.
+    pub queries: ToolDatabase,
+    /// The directories that file tools may read.
+    pub file_roots: Arc<Roots>,
+    /// Secret values, redacted from all output.
+    pub secrets: Arc<Secrets>,
+    /// Keeps `secrets` in sync with the database.
+    pub secret_store: SecretStore,
+    /// Compiled flow documents of sessions.
+    pub flows: FlowCache,
+    /// The plan's quotas.
+    pub plan: Plan,
+    /// The workspace of the assistants: the tenant, or `default`.
+    pub workspace: String,
+    /// Notified when a session arms a timer.
+    pub timer_armed: Notify,
+    /// Redaction of incoming messages.
+    pub redaction: Arc<Redaction>,
+    /// Event streams and their subscribers.
+    pub streams: Arc<Streams>,
+    /// Stream settings.
+    pub stream_settings: StreamSettings,
+    /// Turn settings: journaling, audit, leases and timeouts.
+    pub turn_settings: TurnSettings,
+    /// Rate limits.
+    pub rate_limits: RateLimits,
+    /// Model cost and the global spend cap.
+    pub spend: Arc<SpendTracker>,
+    /// Model budgets of assistants.
+    pub budget: Budget,
+    /// The name under which this process owns open turns.
+    pub owner: String,
+    /// The open turns this process runs.
+    pub open_turns: Arc<OpenTurns>,
+    /// Metrics.
+    pub meter: Meter,
+    /// The trace exporter.
+    pub traces: SpanSender,
+}

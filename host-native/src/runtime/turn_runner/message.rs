@@ -1,0 +1,80 @@
+//! An incoming user message.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use convengine_core::config::Config;
+use convengine_core::turn::{Map, UserEvent};
+use opentelemetry::trace::SpanContext;
+use uuid::Uuid;
+
+use crate::runtime::assistant::upgrade::Upgrade;
+use crate::runtime::stream::live::Subscriber;
+use crate::runtime::turn_queue::WAIT_TIMEOUT;
+
+/// An incoming message or session event.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// The conversation, a UUID in lower case.
+    pub conversation: String,
+    /// The user event.
+    pub event: UserEvent,
+    /// When it was received.
+    pub received: Instant,
+    /// Whether the client chose the conversation id.
+    pub has_conversation_id: bool,
+    /// The idempotency key.
+    pub idempotency_key: Option<String>,
+    /// The trace span of the caller.
+    pub caller_span: Option<SpanContext>,
+    /// The document its session runs on; absent for table-driven conversations.
+    pub flow: Option<Arc<Config>>,
+    /// The version its session migrates to, if possible.
+    pub upgrade: Option<Upgrade>,
+    /// The subscriber that receives the turn's events while it runs.
+    pub subscriber: Option<Subscriber>,
+    /// The assistant whose session quota the message consumes.
+    pub metered_assistant: Option<String>,
+}
+
+impl Message {
+    /// Creates a message received now. Generates a conversation id if none is given.
+    pub fn new(conversation: Option<String>, text: Option<String>, reset: bool, params: Map) -> Self {
+        let has_conversation_id = conversation.is_some();
+        let conversation = conversation.unwrap_or_else(|| Uuid::new_v4().to_string());
+        let event = UserEvent { text, reset, params, flow: None };
+        Message {
+            conversation,
+            event,
+            received: Instant::now(),
+            has_conversation_id,
+            idempotency_key: None,
+            caller_span: None,
+            flow: None,
+            upgrade: None,
+            subscriber: None,
+            metered_assistant: None,
+        }
+    }
+
+    /// Creates an event for a flow session, received now.
+    pub fn for_session(session: &str, event: UserEvent, flow: Arc<Config>) -> Self {
+        let message = Message::new(Some(session.to_owned()), None, false, Map::new());
+        Message { event, flow: Some(flow), ..message }
+    }
+
+    /// Returns the deadline for waiting for other turns.
+    pub fn deadline(&self) -> Instant {
+        self.received + WAIT_TIMEOUT
+    }
+
+    /// Sets the idempotency key.
+    pub fn with_key(self, key: Option<String>) -> Self {
+        Message { idempotency_key: key, ..self }
+    }
+
+    /// Sets the trace span of the caller.
+    pub fn with_caller(self, caller: Option<SpanContext>) -> Self {
+        Message { caller_span: caller, ..self }
+    }
+}

@@ -1,0 +1,238 @@
+//! The turn runner. A message passes five steps, each a function: [`admit`], [`load`](load::load), [`execute`](execute::execute),
+//! [`commit`], [`publish`].
+
+mod execute;
+mod host;
+mod load;
+mod message;
+mod refusal;
+
+pub use host::Host;
+pub use message::Message;
+pub use refusal::Refusal;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use convengine_core::turn::{EffectId, Millis, Outcome, Slice, Turn, TurnInput};
+use opentelemetry::trace::SpanContext;
+use tracing::Instrument;
+use uuid::Uuid;
+
+use self::execute::execute;
+use self::load::load;
+use crate::clock;
+use crate::config::active::ActiveConfig;
+use crate::ops::observe::{TurnObserver, refusal_reason};
+use crate::runtime::assistant::plan::Reservation;
+use crate::runtime::assistant::run::earliest_event_at;
+use crate::runtime::crash;
+use crate::runtime::idempotency;
+use crate::runtime::journal_writer::{EndedTurn, JournalWriter};
+use crate::runtime::stream::TurnPublisher;
+use crate::runtime::stream::live::Subscriber;
+use crate::runtime::turn_queue::Busy;
+use crate::runtime::writer::CommitError;
+
+/// Submits a message and returns the outcome of its turn. The turn runs to its end even if the caller is dropped.
+///
+/// # Errors
+/// Returns [`Refusal`]; the conversation is then unchanged.
+pub async fn submit_for_outcome(host: Arc<Host>, message: Message) -> Result<Outcome, Refusal> {
+    submit(host, message).await.map(|it| it.outcome)
+}
+
+/// The result of a submitted message.
+#[derive(Debug)]
+pub struct SubmitResult {
+    /// The outcome of its turn.
+    pub outcome: Outcome,
+    /// Whether the message is a duplicate, answered from its stored turn.
+    pub is_repeat: bool,
+}
+
+/// Like [`submit_for_outcome`], and also returns whether the message is a duplicate.
+///
+/// # Errors
+/// Returns [`Refusal`]; the conversation is then unchanged.
+pub async fn submit(host: Arc<Host>, mut message: Message) -> Result<SubmitResult, Refusal> {
+    host.redaction.redact_event(&mut message.event);
+    let meter = host.meter.clone();
+    let running = tokio::spawn(admit(host, message).in_current_span());
+    let answer = running.await.unwrap_or_else(|error| Err(Refusal::Internal(error.to_string())));
+    answer.inspect_err(|it| meter.record_refusal(refusal_reason(it)))
+}
+
+/// Admits a message: reserves a session of the plan where it is metered, and waits for the turns before it.
+async fn admit(host: Arc<Host>, message: Message) -> Result<SubmitResult, Refusal> {
+    let reservation = match &message.metered_assistant {
+        Some(assistant) => Some(Reservation::reserve(&host, assistant).await?),
+        None => None,
+    };
+    let result = run_in_order(&host, &message).await;
+    if let (Err(_), Some(reservation)) = (&result, reservation) {
+        reservation.release(&host, &message.conversation).await;
+    }
+    result
+}
+
+/// Runs the message's turn after those before it, on the session as it is then; again when another process was faster.
+async fn run_in_order(host: &Arc<Host>, message: &Message) -> Result<SubmitResult, Refusal> {
+    let _pass = host.turn_queue.acquire(&message.conversation).await?;
+    for last in [false, false, true] {
+        match attempt_turn(host, message).await {
+            Ok(Some(outcome)) => return Ok(SubmitResult { outcome, is_repeat: false }),
+            Ok(None) => {
+                if let Some(outcome) = idempotency::find_outcome(host, message).await? {
+                    return Ok(SubmitResult { outcome, is_repeat: true });
+                }
+            }
+            // No effect was dispatched: run again on the current conversation.
+            Err(Refusal::Commit(CommitError::Conflict)) if !last => {}
+            // Another process committed the same message first.
+            Err(Refusal::Commit(CommitError::SameMessage)) if !last => {}
+            Err(refusal) => return Err(refusal),
+        }
+    }
+    Err(Busy.into())
+}
+
+/// Runs the turn of a message. Returns `None` when the message already has a turn.
+async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
+    let mut configured = host.config_manager.active();
+    let Some(mut session) = load(host, &configured.config, message).await? else { return Ok(None) };
+    let mut event = message.event.clone();
+    if let Some(flow) = &message.flow {
+        let upgraded = message.upgrade.as_ref().and_then(|it| it.apply(flow, &mut session, &mut event));
+        configured = Arc::new(configured.with_flow(upgraded.as_ref().unwrap_or(flow)));
+    }
+    // A queued turn starts after its predecessor, because audit rows and resets are ordered by time.
+    let earliest = session.conversation.as_ref().map_or(0, |it| it.updated_at + 1).max(earliest_event_at(&session));
+    let mut input = TurnInput {
+        turn: Uuid::new_v4().to_string(),
+        conversation: message.conversation.clone(),
+        at: clock::now().max(earliest),
+        seed: random_seed(),
+        program: configured.config.program(),
+        event,
+        session,
+    };
+    if let Some(at) = host.models.begin_turn(&input) {
+        clock::set(at);
+        input.at = at.max(earliest);
+    }
+    let (turn, slice) = Turn::start(input, Arc::clone(&configured.config))?;
+    let id = turn.journal().input.turn.clone();
+    let journal = JournalWriter::new(host, &id, message.idempotency_key.clone(), Arc::clone(&configured.config));
+    let caller = message.caller_span.clone();
+    let subscriber = message.subscriber.clone();
+    let open = OpenTurn {
+        active_config: configured,
+        turn,
+        slice,
+        journal,
+        interrupted: Vec::new(),
+        status: "closed",
+        caller_span: caller,
+        subscriber,
+    };
+    match run_to_end(host, open, message.received).await {
+        // Its effects may be dispatched and must not be repeated by another turn.
+        Err(Refusal::Commit(CommitError::TakenOver)) => idempotency::wait_for_new_owner(host, message, &id).await.map(Some),
+        other => other.map(Some),
+    }
+}
+
+/// A running turn.
+#[derive(Debug)]
+pub struct OpenTurn {
+    /// The configuration it runs on.
+    pub active_config: Arc<ActiveConfig>,
+    /// The turn.
+    pub turn: Turn,
+    /// The current slice: requested effects, or the outcome.
+    pub slice: Slice,
+    /// Its journal writer.
+    pub journal: JournalWriter,
+    /// Non-repeatable effects that were dispatched before a crash.
+    pub interrupted: Vec<EffectId>,
+    /// The final row status: `closed` or `lost`.
+    pub status: &'static str,
+    /// The trace span of the caller.
+    pub caller_span: Option<SpanContext>,
+    /// The subscriber that receives its events while it runs.
+    pub subscriber: Option<Subscriber>,
+}
+
+/// Runs an orphaned turn to its end and stores it.
+///
+/// # Errors
+/// Returns [`Refusal`]; the turn is then unchanged.
+pub async fn finish_abandoned(host: &Arc<Host>, open: OpenTurn) -> Result<Outcome, Refusal> {
+    let age = u64::try_from(clock::now() - open.turn.journal().input.at).unwrap_or(0);
+    let received = Instant::now();
+    run_to_end(host, open, received.checked_sub(Duration::from_millis(age)).unwrap_or(received)).await
+}
+
+/// Executes, commits and publishes a turn.
+async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Result<Outcome, Refusal> {
+    let streams = Arc::clone(&host.streams);
+    let input = &open.turn.journal().input;
+    let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
+    let mut publisher = TurnPublisher::new(&streams, input).with_subscriber(open.subscriber.clone());
+    let mut observer = TurnObserver::new(input, open.active_config.config.hash_source(), received, open.caller_span.clone());
+    let budgeted = open.active_config.config.flow.as_ref().map(|it| (it.document.id.clone(), input.turn.clone()));
+    async {
+        let outcome = match execute(host, open, &mut publisher, &mut observer).await {
+            Ok((ended, journal)) => commit(host, ended, journal, received, &mut publisher).await,
+            Err(refusal) => Err(refusal),
+        };
+        if let Some((assistant, turn)) = budgeted {
+            host.budget.release_turn(&assistant, &turn).await;
+        }
+        publish(publisher, &outcome);
+        observer.finish(host, outcome.as_ref());
+        outcome
+    }
+    .instrument(span)
+    .await
+}
+
+/// Commits all rows of an ended turn in one transaction.
+async fn commit(
+    host: &Arc<Host>,
+    ended: EndedTurn,
+    mut journal: JournalWriter,
+    received: Instant,
+    publisher: &mut TurnPublisher<'_>,
+) -> Result<Outcome, Refusal> {
+    let total = Millis::try_from(received.elapsed().as_millis()).unwrap_or(Millis::MAX);
+    let rows = journal.render_final_rows(host, &ended, &publisher.notices(), total).map_err(|it| Refusal::Internal(it.to_string()))?;
+    crash::point("before the commit");
+    if let Err(error) = host.writer.commit(rows).await {
+        // A failed earlier write, which was not awaited, is the root cause.
+        journal.wait_until_stored().await?;
+        return Err(error.into());
+    }
+    journal.mark_stored();
+    crash::point("after the commit");
+    if ended.outcome.flow.is_some() {
+        host.timer_armed.notify_one();
+    }
+    publisher.mark_stored(total);
+    Ok(ended.outcome)
+}
+
+/// Publishes the end of a turn to its subscribers.
+fn publish(publisher: TurnPublisher<'_>, outcome: &Result<Outcome, Refusal>) {
+    match outcome {
+        // The new owner publishes the rest under the same sequence numbers.
+        Err(Refusal::Commit(CommitError::TakenOver)) => drop(publisher),
+        outcome => publisher.close(outcome.as_ref().ok()),
+    }
+}
+
+/// Returns a random seed below 2^53, which JavaScript numbers represent exactly.
+fn random_seed() -> u64 {
+    Uuid::new_v4().as_u64_pair().1 & ((1 << 53) - 1)
+}

@@ -1,0 +1,138 @@
+//! API keys, stored as hashes.
+
+use convengine_core::turn::Millis;
+
+use super::database::{DatabaseRow, Pool, SqlValue, Statement};
+
+/// A stored API key, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// The public part of the key.
+    pub key_id: String,
+    /// The display name.
+    pub name: String,
+    /// The hash of the full key.
+    pub hash: String,
+    /// Scope names, separated by spaces.
+    pub scopes: String,
+    /// Creation time.
+    pub created_at: Millis,
+    /// Expiry time; absent for a key that is valid until revoked.
+    pub expires_at: Option<Millis>,
+    /// Revocation time.
+    pub revoked_at: Option<Millis>,
+    /// The last time a request used the key.
+    pub last_used_at: Option<Millis>,
+}
+
+impl ApiKey {
+    /// Returns whether the key is valid at a time.
+    pub fn is_valid_at(&self, at: Millis) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|it| it > at)
+    }
+
+    fn from_row(row: &DatabaseRow) -> sqlx::Result<ApiKey> {
+        Ok(ApiKey {
+            key_id: row.text("key_id")?,
+            name: row.text("name")?,
+            hash: row.text("hash")?,
+            scopes: row.text("scopes")?,
+            created_at: row.integer("created_at")?,
+            expires_at: row.optional_integer("expires_at")?,
+            revoked_at: row.optional_integer("revoked_at")?,
+            last_used_at: row.optional_integer("last_used_at")?,
+        })
+    }
+}
+
+/// Inserts a new key.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn insert(pool: &Pool, key: &ApiKey) -> sqlx::Result<()> {
+    let sql = Statement::portable(
+        "insert into cv_api_key (key_id, name, hash, scopes, created_at, expires_at) values ($1, $2, $3, $4, $5, nullif($6, 0))",
+    );
+    let values = [
+        SqlValue::Text(&key.key_id),
+        SqlValue::Text(&key.name),
+        SqlValue::Text(&key.hash),
+        SqlValue::Text(&key.scopes),
+        SqlValue::Integer(key.created_at),
+        SqlValue::Integer(key.expires_at.unwrap_or(0)),
+    ];
+    pool.execute(&sql, &values).await.map(|_| ())
+}
+
+/// Returns the key with an id.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<ApiKey>> {
+    let sql = Statement::portable("select * from cv_api_key where key_id = $1");
+    pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(ApiKey::from_row).transpose()
+}
+
+/// Returns all keys, oldest first.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn list(pool: &Pool) -> sqlx::Result<Vec<ApiKey>> {
+    let sql = Statement::portable("select * from cv_api_key order by created_at, key_id");
+    pool.fetch_all(&sql, &[]).await?.iter().map(ApiKey::from_row).collect()
+}
+
+/// Revokes a key. Returns whether an active key was found.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn revoke(pool: &Pool, id: &str, at: Millis) -> sqlx::Result<bool> {
+    let sql = Statement::portable("update cv_api_key set revoked_at = $2 where key_id = $1 and revoked_at is null");
+    Ok(pool.execute(&sql, &[SqlValue::Text(id), SqlValue::Integer(at)]).await? > 0)
+}
+
+/// Records that a key was used.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn record_use(pool: &Pool, id: &str, at: Millis) -> sqlx::Result<()> {
+    let sql = Statement::portable("update cv_api_key set last_used_at = $2 where key_id = $1");
+    pool.execute(&sql, &[SqlValue::Text(id), SqlValue::Integer(at)]).await.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::testing::each_database;
+
+    #[tokio::test]
+    async fn keys_are_stored_found_used_and_revoked() {
+        let key = |id: &str, created_at, expires_at| ApiKey {
+            key_id: id.to_owned(),
+            name: "it's".to_owned(),
+            hash: "h".to_owned(),
+            scopes: "converse read".to_owned(),
+            created_at,
+            expires_at,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        for database in each_database().await {
+            let pool = &database.pool;
+            for key in [key("b", 1, Some(50)), key("a", 2, None)] {
+                insert(pool, &key).await.expect("a key");
+            }
+            assert!(insert(pool, &key("a", 3, None)).await.is_err(), "key ids are unique");
+            assert_eq!(find(pool, "b").await.expect("an answer"), Some(key("b", 1, Some(50))));
+            assert_eq!(find(pool, "c").await.expect("an answer"), None);
+            record_use(pool, "b", 7).await.expect("an answer");
+            assert!(revoke(pool, "a", 9).await.expect("an answer") && !revoke(pool, "a", 10).await.expect("an answer"));
+            let all = list(pool).await.expect("keys");
+            assert_eq!(
+                all.iter().map(|it| (it.key_id.as_str(), it.revoked_at, it.last_used_at)).collect::<Vec<_>>(),
+                [("b", None, Some(7)), ("a", Some(9), None)]
+            );
+            assert!(all[0].is_valid_at(49) && !all[0].is_valid_at(50) && !all[1].is_valid_at(0));
+        }
+    }
+}

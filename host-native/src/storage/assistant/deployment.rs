@@ -1,0 +1,117 @@
+//! `cs_deployment`: the deployments of assistants.
+
+use convengine_core::turn::Millis;
+
+use crate::storage::database::{DatabaseRow, Pool, SqlValue, Statement};
+
+/// A channel that exposes an assistant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deployment {
+    /// Its id, a UUID.
+    pub id: String,
+    /// The assistant.
+    pub assistant: String,
+    /// The display name.
+    pub name: String,
+    /// The channel type.
+    pub channel: String,
+    /// The allowed web origins.
+    pub origins: Vec<String>,
+    /// Whether end users may see debug traces.
+    pub debug: bool,
+    /// Creation time.
+    pub created_at: Millis,
+}
+
+/// Inserts a deployment with the hash of its token.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn insert(pool: &Pool, deployment: &Deployment, token_hash: &str) -> sqlx::Result<()> {
+    let sql = Statement::per_dialect(
+        "insert into cs_deployment (id, assistant_id, name, channel, origins, debug, token_hash, created_at)
+         values ($1, $2, $3, $4, $5, $6 <> 0, $7, $8)",
+        "insert into cs_deployment (id, assistant_id, name, channel, origins, debug, token_hash, created_at)
+         values ($1::uuid, $2, $3, $4, $5, $6::bigint <> 0, $7, $8)",
+    );
+    let origins = serde_json::json!(deployment.origins).to_string();
+    let values = [
+        SqlValue::Text(&deployment.id),
+        SqlValue::Text(&deployment.assistant),
+        SqlValue::Text(&deployment.name),
+        SqlValue::Text(&deployment.channel),
+        SqlValue::Text(&origins),
+        SqlValue::Integer(deployment.debug.into()),
+        SqlValue::Text(token_hash),
+        SqlValue::Integer(deployment.created_at),
+    ];
+    pool.execute(&sql, &values).await.map(|_| ())
+}
+
+/// Returns the deployment with a token hash.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_by_token_hash(pool: &Pool, token_hash: &str) -> sqlx::Result<Option<Deployment>> {
+    let sql = Statement::per_dialect(
+        "select id, assistant_id, name, channel, origins, debug, created_at from cs_deployment where token_hash = $1",
+        "select id::text as id, assistant_id, name, channel, origins, debug, created_at from cs_deployment where token_hash = $1",
+    );
+    pool.fetch_optional(&sql, &[SqlValue::Text(token_hash)]).await?.as_ref().map(deployment_from_row).transpose()
+}
+
+/// Returns whether any deployment allows an origin.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn is_origin_allowed(pool: &Pool, origin: &str) -> sqlx::Result<bool> {
+    let sql = Statement::per_dialect(
+        "select d.id from cs_deployment d, json_each(d.origins) o where o.value = $1 limit 1",
+        "select d.id from cs_deployment d, json_array_elements_text(d.origins::json) o where o = $1 limit 1",
+    );
+    Ok(pool.fetch_optional(&sql, &[SqlValue::Text(origin)]).await?.is_some())
+}
+
+fn deployment_from_row(row: &DatabaseRow) -> sqlx::Result<Deployment> {
+    Ok(Deployment {
+        id: row.text("id")?,
+        assistant: row.text("assistant_id")?,
+        name: row.text("name")?,
+        channel: row.text("channel")?,
+        origins: serde_json::from_str(&row.text("origins")?).map_err(|it| sqlx::Error::Decode(Box::new(it)))?,
+        debug: row.boolean("debug")?,
+        created_at: row.integer("created_at")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::testing::each_database;
+
+    #[tokio::test]
+    async fn a_deployment_is_found_by_the_hash_of_its_token() {
+        let one = |id: &str, debug| Deployment {
+            id: id.to_owned(),
+            assistant: "desk".to_owned(),
+            name: "the shop's page".to_owned(),
+            channel: "web".to_owned(),
+            origins: vec!["https://shop.example".to_owned()],
+            debug,
+            created_at: 7,
+        };
+        for database in each_database().await {
+            let pool = &database.pool;
+            let (first, second) = (one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d69", true), one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d70", false));
+            insert(pool, &first, "aa").await.expect("a deployment");
+            insert(pool, &second, "bb").await.expect("a deployment");
+            let other = one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d71", false);
+            assert!(insert(pool, &other, "aa").await.is_err(), "tokens are unique");
+            assert_eq!(find_by_token_hash(pool, "aa").await.expect("an answer"), Some(first));
+            assert_eq!(find_by_token_hash(pool, "bb").await.expect("an answer"), Some(second));
+            assert_eq!(find_by_token_hash(pool, "a").await.expect("an answer"), None);
+            assert!(is_origin_allowed(pool, "https://shop.example").await.expect("an answer"));
+            assert!(!is_origin_allowed(pool, "https://shop.example.evil").await.expect("an answer"));
+        }
+    }
+}

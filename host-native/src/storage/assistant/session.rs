@@ -1,0 +1,315 @@
+//! `cs_session`, `cs_timer` and `cs_usage_events`: assistant sessions, their timers and their metered usage.
+
+use convengine_core::turn::{LoadedSession, Millis};
+use serde_json::Value as Json;
+
+use crate::storage::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use crate::storage::load::LoadedConversation;
+
+/// A stored session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// Its assistant.
+    pub assistant: String,
+    /// The deployment that started it; absent in the simulator.
+    pub deployment: Option<String>,
+    /// The published version it runs on; absent for a draft.
+    pub version: Option<i64>,
+    /// The snapshot hash, `sha256:…`.
+    pub snapshot: String,
+    /// `active`, `completed`, `failed` or `abandoned`.
+    pub status: String,
+    /// The state document.
+    pub state: Json,
+}
+
+/// A due timer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueTimer {
+    /// The session.
+    pub session: String,
+    /// The timer id within the session.
+    pub timer: String,
+    /// The session's current sequence number; absent when the session no longer exists.
+    pub seq: Option<i64>,
+}
+
+/// Returns a session by id.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Session>> {
+    let sql = Statement::per_dialect(
+        "select assistant_id, deployment_id, version, snapshot, status, state from cs_session where session_id = $1",
+        "select assistant_id, deployment_id::text, version, snapshot, status, state from cs_session where session_id = $1::uuid",
+    );
+    pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(session_from_row).transpose()
+}
+
+/// Loads a session for a new turn. `key` is the idempotency key of the event.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<LoadedConversation> {
+    let sql = Statement::per_dialect(
+        "select (select state from cs_session where session_id = $1) as state,
+           coalesce((select max(number) from ce_turn where conversation_id = $1), 0) as turns,
+           (select count(*) from ce_turn where conversation_id = $1 and status = 'open') as open,
+           (select count(*) from ce_turn where message_key = $2) as sent",
+        "select (select state from cs_session where session_id = $1::uuid) as state,
+           coalesce((select max(number) from ce_turn where conversation_id = $1::uuid), 0)::bigint as turns,
+           (select count(*) from ce_turn where conversation_id = $1::uuid and status = 'open') as open,
+           (select count(*) from ce_turn where message_key = $2) as sent",
+    );
+    let row = pool.fetch_optional(&sql, &[SqlValue::Text(id), SqlValue::OptionalText(key)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let turns = u32::try_from(row.integer("turns")?).unwrap_or(u32::MAX);
+    let flow = row.optional_text("state")?.map(|it| Box::new(serde_json::from_str(&it).unwrap_or(Json::String(it))));
+    let session = LoadedSession { flow, turns, turns_since_reset: turns, ..LoadedSession::default() };
+    Ok(LoadedConversation { session, is_duplicate: row.integer("sent")? > 0, has_open_turn: row.integer("open")? > 0 })
+}
+
+/// Returns at most `most` due timers, earliest first.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn list_due_timers(pool: &Pool, now: Millis, most: i64) -> sqlx::Result<Vec<DueTimer>> {
+    let sql = Statement::per_dialect(
+        "select t.session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
+         where t.due <= $1 order by t.due limit $2",
+        "select t.session_id::text as session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
+         where t.due <= $1 order by t.due limit $2",
+    );
+    let due = |it: &DatabaseRow| Ok(DueTimer { session: it.text("session_id")?, timer: it.text("id")?, seq: it.optional_integer("seq")? });
+    pool.fetch_all(&sql, &[SqlValue::Integer(now), SqlValue::Integer(most)]).await?.iter().map(due).collect()
+}
+
+/// Returns when the next timer after `now` is due.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_next_due(pool: &Pool, now: Millis) -> sqlx::Result<Option<Millis>> {
+    let row =
+        pool.fetch_optional(&Statement::portable("select min(due) as due from cs_timer where due > $1"), &[SqlValue::Integer(now)]).await?;
+    row.map_or(Ok(None), |it| it.optional_integer("due"))
+}
+
+/// Deletes a timer that is no longer needed.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn delete_timer(pool: &Pool, due: &DueTimer) -> sqlx::Result<()> {
+    let sql = Statement::per_dialect(
+        "delete from cs_timer where session_id = $1 and id = $2",
+        "delete from cs_timer where session_id = $1::uuid and id = $2",
+    );
+    pool.execute(&sql, &[SqlValue::Text(&due.session), SqlValue::Text(&due.timer)]).await.map(|_| ())
+}
+
+/// Returns the amount of one usage kind since a time, optionally for one assistant.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn sum_usage(pool: &Pool, workspace: &str, kind: &str, since: Millis, of: Option<&str>) -> sqlx::Result<i64> {
+    let values = [SqlValue::Text(workspace), SqlValue::Text(kind), SqlValue::Integer(since), SqlValue::OptionalText(of)];
+    pool.fetch_optional(&SUM_USAGE, &values).await?.ok_or(sqlx::Error::RowNotFound)?.integer("amount")
+}
+
+/// A session to be counted against the plan's quota.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionReservation<'r> {
+    /// The workspace that owns the plan.
+    pub workspace: &'r str,
+    /// The assistant.
+    pub assistant: &'r str,
+    /// When the session starts.
+    pub at: Millis,
+    /// The start of the billing month.
+    pub month_start: Millis,
+    /// The monthly session quota.
+    pub quota: i64,
+}
+
+/// Counts a session if the quota allows it, atomically across servers. Returns the id of the usage row, or `None` when the quota is
+/// exceeded.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn reserve(pool: &Pool, reserved: &SessionReservation<'_>) -> sqlx::Result<Option<i64>> {
+    let sql = Statement::portable(
+        "insert into cs_usage_events (workspace_id, kind, at, amount, ref)
+         select $1, 'session', $2, 1, $3
+         where (select coalesce(sum(amount), 0) from cs_usage_events where workspace_id = $1 and kind = 'session' and at >= $4) < $5
+         returning id",
+    );
+    let SessionReservation { workspace, assistant, at, month_start: since, quota: most } = *reserved;
+    let values =
+        [SqlValue::Text(workspace), SqlValue::Integer(at), SqlValue::Text(assistant), SqlValue::Integer(since), SqlValue::Integer(most)];
+    pool.fetch_optional_locked(workspace, &sql, &values).await?.map(|it| it.integer("id")).transpose()
+}
+
+/// Releases a reservation, unless the session has a stored turn.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn release(pool: &Pool, number: i64, session: &str) -> sqlx::Result<()> {
+    let sql = Statement::per_dialect(
+        "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2)",
+        "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2::uuid)",
+    );
+    pool.execute(&sql, &[SqlValue::Integer(number), SqlValue::Text(session)]).await.map(|_| ())
+}
+
+/// Returns the number of documents imported since a time.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn count_imports(connection: &mut Connection, workspace: &str, since: Millis) -> sqlx::Result<i64> {
+    let values = [SqlValue::Text(workspace), SqlValue::Text("import"), SqlValue::Integer(since), SqlValue::OptionalText(None)];
+    connection.fetch_optional(&SUM_USAGE, &values).await?.ok_or(sqlx::Error::RowNotFound)?.integer("amount")
+}
+
+const SUM_USAGE: Statement = Statement::per_dialect(
+    "select coalesce(sum(amount), 0) as amount from cs_usage_events
+     where workspace_id = $1 and kind = $2 and at >= $3 and ($4 is null or ref = $4)",
+    "select coalesce(sum(amount), 0)::bigint as amount from cs_usage_events
+     where workspace_id = $1 and kind = $2 and at >= $3 and ($4::text is null or ref = $4)",
+);
+
+/// Returns a page of open sessions of an assistant, ordered by id, starting after `after`.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn list_open(pool: &Pool, assistant: &str, after: &str, count: i64) -> sqlx::Result<Vec<(String, Session)>> {
+    let sql = Statement::per_dialect(
+        "select session_id, assistant_id, deployment_id, version, snapshot, status, state from cs_session
+         where assistant_id = $1 and status in ('active', 'handed_off') and version is not null and session_id > $2
+         order by session_id limit $3",
+        "select session_id::text as session_id, assistant_id, deployment_id::text, version, snapshot, status, state from cs_session
+         where assistant_id = $1 and status in ('active', 'handed_off') and version is not null and session_id > $2::uuid
+         order by session_id limit $3",
+    );
+    let rows = pool.fetch_all(&sql, &[SqlValue::Text(assistant), SqlValue::Text(after), SqlValue::Integer(count)]).await?;
+    rows.iter().map(|it| Ok((it.text("session_id")?, session_from_row(it)?))).collect()
+}
+
+fn session_from_row(row: &DatabaseRow) -> sqlx::Result<Session> {
+    let state = row.text("state")?;
+    Ok(Session {
+        assistant: row.text("assistant_id")?,
+        deployment: row.optional_text("deployment_id")?,
+        version: row.optional_integer("version")?,
+        snapshot: row.text("snapshot")?,
+        status: row.text("status")?,
+        state: serde_json::from_str(&state).map_err(|it| sqlx::Error::Decode(it.into()))?,
+    })
+}
+
+/// Upserts session rows and replaces their timers. `rows` is a JSON array.
+pub(in crate::storage) async fn save(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
+    let sql = Statement::per_dialect(
+        "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at, updated_at)
+         select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]', value->>'$[1][0]', value->>'$[1][1]',
+           value->>'$[1][2]', value->'$[2]', value->>'$[3]', value->>'$[3]'
+         from json_each($1) where true
+         on conflict (session_id) do update set version = excluded.version, snapshot = excluded.snapshot, status = excluded.status,
+           seq = excluded.seq, state = excluded.state, updated_at = excluded.updated_at",
+        "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at, updated_at)
+         select (a->>0)::uuid, a->>1, (a->>2)::uuid, (a->>3)::bigint, b->>0, b->>1, (b->>2)::bigint, c::text, d, d
+         from (select r->0 as a, r->1 as b, r->2 as c, (r->>3)::bigint as d from json_array_elements($1::json) r offset 0) s
+         on conflict (session_id) do update set version = excluded.version, snapshot = excluded.snapshot, status = excluded.status,
+           seq = excluded.seq, state = excluded.state, updated_at = excluded.updated_at",
+    );
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await?;
+    let sql = Statement::per_dialect(
+        "delete from cs_timer where session_id in (select value->>'$[0][0]' from json_each($1))",
+        "delete from cs_timer where session_id in (select (r->0->>0)::uuid from json_array_elements($1::json) r)",
+    );
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await?;
+    let sql = Statement::per_dialect(
+        "insert into cs_timer (session_id, id, due, purpose)
+         select s.value->>'$[0][0]', t.value->>0, t.value->>1, t.value->>2 from json_each($1) s, json_each(s.value, '$[4]') t",
+        "insert into cs_timer (session_id, id, due, purpose)
+         select (r->0->>0)::uuid, t->>0, (t->>1)::bigint, t->>2 from json_array_elements($1::json) r, json_array_elements(r->4) t",
+    );
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await.map(|_| ())
+}
+
+/// Inserts usage rows. `rows` is a JSON array of `[workspace, kind, time, amount, reference]`.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn add_usage(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
+    let sql = Statement::per_dialect(
+        "insert into cs_usage_events (workspace_id, kind, at, amount, ref)
+         select value->>0, value->>1, value->>2, value->>3, value->>4 from json_each($1)",
+        "insert into cs_usage_events (workspace_id, kind, at, amount, ref)
+         select r->>0, r->>1, (r->>2)::bigint, (r->>3)::bigint, r->>4 from json_array_elements($1::json) r",
+    );
+    connection.execute(&sql, &[SqlValue::Text(rows)]).await.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::storage::call_log::CallLogColumns;
+    use crate::storage::commit::write;
+    use crate::storage::testing::each_database;
+    use crate::storage::turn_rows::{SessionRow, TurnRows};
+
+    const ID: &str = "4d7fe557-03ba-56be-b8c3-a9a5d12f0d69";
+
+    fn row<'r>(state: &'r Json, version: Option<i64>) -> SessionRow<'r> {
+        SessionRow { session: ID, assistant: "bank", deployment: None, version, snapshot: "sha256:a", state, at: 7 }
+    }
+
+    #[tokio::test]
+    async fn saving_a_session_replaces_its_state_and_timers() {
+        for mut database in each_database().await {
+            assert_eq!(find(&database.pool, ID).await.expect("an answer"), None);
+            let timers = json!([{"id": "session", "due": "1970-01-01T00:00:09Z", "purpose": "session"}]);
+            for (seq, version, timers) in [(1, None, timers), (2, Some(3), json!([]))] {
+                let state = json!({"status": "active", "seq": seq, "vars": {"a": "it's \"\u{e4}\""}, "timers": timers});
+                let mut rows = TurnRows::default();
+                rows.add_session(&row(&state, version));
+                rows.add_usage("default", "llm", 5, 9 + seq, "bank");
+                write(&mut database.connection, &rows, CallLogColumns::Plain).await.expect("written");
+                let found = find(&database.pool, ID).await.expect("an answer").expect("a session");
+                assert_eq!((found.state, found.version, found.status.as_str()), (state.clone(), version, "active"));
+                let due = list_due_timers(&database.pool, 9_000, 10).await.expect("timers");
+                let next = async |now| find_next_due(&database.pool, now).await.expect("an answer");
+                assert_eq!(
+                    (due.len(), next(8_999).await, next(9_000).await),
+                    if seq == 1 { (1, Some(9_000), None) } else { (0, None, None) }
+                );
+                assert!(due.iter().all(|it| it.seq.and_then(|it| u64::try_from(it).ok()) == Some(seq)));
+                let loaded = load(&database.pool, ID, None).await.expect("an answer");
+                assert_eq!((loaded.session.flow.map(|it| *it), loaded.has_open_turn, loaded.is_duplicate), (Some(state), false, false));
+            }
+            let used = async |since, of| sum_usage(&database.pool, "default", "llm", since, of).await.expect("a sum");
+            assert_eq!([used(0, Some("bank")).await, used(0, Some("desk")).await, used(6, None).await], [21, 0, 0]);
+            let open = list_open(&database.pool, "bank", "00000000-0000-0000-0000-000000000000", 5).await.expect("sessions");
+            assert_eq!(open.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(), [ID]);
+        }
+    }
+
+    #[tokio::test]
+    async fn sessions_are_reserved_up_to_the_quota() {
+        for database in each_database().await {
+            let pool = &database.pool;
+            let taken = async |workspace, at, most| {
+                let reserved = SessionReservation { workspace, assistant: "bank", at, month_start: 5, quota: most };
+                reserve(pool, &reserved).await.expect("an answer")
+            };
+            let used = async || sum_usage(pool, "default", "session", 5, None).await.expect("a sum");
+            let first = taken("default", 6, 2).await.expect("one of two");
+            assert!(taken("default", 4, 2).await.is_some(), "of the month before");
+            assert!(taken("default", 7, 2).await.is_some());
+            assert_eq!((taken("default", 8, 2).await, used().await), (None, 2));
+            assert!(taken("other", 8, 2).await.is_some() && taken("default", 8, i64::MAX).await.is_some());
+            release(pool, first, ID).await.expect("given back");
+            assert_eq!(used().await, 2);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Database access: one literal statement per function.
+//!
+//! Reads use a small pool. All turn writes go through the single writer of [`crate::runtime::writer`].
+
+pub mod activation;
+pub mod api_key;
+pub mod assistant;
+pub mod audit;
+pub mod call_log;
+pub mod commit;
+pub mod config;
+pub mod conversations;
+pub mod database;
+pub mod document;
+pub mod feedback;
+pub mod forget;
+pub mod import;
+pub mod inspect;
+pub mod load;
+pub mod module;
+pub mod schema;
+pub mod script;
+pub mod snapshot;
+pub mod spend;
+pub mod stream;
+pub mod turn;
+pub mod turn_rows;
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde_json::Value;
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Arguments, ConnectOptions, Connection as _};
+
+use database::Statement;
+pub use database::{Connection, Pool};
+
+use crate::exit::Failure;
+
+const MAX_READER_CONNECTIONS: u32 = 4;
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The idle time after which a pooled connection is pinged before use.
+const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
+
+/// How to open a database.
+#[derive(Debug, Clone)]
+pub struct DatabaseConfig {
+    /// `sqlite:PATH` or `postgres://…`.
+    pub url: String,
+    /// Whether every commit is flushed to disk, so that it survives a power failure.
+    pub full_sync: bool,
+}
+
+/// Binds a JSON value; arrays and objects as JSON text.
+///
+/// # Errors
+/// Returns an error when the value cannot be encoded.
+pub fn bind_json(arguments: &mut SqliteArguments, value: &Value) -> Result<(), BoxDynError> {
+    match value {
+        Value::Null => arguments.add(None::<i64>),
+        Value::Bool(on) => arguments.add(*on),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => arguments.add(number),
+            None => arguments.add(number.as_f64()),
+        },
+        Value::String(text) => arguments.add(text.clone()),
+        Value::Array(_) | Value::Object(_) => arguments.add(value.to_string()),
+    }
+}
+
+/// Returns whether a URL addresses a PostgreSQL server.
+pub fn is_postgres(url: &str) -> bool {
+    url.starts_with("postgres://") || url.starts_with("postgresql://")
+}
+
+impl DatabaseConfig {
+    /// Returns whether it is a PostgreSQL server.
+    pub fn is_postgres(&self) -> bool {
+        is_postgres(&self.url)
+    }
+
+    /// Flushes the write-ahead log to disk where commits themselves do not.
+    ///
+    /// # Errors
+    /// Returns any file system error.
+    pub async fn flush_wal(&self) -> std::io::Result<()> {
+        let Ok(options) = SqliteConnectOptions::from_str(&self.url) else { return Ok(()) };
+        if self.full_sync || self.is_postgres() {
+            return Ok(());
+        }
+        let mut log = options.get_filename().as_os_str().to_owned();
+        log.push("-wal");
+        let synced = tokio::task::spawn_blocking(move || std::fs::File::open(log)?.sync_data());
+        synced.await.unwrap_or_else(|it| Err(std::io::Error::other(it)))
+    }
+
+    /// Returns the URL without its password.
+    pub fn redacted_url(&self) -> String {
+        let Some((scheme, rest)) = self.url.split_once("://") else { return self.url.clone() };
+        match rest.rsplit_once('@') {
+            Some((user, host)) => format!("{scheme}://{}@{host}", user.split(':').next().unwrap_or_default()),
+            None => self.url.clone(),
+        }
+    }
+}
+
+/// Opens a connection for a command or the writer, and checks that it can be written.
+///
+/// # Errors
+/// Returns exit code 2 for an invalid URL, 3 when the database cannot be used.
+pub async fn connect(config: &DatabaseConfig, create: bool) -> Result<Connection, Failure> {
+    let mut connection = open(config, create).await.map_err(|it| database_failure(config, &it))?;
+    if !config.is_postgres() {
+        // Detects a long-held lock now instead of on the first turn.
+        connection.begin().await.map_err(|it| database_failure(config, &it))?;
+        connection.rollback().await.map_err(|it| database_failure(config, &it))?;
+    }
+    Ok(connection)
+}
+
+/// Opens a connection.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn open(config: &DatabaseConfig, create: bool) -> sqlx::Result<Connection> {
+    if config.is_postgres() {
+        return Ok(Connection::Postgres(Box::new(postgres_options(config)?.connect().await?)));
+    }
+    Ok(Connection::Sqlite(Box::new(sqlite_options(config)?.create_if_missing(create).connect().await?)))
+}
+
+/// Sets statement and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn set_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
+    if matches!(connection, Connection::Postgres(_)) {
+        let sql = "select set_config('statement_timeout', '10s', false), set_config('idle_in_transaction_session_timeout', '15s', false)";
+        connection.fetch_all(&Statement::portable(sql), &[]).await?;
+    }
+    Ok(())
+}
+
+/// Opens a database that needs our tables. Creates them in a new or empty database.
+///
+/// # Errors
+/// Returns exit code 2 for an invalid URL, 3 when the database cannot be used or must be migrated first.
+pub async fn connect_or_create(config: &DatabaseConfig) -> Result<Connection, Failure> {
+    let mut connection = connect(config, true).await?;
+    let tables = schema::list_tables(&mut connection).await.map_err(|it| database_failure(config, &it))?;
+    if tables.is_empty() {
+        schema::migrate(&mut connection).await.map_err(|it| database_failure(config, &it))?;
+        return Ok(connection);
+    }
+    ensure_ready(config, connection, &tables).await
+}
+
+/// Opens a database that must already have our tables.
+///
+/// # Errors
+/// Returns exit code 2 for an invalid URL, 3 when the database cannot be used or must be migrated first.
+pub async fn connect_existing(config: &DatabaseConfig) -> Result<Connection, Failure> {
+    let mut connection = connect(config, false).await?;
+    let tables = schema::list_tables(&mut connection).await.map_err(|it| database_failure(config, &it))?;
+    ensure_ready(config, connection, &tables).await
+}
+
+async fn ensure_ready(config: &DatabaseConfig, mut connection: Connection, tables: &BTreeSet<String>) -> Result<Connection, Failure> {
+    if !schema::is_ready(&mut connection, tables).await.map_err(|it| database_failure(config, &it))? {
+        return Err(Failure::service_unavailable(format!(
+            "database '{0}' has missing or outdated tables; run 'convengine migrate --database {0}'",
+            config.redacted_url()
+        )));
+    }
+    Ok(connection)
+}
+
+/// Creates an in-memory SQLite database with our tables and without foreign key checks.
+///
+/// # Errors
+/// Returns any SQLite error.
+pub async fn in_memory() -> Result<Connection, sqlx::Error> {
+    let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(false);
+    let mut connection = Connection::Sqlite(Box::new(options.connect().await?));
+    schema::migrate(&mut connection).await?;
+    Ok(connection)
+}
+
+/// Opens the reader pool.
+///
+/// # Errors
+/// Returns exit code 2 for an invalid URL, 3 when the database cannot be used.
+pub async fn open_reader_pool(config: &DatabaseConfig) -> Result<Pool, Failure> {
+    connect_pool(config).await.map_err(|it| database_failure(config, &it))
+}
+
+async fn connect_pool(config: &DatabaseConfig) -> sqlx::Result<Pool> {
+    if config.is_postgres() {
+        let pool = PgPoolOptions::new().max_connections(MAX_READER_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
+        // The server may have restarted; recently used connections are not pinged.
+        let pool = pool.before_acquire(|connection, about| {
+            Box::pin(async move {
+                if about.idle_for > PING_AFTER_IDLE {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        });
+        return Ok(Pool::Postgres(pool.connect_with(postgres_options(config)?).await?));
+    }
+    let options = sqlite_options(config)?.pragma("cache_size", "-1024");
+    // A file needs no ping before use; the statement itself reports errors.
+    let pool = SqlitePoolOptions::new().max_connections(MAX_READER_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
+    Ok(Pool::Sqlite(pool.connect_with(options).await?))
+}
+
+/// Converts a database error into a one-line command failure.
+pub fn database_failure(config: &DatabaseConfig, error: &sqlx::Error) -> Failure {
+    let reason = match error {
+        sqlx::Error::Database(it) => it.message().to_owned(),
+        sqlx::Error::Configuration(it) => {
+            return Failure::invalid_usage(format!(
+                "invalid database URL '{}': {it}; use sqlite:PATH or postgres://…",
+                config.redacted_url()
+            ));
+        }
+        other => other.to_string(),
+    };
+    let check = if config.is_postgres() {
+        "the server, the database name and the user's privileges"
+    } else {
+        "the path, its permissions and other processes that use it"
+    };
+    Failure::service_unavailable(format!("cannot use database '{}': {reason}; check {check}", config.redacted_url()))
+}
+
+fn sqlite_options(config: &DatabaseConfig) -> sqlx::Result<SqliteConnectOptions> {
+    if !config.url.starts_with("sqlite:") {
+        return Err(sqlx::Error::Configuration("unknown database type".into()));
+    }
+    let synchronous = if config.full_sync { SqliteSynchronous::Full } else { SqliteSynchronous::Normal };
+    let options = SqliteConnectOptions::from_str(&config.url)?;
+    // Overwrites deleted data, so that deleted conversations cannot be recovered from the file.
+    let options = options.pragma("secure_delete", "on");
+    Ok(options.journal_mode(SqliteJournalMode::Wal).synchronous(synchronous).busy_timeout(ACQUIRE_TIMEOUT).foreign_keys(true))
+}
+
+fn postgres_options(config: &DatabaseConfig) -> sqlx::Result<PgConnectOptions> {
+    crate::effects::tls::install_crypto_provider();
+    Ok(PgConnectOptions::from_str(&config.url)?.application_name("convengine").disable_statement_logging())
+}
+
+#[cfg(test)]
+pub mod testing;
+#[cfg(test)]
+mod tests;

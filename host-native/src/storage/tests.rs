@@ -1,0 +1,410 @@
+//! Runs every statement on every database.
+
+use convengine_core::config::Tables;
+use convengine_core::pack::{Fakes, Pack};
+use convengine_core::turn::{
+    ConversationRow, EffectId, EffectResult, Exchange, HistoryRow, JournalEntry, LlmCallRow, Map, MemoryRow, Millis, Notice, NoticeBody,
+    Reply,
+};
+use serde_json::{Value, json};
+
+use super::audit::AuditRow;
+use super::call_log::CallLogColumns;
+use super::commit::{is_stored, write};
+use super::database::{SqlValue as Sql, Statement};
+use super::testing::{Database, each_database};
+use super::turn_rows::{EffectRow, JsonRows, TurnRow, TurnRows};
+use super::{audit, config, document, load, module, schema, script, turn};
+use crate::config::import;
+
+const CONVERSATION: &str = "0b7b6d0e-5a0f-4c56-8a52-0f5a0f6f4d01";
+const FIRST: &str = "11111111-0000-4000-8000-000000000001";
+const SECOND: &str = "11111111-0000-4000-8000-000000000002";
+const THIRD: &str = "11111111-0000-4000-8000-000000000003";
+const AT: Millis = 1_767_323_045_678;
+
+fn map(value: Value) -> Map {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+fn turn_row<'a>(id: &'a str, number: u32, status: &'a str) -> TurnRow<'a> {
+    TurnRow {
+        turn_id: id,
+        conversation_id: CONVERSATION,
+        number,
+        status,
+        protocol: 1,
+        engine: "test",
+        config_hash: "c",
+        journal: b"\x00\xff",
+        state_hash: "s",
+        created_at: AT,
+        closed_at: AT + 5,
+        total_ms: 5,
+        owner: "me",
+        ..TurnRow::default()
+    }
+}
+
+fn conversation() -> ConversationRow {
+    ConversationRow {
+        conversation_id: CONVERSATION.to_owned(),
+        status: "RUNNING".to_owned(),
+        intent_code: "A".to_owned(),
+        state_code: "B".to_owned(),
+        context: map(json!({"zeta": 2.0, "alpha": [1, null], "text": "a\"b\\n\u{1F600}"})),
+        last_user_text: Some("it's".to_owned()),
+        last_assistant: Some("{\"type\":\"TEXT\",\"value\":\"x\"}".to_owned()),
+        params: map(json!({"b": true, "a": 1})),
+        created_at: AT,
+        updated_at: AT + 1,
+    }
+}
+
+fn call() -> LlmCallRow {
+    LlmCallRow {
+        intent_code: "A".to_owned(),
+        state_code: "B".to_owned(),
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        prompt_text: "x".to_owned(),
+        user_context: "{}".to_owned(),
+        response_text: Some("y".to_owned()),
+        success: true,
+        error_message: None,
+        created_at: AT,
+        input_tokens: Some(12),
+        output_tokens: None,
+        cost_micros: None,
+    }
+}
+
+async fn store_rows(database: &mut Database, rows: &TurnRows) -> sqlx::Result<()> {
+    let log = CallLogColumns::detect(&mut database.connection).await;
+    database.connection.begin().await?;
+    match write(&mut database.connection, rows, log).await {
+        Ok(()) => database.connection.commit().await,
+        Err(error) => {
+            database.connection.rollback().await?;
+            Err(error)
+        }
+    }
+}
+
+/// The rows of a turn without effects, written twice to exercise the upserts.
+#[tokio::test]
+async fn a_turn_is_loaded_as_it_was_stored() {
+    for mut database in each_database().await {
+        let mut rows = TurnRows::default();
+        rows.add_turn(&TurnRow { reset: true, ..turn_row(FIRST, 1, "closed") });
+        rows.add_conversation(&ConversationRow { state_code: "OLD".to_owned(), ..conversation() });
+        rows.add_llm_call(CONVERSATION, &call());
+        let memory = MemoryRow { store: "session".to_owned(), summary: "so far".to_owned(), turns: 1, updated_at: AT };
+        rows.add_memory(CONVERSATION, &memory);
+        store_rows(&mut database, &rows).await.expect("the first turn");
+
+        let mut rows = TurnRows::default();
+        rows.add_turn(&turn_row(SECOND, 2, "closed"));
+        rows.add_conversation(&conversation());
+        for (user, assistant) in [("one", "{\"type\":\"TEXT\",\"value\":\"1\"}"), ("two", "{\"value\":\"2\"}")] {
+            let row = HistoryRow { user_input: user.to_owned(), assistant_output: assistant.to_owned(), created_at: AT + 1 };
+            rows.add_history(CONVERSATION, &row);
+        }
+        let notice = |seq, stage: &str, payload| Notice { seq, at: AT, body: NoticeBody::Audit { stage: stage.to_owned(), payload } };
+        let notices = [notice(0, "USER_INPUT", json!({"z": 1, "a": "é\u{0}"})), notice(1, "PIPELINE_TIMING", json!({"totalMs": 0}))];
+        rows.add_audit(CONVERSATION, &notices, 9);
+        rows.add_memory(CONVERSATION, &MemoryRow { summary: "later".to_owned(), ..memory.clone() });
+        store_rows(&mut database, &rows).await.expect("the second turn");
+        assert!(is_stored(&mut database.connection, &rows).await.expect("an answer"));
+
+        let found = load::load_conversation(&database.pool, CONVERSATION, 20, None).await.expect("a conversation");
+        assert!(!found.has_open_turn);
+        let session = found.session;
+        assert_eq!(session.conversation, Some(conversation()));
+        assert_eq!(json!(session.conversation.as_ref().map(|it| &it.context)).to_string(), json!(conversation().context).to_string());
+        let exchange = |user: &str, assistant: &str| Exchange { user: user.to_owned(), assistant: assistant.to_owned() };
+        assert_eq!(session.history, [exchange("two", "2"), exchange("one", "1")]);
+        assert_eq!((session.turns, session.turns_since_reset), (2, 2));
+        assert_eq!(session.memory.map(|it| it.summary), Some("later".to_owned()));
+
+        let audit = audit::list_for_conversation(&database.pool, CONVERSATION).await.expect("audit rows");
+        let nul = if database.pool.is_shared() { "{\"z\":1,\"a\":\"é\\ufffd\"}" } else { "{\"z\":1,\"a\":\"é\\u0000\"}" };
+        let payloads: Vec<&str> = audit.iter().map(|it| it.payload_json.as_str()).collect();
+        assert_eq!(payloads, [nul, "{\"totalMs\":9}"]);
+        assert_eq!((audit[0].audit_id, audit[0].created_at.as_str()), (1, "2026-01-02T03:04:05.678Z"));
+
+        let turns = turn::list_ended(&database.pool, CONVERSATION).await.expect("turns");
+        assert_eq!(
+            turns.iter().map(|it| (it.number, it.journal.as_slice())).collect::<Vec<_>>(),
+            [(1, &b"\x00\xff"[..]), (2, b"\x00\xff")]
+        );
+        assert_eq!((turns[0].turn_id.as_str(), turns[0].total_ms), (FIRST, 5));
+
+        let mut rows = TurnRows::default();
+        rows.delete_memory(CONVERSATION);
+        store_rows(&mut database, &rows).await.expect("no conflict");
+        let found = load::load_conversation(&database.pool, CONVERSATION, 1, None).await.expect("a conversation");
+        assert_eq!((found.session.memory, found.session.history.len()), (None, 1));
+    }
+}
+
+#[tokio::test]
+async fn an_open_turn_belongs_to_one_owner() {
+    for mut database in each_database().await {
+        let mut rows = TurnRows::default();
+        let open = TurnRow { lease_ms: Some(60_000), message_key: Some("k"), ..turn_row(FIRST, 1, "open") };
+        rows.add_turn(&open);
+        rows.add_created_conversation(CONVERSATION, AT);
+        rows.add_audit_progress(FIRST, "me", 1);
+        let effect = |effect_id, position| EffectRow { turn_id: FIRST, owner: "me", effect_id, position, entry: None, at: AT };
+        rows.add_effect(&effect(1, 9));
+        store_rows(&mut database, &rows).await.expect("an open turn");
+        let found = load::load_conversation(&database.pool, CONVERSATION, 1, Some("k")).await.expect("a conversation");
+        assert!(found.has_open_turn && found.is_duplicate);
+        let found = turn::find_open(&database.pool, CONVERSATION).await.expect("an answer").expect("a turn");
+        assert_eq!((found.turn_id.as_str(), found.audited_notices, found.message_key.as_deref()), (FIRST, 1, Some("k")));
+        assert_eq!(turn::find_by_message_key(&database.pool, "k").await.expect("an answer").map(|it| it.status), Some("open".to_owned()));
+        assert!(turn::find_by_message_key(&database.pool, "other").await.expect("an answer").is_none());
+
+        let answer = JournalEntry {
+            effect: EffectId(0),
+            at: AT,
+            fingerprint: "f".to_owned(),
+            request: None,
+            outcome: EffectResult::Ok(Reply::Slept),
+        };
+        let mut rows = TurnRows::default();
+        rows.add_effect(&EffectRow { entry: Some(&answer), ..effect(0, 0) });
+        store_rows(&mut database, &rows).await.expect("an answer");
+        let effects = turn::list_effects(&database.pool, FIRST).await.expect("effects");
+        assert_eq!(effects.iter().map(|it| (it.effect_id, it.entry.clone())).collect::<Vec<_>>(), [(0, Some(answer)), (1, None)]);
+
+        // Another owner can claim it only after its lease expires; on SQLite there is no other owner.
+        let theirs = turn::claim(&database.pool, FIRST, "they", 60_000).await.expect("an answer");
+        assert_eq!(theirs, !database.pool.is_shared());
+        turn::renew_leases(&database.pool, &[FIRST.to_owned()], "me", -1_000).await.expect("a lease that is over");
+        assert_eq!(turn::list_orphaned(&database.pool, "other").await.expect("an answer"), [CONVERSATION]);
+        assert!(turn::claim(&database.pool, FIRST, "they", 60_000).await.expect("an answer"));
+        let mut rows = TurnRows::default();
+        rows.close_turn(&TurnRow { state_hash: "mine", ..open.clone() });
+        assert!(matches!(store_rows(&mut database, &rows).await, Err(sqlx::Error::RowNotFound)), "another owner holds it");
+        let mut late = TurnRows::default();
+        late.add_effect(&effect(2, 2));
+        assert!(matches!(store_rows(&mut database, &late).await, Err(sqlx::Error::RowNotFound)), "another owner holds it");
+
+        let mut rows = TurnRows::default();
+        rows.close_turn(&TurnRow { owner: "they", status: "closed", ..open.clone() });
+        store_rows(&mut database, &rows).await.expect("the end");
+        turn::delete_ended_effects(&database.pool).await.expect("an answer");
+        assert!(turn::list_effects(&database.pool, FIRST).await.expect("effects").is_empty());
+        assert!(turn::find_open(&database.pool, CONVERSATION).await.expect("an answer").is_none());
+
+        // Turn numbers and idempotency keys are unique.
+        for again in
+            [TurnRow { turn_id: SECOND, message_key: None, ..open.clone() }, TurnRow { turn_id: SECOND, number: 2, ..open.clone() }]
+        {
+            let mut rows = TurnRows::default();
+            rows.add_turn(&again);
+            let error = store_rows(&mut database, &rows).await.expect_err("it is there already");
+            assert!(error.as_database_error().is_some_and(|it| it.is_unique_violation()), "{error}");
+        }
+        let mut rows = TurnRows::default();
+        rows.add_turn(&TurnRow { turn_id: SECOND, number: 2, message_key: None, ..open });
+        store_rows(&mut database, &rows).await.expect("an open turn");
+        assert!(turn::close_as_lost(&database.pool, SECOND, "me").await.expect("an answer"));
+        assert!(!turn::close_as_lost(&database.pool, SECOND, "me").await.expect("an answer"));
+        let statuses: Vec<String> =
+            turn::list_ended(&database.pool, CONVERSATION).await.expect("turns").into_iter().map(|it| it.status).collect();
+        assert_eq!(statuses, ["closed", "lost"]);
+    }
+}
+
+#[tokio::test]
+async fn authored_rows_are_equal_on_every_database() {
+    let pack: Pack = serde_json::from_value(json!({
+        "name": "rows",
+        "tables": {
+            "ce_intent": [{"intent_code": "b", "description": "é"}, {"intent_code": "A", "description": "d", "enabled": false}],
+            "ce_prompt_template": [{"template_id": 7, "intent_code": "A", "state_code": "ANY", "output_format": "TEXT",
+                "system_prompt": "s", "user_prompt": "u", "temperature": 0.5}],
+            "ce_output_schema": [{"schema_id": 3, "intent_code": "A", "state_code": "ANY", "priority": 1,
+                "json_schema": {"type": "object", "properties": {"z": {"type": "string"}, "a": {"type": "string"}}}}],
+            "ce_mcp_tool": [{"tool_id": 1, "tool_code": "t", "tool_group": "DB", "intent_code": "A", "state_code": "ANY"}],
+            "ce_mcp_db_tool": [{"tool_id": 1, "sql_template": "select 1", "param_schema": {}}],
+            "cv_document": [{"document_id": 2, "collection": "faq", "title": "Refunds", "body": "Money comes back within a week.",
+                "metadata": {"page": 3}}]
+        }
+    }))
+    .expect("a pack");
+    let mut found: Vec<(Tables, Tables)> = Vec::new();
+    for mut database in each_database().await {
+        import::import_rows(&mut database.connection, &pack).await.expect("rows");
+        // Replacing tools alone preserves their queries.
+        let tools: Pack =
+            serde_json::from_value(json!({"name": "t", "tables": {"ce_mcp_tool": pack.tables.0["ce_mcp_tool"]}})).expect("a pack");
+        import::import_rows(&mut database.connection, &tools).await.expect("rows");
+        let mut tables = config::load_tables(&mut database.connection).await.expect("tables");
+        tables.0.values_mut().flatten().for_each(|it| _ = it.remove("created_at"));
+        let others = config::load_other_tables(&mut database.connection).await.expect("tables");
+        let hits = document::search(&database.pool, &["money".to_owned(), "oclock".to_owned()], Some("faq"), 5).await.expect("documents");
+        assert_eq!(hits.iter().map(|it| (it.id, it.score > 0.0)).collect::<Vec<_>>(), [(2, true)]);
+        assert!(document::search(&database.pool, &["money".to_owned()], Some("other"), 5).await.expect("documents").is_empty());
+        found.push((tables, others));
+    }
+    assert_eq!(found[0], found[1]);
+    let codes: Vec<&Value> = found[0].0.0["ce_intent"].iter().map(|it| &it["intent_code"]).collect();
+    assert_eq!(codes, ["A", "b"], "in the order of their bytes");
+}
+
+#[tokio::test]
+async fn constraint_violations_are_reported_and_sequences_advance() {
+    for mut database in each_database().await {
+        let row = |id: Option<i64>| match id {
+            Some(id) => {
+                json!({"response_id": id, "intent_code": "A", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT"})
+            }
+            None => json!({"intent_code": "A", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT"}),
+        };
+        let pack = |rows: Value| serde_json::from_value::<Pack>(json!({"name": "r", "tables": {"ce_response": rows}})).expect("a pack");
+        import::import_rows(&mut database.connection, &pack(json!([row(Some(41)), row(None)]))).await.expect("rows");
+        let tables = config::load_tables(&mut database.connection).await.expect("tables");
+        assert_eq!(tables.0["ce_response"].len(), 2);
+        let twice =
+            import::import_rows(&mut database.connection, &pack(json!([row(Some(1)), row(Some(1))]))).await.expect_err("a key twice");
+        assert!(twice.to_string().contains("ce_response[2]: duplicate key"), "{twice}");
+    }
+}
+
+#[tokio::test]
+async fn snapshots_scripts_and_modules_are_stored() {
+    for mut database in each_database().await {
+        for body in [json!({"a": 1}), json!({"a": 2})] {
+            config::store_snapshot(&mut database.connection, "h", &body, AT).await.expect("a snapshot");
+        }
+        assert_eq!(config::find_snapshot(&database.pool, "h").await.expect("an answer"), Some(json!({"a": 1})));
+        assert!(config::has_snapshot(&database.pool, "h").await.expect("an answer"));
+        assert!(!config::has_snapshot(&database.pool, "other").await.expect("an answer"));
+        for reply in [json!({"result": 1}), json!({"result": 2})] {
+            script::replace(&mut database.connection, "task", &map(json!({"a:b": reply}))).await.expect("a script");
+        }
+        let Fakes { tasks, .. } = script::load(&mut database.connection).await.expect("scripts");
+        assert_eq!(Value::Object(tasks), json!({"a:b": {"result": 2}}));
+
+        assert!(module::has_tables(&mut database.connection).await.expect("an answer"));
+        let extension = json!({"name": "e", "tables": {"cv_extension": [{"name": "x", "module": "m"}]}});
+        import::import_rows(&mut database.connection, &serde_json::from_value(extension).expect("a pack")).await.expect("rows");
+        assert_eq!(module::list_missing(&mut database.connection).await.expect("names"), ["x"]);
+        for name in ["m", "unused"] {
+            module::insert_if_absent(&mut database.connection, name, b"\0asm").await.expect("a module");
+        }
+        assert!(module::list_missing(&mut database.connection).await.expect("names").is_empty());
+        module::delete_unused(&mut database.connection).await.expect("an answer");
+        let modules = module::load(&mut database.connection).await.expect("modules");
+        assert_eq!(modules.into_iter().collect::<Vec<_>>(), [("m".to_owned(), b"\0asm".to_vec())]);
+    }
+}
+
+#[tokio::test]
+async fn a_second_migration_has_nothing_to_do() {
+    for mut database in each_database().await {
+        assert_eq!(schema::migrate(&mut database.connection).await.expect("an answer"), [""; 0]);
+        assert!(schema::has_column(&mut database.connection, "ce_task", "binding").await.expect("an answer"));
+        assert!(!schema::has_column(&mut database.connection, "ce_task", "nothing").await.expect("an answer"));
+        let tables = schema::list_tables(&mut database.connection).await.expect("tables");
+        assert!(tables.contains("cv_document"), "{tables:?}");
+        assert!(schema::is_ready(&mut database.connection, &tables).await.expect("an answer"));
+    }
+}
+
+/// Turns whose audit rows are derived.
+#[tokio::test]
+async fn ids_are_reserved_for_derived_rows() {
+    for mut database in each_database().await {
+        assert_eq!(audit::reserve_ids(&mut database.connection, 3).await.expect("numbers"), 1, "of a table without rows");
+        let mut rows = TurnRows::default();
+        rows.add_conversation(&conversation());
+        let body = NoticeBody::Audit { stage: "A".to_owned(), payload: json!({"b": 1}) };
+        rows.add_audit(CONVERSATION, &[Notice { seq: 0, at: AT, body }], 0);
+        rows.add_turn(&TurnRow { reserved_audit_ids: 2, ..turn_row(FIRST, 1, "closed") });
+        let mut next = [TurnRows::default(), TurnRows::default()];
+        next[0].add_turn(&TurnRow { reserved_audit_ids: 0, ..turn_row(SECOND, 2, "closed") });
+        let open = TurnRow { lease_ms: Some(60_000), reserved_audit_ids: 0, ..turn_row(THIRD, 3, "open") };
+        next[1].add_turn(&open);
+        for rows in [&rows, &next[0], &next[1]] {
+            store_rows(&mut database, rows).await.expect("a turn");
+        }
+        let mut rows = TurnRows::default();
+        rows.close_turn(&TurnRow { reserved_audit_ids: 4, status: "lost", ..open });
+        store_rows(&mut database, &rows).await.expect("the end");
+        // One row and two turns were written in between.
+        let turns = turn::list_to_derive(&database.pool, CONVERSATION).await.expect("turns");
+        let found: Vec<_> = turns.iter().map(|it| (it.turn_id.as_str(), it.first_audit_id, it.created_at)).collect();
+        assert_eq!(found, [(FIRST, Some(4), AT), (THIRD, Some(7), AT)]);
+        let ids = |it: Vec<AuditRow>| it.into_iter().map(|it| (it.audit_id, it.payload_json)).collect::<Vec<_>>();
+        let of_conversation = async || ids(audit::list_for_conversation(&database.pool, CONVERSATION).await.expect("rows"));
+        assert_eq!(of_conversation().await, [(6, "{\"b\":1}".to_owned())]);
+
+        let nil = "00000000-0000-0000-0000-000000000000";
+        for (from, to, after, count, expected) in [
+            (0, AT + 1, nil, 9, vec![FIRST, THIRD]),
+            (AT, AT + 1, nil, 1, vec![FIRST]),
+            (AT, AT + 1, FIRST, 1, vec![THIRD]),
+            (AT + 1, AT + 2, nil, 9, vec![]),
+            (0, AT, nil, 9, vec![]),
+        ] {
+            let turns = turn::list_to_derive_between(&database.pool, from, to, after, count).await.expect("turns");
+            assert_eq!(turns.iter().map(|it| it.turn_id.as_str()).collect::<Vec<_>>(), expected, "{from} {to} {after} {count}");
+        }
+        let noted = turn::mark_audited(&mut database.connection, &[FIRST, SECOND]).await.expect("an answer");
+        assert_eq!(noted.into_iter().collect::<Vec<_>>(), [FIRST]);
+        assert!(turn::mark_audited(&mut database.connection, &[FIRST]).await.expect("an answer").is_empty());
+        let row = format!("[4,\"{CONVERSATION}\",\"B\",{{\"x\":\"\\u0000\"}},\"2026-01-02 03:04:05.678\"]");
+        assert_eq!(audit::insert_with_ids(&mut database.connection, &JsonRows::from_rendered(row, 1)).await.expect("a row"), 1);
+        let nul = if database.pool.is_shared() { "{\"x\":\"\\ufffd\"}" } else { "{\"x\":\"\\u0000\"}" };
+        assert_eq!(of_conversation().await, [(4, nul.to_owned()), (6, "{\"b\":1}".to_owned())]);
+        assert_eq!(audit::reserve_ids(&mut database.connection, 1).await.expect("numbers"), 11);
+
+        let delete = Statement::per_dialect(
+            "delete from ce_conversation where conversation_id = $1",
+            "delete from ce_conversation where conversation_id = $1::uuid",
+        );
+        database.connection.execute(&delete, &[Sql::Text(CONVERSATION)]).await.expect("an answer");
+        assert!(turn::list_to_derive(&database.pool, CONVERSATION).await.expect("turns").is_empty(), "its audit rows are deleted");
+        assert!(
+            turn::list_to_derive_between(&database.pool, 0, AT + 1, nil, 9).await.expect("turns").is_empty(),
+            "its audit rows are deleted"
+        );
+    }
+}
+
+#[tokio::test]
+async fn payloads_are_normalized_as_the_database_returns_them() {
+    for mut database in each_database().await {
+        let shared = database.pool.is_shared();
+        let payloads = vec!["{\"z\":1.50,\"a\":\"\\u0000\"}".to_owned(), "{}".to_owned()];
+        let found = audit::normalize_payloads(&database.pool, payloads.clone()).await.expect("payloads");
+        assert_eq!(found[0], if shared { "{\"z\":1.50,\"a\":\"\\ufffd\"}" } else { payloads[0].as_str() });
+        if shared {
+            let alter = Statement::portable("alter table ce_audit alter column payload_json type jsonb");
+            database.connection.execute(&alter, &[]).await.expect("a column of another type");
+            let found = audit::normalize_payloads(&database.pool, payloads).await.expect("payloads");
+            assert_eq!(found, ["{\"a\": \"\u{fffd}\", \"z\": 1.50}", "{}"]);
+        }
+        assert!(audit::normalize_payloads(&database.pool, Vec::new()).await.expect("nothing").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_completion_and_the_end_of_its_turn_are_stored_together() {
+    for mut database in each_database().await {
+        let open = TurnRow { lease_ms: Some(60_000), ..turn_row(FIRST, 1, "open") };
+        let mut rows = TurnRows::default();
+        rows.add_turn(&open);
+        store_rows(&mut database, &rows).await.expect("an open turn");
+        let mut rows = TurnRows::default();
+        rows.add_effect(&EffectRow { turn_id: FIRST, owner: "me", effect_id: 0, position: 0, entry: None, at: AT });
+        rows.add_audit_progress(FIRST, "me", 1);
+        rows.close_turn(&TurnRow { status: "closed", ..open });
+        store_rows(&mut database, &rows).await.expect("both");
+    }
+}

@@ -1,0 +1,133 @@
+//! A server process for a pack, with the pack's rows, settings, scripted model and fake HTTP services.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, anyhow, bail};
+use convengine_core::pack::Pack;
+use convengine_core::turn::STUB_ADDRESS;
+use tokio::runtime::Runtime;
+
+use super::fake_http;
+use convengine_host::config::pack_file;
+
+/// A running server. Dropping it kills the process and deletes its folder.
+pub struct PackServer {
+    pack: Pack,
+    process: Child,
+    address: String,
+    database: String,
+    fake_address: Option<SocketAddr>,
+    folder: PathBuf,
+    runtime: Runtime,
+}
+
+/// Server options that are not part of the pack.
+#[derive(Debug, Clone, Default)]
+pub struct ServerOptions {
+    /// The URL of an empty database; by default a temporary SQLite file.
+    pub database: Option<String>,
+    /// Further settings as `KEY=VALUE`.
+    pub settings: Vec<String>,
+}
+
+impl PackServer {
+    /// Imports the pack and starts the server.
+    ///
+    /// # Errors
+    /// Returns an error when the pack cannot be imported or the server does not start.
+    pub fn start(pack: &Pack, binary: &Path, path: &Path, options: &ServerOptions) -> Result<PackServer> {
+        let folder = std::env::temp_dir().join(format!("convengine-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir(&folder)?;
+        let database = options.database.clone().unwrap_or_else(|| format!("sqlite:{}", folder.join("play.db").display()));
+        let runtime = Runtime::new()?;
+        let (pack, path, stub) = start_fake_service(pack, path, &folder, &runtime)?;
+        let output = Command::new(binary).arg("import").arg(&path).arg("--database").arg(&database).output()?;
+        if !output.status.success() {
+            bail!("cannot import the pack: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        let process = spawn_server(&pack, binary, &path, &database, stub, &options.settings)?;
+        let mut server = PackServer { pack, process, address: String::new(), database, fake_address: stub, folder, runtime };
+        server.address = server.read_address()?;
+        Ok(server)
+    }
+
+    /// The pack, with the address of its fake HTTP services.
+    pub fn pack(&self) -> &Pack {
+        &self.pack
+    }
+
+    /// The base URL of the server.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The URL of its database.
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// The address of the pack's fake HTTP services, if any.
+    pub fn fake_address(&self) -> Option<SocketAddr> {
+        self.fake_address
+    }
+
+    /// The process id.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Blocks on a future of the server or its database.
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    fn read_address(&mut self) -> Result<String> {
+        let stdout = self.process.stdout.take().ok_or_else(|| anyhow!("the server process has no standard output"))?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        let address = line.trim().strip_prefix("convengine listening on ");
+        Ok(address.ok_or_else(|| anyhow!("the server did not start: '{}'", line.trim()))?.to_owned())
+    }
+}
+
+impl Drop for PackServer {
+    fn drop(&mut self) {
+        // Best effort: the process is ours and the folder is temporary.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Starts the fake HTTP service of a pack and inserts its address into the pack.
+fn start_fake_service(pack: &Pack, path: &Path, folder: &Path, runtime: &Runtime) -> Result<(Pack, PathBuf, Option<SocketAddr>)> {
+    if pack.http.is_empty() {
+        return Ok((pack.clone(), path.to_owned(), None));
+    }
+    let address = fake_http::serve(runtime, pack.http.clone())?;
+    let text = pack_file::read_text(path)?.replace(STUB_ADDRESS, &format!("http://{address}"));
+    let file = folder.join("pack.json");
+    std::fs::write(&file, &text)?;
+    Ok((Pack::parse(&text)?, file, Some(address)))
+}
+
+fn spawn_server(pack: &Pack, binary: &Path, path: &Path, database: &str, stub: Option<SocketAddr>, set: &[String]) -> Result<Child> {
+    let mut command = Command::new(binary);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--database", database]);
+    command.arg("--llm").arg(format!("scripted:{}", path.display()));
+    for (group, tree) in pack.settings.as_object().into_iter().flatten() {
+        command.arg("--set").arg(format!("convengine.{group}={tree}"));
+    }
+    if let Some(stub) = stub {
+        command.arg("--set").arg(format!("convengine.network.allow-private={stub}"));
+    }
+    // Talks have their own clock and fire timers themselves.
+    command.args(["--set", "convengine.assistants.timers=false"]);
+    for setting in set {
+        command.args(["--set", setting]);
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().context("cannot start the server")
+}

@@ -1,0 +1,101 @@
+//! Dispatches the commands of `convengine` and maps their results to exit codes.
+
+use std::process::ExitCode;
+
+use tokio::runtime::Runtime;
+
+use convengine_host::app;
+use convengine_host::arguments::{Arguments, AuditCommand, Command, Options};
+use convengine_host::auth;
+use convengine_host::config::export;
+use convengine_host::config::import;
+use convengine_host::config::json_schema;
+use convengine_host::config::lint;
+use convengine_host::config::settings::{LoggingSettings, Settings};
+use convengine_host::exit::Failure;
+use convengine_host::ops::audit::materialise;
+use convengine_host::ops::forget;
+use convengine_host::ops::journal_export;
+use convengine_host::ops::observe::log;
+use convengine_host::ops::replay;
+use convengine_host::ops::retention;
+use convengine_host::ops::snapshot;
+use convengine_host::storage::{self, schema};
+
+/// Runs a command and returns its exit code.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let Arguments { command, options } = arguments;
+    let result = match command {
+        Command::Serve => run_server(&options),
+        Command::Migrate => run_with_settings(&options, migrate),
+        Command::Import { pack, strict, dry_run, json } => {
+            run_with_settings(&options, async |it| import::run(it, &pack, import::ImportOptions { strict, dry_run, json }).await)
+        }
+        Command::Snapshot { command } => run_with_settings(&options, async |it| snapshot::run(it, command).await),
+        Command::Export => run_with_settings(&options, export::run),
+        Command::Lint { pack, json } => run_with_settings(&options, async |it| lint::run(it, pack.as_deref(), json).await),
+        Command::Replay { conversation, config } => {
+            run_with_settings(&options, async |it| replay::run(it, &conversation, config.as_deref()).await)
+        }
+        Command::Journal { conversation } => run_with_settings(&options, async |it| journal_export::command(it, &conversation).await),
+        Command::Forget { conversation, person } => {
+            run_with_settings(&options, async |it| forget::command(it, forget::ForgetTarget { conversation, person }).await)
+        }
+        Command::Retention => run_with_settings(&options, retention::run),
+        Command::Audit { command: AuditCommand::Materialise { from, to } } => {
+            run_with_settings(&options, async |it| materialise::command(it, from.as_deref(), to.as_deref()).await)
+        }
+        Command::Key { command } => run_with_settings(&options, async |it| auth::command::run(it, &command).await),
+        Command::Schema { name } => json_schema::run(&name),
+        // The player starts its own servers, each with its own runtime and settings.
+        Command::Test(test) => {
+            log::init(&LoggingSettings::default());
+            return convengine_player::run_command(&test);
+        }
+    };
+    result.map_or_else(|it| it.report(), |()| ExitCode::SUCCESS)
+}
+
+fn run_with_settings(options: &Options, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
+    run_on_runtime(&Settings::load(options)?.for_tenant(options.tenant.as_deref())?, command)
+}
+
+fn run_server(options: &Options) -> Result<(), Failure> {
+    if let Some(name) = &options.tenant {
+        return Err(Failure::invalid_usage(format!("--tenant {name}: a server serves all tenants; omit the option")));
+    }
+    run_on_runtime(&Settings::load(options)?, serve)
+}
+
+fn run_on_runtime(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
+    log::init(&settings.logging);
+    let runtime = Runtime::new().map_err(|it| Failure::service_unavailable(format!("cannot start: {it}")))?;
+    let result = runtime.block_on(command(settings));
+    runtime.shutdown_background();
+    result
+}
+
+async fn serve(settings: &Settings) -> Result<(), Failure> {
+    let stop = stop_signal().map_err(|it| Failure::service_unavailable(format!("cannot listen for signals: {it}")))?;
+    app::serve(settings, |address| println!("convengine listening on http://{address}"), stop).await
+}
+
+/// Returns a future that completes at the first SIGTERM or Ctrl-C.
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+async fn migrate(settings: &Settings) -> Result<(), Failure> {
+    let mut connection = storage::connect(&settings.database, true).await?;
+    let created = schema::migrate(&mut connection).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
+    println!("created {} tables in {}", created.len(), settings.database.redacted_url());
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Every link and citation of the repository resolves: files, and anchors in Markdown pages.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use convengine_tests::root;
+use serde_json::Value;
+
+/// Folders with text that people read or that cites the documentation.
+const FOLDERS: [&str; 14] = [
+    ".github",
+    "core",
+    "docs",
+    "examples",
+    "extension",
+    "host-native",
+    "host-wasm",
+    "migrations",
+    "packaging",
+    "player",
+    "server",
+    "tests",
+    "web-demo/src",
+    "web-demo/test",
+];
+
+/// Generated or installed folders.
+const SKIPPED_FOLDERS: [&str; 6] = ["node_modules", "dist", "wasm", "wasm-flow", "target", "convengine"];
+
+const EXTENSIONS: [&str; 12] = ["rs", "md", "ts", "svelte", "mjs", "js", "css", "toml", "sql", "talk", "yml", "html"];
+
+/// Text files: those of [`FOLDERS`], and those at the root.
+fn text_files() -> Vec<PathBuf> {
+    let mut open: Vec<PathBuf> = FOLDERS.iter().map(|it| root().join(it)).collect();
+    let mut found: Vec<PathBuf> =
+        fs::read_dir(root()).unwrap().map(|it| it.unwrap().path()).filter(|it| it.is_file() && has_text(it)).collect();
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && !SKIPPED_FOLDERS.contains(&name.as_str()) {
+                open.push(path);
+            } else if path.is_file() && has_text(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn has_text(path: &Path) -> bool {
+    path.extension().is_some_and(|it| EXTENSIONS.iter().any(|known| it == *known))
+}
+
+/// Anchors of Markdown pages, read once.
+#[derive(Default)]
+struct Pages(BTreeMap<PathBuf, BTreeSet<String>>);
+
+impl Pages {
+    /// Returns why a target does not resolve. `target` is a path with an optional anchor, relative to `folder`.
+    fn problem(&mut self, folder: &Path, target: &str) -> Option<String> {
+        let (file, anchor) = target.split_once('#').map_or((target, None), |(file, anchor)| (file, Some(anchor)));
+        let path = folder.join(file);
+        if !path.exists() {
+            return Some(format!("{target}: no such file"));
+        }
+        let anchor = anchor.filter(|_| path.extension().is_some_and(|it| it == "md"))?;
+        let anchors = self.0.entry(path).or_insert_with_key(|it| anchors(&fs::read_to_string(it).unwrap()));
+        (!anchors.contains(anchor)).then(|| format!("{target}: no such anchor"))
+    }
+}
+
+/// The explicit anchors of a page (`<a id="…">`) and those of its headings.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let explicit = text.split("<a id=\"").skip(1).filter_map(|it| it.split_once('"')).map(|it| it.0.to_owned());
+    let headings = text.lines().filter(|it| it.starts_with('#')).map(|it| slug(it.trim_start_matches('#')));
+    explicit.chain(headings).collect()
+}
+
+fn slug(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    kept.chars().filter(|it| it.is_alphanumeric() || matches!(it, '-' | '_' | ' ')).map(|it| if it == ' ' { '-' } else { it }).collect()
+}
+
+/// Citations such as `docs/spec/flows.md#4.4`, which start at the root.
+fn citations(text: &str) -> impl Iterator<Item = &str> {
+    let ends = |it: char| !(it.is_ascii_alphanumeric() || matches!(it, '/' | '.' | '-' | '_' | '#'));
+    text.match_indices("docs/").filter_map(move |(at, _)| {
+        let before = text[..at].chars().next_back();
+        let target = text[at..].split(ends).next().unwrap_or_default().trim_end_matches('.');
+        let is_whole = before.is_none_or(|it| !(it.is_ascii_alphanumeric() || matches!(it, '/' | '.' | '-' | '_')));
+        (is_whole && target.contains(".md")).then_some(target)
+    })
+}
+
+/// Targets of Markdown links outside of code.
+fn links(text: &str) -> Vec<String> {
+    let prose: String = text.split("```").step_by(2).collect();
+    let targets = prose.split("](").skip(1).filter_map(|it| it.split_once(')')).map(|it| it.0.to_owned());
+    targets.filter(|it| !it.contains("://") && !it.starts_with("mailto:") && !it.contains(' ')).collect()
+}
+
+#[test]
+fn links_and_citations_resolve() {
+    let mut pages = Pages::default();
+    let mut problems = Vec::new();
+    let mut citation_count = 0;
+    for path in text_files() {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let shown = path.strip_prefix(root()).unwrap().display().to_string();
+        for target in citations(&text) {
+            citation_count += 1;
+            // The pattern that the index of the specification explains.
+            let found = pages.problem(&root(), target).filter(|_| !target.contains("PAGE") && !shown.ends_with("suite/links.rs"));
+            problems.extend(found.map(|it| format!("{shown}: {it}")));
+        }
+        if path.extension().is_some_and(|it| it == "md") {
+            for target in links(&text) {
+                let own = path.file_name().unwrap().to_string_lossy().into_owned();
+                let target = if target.starts_with('#') { format!("{own}{target}") } else { target };
+                problems.extend(pages.problem(path.parent().unwrap(), &target).map(|it| format!("{shown}: {it}")));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "broken links and citations:\n{}", problems.join("\n"));
+    assert!(citation_count > 200, "only {citation_count} citations were found");
+}
+
+#[test]
+fn known_differences_cite_pages() {
+    let mut pages = Pages::default();
+    let differences: Vec<Value> = serde_json::from_str(&fs::read_to_string(root().join("tests/explained.json")).unwrap()).unwrap();
+    let rulings: BTreeSet<&str> = differences.iter().map(|it| it["ruling"].as_str().unwrap()).collect();
+    let broken = rulings.iter().filter_map(|ruling| {
+        let (page, reason) = ruling.split_once(": ").unwrap_or((ruling, ""));
+        pages.problem(&root(), page).or_else(|| reason.is_empty().then(|| format!("{ruling}: no reason")))
+    });
+    let broken: Vec<String> = broken.collect();
+    assert!(broken.is_empty(), "write 'docs/PAGE.md#ANCHOR: reason':\n{}", broken.join("\n"));
+}
+
+#[test]
+fn a_missing_file_and_a_missing_anchor_are_found() {
+    let mut pages = Pages::default();
+    assert_eq!(pages.problem(&root(), "docs/glossary.md"), None);
+    assert_eq!(pages.problem(&root(), "docs/glossary.md#glossary"), None);
+    assert!(pages.problem(&root(), "docs/nowhere.md").is_some_and(|it| it.ends_with("no such file")));
+    assert!(pages.problem(&root(), "docs/glossary.md#nowhere").is_some_and(|it| it.ends_with("no such anchor")));
+    let cited: Vec<&str> = citations("(docs/spec/flows.md#4.4, docs/glossary.md). See ../docs/other.md").collect();
+    assert_eq!(cited, ["docs/spec/flows.md#4.4", "docs/glossary.md"]);
+}
