@@ -112,7 +112,7 @@ impl Engine {
     }
 
     /// Returns whether the pack's script has an answer to an effect of the turn, by the effect's id.
-    pub fn scripted(&self, effect: u32) -> Result<bool, JsValue> {
+    pub fn has_script(&self, effect: u32) -> Result<bool, JsValue> {
         let effect = self.asked.get(&EffectId(effect)).ok_or_else(no_effect)?;
         Ok(self.scripted.has_answer(&effect.request))
     }
@@ -139,7 +139,7 @@ impl Engine {
 
     /// Returns the completion of an extension call that JavaScript has run, in the format of `answer`: from the module's output, or from
     /// `failure`, which is `{"error": …}`.
-    pub fn extended(&self, effect: &str, output: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
+    pub fn complete_extension(&self, effect: &str, output: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
         let effect: Value = parse("effect", effect)?;
         let request = effect.get("request").cloned().and_then(|it| serde_json::from_value::<ExtensionRequest>(it).ok());
         let outcome = match (request, output) {
@@ -159,7 +159,7 @@ impl Engine {
     }
 
     /// Cancels the turn, which then ends as failed; `reason` is `timeout` or `lost`. Returns the last slice.
-    pub fn abandon(&mut self, reason: &str, at: f64) -> Result<String, JsValue> {
+    pub fn cancel(&mut self, reason: &str, at: f64) -> Result<String, JsValue> {
         let reason = serde_json::from_value::<CancelReason>(Value::from(reason));
         let reason = reason.map_err(|_| thrown("BAD_INPUT", "invalid reason: use timeout or lost"))?;
         let turn = self.turn.as_mut().ok_or_else(no_turn)?;
@@ -191,14 +191,14 @@ impl Engine {
     }
 
     /// Rewinds the script to a checkpoint, or without one to its beginning.
-    pub fn back(&mut self, mark: Option<usize>) {
+    pub fn rewind(&mut self, mark: Option<usize>) {
         let checkpoint = mark.and_then(|it| self.marks.get(it));
         self.scripted = checkpoint.cloned().unwrap_or_else(|| Scripted::from_pack(&self.pack));
     }
 
     /// Replaces a conversation by a stored one, from `conversation` or from the session of a journal's input; without one the
     /// conversation is reset to a new one.
-    pub fn place(&mut self, id: &str, stored: Option<String>) -> Result<(), JsValue> {
+    pub fn set_conversation(&mut self, id: &str, stored: Option<String>) -> Result<(), JsValue> {
         let loaded: LoadedSession = stored.map_or_else(|| Ok(LoadedSession::default()), |it| parse("conversation", &it))?;
         self.conversations.insert(id, loaded);
         Ok(())
@@ -216,7 +216,7 @@ impl Engine {
     }
 
     /// Returns the explanations of the turn's decisions, as a JSON list.
-    pub fn whys(&self) -> Result<String, JsValue> {
+    pub fn explanations(&self) -> Result<String, JsValue> {
         text(&self.turn.as_ref().map(Turn::explanations).unwrap_or_default())
     }
 
@@ -287,7 +287,7 @@ pub fn conversation_id(label: &str) -> String {
 /// limit. `rule_type` is `REGEX`, `EXACT`, `CONTAINS` or `STARTS_WITH`.
 #[cfg(feature = "tables")]
 #[wasm_bindgen]
-pub fn finds(rule_type: &str, pattern: &str, texts: &str) -> Result<String, JsValue> {
+pub fn match_pattern(rule_type: &str, pattern: &str, texts: &str) -> Result<String, JsValue> {
     let texts: Vec<String> = parse("list of texts", texts)?;
     let compiled = TextMatcher::compile(rule_type, pattern).unwrap_or_else(|| Err(format!("unknown rule type '{rule_type}'")));
     let matcher = compiled.map_err(|it| thrown("PATTERN", &it))?;

@@ -1,10 +1,10 @@
 //! Patterns match as they do in rows.
 
-use convengine_wasm::finds;
+use convengine_wasm::match_pattern;
 use serde_json::{Value, json};
 
 fn found(rule_type: &str, pattern: &str, texts: &[&str]) -> Value {
-    serde_json::from_str(&finds(rule_type, pattern, &json!(texts).to_string()).unwrap()).unwrap()
+    serde_json::from_str(&match_pattern(rule_type, pattern, &json!(texts).to_string()).unwrap()).unwrap()
 }
 
 #[test]

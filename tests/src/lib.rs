@@ -4,6 +4,7 @@ pub mod contract;
 pub mod fuzz;
 pub mod invariants;
 pub mod plain;
+pub mod reference;
 pub mod scaled;
 pub mod simulate;
 pub mod soak;

@@ -24,11 +24,11 @@ export function listCommands(simulator: Simulator): Command[] {
     { name: 'New conversation', run: () => (simulator.restart(nextMessage.startEvent), layout.focusArea('chat')) },
     { name: 'Reset the conversation with the next message', run: () => ((nextMessage.reset = true), layout.focusArea('chat')) },
     { name: 'Send the next message one day later', run: () => ((nextMessage.delayIndex = NEXT_DAY), layout.focusArea('chat')) },
-    { name: 'Play the pack’s turns', run: () => void simulator.playPack() },
+    { name: 'Play pack', run: () => void simulator.playPack() },
     ...samples.map((it) => ({ name: `Open sample: ${it.title}`, run: () => void simulator.openSample(it.name) })),
     { name: 'Show all samples', run: () => layout.openDialog('samples') },
-    { name: 'Share a link or file', run: () => layout.openDialog('share') },
-    { name: 'Import a conversation, a pack or an audit trail', run: () => layout.openDialog('import') },
+    { name: 'Share this session', run: () => layout.openDialog('share') },
+    { name: 'Import a conversation, pack or audit trail', run: () => layout.openDialog('import') },
     { name: 'Export a test', run: () => layout.openDialog('export') },
     { name: 'Models: script, then stub', run: () => (settings.source = 'script') },
     { name: 'Models: stub only', run: () => (settings.source = 'auto') },
@@ -44,7 +44,7 @@ export function listCommands(simulator: Simulator): Command[] {
   if (tree.canMove(-1)) general.unshift({ name: 'Undo: go back to the previous branch', keys: 'Alt ←', run: () => tree.move(-1) });
   if (!turn) return general;
   const turnCommands: Command[] = [
-    { name: 'Why did this turn end like this?', run: () => layout.openInspector('why') },
+    { name: 'Why did this turn end this way?', run: () => layout.openInspector('why') },
     { name: 'What changed in this step?', run: () => layout.openInspector('diff') },
     { name: 'Next step', ...singleKey(']'), run: () => tree.goTo(tree.position + 1) },
     { name: 'Previous step', ...singleKey('['), run: () => tree.goTo(tree.position - 1) },
@@ -55,7 +55,7 @@ export function listCommands(simulator: Simulator): Command[] {
   ];
   const rest = turn.original && turnsAfter(simulator, turn.original);
   if (rest && rest.length > 0 && turn === tree.head) {
-    turnCommands.push({ name: `Replay the turns that followed turn ${turn.number} before`, run: () => void simulator.continueWith(rest) });
+    turnCommands.push({ name: `Replay the original turns after turn ${turn.number}`, run: () => void simulator.continueWith(rest) });
   }
   const branches = tree.branches.filter((it) => it.tip !== tree.head);
   return [...turnCommands, ...general, ...branches.map((it) => ({ name: `Show ${it.name}: ${it.reason || 'from the start'}`, run: () => tree.showBranch(it.tip) }))];

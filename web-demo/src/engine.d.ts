@@ -6,7 +6,7 @@ declare module 'convengine-wasm' {
   export function conversation_id(label: string): string;
 
   /** Matches a JSON list of texts against the pattern of a row: a JSON list of booleans, `null` for too many steps; throws `{code, message}`. */
-  export function finds(ruleType: string, pattern: string, texts: string): string;
+  export function match_pattern(ruleType: string, pattern: string, texts: string): string;
 
   export class Engine {
     /** Compiles a pack; throws `{code, message}` only if the text is not a pack. */
@@ -22,7 +22,7 @@ declare module 'convengine-wasm' {
     /** Starts a turn and returns its first slice. */
     start(message: string): string;
     /** Whether the pack's script has an answer to an effect, by its id. */
-    scripted(effect: number): boolean;
+    has_script(effect: number): boolean;
     /** Returns the clock of the turn, in milliseconds since 1970. */
     now(): number;
     /** Answers an effect from the pack, by its id: `{"completion", "delay_ms"}`. */
@@ -30,11 +30,11 @@ declare module 'convengine-wasm' {
     /** Returns the bytes of an extension module. */
     module(sha256: string): Uint8Array | undefined;
     /** Answers an extension call with its output, or else with `{"error": …}`, in the form of `answer`. */
-    extended(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
+    complete_extension(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
     /** Continues with a list of completions and returns the next slice. */
     resume(completions: string): string;
     /** Cancels the turn, which fails, and returns its last slice. */
-    abandon(why: 'timeout' | 'lost', at: number): string;
+    cancel(reason: 'timeout' | 'lost', at: number): string;
     /** Returns the journal: everything of the turn that cannot be derived. */
     journal(): string;
     /** Replays a turn from its journal on the conversation as it was, and returns all slices as one. If `watched`, it records steps, explanations and a state hash. */
@@ -42,17 +42,17 @@ declare module 'convengine-wasm' {
     /** Returns a conversation as stored, or `null`. */
     conversation(id: string): string;
     /** Replaces a conversation; without `stored` it becomes new. */
-    place(id: string, stored?: string): void;
+    set_conversation(id: string, stored?: string): void;
     /** Marks the current position of the pack's script. */
     mark(): number;
     /** Resets the script to a mark, or to its beginning. */
-    back(mark?: number): void;
+    rewind(mark?: number): void;
     /** Returns the steps of a watched turn. */
     steps(): string;
     /** Returns the session before and after a step of a watched turn. */
     step(index: number): string;
     /** Returns the explanations of a watched turn. */
-    whys(): string;
+    explanations(): string;
     /** Returns the state hash of the finished turn, which a replay must reproduce. */
     state_hash(): string;
     /** Returns the hash of all slices and the outcome of the finished turn. */

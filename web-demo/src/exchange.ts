@@ -27,7 +27,7 @@ const REQUEST_PARTS: [member: string, name: string, folded: boolean][] = [
   ['input', 'Input', false],
   ['texts', 'Texts', false],
   ['inputParams', 'Input params', false],
-  ['view', 'Session view of the task', true],
+  ['view', 'Session as the task sees it', true],
 ];
 
 const REPLY_PARTS: [member: string, name: string, folded: boolean][] = [
@@ -68,7 +68,7 @@ export function waitingText(effect: Effect): string {
 
 /** Splits a request into parts. */
 export function requestParts({ request }: Effect): PartList {
-  return { parts: splitParts(request, REQUEST_PARTS, 'Other request members'), failed: false };
+  return { parts: splitParts(request, REQUEST_PARTS, 'Other request fields'), failed: false };
 }
 
 /** Splits an outcome into parts. */
@@ -77,7 +77,7 @@ export function outcomeParts({ outcome }: Completion): PartList {
     const { kind, message } = outcome.error;
     return { parts: [{ name: '', value: `${kind}: ${message}`, folded: false }], failed: true };
   }
-  return { parts: splitParts(outcome.ok, REPLY_PARTS, 'Other answer members'), failed: false };
+  return { parts: splitParts(outcome.ok, REPLY_PARTS, 'Other answer fields'), failed: false };
 }
 
 function splitParts(from: JsonObject, known: typeof REQUEST_PARTS, restName: string): Part[] {

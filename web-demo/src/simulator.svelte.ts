@@ -253,7 +253,7 @@ export class Simulator {
       turn = await this.runTurn(new Turn(++this.lastTurn, turn, input), undefined, 'pack');
       if (turn.error || !isCurrent()) break;
     }
-    if (this.packInputs.length === 0) this.notification = 'This pack has no turns.';
+    if (this.packInputs.length === 0) this.notification = 'This pack has no turns to play.';
   }
 
   /** Replays a journaled turn after another one; a divergence becomes the error of the turn. */

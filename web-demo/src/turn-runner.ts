@@ -6,7 +6,7 @@ import type { Effect, Notice, Outcome, Slice, Token } from './types';
 export interface TurnEngine {
   start(message: string): string;
   resume(completions: string): string;
-  abandon(why: 'timeout' | 'lost', at: number): string;
+  cancel(reason: 'timeout' | 'lost', at: number): string;
   journal(): string;
   restore(journal: string): string;
 }
@@ -63,7 +63,7 @@ export async function runTurn(engine: TurnEngine, message: string, observer: Tur
       observer.answer(exchange);
       text = engine.resume(`[${result.completion}]`);
     } else if ('cancelAt' in result) {
-      text = engine.abandon('timeout', result.cancelAt);
+      text = engine.cancel('timeout', result.cancelAt);
     } else {
       text = engine.restore(engine.journal());
       [notices, open] = [[], []];

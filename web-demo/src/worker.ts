@@ -1,4 +1,4 @@
-import { conversation_id as conversationId, finds, type Engine } from 'convengine-wasm';
+import { conversation_id as conversationId, match_pattern, type Engine } from 'convengine-wasm';
 import { runTurn, type TurnObserver } from './turn-runner';
 import { memberText } from './json-text';
 import { messageText, type Ask, type Decision, type Failure, type PlayedTurn, type Progress, type Reply, type Request, type Run } from './protocol';
@@ -66,7 +66,7 @@ function perform(request: Request): Reply | Promise<Reply> {
     case 'ping':
       return { id, type: 'done' };
     case 'match':
-      return { id, type: 'matches', matches: JSON.parse(finds(request.kind, request.pattern, JSON.stringify(request.texts))) as (boolean | null)[] };
+      return { id, type: 'matches', matches: JSON.parse(match_pattern(request.kind, request.pattern, JSON.stringify(request.texts))) as (boolean | null)[] };
     case 'forget':
       turns.deleteTurns(request.turns);
       return { id, type: 'done' };

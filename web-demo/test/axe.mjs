@@ -58,14 +58,14 @@ const SCREENS = {
     await loan(page);
     await show(page, 'timeline');
     await page.getByRole('button', { name: 'Filter', exact: true }).click();
-    await page.getByRole('button', { name: /^Actions of Model / }).last().click();
+    await page.getByRole('button', { name: /^Actions for Model / }).last().click();
     await page.getByRole('menuitem', { name: 'Always fail with…' }).click();
     await page.getByRole('menuitemradio', { name: /^second time/i }).click();
   },
   'an active fault': async (page) => {
     await loan(page);
     await show(page, 'timeline');
-    await page.getByRole('button', { name: /^Actions of Model / }).last().click();
+    await page.getByRole('button', { name: /^Actions for Model / }).last().click();
     await page.getByRole('menuitem', { name: 'Always fail with…' }).click();
     await page.getByRole('menuitem', { name: 'Connection refused' }).click();
     await show(page, 'chat');
@@ -104,7 +104,7 @@ const SCREENS = {
   },
   share: async (page) => {
     await loan(page);
-    await opened(page, 'Share', 'Share a link');
+    await opened(page, 'Share', 'Share this session');
   },
   commands: async (page) => {
     await page.keyboard.press('Control+k');

@@ -34,13 +34,13 @@ const recorded = (user: string, text: string, origin: 'manual' | 'script' = 'man
 function createHandler(run: Run, scripted: boolean, decision: Decision | 'stop' = 'stop', live?: Pick<LiveEffects, 'answer'>) {
   const asks: Ask[] = [];
   const engine = {
-    scripted: () => scripted,
+    has_script: () => scripted,
     answer: (id: number) => {
       const outcome = scripted ? SCRIPTED : '{"error":{"kind":"unavailable","message":"no scripted rule answers"}}';
       return `{"completion":{"id":${id},"at":10,"outcome":${outcome}},"delay_ms":20}`;
     },
     module: () => undefined,
-    extended: () => '',
+    complete_extension: () => '',
     now: () => 10,
   };
   const extensions = { answer: () => undefined } as unknown as ExtensionRunner;

@@ -29,21 +29,21 @@ describe('an effect', () => {
     expect(parts(requestParts(model))).toEqual([
       ['User prompt', 'Ada', false],
       ['System prompt', 'Read.', true],
-      ['Other request members', { schema: { a: 1 } }, true],
+      ['Other request fields', { schema: { a: 1 } }, true],
     ]);
     expect(parts(requestParts(task))).toEqual([
-      ['Session view of the task', { state: 'NEW' }, true],
-      ['Other request members', { rule_id: 7 }, true],
+      ['Session as the task sees it', { state: 'NEW' }, true],
+      ['Other request fields', { rule_id: 7 }, true],
     ]);
     expect(parts(requestParts(tool))).toEqual([['Arguments', { id: 7 }, false]]);
     expect(parts(requestParts(container))).toEqual([
       ['Input params', { q: 'x' }, false],
-      ['Other request members', { userId: 'u' }, true],
+      ['Other request fields', { userId: 'u' }, true],
     ]);
     expect(parts(requestParts(service))).toEqual([
       ['URL', 'http://a/b', false],
       ['Body', '{}', false],
-      ['Other request members', { max_bytes: 9 }, true],
+      ['Other request fields', { max_bytes: 9 }, true],
     ]);
     expect(parts(requestParts(sleep))).toEqual([]);
   });
@@ -53,7 +53,7 @@ describe('an effect', () => {
     expect(parts(outcomeParts(done))).toEqual([
       ['', 'R-1', false],
       ['Set context', { ref: 'R-1' }, false],
-      ['Other answer members', { state: 'DONE' }, true],
+      ['Other answer fields', { state: 'DONE' }, true],
     ]);
     expect(parts(outcomeParts(reply({ kind: 'embed', vectors: [[1, 0]] })))).toEqual([['Vectors', [[1, 0]], true]]);
     expect(parts(outcomeParts(reply({ kind: 'slept' })))).toEqual([]);

@@ -84,7 +84,7 @@ async function choose(page) {
   await page.getByRole('radio', { name: /Your own model/ }).press('Space');
   await page.getByLabel('Tools, tasks and services').selectOption({ label: 'Script, then call services' });
   await page.locator('.answer-panel label', { hasText: /^Provider/ }).locator('select').selectOption({ label: 'OpenAI-compatible' });
-  for (const [label, text] of [['Model name', 'test-model'], ['Address', `${address}/v1`], ['Key', KEY]]) {
+  for (const [label, text] of [['Model name', 'test-model'], ['URL', `${address}/v1`], ['API key', KEY]]) {
     await page.getByLabel(label, { exact: true }).focus();
     await page.keyboard.type(text);
   }

@@ -30,14 +30,14 @@ class FakeEngine implements TurnEngine, EffectEngine {
     private readonly outcome: string,
   ) {}
 
-  abandon = () => '';
+  cancel = () => '';
   journal = () => '';
   restore = () => '';
   module = () => undefined;
-  extended = () => '';
+  complete_extension = () => '';
   now = () => 77;
   /** Like the engine: an unsupported effect is not scripted. */
-  scripted = () => !this.outcome.includes('unsupported') || String(this.request['url']).startsWith('${STUB}');
+  has_script = () => !this.outcome.includes('unsupported') || String(this.request['url']).startsWith('${STUB}');
 
   start(): string {
     const effect = { id: 4, key: 't/4', class: 'read', deadline_ms: 5000, stream: true, request: this.request };

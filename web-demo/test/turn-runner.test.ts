@@ -17,7 +17,7 @@ class FakeEngine implements TurnEngine {
 
   start = (message: string) => this.next(`start ${message}`);
   resume = (completions: string) => this.next(`resume ${completions}`);
-  abandon = (why: string, at: number) => this.next(`abandon ${why} ${at}`);
+  cancel = (reason: string, at: number) => this.next(`cancel ${reason} ${at}`);
   restore = (journal: string) => this.next(`restore ${journal}`);
   journal = () => '{"entries":[]}';
 
@@ -72,7 +72,7 @@ describe('runTurn', () => {
   it('cancels a turn without an answer', async () => {
     const engine = new FakeEngine([slice([effect(1)], [notice(0)]), slice([], [notice(1)], outcome)]);
     const result = await runTurn(engine, '{}', new RecordingObserver(), async () => ({ cancelAt: 77 }));
-    expect(engine.calls[1]).toBe('abandon timeout 77');
+    expect(engine.calls[1]).toBe('cancel timeout 77');
     expect(result.exchanges).toEqual([]);
     expect(result.notices.map((it) => it.seq)).toEqual([0, 1]);
   });

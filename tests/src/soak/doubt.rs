@@ -104,7 +104,7 @@ pub fn wrong_doubt(requested: &[Asked], unanswered: &BTreeSet<EffectOf>) -> Opti
 mod tests {
     use super::*;
 
-    fn asked(key: &str, once: bool, interrupted: bool) -> Asked {
+    fn journal_effect(key: &str, once: bool, interrupted: bool) -> Asked {
         Asked { effect: ("t".to_owned(), 3), key: key.to_owned(), once, interrupted }
     }
 
@@ -118,12 +118,12 @@ mod tests {
             let calls: Vec<RecordedCall> = keys.iter().map(|it| call(*it)).collect();
             wrong_call(&calls, asked).unwrap_or_default()
         };
-        let once = asked("k", true, false);
+        let once = journal_effect("k", true, false);
         assert_eq!(wrong(&[Some("k")], std::slice::from_ref(&once)), "");
         assert!(wrong(&[Some("k"), Some("k")], std::slice::from_ref(&once)).contains("2 times"));
         assert_eq!(wrong(&[Some("k"), Some("k")], &[once.clone(), once.clone()]), "", "a retry of an effect that was not performed");
-        assert_eq!(wrong(&[Some("k"), Some("k")], &[asked("k", false, false)]), "", "a repeatable effect");
-        assert!(wrong(&[Some("k"); 3], &[asked("k", false, false)]).contains("3 times"));
+        assert_eq!(wrong(&[Some("k"), Some("k")], &[journal_effect("k", false, false)]), "", "a repeatable effect");
+        assert!(wrong(&[Some("k"); 3], &[journal_effect("k", false, false)]).contains("3 times"));
         assert!(wrong(&[Some("other")], std::slice::from_ref(&once)).contains("in no journal"));
         assert!(wrong(&[None], &[once]).contains("no key"));
     }
@@ -131,9 +131,9 @@ mod tests {
     #[test]
     fn what_is_in_doubt_is_given_up_and_nothing_else() {
         let doubt = BTreeSet::from([("t".to_owned(), 3)]);
-        assert_eq!(wrong_doubt(&[asked("k", true, true)], &doubt), None);
-        assert!(wrong_doubt(&[asked("k", true, false)], &doubt).is_some(), "repeated");
-        assert!(wrong_doubt(&[asked("k", true, true)], &BTreeSet::new()).is_some(), "interrupted without a reason");
-        assert!(wrong_doubt(&[asked("k", false, true)], &doubt).is_some(), "it could have been repeated");
+        assert_eq!(wrong_doubt(&[journal_effect("k", true, true)], &doubt), None);
+        assert!(wrong_doubt(&[journal_effect("k", true, false)], &doubt).is_some(), "repeated");
+        assert!(wrong_doubt(&[journal_effect("k", true, true)], &BTreeSet::new()).is_some(), "interrupted without a reason");
+        assert!(wrong_doubt(&[journal_effect("k", false, true)], &doubt).is_some(), "it could have been repeated");
     }
 }

@@ -55,6 +55,7 @@ mod snapshots;
 mod soak;
 mod spending;
 mod spoken;
+mod start;
 mod stomp;
 mod stream;
 mod talks;

@@ -1,6 +1,7 @@
 //! The developer commands of the workspace, called as `cargo xtask COMMAND`.
 
 mod bench;
+mod docs;
 mod install;
 mod npm;
 mod page;
@@ -34,6 +35,7 @@ usage: cargo xtask COMMAND
   teeth             mutation tests: changes every expectation of the corpus, one at a time (--leaves), and sabotages the engine in
                     two dozen ways (--builds [NAME…]); each time a test must fail
   size              prints the sizes of what was built and compares them with tests/budget.txt
+  docs              generates the pages of docs/reference that come from the code; a test compares them
   texts             lists every text that users see, with file and line
   soak [crash | load | size | streams | fuzz]
                     long tests. crash: a server killed at every point of a turn; load: five packs on both databases, memory, and
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         ["teeth", "--builds", ..] => |project, words| teeth::builds(project, words.get(2..).unwrap_or(&[])),
         ["soak", ..] => |project, words| soak::run(project, words.get(1..).unwrap_or(&[])),
         ["size"] => |project, _| size::everything(project),
+        ["docs"] => |project, _| docs::generate(project),
         ["texts"] => |project, _| texts::print(project),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

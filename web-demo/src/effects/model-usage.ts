@@ -1,3 +1,4 @@
+import { plural } from '../plural';
 import type { AnsweredEffect } from '../session/turn-data';
 import { tokenUsage } from '../token-usage';
 
@@ -19,5 +20,5 @@ export function addUsage(usage: ModelUsage, { effect, origin, completion }: Pick
 /** Formats the usage. */
 export function usageText({ calls, inputTokens, outputTokens }: ModelUsage, limit: number): string {
   const tokens = inputTokens + outputTokens > 0 ? `, ${inputTokens} + ${outputTokens} tokens` : '';
-  return `${calls} of ${limit} calls${tokens}`;
+  return `${calls} of ${plural(limit, 'call')}${tokens}`;
 }

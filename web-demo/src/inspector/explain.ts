@@ -76,7 +76,7 @@ export function explain(turn: ExplainableTurn, step: number | undefined): StepEx
   const entries = turn.explanations.length > 0 ? turn.explanations.map((it) => [findStep(turn.steps, it), toEntry(it)] as const) : explainFromNotices(turn);
   for (const [index, entry] of entries) {
     if (step !== undefined && index !== step) continue;
-    const name = formatStepName(turn.steps[index]?.step ?? '') || 'Outside of steps';
+    const name = formatStepName(turn.steps[index]?.step ?? '') || 'Outside any step';
     if (entry.topic === name && entry.verdict !== '') entry.topic = '';
     const known = out.get(index);
     if (known) known.entries.push(entry);

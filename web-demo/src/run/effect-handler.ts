@@ -13,10 +13,10 @@ import { effectName } from './effect-name';
 
 /** The engine methods that the effect handler needs. */
 export interface EffectEngine {
-  scripted(effect: number): boolean;
+  has_script(effect: number): boolean;
   answer(effect: number, at?: number): string;
   module(sha256: string): Uint8Array | undefined;
-  extended(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
+  complete_extension(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
   now(): number;
 }
 
@@ -80,7 +80,7 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
   async function answerWithoutFault(effect: Effect, request: string, place: number): Promise<ResolvedAnswer> {
     const recorded = takeRecorded(request, effect, place);
     if (recorded && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'fault', delayMs: recorded.delayMs };
-    if (options.engine.scripted(effect.id)) return fromEngineAnswer(options.engine.answer(effect.id), 'fault');
+    if (options.engine.has_script(effect.id)) return fromEngineAnswer(options.engine.answer(effect.id), 'fault');
     return { outcome: scriptedReply((await loadAutoModel()).autoReply(effect, options.pack) ?? '{}'), origin: 'fault', delayMs: 0 };
   }
 
@@ -114,7 +114,7 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
     if (effect.request.kind === 'sleep') return fromEngineAnswer(engine.answer(effect.id), 'script');
     const isModel = effect.request.kind === 'llm' || effect.request.kind === 'embed';
     const source = isModel ? run.sources.models : run.sources.others;
-    const scripted = (source === 'script' || (source === 'live' && !isModel)) && engine.scripted(effect.id);
+    const scripted = (source === 'script' || (source === 'live' && !isModel)) && engine.has_script(effect.id);
     // A script counts its answers and may have been edited, so it answers again itself.
     if (recorded?.equal && !(scripted && recorded.origin === 'script')) return { outcome: recorded.outcome, origin: 'reused', delayMs: recorded.delayMs };
     if (source === 'pack') return fromEngineAnswer(engine.answer(effect.id), 'script');
@@ -166,7 +166,7 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
     return options.ask({
       effect,
       recorded: recorded ? { request: JSON.parse(recorded.request) as Json, outcome: recorded.outcome } : null,
-      scripted: options.engine.scripted(effect.id),
+      scripted: options.engine.has_script(effect.id),
       auto: autoReply(effect, options.pack),
       skeleton: skeleton(effect),
       ...(limited ? { limited } : {}),

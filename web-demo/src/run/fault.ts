@@ -17,7 +17,7 @@ type ApplyFault = (effect: Effect, outcome: () => string) => FaultResult;
 
 interface FaultKind {
   title: string;
-  group: 'Fails' | 'Bad answer' | 'Time and process';
+  group: 'Failure' | 'Bad answer' | 'Time and process';
   /** The effect kinds that it applies to; absent for all. */
   effectKinds?: string[];
   apply: ApplyFault;
@@ -48,13 +48,13 @@ const TEXT_KINDS = ['llm', 'tool', 'http'];
 
 /** All faults by name, in display order. */
 export const FAULTS = {
-  timeout: { title: 'Timeout', group: 'Fails', apply: failWith('timeout', 'no answer came in time') },
-  unreachable: { title: 'Connection refused', group: 'Fails', apply: failWith('unavailable', 'connection refused') },
-  status_429: { title: 'HTTP 429, retry after 2 s', group: 'Fails', effectKinds: ['llm', 'http', 'tool', 'embed'], apply: replyWithStatus(429, { retry_after_ms: 2000 }) },
-  status_500: { title: 'HTTP 500', group: 'Fails', effectKinds: ['llm', 'http', 'tool', 'embed'], apply: replyWithStatus(500) },
-  status_503: { title: 'HTTP 503', group: 'Fails', effectKinds: ['llm', 'http', 'tool', 'embed'], apply: replyWithStatus(503) },
-  denied: { title: 'Unauthorized', group: 'Fails', apply: failWith('denied', 'the credentials were not accepted') },
-  filtered: { title: 'Content filter', group: 'Fails', effectKinds: ['llm'], apply: failWith('refused', 'the provider filtered the content') },
+  timeout: { title: 'Timeout', group: 'Failure', apply: failWith('timeout', 'no answer came in time') },
+  unreachable: { title: 'Connection refused', group: 'Failure', apply: failWith('unavailable', 'connection refused') },
+  status_429: { title: 'HTTP 429, retry after 2 s', group: 'Failure', effectKinds: ['llm', 'http', 'tool', 'embed'], apply: replyWithStatus(429, { retry_after_ms: 2000 }) },
+  status_500: { title: 'HTTP 500', group: 'Failure', effectKinds: ['llm', 'http', 'tool', 'embed'], apply: replyWithStatus(500) },
+  status_503: { title: 'HTTP 503', group: 'Failure', effectKinds: ['llm', 'http', 'tool', 'embed'], apply: replyWithStatus(503) },
+  denied: { title: 'Unauthorized', group: 'Failure', apply: failWith('denied', 'the credentials were not accepted') },
+  filtered: { title: 'Content filter', group: 'Failure', effectKinds: ['llm'], apply: failWith('refused', 'the provider filtered the content') },
   empty: { title: 'Empty', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText('') },
   not_json: { title: 'Not JSON', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText('Sure! Here is what you asked for.') },
   wrong_type: { title: 'List instead of object', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText('[1, 2, 3]') },

@@ -56,8 +56,8 @@ export class TurnStore {
     if (!engine) throw new Error('no pack is loaded; choose one');
     const parent = run.parent === null ? undefined : this.getTurn(run.parent);
     const before = run.before === null ? undefined : this.getTurn(run.before);
-    engine.place(run.input.conversationId, before?.after);
-    engine.back(parent?.engine === engine ? parent.mark : undefined);
+    engine.set_conversation(run.input.conversationId, before?.after);
+    engine.rewind(parent?.engine === engine ? parent.mark : undefined);
     const options = { engine, pack, extensions: this.extensions, live: () => this.getLive(run.liveAccess), observer: observer, salt: randomSalt(), ask };
     const begin = performance.now();
     this.runningEngine = engine;
@@ -69,7 +69,7 @@ export class TurnStore {
   replay(turn: number, journal: string, pack: string, before: number | null): TurnRecord {
     const engine = this.engines.get(pack) ?? this.cacheEngine(pack, this.programs.open(pack));
     const parent = before === null ? undefined : this.getTurn(before);
-    engine.back(parent?.engine === engine ? parent.mark : undefined);
+    engine.rewind(parent?.engine === engine ? parent.mark : undefined);
     const begin = performance.now();
     const { end, notices } = JSON.parse(engine.restore(journal, true)) as Slice;
     if (!end) throw new Error('the journal is incomplete; export it again after the turn has ended');
@@ -154,7 +154,7 @@ export class TurnStore {
 
 /** Reads the details of a turn; empty if it was not observed. */
 function readDetails(engine: Engine): TurnDetails {
-  return { steps: JSON.parse(engine.steps()) as StepInfo[], explanations: JSON.parse(engine.whys()) as Explanation[], stateHash: engine.state_hash() };
+  return { steps: JSON.parse(engine.steps()) as StepInfo[], explanations: JSON.parse(engine.explanations()) as Explanation[], stateHash: engine.state_hash() };
 }
 
 function randomSalt(): string {

@@ -31,7 +31,7 @@ async function pipeThrough(bytes: Uint8Array<ArrayBuffer>, stream: CompressionSt
     if (size > maxBytes) {
       // A failed cancellation changes nothing.
       reader.cancel().catch(() => {});
-      throw new RangeError(`more than ${maxBytes >> 20} MB`);
+      throw new RangeError(`more than ${maxBytes >> 20} MiB`);
     }
     parts.push(value);
   }

@@ -34,12 +34,12 @@ export async function importText(simulator: Simulator, text: string, name: strin
   if ((value as { doc?: unknown } | null)?.doc === 'conversation_flow') {
     await simulator.openPack(`{\n"name": ${JSON.stringify(name.replace(/(\.flow)?\.json$/i, ''))},\n"documents": [\n${text.trim()}\n]\n}\n`);
     simulator.restart();
-    return { verdict: 'The flow document is open as a new pack.', turns: 0, matching: 0, notes: [], personalData: [] };
+    return { verdict: 'The flow document was opened as a new pack.', turns: 0, matching: 0, notes: [], personalData: [] };
   }
   if (isPack(value)) {
     await simulator.openPack(text);
     simulator.restart();
-    return { verdict: 'The pack is open.', turns: 0, matching: 0, notes: [], personalData: [] };
+    return { verdict: 'The pack was opened.', turns: 0, matching: 0, notes: [], personalData: [] };
   }
   return importAudit(simulator, value, text);
 }
@@ -74,8 +74,8 @@ async function importAudit(simulator: Simulator, value: unknown, text: string): 
   const matching = turns.length - differences.length;
   const verdict =
     matching === turns.length
-      ? `All ${plural(turns.length, 'turn')} match the audit trail on the open pack.`
-      : `${matching} of ${plural(turns.length, 'turn')} match the audit trail on the open pack. ${differences[0]}`;
+      ? `${allTurns(matching, 'match', 'matches')} the audit trail on the open pack.`
+      : `${matching} of ${plural(turns.length, 'turn')} ${matching === 1 ? 'matches' : 'match'} the audit trail on the open pack. ${differences[0]}`;
   return { verdict, turns: turns.length, matching, notes: [...differences.slice(1), ...notes], personalData: findPersonalData([text]) };
 }
 
@@ -108,15 +108,23 @@ function compareJournals(simulator: Simulator, file: SessionFile, text: string):
   const matching = turns.filter((it) => it.record?.stateHash === it.recordedHash).length;
   const first = turns.find((it) => it.record?.stateHash !== it.recordedHash);
   const reason = first && (first.error ? `Turn ${first.number} differs: ${first.error.message}` : `Turn ${first.number} ends with a different state hash. ${describeCause(first, file)}`);
-  const verdict = matching === turns.length ? `All ${plural(turns.length, 'turn')} end with the recorded state hash.` : `${matching} of ${plural(turns.length, 'turn')} end with the recorded state hash. ${reason}`;
+  const verdict =
+    matching === turns.length
+      ? `${allTurns(matching, 'end', 'ends')} with the recorded state hash.`
+      : `${matching} of ${plural(turns.length, 'turn')} ${matching === 1 ? 'ends' : 'end'} with the recorded state hash. ${reason}`;
   return { verdict, turns: turns.length, matching, notes: [], personalData: findPersonalData([text]) };
+}
+
+/** Begins a sentence about all turns: `The turn ends`, `All 2 turns end`. */
+function allTurns(count: number, verb: string, singularVerb: string): string {
+  return count === 1 ? `The turn ${singularVerb}` : `All ${plural(count, 'turn')} ${verb}`;
 }
 
 /** Describes why a turn that made the same requests may end differently. */
 function describeCause(turn: Turn, { turns }: SessionFile): string {
   const recordedTurn = turns.find((it) => it.stateHash === turn.recordedHash);
   return recordedTurn && recordedTurn.config !== turn.record?.config
-    ? 'Its configuration compiles to a different one here, so it was recorded by another engine version.'
+    ? 'Its configuration compiles differently here, so it was recorded by another engine version.'
     : 'Its configuration is the same, so it was recorded by another engine version, or the file was changed.';
 }
 
@@ -128,5 +136,5 @@ async function importSql(simulator: Simulator, text: string): Promise<ImportResu
   const written = names.map((it) => `    ${JSON.stringify(it)}: [\n${rows(it)}\n    ]`).join(',\n');
   await simulator.openPack(`{\n  "name": "imported",\n  "tables": {\n${written}\n  }\n}\n`);
   const count = names.reduce((sum, it) => sum + (tables[it]?.length ?? 0), 0);
-  return { verdict: `${plural(count, 'row')} of ${plural(names.length, 'table')} opened as a pack.`, turns: 0, matching: 0, notes, personalData: [] };
+  return { verdict: `Opened ${plural(count, 'row')} from ${plural(names.length, 'table')} as a pack.`, turns: 0, matching: 0, notes, personalData: [] };
 }

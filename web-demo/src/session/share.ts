@@ -138,15 +138,15 @@ export async function decode(fragment: string, sampleText: LoadSample): Promise<
   const others = asList(packed['o'] ?? [], 'the packs', MAX_PACKS).map((it) => applyDiff(asRecord(it, 'a pack'), pack));
   for (const it of asList(packed['t'], 'the turns', MAX_TURNS)) turns.push(unpackTurn(asRecord(it, 'a turn'), turns, conversations, others.length));
   const shared: SharedSession = {
-    end: asText(packed['e'], 'the hash of its end'),
+    end: asText(packed['e'], 'its state hash'),
     pack,
     turns,
     head: asInteger(packed['h'] ?? turns.length - 1, 'the last turn', -1, turns.length - 1),
   };
   if (sample !== undefined) shared.sample = sample;
   if (packed['u'] !== undefined) {
-    const [turn, step] = asList(packed['u'], 'the place');
-    shared.cursor = [asInteger(turn, 'the place', 0, turns.length - 1), asInteger(step, 'the place')];
+    const [turn, step] = asList(packed['u'], 'the position');
+    shared.cursor = [asInteger(turn, 'the position', 0, turns.length - 1), asInteger(step, 'the position')];
   }
   if (others.length > 0) shared.otherPacks = others;
   return shared;
@@ -185,7 +185,7 @@ function packTurn({ parent, input, answers, reason, pack, silentFaults }: Shared
 function unpackTurn(it: Record<string, unknown>, turns: SharedTurn[], conversations: [string, string][], packCount: number): SharedTurn {
   const latest = turns.length - 1;
   const parentNumber = it['p'] === undefined ? (latest < 0 ? null : latest) : it['p'];
-  const parent = parentNumber === null ? null : asInteger(parentNumber, 'the turn before a turn', 0, latest);
+  const parent = parentNumber === null ? null : asInteger(parentNumber, 'the parent of a turn', 0, latest);
   const before = turns[parent ?? -1];
   const number = it['c'] === undefined ? undefined : asInteger(it['c'], 'a conversation', 0, conversations.length - 1);
   const previous: [string, string] | undefined = before ? [before.input.conversation, before.input.conversationId] : conversations[0];

@@ -111,7 +111,7 @@ function replyText(it: AnsweredEffect, target: string, ok: JsonObject, addNote: 
       return `{${members.map((name) => `${JSON.stringify(name)}: ${replyMember(it, name)}`).join(', ')}}`;
     }
     default:
-      addNote(`the answer to '${target}' has another kind than the request, which a talk cannot express; it uses 'invalid' instead.`);
+      addNote(`the answer to '${target}' is of a different kind than the request, which a talk cannot express; it uses 'invalid' instead.`);
       return 'invalid';
   }
 }
@@ -140,7 +140,7 @@ function failureText(
   if (error.status !== undefined) addNote(`'${target}' failed with status ${error.status}, which a talk cannot express.`);
   const visible = JSON.stringify([outcome.payload?.value, outcome.context]);
   const shown = message !== '' && visible.includes(JSON.stringify(message).slice(1, -1));
-  if (shown) addNote(`the failure of '${target}' appears in the reply or the context with another message than in the talk.`);
+  if (shown) addNote(`the failure of '${target}' appears in the reply or the context with a different message than in the talk.`);
   return word;
 }
 

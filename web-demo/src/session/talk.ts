@@ -58,7 +58,7 @@ export function writeTalk(turns: FinishedTurn[], pack: { file: string; name: str
     const addNote = (sentence: string) => notes.push(`Turn ${index + 1}: ${sentence}`);
     let wait = turn.input.at - clock;
     if (index === 0) wait = start - second;
-    if (wait < 0) addNote('it precedes the turn above it in time; the talk lets no time pass between them.');
+    if (wait < 0) addNote('it is earlier than the turn above it; in the talk, no time passes between them.');
     wait = Math.max(0, Math.round(wait));
     clock += wait;
     const isDefault = wait === (index === 0 ? 0 : MINUTE);

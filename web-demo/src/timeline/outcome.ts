@@ -11,7 +11,7 @@ export type OutcomeFilter = (typeof OUTCOMES)[number];
 export const OUTCOME_LABELS: Record<OutcomeFilter, string> = {
   failed: 'Failed',
   replaced: 'Answer replaced',
-  waiting: 'Pending',
+  waiting: 'Waiting for answer',
 };
 
 /** Origins of answers that replace the expected one. */

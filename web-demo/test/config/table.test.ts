@@ -126,7 +126,7 @@ describe('row usage', () => {
   it('lists the verdicts on a row, or why it may not have been considered', () => {
     expect(rowVerdicts({ explanations, notices: [] }, 'ce_rule', '4')).toMatchObject([{ verdict: 'not_matched', reason: 'the amount is 5', facts: { amount: 5 } }]);
     expect(unusedReason({ enabled: false }, 'ce_rule')).toContain('disabled');
-    expect(unusedReason({ intent_code: 'ORDER' }, 'ce_rule')).toContain('used no row');
+    expect(unusedReason({ intent_code: 'ORDER' }, 'ce_rule')).toContain('no row of ce_rule was used');
   });
 });
 

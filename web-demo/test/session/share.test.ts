@@ -92,7 +92,7 @@ describe('a hostile link', () => {
     expect(await decodeError('A'.repeat((64 << 10) + 1))).toContain('exceeds 65536 characters');
     const bomb = await encodeText(`"${' '.repeat(16 << 20)}"`);
     expect(bomb.length).toBeLessThan(64 << 10);
-    expect(await decodeError(bomb)).toContain('too large (more than 4 MB)');
+    expect(await decodeError(bomb)).toContain('too large (more than 4 MiB)');
   });
 
   it('is rejected if it is not a session', async () => {
@@ -111,7 +111,7 @@ describe('a hostile link', () => {
     const good = { v: 1, e: 'e', p: '{}', c: [['main', 'x']], t: [{ m: 'a', a: [['{"ok":{}}']] }] };
     expect(await decodeError(encodeText(JSON.stringify(good)))).toBe('none');
     const invalid: [what: string, change: object][] = [
-      ['the hash of its end', { e: 1 }],
+      ['its state hash', { e: 1 }],
       ['the pack', { p: null }],
       ['the sample', { s: 4 }],
       ['the conversations', { c: {} }],
@@ -120,8 +120,8 @@ describe('a hostile link', () => {
       ['the turns', { t: 'x' }],
       ['the turns', { t: Array(1001).fill({}) }],
       ['a turn', { t: [null] }],
-      ['the turn before a turn', { t: [{ p: 0 }] }],
-      ['the turn before a turn', { t: [{}, { p: -1 }] }],
+      ['the parent of a turn', { t: [{ p: 0 }] }],
+      ['the parent of a turn', { t: [{}, { p: -1 }] }],
       ['a conversation', { t: [{ c: 1 }] }],
       ['a message', { t: [{ m: 5 }] }],
       ['input params', { t: [{ i: '{}, "at": 5' }] }],
@@ -133,7 +133,7 @@ describe('a hostile link', () => {
       ['an origin', { t: [{ a: [['{}', 99]] }] }],
       ['a reason', { t: [{ w: {} }] }],
       ['the last turn', { h: 1 }],
-      ['the place', { u: [7, 0] }],
+      ['the position', { u: [7, 0] }],
       ['the packs', { o: {} }],
       ['the pack of a turn', { t: [{ k: 0 }] }],
       ['the faults', { t: [{ x: 1 }] }],

@@ -167,7 +167,7 @@ $ none
       "the service of 'tool t' answered with status 201; the talk u",
       "the answer to the effect 'embed' is omitted, because a talk ",
       "the data of 'container 1/2/3' is neither an object nor a lis",
-      "the answer to 'llm policy' has another kind than the request",
+      "the answer to 'llm policy' is of a different kind than the r",
       "'llm policy' failed with 'mismatch', which a talk cannot exp",
       "the failure of 'llm policy' appears in the reply or the cont",
     ]);

@@ -38,7 +38,7 @@ async function look(page, number) {
 }
 
 async function act(page, row, action) {
-  await page.getByRole('treegrid').getByRole('button', { name: `Actions of ${row}`, exact: true }).click();
+  await page.getByRole('treegrid').getByRole('button', { name: `Actions for ${row}`, exact: true }).click();
   await page.getByRole('menuitem', { name: action, exact: true }).click();
 }
 

@@ -38,7 +38,7 @@ async function edited(page) {
   print({ broken: await page.locator('.flow-panel .fault-text').innerText(), apply: await page.getByRole('button', { name: 'Apply', exact: true }).isEnabled() });
   await field.fill('{"blocks": 7}');
   await page.getByRole('button', { name: 'Apply', exact: true }).click();
-  await page.getByText('Not applied; the last valid document still runs.').waitFor({ timeout: WITHIN_MS });
+  await page.getByText('Not applied; the last valid pack is still running.').waitFor({ timeout: WITHIN_MS });
   print({ refused: await page.locator('.issues .issue.error').count(), kept: await shown(page) });
   await page.locator('.pack-menu summary').click();
   await page.getByRole('button', { name: 'Revert all changes' }).click();
@@ -50,7 +50,7 @@ async function edited(page) {
 /** Fails the service call of a turn, then retries without the fault. */
 async function failed(page) {
   await page.getByRole('button', { name: 'Close node' }).click();
-  await page.getByRole('treegrid').getByRole('button', { name: 'Actions of Service get_balance', exact: true }).first().click();
+  await page.getByRole('treegrid').getByRole('button', { name: 'Actions for Service get_balance', exact: true }).first().click();
   await page.getByRole('menuitem', { name: 'Fail with…', exact: true }).click();
   await page.getByRole('menuitem', { name: 'Unauthorized', exact: true }).click();
   await page.waitForFunction(() => globalThis.convengine.turns()[3]?.reply?.startsWith('I cannot'), undefined, { timeout: WITHIN_MS });

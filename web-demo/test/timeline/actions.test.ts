@@ -21,7 +21,7 @@ function plannedTurn(id = 1, year = 2026, more = {}) {
 describe('actions', () => {
   it('offer the faults of an effect by group', () => {
     const groups = groupFaults(plannedTurn().exchanges[1]!.effect);
-    expect(groups.map((it) => it.title)).toEqual(['Fails', 'Bad answer', 'Time and process']);
+    expect(groups.map((it) => it.title)).toEqual(['Failure', 'Bad answer', 'Time and process']);
     const names = groups.flatMap((it) => it.faults.map(({ fault }) => fault.name));
     expect(names).toContain('timeout');
     expect(names).not.toContain('filtered');

@@ -21,6 +21,7 @@ pub use groups::{
 };
 pub use http::HttpPolicy;
 use reader::SettingsReader;
+pub use reader::{HOST_KEYS, IGNORED_KEYS, SettingKey};
 
 /// The settings that the core and its hosts read.
 #[derive(Debug, Clone)]
@@ -65,7 +66,16 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Returns the settings that the core reads, in the order of their groups.
+    pub fn known_keys() -> Vec<SettingKey> {
+        Settings::read_with_keys(&Value::Null, &super::Tables::default().config_rows(), &mut Vec::new()).1
+    }
+
     pub(super) fn read(tree: &Value, rows: &ConfigRows, issues: &mut Vec<Issue>) -> Settings {
+        Settings::read_with_keys(tree, rows, issues).0
+    }
+
+    fn read_with_keys(tree: &Value, rows: &ConfigRows, issues: &mut Vec<Issue>) -> (Settings, Vec<SettingKey>) {
         let mut reader = SettingsReader { tree, rows, issues, known_keys: Vec::new() };
         let profile = reader.choice("pipeline.profile", "", &PROFILES, &V2);
         let settings = Settings {
@@ -91,7 +101,7 @@ impl Settings {
             strict: reader.boolean("config.strict", "", false),
         };
         reader.warn_unknown(profile);
-        settings
+        (settings, reader.known_keys)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads itself.
-const HOST_KEYS: [&str; 21] = [
+pub const HOST_KEYS: [&str; 21] = [
     "audit.persistence.mode",
     "audit.persist-meta",
     "config.follow",
@@ -36,7 +36,7 @@ const HOST_KEYS: [&str; 21] = [
 ];
 
 /// Keys of the original ConvEngine that are accepted without effect.
-const IGNORED_KEYS: [&str; 13] = [
+pub const IGNORED_KEYS: [&str; 13] = [
     "audit.rate-limit",
     "audit.dispatch",
     "audit.persistence",
@@ -52,6 +52,17 @@ const IGNORED_KEYS: [&str; 13] = [
     "demo",
 ];
 
+/// A setting that the core reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingKey {
+    /// The key below `convengine`.
+    pub name: &'static str,
+    /// The `config_type` of the `ce_config` row that overrides it; empty if none does.
+    pub step: String,
+    /// The valid values, in words.
+    pub expected: String,
+}
+
 /// Reads settings; a row of `ce_config` overrides the tree.
 pub(super) struct SettingsReader<'r> {
     /// The value under `convengine`.
@@ -61,13 +72,13 @@ pub(super) struct SettingsReader<'r> {
     /// Receives an issue for each invalid value.
     pub issues: &'r mut Vec<Issue>,
     /// Keys read so far.
-    pub known_keys: Vec<&'static str>,
+    pub known_keys: Vec<SettingKey>,
 }
 
 impl<'r> SettingsReader<'r> {
     /// Returns the value of the `ce_config` row if it is valid, else of the tree.
     fn read<T>(&mut self, key: &'static str, step: &str, expected: &str, parse: impl Fn(&Value) -> Option<T>) -> Option<T> {
-        self.known_keys.push(key);
+        self.known_keys.push(SettingKey { name: key, step: step.to_owned(), expected: expected.to_owned() });
         if let Some((path, row)) = self.row_value(key, step) {
             let parsed = parse(&row);
             if parsed.is_some() {
@@ -197,7 +208,7 @@ impl<'r> SettingsReader<'r> {
                 self.issues.push(Issue::warning(path, reason, profile.hint("remove it")));
                 continue;
             }
-            if self.known_keys.iter().chain(&HOST_KEYS).any(|it| within(&leaf, it)) {
+            if self.known_keys.iter().map(|it| it.name).chain(HOST_KEYS).any(|it| within(&leaf, it)) {
                 continue;
             }
             if IGNORED_KEYS.iter().any(|it| within(&leaf, it)) {

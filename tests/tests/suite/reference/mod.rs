@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use blocks::{Block, parse_blocks};
 
-/// The pages with examples, and the fewest examples, packs and talks on each.
+/// The pages, and the fewest examples, packs and talks on each.
 const PAGES: [(&str, usize); 7] =
     [("expressions", 170), ("templates", 150), ("entities", 190), ("matching", 10), ("json-paths", 80), ("packs", 12), ("talks", 4)];
 
@@ -205,7 +205,7 @@ fn members_of_packs_are_on_the_page() {
             names.extend(objects.iter().filter_map(Value::as_object).flat_map(Map::keys).cloned());
         }
     }
-    assert!(names.len() > 50, "{names:?}");
+    assert!(names.len() >= 50, "{names:?}");
     let page = read_page("packs");
     let is_missing = |it: &&String| !page.contains(&format!("`{it}`")) && !page.contains(&format!("`{{\"{it}\""));
     let missing: Vec<&String> = names.iter().filter(is_missing).collect();
@@ -240,7 +240,8 @@ fn members_of_slots_and_entities_are_on_the_pages() {
         let names = properties_beside(&schema, member);
         assert!(names.len() >= fewest, "{member}: {names:?}");
         let content = read_page(page);
-        let missing: Vec<&String> = names.iter().filter(|it| !content.contains(&format!("`{it}`")) && !content.contains(*it)).collect();
+        let forms = |it: &String| [format!("`{it}`"), format!(".{it}`"), format!("\"{it}\"")];
+        let missing: Vec<&String> = names.iter().filter(|it| !forms(it).iter().any(|form| content.contains(form))).collect();
         assert!(missing.is_empty(), "{page} lacks {missing:?}");
     }
 }

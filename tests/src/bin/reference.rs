@@ -1,0 +1,13 @@
+//! Writes the generated pages of `docs/reference`: `cargo xtask docs`.
+
+use anyhow::Result;
+use convengine_tests::reference;
+
+fn main() -> Result<()> {
+    let changed = reference::write()?;
+    for name in &changed {
+        println!("docs/reference/{name} changed");
+    }
+    println!("{} of {} pages changed", changed.len(), reference::files()?.len());
+    Ok(())
+}

@@ -1,0 +1,226 @@
+//! `nodes.md`: everything that a flow document consists of.
+
+use anyhow::{Context, Result};
+use convengine_core::config::flow::document::{Document, NodeKind};
+use convengine_core::config::flow::json_schema;
+use serde_json::{Value, json};
+
+use super::markdown::{anchor, code, codes, fence, table};
+use super::{Meanings, Page, prose};
+
+/// A definition of the schema with its heading.
+const PARTS: [(&str, &str); 15] = [
+    ("Graph", "Graph"),
+    ("Edge", "Edge"),
+    ("Param", "Parameter of a graph"),
+    ("Intent", "Intent"),
+    ("EntityType", "Entity type"),
+    ("VarDecl", "Variable"),
+    ("Tool", "Tool"),
+    ("HttpRequest", "HTTP request"),
+    ("OutputMap", "Output"),
+    ("Retry", "Retry"),
+    ("SmallTalk", "Small talk"),
+    ("Events", "Events"),
+    ("Settings", "Settings"),
+    ("Validation", "Validation"),
+    ("Button", "Button"),
+];
+
+/// Generates the page.
+///
+/// # Errors
+/// If the meanings or examples cannot be parsed.
+pub fn page() -> Result<Page> {
+    let schema = json_schema();
+    let meanings = Meanings::parse("nodes.txt", include_str!("data/nodes.txt"))?;
+    let examples: Value = serde_json::from_str(include_str!("data/node_examples.json"))?;
+    let writer = Writer { schema: &schema, meanings: &meanings };
+    let mut body = prose(include_str!("data/nodes_intro.md"));
+    body.push_str(&format!("\n\n## Document\n\n{}\n\n{}", meanings.section("Document"), writer.members("Document", &schema)));
+    for (name, heading) in PARTS.iter().take(3) {
+        body.push_str(&writer.part(name, heading));
+    }
+    body.push_str("\n## Nodes\n\nEvery node has these members; `data` differs by type.\n\n");
+    body.push_str(&writer.members("Node", &schema["$defs"]["Node"]));
+    body.push_str("\n`data` of each type is below.\n\n");
+    let kinds = schema["$defs"]["Node"]["oneOf"].as_array().context("nodes are a union")?;
+    let types: Vec<(&str, &Value)> =
+        kinds.iter().filter_map(|it| Some((it["properties"]["type"]["const"].as_str()?, &it["properties"]["data"]))).collect();
+    body.push_str(&writer.overview(&types));
+    for (kind, data) in &types {
+        let example = examples.get(kind).with_context(|| format!("no example of the node type {kind}"))?;
+        body.push_str(&writer.node(kind, data, example));
+    }
+    body.push_str("\n## Block\n\nA part of a message, by `kind`.\n");
+    body.push_str(&writer.union("Block", "kind"));
+    for (name, heading) in PARTS.iter().skip(3) {
+        body.push_str(&writer.part(name, heading));
+    }
+    let summary = "flow documents: every member, node type, port and setting";
+    Ok(Page { file: "nodes.md", title: "Flow documents and nodes", summary, body, gaps: meanings.gaps() })
+}
+
+/// Whether documents with a node type can be published.
+pub fn runs(kind: &str) -> bool {
+    let node = json!({"id": "n", "type": kind, "data": {}});
+    let document = Document::read(&json!({"graphs": [{"id": "g", "nodes": [node]}]}));
+    !document.graphs.iter().flat_map(|it| &it.nodes).any(|it| matches!(it.kind, NodeKind::Unavailable))
+}
+
+struct Writer<'p> {
+    schema: &'p Value,
+    meanings: &'p Meanings,
+}
+
+impl Writer<'_> {
+    fn part(&self, name: &str, heading: &str) -> String {
+        let about = self.meanings.section(name);
+        let definition = &self.schema["$defs"][name];
+        let kinds = if definition.get("oneOf").is_some() { self.union(name, "kind") } else { String::new() };
+        format!("\n## {heading}\n\n{about}\n\n{}{kinds}", self.members(name, definition))
+    }
+
+    /// The members of each alternative of a union.
+    fn union(&self, name: &str, tag: &str) -> String {
+        let kinds = self.schema["$defs"][name]["oneOf"].as_array().into_iter().flatten();
+        let of_kind = |it: &Value| {
+            let kind = it["properties"][tag]["const"].as_str().unwrap_or_default().to_owned();
+            let section = format!("{name}.{kind}");
+            let mut own = it.clone();
+            if let Some(properties) = own["properties"].as_object_mut() {
+                properties.shift_remove(tag);
+            }
+            format!("\n**`{kind}`**: {}\n\n{}", self.meanings.section(&section), self.members(&section, &own))
+        };
+        kinds.map(of_kind).collect()
+    }
+
+    fn overview(&self, types: &[(&str, &Value)]) -> String {
+        let rows: Vec<Vec<String>> = types
+            .iter()
+            .map(|(kind, _)| {
+                let (ports, failure) = self.ports(kind);
+                vec![format!("[`{kind}`](#{})", anchor(kind)), ports, failure, if runs(kind) { "yes" } else { "no" }.to_owned()]
+            })
+            .collect();
+        table(&["Type", "Output ports", "Failure port", "Runs"], &rows)
+    }
+
+    fn ports(&self, kind: &str) -> (String, String) {
+        let of = |name: &str| {
+            let text = self.meanings.find(kind, name).unwrap_or_default();
+            codes(text.split_whitespace())
+        };
+        (of("@ports"), of("@failure"))
+    }
+
+    fn node(&self, kind: &str, data: &Value, example: &Value) -> String {
+        let (ports, failure) = self.ports(kind);
+        let ports = if ports.is_empty() { "none".to_owned() } else { ports };
+        let failure = if failure.is_empty() { String::new() } else { format!("; failure port: {failure}") };
+        let absent = "\n\nThis type does not run yet: publishing rejects it with `U001`.";
+        let absent = if runs(kind) { "" } else { absent };
+        let members = self.members(kind, data);
+        let members = if members.is_empty() { "`data` has no members.\n".to_owned() } else { members };
+        let example = fence("json", &serde_json::to_string_pretty(example).unwrap_or_default());
+        format!("\n### {kind}\n\n{}{absent}\n\nPorts: {ports}{failure}.\n\n{members}\n{example}", self.meanings.section(kind))
+    }
+
+    /// The table of the members of an object, with those of the objects in it.
+    fn members(&self, section: &str, object: &Value) -> String {
+        let mut rows = Vec::new();
+        self.collect(section, "", object, &mut rows);
+        if rows.is_empty() { String::new() } else { table(&["Member", "Type", "Default", "Meaning"], &rows) }
+    }
+
+    fn collect(&self, section: &str, prefix: &str, object: &Value, rows: &mut Vec<Vec<String>>) {
+        let required: Vec<&str> = object["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        for (name, member) in object["properties"].as_object().into_iter().flatten() {
+            let path = format!("{prefix}{name}");
+            let default = member.get("default").map(|it| code(&it.to_string()));
+            let default = if required.contains(&name.as_str()) { "required".to_owned() } else { default.unwrap_or_default() };
+            rows.push(vec![code(&path), self.describe(member), default, self.meanings.get(section, &path)]);
+            if member.get("properties").is_some() && member.get("oneOf").is_none() {
+                self.collect(section, &format!("{path}."), member, rows);
+            } else if member["items"].get("properties").is_some() {
+                self.collect(section, &format!("{path}[]."), &member["items"], rows);
+            }
+        }
+    }
+
+    /// The type of a value in words, with links to definitions.
+    fn describe(&self, schema: &Value) -> String {
+        if let Some(name) = schema["$ref"].as_str().and_then(|it| it.rsplit('/').next()) {
+            return match (name, PARTS.iter().find(|it| it.0 == name)) {
+                (_, Some((_, heading))) => format!("[{}](#{})", heading.to_lowercase(), anchor(heading)),
+                ("Node", _) => "[node](#nodes)".to_owned(),
+                ("Block", _) => "[block](#block)".to_owned(),
+                ("LocalizedText", _) => "[text](#texts)".to_owned(),
+                _ => "[template](templates.md)".to_owned(),
+            };
+        }
+        if let Some(words) = schema["enum"].as_array() {
+            return words.iter().filter_map(Value::as_str).map(code).collect::<Vec<_>>().join(", ");
+        }
+        if let Some(word) = schema["const"].as_str() {
+            return code(word);
+        }
+        if let Some(choices) = schema["anyOf"].as_array() {
+            return choices.iter().map(|it| self.describe(it)).collect::<Vec<_>>().join(" or ");
+        }
+        let range = |least: &str, most: &str, what: &str| describe_range(schema, least, most, what);
+        match schema["type"].as_str() {
+            Some("string") => schema["pattern"].as_str().map_or_else(|| range("minLength", "maxLength", "characters"), |it| self.pattern(it)),
+            Some("integer" | "number") => range("minimum", "maximum", ""),
+            Some("array") => {
+                let size = describe_size(schema);
+                format!("list of {}{size}", self.describe(&schema["items"]))
+            }
+            Some("object") if schema["additionalProperties"].is_object() => {
+                format!("object of {}", self.describe(&schema["additionalProperties"]))
+            }
+            Some(other) => other.to_owned(),
+            None => "any".to_owned(),
+        }
+    }
+
+    /// The name of a pattern, found by a member that has it.
+    fn pattern(&self, source: &str) -> String {
+        let known = [
+            ("id", "/properties/id"),
+            ("name", "/properties/name"),
+            ("language tag", "/properties/default_locale"),
+            ("variable path", "/$defs/VarDecl/properties/name"),
+            ("JSONPath", "/$defs/OutputMap/properties/path"),
+            ("secret name", "/$defs/Tool/properties/signing_secret"),
+        ];
+        let has = |pointer: &str| self.schema.pointer(pointer).is_some_and(|it| it["pattern"] == source);
+        known.iter().find(|it| has(it.1)).map_or_else(|| code(source), |it| it.0.to_owned())
+    }
+}
+
+/// The largest integer that every JSON parser reads exactly; a bound of it is none.
+const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
+
+fn describe_range(schema: &Value, least: &str, most: &str, what: &str) -> String {
+    let kind = schema["type"].as_str().unwrap_or_default();
+    let bound = |name: &str| schema.get(name).filter(|it| it.as_i64().is_none_or(|it| it.abs() != MAX_SAFE_INTEGER));
+    let unit = if what.is_empty() { String::new() } else { format!(" {what}") };
+    match (bound(least), bound(most)) {
+        (None, None) => kind.to_owned(),
+        (Some(least), None) if what.is_empty() => format!("{kind} from {least}"),
+        (Some(_), None) => format!("non-empty {kind}"),
+        (None, Some(most)) => format!("{kind} of at most {most}{unit}"),
+        (Some(least), Some(most)) => format!("{kind}, {least} to {most}{unit}"),
+    }
+}
+
+fn describe_size(schema: &Value) -> String {
+    match (schema["minItems"].as_u64(), schema["maxItems"].as_u64()) {
+        (None, None) => String::new(),
+        (Some(_), None) => ", not empty".to_owned(),
+        (None, Some(most)) => format!(", at most {most}"),
+        (Some(least), Some(most)) => format!(", {least} to {most}"),
+    }
+}

@@ -1,0 +1,154 @@
+//! `settings.md`: every setting below `convengine`.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+use convengine_core::config::settings::{IGNORED_KEYS, Settings};
+use serde_json::Value;
+
+use super::markdown::{code, codes, table};
+use super::{Meanings, Page, prose, read_source};
+
+/// Files of the server that read settings.
+const READERS: [&str; 20] = [
+    "config/settings/mod.rs",
+    "config/settings/assistants.rs",
+    "config/settings/files.rs",
+    "config/settings/llm.rs",
+    "config/settings/network.rs",
+    "config/settings/observe.rs",
+    "config/settings/retention.rs",
+    "config/settings/security.rs",
+    "config/settings/spend.rs",
+    "config/settings/stomp.rs",
+    "config/settings/stream.rs",
+    "config/settings/tenants.rs",
+    "config/settings/tool_database.rs",
+    "config/settings/turn.rs",
+    "config/secrets/mod.rs",
+    "config/compile.rs",
+    "ops/redaction.rs",
+    "auth/admin_token.rs",
+    "api/db_schema.rs",
+    "app.rs",
+];
+
+/// Functions of these files whose first text is a setting, or the end of one.
+const READ_CALLS: [&str; 18] = [
+    "pointer(", "text(", "setting(", "read_bool(tree, ", "read_duration(tree, ", "read_choice(tree, ", "read_text(tree, ", "lookup(tree, ",
+    "read(", "member(", "rate(", "days(", "path(", "count(", "tree.get(", "cap.get(", "shift_remove(", "let key = ",
+];
+
+/// Texts in such calls that are members of values, not settings: members of redaction rules and of tenants.
+const NOT_SETTINGS: [&str; 7] = ["pattern", "param", "with", "tenants", "retention", "secrets", "llm"];
+
+/// Generates the page.
+///
+/// # Errors
+/// If the meanings cannot be parsed or a source cannot be read.
+pub fn page() -> Result<Page> {
+    let meanings = Meanings::parse("settings.txt", include_str!("data/settings.txt"))?;
+    let mut body = prose(include_str!("data/settings_intro.md"));
+    body.push_str("\n\n## Settings of turns\n\n");
+    let rows: Vec<Vec<String>> = Settings::known_keys()
+        .iter()
+        .map(|key| {
+            let [_, default, effect] = columns(&meanings.get("core", key.name));
+            vec![code(key.name), key.expected.clone(), code(&default), code(&key.step), effect]
+        })
+        .collect();
+    let head = ["Setting", "Type", "Default", "Row", "Effect"];
+    body.push_str(&table(&head, &rows));
+    body.push_str("\n## Settings of the server\n\n");
+    let names = host_keys(&meanings);
+    let rows: Vec<Vec<String>> = names
+        .iter()
+        .map(|name| {
+            let [kind, default, effect] = columns(&meanings.get("host", name));
+            vec![code(name), kind, code(&default), effect]
+        })
+        .collect();
+    body.push_str(&table(&["Setting", "Type", "Default", "Effect"], &rows));
+    body.push_str("\n## Accepted without effect\n\nThese keys of ConvEngine are accepted. ");
+    body.push_str(&format!("A warning names them: {}.\n\n", codes(IGNORED_KEYS.into_iter().filter(|it| *it != "schema"))));
+    let ignored: Vec<String> =
+        meanings.names("host-ignored").iter().map(|it| format!("{} ({})", code(it), meanings.get("host-ignored", it))).collect();
+    body.push_str(&format!("Without a warning: {}.\n", ignored.join(", ")));
+    let mut gaps = meanings.gaps();
+    gaps.extend(missing_keys()?.into_iter().map(|it| format!("settings.txt: the server reads '{it}', which has no meaning")));
+    Ok(Page { file: "settings.md", title: "Settings", summary: "every setting below `convengine` with type, default and effect", body, gaps })
+}
+
+/// Returns all documented settings with the JSON of their defaults; `None` without one.
+///
+/// # Errors
+/// If the meanings cannot be parsed.
+pub fn setting_keys() -> Result<Vec<(String, Option<Value>)>> {
+    let meanings = Meanings::parse("settings.txt", include_str!("data/settings.txt"))?;
+    let mut keys = Vec::new();
+    for section in ["core", "host"] {
+        for name in meanings.names(section) {
+            let [_, default, _] = columns(&meanings.get(section, &name));
+            let default = (!default.is_empty()).then(|| serde_json::from_str(&default)).transpose();
+            keys.push((name.clone(), default.with_context(|| format!("default of {name}"))?));
+        }
+    }
+    Ok(keys)
+}
+
+/// The documented settings of the server in the order of the file.
+fn host_keys(meanings: &Meanings) -> Vec<String> {
+    let known: BTreeSet<String> = meanings.names("host").into_iter().collect();
+    let lines = include_str!("data/settings.txt").lines().filter_map(|it| it.split_once(" =").map(|it| it.0.to_owned()));
+    lines.filter(|it| known.contains(it)).collect()
+}
+
+/// Splits `type | default | effect`; a default of `-` is none.
+fn columns(text: &str) -> [String; 3] {
+    let mut parts = text.split('|').map(|it| it.trim().to_owned());
+    let mut next = || parts.next().unwrap_or_default();
+    let (kind, default, effect) = (next(), next(), next());
+    [kind, if default == "-" { String::new() } else { default }, effect]
+}
+
+/// Settings that the sources of the server read and the page lacks.
+fn missing_keys() -> Result<Vec<String>> {
+    let mut known: Vec<String> = setting_keys()?.into_iter().map(|it| it.0).collect();
+    known.extend(["tables", "transport.stomp.topic-prefix"].map(str::to_owned));
+    let mut missing = Vec::new();
+    for file in READERS {
+        let text = read_source(format!("host-native/src/{file}"))?;
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        missing.extend(read_keys(code).into_iter().filter(|it| !is_documented(it, &known)));
+    }
+    Ok(missing)
+}
+
+/// Whether a text is a documented setting, its end, or the group of several.
+fn is_documented(text: &str, known: &[String]) -> bool {
+    let is_part = |key: &String| key == text || key.ends_with(&format!(".{text}")) || key.starts_with(&format!("{text}."));
+    NOT_SETTINGS.contains(&text) || known.iter().any(is_part)
+}
+
+/// The settings that a source reads, with dots; those that are put together at run time count by their parts.
+fn read_keys(source: &str) -> BTreeSet<String> {
+    let mut keys = BTreeSet::new();
+    for call in READ_CALLS {
+        for (at, _) in source.match_indices(&format!("{call}\"")) {
+            let rest = source.get(at + call.len() + 1..).unwrap_or_default();
+            let text = rest.split('"').next().unwrap_or_default().trim_matches('/').replace('/', ".");
+            let is_key = !text.is_empty() && text.chars().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || "-.".contains(it));
+            keys.extend(is_key.then_some(text));
+        }
+    }
+    keys
+}
+
+/// Returns how many settings the scan of the server's sources finds.
+///
+/// # Errors
+/// If a source cannot be read.
+pub fn count_read_settings() -> Result<usize> {
+    let sources = READERS.iter().map(|it| read_source(format!("host-native/src/{it}"))).collect::<Result<Vec<_>>>()?;
+    Ok(sources.iter().flat_map(|it| read_keys(it)).collect::<BTreeSet<_>>().len())
+}

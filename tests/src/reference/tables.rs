@@ -1,0 +1,180 @@
+//! `tables.md`: every table and column.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use super::markdown::{code, codes, table};
+use super::{Meanings, Page, prose, read_source};
+use crate::root;
+
+/// A table of the migrations.
+#[derive(Debug, Clone)]
+struct Table {
+    name: String,
+    columns: Vec<Column>,
+}
+
+#[derive(Debug, Clone)]
+struct Column {
+    name: String,
+    kind: String,
+    default: String,
+    is_nullable: bool,
+    is_key: bool,
+}
+
+/// The sections of the page with the tables of each.
+const GROUPS: [(&str, &[&str]); 7] = [
+    (
+        "Configuration",
+        &[
+            "ce_config",
+            "ce_intent",
+            "ce_intent_classifier",
+            "ce_policy",
+            "ce_rule",
+            "ce_pending_action",
+            "ce_output_schema",
+            "ce_prompt_template",
+            "ce_response",
+            "ce_container_config",
+            "ce_verbose",
+            "ce_state_graph",
+        ],
+    ),
+    (
+        "Tools, tasks and extensions",
+        &[
+            "ce_mcp_tool",
+            "ce_mcp_db_tool",
+            "ce_mcp_planner",
+            "ce_http_tool",
+            "cv_tool_spec",
+            "ce_tool",
+            "ce_task",
+            "cv_document",
+            "cv_extension",
+            "cv_module",
+            "cv_script",
+        ],
+    ),
+    ("Conversations", &["ce_conversation", "ce_audit", "ce_conversation_history", "ce_llm_call_log", "ce_memory"]),
+    ("Feedback", &["ce_mcp_user_feedback", "ce_user_query_knowledge", "ce_semantic_query_failures"]),
+    ("Journal and snapshots", &["ce_turn", "ce_turn_effect", "ce_config_snapshot", "cv_activation"]),
+    ("Access and cost", &["cv_api_key", "cv_spend"]),
+    (
+        "Assistants",
+        &["cs_assistant", "cs_version", "cs_deployment", "cs_secret", "cs_session", "cs_timer", "cs_usage_events"],
+    ),
+];
+
+/// Generates the page.
+///
+/// # Errors
+/// If a migration or the meanings cannot be parsed.
+pub fn page() -> Result<Page> {
+    let meanings = Meanings::parse("tables.txt", include_str!("data/tables.txt"))?;
+    let tables = read_tables()?;
+    let mut body = prose(include_str!("data/tables_intro.md"));
+    for (group, names) in GROUPS {
+        body.push_str(&format!("\n\n## {group}\n"));
+        for name in names {
+            let found = tables.iter().find(|it| it.name == *name).with_context(|| format!("there is no table {name}"))?;
+            body.push_str(&section(found, &meanings));
+        }
+    }
+    let is_described = |name: &str| GROUPS.iter().any(|it| it.1.contains(&name));
+    body.push_str("\n## Created and not used\n\n");
+    body.push_str("The engine creates these tables of ConvEngine, so that its scripts find them, and neither reads nor writes them.\n\n");
+    let unused: Vec<Vec<String>> = tables
+        .iter()
+        .filter(|it| !is_described(&it.name))
+        .map(|it| vec![code(&it.name), codes(it.columns.iter().map(|it| it.name.as_str()))])
+        .collect();
+    body.push_str(&table(&["Table", "Columns"], &unused));
+    let unexpected = tables.iter().filter(|it| !is_described(&it.name) && !is_kept_for_scripts(&it.name));
+    let mut gaps = meanings.gaps();
+    gaps.extend(unexpected.map(|it| format!("tables.rs: the table {} is in no group", it.name)));
+    Ok(Page { file: "tables.md", title: "Tables", summary: "every table and column with type, default and meaning", body, gaps })
+}
+
+fn is_kept_for_scripts(name: &str) -> bool {
+    name.starts_with("ce_semantic_") || name == "ce_mcp_user_query_knowledge"
+}
+
+fn section(found: &Table, meanings: &Meanings) -> String {
+    let rows: Vec<Vec<String>> = found
+        .columns
+        .iter()
+        .map(|it| {
+            let key = if it.is_key { " (key)" } else { "" };
+            let default = if it.is_nullable && it.default.is_empty() { "null".to_owned() } else { code(&it.default) };
+            vec![format!("`{}`{key}", it.name), it.kind.clone(), default, meanings.get(&found.name, &it.name)]
+        })
+        .collect();
+    let about = meanings.section(&found.name);
+    format!("\n### {}\n\n{about}\n\n{}", found.name, table(&["Column", "Type", "Default", "Meaning"], &rows))
+}
+
+/// Reads the tables of the SQLite migrations, in order.
+fn read_tables() -> Result<Vec<Table>> {
+    let folder = root().join("migrations/sqlite");
+    let mut files: Vec<String> =
+        fs::read_dir(&folder)?.map(|it| Ok(it?.file_name().to_string_lossy().into_owned())).collect::<Result<_>>()?;
+    files.sort();
+    let mut tables: Vec<Table> = Vec::new();
+    for file in files {
+        let text = read_source(format!("migrations/sqlite/{file}"))?;
+        let mut open: Option<Table> = None;
+        for line in text.lines().map(str::trim).filter(|it| !it.starts_with("--")) {
+            if let Some(rest) = line.strip_prefix("create table if not exists ") {
+                let name = rest.split_whitespace().next().unwrap_or_default().to_owned();
+                open = Some(Table { name, columns: Vec::new() });
+            } else if let Some(rest) = line.strip_prefix("alter table ") {
+                let (name, definition) = rest.split_once(" add column ").with_context(|| line.to_owned())?;
+                let altered = tables.iter_mut().find(|it| it.name == name).with_context(|| line.to_owned())?;
+                altered.columns.push(read_column(definition));
+            } else if line == ");" {
+                tables.extend(open.take());
+            } else if let Some(table) = &mut open {
+                add_line(table, line);
+            }
+        }
+    }
+    Ok(tables)
+}
+
+fn add_line(table: &mut Table, line: &str) {
+    if let Some(keys) = line.strip_prefix("primary key (") {
+        let keys: Vec<&str> = keys.trim_end_matches([')', ',']).split(", ").collect();
+        table.columns.iter_mut().for_each(|it| it.is_key |= keys.contains(&it.name.as_str()));
+    } else if !line.starts_with("constraint ") {
+        table.columns.push(read_column(line));
+    }
+}
+
+/// Reads the definition of a column.
+fn read_column(line: &str) -> Column {
+    let line = line.trim_end_matches([',', ';']);
+    let mut words = line.split_whitespace();
+    let name = words.next().unwrap_or_default().to_owned();
+    let kind = words.next().unwrap_or_default().to_owned();
+    let is_key = line.contains("primary key");
+    let default = line.split_once(" default ").map(|it| it.1).unwrap_or_default();
+    let default = match default.split(" references").next().unwrap_or_default().trim() {
+        it if it.contains("strftime") => "now".to_owned(),
+        it => it.trim_matches('\'').to_owned(),
+    };
+    let default = match (kind.as_str(), default.as_str()) {
+        ("boolean", "1") => "true".to_owned(),
+        ("boolean", "0") => "false".to_owned(),
+        _ => default,
+    };
+    let kind = match kind.as_str() {
+        "datetime" => "time".to_owned(),
+        "integer" if line.contains("autoincrement") => "id".to_owned(),
+        _ => kind,
+    };
+    Column { is_nullable: !line.contains("not null") && !is_key, name, kind, default, is_key }
+}

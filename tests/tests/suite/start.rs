@@ -1,0 +1,266 @@
+//! The tutorials in `docs/start`, followed word by word: every file is written, every command runs, every output is compared.
+//!
+//! A block of a page is ```` ```json file=NAME ```` or ```` ```talk file=NAME ````, a file to be written, or ```` ```console ````:
+//! lines that begin with `$ ` are commands, the lines below one are its output, in which `…` stands for any text. A word of a command
+//! that ends in `…` is completed from an earlier output, as a reader would paste it. Servers run until the page ends, on a free port
+//! in place of the printed one.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use convengine_tests::{binary, root};
+use uuid::Uuid;
+
+use crate::running::PATIENCE;
+
+/// Programs that a page starts in another terminal: the beginning of the command, the printed port, and the beginning of the line that
+/// says that it is ready.
+const SERVERS: [(&str, &str, &str); 2] =
+    [("convengine serve", "8080", "convengine listening on "), ("python3 -u -m http.server", "9000", "Serving HTTP on ")];
+
+/// The line that ends the output of a command in the shell.
+const END: &str = "=== end of the command ===";
+
+/// Variables that would change what the commands do.
+const VARIABLES: [&str; 5] = ["CONVENGINE_DATABASE", "CONVENGINE_LLM", "CONVENGINE_SET", "CONVENGINE_SETTINGS", "CONVENGINE_TENANT"];
+
+/// A part of a page that has to be followed.
+#[derive(Debug, PartialEq)]
+enum Block {
+    File { name: String, text: String },
+    Console(Vec<Step>),
+}
+
+/// A command with its printed output.
+#[derive(Debug, PartialEq)]
+struct Step {
+    command: String,
+    output: String,
+}
+
+/// Reads the blocks of a page.
+fn blocks(page: &str) -> Vec<Block> {
+    let mut lines = page.lines();
+    let mut found = Vec::new();
+    while let Some(info) = lines.by_ref().find_map(|it| it.strip_prefix("```")) {
+        let text: Vec<&str> = lines.by_ref().take_while(|it| *it != "```").collect();
+        found.push(match info.split_once(" file=") {
+            Some(("json" | "talk", name)) => Block::File { name: name.into(), text: text.join("\n") + "\n" },
+            None if info == "console" => Block::Console(steps(&text)),
+            _ => panic!("no test runs blocks of the kind '{info}'"),
+        });
+    }
+    found
+}
+
+fn steps(lines: &[&str]) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut continues = false;
+    for line in lines {
+        if let Some(command) = line.strip_prefix("$ ") {
+            steps.push(Step { command: command.into(), output: String::new() });
+        } else {
+            let step = steps.last_mut().expect("a console begins with a command");
+            let target = if continues { &mut step.command } else { &mut step.output };
+            target.push_str(if target.is_empty() { "" } else { "\n" });
+            target.push_str(line);
+        }
+        continues = line.ends_with('\\') && steps.last().is_some_and(|it| it.output.is_empty());
+    }
+    steps
+}
+
+/// Whether a text is as printed, where `…` stands for any text.
+fn is_like(printed: &str, text: &str) -> bool {
+    let mut pieces: Vec<&str> = printed.split('…').collect();
+    let last = pieces.pop().unwrap_or_default();
+    if pieces.is_empty() {
+        return text == last;
+    }
+    let Some(mut rest) = text.strip_prefix(pieces[0]) else { return false };
+    for piece in &pieces[1..] {
+        let Some((_, after)) = rest.split_once(piece) else { return false };
+        rest = after;
+    }
+    rest.ends_with(last)
+}
+
+const fn is_word(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
+}
+
+/// Completes the words of a command that end in `…` from the latest output that has them.
+fn complete(command: &str, outputs: &str) -> String {
+    let Some((before, after)) = command.split_once('…') else { return command.into() };
+    let start = before.rfind(|it| !is_word(it)).map_or(0, |it| it + 1);
+    let at = outputs.rfind(&before[start..]).unwrap_or_else(|| panic!("no output completes '{command}'"));
+    let word: String = outputs[at..].chars().take_while(|it| is_word(*it)).collect();
+    format!("{}{word}{}", &before[..start], complete(after, outputs))
+}
+
+/// The lines of a stream, read in a thread, so that a program that says nothing does not hold up the test for ever.
+fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || BufReader::new(stream).lines().map_while(Result::ok).try_for_each(|it| sender.send(it)));
+    receiver
+}
+
+/// An empty folder with a shell in it.
+struct Terminal {
+    folder: PathBuf,
+    shell: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+    servers: Vec<Child>,
+    /// Printed ports and the real ones.
+    ports: Vec<(String, String)>,
+    /// All outputs so far.
+    outputs: String,
+}
+
+impl Terminal {
+    fn open() -> Terminal {
+        let folder = std::env::temp_dir().join(format!("convengine-start-{}", Uuid::new_v4()));
+        fs::create_dir(&folder).unwrap();
+        let mut shell = Terminal::command(&folder, "exec 2>&1; exec sh").stdin(Stdio::piped()).spawn().unwrap();
+        let (input, lines) = (shell.stdin.take().unwrap(), lines_of(shell.stdout.take().unwrap()));
+        Terminal { folder, shell, input, lines, servers: Vec::new(), ports: Vec::new(), outputs: String::new() }
+    }
+
+    fn command(folder: &Path, line: &str) -> Command {
+        let own = binary().unwrap();
+        let path = format!("{}:{}", own.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).current_dir(folder).env("PATH", path).env("CONVENGINE_LISTEN", "127.0.0.1:0").stdout(Stdio::piped());
+        for variable in VARIABLES {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    /// Runs a command and returns its exit code and output; a server is ready when this returns.
+    fn run(&mut self, command: &str) -> (i32, String) {
+        let command = self.ports.iter().fold(complete(command, &self.outputs), |text, (printed, real)| {
+            text.replace(&format!("127.0.0.1:{printed}"), &format!("127.0.0.1:{real}"))
+        });
+        let (code, output) = match SERVERS.iter().find(|it| command.starts_with(it.0)) {
+            Some((_, printed, ready)) => (0, self.serve(&command, printed, ready)),
+            None => self.run_in_shell(&command),
+        };
+        let output = self.ports.iter().fold(output, |text, (printed, real)| {
+            let text = text.replace(&format!("127.0.0.1:{real}"), &format!("127.0.0.1:{printed}"));
+            text.replace(&format!(" port {real} "), &format!(" port {printed} "))
+        });
+        self.outputs.push_str(&output);
+        self.outputs.push('\n');
+        (code, output)
+    }
+
+    fn run_in_shell(&mut self, command: &str) -> (i32, String) {
+        writeln!(self.input, "{{ {command}\n}} </dev/null; printf '\\n%s%s\\n' '{END}' $?").unwrap();
+        let mut output = Vec::new();
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("'{command}' does not end: {output:?}"));
+            if let Some(code) = line.strip_prefix(END) {
+                return (code.parse().unwrap(), output.join("\n").trim_end().to_owned());
+            }
+            output.push(line);
+        }
+    }
+
+    /// Starts a server on a free port and returns what it prints until it is ready.
+    fn serve(&mut self, command: &str, printed: &str, ready: &str) -> String {
+        let command = command.replace(&format!(" {printed} "), " 0 ");
+        let line = format!("exec {command} 2>server.log");
+        let mut server = Terminal::command(&self.folder, &line).stdin(Stdio::null()).spawn().unwrap();
+        let lines = lines_of(server.stdout.take().unwrap());
+        self.servers.push(server);
+        let mut output = String::new();
+        loop {
+            let Ok(line) = lines.recv_timeout(PATIENCE) else {
+                let log = fs::read_to_string(self.folder.join("server.log")).unwrap_or_default();
+                panic!("'{command}' does not become ready: {output}{log}");
+            };
+            output.push_str(&line);
+            if line.starts_with(ready) {
+                let (_, after) = line.split_once("127.0.0.1:").unwrap_or_else(|| panic!("no port in '{line}'"));
+                self.ports.push((printed.into(), after.chars().take_while(char::is_ascii_digit).collect()));
+                return output;
+            }
+            output.push('\n');
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        for child in self.servers.iter_mut().chain([&mut self.shell]) {
+            // Best effort: it may have ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        // Best effort: the folder is below the system's temporary folder.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn follow(page: &str) {
+    let text = fs::read_to_string(root().join("docs/start").join(page)).unwrap();
+    let mut terminal = Terminal::open();
+    let (mut files, mut commands) = (0, 0);
+    for block in blocks(&text) {
+        match block {
+            Block::File { name, text } => {
+                fs::write(terminal.folder.join(name), text).unwrap();
+                files += 1;
+            }
+            Block::Console(steps) => {
+                for Step { command, output: printed } in steps {
+                    let (code, output) = terminal.run(&command);
+                    assert!(is_like(&printed, &output), "{page}: {command}\nprinted:\n{printed}\nfound:\n{output}");
+                    // `lint` and `replay` end with 1 when they have something to say.
+                    assert!(code == 0 || code == 1 && !printed.is_empty(), "{page}: {command} ends with {code}");
+                    commands += 1;
+                }
+            }
+        }
+    }
+    assert!(files >= 4 && commands >= 8, "{page} has {files} files and {commands} commands");
+}
+
+/// On SQLite only, because the page uses the default database.
+#[test]
+fn the_first_pack_is_built_as_printed_on_sqlite() {
+    follow("first-pack.md");
+}
+
+/// On SQLite only, because the page uses the default database.
+#[test]
+fn the_first_assistant_is_built_as_printed_on_sqlite() {
+    follow("first-assistant.md");
+}
+
+#[test]
+fn blocks_of_a_page_are_read() {
+    let step = |command: &str, output: &str| Step { command: command.into(), output: output.into() };
+    let page = "text\n```json file=a.json\n{}\n```\n```console\n$ one \\\n    -d 2\nout\n\nput\n$ three\n$ four\nend \\\n```\n";
+    let console = Block::Console(vec![step("one \\\n    -d 2", "out\n\nput"), step("three", ""), step("four", "end \\")]);
+    assert_eq!(blocks(page), [Block::File { name: "a.json".into(), text: "{}\n".into() }, console]);
+    for (printed, text, like) in [
+        ("", "", true),
+        ("", "a", false),
+        ("a…c", "abbc", true),
+        ("a…c", "ac\nc", true),
+        ("a…c", "acd", false),
+        ("…b…", "abc", true),
+        ("…b…b…", "abc", false),
+        ("aa…aa", "aaa", false),
+    ] {
+        assert_eq!(is_like(printed, text), like, "{printed} {text}");
+    }
+    assert_eq!(complete("T=cdp_… x", r#"{"a":"cdp_1"} {"token":"cdp_2-B_","#), "T=cdp_2-B_ x");
+}
