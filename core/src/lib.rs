@@ -39,7 +39,6 @@
 // A build for one family of configurations omits the other's program, but not the helpers that only the other would call.
 #![cfg_attr(not(all(feature = "tables", feature = "flow")), allow(dead_code, unused_imports))]
 
-mod action;
 mod audit;
 pub mod config;
 mod entity;
@@ -52,6 +51,7 @@ pub mod json;
 pub mod lint;
 mod llm;
 pub mod pack;
+mod pending_action;
 #[cfg(feature = "tables")]
 mod pipeline;
 mod planner_loop;

@@ -51,7 +51,7 @@ use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::spend_budget::Budget;
 use crate::runtime::assistant::timers;
 use crate::runtime::recovery;
-use crate::runtime::spend::SpendTracker;
+use crate::runtime::spend_cap::SpendTracker;
 use crate::runtime::stream::{ClusterTasks, Streams, start_cluster};
 use crate::runtime::turn_queue::TurnQueue;
 use crate::runtime::turn_runner::Host;

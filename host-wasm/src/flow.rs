@@ -6,14 +6,14 @@ use convengine_core::turn::STUB_ADDRESS;
 use serde_json::{Value, json};
 
 /// Returns the issues of publishing, including those of a document that cannot be read. Secrets are not checked.
-pub fn issues(document: &Value) -> Value {
+pub fn document_issues(document: &Value) -> Value {
     // The pack's fake service may be called.
     let text = document.to_string().replace(STUB_ADDRESS, "https://stub.example");
     let document = import_canvas(serde_json::from_str(&text).unwrap_or_default());
-    check_document(&document, &PublishTarget::empty()).iter().map(issue).collect()
+    check_document(&document, &PublishTarget::empty()).iter().map(issue_to_json).collect()
 }
 
-fn issue(it: &DocumentIssue) -> Value {
+fn issue_to_json(it: &DocumentIssue) -> Value {
     let severity = if it.severity == DocumentSeverity::Error { "error" } else { "warning" };
     let hint = it.fix.as_deref().unwrap_or_default();
     let mut issue = json!({"severity": severity, "path": it.path, "reason": it.message, "hint": hint, "rule": it.code});

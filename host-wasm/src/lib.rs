@@ -36,16 +36,16 @@ pub struct Engine {
     issues: Vec<Issue>,
     scripted: Scripted,
     /// Checkpoints of the script.
-    marks: Vec<Scripted>,
+    checkpoints: Vec<Scripted>,
     conversations: Conversations,
     turn: Option<Turn>,
     /// The notices of an observed turn so far.
-    told: Option<Vec<Notice>>,
+    notices: Option<Vec<Notice>>,
     end: Option<Outcome>,
     /// The effects that the turn has requested, by id.
-    asked: BTreeMap<EffectId, Effect>,
+    effects: BTreeMap<EffectId, Effect>,
     hash: SliceHash,
-    finished: String,
+    finished_hash: String,
 }
 
 #[wasm_bindgen]
@@ -53,21 +53,21 @@ impl Engine {
     /// Compiles a pack; throws an error with code `NOT_A_PACK` if the text is not a pack.
     #[wasm_bindgen(constructor)]
     pub fn new(pack: &str) -> Result<Engine, JsValue> {
-        let pack = Pack::parse(pack).map_err(|error| thrown("NOT_A_PACK", &error.to_string()))?;
+        let pack = Pack::parse(pack).map_err(|error| js_error("NOT_A_PACK", &error.to_string()))?;
         let (config, issues) = pack.compile();
         Ok(Engine {
             config: Arc::new(config),
             issues,
             scripted: Scripted::from_pack(&pack),
             pack,
-            marks: Vec::new(),
+            checkpoints: Vec::new(),
             conversations: Conversations::default(),
             turn: None,
-            told: None,
+            notices: None,
             end: None,
-            asked: BTreeMap::new(),
+            effects: BTreeMap::new(),
             hash: SliceHash::default(),
-            finished: String::new(),
+            finished_hash: String::new(),
         })
     }
 
@@ -75,13 +75,13 @@ impl Engine {
     pub fn issues(&self) -> Result<String, JsValue> {
         #[cfg(feature = "flow")]
         if let Some(document) = self.pack.flow_document() {
-            return written(&flow::issues(document));
+            return to_text(&flow::document_issues(document));
         }
         #[cfg(feature = "tables")]
         let found = lint::check(&self.pack.tables, self.config.settings.profile, &self.issues);
         #[cfg(not(feature = "tables"))]
         let found: Vec<Issue> = Vec::new();
-        text(&self.issues.iter().chain(&found).collect::<Vec<_>>())
+        serialize(&self.issues.iter().chain(&found).collect::<Vec<_>>())
     }
 
     /// Returns the configuration's content hash.
@@ -97,9 +97,9 @@ impl Engine {
     /// Returns a turn of the pack as a message for `start`, with its conversation id.
     pub fn scripted_turn(&self, index: usize) -> Result<String, JsValue> {
         let message = self.pack.message(index);
-        let mut message = message.ok_or_else(|| thrown("NOT_A_MESSAGE", &format!("turn {index} of the pack is not a message")))?;
+        let mut message = message.ok_or_else(|| js_error("NOT_A_MESSAGE", &format!("turn {index} of the pack is not a message")))?;
         message.conversation_id = Some(message.conversation());
-        text(&message)
+        serialize(&message)
     }
 
     /// Starts a turn with a message; returns the first slice.
@@ -107,13 +107,13 @@ impl Engine {
         let message: Message = parse("message", message)?;
         let input = message.into_input(&self.conversations, self.config.program());
         self.scripted.begin_turn(&input);
-        let (turn, slice) = Turn::start(input, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
-        self.begin(turn, slice, false)
+        let (turn, slice) = Turn::start(input, Arc::clone(&self.config)).map_err(|it| js_error("TURN", &it.to_string()))?;
+        self.begin_turn(turn, slice, false)
     }
 
     /// Returns whether the pack's script has an answer to an effect of the turn, by the effect's id.
     pub fn has_script(&self, effect: u32) -> Result<bool, JsValue> {
-        let effect = self.asked.get(&EffectId(effect)).ok_or_else(no_effect)?;
+        let effect = self.effects.get(&EffectId(effect)).ok_or_else(unknown_effect_error)?;
         Ok(self.scripted.has_answer(&effect.request))
     }
 
@@ -127,7 +127,7 @@ impl Engine {
     /// defaults to the turn's clock.
     pub fn answer(&mut self, effect: u32, at: Option<f64>) -> Result<String, JsValue> {
         let id = EffectId(effect);
-        let effect = self.asked.get(&id).ok_or_else(no_effect)?;
+        let effect = self.effects.get(&id).ok_or_else(unknown_effect_error)?;
         let (outcome, delay_ms) = self.scripted.answer(&effect.request);
         self.completion(id, outcome, delay_ms, at)
     }
@@ -146,31 +146,31 @@ impl Engine {
             (Some(request), Some(output)) => request.parse_output(&output),
             _ => parse("failure", failure)?,
         };
-        let id = number(&effect).ok_or_else(|| thrown("BAD_INPUT", "invalid effect: it has no id"))?;
+        let id = effect_id(&effect).ok_or_else(|| js_error("BAD_INPUT", "invalid effect: it has no id"))?;
         self.completion(id, outcome, 0, at)
     }
 
     /// Continues with a JSON list of completions; returns the next slice.
     pub fn resume(&mut self, completions: &str) -> Result<String, JsValue> {
         let completions: Vec<Completion> = parse("completions", completions)?;
-        let turn = self.turn.as_mut().ok_or_else(no_turn)?;
-        let slice = turn.resume(completions).map_err(|it| thrown("TURN", &it.to_string()))?;
-        self.took(slice)
+        let turn = self.turn.as_mut().ok_or_else(no_turn_error)?;
+        let slice = turn.resume(completions).map_err(|it| js_error("TURN", &it.to_string()))?;
+        self.process_slice(slice)
     }
 
     /// Cancels the turn, which then ends as failed; `reason` is `timeout` or `lost`. Returns the last slice.
     pub fn cancel(&mut self, reason: &str, at: f64) -> Result<String, JsValue> {
         let reason = serde_json::from_value::<CancelReason>(Value::from(reason));
-        let reason = reason.map_err(|_| thrown("BAD_INPUT", "invalid reason: use timeout or lost"))?;
-        let turn = self.turn.as_mut().ok_or_else(no_turn)?;
+        let reason = reason.map_err(|_| js_error("BAD_INPUT", "invalid reason: use timeout or lost"))?;
+        let turn = self.turn.as_mut().ok_or_else(no_turn_error)?;
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
-        let slice = turn.cancel(reason, at as Millis).map_err(|it| thrown("TURN", &it.to_string()))?;
-        self.took(slice)
+        let slice = turn.cancel(reason, at as Millis).map_err(|it| js_error("TURN", &it.to_string()))?;
+        self.process_slice(slice)
     }
 
     /// Returns the journal of the turn so far.
     pub fn journal(&self) -> Result<String, JsValue> {
-        text(self.turn.as_ref().ok_or_else(no_turn)?.journal())
+        serialize(self.turn.as_ref().ok_or_else(no_turn_error)?.journal())
     }
 
     /// Replays a turn from its journal, on the conversation as it was then; returns one slice with everything up to the end of the journal.
@@ -180,19 +180,19 @@ impl Engine {
         self.conversations.insert(&journal.input.conversation, journal.input.session.clone());
         let observed = observed == Some(true);
         let restore = if observed { Turn::restore_observed } else { Turn::restore };
-        let (turn, slice) = restore(journal, Arc::clone(&self.config)).map_err(|it| thrown("TURN", &it.to_string()))?;
-        self.begin(turn, slice, observed)
+        let (turn, slice) = restore(journal, Arc::clone(&self.config)).map_err(|it| js_error("TURN", &it.to_string()))?;
+        self.begin_turn(turn, slice, observed)
     }
 
     /// Records a checkpoint of the pack's script; returns its number.
     pub fn mark(&mut self) -> usize {
-        self.marks.push(self.scripted.clone());
-        self.marks.len() - 1
+        self.checkpoints.push(self.scripted.clone());
+        self.checkpoints.len() - 1
     }
 
     /// Rewinds the script to a checkpoint, or without one to its beginning.
     pub fn rewind(&mut self, mark: Option<usize>) {
-        let checkpoint = mark.and_then(|it| self.marks.get(it));
+        let checkpoint = mark.and_then(|it| self.checkpoints.get(it));
         self.scripted = checkpoint.cloned().unwrap_or_else(|| Scripted::from_pack(&self.pack));
     }
 
@@ -206,34 +206,34 @@ impl Engine {
 
     /// Returns the steps of an observed turn in order, as a JSON list of `{"step", "seq", "finished", "changed"}`.
     pub fn steps(&self) -> Result<String, JsValue> {
-        written(&self.views(steps::all))
+        to_text(&self.views(steps::list))
     }
 
     /// Returns the session before and after one of `steps` as `{"before", "after"}`; `after` is null for an unfinished step.
     pub fn step(&self, index: usize) -> Result<String, JsValue> {
-        let views = self.views(|it| steps::around(it, index));
-        written(&views.ok_or_else(|| thrown("BAD_INPUT", "the turn has no such step"))?)
+        let views = self.views(|it| steps::session_around(it, index));
+        to_text(&views.ok_or_else(|| js_error("BAD_INPUT", "the turn has no such step"))?)
     }
 
     /// Returns the explanations of the turn's decisions, as a JSON list.
     pub fn explanations(&self) -> Result<String, JsValue> {
-        text(&self.turn.as_ref().map(Turn::explanations).unwrap_or_default())
+        serialize(&self.turn.as_ref().map(Turn::explanations).unwrap_or_default())
     }
 
     /// Returns a conversation as stored, or `null`.
     pub fn conversation(&self, id: &str) -> Result<String, JsValue> {
         let loaded = self.conversations.load(id);
-        text(&(loaded.turns > 0).then_some(loaded))
+        serialize(&(loaded.turns > 0).then_some(loaded))
     }
 
     /// Returns the SHA-256 of the slices and the outcome of the finished turn; empty before its end.
     pub fn turn_hash(&self) -> String {
-        self.finished.clone()
+        self.finished_hash.clone()
     }
 
     /// Returns the state hash of a finished, observed turn, which a replay must reproduce; otherwise an empty text.
     pub fn state_hash(&self) -> String {
-        self.end.as_ref().zip(self.told.as_ref()).map(|(end, notices)| state_hash(end, notices)).unwrap_or_default()
+        self.end.as_ref().zip(self.notices.as_ref()).map(|(end, notices)| state_hash(end, notices)).unwrap_or_default()
     }
 
     fn views<T>(&self, read: impl FnOnce(&[SessionView]) -> T) -> T {
@@ -248,32 +248,32 @@ impl Engine {
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
         let requested_at = at.map_or_else(|| self.turn.as_ref().map_or(0, Turn::now), |it| it as Millis);
         let completion = Completion { id, at: requested_at.saturating_add(delay), outcome };
-        text(&json!({"completion": completion, "delay_ms": delay_ms}))
+        serialize(&json!({"completion": completion, "delay_ms": delay_ms}))
     }
 
-    fn begin(&mut self, turn: Turn, slice: Slice, observed: bool) -> Result<String, JsValue> {
+    fn begin_turn(&mut self, turn: Turn, slice: Slice, observed: bool) -> Result<String, JsValue> {
         self.turn = Some(turn);
-        self.told = observed.then(Vec::new);
+        self.notices = observed.then(Vec::new);
         self.end = None;
-        self.asked.clear();
+        self.effects.clear();
         self.hash = SliceHash::default();
-        self.finished.clear();
-        self.took(slice)
+        self.finished_hash.clear();
+        self.process_slice(slice)
     }
 
-    fn took(&mut self, slice: Slice) -> Result<String, JsValue> {
-        let value = value(&slice)?;
+    fn process_slice(&mut self, slice: Slice) -> Result<String, JsValue> {
+        let value = to_value(&slice)?;
         self.hash.add_value(&value);
-        self.asked.extend(slice.effects.into_iter().map(|it| (it.id, it)));
-        if let Some(notices) = &mut self.told {
+        self.effects.extend(slice.effects.into_iter().map(|it| (it.id, it)));
+        if let Some(notices) = &mut self.notices {
             notices.extend(slice.notices);
         }
         if let Some(outcome) = slice.end {
             self.conversations.commit(&outcome);
-            self.end = self.told.as_ref().map(|_| outcome);
-            self.finished = std::mem::take(&mut self.hash).finish();
+            self.end = self.notices.as_ref().map(|_| outcome);
+            self.finished_hash = std::mem::take(&mut self.hash).finish();
         }
-        written(&value)
+        to_text(&value)
     }
 }
 
@@ -290,43 +290,43 @@ pub fn conversation_id(label: &str) -> String {
 pub fn match_pattern(rule_type: &str, pattern: &str, texts: &str) -> Result<String, JsValue> {
     let texts: Vec<String> = parse("list of texts", texts)?;
     let compiled = TextMatcher::compile(rule_type, pattern).unwrap_or_else(|| Err(format!("unknown rule type '{rule_type}'")));
-    let matcher = compiled.map_err(|it| thrown("PATTERN", &it))?;
-    text(&texts.iter().map(|it| matcher.matches(it, &it.to_lowercase()).ok()).collect::<Vec<_>>())
+    let matcher = compiled.map_err(|it| js_error("PATTERN", &it))?;
+    serialize(&texts.iter().map(|it| matcher.matches(it, &it.to_lowercase()).ok()).collect::<Vec<_>>())
 }
 
-fn number(effect: &Value) -> Option<EffectId> {
+fn effect_id(effect: &Value) -> Option<EffectId> {
     effect.get("id").and_then(Value::as_u64).and_then(|it| u32::try_from(it).ok()).map(EffectId)
 }
 
 /// Serializes through a JSON value: one serializer for all types makes the module smaller.
-fn text<T: Serialize>(it: &T) -> Result<String, JsValue> {
-    written(&value(it)?)
+fn serialize<T: Serialize>(it: &T) -> Result<String, JsValue> {
+    to_text(&to_value(it)?)
 }
 
-fn value<T: Serialize>(it: &T) -> Result<Value, JsValue> {
-    serde_json::to_value(it).map_err(|error| thrown("INTERNAL", &error.to_string()))
+fn to_value<T: Serialize>(it: &T) -> Result<Value, JsValue> {
+    serde_json::to_value(it).map_err(|error| js_error("INTERNAL", &error.to_string()))
 }
 
-fn written(value: &Value) -> Result<String, JsValue> {
-    serde_json::to_string(value).map_err(|error| thrown("INTERNAL", &error.to_string()))
+fn to_text(value: &Value) -> Result<String, JsValue> {
+    serde_json::to_string(value).map_err(|error| js_error("INTERNAL", &error.to_string()))
 }
 
 /// Parses through a JSON value, which makes the module smaller.
 fn parse<T: DeserializeOwned>(name: &str, json: &str) -> Result<T, JsValue> {
     let parsed = serde_json::from_str::<Value>(json).and_then(serde_json::from_value);
-    parsed.map_err(|error| thrown("BAD_INPUT", &format!("invalid {name}: {error}")))
+    parsed.map_err(|error| js_error("BAD_INPUT", &format!("invalid {name}: {error}")))
 }
 
-fn no_effect() -> JsValue {
-    thrown("BAD_INPUT", "unknown effect: use the id of an effect of the turn's slices")
+fn unknown_effect_error() -> JsValue {
+    js_error("BAD_INPUT", "unknown effect: use the id of an effect of the turn's slices")
 }
 
-fn no_turn() -> JsValue {
-    thrown("NO_TURN", "no turn in progress; call start first")
+fn no_turn_error() -> JsValue {
+    js_error("NO_TURN", "no turn in progress; call start first")
 }
 
 /// Creates a JavaScript `Error` with a code.
-fn thrown(code: &str, message: &str) -> JsValue {
+fn js_error(code: &str, message: &str) -> JsValue {
     let error = JsError::new(message);
     error.set_code(code);
     error.into()

@@ -10,8 +10,8 @@ struct Step<'v> {
 }
 
 /// Returns all steps in start order.
-pub fn all(views: &[SessionView]) -> Value {
-    let steps = pairs(views).into_iter().map(|Step { before, after }| {
+pub fn list(views: &[SessionView]) -> Value {
+    let steps = pair_views(views).into_iter().map(|Step { before, after }| {
         let changed = after.is_some_and(|it| it.session != before.session);
         json!({"step": before.step, "seq": before.seq, "finished": after.is_some(), "changed": changed})
     });
@@ -19,12 +19,12 @@ pub fn all(views: &[SessionView]) -> Value {
 }
 
 /// Returns the session before and after a step.
-pub fn around(views: &[SessionView], index: usize) -> Option<Value> {
-    let Step { before, after } = pairs(views).into_iter().nth(index)?;
+pub fn session_around(views: &[SessionView], index: usize) -> Option<Value> {
+    let Step { before, after } = pair_views(views).into_iter().nth(index)?;
     Some(json!({"before": before.session, "after": after.map(|it| &it.session)}))
 }
 
-fn pairs(views: &[SessionView]) -> Vec<Step<'_>> {
+fn pair_views(views: &[SessionView]) -> Vec<Step<'_>> {
     let mut steps: Vec<Step<'_>> = Vec::new();
     for view in views {
         if view.edge == "before" {

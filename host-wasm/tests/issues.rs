@@ -10,7 +10,7 @@ fn issues(name: &str) -> Vec<Value> {
 }
 
 #[test]
-fn what_lint_finds_is_among_them() {
+fn lint_issues_are_included() {
     let found = issues("connection_transfer");
     let rules_and_paths: Vec<(&str, &str)> = found.iter().map(|it| (it["rule"].as_str().unwrap(), it["path"].as_str().unwrap())).collect();
     assert!(rules_and_paths.contains(&("derived-without-template", "ce_response[1].response_type")), "{rules_and_paths:?}");
@@ -25,7 +25,7 @@ fn what_lint_finds_is_among_them() {
 }
 
 #[test]
-fn those_of_compiling_come_first() {
+fn compile_issues_come_first() {
     let rules = |name| issues(name).iter().map(|it| it["rule"] == "compile").collect::<Vec<bool>>();
     for name in ["loan_in_one_turn", "faq_with_retrieval", "inventory_lookup"] {
         let of_compiling = rules(name);

@@ -96,6 +96,7 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 async fn migrate(settings: &Settings) -> Result<(), Failure> {
     let mut connection = storage::connect(&settings.database, true).await?;
     let created = schema::migrate(&mut connection).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
-    println!("created {} tables in {}", created.len(), settings.database.redacted_url());
+    let noun = if created.len() == 1 { "table" } else { "tables" };
+    println!("created {} {noun} in {}", created.len(), settings.database.redacted_url());
     Ok(())
 }

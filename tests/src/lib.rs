@@ -1,13 +1,13 @@
 //! The test corpus (packs, talks, flow documents) and what runs it: simulated faults, invariants, fuzzing, soak and contract tests.
 
 pub mod contract;
+pub mod effect_free;
 pub mod fuzz;
 pub mod invariants;
-pub mod plain;
 pub mod reference;
-pub mod scaled;
 pub mod simulate;
 pub mod soak;
+pub mod synthetic;
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub fn root() -> PathBuf {
 /// # Errors
 /// If a file cannot be read or parsed.
 pub fn corpus() -> Result<Vec<Case>> {
-    cases(&["packs/demo", "packs/pipeline", "packs/recorded", "packs/tools", "packs/v1", "talks"], |_| true)
+    read_cases(&["packs/demo", "packs/pipeline", "packs/recorded", "packs/tools", "packs/v1", "talks"], |_| true)
 }
 
 /// Returns the talks of flow documents, sorted by path.
@@ -44,17 +44,17 @@ pub fn corpus() -> Result<Vec<Case>> {
 /// # Errors
 /// If a file cannot be read or parsed.
 pub fn flows() -> Result<Vec<Case>> {
-    cases(&["packs/flow"], |it| it.extension().is_some_and(|it| it == "talk"))
+    read_cases(&["packs/flow"], |it| it.extension().is_some_and(|it| it == "talk"))
 }
 
-fn cases(folders: &[&str], filter: impl Fn(&Path) -> bool) -> Result<Vec<Case>> {
+fn read_cases(folders: &[&str], filter: impl Fn(&Path) -> bool) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for folder in folders {
         let folder = root().join("tests").join(folder);
         for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
             let path = entry?.path();
             if path.is_file() && filter(&path) {
-                cases.push(case(path)?);
+                cases.push(read_case(path)?);
             }
         }
     }
@@ -66,9 +66,9 @@ fn cases(folders: &[&str], filter: impl Fn(&Path) -> bool) -> Result<Vec<Case>> 
 ///
 /// # Errors
 /// If a file cannot be read or parsed.
-pub fn recordings_of_other_paths() -> Result<Vec<Case>> {
+pub fn http_only_recordings() -> Result<Vec<Case>> {
     ["s23_rest_errors", "s36_cache_semantics"]
-        .map(|it| case(root().join(format!("tests/packs/recorded/rest/{it}.json"))))
+        .map(|it| read_case(root().join(format!("tests/packs/recorded/rest/{it}.json"))))
         .into_iter()
         .collect()
 }
@@ -83,23 +83,23 @@ pub fn corpus_with_extension() -> Result<Vec<Case>> {
     // A module is loaded from the folder of its pack.
     let folder = std::env::temp_dir().join(format!("convengine-extension-{}", Uuid::new_v4()));
     std::fs::create_dir(&folder)?;
-    let extended = extended(&folder);
+    let extended = read_extension_cases(&folder);
     // Best effort: the folder is below the system's temporary folder.
     let _ = std::fs::remove_dir_all(&folder);
     cases.extend(extended?);
     Ok(cases)
 }
 
-fn extended(folder: &Path) -> Result<Vec<Case>> {
+fn read_extension_cases(folder: &Path) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for entry in std::fs::read_dir(root().join("tests/packs/extension"))? {
         let path = entry?.path();
         let name = path.file_stem().context("file without a name")?;
-        let module = module(&name.to_string_lossy())?;
+        let module = extension_module(&name.to_string_lossy())?;
         let copied = folder.join(name).with_extension("json");
         std::fs::copy(&path, &copied)?;
         std::fs::copy(module, folder.join(name).with_extension("wasm"))?;
-        let mut case = case(copied)?;
+        let mut case = read_case(copied)?;
         case.path = path;
         case.pack.turns.extend(case.pack.turns.clone());
         cases.push(case);
@@ -108,7 +108,7 @@ fn extended(folder: &Path) -> Result<Vec<Case>> {
 }
 
 /// Returns the path of an extension as `cargo xtask extension` builds it.
-fn module(name: &str) -> Result<PathBuf> {
+fn extension_module(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let file = Path::new("wasm/wasm32-unknown-unknown/wasm").join(name).with_extension("wasm");
     let found = own.ancestors().map(|it| it.join(&file)).find(|it| it.is_file());
@@ -120,7 +120,7 @@ fn module(name: &str) -> Result<PathBuf> {
 /// # Errors
 /// If the file cannot be read or parsed.
 pub fn demo(name: &str) -> Result<Case> {
-    case(root().join("tests/packs/demo").join(name))
+    read_case(root().join("tests/packs/demo").join(name))
 }
 
 /// Returns a pack or a talk of a flow document.
@@ -128,7 +128,7 @@ pub fn demo(name: &str) -> Result<Case> {
 /// # Errors
 /// If the file cannot be read or parsed.
 pub fn flow(name: &str) -> Result<Case> {
-    case(root().join("tests/packs/flow").join(name))
+    read_case(root().join("tests/packs/flow").join(name))
 }
 
 /// Returns a talk.
@@ -136,10 +136,10 @@ pub fn flow(name: &str) -> Result<Case> {
 /// # Errors
 /// If the file cannot be read or parsed.
 pub fn talk(name: &str) -> Result<Case> {
-    case(root().join("tests/talks").join(name))
+    read_case(root().join("tests/talks").join(name))
 }
 
-fn case(path: PathBuf) -> Result<Case> {
+fn read_case(path: PathBuf) -> Result<Case> {
     let pack = pack_file::read(&path)?;
     Ok(Case { path, pack })
 }
@@ -148,7 +148,7 @@ fn case(path: PathBuf) -> Result<Case> {
 ///
 /// # Errors
 /// If the list cannot be read or parsed.
-pub fn explained() -> Result<KnownDifferences> {
+pub fn known_differences() -> Result<KnownDifferences> {
     KnownDifferences::parse(&std::fs::read_to_string(root().join("tests/explained.json"))?)
 }
 
@@ -156,7 +156,7 @@ pub fn explained() -> Result<KnownDifferences> {
 ///
 /// # Errors
 /// If it has not been built.
-pub fn binary() -> Result<PathBuf> {
+pub fn server_binary() -> Result<PathBuf> {
     let tests = std::env::current_exe()?;
     let folder = tests.ancestors().nth(2).context("cannot find the target folder of the tests")?;
     let binary = folder.join("convengine");

@@ -70,7 +70,7 @@ fn compile(text: &str, defaults: &HttpPolicy) -> Result<Binding, String> {
         }
         ("extension", Value::String(name)) if !name.trim().is_empty() => Ok(Binding::Extension(name.trim().to_owned())),
         ("script", Value::Object(_)) => Script::compile(of_kind).map(|it| Binding::Script(Arc::new(it))),
-        _ => Err(format!("has an invalid member '{kind}'; use an http call, extension or script")),
+        _ => Err(format!("has an invalid member '{kind}'; use http, extension or script")),
     }
 }
 

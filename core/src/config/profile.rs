@@ -183,8 +183,8 @@ impl Profile {
             let rows = tables.enabled_rows(table).len();
             tables.0.remove(table);
             if rows > 0 {
-                let reason = format!("the profile '{}' does not read this table ({rows} enabled)", self.name);
-                issues.push(Issue::warning(table, reason, self.hint("disable them")));
+                let reason = format!("the profile '{}' does not read this table (enabled rows: {rows})", self.name);
+                issues.push(Issue::warning(table, reason, self.hint("disable its rows")));
             }
         }
     }
@@ -258,7 +258,7 @@ mod tests {
             lines,
             [
                 "convengine.flow.guardrail.enabled: has no effect: no step of the profile 'v1' reads it",
-                "ce_verbose: the profile 'v1' does not read this table (2 enabled)",
+                "ce_verbose: the profile 'v1' does not read this table (enabled rows: 2)",
                 "ce_rule[2].phase: the rule never runs: the profile 'v1' has no such phase",
                 "ce_response[1].exact_text: the profile 'v1' shows the text verbatim, without filling in values",
             ]

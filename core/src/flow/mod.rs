@@ -2,7 +2,6 @@
 //!
 //! It owns the stored session and what it answers. Parsing documents is done in `config::flow`.
 
-mod budget;
 mod button_input;
 mod channel;
 mod dispatch;
@@ -17,6 +16,7 @@ mod node;
 mod outcome;
 mod redaction;
 mod scope;
+mod spend_budget;
 mod state;
 mod template;
 #[cfg(test)]
@@ -72,7 +72,7 @@ pub struct Walker<'c> {
     /// Rows of the model call log.
     model_call_writes: Vec<Write>,
     /// The remaining spend budget for models.
-    budget: budget::SpendBudget,
+    budget: spend_budget::SpendBudget,
     /// Why the turn stopped early; empty when it did not.
     stop_reason: &'static str,
     /// Whether the stored session could not be read; it is left unchanged then.
@@ -123,7 +123,7 @@ impl<'c> Walker<'c> {
         let envelope = input.event.flow.map(|it| *it).unwrap_or_default();
         let version = envelope.get("version").and_then(Value::as_u64);
         let migrated = envelope.get("migrated").cloned();
-        let budget = budget::SpendBudget::from_event(&envelope, &flow.document.settings);
+        let budget = spend_budget::SpendBudget::from_event(&envelope, &flow.document.settings);
         let event = FlowEvent::deserialize(&envelope).unwrap_or_else(|_| message_event(input.event.text));
         let at = Date::from_millis(input.at).to_rfc3339_millis();
         let session_before = input.session.flow;

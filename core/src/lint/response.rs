@@ -82,7 +82,7 @@ fn check_shadowed(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     for ((intent, state), row) in &winners {
         let general = winners.get(&(intent.clone(), ANY.to_owned())).filter(|_| state != ANY);
         if let Some(general) = general.filter(|it| priority(row).saturating_sub(priority(it)) > STATE_ADVANTAGE) {
-            let reason = format!("never chosen: its priority places it after {}, which is for any state", general.path("priority"));
+            let reason = format!("never chosen: its priority places it after {}, which applies to any state", general.path("priority"));
             let hint = format!("keep the two priorities within {STATE_ADVANTAGE} of each other");
             findings.push(Issue::warning(row.path("priority"), reason, hint).with_rule("priority-outweighs-specificity"));
         }

@@ -66,7 +66,7 @@ fn check_loops(transitions: &Transitions<'_, '_>, findings: &mut Vec<Issue>) {
             continue;
         }
         let states: Vec<&str> = cycle.iter().chain([rule]).map(|it| it.state.as_str()).collect();
-        let reason = format!("the states loop in one pass ({}) until the limit of rounds", states.join(" to "));
+        let reason = format!("the states loop within one pass ({}) until the round limit is reached", states.join(" to "));
         findings.push(Issue::warning(rule.path("action_value"), reason, "add a condition to one of the rules").with_rule("rule-loop"));
     }
 }
@@ -84,7 +84,7 @@ fn check_cascades(context: &LintContext<'_>, transitions: &Transitions<'_, '_>, 
             continue;
         }
         let reason = format!(
-            "applies to every message, so it runs after {} in the same pass and '{state}' is left before it is answered",
+            "applies to every message: it runs after {} in the same pass and leaves '{state}' before the turn responds",
             rule.path("action_value")
         );
         let hint = "add a condition, such as $.inputParams.pending_action_result == 'EXECUTED'";
@@ -134,7 +134,7 @@ fn check_failed_tools(rule: &Rule<'_>) -> Option<Issue> {
     let names = |part: &str| read.iter().any(|it| it.contains(part));
     (names("mcp.finalAnswer") && !names("mcp.lifecycle") && !names("mcp.toolExecutionError")).then(|| {
         let hint = "add @.context.mcp.lifecycle.error == false";
-        Issue::warning(rule.path("match_pattern"), "also true after a failed tool call, which has a final answer as well", hint)
+        Issue::warning(rule.path("match_pattern"), "also true after a failed tool call, which also has a final answer", hint)
             .with_rule("completes-on-error")
     })
 }

@@ -56,7 +56,7 @@ fn check_ties(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
         let other = first.entry((intent, state, row.integer("priority"))).or_insert(row);
         if other.code("action_key") != row.code("action_key") {
             let reason = format!("same priority as {}, so the user has to choose between them every time", other.path("priority"));
-            let hint = "lower the number of one of them, unless this is intended";
+            let hint = "lower the priority number of one of them, unless this is intended";
             findings.push(Issue::warning(row.path("priority"), reason, hint).with_rule("tied-pending-actions"));
         }
     }

@@ -39,7 +39,7 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
                 ("priority-outweighs-specificity", "is more general, but its priority places it first")
             };
             let reason = format!("never shown: {} {cause}", by.path("priority"));
-            Issue::warning(row.path("priority"), reason, "lower the number of this row, or remove it").with_rule(rule)
+            Issue::warning(row.path("priority"), reason, "lower the priority number of this row, or remove it").with_rule(rule)
         }));
     }
 }

@@ -20,7 +20,7 @@ pub fn json_schema() -> Value {
             "settings": {"type": ["object", "null"], "description": "The tree of settings below `convengine`; keys in camelCase or kebab-case."},
             "tables": {
                 "type": "object",
-                "description": "Rows by table. Absent columns have the default of the table.",
+                "description": "Rows by table. Absent columns take the default of the table.",
                 "additionalProperties": {"type": "array", "items": {"type": "object"}},
             },
             "documents": {
@@ -96,14 +96,14 @@ fn extension() -> Value {
         "description": "A module with its permissions.",
         "properties": {
             "wasm": text("The module in Base64."),
-            "file": text("The file of the module, relative to the pack."),
+            "file": text("The module file, relative to the pack."),
             "requests": names("The kinds of effects that the extension may request."),
             "hosts": names("The hosts that it may call, as `host:port`."),
             "secrets": names("The secrets that it may use."),
             "memory_mib": {"type": ["integer", "null"], "default": 16, "description": "The memory limit in MiB."},
             "timeout_ms": {"type": ["integer", "null"], "default": 1000, "description": "The time limit of a call."},
-            "enabled": {"type": ["boolean", "integer", "null"], "default": true, "description": "Whether it is used."},
-            "description": nullable_text("What it does."),
+            "enabled": {"type": ["boolean", "integer", "null"], "default": true, "description": "Whether the extension is enabled."},
+            "description": nullable_text("What the extension does."),
         },
         "additionalProperties": false,
         "anyOf": [{"required": ["wasm"]}, {"required": ["file"]}],
@@ -118,13 +118,13 @@ fn model_rule() -> Value {
         "properties": {
             "purpose": nullable_text(purpose),
             "kind": {"enum": ["text", "json", "json_strict", null], "description": "The mode of the call."},
-            "user_text": nullable_text("The user's message of the turn; both are trimmed."),
+            "user_text": nullable_text("The user's message of the turn, compared without surrounding white space."),
             "contains": list("Strings that occur in the prompt.", &json!({"type": "string"})),
-            "times": {"type": ["integer", "null"], "minimum": 0, "description": "The most calls that the rule answers."},
+            "times": {"type": ["integer", "null"], "minimum": 0, "description": "The maximum number of calls that the rule answers."},
             "reply": any("The reply: text, or JSON that is given as text. An agent also accepts `{\"tool_calls\": […], \"text\"}`."),
-            "replies": list("The replies of the first, second, … use; the last one repeats. Ignored beside `reply`.", &json!(true)),
+            "replies": list("The replies to the first, second, … call; the last one repeats. Ignored if `reply` is present.", &json!(true)),
             "error": nullable_text("The call fails as `unavailable` with this message."),
-            "delay_ms": {"type": "integer", "minimum": 0, "default": 0, "description": "The time that the answer takes."},
+            "delay_ms": {"type": "integer", "minimum": 0, "default": 0, "description": "The delay before the answer."},
         },
     })
 }
@@ -154,12 +154,12 @@ fn tool_script() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "text": any("The result of each use; of a database tool a list of rows, or one row."),
-            "texts": list("The results of the first, second, … use; the last one repeats.", &json!(true)),
+            "text": any("The result of each call; for a database tool, a row or a list of rows."),
+            "texts": list("The results of the first, second, … call; the last one repeats.", &json!(true)),
             "error": text("The tool fails as `unavailable` with this message."),
-            "request": {"type": "object", "description": "The HTTP request of a tool in `ce_mcp_tool`: becomes a row of `ce_http_tool`."},
+            "request": {"type": "object", "description": "The HTTP request of a tool in `ce_mcp_tool`, which becomes a row of `ce_http_tool`."},
             "response": {"type": ["object", "null"], "description": "How the response of that request is read."},
-            "expression": any("The calculation of a tool in `ce_mcp_tool`: becomes a row of `cv_tool_spec`."),
+            "expression": any("The calculation of a tool in `ce_mcp_tool`, which becomes a row of `cv_tool_spec`."),
         },
     })
 }
@@ -171,8 +171,8 @@ fn http_answer() -> Value {
 fn http_rule() -> Value {
     let mut properties = http_answer();
     let more = json!({
-        "path_prefix": text("The beginning of path and query."),
-        "sequence": list("The answers to the first, second, … request, in place of the rule's own.", &reference("HttpAnswer")),
+        "path_prefix": text("The prefix of the path and query."),
+        "sequence": list("The answers to the first, second, … request, instead of the rule's own answer.", &reference("HttpAnswer")),
         "repeat": {"type": "boolean", "default": false, "description": "Whether the sequence starts over; otherwise its last answer repeats."},
     });
     if let (Value::Object(properties), Value::Object(more)) = (&mut properties, more) {
@@ -187,8 +187,8 @@ fn turn() -> Value {
         "properties": {
             "conversation": nullable_text("A label that groups turns."),
             "request": {"description": "The HTTP request.", "anyOf": [{"type": "null"}, reference("Request")]},
-            "admin_sql": any("SQL that is run in place of a request."),
-            "cache_refreshed": {"type": "boolean", "default": false, "description": "Whether the configuration is refreshed after it."},
+            "admin_sql": any("SQL to run instead of a request."),
+            "cache_refreshed": {"type": "boolean", "default": false, "description": "Whether the configuration is refreshed after the SQL."},
             "expect": any("The expected response: only members that are present are compared."),
             "at": {"type": ["integer", "null"], "description": "The time of the message in milliseconds since 1970."},
             "answers": list("The answers to the effects of the turn, in order.", &reference("Answer")),
@@ -214,15 +214,15 @@ fn request() -> Value {
 fn answer() -> Value {
     json!({
         "type": "object",
-        "description": "An answer to one effect: of a model by purpose, of a task, a tool or a container by name.",
+        "description": "The answer to one effect: a model call by purpose, or a task, tool or container by name.",
         "properties": {
             "llm": text("The purpose of the model call."),
             "task": text("The task, as `bean:method`."),
             "tool": text("The code of the tool."),
             "container": text("The container, as `page/section/container`."),
             "reply": any("The reply."),
-            "error": {"description": "The failure, in place of a reply.", "anyOf": [{"type": "null"}, reference("EffectError")]},
-            "delay_ms": {"type": "integer", "minimum": 0, "default": 0, "description": "The time that the answer takes."},
+            "error": {"description": "The failure, instead of a reply.", "anyOf": [{"type": "null"}, reference("EffectError")]},
+            "delay_ms": {"type": "integer", "minimum": 0, "default": 0, "description": "The delay before the answer."},
             "line": count("The line in the talk."),
         },
         "oneOf": [{"required": ["llm"]}, {"required": ["task"]}, {"required": ["tool"]}, {"required": ["container"]}],
@@ -251,7 +251,7 @@ fn effect_error() -> Value {
             "kind": {"enum": kinds, "description": "The class of failure."},
             "message": text("The message for audits."),
             "status": {"type": ["integer", "null"], "description": "The HTTP status."},
-            "retry_after_ms": {"type": ["integer", "null"], "minimum": 0, "description": "The wait before the next attempt."},
+            "retry_after_ms": {"type": ["integer", "null"], "minimum": 0, "description": "The delay before the next attempt."},
             "detail": nullable_text("A more specific code."),
         },
     })
@@ -275,7 +275,7 @@ fn check() -> Value {
     });
     json!({
         "type": "object",
-        "description": "One expectation of a talk, beside its `line`.",
+        "description": "One expectation of a talk, with its `line`.",
         "properties": {
             "line": count("The line in the talk."),
             "reply": text("The reply is this text."),

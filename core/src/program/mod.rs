@@ -1,7 +1,7 @@
 //! Starts and restores turns: selects the program and produces the outcome.
 
 #[cfg(test)]
-mod explanations;
+mod explanation_tests;
 #[cfg(feature = "flow")]
 mod flow;
 #[cfg(feature = "tables")]

@@ -46,7 +46,7 @@ impl Facts {
         if self.is_complete || self.document.get(name).is_some() {
             return;
         }
-        if let (Some(members), Some(value)) = (self.document.as_object_mut(), session.fact(name)) {
+        if let (Some(members), Some(value)) = (self.document.as_object_mut(), session.resolve_fact(name)) {
             members.insert(name.to_owned(), value);
         }
     }

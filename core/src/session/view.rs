@@ -50,13 +50,13 @@ impl Session {
         let mut facts = self.context.clone();
         facts.extend(self.view());
         for name in ["inputParams", "payload"] {
-            facts.extend(self.fact(name).map(|it| (name.to_owned(), it)));
+            facts.extend(self.resolve_fact(name).map(|it| (name.to_owned(), it)));
         }
         Value::Object(facts)
     }
 
     /// One member of that document.
-    pub(super) fn fact(&self, name: &str) -> Option<Value> {
+    pub(super) fn resolve_fact(&self, name: &str) -> Option<Value> {
         match (name, &self.payload) {
             ("inputParams", _) => Some(Value::Object(self.safe_params())),
             ("payload", Some(payload)) => Some(match payload.kind {

@@ -103,7 +103,7 @@ pub enum TurnError {
     #[error("the turn waits for something other than an effect")]
     Stalled,
     /// The effect was not requested, or is answered already.
-    #[error("effect {} is not open: answer each effect of a slice once", id.0)]
+    #[error("effect {} is not open; answer each effect of a slice exactly once", id.0)]
     UnknownEffect {
         /// The effect.
         id: EffectId,

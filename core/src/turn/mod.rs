@@ -106,7 +106,7 @@ pub struct Turn {
 
 /// A recorded turn that was replayed for as long as its journal matches.
 #[derive(Debug)]
-#[must_use = "a turn that diverged has to be abandoned"]
+#[must_use = "a diverged turn cannot continue and must be closed"]
 pub struct RescuedTurn {
     /// The turn at the end of its journal, or where it diverged.
     pub turn: Turn,

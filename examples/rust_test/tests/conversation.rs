@@ -8,7 +8,7 @@ use convengine_core::pack::{Conversations, Message, Pack, Scripted};
 use convengine_core::turn::{Completion, Turn};
 
 /// Runs a conversation; returns the intent and the reply of each turn.
-fn talk(pack: &Pack, messages: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
+fn run_conversation(pack: &Pack, messages: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
     let (config, issues) = Config::compile(&pack.tables, &pack.settings);
     assert!(issues.is_empty(), "{issues:?}");
     let config = Arc::new(config);
@@ -36,9 +36,9 @@ fn talk(pack: &Pack, messages: &[&str]) -> Result<Vec<String>, Box<dyn Error>> {
 }
 
 #[test]
-fn what_is_left_is_asked_of_the_shelf() -> Result<(), Box<dyn Error>> {
+fn stock_is_read_from_the_shelf() -> Result<(), Box<dyn Error>> {
     let pack = Pack::parse(include_str!("../../page/pack.json"))?;
-    let answers = talk(&pack, &["When do you open?", "Is there bread left?", "Thank you"])?;
+    let answers = run_conversation(&pack, &["When do you open?", "Is there bread left?", "Thank you"])?;
     assert_eq!(
         answers,
         [
@@ -51,10 +51,10 @@ fn what_is_left_is_asked_of_the_shelf() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
-fn a_shelf_that_cannot_be_counted_fails_the_turn_and_not_the_conversation() -> Result<(), Box<dyn Error>> {
+fn a_failing_task_fails_the_turn_and_not_the_conversation() -> Result<(), Box<dyn Error>> {
     let mut pack = Pack::parse(include_str!("../../page/pack.json"))?;
     pack.tasks["shelf:count"]["error"] = "the shelf is dark".into();
-    let answers = talk(&pack, &["Is there bread left?", "When do you open?"])?;
+    let answers = run_conversation(&pack, &["Is there bread left?", "When do you open?"])?;
     assert_eq!(answers[1], "HOURS: We are open from 6 to 14, and closed on Mondays.");
     Ok(())
 }

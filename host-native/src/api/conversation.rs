@@ -28,7 +28,7 @@ const MAX_KEY_LENGTH: usize = 255;
     ),
     request_body = ref("#/components/schemas/Message"),
     responses(
-        (status = 200, description = "The response, also of a failed turn", body = ref("#/components/schemas/Answer")),
+        (status = 200, description = "The response, even if the turn failed", body = ref("#/components/schemas/Answer")),
         (status = 400, description = "The body is invalid"),
         (status = 406, description = "The client does not accept JSON"),
         (status = 408, description = "The request body timed out"),

@@ -32,7 +32,7 @@ pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Strin
     let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     let turns = turn::list_ended(&host.readers, &id).await.map_err(database)?;
     if turns.is_empty() {
-        let reason = "conversation not found or without an ended turn; check its id or try again later";
+        let reason = "conversation not found or no turn has ended; check its id or try again later";
         return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, reason));
     }
     journal_export::export_turns(&host.readers, &id, turns).await.map(Json).map_err(database)

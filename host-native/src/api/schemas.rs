@@ -77,7 +77,7 @@ fn answer() -> Value {
         "required": ["type", "value"],
         "properties": {
             "type": {"enum": ["TEXT", "JSON", "ERROR"]},
-            "value": {"type": ["string", "null"], "description": "The value as text, also for JSON"},
+            "value": {"type": ["string", "null"], "description": "The value as text, even if it is JSON"},
         },
     });
     object(json!({
@@ -100,7 +100,7 @@ fn feedback() -> Value {
         "properties": {
             "conversationId": conversation(),
             "feedbackType": {"type": "string", "enum": ["THUMBS_UP", "THUMBS_DOWN"]},
-            "messageId": nullable_text("The client's id of the answer"),
+            "messageId": nullable_text("The id that the client gave the answer"),
             "assistantResponse": nullable_text("The answer as shown to the user"),
             "metadata": {"type": ["object", "null"], "description": "`comment`, `question`, `reason`, `correct_sql` and any other members"},
         },
@@ -181,7 +181,7 @@ fn person() -> Value {
         "properties": {
             "person": {
                 "type": "object",
-                "description": "Input parameters with values that a conversation must all have to be deleted",
+                "description": "Input parameters by name; conversations that match all of them are deleted",
                 "minProperties": 1,
                 "additionalProperties": {"type": "string", "minLength": 1},
             },
@@ -226,7 +226,7 @@ fn readiness() -> Value {
     merge(
         &mut ready,
         json!({"properties": {
-            "config": text("The hash of the configuration; only of a server without tenants"),
+            "config": text("The hash of the configuration; absent if tenants are configured"),
             "tenants": {"type": "integer", "description": "The number of tenants"},
         }}),
     );

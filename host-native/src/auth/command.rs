@@ -27,7 +27,7 @@ pub async fn run(settings: &Settings, command: &KeyCommand) -> Result<(), Failur
     let result = match (command, created) {
         (KeyCommand::Revoke { id }, _) => revoke(&pool, id).await,
         (_, Some((key, text))) => api_key::insert(&pool, &key).await.map(|()| {
-            eprintln!("key {} is stored as a hash; it is shown only once", key.key_id);
+            eprintln!("key {} is shown only once, because only its hash is stored", key.key_id);
             println!("{text}");
             Ok(())
         }),

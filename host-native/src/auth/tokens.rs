@@ -220,13 +220,13 @@ async fn fetch(from: &KeySet) -> Result<Vec<VerificationKey>, String> {
         KeySet::Url(url) => download(url).await?,
     };
     let set: Value = serde_json::from_slice(&bytes).map_err(|it| format!("invalid JSON: {it}"))?;
-    let keys = set.get("keys").and_then(Value::as_array).ok_or("no list of keys")?;
+    let keys = set.get("keys").and_then(Value::as_array).ok_or("'keys' is not a list")?;
     let keys: Vec<VerificationKey> = keys
         .iter()
         .filter_map(|it| serde_json::from_value::<Jwk>(it.clone()).ok())
         .filter_map(|it| VerificationKey::from_jwk(&it))
         .collect();
-    if keys.is_empty() { Err("no key for signatures with RS, PS, ES or EdDSA".to_owned()) } else { Ok(keys) }
+    if keys.is_empty() { Err("no RS, PS, ES or EdDSA signing key".to_owned()) } else { Ok(keys) }
 }
 
 async fn download(url: &str) -> Result<Vec<u8>, String> {

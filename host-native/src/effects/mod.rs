@@ -7,10 +7,10 @@ pub mod files;
 pub mod http;
 pub mod llm;
 mod retry_after;
+mod search_words;
 pub mod sql;
 pub mod tls;
 pub mod tool;
-mod words;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

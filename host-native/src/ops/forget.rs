@@ -121,7 +121,7 @@ async fn delete_in_transaction(connection: &mut Connection, id: &str) -> sqlx::R
 /// Returns any database error.
 async fn purge_files(connection: &mut Connection) -> sqlx::Result<()> {
     if !forget::vacuum(connection).await? {
-        tracing::warn!("the database is too large to vacuum while it is served; run VACUUM to remove deleted data from free pages");
+        tracing::warn!("the database is too large to vacuum while the server runs; run VACUUM to remove deleted data from free pages");
     }
     truncate_wal(connection).await
 }

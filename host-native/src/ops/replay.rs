@@ -61,7 +61,7 @@ pub async fn run(settings: &Settings, conversation: &str, pack: Option<&Path>) -
     }
     match (other, audit_rows.first()) {
         (Some(_), _) => println!("no difference"),
-        (None, None) => println!("{} turns equal", turns.len()),
+        (None, None) => println!("equal turns: {}", turns.len()),
         (None, Some(row)) => return Err(check_failed(format!("audit row {} {} does not belong to any turn", row.audit_id, row.stage))),
     }
     Ok(())
@@ -158,7 +158,7 @@ fn compare_turn(
         false => vec![format!("turn {number} differs: sha256 {hash}, stored {}", stored.state_hash)],
     };
     if differences.is_empty() {
-        lines.push("the audit rows are equal: the session, the rows written or the progress messages differ".to_owned());
+        lines.push("the audit rows are equal, but the session, other written rows or the progress messages differ".to_owned());
     }
     lines.extend(differences);
     Err(Failure::check_failed(lines))

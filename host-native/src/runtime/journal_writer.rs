@@ -18,7 +18,7 @@ use crate::clock;
 use crate::config::settings::{AuditMode, Journaling};
 use crate::ops::audit::meta;
 use crate::runtime::rows::{self, RowContext, open_turn_row};
-use crate::runtime::spend::SpendTracker;
+use crate::runtime::spend_cap::SpendTracker;
 use crate::runtime::turn_runner::{Host, Refusal};
 use crate::runtime::writer::{CommitError, writer_stopped};
 use crate::storage::commit::is_empty;

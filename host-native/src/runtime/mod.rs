@@ -6,7 +6,7 @@ pub mod idempotency;
 pub mod journal_writer;
 pub mod recovery;
 pub mod rows;
-pub mod spend;
+pub mod spend_cap;
 pub mod stream;
 pub mod turn_queue;
 pub mod turn_runner;

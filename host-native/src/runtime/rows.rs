@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::clock;
 use crate::ops::audit::meta;
-use crate::runtime::spend::cost_micros;
+use crate::runtime::spend_cap::cost_micros;
 use crate::storage::turn::compress;
 use crate::storage::turn_rows::{SessionRow, TurnRow, TurnRows};
 

@@ -27,23 +27,23 @@ use convengine_host::ops::observe::SpanSender;
 use convengine_host::runtime::rows;
 use convengine_host::runtime::turn_runner::Host;
 use convengine_host::storage::turn_rows::{JsonRows, TurnRows};
-use convengine_tests::plain::Plain;
-use convengine_tests::soak::TURN;
+use convengine_tests::effect_free::EffectFreePack;
+use convengine_tests::soak::TURN_HEADER;
 use convengine_tests::soak::talk::play;
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
 /// A text with placeholders for the conversation id and the turn id; each part is followed by its placeholder.
-struct Template(Vec<(String, Gap)>);
+struct Template(Vec<(String, Placeholder)>);
 
 #[derive(Clone, Copy)]
-enum Gap {
+enum Placeholder {
     Conversation,
     Turn,
     None,
 }
 
-struct Recorded {
+struct RecordedTurn {
     conversation: Template,
     audit: Template,
     history: Template,
@@ -55,21 +55,21 @@ struct Recorded {
 
 struct Ceiling {
     host: Arc<Host>,
-    recorded: HashMap<String, Recorded>,
+    turns: HashMap<String, RecordedTurn>,
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (database, recorded) = match arguments.as_slice() {
-        [database, pack] => (database, by_text(&Plain::open(Path::new(pack))?)?),
-        [database, pack, turns] => (database, by_number(Path::new(pack), turns.parse()?)?),
+        [database, pack] => (database, record_by_text(&EffectFreePack::open(Path::new(pack))?)?),
+        [database, pack, turns] => (database, record_by_number(Path::new(pack), turns.parse()?)?),
         _ => bail!("usage: ceiling DATABASE PACK [TURNS]"),
     };
     let settings = Settings::load(&Options { database: Some(database.clone()), ..Options::default() })?;
     let (host, _writing) = app::build_host(&settings, SpanSender::default()).await?;
-    let routes =
-        app::with_middleware(Router::new().route(app::MESSAGE_PATH, post(message))).with_state(Arc::new(Ceiling { host, recorded }));
+    let routes = app::with_middleware(Router::new().route(app::MESSAGE_PATH, post(handle_message)))
+        .with_state(Arc::new(Ceiling { host, turns: recorded }));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("convengine listening on http://{}", listener.local_addr()?);
     serve(listener, routes).await?;
@@ -77,33 +77,33 @@ async fn main() -> Result<()> {
 }
 
 /// Records the turns of a conversation without effects, by message text.
-fn by_text(conversation: &Plain) -> Result<HashMap<String, Recorded>> {
+fn record_by_text(conversation: &EffectFreePack) -> Result<HashMap<String, RecordedTurn>> {
     let mut recorded = HashMap::new();
     conversation.play(|ended| {
         let text = ended.turn.journal().input.event.text.clone().context("message without text")?;
-        recorded.insert(text, of_turn(&ended.turn, &ended.outcome, &ended.notices)?);
+        recorded.insert(text, render_recorded_turn(&ended.turn, &ended.outcome, &ended.notices)?);
         Ok(())
     })?;
     Ok(recorded)
 }
 
 /// Records the turns of a conversation, by number from 0.
-fn by_number(pack: &Path, turns: usize) -> Result<HashMap<String, Recorded>> {
+fn record_by_number(pack: &Path, turns: usize) -> Result<HashMap<String, RecordedTurn>> {
     let mut recorded = HashMap::new();
     play(&pack_file::read(pack)?, turns, |_, played, config| {
         let (turn, slice) = Turn::restore(played.journal.clone(), Arc::clone(config))?;
         let outcome = slice.end.context("the journal is of a turn that has not ended")?;
-        recorded.insert(recorded.len().to_string(), of_turn(&turn, &outcome, &slice.notices)?);
+        recorded.insert(recorded.len().to_string(), render_recorded_turn(&turn, &outcome, &slice.notices)?);
         Ok(())
     })?;
     Ok(recorded)
 }
 
-fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice]) -> Result<Recorded> {
+fn render_recorded_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice]) -> Result<RecordedTurn> {
     let input = &turn.journal().input;
     let rows = rows::render_turn(turn, outcome, notices, 1, rows::RowContext::default())?;
-    let cut = |text: &str| Template::cut(text, &input.conversation, &input.turn);
-    Ok(Recorded {
+    let cut = |text: &str| Template::parse(text, &input.conversation, &input.turn);
+    Ok(RecordedTurn {
         conversation: cut(rows.conversation.text()),
         audit: cut(rows.audit.text()),
         history: cut(rows.history.text()),
@@ -114,18 +114,18 @@ fn of_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice]) -> Result<Recorde
     })
 }
 
-async fn message(State(ceiling): State<Arc<Ceiling>>, headers: HeaderMap, body: Bytes) -> Response {
-    match answer(&ceiling, &headers, &body).await {
+async fn handle_message(State(ceiling): State<Arc<Ceiling>>, headers: HeaderMap, body: Bytes) -> Response {
+    match store_and_answer(&ceiling, &headers, &body).await {
         Ok(answer) => ([(header::CONTENT_TYPE, "application/json")], answer).into_response(),
         Err(error) => (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
     }
 }
 
-async fn answer(ceiling: &Ceiling, headers: &HeaderMap, body: &[u8]) -> Result<String> {
+async fn store_and_answer(ceiling: &Ceiling, headers: &HeaderMap, body: &[u8]) -> Result<String> {
     let body = MessageBody::parse(body).map_err(anyhow::Error::msg)?;
     let conversation = body.conversation.context("message without conversation")?;
-    let number = headers.get(TURN).and_then(|it| it.to_str().ok()).map(str::to_owned);
-    let recorded = number.or(body.message).and_then(|it| ceiling.recorded.get(&it)).context("message is not part of the pack")?;
+    let number = headers.get(TURN_HEADER).and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let recorded = number.or(body.message).and_then(|it| ceiling.turns.get(&it)).context("message is not part of the pack")?;
     let turn = Uuid::new_v4().to_string();
     // The writer only distinguishes between no rows and some rows.
     let rows = |template: &Template| JsonRows::from_rendered(template.fill(&conversation, &turn), u64::from(!template.is_empty()));
@@ -144,20 +144,22 @@ async fn answer(ceiling: &Ceiling, headers: &HeaderMap, body: &[u8]) -> Result<S
 
 impl Template {
     fn is_empty(&self) -> bool {
-        self.0.iter().all(|(before, gap)| before.is_empty() && matches!(gap, Gap::None))
+        self.0.iter().all(|(before, gap)| before.is_empty() && matches!(gap, Placeholder::None))
     }
 
-    fn cut(text: &str, conversation: &str, turn: &str) -> Template {
+    fn parse(text: &str, conversation: &str, turn: &str) -> Template {
         let mut pieces = Vec::new();
         let mut rest = text;
         loop {
-            let next = [(conversation, Gap::Conversation), (turn, Gap::Turn)].into_iter().filter_map(|it| Some((rest.find(it.0)?, it)));
+            let next = [(conversation, Placeholder::Conversation), (turn, Placeholder::Turn)]
+                .into_iter()
+                .filter_map(|it| Some((rest.find(it.0)?, it)));
             let Some((at, (id, gap))) = next.min_by_key(|it| it.0) else { break };
             let (before, after) = rest.split_at(at);
             pieces.push((before.to_owned(), gap));
             rest = after.strip_prefix(id).unwrap_or(after);
         }
-        pieces.push((rest.to_owned(), Gap::None));
+        pieces.push((rest.to_owned(), Placeholder::None));
         Template(pieces)
     }
 
@@ -166,9 +168,9 @@ impl Template {
         for (before, gap) in &self.0 {
             text.push_str(before);
             match gap {
-                Gap::Conversation => text.push_str(conversation),
-                Gap::Turn => text.push_str(turn),
-                Gap::None => {}
+                Placeholder::Conversation => text.push_str(conversation),
+                Placeholder::Turn => text.push_str(turn),
+                Placeholder::None => {}
             }
         }
         text

@@ -10,13 +10,13 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use convengine_tests::corpus_with_extension;
 use convengine_tests::simulate::fault::FAMILIES;
-use convengine_tests::simulate::{Figures, all_of};
+use convengine_tests::simulate::{SimulationReport, simulate_all};
 
 /// The number of violations that are printed.
-const PRINTED: usize = 40;
+const MAX_PRINTED: usize = 40;
 
 /// The minimum number of cases of all packs together.
-const CASES: usize = 15_000;
+const MIN_CASES: usize = 15_000;
 
 fn main() -> Result<ExitCode> {
     let names: Vec<String> = std::env::args().skip(1).collect();
@@ -24,37 +24,37 @@ fn main() -> Result<ExitCode> {
     cases.retain(|it| names.is_empty() || names.contains(&it.pack.name));
     ensure!(!cases.is_empty(), "no pack has any of these names");
     let started = Instant::now();
-    let figures = all_of(&cases, |_, _| true)?;
+    let figures = simulate_all(&cases, |_, _| true)?;
     let seconds = started.elapsed().as_secs_f64();
     let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
-    print(&figures);
+    print_table(&figures);
     let violations: Vec<_> = figures.iter().flat_map(|it| &it.violations).collect();
     let untried: Vec<&str> = figures.iter().filter(|it| it.is_untried()).map(|it| it.pack.as_str()).collect();
-    let (all, later) = (sum(&figures, Figures::all), sum(&figures, |it| it.later));
+    let (all, later) = (sum(&figures, SimulationReport::total_cases), sum(&figures, |it| it.following_turns));
     println!("{all} cases and {later} following turns in {seconds:.1} s ({profile} profile): {} violations", violations.len());
-    for it in violations.iter().take(PRINTED) {
-        let position = if it.later { ", in the following turn" } else { "" };
+    for it in violations.iter().take(MAX_PRINTED) {
+        let position = if it.in_following_turn { ", in the following turn" } else { "" };
         println!("  {} {} turn {} {:?}{position}: {}", it.invariant, it.pack, it.turn, it.fault, it.text);
     }
     untried.iter().for_each(|it| println!("  {it} has effects but no case"));
-    let too_few = names.is_empty() && all < CASES;
+    let too_few = names.is_empty() && all < MIN_CASES;
     if too_few {
-        println!("  all packs together have fewer than {CASES} cases");
+        println!("  all packs together have fewer than {MIN_CASES} cases");
     }
     Ok(if violations.is_empty() && untried.is_empty() && !too_few { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn print(figures: &[Figures]) {
+fn print_table(figures: &[SimulationReport]) {
     println!("{:55} {:>5} {:>7} {:>6} {:>10}", "pack", "turns", "effects", "cases", "violations");
     for it in figures {
-        println!("{:55} {:>5} {:>7} {:>6} {:>10}", it.pack, it.turns, it.effects, it.all(), it.violations.len());
+        println!("{:55} {:>5} {:>7} {:>6} {:>10}", it.pack, it.turns, it.effects, it.total_cases(), it.violations.len());
     }
     let turns = sum(figures, |it| it.turns);
     println!("{} packs, {turns} turns, {} effects", figures.len(), sum(figures, |it| it.effects));
     for family in FAMILIES {
         println!("{:>7} {family}", sum(figures, |it| it.cases.get(family).copied().unwrap_or_default()));
     }
-    let largest = |index: usize| figures.iter().filter_map(|it| it.largest.get(index)).max().copied().unwrap_or_default();
+    let largest = |index: usize| figures.iter().filter_map(|it| it.maximums.get(index)).max().copied().unwrap_or_default();
     let [effects, notices, prompt, journal] = [0, 1, 2, 3].map(largest);
     println!("maximum: {effects} effects and {notices} notices per turn, {prompt} characters per prompt, {journal} bytes per journal");
     let mut broken: BTreeMap<&str, usize> = BTreeMap::new();
@@ -62,6 +62,6 @@ fn print(figures: &[Figures]) {
     broken.iter().for_each(|(invariant, count)| println!("{count:>7} violations of {invariant}"));
 }
 
-fn sum(figures: &[Figures], value: impl Fn(&Figures) -> usize) -> usize {
+fn sum(figures: &[SimulationReport], value: impl Fn(&SimulationReport) -> usize) -> usize {
     figures.iter().map(value).sum()
 }

@@ -29,7 +29,7 @@ enum Until {
 }
 
 #[derive(Default)]
-struct Seen {
+struct Measurements {
     conversations: usize,
     micros: Vec<u64>,
 }
@@ -50,9 +50,9 @@ async fn run() -> Result<()> {
     let started = Instant::now();
     let mut talks = Vec::new();
     for _ in 0..connections.parse()? {
-        talks.push(tokio::task::spawn_local(talk(address.clone(), bodies.clone(), until.clone())));
+        talks.push(tokio::task::spawn_local(run_conversations(address.clone(), bodies.clone(), until.clone())));
     }
-    let mut seen = Seen::default();
+    let mut seen = Measurements::default();
     for talk in talks {
         let one = talk.await??;
         seen.conversations += one.conversations;
@@ -71,27 +71,27 @@ async fn run() -> Result<()> {
     Ok(())
 }
 
-async fn talk(address: String, bodies: Vec<Value>, until: Until) -> Result<Seen> {
+async fn run_conversations(address: String, bodies: Vec<Value>, until: Until) -> Result<Measurements> {
     let stream = TcpStream::connect(&address).await?;
     stream.set_nodelay(true)?;
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
     tokio::task::spawn_local(connection);
-    let mut seen = Seen::default();
-    while until.goes_on() {
+    let mut seen = Measurements::default();
+    while until.should_continue() {
         seen.conversations += 1;
         let conversation = Uuid::new_v4().to_string();
         for body in &bodies {
             let mut body = body.clone();
             body["conversationId"] = conversation.clone().into();
             let sent = Instant::now();
-            ask(&mut sender, &address, body.to_string()).await?;
+            send_message(&mut sender, &address, body.to_string()).await?;
             seen.micros.push(u64::try_from(sent.elapsed().as_micros())?);
         }
     }
     Ok(seen)
 }
 
-async fn ask(sender: &mut SendRequest<Full<Bytes>>, address: &str, body: String) -> Result<()> {
+async fn send_message(sender: &mut SendRequest<Full<Bytes>>, address: &str, body: String) -> Result<()> {
     let request = Request::post(app::MESSAGE_PATH)
         .header(header::HOST, address)
         .header(header::CONTENT_TYPE, "application/json")
@@ -117,7 +117,7 @@ impl Until {
     }
 
     /// Returns whether to start another conversation.
-    fn goes_on(&self) -> bool {
+    fn should_continue(&self) -> bool {
         match self {
             Until::Time(end) => Instant::now() < *end,
             Until::Conversations(left) => left.replace(left.get().saturating_sub(1)) > 0,

@@ -13,7 +13,7 @@ use convengine_core::config::Config;
 use convengine_core::pack::Pack;
 use convengine_core::turn::{Journal, Turn};
 use convengine_host::storage::turn::{compress, decompress};
-use convengine_tests::plain::Plain;
+use convengine_tests::effect_free::EffectFreePack;
 use serde_json::json;
 
 fn main() -> Result<()> {
@@ -24,38 +24,38 @@ fn main() -> Result<()> {
     let cores = std::thread::available_parallelism()?.get();
     let mut silent = pack.clone();
     silent.settings["audit"]["enabled"] = json!(false);
-    let (whole, silent) = (Recorded::of(&pack)?, Recorded::of(&silent)?);
+    let (whole, silent) = (RecordedConversation::from_pack(&pack)?, RecordedConversation::from_pack(&silent)?);
     println!(
         "{}",
         json!({
             "cores": cores,
-            "journals_read": whole.rate(1, time, Recorded::read)?,
-            "replayed": whole.rate(1, time, Recorded::replay)?,
-            "replayed_all_cores": whole.rate(cores, time, Recorded::replay)?,
-            "without_audit": silent.rate(1, time, Recorded::replay)?,
-            "without_audit_all_cores": silent.rate(cores, time, Recorded::replay)?,
+            "journals_read": whole.measure_rate(1, time, RecordedConversation::decode)?,
+            "replayed": whole.measure_rate(1, time, RecordedConversation::replay)?,
+            "replayed_all_cores": whole.measure_rate(cores, time, RecordedConversation::replay)?,
+            "without_audit": silent.measure_rate(1, time, RecordedConversation::replay)?,
+            "without_audit_all_cores": silent.measure_rate(cores, time, RecordedConversation::replay)?,
         })
     );
     Ok(())
 }
 
 /// The journals of a conversation, with its configuration.
-struct Recorded {
+struct RecordedConversation {
     config: Arc<Config>,
     journals: Vec<Vec<u8>>,
 }
 
-impl Recorded {
-    fn of(pack: &Pack) -> Result<Recorded> {
+impl RecordedConversation {
+    fn from_pack(pack: &Pack) -> Result<RecordedConversation> {
         let mut journals = Vec::new();
-        Plain::of(pack)?.play(|ended| {
+        EffectFreePack::from_pack(pack)?.play(|ended| {
             journals.push(compress(ended.turn.journal())?);
             Ok(())
         })?;
-        Ok(Recorded { config: Arc::new(Config::compile(&pack.tables, &pack.settings).0), journals })
+        Ok(RecordedConversation { config: Arc::new(Config::compile(&pack.tables, &pack.settings).0), journals })
     }
 
-    fn read(&self, bytes: &[u8]) -> Result<Journal> {
+    fn decode(&self, bytes: &[u8]) -> Result<Journal> {
         decompress(bytes).context("cannot read a journal")
     }
 
@@ -67,7 +67,7 @@ impl Recorded {
     }
 
     /// Returns the turns per second.
-    fn rate(&self, threads: usize, time: Duration, each: fn(&Recorded, &[u8]) -> Result<Journal>) -> Result<u64> {
+    fn measure_rate(&self, threads: usize, time: Duration, each: fn(&RecordedConversation, &[u8]) -> Result<Journal>) -> Result<u64> {
         let count = AtomicU64::new(0);
         let start = Instant::now();
         std::thread::scope(|scope| {

@@ -19,8 +19,8 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use convengine_tests::fuzz::{self, Target};
 use convengine_tests::soak::crash;
-use convengine_tests::soak::database::Kind;
-use convengine_tests::soak::load::{Until, hold};
+use convengine_tests::soak::database::DatabaseKind;
+use convengine_tests::soak::load::{Until, run_load};
 use convengine_tests::soak::outage::{self, Signals};
 use convengine_tests::soak::{Mix, size, streams};
 use serde_json::{Value, json};
@@ -29,29 +29,33 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let found = match words.as_slice() {
-        ["crash", database, every, packs @ ..] => crash(&Kind::parse(database)?, every.parse()?, packs)?,
-        ["load", database, connections, until, settings @ ..] => {
-            load(Mix::start(&beside("convengine")?, &Kind::parse(database)?, &owned(settings))?, connections.parse()?, parse(until)?)?
-        }
-        ["ceiling", database, connections, until] => {
-            load(Mix::ceiling(&beside("ceiling")?, &Kind::parse(database)?)?, connections.parse()?, parse(until)?)?
-        }
-        ["outage", database, connections] => outage(&Kind::parse(database)?, connections.parse()?)?,
+        ["crash", database, every, packs @ ..] => report_crash(&DatabaseKind::parse(database)?, every.parse()?, packs)?,
+        ["load", database, connections, until, settings @ ..] => report_load(
+            Mix::start(&sibling_program("convengine")?, &DatabaseKind::parse(database)?, &to_strings(settings))?,
+            connections.parse()?,
+            parse_until(until)?,
+        )?,
+        ["ceiling", database, connections, until] => report_load(
+            Mix::start_ceiling(&sibling_program("ceiling")?, &DatabaseKind::parse(database)?)?,
+            connections.parse()?,
+            parse_until(until)?,
+        )?,
+        ["outage", database, connections] => report_outage(&DatabaseKind::parse(database)?, connections.parse()?)?,
         ["size", database, pack, settings @ ..] => {
-            let seen = size::of_a_turn(&beside("convengine")?, &Kind::parse(database)?, pack, &owned(settings))?;
+            let seen = size::measure_turn(&sibling_program("convengine")?, &DatabaseKind::parse(database)?, pack, &to_strings(settings))?;
             json!({"turns": seen.turns, "bytes": seen.bytes, "rows": seen.rows})
         }
-        ["streams", database, count, rounds] => open(&Kind::parse(database)?, count.parse()?, rounds.parse()?)?,
-        ["fuzz", seconds, targets @ ..] => return fuzz(Duration::from_secs(seconds.parse()?), targets),
+        ["streams", database, count, rounds] => report_streams(&DatabaseKind::parse(database)?, count.parse()?, rounds.parse()?)?,
+        ["fuzz", seconds, targets @ ..] => return run_fuzz(Duration::from_secs(seconds.parse()?), targets),
         ["fuzz-one", target, seed, seconds, note] => {
-            fuzz::listen_to_panics();
-            let seen = fuzz::run(Target::named(target)?, seed.parse()?, Duration::from_secs(seconds.parse()?), Path::new(note))?;
+            fuzz::capture_panics();
+            let seen = fuzz::run(Target::find(target)?, seed.parse()?, Duration::from_secs(seconds.parse()?), Path::new(note))?;
             json!({"inputs": seen.inputs, "kinds": seen.kinds})
         }
         ["fuzz-try", target, file] => {
-            fuzz::listen_to_panics();
-            let (target, input) = (Target::named(target)?, std::fs::read(file)?);
-            json!(fuzz::on_a_small_stack(|| target.hold(&input).map_err(|it| anyhow!(it)))?)
+            fuzz::capture_panics();
+            let (target, input) = (Target::find(target)?, std::fs::read(file)?);
+            json!(fuzz::with_server_stack(|| target.check(&input).map_err(|it| anyhow!(it)))?)
         }
         _ => bail!(
             "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | streams DATABASE STREAMS ROUNDS"
@@ -62,21 +66,21 @@ fn main() -> Result<()> {
 }
 
 /// Fuzzes, prints a line per target, and fails if there is a finding.
-fn fuzz(time: Duration, names: &[&str]) -> Result<()> {
-    let named: Vec<&Target> = names.iter().map(|it| Target::named(it)).collect::<Result<_>>()?;
+fn run_fuzz(time: Duration, names: &[&str]) -> Result<()> {
+    let named: Vec<&Target> = names.iter().map(|it| Target::find(it)).collect::<Result<_>>()?;
     let targets = if named.is_empty() { fuzz::TARGETS.iter().collect() } else { named };
     let seed = u64::try_from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?;
-    let reports = fuzz::supervise::hold(&std::env::current_exe()?, &targets, seed, time)?;
+    let reports = fuzz::supervise::run_targets(&std::env::current_exe()?, &targets, seed, time)?;
     reports.iter().for_each(|it| println!("{it}"));
     ensure!(reports.iter().all(|it| it.finding.is_none()), "fuzzing has findings");
     Ok(())
 }
 
-fn crash(kind: &Kind, every: u32, packs: &[&str]) -> Result<Value> {
+fn report_crash(kind: &DatabaseKind, every: u32, packs: &[&str]) -> Result<Value> {
     let packs = if packs.is_empty() { &crash::PACKS } else { packs };
     let mut rows = Vec::new();
     for name in packs {
-        let found = crash::run(&beside("convengine")?, kind, name, 1, every)?;
+        let found = crash::run(&sibling_program("convengine")?, kind, name, 1, every)?;
         rows.push(json!({
             "pack": found.pack, "crossings": found.crossings, "kills": found.kills, "equal": found.equal, "in_doubt": found.in_doubt.len(), "in_doubt_at": found.in_doubt,
             "violations": found.violations,
@@ -85,27 +89,27 @@ fn crash(kind: &Kind, every: u32, packs: &[&str]) -> Result<Value> {
     Ok(json!(rows))
 }
 
-fn load(mix: Mix, connections: usize, until: Until) -> Result<Value> {
-    let seen = hold(&Rc::new(mix), connections, until)?;
+fn report_load(mix: Mix, connections: usize, until: Until) -> Result<Value> {
+    let seen = run_load(&Rc::new(mix), connections, until)?;
     Ok(json!({
-        "turns": seen.micros.len(), "conversations": seen.conversations, "failures": seen.failures, "failed": seen.failed,
+        "turns": seen.micros.len(), "conversations": seen.conversations, "failures": seen.failures, "failed": seen.failure_examples,
         "rate": seen.rate(), "p50_ms": seen.percentile_ms(50), "p99_ms": seen.percentile_ms(99),
-        "cpu_us": seen.a_turn(seen.cpu_us), "bytes": seen.a_turn(seen.bytes),
+        "cpu_us": seen.per_turn(seen.cpu_us), "bytes": seen.per_turn(seen.bytes),
         "memory_mb": seen.memory_mb(), "growth_mb": seen.growth_mb(),
     }))
 }
 
-fn open(kind: &Kind, count: usize, rounds: usize) -> Result<Value> {
-    let seen = streams::hold(&beside("convengine")?, kind, count, rounds)?;
+fn report_streams(kind: &DatabaseKind, count: usize, rounds: usize) -> Result<Value> {
+    let seen = streams::run_streams(&sibling_program("convengine")?, kind, count, rounds)?;
     Ok(json!({
         "streams": seen.streams, "stomp": seen.stomp, "resumed": seen.resumed, "turns": seen.turns, "events": seen.events,
         "p50_ms": seen.percentile_ms(50), "p99_ms": seen.percentile_ms(99), "bytes_a_stream": seen.bytes_a_stream,
-        "failures": seen.failures, "failed": seen.failed,
+        "failures": seen.failures, "failed": seen.failure_examples,
     }))
 }
 
-fn outage(kind: &Kind, connections: usize) -> Result<Value> {
-    let mix = Rc::new(Mix::start(&beside("convengine")?, kind, &[])?);
+fn report_outage(kind: &DatabaseKind, connections: usize) -> Result<Value> {
+    let mix = Rc::new(Mix::start(&sibling_program("convengine")?, kind, &[])?);
     let signals = Arc::new(Signals::default());
     let restored = Arc::clone(&signals);
     std::thread::spawn(move || {
@@ -114,26 +118,26 @@ fn outage(kind: &Kind, connections: usize) -> Result<Value> {
             restored.restored.store(true, Ordering::Release);
         }
     });
-    let found = outage::hold(&mix, connections, &signals, || println!("steady"))?;
+    let found = outage::run_outage(&mix, connections, &signals, || println!("steady"))?;
     Ok(json!({
-        "acknowledged": found.acknowledged, "repeated": found.repeated, "failures": found.failed.len(),
-        "failed": found.failed.iter().take(5).collect::<Vec<_>>(),
-        "silence_ms": found.silence.as_millis() as u64,
-        "service_returned_ms": found.service_returned.map(|it| it.as_millis() as u64),
+        "acknowledged": found.acknowledged, "repeated": found.repeated, "failures": found.failures.len(),
+        "failed": found.failures.iter().take(5).collect::<Vec<_>>(),
+        "silence_ms": found.longest_silence.as_millis() as u64,
+        "service_returned_ms": found.recovery_time.map(|it| it.as_millis() as u64),
     }))
 }
 
-fn owned(texts: &[&str]) -> Vec<String> {
+fn to_strings(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|it| (*it).to_owned()).collect()
 }
 
 /// Returns the path of a program that was built into the same folder.
-fn beside(name: &str) -> Result<PathBuf> {
+fn sibling_program(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     Ok(own.parent().context("cannot find the folder of this program")?.join(name))
 }
 
-fn parse(until: &str) -> Result<Until> {
+fn parse_until(until: &str) -> Result<Until> {
     let (unit, number) = until.split_once(':').context("expected seconds:S or conversations:N")?;
     let number: usize = number.parse()?;
     match unit {

@@ -8,15 +8,15 @@ use std::process::ExitCode;
 use anyhow::Result;
 use convengine_core::pack::{Check, PackAnswer, PackTurn};
 use convengine_player::{CorePlayer, KnownDifferences, PlayedTurn, Suspend, differences, failed_checks, without_volatile};
-use convengine_tests::{corpus, explained};
+use convengine_tests::{corpus, known_differences};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
     match run() {
         Ok(mutations) => {
-            println!("{} changed expectations failed, {} passed despite the change", mutations.bitten, mutations.toothless.len());
-            mutations.toothless.iter().for_each(|it| println!("  {it}"));
-            if mutations.toothless.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            println!("{} changed expectations failed, {} passed despite the change", mutations.detected, mutations.undetected.len());
+            mutations.undetected.iter().for_each(|it| println!("  {it}"));
+            if mutations.undetected.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -26,42 +26,42 @@ fn main() -> ExitCode {
 }
 
 #[derive(Default)]
-struct Bites {
-    bitten: usize,
-    toothless: Vec<String>,
+struct Mutations {
+    detected: usize,
+    undetected: Vec<String>,
 }
 
-impl Bites {
-    fn count(&mut self, failed: bool, what: String) {
+impl Mutations {
+    fn record(&mut self, failed: bool, what: String) {
         if failed {
-            self.bitten += 1;
+            self.detected += 1;
         } else {
-            self.toothless.push(what);
+            self.undetected.push(what);
         }
     }
 }
 
-fn run() -> Result<Bites> {
-    let mut explained = explained()?;
-    let mut mutations = Bites::default();
+fn run() -> Result<Mutations> {
+    let mut explained = known_differences()?;
+    let mut mutations = Mutations::default();
     for case in corpus()? {
         let mut player = CorePlayer::new(&case.pack, Suspend::Never);
         for (turn, expected) in case.pack.turns.iter().enumerate() {
             let played = player.play(turn)?.played;
             let name = format!("{} turn {turn}", case.pack.name);
-            for (changed, what) in changed_turns(expected) {
-                mutations.count(!failed_checks(&changed, &played).is_empty(), format!("{name} {what}"));
+            for (changed, what) in mutate_turn(expected) {
+                mutations.record(!failed_checks(&changed, &played).is_empty(), format!("{name} {what}"));
             }
-            for (altered, text) in loud(expected, &played) {
-                mutations.count(!failed_checks(expected, &altered).is_empty(), format!("{name} without the message '{text}'"));
+            for (altered, text) in with_forbidden_messages(expected, &played) {
+                mutations.record(!failed_checks(expected, &altered).is_empty(), format!("{name} without the message '{text}'"));
             }
             let Some(expect) = expected.expect.as_ref().map(without_volatile) else { continue };
-            for path in leaves(&expect) {
+            for path in leaf_pointers(&expect) {
                 let mut changed = expect.clone();
                 if let Some(leaf) = changed.pointer_mut(&path) {
-                    *leaf = other(leaf);
+                    *leaf = mutate_leaf(leaf);
                 }
-                mutations.count(fails(&case.pack.name, turn, &changed, &played, &mut explained), format!("{name} {path}"));
+                mutations.record(is_detected(&case.pack.name, turn, &changed, &played, &mut explained), format!("{name} {path}"));
             }
         }
     }
@@ -69,16 +69,16 @@ fn run() -> Result<Bites> {
 }
 
 /// A turn fails if it has a difference without an explanation, or an explanation without a difference.
-fn fails(pack: &str, turn: usize, expect: &Value, played: &PlayedTurn, explained: &mut KnownDifferences) -> bool {
+fn is_detected(pack: &str, turn: usize, expect: &Value, played: &PlayedTurn, explained: &mut KnownDifferences) -> bool {
     let found = differences(expect, played);
     found.len() != explained.count_for_turn(pack, turn) || found.iter().any(|it| explained.explain(pack, turn, it).is_none())
 }
 
 /// Returns a talk's turn with one check changed, with an answer duplicated, and with two answers swapped.
-fn changed_turns(turn: &PackTurn) -> Vec<(PackTurn, String)> {
+fn mutate_turn(turn: &PackTurn) -> Vec<(PackTurn, String)> {
     let mut changed = Vec::new();
     for (index, it) in turn.checks.iter().enumerate() {
-        for check in changed_checks(&it.check) {
+        for check in mutate_check(&it.check) {
             let mut turn = turn.clone();
             turn.checks[index].check = check;
             changed.push((turn, format!("line {} {:?}", it.line, it.check)));
@@ -98,7 +98,7 @@ fn changed_turns(turn: &PackTurn) -> Vec<(PackTurn, String)> {
 }
 
 /// Returns the played turn with each progress message that its checks forbid.
-fn loud(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PlayedTurn, String)> {
+fn with_forbidden_messages(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PlayedTurn, String)> {
     let forbidden = turn.checks.iter().filter_map(|it| if let Check::NoVerbose(text) = &it.check { Some(text) } else { None });
     let with = |text: &String| {
         let mut altered = played.clone();
@@ -109,7 +109,7 @@ fn loud(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PlayedTurn, String)> {
 }
 
 /// Returns variants of a check that fail on every turn on which the check passes.
-fn changed_checks(check: &Check) -> Vec<Check> {
+fn mutate_check(check: &Check) -> Vec<Check> {
     let text = |it: &String| format!("{it} changed");
     match check {
         Check::Reply(it) => vec![Check::Reply(text(it))],
@@ -118,47 +118,45 @@ fn changed_checks(check: &Check) -> Vec<Check> {
         Check::Verbose(it) => vec![Check::Verbose(text(it))],
         // Every turn has this stage.
         Check::NoStage(_) => vec![Check::NoStage("USER_INPUT".to_owned())],
-        // Covered by `loud`, which adds the forbidden message to the turn.
+        // Covered by `with_forbidden_messages`, which adds the forbidden message to the turn.
         Check::NoVerbose(_) => Vec::new(),
         Check::Contains { path, text: it } => vec![Check::Contains { path: path.clone(), text: text(it) }],
         Check::Lacks { path, .. } => vec![Check::Lacks { path: path.clone(), text: String::new() }],
         Check::Place { intent, state } => {
             vec![Check::Place { intent: text(intent), state: state.clone() }, Check::Place { intent: intent.clone(), state: text(state) }]
         }
-        Check::Stages(stages) => changed_lists(stages).into_iter().map(Check::Stages).collect(),
+        Check::Stages(stages) => mutate_list(stages).into_iter().map(Check::Stages).collect(),
         Check::Calls(calls) => {
             let more = calls.iter().cloned().chain(["one_more".to_owned()]).collect();
-            changed_lists(calls).into_iter().chain([more]).map(Check::Calls).collect()
+            mutate_list(calls).into_iter().chain([more]).map(Check::Calls).collect()
         }
-        Check::ReplyJson(value) => changed_values(value).into_iter().map(Check::ReplyJson).collect(),
-        Check::Equals { path, value } => {
-            changed_values(value).into_iter().map(|value| Check::Equals { path: path.clone(), value }).collect()
-        }
+        Check::ReplyJson(value) => mutate_value(value).into_iter().map(Check::ReplyJson).collect(),
+        Check::Equals { path, value } => mutate_value(value).into_iter().map(|value| Check::Equals { path: path.clone(), value }).collect(),
     }
 }
 
-fn changed_lists(names: &[String]) -> Vec<Vec<String>> {
+fn mutate_list(names: &[String]) -> Vec<Vec<String>> {
     let changed =
         |index: usize| names.iter().enumerate().map(move |(at, it)| if at == index { format!("{it} changed") } else { it.clone() });
     (0..names.len()).map(|index| changed(index).collect()).collect()
 }
 
-fn changed_values(value: &Value) -> Vec<Value> {
+fn mutate_value(value: &Value) -> Vec<Value> {
     let changed = |path: &String| {
         let mut value = value.clone();
         if let Some(leaf) = value.pointer_mut(path) {
-            *leaf = other(leaf);
+            *leaf = mutate_leaf(leaf);
         }
         value
     };
-    leaves(value).iter().map(changed).collect()
+    leaf_pointers(value).iter().map(changed).collect()
 }
 
 /// Returns JSON pointers to all scalars and empty containers.
-fn leaves(value: &Value) -> Vec<String> {
+fn leaf_pointers(value: &Value) -> Vec<String> {
     let inner = |name: &str, member: &Value| -> Vec<String> {
         let name = name.replace('~', "~0").replace('/', "~1");
-        leaves(member).into_iter().map(|it| format!("/{name}{it}")).collect()
+        leaf_pointers(member).into_iter().map(|it| format!("/{name}{it}")).collect()
     };
     match value {
         Value::Object(members) if !members.is_empty() => members.iter().flat_map(|(name, it)| inner(name, it)).collect(),
@@ -168,7 +166,7 @@ fn leaves(value: &Value) -> Vec<String> {
 }
 
 /// Returns another value of the same type.
-fn other(leaf: &Value) -> Value {
+fn mutate_leaf(leaf: &Value) -> Value {
     match leaf {
         Value::Null => json!("changed"),
         Value::Bool(on) => json!(!on),

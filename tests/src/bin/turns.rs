@@ -14,8 +14,8 @@ use convengine_core::turn::NoticeBody;
 use convengine_host::runtime::rows;
 use convengine_host::storage::turn::compress;
 use convengine_host::storage::turn_rows::TurnRows;
-use convengine_tests::plain::{Ended, Plain};
-use convengine_tests::scaled;
+use convengine_tests::effect_free::{EffectFreePack, EndedTurn};
+use convengine_tests::synthetic;
 use serde_json::json;
 
 #[derive(Default)]
@@ -35,19 +35,19 @@ fn main() -> Result<()> {
         _ => bail!("usage: turns PACK|rows:N|walk:N TIMES core|audit|rows|bytes [TURN]"),
     };
     let conversation = match pack.split_once(':') {
-        Some(("rows", rows)) => Plain::of(&scaled::pack(rows.parse()?)?)?,
-        Some(("walk", nodes)) => Plain::of(&scaled::walk(nodes.parse()?)?)?,
-        _ => Plain::open(Path::new(pack))?,
+        Some(("rows", rows)) => EffectFreePack::from_pack(&synthetic::pack(rows.parse()?)?)?,
+        Some(("walk", nodes)) => EffectFreePack::from_pack(&synthetic::walk_flow(nodes.parse()?)?)?,
+        _ => EffectFreePack::open(Path::new(pack))?,
     };
-    let count: fn(&mut Sums, &Ended) -> Result<()> = match mode.as_str() {
+    let count: fn(&mut Sums, &EndedTurn) -> Result<()> = match mode.as_str() {
         "core" => |_, _| Ok(()),
-        "audit" => audit,
-        "rows" => |_, ended| all_rows(ended).map(|_| ()),
-        "bytes" => bytes,
+        "audit" => render_audit,
+        "rows" => |_, ended| render_rows(ended).map(|_| ()),
+        "bytes" => count_bytes,
         other => bail!("unknown mode '{other}': use core, audit, rows or bytes"),
     };
     let mut sums = Sums::default();
-    let mut visit = |ended: &Ended| {
+    let mut visit = |ended: &EndedTurn| {
         sums.turns += 1;
         count(&mut sums, ended)
     };
@@ -65,19 +65,19 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn audit(_: &mut Sums, ended: &Ended) -> Result<()> {
+fn render_audit(_: &mut Sums, ended: &EndedTurn) -> Result<()> {
     let mut rows = TurnRows::default();
     rows.add_audit(&ended.outcome.conversation_id, &ended.notices, 0);
     black_box(rows);
     Ok(())
 }
 
-fn all_rows(ended: &Ended) -> Result<TurnRows> {
+fn render_rows(ended: &EndedTurn) -> Result<TurnRows> {
     Ok(black_box(rows::render_turn(&ended.turn, &ended.outcome, &ended.notices, 0, rows::RowContext::default())?))
 }
 
-fn bytes(sums: &mut Sums, ended: &Ended) -> Result<()> {
-    let rows = all_rows(ended)?;
+fn count_bytes(sums: &mut Sums, ended: &EndedTurn) -> Result<()> {
+    let rows = render_rows(ended)?;
     sums.audit_rows += ended.notices.iter().filter(|it| matches!(it.body, NoticeBody::Audit { .. })).count();
     sums.audit_bytes += rows.audit.text().len();
     sums.journal_bytes += compress(ended.turn.journal())?.len();

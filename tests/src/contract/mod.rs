@@ -1,6 +1,6 @@
 //! Contract tests: generates valid and invalid calls from the server's OpenAPI document, and checks replies against the document.
 
-mod broken;
+mod invalid;
 mod values;
 
 use std::collections::BTreeMap;
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use convengine_core::json::schema::JsonSchema;
 use serde_json::{Value, json};
 
-use values::Values;
+use values::ValueGenerator;
 
 /// A call of the API.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The defect of the call; `None` if the call is valid.
-    pub wrong: Option<String>,
+    pub defect: Option<String>,
     /// The method.
     pub method: String,
     /// Path and query.
@@ -44,7 +44,7 @@ pub struct Operation {
     /// The path, with `{names}`.
     pub path: String,
     /// The operation object of the document.
-    pub told: Value,
+    pub definition: Value,
 }
 
 /// The server's OpenAPI document.
@@ -52,11 +52,11 @@ pub struct Operation {
 pub struct Document(Value);
 
 /// The prefix of the paths whose errors have the schema `AssistantRefusal`.
-const ASSISTANTS: &str = "/v1/";
+const ASSISTANT_PATHS: &str = "/v1/";
 
 /// Returns whether an error status may result from earlier calls or a generated id: a deleted resource, an unknown hash.
-fn depends(operation: &Operation, status: u16) -> bool {
-    let of_assistant = operation.path.starts_with(ASSISTANTS) && matches!(status, 404 | 422);
+fn depends_on_state(operation: &Operation, status: u16) -> bool {
+    let of_assistant = operation.path.starts_with(ASSISTANT_PATHS) && matches!(status, 404 | 422);
     of_assistant || status == 409 || status == 404 && (operation.method == "DELETE" || operation.path.contains("{hash}"))
 }
 
@@ -65,7 +65,7 @@ impl Document {
     ///
     /// # Errors
     /// If the text is not JSON.
-    pub fn read(text: &str) -> serde_json::Result<Document> {
+    pub fn parse(text: &str) -> serde_json::Result<Document> {
         serde_json::from_str(&text.replace("#/components/schemas/", "#/$defs/")).map(Document)
     }
 
@@ -74,7 +74,9 @@ impl Document {
         let paths = self.0["paths"].as_object().into_iter().flatten();
         let of_path = |(path, item): (&String, &Value)| -> Vec<Operation> {
             let methods = item.as_object().into_iter().flatten().filter(|it| it.1.get("responses").is_some());
-            methods.map(|(method, object)| Operation { method: method.to_uppercase(), path: path.clone(), told: object.clone() }).collect()
+            methods
+                .map(|(method, object)| Operation { method: method.to_uppercase(), path: path.clone(), definition: object.clone() })
+                .collect()
         };
         paths.flat_map(of_path).collect()
     }
@@ -82,10 +84,10 @@ impl Document {
     /// Returns the calls of an operation: `rounds` valid ones, generated from `seed`, and every invalid one. `known` is the id of an
     /// existing conversation.
     pub fn calls(&self, operation: &Operation, known: &str, seed: u64, rounds: usize) -> Vec<Call> {
-        let mut values = Values::new(&self.0["components"]["schemas"], known, seed);
-        let mut calls: Vec<Call> = (0..rounds).map(|_| valid(operation, &mut values)).collect();
-        let model = valid(operation, &mut values);
-        calls.extend(broken::calls(operation, &self.methods(operation), &model, &mut values));
+        let mut values = ValueGenerator::new(&self.0["components"]["schemas"], known, seed);
+        let mut calls: Vec<Call> = (0..rounds).map(|_| generate_valid_call(operation, &mut values)).collect();
+        let model = generate_valid_call(operation, &mut values);
+        calls.extend(invalid::calls(operation, &self.methods(operation), &model, &mut values));
         calls
     }
 
@@ -100,13 +102,13 @@ impl Document {
     }
 
     /// Returns how a reply violates the document, if it does.
-    pub fn breach(&self, operation: &Operation, call: &Call, reply: &Reply) -> Option<String> {
+    pub fn find_violation(&self, operation: &Operation, call: &Call, reply: &Reply) -> Option<String> {
         let header = |name: &str| reply.headers.get(name).map(String::as_str).unwrap_or_default();
         if header("x-request-id").is_empty() {
             return Some("the reply has no X-Request-Id".to_owned());
         }
-        let documented = operation.told["responses"].get(reply.status.to_string());
-        if call.wrong.is_none() && reply.status >= 400 && !(documented.is_some() && depends(operation, reply.status)) {
+        let documented = operation.definition["responses"].get(reply.status.to_string());
+        if call.defect.is_none() && reply.status >= 400 && !(documented.is_some() && depends_on_state(operation, reply.status)) {
             return Some("a valid call is rejected".to_owned());
         }
         // Not even a documented 503 is allowed: the server is healthy during the test.
@@ -126,17 +128,17 @@ impl Document {
             if documented.is_none() && !other_operation {
                 return Some("the status is not documented".to_owned());
             }
-            return self.refusal(&call.path, reply, &content);
+            return self.check_error(&call.path, reply, &content);
         }
         let Some(documented) = documented else {
-            let other_operation = call.method != operation.method || call.wrong.as_deref().is_some_and(|it| it.starts_with("path"));
+            let other_operation = call.method != operation.method || call.defect.as_deref().is_some_and(|it| it.starts_with("path"));
             return (!other_operation).then(|| "the status is not documented".to_owned());
         };
         let Some(media_type) = documented.pointer(&format!("/content/{}", content.replace('/', "~1"))) else {
             return Some(format!("the content type '{content}' is not documented"));
         };
         match content.as_str() {
-            "application/json" => self.check(&media_type["schema"], &reply.body),
+            "application/json" => self.check_schema(&media_type["schema"], &reply.body),
             "text/event-stream" => {
                 let is_connected = reply.body.starts_with(b"event:CONNECTED\ndata:{");
                 (!is_connected).then(|| "the stream does not begin with CONNECTED".to_owned())
@@ -145,21 +147,21 @@ impl Document {
         }
     }
 
-    fn refusal(&self, path: &str, reply: &Reply, content: &str) -> Option<String> {
+    fn check_error(&self, path: &str, reply: &Reply, content: &str) -> Option<String> {
         if content != "application/json" {
             return Some(format!("an error has the content type '{content}'"));
         }
         let error = serde_json::from_slice::<Value>(&reply.body).unwrap_or_default();
-        if path.starts_with(ASSISTANTS) {
-            return self.check(&json!({"$ref": "#/$defs/AssistantRefusal"}), &reply.body);
+        if path.starts_with(ASSISTANT_PATHS) {
+            return self.check_schema(&json!({"$ref": "#/$defs/AssistantRefusal"}), &reply.body);
         }
         if error["status"] != reply.status {
             return Some("the status in the error body differs from the reply's status".to_owned());
         }
-        self.check(&json!({"$ref": "#/$defs/Refusal"}), &reply.body)
+        self.check_schema(&json!({"$ref": "#/$defs/Refusal"}), &reply.body)
     }
 
-    fn check(&self, schema: &Value, body: &[u8]) -> Option<String> {
+    fn check_schema(&self, schema: &Value, body: &[u8]) -> Option<String> {
         let value = match serde_json::from_slice(body) {
             Ok(value) => value,
             Err(error) => return Some(format!("the body is not JSON: {error}")),
@@ -173,22 +175,24 @@ impl Document {
 }
 
 /// Generates a valid call.
-fn valid(operation: &Operation, values: &mut Values<'_>) -> Call {
+fn generate_valid_call(operation: &Operation, values: &mut ValueGenerator<'_>) -> Call {
     let mut path = operation.path.clone();
     let mut query = Vec::new();
-    for parameter in operation.told["parameters"].as_array().into_iter().flatten() {
+    for parameter in operation.definition["parameters"].as_array().into_iter().flatten() {
         let name = parameter["name"].as_str().unwrap_or_default();
         match parameter["in"].as_str() {
-            Some("path") => path = path.replace(&format!("{{{name}}}"), &values.plain(&parameter["schema"])),
-            Some("query") if values.chance() => query.push(format!("{name}={}", values.of_parameter(name, &parameter["schema"]))),
+            Some("path") => path = path.replace(&format!("{{{name}}}"), &values.generate_path_parameter(&parameter["schema"])),
+            Some("query") if values.next_bool() => {
+                query.push(format!("{name}={}", values.generate_query_parameter(name, &parameter["schema"])))
+            }
             _ => {}
         }
     }
     if !query.is_empty() {
         path = format!("{path}?{}", query.join("&"));
     }
-    let schema = operation.told.pointer("/requestBody/content/application~1json/schema");
-    let body = schema.map(|it| values.of(it, 0).to_string().into_bytes());
+    let schema = operation.definition.pointer("/requestBody/content/application~1json/schema");
+    let body = schema.map(|it| values.generate(it, 0).to_string().into_bytes());
     let headers = body.iter().map(|_| ("content-type", b"application/json".to_vec())).collect();
-    Call { wrong: None, method: operation.method.clone(), path, headers, body }
+    Call { defect: None, method: operation.method.clone(), path, headers, body }
 }

@@ -26,7 +26,7 @@ use mutate::Mutator;
 pub use targets::TARGETS;
 
 /// The result of an input: a description of how it was read, which differs where the reader's behaviour differs, or a violation.
-pub type Verdict = Result<String, String>;
+pub type FuzzResult = Result<String, String>;
 
 /// A reader under test.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ pub struct Target {
     /// The initial inputs.
     pub seeds: fn() -> Result<Vec<Vec<u8>>>,
     /// Reads an input.
-    pub read: fn(&[u8]) -> Verdict,
+    pub read: fn(&[u8]) -> FuzzResult,
 }
 
 impl Target {
@@ -44,7 +44,7 @@ impl Target {
     ///
     /// # Errors
     /// If there is none; the error lists the names.
-    pub fn named(name: &str) -> Result<&'static Target> {
+    pub fn find(name: &str) -> Result<&'static Target> {
         let known = || TARGETS.iter().map(|it| it.name).collect::<Vec<_>>().join(", ");
         TARGETS.iter().find(|it| it.name == name).with_context(|| format!("unknown target '{name}': use one of {}", known()))
     }
@@ -52,16 +52,17 @@ impl Target {
     /// Reads an input and checks for violations.
     ///
     /// # Errors
-    /// A panic, a violation, or a run longer than [`LONGEST_RUN`].
-    pub fn hold(&self, input: &[u8]) -> Verdict {
+    /// A panic, a violation, or a run longer than [`MAX_RUN_TIME`].
+    pub fn check(&self, input: &[u8]) -> FuzzResult {
         let start = Instant::now();
-        let verdict = catch_unwind(AssertUnwindSafe(|| (self.read)(input))).unwrap_or_else(|_| Err(format!("panic: {}", told())))?;
+        let verdict =
+            catch_unwind(AssertUnwindSafe(|| (self.read)(input))).unwrap_or_else(|_| Err(format!("panic: {}", panic_message())))?;
         // On a busy machine wall-clock time says little, so processor time decides.
-        if start.elapsed() > LONGEST_RUN {
-            let before = of_processor();
+        if start.elapsed() > MAX_RUN_TIME {
+            let before = processor_time();
             let _ = (self.read)(input);
-            let elapsed = of_processor().saturating_sub(before);
-            if elapsed > LONGEST_RUN {
+            let elapsed = processor_time().saturating_sub(before);
+            if elapsed > MAX_RUN_TIME {
                 return Err(format!("takes {elapsed:?}"));
             }
         }
@@ -70,30 +71,30 @@ impl Target {
 }
 
 /// Returns the processor time of this thread; where it is not available, the wall-clock time.
-fn of_processor() -> Duration {
+fn processor_time() -> Duration {
     let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = counted.and_then(|it| it.split_whitespace().next()?.parse().ok());
     nanoseconds.map_or_else(|| SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default(), Duration::from_nanos)
 }
 
 /// The maximum length of an input, in bytes.
-pub const LONGEST: usize = 64 * 1024;
+pub const MAX_INPUT_BYTES: usize = 64 * 1024;
 
 /// The maximum processor time for an input.
-pub const LONGEST_RUN: Duration = Duration::from_secs(1);
+pub const MAX_RUN_TIME: Duration = Duration::from_secs(1);
 
 /// The timeout of an input, after which the process is aborted.
-const NEVER: Duration = Duration::from_secs(20);
+const INPUT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The stack size of the server's threads that run turns.
-const STACK: usize = 2 * 1024 * 1024;
+const STACK_BYTES: usize = 2 * 1024 * 1024;
 
 /// The maximum number of inputs that are kept as a base for others.
-const MOST_KEPT: usize = 4_000;
+const MAX_KEPT_INPUTS: usize = 4_000;
 
 /// The statistics of a run.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Figures {
+pub struct FuzzStats {
     /// The number of inputs.
     pub inputs: usize,
     /// The number of different results.
@@ -101,16 +102,16 @@ pub struct Figures {
 }
 
 /// The message of the last panic, set by the panic hook.
-static PANIC: Mutex<String> = Mutex::new(String::new());
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
-fn told() -> String {
-    PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone()
+fn panic_message() -> String {
+    LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Installs a panic hook that stores the message instead of printing it.
-pub fn listen_to_panics() {
+pub fn capture_panics() {
     std::panic::set_hook(Box::new(|it| {
-        *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = it.to_string().replace('\n', ": ");
+        *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = it.to_string().replace('\n', ": ");
     }));
 }
 
@@ -118,10 +119,10 @@ pub fn listen_to_panics() {
 ///
 /// # Errors
 /// If the function fails or panics.
-pub fn on_a_small_stack<T: Send>(run: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+pub fn with_server_stack<T: Send>(run: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     thread::scope(|scope| {
-        let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run)?;
-        thread.join().map_err(|_| anyhow!("the thread panicked: {}", told()))?
+        let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, run)?;
+        thread.join().map_err(|_| anyhow!("the thread panicked: {}", panic_message()))?
     })
 }
 
@@ -129,31 +130,32 @@ pub fn on_a_small_stack<T: Send>(run: impl FnOnce() -> Result<T> + Send) -> Resu
 ///
 /// # Errors
 /// The first violation, in one line.
-pub fn run(target: &Target, seed: u64, time: Duration, note: &Path) -> Result<Figures> {
+pub fn run(target: &Target, seed: u64, time: Duration, note: &Path) -> Result<FuzzStats> {
     let begun = Instant::now();
     let since = AtomicU64::new(u64::MAX);
-    let mut note = Note(File::create(note).with_context(|| note.display().to_string())?);
+    let mut note = InputFile(File::create(note).with_context(|| note.display().to_string())?);
     thread::scope(|scope| {
         let (clock, since) = (begun, &since);
-        scope.spawn(move || watch(clock, since));
-        let figures = on_a_small_stack(move || inputs(target, seed, time, &mut note, &|| since.store(millis(begun), Ordering::Relaxed)));
+        scope.spawn(move || abort_on_timeout(clock, since));
+        let figures =
+            with_server_stack(move || run_inputs(target, seed, time, &mut note, &|| since.store(elapsed_millis(begun), Ordering::Relaxed)));
         since.store(0, Ordering::Relaxed);
         figures
     })
 }
 
-fn millis(begun: Instant) -> u64 {
+fn elapsed_millis(begun: Instant) -> u64 {
     u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
 /// Aborts the process if an input takes too long. A start time of 0 means that all inputs have been read.
-fn watch(begun: Instant, since: &AtomicU64) {
+fn abort_on_timeout(begun: Instant, since: &AtomicU64) {
     loop {
         thread::sleep(Duration::from_millis(50));
         match since.load(Ordering::Relaxed) {
             0 => return,
             u64::MAX => {}
-            start if millis(begun).saturating_sub(start) > NEVER.as_millis() as u64 => {
+            start if elapsed_millis(begun).saturating_sub(start) > INPUT_TIMEOUT.as_millis() as u64 => {
                 eprintln!("endless loop");
                 std::process::abort();
             }
@@ -162,15 +164,15 @@ fn watch(begun: Instant, since: &AtomicU64) {
     }
 }
 
-fn inputs(target: &Target, seed: u64, time: Duration, note: &mut Note, begins: &dyn Fn()) -> Result<Figures> {
+fn run_inputs(target: &Target, seed: u64, time: Duration, note: &mut InputFile, begins: &dyn Fn()) -> Result<FuzzStats> {
     let mut kept = (target.seeds)()?;
     let mut mutator = Mutator::new(seed, &kept);
-    let mut figures = Figures::default();
+    let mut figures = FuzzStats::default();
     let mut kinds = BTreeSet::new();
-    let mut hold = |input: &[u8], note: &mut Note| -> Result<bool> {
-        note.take(input)?;
+    let mut hold = |input: &[u8], note: &mut InputFile| -> Result<bool> {
+        note.write(input)?;
         begins();
-        let kind = target.hold(input).map_err(|breach| anyhow!("{breach}"))?;
+        let kind = target.check(input).map_err(|breach| anyhow!("{breach}"))?;
         Ok(kinds.insert(kind.replace(|c: char| c.is_ascii_digit(), "")))
     };
     let start = Instant::now();
@@ -179,11 +181,11 @@ fn inputs(target: &Target, seed: u64, time: Duration, note: &mut Note, begins: &
         figures.kinds += usize::from(hold(input, note)?);
     }
     while start.elapsed() < time {
-        let input = mutator.next(&kept);
+        let input = mutator.next_input(&kept);
         figures.inputs += 1;
         if hold(&input, note)? {
             figures.kinds += 1;
-            if kept.len() < MOST_KEPT {
+            if kept.len() < MAX_KEPT_INPUTS {
                 kept.push(input);
             }
         }
@@ -192,11 +194,11 @@ fn inputs(target: &Target, seed: u64, time: Duration, note: &mut Note, begins: &
 }
 
 /// The file with the current input.
-struct Note(File);
+struct InputFile(File);
 
-impl Note {
-    fn take(&mut self, input: &[u8]) -> Result<()> {
-        if input.len() > LONGEST {
+impl InputFile {
+    fn write(&mut self, input: &[u8]) -> Result<()> {
+        if input.len() > MAX_INPUT_BYTES {
             bail!("input of {} bytes is too long", input.len());
         }
         self.0.seek(SeekFrom::Start(0))?;

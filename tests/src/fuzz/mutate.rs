@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use convengine_core::turn::Rng;
 use serde_json::{Map, Value, json};
 
-use super::LONGEST;
+use super::MAX_INPUT_BYTES;
 
 /// Brackets and other constructs that can be nested.
-const NESTS: [(&str, &str); 16] = [
+const NESTABLE: [(&str, &str); 16] = [
     ("[", "]"),
     ("{", "}"),
     ("{\"a\":", "}"),
@@ -60,7 +60,7 @@ const WORDS: [&str; 28] = [
 ];
 
 /// The maximum number of words that are taken from the seeds.
-const MOST_WORDS: usize = 4_000;
+const MAX_WORDS: usize = 4_000;
 
 /// A generator of inputs, deterministic for a seed and the kept inputs.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Mutator {
             let class = |byte: u8| if byte.is_ascii_alphanumeric() || byte == b'_' { 0 } else { 1 + u8::from(byte.is_ascii_whitespace()) };
             let pieces = seed.chunk_by(|a, b| class(*a) == class(*b));
             words.extend(pieces.filter(|it| it.len() <= 32).map(<[u8]>::to_vec));
-            if words.len() > MOST_WORDS {
+            if words.len() > MAX_WORDS {
                 break;
             }
         }
@@ -85,54 +85,54 @@ impl Mutator {
     }
 
     /// Generates the next input.
-    pub fn next(&mut self, kept: &[Vec<u8>]) -> Vec<u8> {
+    pub fn next_input(&mut self, kept: &[Vec<u8>]) -> Vec<u8> {
         let mut input = self.pick(kept).cloned().unwrap_or_default();
-        let json = if self.chance(2) { serde_json::from_slice::<Value>(&input).ok() } else { None };
+        let json = if self.one_in(2) { serde_json::from_slice::<Value>(&input).ok() } else { None };
         if let Some(mut value) = json {
-            for _ in 0..=self.below(3) {
+            for _ in 0..=self.next_below(3) {
                 self.change(&mut value, kept);
             }
             input = value.to_string().into_bytes();
         }
-        if input.is_empty() || self.chance(2) {
-            for _ in 0..=self.below(6) {
+        if input.is_empty() || self.one_in(2) {
+            for _ in 0..=self.next_below(6) {
                 self.edit(&mut input, kept);
             }
         }
-        input.truncate(LONGEST);
+        input.truncate(MAX_INPUT_BYTES);
         input
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    fn next_below(&mut self, end: usize) -> usize {
         if end == 0 { 0 } else { (self.rng.next_u64() % end as u64) as usize }
     }
 
     /// Returns true with a probability of 1 in `of`.
-    fn chance(&mut self, of: usize) -> bool {
-        self.below(of) == 0
+    fn one_in(&mut self, of: usize) -> bool {
+        self.next_below(of) == 0
     }
 
     fn pick<'t, T>(&mut self, items: &'t [T]) -> Option<&'t T> {
-        let at = self.below(items.len());
+        let at = self.next_below(items.len());
         items.get(at)
     }
 
-    fn word(&mut self) -> Vec<u8> {
-        let at = self.below(self.words.len());
+    fn pick_word(&mut self) -> Vec<u8> {
+        let at = self.next_below(self.words.len());
         self.words.get(at).cloned().unwrap_or_default()
     }
 
     /// Picks a range of an input, mostly a short one.
-    fn range(&mut self, length: usize) -> (usize, usize) {
-        let start = self.below(length + 1);
-        let max = if self.chance(4) { length - start } else { 16.min(length - start) };
-        (start, start + self.below(max + 1))
+    fn pick_range(&mut self, length: usize) -> (usize, usize) {
+        let start = self.next_below(length + 1);
+        let max = if self.one_in(4) { length - start } else { 16.min(length - start) };
+        (start, start + self.next_below(max + 1))
     }
 
     fn edit(&mut self, input: &mut Vec<u8>, kept: &[Vec<u8>]) {
-        let (start, end) = self.range(input.len());
+        let (start, end) = self.pick_range(input.len());
         let piece = input.get(start..end).unwrap_or_default().to_vec();
-        let new = match self.below(10) {
+        let new = match self.next_below(10) {
             0 => {
                 if let Some(byte) = input.get_mut(start) {
                     *byte ^= 1 << (self.rng.next_u64() % 8);
@@ -140,89 +140,89 @@ impl Mutator {
                 return;
             }
             1 => vec![self.rng.next_u64() as u8],
-            2 | 3 => self.word(),
+            2 | 3 => self.pick_word(),
             4 => Vec::new(),
-            5 => [piece, self.word()].concat(),
+            5 => [piece, self.pick_word()].concat(),
             6 => {
-                let times = [2, 3, 10, 1_000, 20_000][self.below(5)];
-                let times = times.min(LONGEST / piece.len().max(1));
+                let times = [2, 3, 10, 1_000, 20_000][self.next_below(5)];
+                let times = times.min(MAX_INPUT_BYTES / piece.len().max(1));
                 piece.repeat(times)
             }
             7 => {
                 let other = self.pick(kept).cloned().unwrap_or_default();
-                let (start, end) = self.range(other.len());
+                let (start, end) = self.pick_range(other.len());
                 other.get(start..end).unwrap_or_default().to_vec()
             }
             8 => self.nest(&piece),
             // The rest is replaced by the rest of another input.
             _ => {
                 let other = self.pick(kept).cloned().unwrap_or_default();
-                let from = self.below(other.len() + 1);
+                let from = self.next_below(other.len() + 1);
                 input.truncate(start);
                 input.extend_from_slice(other.get(from..).unwrap_or_default());
                 return;
             }
         };
         input.splice(start..end, new);
-        input.truncate(LONGEST);
+        input.truncate(MAX_INPUT_BYTES);
     }
 
     /// Nests a piece in brackets, many times.
     fn nest(&mut self, piece: &[u8]) -> Vec<u8> {
-        let (open, close) = NESTS[self.below(NESTS.len())];
-        let max = LONGEST / (open.len() + close.len());
-        let times = [1, 2, 60, 126, 130, 2_000, 60_000][self.below(7)].min(max);
-        let closed = if self.chance(3) { 0 } else { times };
+        let (open, close) = NESTABLE[self.next_below(NESTABLE.len())];
+        let max = MAX_INPUT_BYTES / (open.len() + close.len());
+        let times = [1, 2, 60, 126, 130, 2_000, 60_000][self.next_below(7)].min(max);
+        let closed = if self.one_in(3) { 0 } else { times };
         [open.repeat(times).as_bytes(), piece, close.repeat(closed).as_bytes()].concat()
     }
 
     /// Changes one value at any depth.
     fn change(&mut self, root: &mut Value, kept: &[Vec<u8>]) {
-        let mut target = self.below(count(root));
-        let Some(node) = nth(root, &mut target) else { return };
-        match (self.below(6), &mut *node) {
-            (0, _) => *node = self.value(kept),
+        let mut target = self.next_below(count_values(root));
+        let Some(node) = nth_value_mut(root, &mut target) else { return };
+        match (self.next_below(6), &mut *node) {
+            (0, _) => *node = self.pick_value(kept),
             (1, Value::Object(members)) => {
-                let key = String::from_utf8_lossy(&self.word()).into_owned();
-                let value = self.value(kept);
+                let key = String::from_utf8_lossy(&self.pick_word()).into_owned();
+                let value = self.pick_value(kept);
                 members.insert(key, value);
             }
             (2, Value::Object(members)) => {
-                let at = self.below(members.len());
+                let at = self.next_below(members.len());
                 let Some(key) = members.keys().nth(at).cloned() else { return };
                 let value = members.shift_remove(&key).unwrap_or_default();
-                if self.chance(2) {
-                    members.insert(String::from_utf8_lossy(&self.word()).into_owned(), value);
+                if self.one_in(2) {
+                    members.insert(String::from_utf8_lossy(&self.pick_word()).into_owned(), value);
                 }
             }
             (1 | 2, Value::Array(items)) => {
-                let at = self.below(items.len());
+                let at = self.next_below(items.len());
                 match items.get(at).cloned() {
-                    Some(item) if self.chance(2) => items.push(item),
+                    Some(item) if self.one_in(2) => items.push(item),
                     Some(_) => drop(items.remove(at)),
-                    None => items.push(self.value(kept)),
+                    None => items.push(self.pick_value(kept)),
                 }
             }
             (_, Value::String(text)) => {
                 let mut bytes = std::mem::take(text).into_bytes();
-                for _ in 0..=self.below(3) {
+                for _ in 0..=self.next_below(3) {
                     self.edit(&mut bytes, kept);
                 }
-                bytes.truncate(LONGEST / 8);
+                bytes.truncate(MAX_INPUT_BYTES / 8);
                 *text = String::from_utf8_lossy(&bytes).into_owned();
             }
             (3, _) => {
-                for _ in 0..[1, 10, 130][self.below(3)] {
+                for _ in 0..[1, 10, 130][self.next_below(3)] {
                     let inner = node.take();
-                    *node = if self.chance(2) { json!([inner]) } else { Value::Object(Map::from_iter([("a".to_owned(), inner)])) };
+                    *node = if self.one_in(2) { json!([inner]) } else { Value::Object(Map::from_iter([("a".to_owned(), inner)])) };
                 }
             }
-            _ => *node = self.value(kept),
+            _ => *node = self.pick_value(kept),
         }
     }
 
     /// Returns a value: a word, a constant, or a part of another input.
-    fn value(&mut self, kept: &[Vec<u8>]) -> Value {
+    fn pick_value(&mut self, kept: &[Vec<u8>]) -> Value {
         let plain = [
             json!(null),
             json!(true),
@@ -239,29 +239,29 @@ impl Mutator {
             json!("ANY"),
             json!([[]]),
         ];
-        match self.below(3) {
-            0 => Value::from(String::from_utf8_lossy(&self.word()).into_owned()),
-            1 => plain[self.below(plain.len())].clone(),
+        match self.next_below(3) {
+            0 => Value::from(String::from_utf8_lossy(&self.pick_word()).into_owned()),
+            1 => plain[self.next_below(plain.len())].clone(),
             _ => {
                 let other = self.pick(kept).map(|it| serde_json::from_slice::<Value>(it));
-                let Some(Ok(mut other)) = other else { return plain[self.below(plain.len())].clone() };
-                let mut target = self.below(count(&other));
-                nth(&mut other, &mut target).map(Value::take).unwrap_or_default()
+                let Some(Ok(mut other)) = other else { return plain[self.next_below(plain.len())].clone() };
+                let mut target = self.next_below(count_values(&other));
+                nth_value_mut(&mut other, &mut target).map(Value::take).unwrap_or_default()
             }
         }
     }
 }
 
-fn count(value: &Value) -> usize {
+fn count_values(value: &Value) -> usize {
     1 + match value {
-        Value::Array(items) => items.iter().map(count).sum::<usize>(),
-        Value::Object(members) => members.values().map(count).sum(),
+        Value::Array(items) => items.iter().map(count_values).sum::<usize>(),
+        Value::Object(members) => members.values().map(count_values).sum(),
         _ => 0,
     }
 }
 
 /// Returns the value with this number, in document order.
-fn nth<'v>(value: &'v mut Value, left: &mut usize) -> Option<&'v mut Value> {
+fn nth_value_mut<'v>(value: &'v mut Value, left: &mut usize) -> Option<&'v mut Value> {
     if *left == 0 {
         return Some(value);
     }
@@ -272,9 +272,9 @@ fn nth<'v>(value: &'v mut Value, left: &mut usize) -> Option<&'v mut Value> {
         _ => Vec::new(),
     };
     for it in inner {
-        let size = count(it);
+        let size = count_values(it);
         if *left < size {
-            return nth(it, left);
+            return nth_value_mut(it, left);
         }
         *left -= size;
     }

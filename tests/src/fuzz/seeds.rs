@@ -9,14 +9,14 @@ use convengine_host::storage;
 use convengine_player::{CorePlayer, Suspend};
 use serde_json::Value;
 
-use super::LONGEST;
+use super::MAX_INPUT_BYTES;
 use crate::root;
 
 /// The maximum length of a file that is used as a seed, so that there is room for insertions.
-const LONG: usize = LONGEST / 2;
+const MAX_SEED_BYTES: usize = MAX_INPUT_BYTES / 2;
 
 /// Reads the files of a folder with an extension.
-fn texts(folder: &str, ending: &str) -> Result<Vec<String>> {
+fn read_files(folder: &str, ending: &str) -> Result<Vec<String>> {
     let folder = root().join("tests").join(folder);
     let entries = fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
     let mut paths: Vec<PathBuf> = entries.map(|it| Ok(it?.path())).collect::<Result<_>>()?;
@@ -32,7 +32,7 @@ fn texts(folder: &str, ending: &str) -> Result<Vec<String>> {
 pub fn packs() -> Result<Vec<Value>> {
     let mut packs = Vec::new();
     for folder in ["packs/demo", "packs/lint", "packs/pipeline", "packs/tools", "packs/v1", "talks/config"] {
-        for text in texts(folder, "json")? {
+        for text in read_files(folder, "json")? {
             let mut pack: Value = serde_json::from_str(&text)?;
             for turn in pack["turns"].as_array_mut().into_iter().flatten() {
                 turn["expect"].take();
@@ -41,7 +41,7 @@ pub fn packs() -> Result<Vec<Value>> {
             packs.push(pack);
         }
     }
-    packs.retain(|it| it.to_string().len() < LONG);
+    packs.retain(|it| it.to_string().len() < MAX_SEED_BYTES);
     Ok(packs)
 }
 
@@ -50,7 +50,7 @@ pub fn packs() -> Result<Vec<Value>> {
 /// # Errors
 /// If a file cannot be read.
 pub fn talks() -> Result<Vec<String>> {
-    texts("talks", "talk")
+    read_files("talks", "talk")
 }
 
 /// Returns the rows of a table, as one list per pack.

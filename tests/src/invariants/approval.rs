@@ -5,43 +5,43 @@ use convengine_core::text::collapse_whitespace;
 use convengine_core::turn::{Effect, EffectClass, HttpCaller, Map, Request, TaskUse};
 use serde_json::Value;
 
-use super::Scene;
-use crate::simulate::run::Answered;
+use super::TurnUnderTest;
+use crate::simulate::run::AnsweredEffect;
 
 /// The step that executes pending actions.
-const STEP: &str = "PendingActionStep";
+const PENDING_ACTION_STEP: &str = "PendingActionStep";
 
 /// I3: a pending action is executed by its step only, and only after the user's confirmation; nothing is executed for a message that
 /// waits for an approval.
-pub(super) fn given(scene: &Scene<'_>) -> Option<String> {
+pub(super) fn check_approval(scene: &TurnUnderTest<'_>) -> Option<String> {
     let run = scene.run;
     for it in &run.answered {
         let id = it.effect.id.0;
-        let step = it.step.as_ref().filter(|it| it.step == STEP);
-        if needs_a_yes(&it.effect) && step.is_none() {
+        let step = it.step.as_ref().filter(|it| it.step == PENDING_ACTION_STEP);
+        if needs_confirmation(&it.effect) && step.is_none() {
             return Some(format!("effect {id} is irreversible and belongs to no pending action"));
         }
         if !is_pending_action(it) {
             continue;
         }
-        if let Some(reason) = step.and_then(|it| refusal(scene, &it.session)) {
+        if let Some(reason) = step.and_then(|it| missing_confirmation(scene, &it.session)) {
             return Some(format!("effect {id} executes a pending action: {reason}"));
         }
     }
-    let mut held = run.answered.iter().filter(|it| carries_out(&it.effect) || is_pending_action(it));
-    let held = held.find(|it| is_held_back(scene, it))?;
+    let mut held = run.answered.iter().filter(|it| is_tool_call(&it.effect) || is_pending_action(it));
+    let held = held.find(|it| is_unapproved(scene, it))?;
     Some(format!("effect {} is requested for a sensitive message that was not approved", held.effect.id.0))
 }
 
 /// Returns whether an effect requires a confirmation.
-fn needs_a_yes(effect: &Effect) -> bool {
+fn needs_confirmation(effect: &Effect) -> bool {
     let by_task = matches!(&effect.request, Request::Task(task) if task.called_for == TaskUse::PendingAction);
     by_task || effect.class == EffectClass::Irreversible
 }
 
 /// Returns whether an effect executes a pending action: its step requests it, and not for a hook.
-fn is_pending_action(it: &Answered) -> bool {
-    let is_of_step = it.step.as_ref().is_some_and(|it| it.step == STEP);
+fn is_pending_action(it: &AnsweredEffect) -> bool {
+    let is_of_step = it.step.as_ref().is_some_and(|it| it.step == PENDING_ACTION_STEP);
     match &it.effect.request {
         Request::Task(task) => task.called_for == TaskUse::PendingAction,
         Request::Http(_) | Request::Extension(_) | Request::Tool(_) | Request::Sql(_) => is_of_step,
@@ -49,7 +49,7 @@ fn is_pending_action(it: &Answered) -> bool {
     }
 }
 
-fn refusal(scene: &Scene<'_>, session: &Map) -> Option<&'static str> {
+fn missing_confirmation(scene: &TurnUnderTest<'_>, session: &Map) -> Option<&'static str> {
     let at = |path: &str| session.get("context").and_then(|it| it.pointer(path));
     let param = |name: &str| session.get("inputParams").and_then(|it| it.get(name)).and_then(Value::as_str).unwrap_or_default();
     if param("policy_decision") != "EXECUTE_PENDING_ACTION" {
@@ -68,7 +68,7 @@ fn refusal(scene: &Scene<'_>, session: &Map) -> Option<&'static str> {
 }
 
 /// Returns whether an effect runs a tool for the message, requested by a planner or a client.
-fn carries_out(effect: &Effect) -> bool {
+fn is_tool_call(effect: &Effect) -> bool {
     match &effect.request {
         Request::Tool(_) | Request::Sql(_) => true,
         Request::Http(it) => matches!(it.caller, HttpCaller::Tool(_)),
@@ -78,7 +78,7 @@ fn carries_out(effect: &Effect) -> bool {
 }
 
 /// Returns whether the message of an effect is sensitive and was not approved.
-fn is_held_back(scene: &Scene<'_>, it: &Answered) -> bool {
+fn is_unapproved(scene: &TurnUnderTest<'_>, it: &AnsweredEffect) -> bool {
     let (settings, input) = (&scene.config.settings.guardrail, &scene.run.input);
     let text = collapse_whitespace(input.event.text.as_deref().unwrap_or_default());
     let is_true = |it: &Value| *it == true || it.as_str().is_some_and(|it| it.trim().eq_ignore_ascii_case("true"));

@@ -6,7 +6,7 @@ mod replay;
 mod rows;
 mod writes;
 
-pub use rows::Rows;
+pub use rows::PackRows;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,60 +15,60 @@ use convengine_core::config::Config;
 use convengine_core::turn::{EffectId, EffectResult, Journal, Reply, Request, Write};
 use convengine_host::storage::turn::compress;
 
-use crate::simulate::fault::{Fault, Garbage, LONG};
-use crate::simulate::run::Run;
+use crate::simulate::fault::{Fault, Garbage, LONG_CHARS};
+use crate::simulate::run::TurnRun;
 
 /// An ended turn, with everything that the invariants need to check it.
 #[derive(Debug, Clone, Copy)]
-pub struct Scene<'s> {
+pub struct TurnUnderTest<'s> {
     /// The configuration.
     pub config: &'s Arc<Config>,
     /// The texts of the pack's rows.
-    pub rows: &'s Rows,
+    pub rows: &'s PackRows,
     /// The replies of the pack's undisturbed turns.
-    pub usual: &'s BTreeSet<String>,
+    pub baseline_replies: &'s BTreeSet<String>,
     /// The turn.
-    pub run: &'s Run,
+    pub run: &'s TurnRun,
     /// Other turns to compare with.
-    pub beside: Beside<'s>,
+    pub related: RelatedRuns<'s>,
     /// The fault in this turn, or in the turn before it.
     pub fault: Option<Fault>,
 }
 
 /// Other runs that the checked turn is compared with.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Beside<'s> {
+pub struct RelatedRuns<'s> {
     /// The same turn undisturbed; `None` if the checked turn is undisturbed, or if an earlier turn was disturbed.
-    pub meant: Option<&'s Run>,
+    pub undisturbed: Option<&'s TurnRun>,
     /// The same turn after an undisturbed turn; set only if the turn before was disturbed.
-    pub usually: Option<&'s Run>,
+    pub after_undisturbed: Option<&'s TurnRun>,
     /// The disturbed turn before this one.
-    pub before: Option<&'s Run>,
+    pub previous: Option<&'s TurnRun>,
 }
 
 /// A check of an invariant; returns how the scene violates it, if it does.
-pub type Check = fn(&Scene<'_>) -> Option<String>;
+pub type Check = fn(&TurnUnderTest<'_>) -> Option<String>;
 
 /// The invariants by number.
 pub const INVARIANTS: [(&str, Check); 9] = [
-    ("I1", ends),
-    ("I2", writes::once),
-    ("I3", approval::given),
-    ("I4", output::keeps_secrets),
-    ("I5", replay::is_equal),
-    ("I6", limits),
-    ("I7", failure_leaves_the_row),
-    ("I8", output::hides_the_inside),
-    ("I9", replay::survives_a_crash),
+    ("I1", check_end),
+    ("I2", writes::check_single_writes),
+    ("I3", approval::check_approval),
+    ("I4", output::check_secrets),
+    ("I5", replay::check_replay),
+    ("I6", check_limits),
+    ("I7", check_failed_turn),
+    ("I8", output::check_internals),
+    ("I9", replay::check_recovery),
 ];
 
 /// Returns all violations of a scene.
-pub fn breaches(scene: &Scene<'_>) -> Vec<(&'static str, String)> {
+pub fn find_violations(scene: &TurnUnderTest<'_>) -> Vec<(&'static str, String)> {
     INVARIANTS.iter().filter_map(|(name, check)| Some((*name, check(scene)?))).collect()
 }
 
 /// The codes of faults.
-const CODES: [&str; 10] = [
+const FAULT_CODES: [&str; 10] = [
     "LLM_CALL_FAILED",
     "LLM_INVALID_RESPONSE",
     "POLICY_UNAVAILABLE",
@@ -82,7 +82,7 @@ const CODES: [&str; 10] = [
 ];
 
 /// I1: a turn has either a reply or a fault, and its text is not empty.
-fn ends(scene: &Scene<'_>) -> Option<String> {
+fn check_end(scene: &TurnUnderTest<'_>) -> Option<String> {
     let outcome = &scene.run.outcome;
     let gap = scene.run.notices.iter().enumerate().find(|(index, it)| it.seq as usize != *index);
     if let Some((index, _)) = gap {
@@ -91,21 +91,22 @@ fn ends(scene: &Scene<'_>) -> Option<String> {
     match (&outcome.payload, &outcome.fault) {
         (None, None) => Some("neither a reply nor a fault".to_owned()),
         (Some(_), Some(_)) => Some("a reply and a fault".to_owned()),
-        (None, Some(fault)) if !CODES.contains(&fault.code.as_str()) => Some(format!("the fault's code is '{}'", fault.code)),
+        (None, Some(fault)) if !FAULT_CODES.contains(&fault.code.as_str()) => Some(format!("the fault's code is '{}'", fault.code)),
         (None, Some(fault)) if fault.message.trim().is_empty() => Some("the fault has no message".to_owned()),
         (None, Some(_)) => None,
         (Some(payload), None) => {
             // A decision about a call that no longer waits is not from a user, so its reply may be empty.
             let event = scene.run.input.event.flow.as_ref().and_then(|it| it.get("type")?.as_str());
             let of_users = event.is_none_or(|it| it.starts_with("user."));
-            let may_be_empty = scene.fault.is_none() || !of_users || scene.rows.reply_is_values(scene.run) || model_said_nothing(scene.run);
+            let may_be_empty =
+                scene.fault.is_none() || !of_users || scene.rows.has_values_only_reply(scene.run) || is_model_reply_empty(scene.run);
             (!may_be_empty && payload.value.trim().is_empty()).then(|| "the reply is empty".to_owned())
         }
     }
 }
 
 /// Returns whether the model that writes the reply returned an empty text, which is passed on (pack `s19_llm_error`).
-fn model_said_nothing(run: &Run) -> bool {
+fn is_model_reply_empty(run: &TurnRun) -> bool {
     let is_answer =
         |it: &Request| matches!(it, Request::Llm(it) if it.purpose.starts_with("response_") || it.purpose == "intent_collision");
     let is_empty = |it: &EffectResult| matches!(it, EffectResult::Ok(Reply::Llm(it)) if it.text.trim().is_empty());
@@ -113,86 +114,86 @@ fn model_said_nothing(run: &Run) -> bool {
 }
 
 /// The maximum number of effects in a turn of a flow (docs/spec/flows.md#12.1).
-const FLOW_EFFECTS: usize = 128;
+const MAX_FLOW_EFFECTS: usize = 128;
 
 /// The maximum number of effects in a turn: five rounds of rules, two planner calls per round, and three attempts per call.
-const EFFECTS: usize = 100;
+const MAX_EFFECTS: usize = 100;
 
 /// The maximum number of notices in a turn.
-const NOTICES: usize = 1_000;
+const MAX_NOTICES: usize = 1_000;
 
 /// The maximum number of characters in a prompt without very long replies: the longest message, and a session.
-const PROMPT: usize = 48_000;
+const MAX_PROMPT_CHARS: usize = 48_000;
 
 /// The maximum size of a compressed journal without model texts, in bytes (docs/decisions/README.md#4).
-const JOURNAL: usize = 4_096;
+const MAX_JOURNAL_BYTES: usize = 4_096;
 
 /// The length from which a reply counts as a model's text, in bytes; the journals of later turns contain it.
-const LONG_REPLY: usize = 2_048;
+const LONG_REPLY_BYTES: usize = 2_048;
 
 /// The maximum size of a compressed journal with model texts, in bytes, if none was very long.
-const WITH_TEXTS: usize = 24_576;
+const MAX_JOURNAL_BYTES_WITH_TEXTS: usize = 24_576;
 
 /// I6: loops, effects, notices, prompts and journals are bounded.
-fn limits(scene: &Scene<'_>) -> Option<String> {
+fn check_limits(scene: &TurnUnderTest<'_>) -> Option<String> {
     let [effects, notices, prompt, journal] = scene.sizes();
-    let plans = asked(scene.run, |it| matches!(it, Request::Llm(it) if it.purpose == "mcp_plan"));
+    let plans = count_requests(scene.run, |it| matches!(it, Request::Llm(it) if it.purpose == "mcp_plan"));
     let rounds = scene.config.settings.tools.max_loops;
-    let long = if matches!(scene.fault, Some(Fault::Garbage(Garbage::Long | Garbage::Deep))) { LONG } else { 0 };
-    let sleeps = if scene.run.outcome.flow.is_some() { asked(scene.run, |it| matches!(it, Request::Sleep(_))) } else { 0 };
-    let limit = if scene.run.outcome.flow.is_some() { FLOW_EFFECTS } else { EFFECTS };
+    let long = if matches!(scene.fault, Some(Fault::Garbage(Garbage::Long | Garbage::Deep))) { LONG_CHARS } else { 0 };
+    let sleeps = if scene.run.outcome.flow.is_some() { count_requests(scene.run, |it| matches!(it, Request::Sleep(_))) } else { 0 };
+    let limit = if scene.run.outcome.flow.is_some() { MAX_FLOW_EFFECTS } else { MAX_EFFECTS };
     let effects = effects - sleeps;
     let bounds = [
         (plans, 2 * rounds, "plans"),
         (effects, limit, "effects"),
-        (notices, NOTICES, "notices"),
-        (prompt, PROMPT + long, "characters of a prompt"),
+        (notices, MAX_NOTICES, "notices"),
+        (prompt, MAX_PROMPT_CHARS + long, "characters of a prompt"),
         (
-            without_texts(scene.run),
-            if has_long_replies(scene.run) { WITH_TEXTS } else { JOURNAL } + long,
+            journal_bytes_without_texts(scene.run),
+            if has_long_replies(scene.run) { MAX_JOURNAL_BYTES_WITH_TEXTS } else { MAX_JOURNAL_BYTES } + long,
             "bytes of a journal without model texts",
         ),
-        (journal, WITH_TEXTS + long, "bytes of a journal"),
+        (journal, MAX_JOURNAL_BYTES_WITH_TEXTS + long, "bytes of a journal"),
         (scene.run.slices, effects + sleeps + 1, "slices"),
     ];
     bounds.into_iter().find(|it| it.0 > it.1).map(|(found, limit, what)| format!("{found} {what}, the limit is {limit}"))
 }
 
-fn has_long_replies(run: &Run) -> bool {
+fn has_long_replies(run: &TurnRun) -> bool {
     let session = &run.input.session;
     let last = session.conversation.as_ref().and_then(|it| it.last_assistant.as_ref());
-    session.history.iter().map(|it| &it.assistant).chain(last).any(|it| it.len() > LONG_REPLY)
+    session.history.iter().map(|it| &it.assistant).chain(last).any(|it| it.len() > LONG_REPLY_BYTES)
 }
 
 /// Returns the size of the compressed journal without model calls, in bytes.
-fn without_texts(run: &Run) -> usize {
+fn journal_bytes_without_texts(run: &TurnRun) -> usize {
     let mut journal = run.journal.clone();
     let is_text = |id: EffectId| run.answered.iter().any(|it| it.effect.id == id && matches!(it.effect.request, Request::Llm(_)));
     journal.entries.retain(|it| !is_text(it.effect));
-    bytes_of(&journal)
+    journal_bytes(&journal)
 }
 
-fn bytes_of(journal: &Journal) -> usize {
+fn journal_bytes(journal: &Journal) -> usize {
     compress(journal).map_or(usize::MAX, |it| it.len())
 }
 
-impl Scene<'_> {
+impl TurnUnderTest<'_> {
     /// Returns the number of effects, notices, characters of the longest prompt, and bytes of the compressed journal.
     pub fn sizes(&self) -> [usize; 4] {
         let prompts = self.run.answered.iter().filter_map(|it| match &it.effect.request {
             Request::Llm(request) => Some(request.prompt().chars().count()),
             _ => None,
         });
-        [self.run.answered.len(), self.run.notices.len(), prompts.max().unwrap_or_default(), bytes_of(&self.run.journal)]
+        [self.run.answered.len(), self.run.notices.len(), prompts.max().unwrap_or_default(), journal_bytes(&self.run.journal)]
     }
 }
 
-fn asked(run: &Run, is: impl Fn(&Request) -> bool) -> usize {
+fn count_requests(run: &TurnRun, is: impl Fn(&Request) -> bool) -> usize {
     run.answered.iter().filter(|it| is(&it.effect.request)).count()
 }
 
 /// I7: a failed turn stores only the creation of the row, a requested reset, and the model calls.
-fn failure_leaves_the_row(scene: &Scene<'_>) -> Option<String> {
+fn check_failed_turn(scene: &TurnUnderTest<'_>) -> Option<String> {
     let outcome = &scene.run.outcome;
     outcome.fault.as_ref()?;
     let loaded = scene.run.input.session.conversation.as_ref();

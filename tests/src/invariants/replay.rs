@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use convengine_core::turn::{Turn, state_hash};
 
-use super::Scene;
-use crate::simulate::fault::{Fault, repeatable};
-use crate::simulate::run::Run;
+use super::TurnUnderTest;
+use crate::simulate::fault::{Fault, is_repeatable};
+use crate::simulate::run::TurnRun;
 
 /// I5: the journal, read back from its text, yields the same notices, outcome and state hash.
-pub(super) fn is_equal(scene: &Scene<'_>) -> Option<String> {
+pub(super) fn check_replay(scene: &TurnUnderTest<'_>) -> Option<String> {
     let run = scene.run;
     let saved = serde_json::to_string(&run.journal).ok()?;
     let journal = match serde_json::from_str(&saved) {
@@ -29,20 +29,20 @@ pub(super) fn is_equal(scene: &Scene<'_>) -> Option<String> {
 }
 
 /// I9: a restored turn equals the interrupted one, and ends as without the crash if no effect is in doubt.
-pub(super) fn survives_a_crash(scene: &Scene<'_>) -> Option<String> {
-    if let Some(torn) = &scene.run.torn {
+pub(super) fn check_recovery(scene: &TurnUnderTest<'_>) -> Option<String> {
+    if let Some(torn) = &scene.run.crash_difference {
         return Some(format!("the restored turn has {torn}"));
     }
-    let (fault, baseline) = scene.fault.zip(scene.beside.meant)?;
-    let is_in_doubt = || scene.run.answered.iter().zip(&baseline.answered).any(|(a, b)| a.answer != b.answer && !repeatable(&a.effect));
+    let (fault, baseline) = scene.fault.zip(scene.related.undisturbed)?;
+    let is_in_doubt = || scene.run.answered.iter().zip(&baseline.answered).any(|(a, b)| a.answer != b.answer && !is_repeatable(&a.effect));
     match fault {
-        Fault::CrashAfter => differs(scene.run, baseline),
-        Fault::CrashBefore if !is_in_doubt() => differs(scene.run, baseline),
+        Fault::CrashAfter => find_difference(scene.run, baseline),
+        Fault::CrashBefore if !is_in_doubt() => find_difference(scene.run, baseline),
         _ => None,
     }
 }
 
-fn differs(run: &Run, baseline: &Run) -> Option<String> {
+fn find_difference(run: &TurnRun, baseline: &TurnRun) -> Option<String> {
     if run.notices != baseline.notices {
         return Some("the turn publishes different notices than without the crash".to_owned());
     }

@@ -4,10 +4,10 @@ use convengine_core::pack::Pack;
 use convengine_core::turn::{Map, NoticeBody, VerboseNotice};
 use serde_json::Value;
 
-use crate::simulate::run::Run;
+use crate::simulate::run::TurnRun;
 
 /// The expressions that resolve to the error message of an effect.
-const REASONS: [&str; 6] = [
+const ERROR_EXPRESSIONS: [&str; 6] = [
     "lifecycle.errorMessage",
     "mcp.observations",
     "toolExecutionError.errorMessage",
@@ -18,51 +18,51 @@ const REASONS: [&str; 6] = [
 
 /// The rows of a pack whose texts users see.
 #[derive(Debug, Clone, Default)]
-pub struct Rows {
-    replies: Vec<Row>,
-    progress: Vec<Row>,
+pub struct PackRows {
+    replies: Vec<RowText>,
+    progress: Vec<RowText>,
 }
 
 /// What a row prints.
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct RowText {
     id: i64,
     /// Whether it prints the reason of a failure.
-    gives_a_reason: bool,
+    prints_reason: bool,
     /// Whether it consists of values only, so that it is empty if they are missing.
-    is_values: bool,
+    is_values_only: bool,
 }
 
-impl Rows {
+impl PackRows {
     /// Reads the rows of a pack.
-    pub fn of(pack: &Pack) -> Rows {
-        let rows = |table: &str, id: &str, columns: &[&str]| -> Vec<Row> {
+    pub fn from_pack(pack: &Pack) -> PackRows {
+        let rows = |table: &str, id: &str, columns: &[&str]| -> Vec<RowText> {
             let rows = pack.tables.0.get(table).into_iter().flatten();
-            rows.map(|row| row_of(row, id, columns)).collect()
+            rows.map(|row| parse_row(row, id, columns)).collect()
         };
-        Rows {
+        PackRows {
             replies: rows("ce_response", "response_id", &["exact_text"]),
             progress: rows("ce_verbose", "verbose_id", &["message", "error_message"]),
         }
     }
 
     /// Returns whether the row of the reply prints the reason of a failure.
-    pub fn reply_gives_a_reason(&self, run: &Run) -> bool {
-        self.of_reply(run, |it| it.gives_a_reason)
+    pub fn has_reason_in_reply(&self, run: &TurnRun) -> bool {
+        self.any_reply_row(run, |it| it.prints_reason)
     }
 
     /// Returns whether the row of the reply consists of values only.
-    pub fn reply_is_values(&self, run: &Run) -> bool {
-        self.of_reply(run, |it| it.is_values)
+    pub fn has_values_only_reply(&self, run: &TurnRun) -> bool {
+        self.any_reply_row(run, |it| it.is_values_only)
     }
 
     /// Returns whether the row of a progress message prints the reason of a failure.
-    pub fn progress_gives_a_reason(&self, notice: &VerboseNotice) -> bool {
-        self.progress.iter().any(|it| Some(it.id) == notice.verbose_id && it.gives_a_reason)
+    pub fn has_reason_in_progress(&self, notice: &VerboseNotice) -> bool {
+        self.progress.iter().any(|it| Some(it.id) == notice.verbose_id && it.prints_reason)
     }
 
     /// If the turn does not audit the row of its reply, any row may be it.
-    fn of_reply(&self, run: &Run, is: impl Fn(&Row) -> bool) -> bool {
+    fn any_reply_row(&self, run: &TurnRun, is: impl Fn(&RowText) -> bool) -> bool {
         let audited = run.notices.iter().rev().find_map(|it| match &it.body {
             NoticeBody::Audit { stage, payload } if stage == "ASSISTANT_OUTPUT" => Some(payload["responseId"].as_i64()),
             NoticeBody::Audit { .. } | NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
@@ -71,25 +71,25 @@ impl Rows {
     }
 }
 
-fn row_of(row: &Map, id: &str, columns: &[&str]) -> Row {
+fn parse_row(row: &Map, id: &str, columns: &[&str]) -> RowText {
     let texts = || columns.iter().filter_map(|it| row.get(*it)?.as_str());
-    let names = |values: &str| REASONS.iter().any(|it| values.contains(it));
-    Row {
+    let names = |values: &str| ERROR_EXPRESSIONS.iter().any(|it| values.contains(it));
+    RowText {
         id: row.get(id).and_then(Value::as_i64).unwrap_or_default(),
-        gives_a_reason: texts().any(|it| names(&split(it).1.replace('?', ""))),
-        is_values: texts().any(|it| serde_json::from_str::<Value>(it).is_err() && split(it).0.trim().is_empty()),
+        prints_reason: texts().any(|it| names(&split_expressions(it).1.replace('?', ""))),
+        is_values_only: texts().any(|it| serde_json::from_str::<Value>(it).is_err() && split_expressions(it).0.trim().is_empty()),
     }
 }
 
 /// The delimiters of expressions and blocks.
-const MARKS: [(&str, &str); 7] = [("{{", "}}"), ("[(", ")]"), ("[[", "]]"), ("[#", "]"), ("[/", "]"), ("${", "}"), ("#{", "}")];
+const DELIMITERS: [(&str, &str); 7] = [("{{", "}}"), ("[(", ")]"), ("[[", "]]"), ("[#", "]"), ("[/", "]"), ("${", "}"), ("#{", "}")];
 
 /// Splits a text into its literal part and its expressions.
-fn split(text: &str) -> (String, String) {
+fn split_expressions(text: &str) -> (String, String) {
     let (mut words, mut values) = (String::new(), String::new());
     let mut rest = text;
     while let Some(letter) = rest.chars().next() {
-        let mark = MARKS.iter().find_map(|(begin, end)| {
+        let mark = DELIMITERS.iter().find_map(|(begin, end)| {
             let inner = rest.strip_prefix(begin)?;
             let at = inner.find(end)?;
             Some((inner.get(..at)?, inner.get(at + end.len()..)?))
@@ -116,12 +116,12 @@ mod tests {
 
     fn row(text: &str) -> (bool, bool) {
         let row = json!({"response_id": 1, "exact_text": text});
-        let row = row_of(row.as_object().unwrap(), "response_id", &["exact_text"]);
-        (row.gives_a_reason, row.is_values)
+        let row = parse_row(row.as_object().unwrap(), "response_id", &["exact_text"]);
+        (row.prints_reason, row.is_values_only)
     }
 
     #[test]
-    fn a_row_is_judged_by_its_expressions() {
+    fn a_row_is_classified_by_its_expressions() {
         assert_eq!(row("An error, sorry: errorMessage."), (false, false));
         assert_eq!(row("Sorry: {{context.mcp.toolExecutionError.errorMessage}}"), (true, false));
         assert_eq!(row("[(${inputParams.tool_result?.error ?: ''})]"), (true, true));

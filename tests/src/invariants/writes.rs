@@ -5,60 +5,67 @@ use convengine_core::json::canonical;
 use convengine_core::turn::{EffectErrorKind, EffectResult, HttpCaller, Reply, Request, TaskUse};
 use serde_json::json;
 
-use super::Scene;
-use crate::simulate::fault::writes;
-use crate::simulate::run::{Answered, Run};
+use super::TurnUnderTest;
+use crate::simulate::fault::has_side_effects;
+use crate::simulate::run::{AnsweredEffect, TurnRun};
 
 /// I2: no fault makes the engine repeat a write that may have taken effect. A retry has the idempotency key of the first attempt, and
 /// the next turn repeats a write in doubt only if its message is a confirmation.
-pub(super) fn once(scene: &Scene<'_>) -> Option<String> {
+pub(super) fn check_single_writes(scene: &TurnUnderTest<'_>) -> Option<String> {
     let run = scene.run;
-    if let Some(it) = run.answered.iter().find(|it| !is_key(run, it)) {
+    if let Some(it) = run.answered.iter().find(|it| !has_valid_key(run, it)) {
         return Some(format!("effect {} has the key '{}'", it.effect.id.0, it.effect.key));
     }
-    let requested: Vec<&Answered> = run.answered.iter().filter(|it| writes(&it.effect)).collect();
+    let requested: Vec<&AnsweredEffect> = run.answered.iter().filter(|it| has_side_effects(&it.effect)).collect();
     for (index, second) in requested.iter().enumerate() {
-        let Some(operation) = deed(second) else { continue };
+        let Some(operation) = write_signature(second) else { continue };
         for first in requested.iter().take(index) {
-            if first.effect.key == second.effect.key && deed(first).as_ref() != Some(&operation) {
+            if first.effect.key == second.effect.key && write_signature(first).as_ref() != Some(&operation) {
                 return Some(format!("the key '{}' is used for two writes", second.effect.key));
             }
         }
-        let earlier: Vec<&&Answered> = requested.iter().take(index).filter(|it| deed(it).as_ref() == Some(&operation)).collect();
-        let Some(first) = earlier.iter().find(|it| !says_nothing_was_done(&it.answer)) else { continue };
+        let earlier: Vec<&&AnsweredEffect> =
+            requested.iter().take(index).filter(|it| write_signature(it).as_ref() == Some(&operation)).collect();
+        let Some(first) = earlier.iter().find(|it| !implies_no_write(&it.answer)) else { continue };
         // A rule applies again if its round has changed the intent or the state.
-        if is_of_rule(second) && moves_between(run, first, second) {
+        if is_rule_task(second) && has_state_change_between(run, first, second) {
             continue;
         }
         let is_retry = first.effect.key == second.effect.key && is_idempotent(scene.config, second);
         // The configuration may request the same write more than once in an undisturbed turn.
-        let allowed = scene.beside.meant.or(scene.beside.usually).map_or(usize::MAX, |it| count(it, &operation));
+        let allowed = scene.related.undisturbed.or(scene.related.after_undisturbed).map_or(usize::MAX, |it| count_writes(it, &operation));
         if !is_retry && earlier.len() + 1 > allowed.max(1) {
             return Some(format!("effect {} repeats what effect {} may have done: {operation}", second.effect.id.0, first.effect.id.0));
         }
     }
-    scene.beside.before.and_then(|it| once_more(scene, it))
+    scene.related.previous.and_then(|it| find_repeated_write(scene, it))
 }
 
 /// Finds a write that the turn before left in doubt, and that this turn repeats although neither its message nor its configuration
 /// requests it.
-fn once_more(scene: &Scene<'_>, before: &Run) -> Option<String> {
-    let doubtful = before.answered.iter().filter(|it| writes(&it.effect) && is_in_doubt(&it.answer));
-    let doubtful: Vec<String> = doubtful.filter_map(deed).collect();
-    let requested = scene.run.answered.iter().filter(|it| writes(&it.effect));
-    let mut repeated = requested.filter(|it| deed(it).is_some_and(|it| doubtful.contains(&it)));
+fn find_repeated_write(scene: &TurnUnderTest<'_>, before: &TurnRun) -> Option<String> {
+    let doubtful = before.answered.iter().filter(|it| has_side_effects(&it.effect) && is_in_doubt(&it.answer));
+    let doubtful: Vec<String> = doubtful.filter_map(write_signature).collect();
+    let requested = scene.run.answered.iter().filter(|it| has_side_effects(&it.effect));
+    let mut repeated = requested.filter(|it| write_signature(it).is_some_and(|it| doubtful.contains(&it)));
     let found = repeated.find(|it| {
-        let operation = deed(it).unwrap_or_default();
-        let undisturbed = scene.beside.usually.map_or(0, |it| count(it, &operation));
-        count(scene.run, &operation) > undisturbed && act_of(it) != Some(DialogueAct::Affirm.name()) && !is_of_table(scene, it, before)
+        let operation = write_signature(it).unwrap_or_default();
+        let undisturbed = scene.related.after_undisturbed.map_or(0, |it| count_writes(it, &operation));
+        count_writes(scene.run, &operation) > undisturbed
+            && dialogue_act(it) != Some(DialogueAct::Affirm.name())
+            && !is_table_tool(scene, it, before)
     })?;
-    Some(format!("effect {} repeats without a confirmation what the turn before left in doubt: {}", found.effect.id.0, deed(found)?))
+    Some(format!(
+        "effect {} repeats without a confirmation what the turn before left in doubt: {}",
+        found.effect.id.0,
+        write_signature(found)?
+    ))
 }
 
 /// Returns whether a row of `ce_tool` requests the effect: every matching turn retries a failed tool, except after a crash
 /// (docs/decisions/README.md#9).
-fn is_of_table(scene: &Scene<'_>, it: &Answered, before: &Run) -> bool {
-    let crashed = |it: &Answered| matches!(&it.answer, EffectResult::Error(error) if error.kind == EffectErrorKind::Interrupted);
+fn is_table_tool(scene: &TurnUnderTest<'_>, it: &AnsweredEffect, before: &TurnRun) -> bool {
+    let crashed = |it: &AnsweredEffect| matches!(&it.answer, EffectResult::Error(error) if error.kind == EffectErrorKind::Interrupted);
     let sent = scene.run.input.event.params.contains_key("tool_request");
     let of_step = it.step.as_ref().is_some_and(|it| it.step == "ToolOrchestrationStep");
     of_step && !sent && !before.answered.iter().any(crashed)
@@ -71,37 +78,36 @@ fn is_in_doubt(answer: &EffectResult) -> bool {
         EffectResult::Ok(_) => false,
         EffectResult::Error(_) => true,
     };
-    failed && !says_nothing_was_done(answer)
+    failed && !implies_no_write(answer)
 }
 
 /// Returns the dialogue act of the message, as the requesting step saw it.
-fn act_of(it: &Answered) -> Option<&str> {
+fn dialogue_act(it: &AnsweredEffect) -> Option<&str> {
     it.step.as_ref()?.session.get("inputParams")?.get("dialogue_act")?.as_str()
 }
 
-fn is_of_rule(it: &Answered) -> bool {
+fn is_rule_task(it: &AnsweredEffect) -> bool {
     matches!(&it.effect.request, Request::Task(task) if task.called_for == TaskUse::Rule)
 }
 
 /// Returns whether the answer of a task changed the intent or the state between two effects.
-fn moves_between(run: &Run, first: &Answered, second: &Answered) -> bool {
-    let moves =
-        |it: &Answered| matches!(&it.answer, EffectResult::Ok(Reply::Task(it)) if it.patch.intent.is_some() || it.patch.state.is_some());
+fn has_state_change_between(run: &TurnRun, first: &AnsweredEffect, second: &AnsweredEffect) -> bool {
+    let moves = |it: &AnsweredEffect| matches!(&it.answer, EffectResult::Ok(Reply::Task(it)) if it.patch.intent.is_some() || it.patch.state.is_some());
     run.answered.iter().any(|it| (first.effect.id..second.effect.id).contains(&it.effect.id) && moves(it))
 }
 
 /// Returns whether an effect has its own key, or that of an earlier effect.
-fn is_key(run: &Run, it: &Answered) -> bool {
+fn has_valid_key(run: &TurnRun, it: &AnsweredEffect) -> bool {
     let key = |id: u32| format!("{}/{id}", run.input.turn);
     (0..=it.effect.id.0).any(|id| key(id) == it.effect.key)
 }
 
-fn count(run: &Run, operation: &str) -> usize {
-    run.answered.iter().filter(|it| writes(&it.effect) && deed(it).as_deref() == Some(operation)).count()
+fn count_writes(run: &TurnRun, operation: &str) -> usize {
+    run.answered.iter().filter(|it| has_side_effects(&it.effect) && write_signature(it).as_deref() == Some(operation)).count()
 }
 
 /// Returns what a write does, without the parts that differ between attempts; `None` for reads.
-fn deed(it: &Answered) -> Option<String> {
+fn write_signature(it: &AnsweredEffect) -> Option<String> {
     Some(match &it.effect.request {
         Request::Task(task) => canonical::to_text(&json!([task.task, task.called_for, task.rule_id, task.input])),
         // A tool with a `spec` reads files or documents.
@@ -112,7 +118,7 @@ fn deed(it: &Answered) -> Option<String> {
 }
 
 /// Returns whether a failure implies that the write did not take effect.
-fn says_nothing_was_done(answer: &EffectResult) -> bool {
+fn implies_no_write(answer: &EffectResult) -> bool {
     match answer {
         EffectResult::Ok(Reply::Http(reply)) => matches!(reply.status, 300..=499 | 503),
         EffectResult::Ok(_) => false,
@@ -134,7 +140,7 @@ fn says_nothing_was_done(answer: &EffectResult) -> bool {
 }
 
 /// Returns whether the service's row declares the call idempotent.
-fn is_idempotent(config: &Config, it: &Answered) -> bool {
+fn is_idempotent(config: &Config, it: &AnsweredEffect) -> bool {
     let Request::Http(http) = &it.effect.request else { return false };
     match &http.caller {
         HttpCaller::Task(task) => matches!(config.bindings.find(task), Some(Binding::Http(call)) if call.idempotent),

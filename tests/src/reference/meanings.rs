@@ -11,6 +11,8 @@ pub struct Meanings {
     file: &'static str,
     /// By section and name; the name of a section's own text is empty.
     texts: BTreeMap<(String, String), String>,
+    /// Sections and names in the order of the file.
+    order: Vec<(String, String)>,
     used: RefCell<BTreeSet<(String, String)>>,
     missing: RefCell<BTreeSet<String>>,
 }
@@ -21,7 +23,7 @@ impl Meanings {
     /// # Errors
     /// For a line of another form, and for a name that occurs twice.
     pub fn parse(file: &'static str, text: &str) -> Result<Meanings> {
-        let mut texts = BTreeMap::new();
+        let (mut texts, mut order) = (BTreeMap::new(), Vec::new());
         let mut section = String::new();
         for (number, line) in (1..).zip(text.lines()).filter(|it| !it.1.trim().is_empty() && !it.1.starts_with('#')) {
             let at = || format!("{file}:{number}: {line}");
@@ -33,9 +35,13 @@ impl Meanings {
                 let (name, text) = line.split_once(" =").with_context(at)?;
                 (name.trim().to_owned(), text)
             };
+            if name.is_empty() && text.trim().is_empty() {
+                continue;
+            }
+            order.push((section.clone(), name.clone()));
             ensure!(texts.insert((section.clone(), name), text.trim().to_owned()).is_none(), "{} occurs twice", at());
         }
-        Ok(Meanings { file, texts, used: RefCell::default(), missing: RefCell::default() })
+        Ok(Meanings { file, texts, order, used: RefCell::default(), missing: RefCell::default() })
     }
 
     /// Returns the text of a section; a missing one is a gap.
@@ -60,9 +66,9 @@ impl Meanings {
         Some(text)
     }
 
-    /// Returns the names of a section, sorted.
+    /// Returns the names of a section, in the order of the file.
     pub fn names(&self, section: &str) -> Vec<String> {
-        self.texts.keys().filter(|it| it.0 == section && !it.1.is_empty()).map(|it| it.1.clone()).collect()
+        self.order.iter().filter(|it| it.0 == section && !it.1.is_empty()).map(|it| it.1.clone()).collect()
     }
 
     /// Returns missing and unused meanings, once the page is made.

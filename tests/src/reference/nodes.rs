@@ -5,7 +5,7 @@ use convengine_core::config::flow::document::{Document, NodeKind};
 use convengine_core::config::flow::json_schema;
 use serde_json::{Value, json};
 
-use super::markdown::{anchor, code, codes, fence, table};
+use super::markdown::{anchor, code, codes, fence, table, value, wrap};
 use super::{Meanings, Page, prose};
 
 /// A definition of the schema with its heading.
@@ -75,7 +75,7 @@ struct Writer<'p> {
 
 impl Writer<'_> {
     fn part(&self, name: &str, heading: &str) -> String {
-        let about = self.meanings.section(name);
+        let about = wrap(&self.meanings.section(name));
         let definition = &self.schema["$defs"][name];
         let kinds = if definition.get("oneOf").is_some() { self.union(name, "kind") } else { String::new() };
         format!("\n## {heading}\n\n{about}\n\n{}{kinds}", self.members(name, definition))
@@ -124,7 +124,8 @@ impl Writer<'_> {
         let members = self.members(kind, data);
         let members = if members.is_empty() { "`data` has no members.\n".to_owned() } else { members };
         let example = fence("json", &serde_json::to_string_pretty(example).unwrap_or_default());
-        format!("\n### {kind}\n\n{}{absent}\n\nPorts: {ports}{failure}.\n\n{members}\n{example}", self.meanings.section(kind))
+        let about = wrap(&self.meanings.section(kind));
+        format!("\n### {kind}\n\n{about}{absent}\n\nPorts: {ports}{failure}.\n\n{members}\n{example}")
     }
 
     /// The table of the members of an object, with those of the objects in it.
@@ -138,7 +139,7 @@ impl Writer<'_> {
         let required: Vec<&str> = object["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         for (name, member) in object["properties"].as_object().into_iter().flatten() {
             let path = format!("{prefix}{name}");
-            let default = member.get("default").map(|it| code(&it.to_string()));
+            let default = member.get("default").map(|it| value(&it.to_string()));
             let default = if required.contains(&name.as_str()) { "required".to_owned() } else { default.unwrap_or_default() };
             rows.push(vec![code(&path), self.describe(member), default, self.meanings.get(section, &path)]);
             if member.get("properties").is_some() && member.get("oneOf").is_none() {
@@ -171,7 +172,9 @@ impl Writer<'_> {
         }
         let range = |least: &str, most: &str, what: &str| describe_range(schema, least, most, what);
         match schema["type"].as_str() {
-            Some("string") => schema["pattern"].as_str().map_or_else(|| range("minLength", "maxLength", "characters"), |it| self.pattern(it)),
+            Some("string") => {
+                schema["pattern"].as_str().map_or_else(|| range("minLength", "maxLength", "characters"), |it| self.pattern(it))
+            }
             Some("integer" | "number") => range("minimum", "maximum", ""),
             Some("array") => {
                 let size = describe_size(schema);

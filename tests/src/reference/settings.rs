@@ -6,37 +6,33 @@ use anyhow::{Context, Result};
 use convengine_core::config::settings::{IGNORED_KEYS, Settings};
 use serde_json::Value;
 
-use super::markdown::{code, codes, table};
+use super::lint_codes::sources;
+use super::markdown::{code, codes, table, value, wrap};
 use super::{Meanings, Page, prose, read_source};
 
-/// Files of the server that read settings.
-const READERS: [&str; 20] = [
-    "config/settings/mod.rs",
-    "config/settings/assistants.rs",
-    "config/settings/files.rs",
-    "config/settings/llm.rs",
-    "config/settings/network.rs",
-    "config/settings/observe.rs",
-    "config/settings/retention.rs",
-    "config/settings/security.rs",
-    "config/settings/spend.rs",
-    "config/settings/stomp.rs",
-    "config/settings/stream.rs",
-    "config/settings/tenants.rs",
-    "config/settings/tool_database.rs",
-    "config/settings/turn.rs",
-    "config/secrets/mod.rs",
-    "config/compile.rs",
-    "ops/redaction.rs",
-    "auth/admin_token.rs",
-    "api/db_schema.rs",
-    "app.rs",
-];
+/// What the sources contain that read settings: the list of problems, or the tree itself.
+const READER_MARKS: [&str; 3] = ["problems: &mut Vec<String>", "settings.pointer(", "tree.pointer("];
 
 /// Functions of these files whose first text is a setting, or the end of one.
 const READ_CALLS: [&str; 18] = [
-    "pointer(", "text(", "setting(", "read_bool(tree, ", "read_duration(tree, ", "read_choice(tree, ", "read_text(tree, ", "lookup(tree, ",
-    "read(", "member(", "rate(", "days(", "path(", "count(", "tree.get(", "cap.get(", "shift_remove(", "let key = ",
+    "pointer(",
+    "text(",
+    "setting(",
+    "read_bool(tree, ",
+    "read_duration(tree, ",
+    "read_choice(tree, ",
+    "read_text(tree, ",
+    "lookup(tree, ",
+    "read(",
+    "member(",
+    "rate(",
+    "days(",
+    "path(",
+    "count(",
+    "tree.get(",
+    "cap.get(",
+    "shift_remove(",
+    "let key = ",
 ];
 
 /// Texts in such calls that are members of values, not settings: members of redaction rules and of tenants.
@@ -54,29 +50,36 @@ pub fn page() -> Result<Page> {
         .iter()
         .map(|key| {
             let [_, default, effect] = columns(&meanings.get("core", key.name));
-            vec![code(key.name), key.expected.clone(), code(&default), code(&key.step), effect]
+            vec![code(key.name), key.expected.clone(), value(&default), code(&key.step), effect]
         })
         .collect();
     let head = ["Setting", "Type", "Default", "Row", "Effect"];
     body.push_str(&table(&head, &rows));
     body.push_str("\n## Settings of the server\n\n");
-    let names = host_keys(&meanings);
+    let names = meanings.names("host");
     let rows: Vec<Vec<String>> = names
         .iter()
         .map(|name| {
             let [kind, default, effect] = columns(&meanings.get("host", name));
-            vec![code(name), kind, code(&default), effect]
+            vec![code(name), kind, value(&default), effect]
         })
         .collect();
     body.push_str(&table(&["Setting", "Type", "Default", "Effect"], &rows));
-    body.push_str("\n## Accepted without effect\n\nThese keys of ConvEngine are accepted. ");
-    body.push_str(&format!("A warning names them: {}.\n\n", codes(IGNORED_KEYS.into_iter().filter(|it| *it != "schema"))));
+    body.push_str("\n## Accepted without effect\n\n");
+    let warned = codes(IGNORED_KEYS.into_iter().filter(|it| *it != "schema"));
+    body.push_str(&wrap(&format!("With a warning, as keys of ConvEngine: {warned}.")));
     let ignored: Vec<String> =
         meanings.names("host-ignored").iter().map(|it| format!("{} ({})", code(it), meanings.get("host-ignored", it))).collect();
-    body.push_str(&format!("Without a warning: {}.\n", ignored.join(", ")));
+    body.push_str(&wrap(&format!("\n\nWithout a warning: {}.", ignored.join(", "))));
     let mut gaps = meanings.gaps();
     gaps.extend(missing_keys()?.into_iter().map(|it| format!("settings.txt: the server reads '{it}', which has no meaning")));
-    Ok(Page { file: "settings.md", title: "Settings", summary: "every setting below `convengine` with type, default and effect", body, gaps })
+    Ok(Page {
+        file: "settings.md",
+        title: "Settings",
+        summary: "every setting below `convengine` with type, default and effect",
+        body,
+        gaps,
+    })
 }
 
 /// Returns all documented settings with the JSON of their defaults; `None` without one.
@@ -96,13 +99,6 @@ pub fn setting_keys() -> Result<Vec<(String, Option<Value>)>> {
     Ok(keys)
 }
 
-/// The documented settings of the server in the order of the file.
-fn host_keys(meanings: &Meanings) -> Vec<String> {
-    let known: BTreeSet<String> = meanings.names("host").into_iter().collect();
-    let lines = include_str!("data/settings.txt").lines().filter_map(|it| it.split_once(" =").map(|it| it.0.to_owned()));
-    lines.filter(|it| known.contains(it)).collect()
-}
-
 /// Splits `type | default | effect`; a default of `-` is none.
 fn columns(text: &str) -> [String; 3] {
     let mut parts = text.split('|').map(|it| it.trim().to_owned());
@@ -116,10 +112,8 @@ fn missing_keys() -> Result<Vec<String>> {
     let mut known: Vec<String> = setting_keys()?.into_iter().map(|it| it.0).collect();
     known.extend(["tables", "transport.stomp.topic-prefix"].map(str::to_owned));
     let mut missing = Vec::new();
-    for file in READERS {
-        let text = read_source(format!("host-native/src/{file}"))?;
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        missing.extend(read_keys(code).into_iter().filter(|it| !is_documented(it, &known)));
+    for source in reader_sources()? {
+        missing.extend(read_keys(&source).into_iter().filter(|it| !is_documented(it, &known)));
     }
     Ok(missing)
 }
@@ -144,11 +138,21 @@ fn read_keys(source: &str) -> BTreeSet<String> {
     keys
 }
 
+/// The sources of the server that read settings, without tests.
+fn reader_sources() -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for file in sources(&["host-native/src"])? {
+        let source = read_source(file)?;
+        let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+        found.extend(READER_MARKS.iter().any(|it| code.contains(it)).then(|| code.to_owned()));
+    }
+    Ok(found)
+}
+
 /// Returns how many settings the scan of the server's sources finds.
 ///
 /// # Errors
 /// If a source cannot be read.
 pub fn count_read_settings() -> Result<usize> {
-    let sources = READERS.iter().map(|it| read_source(format!("host-native/src/{it}"))).collect::<Result<Vec<_>>>()?;
-    Ok(sources.iter().flat_map(|it| read_keys(it)).collect::<BTreeSet<_>>().len())
+    Ok(reader_sources()?.iter().flat_map(|it| read_keys(it)).collect::<BTreeSet<_>>().len())
 }

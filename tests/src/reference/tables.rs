@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-use super::markdown::{code, codes, table};
+use super::markdown::{code, codes, table, wrap};
 use super::{Meanings, Page, prose, read_source};
 use crate::root;
 
@@ -63,10 +63,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Feedback", &["ce_mcp_user_feedback", "ce_user_query_knowledge", "ce_semantic_query_failures"]),
     ("Journal and snapshots", &["ce_turn", "ce_turn_effect", "ce_config_snapshot", "cv_activation"]),
     ("Access and cost", &["cv_api_key", "cv_spend"]),
-    (
-        "Assistants",
-        &["cs_assistant", "cs_version", "cs_deployment", "cs_secret", "cs_session", "cs_timer", "cs_usage_events"],
-    ),
+    ("Assistants", &["cs_assistant", "cs_version", "cs_deployment", "cs_secret", "cs_session", "cs_timer", "cs_usage_events"]),
 ];
 
 /// Generates the page.
@@ -76,9 +73,9 @@ const GROUPS: [(&str, &[&str]); 7] = [
 pub fn page() -> Result<Page> {
     let meanings = Meanings::parse("tables.txt", include_str!("data/tables.txt"))?;
     let tables = read_tables()?;
-    let mut body = prose(include_str!("data/tables_intro.md"));
+    let mut body = prose(include_str!("data/tables_intro.md")) + "\n";
     for (group, names) in GROUPS {
-        body.push_str(&format!("\n\n## {group}\n"));
+        body.push_str(&format!("\n## {group}\n"));
         for name in names {
             let found = tables.iter().find(|it| it.name == *name).with_context(|| format!("there is no table {name}"))?;
             body.push_str(&section(found, &meanings));
@@ -109,11 +106,11 @@ fn section(found: &Table, meanings: &Meanings) -> String {
         .iter()
         .map(|it| {
             let key = if it.is_key { " (key)" } else { "" };
-            let default = if it.is_nullable && it.default.is_empty() { "null".to_owned() } else { code(&it.default) };
-            vec![format!("`{}`{key}", it.name), it.kind.clone(), default, meanings.get(&found.name, &it.name)]
+            let kind = if it.is_nullable { format!("{}?", it.kind) } else { it.kind.clone() };
+            vec![format!("`{}`{key}", it.name), kind, code(&it.default), meanings.get(&found.name, &it.name)]
         })
         .collect();
-    let about = meanings.section(&found.name);
+    let about = wrap(&meanings.section(&found.name));
     format!("\n### {}\n\n{about}\n\n{}", found.name, table(&["Column", "Type", "Default", "Meaning"], &rows))
 }
 

@@ -16,13 +16,13 @@ pub const SECRET: &str = "sk-live-4f1d0c9a77";
 pub const KEY: &str = "vault-key-93b1/e7+40";
 
 /// The default turn timeout of a host, in milliseconds.
-pub const LONGEST: Millis = 120_000;
+pub const TURN_TIMEOUT_MS: Millis = 120_000;
 
 /// The number of characters of a very long reply.
-pub const LONG: usize = 12 * 25_600;
+pub const LONG_CHARS: usize = 12 * 25_600;
 
 /// All kinds of effect errors.
-pub const KINDS: [EffectErrorKind; 12] = [
+pub const ERROR_KINDS: [EffectErrorKind; 12] = [
     EffectErrorKind::Timeout,
     EffectErrorKind::Unavailable,
     EffectErrorKind::Refused,
@@ -46,9 +46,9 @@ pub enum Garbage {
     /// A reply of another kind than the request.
     OtherKind,
     /// An empty text.
-    Nothing,
+    Empty,
     /// Truncated JSON.
-    Broken,
+    Truncated,
     /// A text of 300 KB.
     Long,
     /// JSON of an unexpected shape.
@@ -56,11 +56,11 @@ pub enum Garbage {
     /// JSON nested deeper than any reader's limit.
     Deep,
     /// Template syntax, quotes, NUL and control characters.
-    Marks,
+    SpecialCharacters,
 }
 
 const GARBAGE: [Garbage; 7] =
-    [Garbage::OtherKind, Garbage::Nothing, Garbage::Broken, Garbage::Long, Garbage::OtherShape, Garbage::Deep, Garbage::Marks];
+    [Garbage::OtherKind, Garbage::Empty, Garbage::Truncated, Garbage::Long, Garbage::OtherShape, Garbage::Deep, Garbage::SpecialCharacters];
 
 /// A fault injected into a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub enum Fault {
     /// The service answers with this status.
     Status(u16),
     /// The host cancels the turn before the answer is known.
-    Abandoned(CancelReason),
+    Canceled(CancelReason),
     /// The process ends before the answer is known, and another process restores the turn.
     CrashBefore,
     /// The process ends after the answer was stored, and another process restores the turn.
@@ -92,7 +92,7 @@ impl Fault {
             Fault::Late => "late",
             Fault::Garbage(_) => "garbage",
             Fault::Status(_) => "status",
-            Fault::Abandoned(_) => "canceled",
+            Fault::Canceled(_) => "canceled",
             Fault::CrashBefore => "crash before",
             Fault::CrashAfter => "crash after",
         }
@@ -103,8 +103,8 @@ impl Fault {
 pub const FAMILIES: [&str; 8] = ["error", "all fail", "late", "garbage", "status", "canceled", "crash before", "crash after"];
 
 /// Returns the faults that apply to an effect.
-pub fn of_effect(effect: &Effect) -> Vec<Fault> {
-    let mut faults: Vec<Fault> = KINDS.into_iter().map(Fault::Error).collect();
+pub fn faults_for(effect: &Effect) -> Vec<Fault> {
+    let mut faults: Vec<Fault> = ERROR_KINDS.into_iter().map(Fault::Error).collect();
     faults.extend([EffectErrorKind::Timeout, EffectErrorKind::Unavailable].map(Fault::AllFrom));
     faults.push(Fault::Late);
     let is_possible = |it: &Garbage| *it == Garbage::OtherKind || !matches!(effect.request, Request::Sleep(_));
@@ -112,18 +112,18 @@ pub fn of_effect(effect: &Effect) -> Vec<Fault> {
     if matches!(effect.request, Request::Http(_)) {
         faults.extend(STATUSES.map(Fault::Status));
     }
-    faults.extend([CancelReason::Timeout, CancelReason::Lost].map(Fault::Abandoned));
+    faults.extend([CancelReason::Timeout, CancelReason::Lost].map(Fault::Canceled));
     faults.extend([Fault::CrashBefore, Fault::CrashAfter]);
     faults
 }
 
 /// Returns whether a host that finds the effect open after a crash may perform it again.
-pub fn repeatable(effect: &Effect) -> bool {
+pub fn is_repeatable(effect: &Effect) -> bool {
     effect.repeatable
 }
 
 /// Returns whether an effect has side effects.
-pub fn writes(effect: &Effect) -> bool {
+pub fn has_side_effects(effect: &Effect) -> bool {
     match effect.class {
         EffectClass::Pure | EffectClass::Read => false,
         EffectClass::Write | EffectClass::Irreversible => true,
@@ -131,7 +131,7 @@ pub fn writes(effect: &Effect) -> bool {
 }
 
 /// Redacts secrets in the response of a service, as the server does.
-fn struck_out(text: &str) -> String {
+fn redact(text: &str) -> String {
     static SECRETS: LazyLock<Secrets> = LazyLock::new(|| {
         let mut secrets = Secrets::default();
         secrets.add("rates", KEY);
@@ -141,75 +141,75 @@ fn struck_out(text: &str) -> String {
 }
 
 /// Returns an error whose message may appear in the audit only.
-pub fn error(kind: EffectErrorKind) -> EffectResult {
+pub fn error_result(kind: EffectErrorKind) -> EffectResult {
     let text = format!("java.sql.SQLException: select token from vault where key = '{SECRET}' {{{{user_input}}}} Some(\"{SECRET}\") {KEY}");
-    EffectResult::Error(EffectError::new(kind, struck_out(&text)))
+    EffectResult::Error(EffectError::new(kind, redact(&text)))
 }
 
 /// Returns the host's answer after the deadline of an effect.
-pub fn late(effect: &Effect) -> EffectResult {
+pub fn timeout_result(effect: &Effect) -> EffectResult {
     EffectResult::Error(EffectError::new(EffectErrorKind::Timeout, format!("no answer within {} ms", effect.deadline_ms)))
 }
 
 /// Returns a service's answer with a status, and a body that contains a secret.
-pub fn status(status: u16) -> EffectResult {
-    let body = if status == 204 { String::new() } else { struck_out(&format!("{{\"detail\": \"{SECRET}\", \"sent\": \"Bearer {KEY}\"}}")) };
+pub fn status_result(status: u16) -> EffectResult {
+    let body = if status == 204 { String::new() } else { redact(&format!("{{\"detail\": \"{SECRET}\", \"sent\": \"Bearer {KEY}\"}}")) };
     let retry_after_ms = (status == 429).then_some(1_500);
     EffectResult::Ok(Reply::Http(HttpReply { status, body, retry_after_ms, broken_json: false }))
 }
 
 /// Returns an unusable answer to a request.
-pub fn garbage(request: &Request, garbage: Garbage) -> EffectResult {
+pub fn garbage_result(request: &Request, garbage: Garbage) -> EffectResult {
     if garbage == Garbage::OtherKind {
         let tool = || Reply::Tool(ToolReply { text: "{}".to_owned() });
         return EffectResult::Ok(if matches!(request, Request::Sleep(_)) { tool() } else { Reply::Slept });
     }
-    let text = text(garbage);
+    let text = garbage_text(garbage);
     let value = || serde_json::from_str::<Value>(&text).unwrap_or_else(|_| Value::from(text.clone()));
     EffectResult::Ok(match request {
         Request::Llm(_) => {
             Reply::Llm(LlmReply { text, provider: "garbage".to_owned(), model: "garbage".to_owned(), ..LlmReply::default() })
         }
-        Request::Embed(request) => Reply::Embed(EmbedReply { vectors: vectors(garbage, request.texts.len()) }),
-        Request::Task(_) => Reply::Task(Box::new(task(garbage, value()))),
+        Request::Embed(request) => Reply::Embed(EmbedReply { vectors: garbage_vectors(garbage, request.texts.len()) }),
+        Request::Task(_) => Reply::Task(Box::new(garbage_task(garbage, value()))),
         Request::Tool(_) => Reply::Tool(ToolReply { text }),
         Request::Container(_) => Reply::Container(ContainerReply { data: value() }),
         Request::Sleep(_) => Reply::Slept,
         Request::Http(_) => Reply::Http(HttpReply { status: 200, body: text, retry_after_ms: None, broken_json: false }),
-        Request::Sql(_) => Reply::Sql(SqlReply { rows: rows(value()), truncated: garbage == Garbage::Long }),
+        Request::Sql(_) => Reply::Sql(SqlReply { rows: garbage_rows(value()), truncated: garbage == Garbage::Long }),
         Request::Extension(_) => Reply::Extension(ExtensionReply { message: value() }),
     })
 }
 
 /// Returns the text of an unusable answer. The audit may repeat it, and so may the reply if the text is an answer for the user.
-pub fn text(garbage: Garbage) -> String {
+pub fn garbage_text(garbage: Garbage) -> String {
     match garbage {
-        Garbage::OtherKind | Garbage::Nothing => String::new(),
-        Garbage::Broken => r#"{"action": "CALL_TOOL", "act": "AFFIRM", "intent": "#.to_owned(),
-        Garbage::Long => "lorem ipsum ".repeat(LONG / 12),
+        Garbage::OtherKind | Garbage::Empty => String::new(),
+        Garbage::Truncated => r#"{"action": "CALL_TOOL", "act": "AFFIRM", "intent": "#.to_owned(),
+        Garbage::Long => "lorem ipsum ".repeat(LONG_CHARS / 12),
         Garbage::OtherShape => {
             json!([[{"unexpected": [1, null, {"a": -0.0, "act": 7, "intent": ["X"], "tool_code": {"x": 1}}]}], 1e300, true]).to_string()
         }
         Garbage::Deep => format!("{}{}", "[".repeat(400), "]".repeat(400)),
-        Garbage::Marks => {
+        Garbage::SpecialCharacters => {
             "{{user_input}} #{1 + 1} ${STUB} [[${x}]] [(${y})] <th:block> ';-- \" \\ ` \u{0}\u{1}\u{8}\u{7f}\u{202e}\u{fffd}\r\n\t"
                 .to_owned()
         }
     }
 }
 
-fn vectors(garbage: Garbage, texts: usize) -> Vec<Vec<f64>> {
+fn garbage_vectors(garbage: Garbage, texts: usize) -> Vec<Vec<f64>> {
     match garbage {
-        Garbage::OtherKind | Garbage::Nothing => Vec::new(),
-        Garbage::Broken => vec![Vec::new(); texts],
+        Garbage::OtherKind | Garbage::Empty => Vec::new(),
+        Garbage::Truncated => vec![Vec::new(); texts],
         Garbage::Long => vec![vec![0.5; 4_096]; texts],
         Garbage::OtherShape => (0..texts + 3).map(|it| vec![1.0; it]).collect(),
         Garbage::Deep => vec![vec![0.0, 0.0, 0.0]; texts],
-        Garbage::Marks => vec![vec![f64::MAX, f64::MIN, -0.0]; texts],
+        Garbage::SpecialCharacters => vec![vec![f64::MAX, f64::MIN, -0.0]; texts],
     }
 }
 
-fn rows(value: Value) -> Vec<Map> {
+fn garbage_rows(value: Value) -> Vec<Map> {
     let row = |it: Value| Map::from_iter([("column".to_owned(), it)]);
     match value {
         Value::Array(items) => items.into_iter().map(row).collect(),
@@ -219,16 +219,18 @@ fn rows(value: Value) -> Vec<Map> {
 }
 
 /// Returns a task's reply with unexpected changes of the session.
-fn task(garbage: Garbage, result: Value) -> TaskReply {
-    let text = text(garbage);
+fn garbage_task(garbage: Garbage, result: Value) -> TaskReply {
+    let text = garbage_text(garbage);
     let patch = match garbage {
         Garbage::OtherShape => Patch {
             params: Map::from_iter([("policy_decision".to_owned(), json!({"x": 1})), ("dialogue_act".to_owned(), json!(7))]),
             context: Map::from_iter([("pending_action_runtime".to_owned(), json!("none")), ("mcp".to_owned(), json!([1]))]),
             ..Patch::default()
         },
-        Garbage::Marks => Patch { state: Some(text.clone()), params: Map::from_iter([(text, Value::Null)]), ..Patch::default() },
-        Garbage::OtherKind | Garbage::Nothing | Garbage::Broken | Garbage::Long | Garbage::Deep => Patch::default(),
+        Garbage::SpecialCharacters => {
+            Patch { state: Some(text.clone()), params: Map::from_iter([(text, Value::Null)]), ..Patch::default() }
+        }
+        Garbage::OtherKind | Garbage::Empty | Garbage::Truncated | Garbage::Long | Garbage::Deep => Patch::default(),
     };
     TaskReply { result, patch, publish: Vec::new() }
 }

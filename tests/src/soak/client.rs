@@ -26,7 +26,7 @@ impl Client {
     ///
     /// # Errors
     /// If there is no response; the next message is sent on a new connection.
-    pub async fn say(&mut self, body: String, headers: &[(&str, &str)]) -> Result<(StatusCode, Bytes)> {
+    pub async fn send_message(&mut self, body: String, headers: &[(&str, &str)]) -> Result<(StatusCode, Bytes)> {
         let mut sender = match self.sender.take() {
             Some(it) => it,
             None => connect(&self.address).await?,

@@ -23,9 +23,9 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-use super::database::{Database, Kind};
-use super::doubt::{EffectOf, unanswered};
-use super::left::{Alike, Left, Said, masked};
+use super::database::{Database, DatabaseKind};
+use super::doubt::{EffectRef, find_unanswered};
+use super::final_state::{AnsweredMessage, Comparison, FinalState, mask};
 use crate::root;
 
 /// The packs of the crash tests: models in every turn, tasks, tools of every kind, services that write, a summary.
@@ -48,7 +48,7 @@ pub const PACKS: [&str; 15] = [
 ];
 
 /// Texts with which the rows of these packs report a call in doubt.
-const OWN_WORDS: [(&str, &str); 4] = [
+const DOUBT_TEXTS: [(&str, &str); 4] = [
     ("demo/card_replacement", "I could not confirm that your card was blocked and replaced."),
     ("tools/writes_in_doubt", "ERROR the server stopped before the answer was known"),
     ("tools/workflow_and_notification", "status=ERROR"),
@@ -56,14 +56,14 @@ const OWN_WORDS: [(&str, &str); 4] = [
 ];
 
 /// The timeout of a message, retries included.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The setting of the lease of open turns.
-const LEASE: &str = "convengine.turn.lease=1s";
+const LEASE_SETTING: &str = "convengine.turn.lease=1s";
 
 /// The results of one pack on one database.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct CrashReport {
     /// The pack.
     pub pack: String,
     /// The number of crash points that the undisturbed run crosses.
@@ -82,17 +82,17 @@ pub struct Found {
 ///
 /// # Errors
 /// If the undisturbed run fails.
-pub fn run(binary: &Path, kind: &Kind, name: &str, first: u32, every: u32) -> Result<Found> {
-    let fixture = Stage::of(binary, kind, name)?;
-    let (baseline, crossings) = fixture.undisturbed()?;
-    let mut found = Found { pack: name.to_owned(), crossings, ..Found::default() };
-    let own_words = OWN_WORDS.iter().find(|it| it.0 == name).map(|it| it.1);
+pub fn run(binary: &Path, kind: &DatabaseKind, name: &str, first: u32, every: u32) -> Result<CrashReport> {
+    let fixture = CrashFixture::new(binary, kind, name)?;
+    let (baseline, crossings) = fixture.run_undisturbed()?;
+    let mut found = CrashReport { pack: name.to_owned(), crossings, ..CrashReport::default() };
+    let own_words = DOUBT_TEXTS.iter().find(|it| it.0 == name).map(|it| it.1);
     let mut at = first;
     while at <= crossings {
         found.kills += 1;
-        match fixture.talk(Some(at)).and_then(|left| left.compared(&baseline, own_words)) {
-            Ok(Alike::Equal) => found.equal += 1,
-            Ok(Alike::InDoubt) => found.in_doubt.push(at),
+        match fixture.run_conversation(Some(at)).and_then(|left| left.compare(&baseline, own_words)) {
+            Ok(Comparison::Equal) => found.equal += 1,
+            Ok(Comparison::InDoubt) => found.in_doubt.push(at),
             Err(error) => found.violations.push(format!("{name} killed at {at}: {error:#}")),
         }
         at += every;
@@ -101,9 +101,9 @@ pub fn run(binary: &Path, kind: &Kind, name: &str, first: u32, every: u32) -> Re
 }
 
 /// A pack with its services and an imported database.
-struct Stage {
+struct CrashFixture {
     binary: PathBuf,
-    kind: Kind,
+    kind: DatabaseKind,
     pack: Pack,
     model: PathBuf,
     stub: Option<SocketAddr>,
@@ -113,8 +113,8 @@ struct Stage {
     folder: PathBuf,
 }
 
-impl Stage {
-    fn of(binary: &Path, kind: &Kind, name: &str) -> Result<Stage> {
+impl CrashFixture {
+    fn new(binary: &Path, kind: &DatabaseKind, name: &str) -> Result<CrashFixture> {
         let folder = std::env::temp_dir().join(format!("convengine-crash-{}", Uuid::new_v4()));
         std::fs::create_dir(&folder)?;
         let path = root().join("tests/packs").join(name);
@@ -130,18 +130,18 @@ impl Stage {
         // The clock of a talk controls the timers of sessions and would restart with the server, so only the talk's model rules are used.
         let rules = serde_json::from_str::<Value>(&text)?["llm"].take();
         std::fs::write(&model, if name.ends_with(".talk") && rules.is_array() { rules.to_string() } else { text.clone() })?;
-        let imported = kind.database()?;
+        let imported = kind.create_database()?;
         for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), file.as_os_str()]] {
             let output = Command::new(binary).args(&arguments).args(["--database", imported.url()]).output()?;
             ensure!(output.status.success(), "cannot import the pack: {}", String::from_utf8_lossy(&output.stderr));
         }
         let pack = Pack::parse(&text).context("the pack")?;
-        Ok(Stage { binary: binary.to_owned(), kind: kind.clone(), pack, model, stub, calls, runtime, imported, folder })
+        Ok(CrashFixture { binary: binary.to_owned(), kind: kind.clone(), pack, model, stub, calls, runtime, imported, folder })
     }
 
     /// Runs the pack without a crash; returns the final state and the number of crash points that it crosses.
-    fn undisturbed(&self) -> Result<(Left, u32)> {
-        let left = self.talk(None)?;
+    fn run_undisturbed(&self) -> Result<(FinalState, u32)> {
+        let left = self.run_conversation(None)?;
         let log = std::fs::read_to_string(self.folder.join("crossings"))?;
         let crossings = log.lines().filter(|it| it.starts_with("crash point ")).count();
         Ok((left, u32::try_from(crossings)?))
@@ -149,12 +149,13 @@ impl Stage {
 
     /// Runs the pack's conversation on a copy of the imported database. The first server dies at crash point `dies_at`, or logs the points
     /// that it crosses.
-    fn talk(&self, dies_at: Option<u32>) -> Result<Left> {
+    fn run_conversation(&self, dies_at: Option<u32>) -> Result<FinalState> {
         let database = self.imported.copy()?;
         self.calls.clear();
-        let mut servers = Servers { stage: self, url: database.url().to_owned(), alive: Vec::new(), dead: 0, unanswered: BTreeSet::new() };
+        let mut servers =
+            Servers { fixture: self, url: database.url().to_owned(), alive: Vec::new(), dead_count: 0, unanswered: BTreeSet::new() };
         servers.start(dies_at, true)?;
-        if matches!(self.kind, Kind::Postgres(_)) && dies_at.is_some() {
+        if matches!(self.kind, DatabaseKind::Postgres(_)) && dies_at.is_some() {
             servers.start(None, false)?;
             servers.start(None, false)?;
         }
@@ -167,10 +168,10 @@ impl Stage {
             if let (true, Some(event)) = (request.path.starts_with("/v1/"), request.body.as_object_mut()) {
                 event.insert("event_id".to_owned(), json!(format!("message-{number}")));
             }
-            let until = Instant::now() + PATIENCE;
+            let until = Instant::now() + MESSAGE_TIMEOUT;
             let (status, body) = loop {
                 ensure!(Instant::now() < until, "message {number} was not answered");
-                let url = format!("{}{}", servers.address(number)?, request.path);
+                let url = format!("{}{}", servers.address_for(number)?, request.path);
                 let call = client
                     .post(&url)
                     .header("Content-Type", "application/json")
@@ -183,34 +184,34 @@ impl Stage {
                 match answered {
                     Ok((503, _)) => std::thread::yield_now(),
                     Ok(answer) => break answer,
-                    Err(_) => servers.mourn()?,
+                    Err(_) => servers.replace_killed_server()?,
                 }
             };
             let answer = json!({"status": status, "body": serde_json::from_str::<Value>(&body).unwrap_or(Value::Null)});
-            answers.push(Said { conversation: conversation_of(turn)?, answer: masked(&answer) });
+            answers.push(AnsweredMessage { conversation: conversation_id(turn)?, answer: mask(&answer) });
         }
-        ensure!(dies_at.is_none() || servers.dead == 1, "no server died");
+        ensure!(dies_at.is_none() || servers.dead_count == 1, "no server died");
         let unanswered = std::mem::take(&mut servers.unanswered);
-        let left = self.runtime.block_on(Left::of(database.url(), answers, self.calls.all(), unanswered))?;
+        let left = self.runtime.block_on(FinalState::read(database.url(), answers, self.calls.all(), unanswered))?;
         drop(servers);
         Ok(left)
     }
 
     /// Returns the effects that the database has as sent and unanswered.
-    fn unanswered(&self, url: &str) -> Result<BTreeSet<EffectOf>> {
-        let conversations = self.pack.turns.iter().map(conversation_of).collect::<Result<BTreeSet<String>>>()?;
+    fn find_unanswered(&self, url: &str) -> Result<BTreeSet<EffectRef>> {
+        let conversations = self.pack.turns.iter().map(conversation_id).collect::<Result<BTreeSet<String>>>()?;
         self.runtime.block_on(async {
             let place = DatabaseConfig { url: url.to_owned(), full_sync: false };
             let pool = open_reader_pool(&place).await.map_err(|it| anyhow!("{it}"))?;
-            let found = unanswered(&pool, &conversations).await;
+            let found = find_unanswered(&pool, &conversations).await;
             pool.close().await;
             found
         })
     }
 
-    fn command(&self, url: &str) -> Command {
+    fn server_command(&self, url: &str) -> Command {
         let mut command = Command::new(&self.binary);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--database", url, "--set", LEASE]);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--database", url, "--set", LEASE_SETTING]);
         command.arg("--llm").arg(format!("scripted:{}", self.model.display()));
         for (group, tree) in self.pack.settings.as_object().into_iter().flatten() {
             command.arg("--set").arg(format!("convengine.{group}={tree}"));
@@ -225,7 +226,7 @@ impl Stage {
     }
 }
 
-fn conversation_of(turn: &PackTurn) -> Result<String> {
+fn conversation_id(turn: &PackTurn) -> Result<String> {
     if turn.request.as_ref().is_some_and(|it| it.path.starts_with("/v1/")) {
         return Ok(session_id(turn.conversation.as_deref()));
     }
@@ -233,7 +234,7 @@ fn conversation_of(turn: &PackTurn) -> Result<String> {
     Ok(id.context("message without a conversation")?.to_lowercase())
 }
 
-impl Drop for Stage {
+impl Drop for CrashFixture {
     fn drop(&mut self) {
         // Best effort: the folder is below the system's temporary folder.
         let _ = std::fs::remove_dir_all(&self.folder);
@@ -242,21 +243,21 @@ impl Drop for Stage {
 
 /// The processes of one run.
 struct Servers<'s> {
-    stage: &'s Stage,
+    fixture: &'s CrashFixture,
     url: String,
     alive: Vec<(Child, String)>,
-    dead: usize,
-    unanswered: BTreeSet<EffectOf>,
+    dead_count: usize,
+    unanswered: BTreeSet<EffectRef>,
 }
 
 impl Servers<'_> {
     fn start(&mut self, dies_at: Option<u32>, first: bool) -> Result<()> {
-        let mut command = self.stage.command(&self.url);
+        let mut command = self.fixture.server_command(&self.url);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         match dies_at {
             Some(at) => _ = command.env("CONVENGINE_CRASH_AT", at.to_string()),
             None if first => {
-                command.env("CONVENGINE_CRASH_LOG", "1").stderr(File::create(self.stage.folder.join("crossings"))?);
+                command.env("CONVENGINE_CRASH_LOG", "1").stderr(File::create(self.fixture.folder.join("crossings"))?);
             }
             None => {}
         }
@@ -270,20 +271,20 @@ impl Servers<'_> {
     }
 
     /// Returns the server of a message: the one that will be killed until it is dead, then the others in rotation.
-    fn address(&self, message: usize) -> Result<&str> {
-        let at = if self.dead == 0 { 0 } else { message % self.alive.len().max(1) };
+    fn address_for(&self, message: usize) -> Result<&str> {
+        let at = if self.dead_count == 0 { 0 } else { message % self.alive.len().max(1) };
         Ok(&self.alive.get(at).context("no server is left")?.1)
     }
 
     /// Waits for the end of the killed server, and starts another one if none is left.
-    fn mourn(&mut self) -> Result<()> {
+    fn replace_killed_server(&mut self) -> Result<()> {
         let (mut process, _) = self.alive.remove(0);
         let status = process.wait()?;
         ensure!(!status.success() && status.code().is_none(), "a server exited with {status}, not by a signal");
-        self.dead += 1;
+        self.dead_count += 1;
         // No server has recovered the turn yet: on SQLite none is running, on PostgreSQL the lease has not expired.
-        self.unanswered = self.stage.unanswered(&self.url)?;
-        ensure!(self.dead == 1, "a second server died");
+        self.unanswered = self.fixture.find_unanswered(&self.url)?;
+        ensure!(self.dead_count == 1, "a second server died");
         if self.alive.is_empty() { self.start(None, false) } else { Ok(()) }
     }
 }

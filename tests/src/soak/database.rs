@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 /// The kind of database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum DatabaseKind {
     /// A new file in the temporary folder.
     Sqlite,
     /// A new database on the PostgreSQL server with this URL.
@@ -21,21 +21,21 @@ pub enum Kind {
 
 /// A temporary database; it is deleted when dropped.
 pub struct Database {
-    kind: Kind,
+    kind: DatabaseKind,
     name: String,
     url: String,
     runtime: Runtime,
 }
 
-impl Kind {
+impl DatabaseKind {
     /// Parses `sqlite` or the URL of a PostgreSQL server.
     ///
     /// # Errors
     /// If the text is neither.
-    pub fn parse(text: &str) -> Result<Kind> {
+    pub fn parse(text: &str) -> Result<DatabaseKind> {
         match text {
-            "sqlite" => Ok(Kind::Sqlite),
-            server if server.starts_with("postgres://") => Ok(Kind::Postgres(server.to_owned())),
+            "sqlite" => Ok(DatabaseKind::Sqlite),
+            server if server.starts_with("postgres://") => Ok(DatabaseKind::Postgres(server.to_owned())),
             _ => bail!("invalid database '{text}': use sqlite or postgres://HOST:PORT"),
         }
     }
@@ -44,8 +44,8 @@ impl Kind {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Kind::Sqlite => "SQLite",
-            Kind::Postgres(_) => "PostgreSQL",
+            DatabaseKind::Sqlite => "SQLite",
+            DatabaseKind::Postgres(_) => "PostgreSQL",
         }
     }
 
@@ -53,26 +53,26 @@ impl Kind {
     ///
     /// # Errors
     /// If the database cannot be created.
-    pub fn database(&self) -> Result<Database> {
-        self.of_template("template1")
+    pub fn create_database(&self) -> Result<Database> {
+        self.create_from_template("template1")
     }
 
-    fn of_template(&self, template: &str) -> Result<Database> {
+    fn create_from_template(&self, template: &str) -> Result<Database> {
         let name = format!("convengine-soak-{}", Uuid::new_v4());
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let url = match self {
-            Kind::Sqlite => format!("sqlite:{}", file(&name).display()),
-            Kind::Postgres(server) => format!("{server}/{name}"),
+            DatabaseKind::Sqlite => format!("sqlite:{}", sqlite_file(&name).display()),
+            DatabaseKind::Postgres(server) => format!("{server}/{name}"),
         };
         let database = Database { kind: self.clone(), name, url, runtime };
-        if let Kind::Postgres(server) = self {
-            database.administer(server, &format!("create database \"{}\" template \"{template}\"", database.name))?;
+        if let DatabaseKind::Postgres(server) = self {
+            database.execute_on_server(server, &format!("create database \"{}\" template \"{template}\"", database.name))?;
         }
         Ok(database)
     }
 }
 
-fn file(name: &str) -> PathBuf {
+fn sqlite_file(name: &str) -> PathBuf {
     std::env::temp_dir().join(name).with_extension("db")
 }
 
@@ -88,10 +88,10 @@ impl Database {
     /// # Errors
     /// If the copy cannot be created.
     pub fn copy(&self) -> Result<Database> {
-        let other = self.kind.of_template(&self.name)?;
-        if self.kind == Kind::Sqlite {
-            self.rows("pragma wal_checkpoint(truncate)")?;
-            fs::copy(file(&self.name), file(&other.name))?;
+        let other = self.kind.create_from_template(&self.name)?;
+        if self.kind == DatabaseKind::Sqlite {
+            self.query("pragma wal_checkpoint(truncate)")?;
+            fs::copy(sqlite_file(&self.name), sqlite_file(&other.name))?;
         }
         Ok(other)
     }
@@ -101,8 +101,8 @@ impl Database {
     /// # Errors
     /// If the statement fails.
     pub fn compact(&self) -> Result<()> {
-        let compact = if self.kind == Kind::Sqlite { "vacuum" } else { "vacuum full" };
-        self.rows(compact).map(|_| ())
+        let compact = if self.kind == DatabaseKind::Sqlite { "vacuum" } else { "vacuum full" };
+        self.query(compact).map(|_| ())
     }
 
     /// Returns the size after a checkpoint, in bytes, without free pages and without the table of effects, which is swept.
@@ -111,16 +111,16 @@ impl Database {
     /// If a query fails.
     pub fn bytes(&self) -> Result<u64> {
         let size = match &self.kind {
-            Kind::Sqlite => {
-                self.rows("pragma wal_checkpoint(truncate)")?;
+            DatabaseKind::Sqlite => {
+                self.query("pragma wal_checkpoint(truncate)")?;
                 "select cast((page_count - freelist_count) * page_size as text)
                  from pragma_page_count, pragma_freelist_count, pragma_page_size"
             }
-            Kind::Postgres(_) => {
+            DatabaseKind::Postgres(_) => {
                 "select cast(pg_database_size(current_database()) - coalesce(pg_total_relation_size(to_regclass('ce_turn_effect')), 0) as text)"
             }
         };
-        self.rows(size)?.first().and_then(|it| it.first()).context("no size")?.parse().context("no number")
+        self.query(size)?.first().and_then(|it| it.first()).context("no size")?.parse().context("no number")
     }
 
     /// Returns the size of the rows only, in bytes: without indexes and without free space in pages.
@@ -129,16 +129,16 @@ impl Database {
     /// If a query fails.
     pub fn row_bytes(&self) -> Result<u64> {
         let sizes = match &self.kind {
-            Kind::Sqlite => {
+            DatabaseKind::Sqlite => {
                 let sql =
                     "select cast(sum(payload) as text) from dbstat where name in (select name from sqlite_schema where type = 'table')";
-                self.rows(sql)?
+                self.query(sql)?
             }
-            Kind::Postgres(_) => {
-                let tables = self.rows("select tablename::text from pg_tables where schemaname = current_schema()")?;
+            DatabaseKind::Postgres(_) => {
+                let tables = self.query("select tablename::text from pg_tables where schemaname = current_schema()")?;
                 let size = |it: &Vec<String>| format!("select sum(pg_column_size(t.*)) from \"{}\" t", it[0]);
                 let sizes: Vec<String> = tables.iter().map(size).collect();
-                self.rows(&format!("select cast(sum(s) as text) from ({}) x (s)", sizes.join(" union all ")))?
+                self.query(&format!("select cast(sum(s) as text) from ({}) x (s)", sizes.join(" union all ")))?
             }
         };
         sizes.first().and_then(|it| it.first()).context("no size")?.parse().context("no number")
@@ -148,11 +148,11 @@ impl Database {
     ///
     /// # Errors
     /// If the statement fails.
-    pub fn rows(&self, sql: &str) -> Result<Vec<Vec<String>>> {
+    pub fn query(&self, sql: &str) -> Result<Vec<Vec<String>>> {
         self.runtime.block_on(async {
             let sql = AssertSqlSafe(sql.to_owned());
             match &self.kind {
-                Kind::Sqlite => {
+                DatabaseKind::Sqlite => {
                     let mut connection = SqliteConnection::connect(&self.url).await?;
                     let rows = sqlx::raw_sql(sql).fetch_all(&mut connection).await?;
                     connection.close().await?;
@@ -162,17 +162,17 @@ impl Database {
                     let of_row = |row: &sqlx::sqlite::SqliteRow| (0..row.len()).map(|at| text(row, at)).collect::<sqlx::Result<Vec<_>>>();
                     Ok(rows.iter().map(of_row).collect::<sqlx::Result<_>>()?)
                 }
-                Kind::Postgres(_) => postgres(&self.url, sql).await,
+                DatabaseKind::Postgres(_) => query_postgres(&self.url, sql).await,
             }
         })
     }
 
-    fn administer(&self, server: &str, sql: &str) -> Result<()> {
-        self.runtime.block_on(postgres(&format!("{server}/postgres"), AssertSqlSafe(sql.to_owned()))).map(|_| ())
+    fn execute_on_server(&self, server: &str, sql: &str) -> Result<()> {
+        self.runtime.block_on(query_postgres(&format!("{server}/postgres"), AssertSqlSafe(sql.to_owned()))).map(|_| ())
     }
 }
 
-async fn postgres(url: &str, sql: AssertSqlSafe<String>) -> Result<Vec<Vec<String>>> {
+async fn query_postgres(url: &str, sql: AssertSqlSafe<String>) -> Result<Vec<Vec<String>>> {
     let mut connection = PgConnection::connect(url).await?;
     let rows = sqlx::raw_sql(sql).fetch_all(&mut connection).await?;
     connection.close().await?;
@@ -187,13 +187,13 @@ impl Drop for Database {
     fn drop(&mut self) {
         // Best effort: the database is temporary.
         match &self.kind {
-            Kind::Sqlite => {
+            DatabaseKind::Sqlite => {
                 for ending in ["db", "db-wal", "db-shm"] {
-                    let _ = fs::remove_file(file(&self.name).with_extension(ending));
+                    let _ = fs::remove_file(sqlite_file(&self.name).with_extension(ending));
                 }
             }
-            Kind::Postgres(server) => {
-                let _ = self.administer(server, &format!("drop database if exists \"{}\" with (force)", self.name));
+            DatabaseKind::Postgres(server) => {
+                let _ = self.execute_on_server(server, &format!("drop database if exists \"{}\" with (force)", self.name));
             }
         }
     }

@@ -10,20 +10,20 @@ use convengine_host::storage::turn::{StoredTurn, decompress, find_open, list_eff
 use convengine_host::storage::{Pool, config};
 use convengine_player::fake_http::RecordedCall;
 
-use crate::simulate::fault::writes;
+use crate::simulate::fault::has_side_effects;
 
 /// A turn id and the number of one of its effects.
-pub type EffectOf = (String, u32);
+pub type EffectRef = (String, u32);
 
 /// An effect of a stored turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct JournalEffect {
     /// The effect.
-    pub effect: EffectOf,
+    pub effect: EffectRef,
     /// Its idempotency key, which all attempts share.
     pub key: String,
     /// Whether it has side effects and must not be repeated when it is in doubt.
-    pub once: bool,
+    pub non_repeatable: bool,
     /// Whether it completed as interrupted because its answer was lost.
     pub interrupted: bool,
 }
@@ -32,7 +32,7 @@ pub struct Asked {
 ///
 /// # Errors
 /// If the journal cannot be replayed.
-pub async fn asked(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<Asked>, usize)> {
+pub async fn replay_effects(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<JournalEffect>, usize)> {
     let source = config::find_snapshot(pool, &stored.config_hash).await?.context("the turn's configuration is not stored")?;
     let journal = decompress(&stored.journal)?;
     let (mut turn, slice) = Turn::start(journal.input, Arc::new(Config::from_source(&source).0))?;
@@ -44,9 +44,9 @@ pub async fn asked(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<Asked>, usiz
     take(slice, &mut open);
     for entry in journal.entries {
         let effect = open.remove(&entry.effect.0).context("the journal answers an effect that was not requested")?;
-        found.push(Asked {
+        found.push(JournalEffect {
             effect: (stored.turn_id.clone(), effect.id.0),
-            once: writes(&effect) && !effect.repeatable,
+            non_repeatable: has_side_effects(&effect) && !effect.repeatable,
             key: effect.key,
             interrupted: matches!(&entry.outcome, EffectResult::Error(error) if error.kind == EffectErrorKind::Interrupted),
         });
@@ -59,7 +59,7 @@ pub async fn asked(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<Asked>, usiz
 ///
 /// # Errors
 /// If the database cannot be read.
-pub async fn unanswered(pool: &Pool, conversations: &BTreeSet<String>) -> Result<BTreeSet<EffectOf>> {
+pub async fn find_unanswered(pool: &Pool, conversations: &BTreeSet<String>) -> Result<BTreeSet<EffectRef>> {
     let mut found = BTreeSet::new();
     for id in conversations {
         let Some(open) = find_open(pool, id).await? else { continue };
@@ -71,32 +71,32 @@ pub async fn unanswered(pool: &Pool, conversations: &BTreeSet<String>) -> Result
 
 /// Returns the first invalid call, if any: one without an idempotency key, one that is in no journal, or one that was made more often
 /// than it was requested. A repeatable effect may be called once more after a crash.
-pub fn wrong_call(calls: &[RecordedCall], requested: &[Asked]) -> Option<String> {
+pub fn find_invalid_call(calls: &[RecordedCall], requested: &[JournalEffect]) -> Option<String> {
     let mut calls_by_key: BTreeMap<&str, (usize, &RecordedCall)> = BTreeMap::new();
     for call in calls.iter().filter(|it| it.method != "GET") {
         let Some(key) = &call.idempotency_key else { return Some(format!("{} {} has no key", call.method, call.path)) };
         calls_by_key.entry(key).or_insert((0, call)).0 += 1;
     }
     calls_by_key.into_iter().find_map(|(key, (count, call))| {
-        let requested: Vec<&Asked> = requested.iter().filter(|it| it.key == key).collect();
+        let requested: Vec<&JournalEffect> = requested.iter().filter(|it| it.key == key).collect();
         let name = format!("{} {} {}", call.method, call.path, call.body);
         if requested.is_empty() {
             return Some(format!("{name} has the key '{key}', which is in no journal"));
         }
-        let extra = usize::from(requested.iter().all(|it| !it.once));
+        let extra = usize::from(requested.iter().all(|it| !it.non_repeatable));
         (count > requested.len() + extra)
             .then(|| format!("{name} was made {count} times with the key '{key}', but requested {} times", requested.len()))
     })
 }
 
 /// Returns what is wrong with the interrupted effects: one that could have been repeated, or a difference to the effects in doubt.
-pub fn wrong_doubt(requested: &[Asked], unanswered: &BTreeSet<EffectOf>) -> Option<String> {
-    let interrupted: Vec<&Asked> = requested.iter().filter(|it| it.interrupted).collect();
-    if let Some(it) = interrupted.iter().find(|it| !it.once) {
+pub fn find_invalid_interruption(requested: &[JournalEffect], unanswered: &BTreeSet<EffectRef>) -> Option<String> {
+    let interrupted: Vec<&JournalEffect> = requested.iter().filter(|it| it.interrupted).collect();
+    if let Some(it) = interrupted.iter().find(|it| !it.non_repeatable) {
         return Some(format!("effect {} was interrupted, but could have been repeated", it.effect.1));
     }
-    let interrupted: BTreeSet<&EffectOf> = interrupted.into_iter().map(|it| &it.effect).collect();
-    let doubtful: BTreeSet<&EffectOf> = unanswered.iter().collect();
+    let interrupted: BTreeSet<&EffectRef> = interrupted.into_iter().map(|it| &it.effect).collect();
+    let doubtful: BTreeSet<&EffectRef> = unanswered.iter().collect();
     (interrupted != doubtful).then(|| format!("the effects {doubtful:?} were in doubt, but {interrupted:?} were interrupted"))
 }
 
@@ -104,8 +104,8 @@ pub fn wrong_doubt(requested: &[Asked], unanswered: &BTreeSet<EffectOf>) -> Opti
 mod tests {
     use super::*;
 
-    fn journal_effect(key: &str, once: bool, interrupted: bool) -> Asked {
-        Asked { effect: ("t".to_owned(), 3), key: key.to_owned(), once, interrupted }
+    fn journal_effect(key: &str, once: bool, interrupted: bool) -> JournalEffect {
+        JournalEffect { effect: ("t".to_owned(), 3), key: key.to_owned(), non_repeatable: once, interrupted }
     }
 
     fn call(key: Option<&str>) -> RecordedCall {
@@ -113,10 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_made_as_often_as_it_is_asked() {
-        let wrong = |keys: &[Option<&str>], asked: &[Asked]| {
+    fn a_call_is_made_as_often_as_requested() {
+        let wrong = |keys: &[Option<&str>], asked: &[JournalEffect]| {
             let calls: Vec<RecordedCall> = keys.iter().map(|it| call(*it)).collect();
-            wrong_call(&calls, asked).unwrap_or_default()
+            find_invalid_call(&calls, asked).unwrap_or_default()
         };
         let once = journal_effect("k", true, false);
         assert_eq!(wrong(&[Some("k")], std::slice::from_ref(&once)), "");
@@ -129,11 +129,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_doubt_is_given_up_and_nothing_else() {
+    fn exactly_the_effects_in_doubt_are_interrupted() {
         let doubt = BTreeSet::from([("t".to_owned(), 3)]);
-        assert_eq!(wrong_doubt(&[journal_effect("k", true, true)], &doubt), None);
-        assert!(wrong_doubt(&[journal_effect("k", true, false)], &doubt).is_some(), "repeated");
-        assert!(wrong_doubt(&[journal_effect("k", true, true)], &BTreeSet::new()).is_some(), "interrupted without a reason");
-        assert!(wrong_doubt(&[journal_effect("k", false, true)], &doubt).is_some(), "it could have been repeated");
+        assert_eq!(find_invalid_interruption(&[journal_effect("k", true, true)], &doubt), None);
+        assert!(find_invalid_interruption(&[journal_effect("k", true, false)], &doubt).is_some(), "repeated");
+        assert!(find_invalid_interruption(&[journal_effect("k", true, true)], &BTreeSet::new()).is_some(), "interrupted without a reason");
+        assert!(find_invalid_interruption(&[journal_effect("k", false, true)], &doubt).is_some(), "it could have been repeated");
     }
 }

@@ -12,11 +12,11 @@ use tokio::task::{LocalSet, spawn_local};
 use uuid::Uuid;
 
 use super::client::Client;
-use super::talk::{Exchange, seen};
-use super::{Mix, TURN, watch};
+use super::talk::{Exchange, visible_part};
+use super::{Mix, TURN_HEADER, process_stats};
 
 /// The number of memory samples.
-const SAMPLES: usize = 40;
+const MEMORY_SAMPLES: usize = 40;
 
 /// When to stop the load.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ pub enum Until {
 
 /// The measurements of a load.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct LoadReport {
     /// The number of finished conversations.
     pub conversations: usize,
     /// The latency of each turn in microseconds, sorted.
@@ -39,7 +39,7 @@ pub struct Seen {
     /// The number of answers that differ from the undisturbed run.
     pub failures: usize,
     /// Descriptions of the first few failures.
-    pub failed: Vec<String>,
+    pub failure_examples: Vec<String>,
     /// The processor time of all servers, in microseconds.
     pub cpu_us: u64,
     /// The growth of all databases, in bytes.
@@ -51,80 +51,84 @@ pub struct Seen {
 /// State shared by all connections.
 struct Shared {
     mix: Rc<Mix>,
-    begun: Cell<usize>,
+    started_count: Cell<usize>,
     until: Until,
     started: Instant,
-    step: usize,
-    seen: RefCell<Seen>,
+    sample_interval: usize,
+    report: RefCell<LoadReport>,
 }
 
 /// Runs conversations on `connections` connections at a time.
 ///
 /// # Errors
 /// If a server cannot be reached, or no turn was answered.
-pub fn hold(mix: &Rc<Mix>, connections: usize, until: Until) -> Result<Seen> {
-    let bytes = |mix: &Mix| mix.served.iter().map(|it| it.database.bytes()).sum::<Result<u64>>();
-    let cpu = |mix: &Mix| mix.served.iter().map(|it| watch::cpu_us(it.process_id())).sum::<Result<u64>>();
+pub fn run_load(mix: &Rc<Mix>, connections: usize, until: Until) -> Result<LoadReport> {
+    let bytes = |mix: &Mix| mix.servers.iter().map(|it| it.database.bytes()).sum::<Result<u64>>();
+    let cpu = |mix: &Mix| mix.servers.iter().map(|it| process_stats::cpu_us(it.process_id())).sum::<Result<u64>>();
     let (bytes_before, cpu_before) = (bytes(mix)?, cpu(mix)?);
     let step = match until {
-        Until::Conversations(count) => (count / SAMPLES).max(1),
+        Until::Conversations(count) => (count / MEMORY_SAMPLES).max(1),
         Until::Time(_) => usize::MAX,
     };
     let shared = Rc::new(Shared {
         mix: Rc::clone(mix),
-        begun: Cell::new(0),
+        started_count: Cell::new(0),
         until,
         started: Instant::now(),
-        step,
-        seen: RefCell::new(Seen::default()),
+        sample_interval: step,
+        report: RefCell::new(LoadReport::default()),
     });
-    shared.remember(0)?;
+    shared.sample_memory(0)?;
     // A single thread leaves the other processors to the servers, which are what is measured.
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(LocalSet::new().run_until(async {
-        let talks: Vec<_> = (0..connections).map(|_| spawn_local(talk(Rc::clone(&shared)))).collect();
+        let talks: Vec<_> = (0..connections).map(|_| spawn_local(run_connection(Rc::clone(&shared)))).collect();
         for talk in talks {
             talk.await??;
         }
         anyhow::Ok(())
     }))?;
-    let mut seen = shared.seen.take();
+    let mut seen = shared.report.take();
     seen.seconds = shared.started.elapsed().as_secs_f64();
     seen.cpu_us = cpu(mix)? - cpu_before;
     seen.bytes = bytes(mix)?.saturating_sub(bytes_before);
     seen.micros.sort_unstable();
-    shared.seen.replace(Seen { conversations: seen.conversations, memory: std::mem::take(&mut seen.memory), ..Seen::default() });
-    shared.remember(seen.conversations)?;
-    seen.memory = shared.seen.take().memory;
+    shared.report.replace(LoadReport {
+        conversations: seen.conversations,
+        memory: std::mem::take(&mut seen.memory),
+        ..LoadReport::default()
+    });
+    shared.sample_memory(seen.conversations)?;
+    seen.memory = shared.report.take().memory;
     ensure!(!seen.micros.is_empty(), "no turn was answered");
     Ok(seen)
 }
 
-async fn talk(shared: Rc<Shared>) -> Result<()> {
-    let mut clients: Vec<Client> = shared.mix.served.iter().map(|it| Client::new(it.address())).collect();
-    while let Some(number) = shared.next() {
+async fn run_connection(shared: Rc<Shared>) -> Result<()> {
+    let mut clients: Vec<Client> = shared.mix.servers.iter().map(|it| Client::new(it.address())).collect();
+    while let Some(number) = shared.next_conversation() {
         let (pack, talk) = shared.mix.conversation(number);
         let conversation = Uuid::new_v4().to_string();
         for (turn, exchange) in talk.turns.iter().enumerate() {
             let sent = Instant::now();
-            let (status, answer) = clients[pack].say(exchange.body(&conversation), &[(TURN, &turn.to_string())]).await?;
+            let (status, answer) = clients[pack].send_message(exchange.body(&conversation), &[(TURN_HEADER, &turn.to_string())]).await?;
             let micros = u64::try_from(sent.elapsed().as_micros())?;
-            let mut seen = shared.seen.borrow_mut();
+            let mut seen = shared.report.borrow_mut();
             seen.micros.push(micros);
-            if let Some(difference) = other(exchange, status, &answer) {
+            if let Some(difference) = find_difference(exchange, status, &answer) {
                 seen.failures += 1;
-                if seen.failed.len() < 5 {
-                    seen.failed.push(format!("{} turn {turn}: {difference}", shared.mix.served[pack].name));
+                if seen.failure_examples.len() < 5 {
+                    seen.failure_examples.push(format!("{} turn {turn}: {difference}", shared.mix.servers[pack].name));
                 }
             }
         }
         let ended = {
-            let mut seen = shared.seen.borrow_mut();
+            let mut seen = shared.report.borrow_mut();
             seen.conversations += 1;
             seen.conversations
         };
-        if ended.is_multiple_of(shared.step) {
-            shared.remember(ended)?;
+        if ended.is_multiple_of(shared.sample_interval) {
+            shared.sample_memory(ended)?;
         }
     }
     Ok(())
@@ -132,18 +136,18 @@ async fn talk(shared: Rc<Shared>) -> Result<()> {
 
 /// Describes how an answer differs from that of the undisturbed run; `None` if it does not.
 #[must_use]
-pub fn other(exchange: &Exchange, status: StatusCode, answer: &[u8]) -> Option<String> {
+pub fn find_difference(exchange: &Exchange, status: StatusCode, answer: &[u8]) -> Option<String> {
     if status != StatusCode::OK {
         return Some(format!("status {status}: {}", String::from_utf8_lossy(answer)));
     }
-    let found = seen(&serde_json::from_slice::<Value>(answer).unwrap_or_default());
+    let found = visible_part(&serde_json::from_slice::<Value>(answer).unwrap_or_default());
     (found != exchange.answer).then(|| format!("expected {}, got {found}", exchange.answer))
 }
 
 impl Shared {
     /// Returns the number of the next conversation to start, if any.
-    fn next(&self) -> Option<usize> {
-        let number = self.begun.replace(self.begun.get() + 1);
+    fn next_conversation(&self) -> Option<usize> {
+        let number = self.started_count.replace(self.started_count.get() + 1);
         let continues = match self.until {
             Until::Time(limit) => self.started.elapsed() < limit,
             Until::Conversations(count) => number < count,
@@ -151,14 +155,14 @@ impl Shared {
         continues.then_some(number)
     }
 
-    fn remember(&self, conversations: usize) -> Result<()> {
-        let memory = self.mix.served.iter().map(|it| watch::resident_kb(it.process_id())).collect::<Result<Vec<u64>>>()?;
-        self.seen.borrow_mut().memory.push((conversations, memory));
+    fn sample_memory(&self, conversations: usize) -> Result<()> {
+        let memory = self.mix.servers.iter().map(|it| process_stats::resident_kb(it.process_id())).collect::<Result<Vec<u64>>>()?;
+        self.report.borrow_mut().memory.push((conversations, memory));
         Ok(())
     }
 }
 
-impl Seen {
+impl LoadReport {
     /// Returns a percentile of the latency, in milliseconds.
     #[must_use]
     pub fn percentile_ms(&self, part: usize) -> f64 {
@@ -173,7 +177,7 @@ impl Seen {
 
     /// Divides a sum over all turns by the number of turns.
     #[must_use]
-    pub fn a_turn(&self, sum: u64) -> u64 {
+    pub fn per_turn(&self, sum: u64) -> u64 {
         sum / (self.micros.len() as u64).max(1)
     }
 
@@ -190,6 +194,6 @@ impl Seen {
         let half = self.conversations / 2;
         let points = self.memory.iter().filter(|it| it.0 >= half);
         let points: Vec<(f64, f64)> = points.map(|it| (it.0 as f64, it.1.iter().sum::<u64>() as f64 / 1024.0)).collect();
-        watch::growth(&points)
+        process_stats::growth(&points)
     }
 }

@@ -4,14 +4,14 @@ pub mod client;
 pub mod crash;
 pub mod database;
 pub mod doubt;
-pub mod left;
+pub mod final_state;
 pub mod load;
 pub mod outage;
+pub mod process_stats;
 pub mod size;
 pub mod stomp;
 pub mod streams;
 pub mod talk;
-pub mod watch;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -22,21 +22,21 @@ use convengine_host::config::pack_file;
 use convengine_player::{PackServer, ServerOptions};
 
 use crate::root;
-use database::{Database, Kind};
+use database::{Database, DatabaseKind};
 use talk::Talk;
 
 /// The header with the number of the turn within its conversation, from 0. Only the ceiling reads it; the server ignores it.
-pub const TURN: &str = "x-turn";
+pub const TURN_HEADER: &str = "x-turn";
 
 /// The number of turns of a long conversation.
-pub const LONG: usize = 32;
+pub const LONG_TURNS: usize = 32;
 
 /// The packs of the mix: mostly fixed texts, models in every turn, values collected by a model with tools, a task that needs a
 /// confirmation, and services called over HTTP.
 pub const PACKS: [&str; 5] = ["demo/help_desk", "demo/model_acts", "demo/loan", "demo/card_replacement", "tools/workflow_and_notification"];
 
 /// A running server with a pack, and the pack's conversations.
-pub struct Served {
+pub struct ServedPack {
     /// The pack's name.
     pub name: String,
     /// A short conversation and a long one.
@@ -55,7 +55,7 @@ enum Process {
 /// The servers of the mixed packs, each with its own database.
 pub struct Mix {
     /// The servers.
-    pub served: Vec<Served>,
+    pub servers: Vec<ServedPack>,
 }
 
 impl Mix {
@@ -63,51 +63,51 @@ impl Mix {
     ///
     /// # Errors
     /// If a pack cannot be repeated, or a server does not start.
-    pub fn ceiling(binary: &Path, kind: &Kind) -> Result<Mix> {
-        let served = PACKS.iter().map(|it| Served::ceiling(binary, kind, it));
-        Ok(Mix { served: served.collect::<Result<_>>()? })
+    pub fn start_ceiling(binary: &Path, kind: &DatabaseKind) -> Result<Mix> {
+        let served = PACKS.iter().map(|it| ServedPack::start_ceiling(binary, kind, it));
+        Ok(Mix { servers: served.collect::<Result<_>>()? })
     }
 
     /// Starts the servers with these settings.
     ///
     /// # Errors
     /// If a pack cannot be repeated, or a server does not start.
-    pub fn start(binary: &Path, kind: &Kind, set: &[String]) -> Result<Mix> {
-        let served = PACKS.iter().map(|it| Served::start(binary, kind, it, LONG, set));
-        Ok(Mix { served: served.collect::<Result<_>>()? })
+    pub fn start(binary: &Path, kind: &DatabaseKind, set: &[String]) -> Result<Mix> {
+        let served = PACKS.iter().map(|it| ServedPack::start(binary, kind, it, LONG_TURNS, set));
+        Ok(Mix { servers: served.collect::<Result<_>>()? })
     }
 
     /// Returns the server's index and the talk of a conversation: the packs rotate, and every second round is long.
     #[must_use]
     pub fn conversation(&self, number: usize) -> (usize, &Talk) {
-        let pack = number % self.served.len();
-        let [short, long] = &self.served[pack].talks;
-        (pack, if (number / self.served.len()).is_multiple_of(2) { short } else { long })
+        let pack = number % self.servers.len();
+        let [short, long] = &self.servers[pack].talks;
+        (pack, if (number / self.servers.len()).is_multiple_of(2) { short } else { long })
     }
 }
 
-impl Served {
+impl ServedPack {
     /// Starts the server of a pack.
     ///
     /// # Errors
     /// If the pack cannot be repeated, or the server does not start.
-    pub fn start(binary: &Path, kind: &Kind, name: &str, long: usize, set: &[String]) -> Result<Served> {
-        let path = path(name);
+    pub fn start(binary: &Path, kind: &DatabaseKind, name: &str, long: usize, set: &[String]) -> Result<ServedPack> {
+        let path = pack_path(name);
         let pack = pack_file::read(&path)?;
-        let talks = [Talk::of(&pack, 0)?, Talk::of(&pack, long)?];
-        let database = kind.database()?;
+        let talks = [Talk::from_pack(&pack, 0)?, Talk::from_pack(&pack, long)?];
+        let database = kind.create_database()?;
         let options = ServerOptions { database: Some(database.url().to_owned()), settings: set.to_vec() };
         let server = Process::Engine(Box::new(PackServer::start(&pack, binary, &path, &options)?));
-        Ok(Served { name: name.to_owned(), talks, server, database })
+        Ok(ServedPack { name: name.to_owned(), talks, server, database })
     }
 
-    fn ceiling(binary: &Path, kind: &Kind, name: &str) -> Result<Served> {
-        let path = path(name);
+    fn start_ceiling(binary: &Path, kind: &DatabaseKind, name: &str) -> Result<ServedPack> {
+        let path = pack_path(name);
         let pack = pack_file::read(&path)?;
-        let talks = [Talk::of(&pack, 0)?, Talk::of(&pack, LONG)?];
-        let database = kind.database()?;
+        let talks = [Talk::from_pack(&pack, 0)?, Talk::from_pack(&pack, LONG_TURNS)?];
+        let database = kind.create_database()?;
         let server = Process::Ceiling(Ceiling::start(binary, database.url(), &path)?);
-        Ok(Served { name: name.to_owned(), talks, server, database })
+        Ok(ServedPack { name: name.to_owned(), talks, server, database })
     }
 
     /// Returns the address of the server.
@@ -138,7 +138,7 @@ struct Ceiling {
 impl Ceiling {
     fn start(binary: &Path, database: &str, pack: &Path) -> Result<Ceiling> {
         let mut command = Command::new(binary);
-        command.arg(database).arg(pack).arg(LONG.to_string()).stdout(Stdio::piped());
+        command.arg(database).arg(pack).arg(LONG_TURNS.to_string()).stdout(Stdio::piped());
         let mut ceiling = Ceiling { process: command.spawn().context("cannot start the ceiling")?, address: String::new() };
         let mut line = String::new();
         BufReader::new(ceiling.process.stdout.take().context("the ceiling has no output")?).read_line(&mut line)?;
@@ -156,6 +156,6 @@ impl Drop for Ceiling {
     }
 }
 
-fn path(pack: &str) -> PathBuf {
+fn pack_path(pack: &str) -> PathBuf {
     root().join(format!("tests/packs/{pack}.json"))
 }

@@ -13,24 +13,24 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 /// The maximum size of an event, in bytes.
-const LONGEST: usize = 16 * 1024 * 1024;
+const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// A STOMP connection.
-pub struct Stomp {
+pub struct StompClient {
     socket: WebSocketStream<TcpStream>,
     sock_js: bool,
-    waiting: Vec<u8>,
+    buffer: Vec<u8>,
     /// The server's response to the WebSocket handshake.
     pub response: Response,
 }
 
-impl Stomp {
+impl StompClient {
     /// Opens a WebSocket on a path with these headers. A SockJS path ends with a server id, a session id and `/websocket`. `buffer` is the
     /// size of the socket's receive buffer.
     ///
     /// # Errors
     /// If the server rejects the handshake.
-    pub async fn open(address: &str, path: &str, headers: &[(&str, &str)], buffer: Option<u32>) -> Result<Stomp> {
+    pub async fn open(address: &str, path: &str, headers: &[(&str, &str)], buffer: Option<u32>) -> Result<StompClient> {
         let address: SocketAddr = address.trim_start_matches("http://").parse()?;
         let socket = TcpSocket::new_v4()?;
         if let Some(bytes) = buffer {
@@ -45,7 +45,7 @@ impl Stomp {
         let config = WebSocketConfig::default().read_buffer_size(4096).write_buffer_size(0);
         let (socket, response) = client_async_with_config(request, stream, Some(config)).await?;
         let sock_js = path.split('/').count() > 3;
-        let mut stomp = Stomp { socket, sock_js, waiting: Vec::new(), response };
+        let mut stomp = StompClient { socket, sock_js, buffer: Vec::new(), response };
         if sock_js {
             let first = stomp.receive().await?;
             ensure!(first.as_deref() == Some("o"), "SockJS did not open: {first:?}");
@@ -57,10 +57,10 @@ impl Stomp {
     ///
     /// # Errors
     /// If the server rejects the connection.
-    pub async fn connect(address: &str, path: &str) -> Result<Stomp> {
-        let mut stomp = Stomp::open(address, path, &[], None).await?;
+    pub async fn connect(address: &str, path: &str) -> Result<StompClient> {
+        let mut stomp = StompClient::open(address, path, &[], None).await?;
         stomp.send(&Frame::new("CONNECT", &[("accept-version", "1.2,1.1,1.0"), ("heart-beat", "0,0")])).await?;
-        let answer = stomp.next().await?.context("no answer")?;
+        let answer = stomp.next_frame().await?.context("no answer")?;
         ensure!(answer.command == "CONNECTED" && answer.parse_header("version") == Some("1.2"), "{answer:?}");
         Ok(stomp)
     }
@@ -72,7 +72,7 @@ impl Stomp {
     pub async fn subscribe(&mut self, id: &str, conversation: &str) -> Result<()> {
         let destination = format!("/topic/convengine/audit/{conversation}");
         self.send(&Frame::new("SUBSCRIBE", &[("id", id), ("destination", &destination), ("receipt", id)])).await?;
-        let answer = self.next().await?.context("no answer")?;
+        let answer = self.next_frame().await?.context("no answer")?;
         ensure!(answer.command == "RECEIPT" && answer.parse_header("receipt-id") == Some(id), "{answer:?}");
         Ok(())
     }
@@ -98,18 +98,18 @@ impl Stomp {
     ///
     /// # Errors
     /// If the data is not a frame, or the connection fails.
-    pub async fn next(&mut self) -> Result<Option<Frame>> {
+    pub async fn next_frame(&mut self) -> Result<Option<Frame>> {
         loop {
-            match parse_within(&self.waiting, Version::V12, LONGEST)? {
+            match parse_within(&self.buffer, Version::V12, MAX_EVENT_BYTES)? {
                 Parsed::Frame(frame, length) => {
-                    self.waiting.drain(..length);
+                    self.buffer.drain(..length);
                     return Ok(Some(frame));
                 }
-                Parsed::Heartbeat(length) => drop(self.waiting.drain(..length)),
+                Parsed::Heartbeat(length) => drop(self.buffer.drain(..length)),
                 Parsed::Incomplete(_) => {}
             }
             let Some(text) = self.receive().await? else { return Ok(None) };
-            self.waiting.extend(self.unwrapped(&text)?.into_bytes());
+            self.buffer.extend(self.unwrap_sockjs(&text)?.into_bytes());
         }
     }
 
@@ -128,7 +128,7 @@ impl Stomp {
         }
     }
 
-    fn unwrapped(&self, text: &str) -> Result<String> {
+    fn unwrap_sockjs(&self, text: &str) -> Result<String> {
         if !self.sock_js {
             return Ok(text.to_owned());
         }

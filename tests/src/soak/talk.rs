@@ -28,10 +28,10 @@ impl Talk {
     ///
     /// # Errors
     /// If the pack's script answers a repeated request differently, or the core cannot run the pack.
-    pub fn of(pack: &Pack, turns: usize) -> Result<Talk> {
+    pub fn from_pack(pack: &Pack, turns: usize) -> Result<Talk> {
         let mut talk = Talk { turns: Vec::new() };
         play(pack, turns, |request, played, _| {
-            talk.turns.push(Exchange { body: request.body.clone(), answer: seen(&played.played.json) });
+            talk.turns.push(Exchange { body: request.body.clone(), answer: visible_part(&played.played.json) });
             Ok(())
         })?;
         Ok(talk)
@@ -46,7 +46,7 @@ pub fn play(pack: &Pack, turns: usize, mut visit: impl FnMut(&PackRequest, &Core
     let is_stateful =
         pack.llm.iter().any(|it| it.times.is_some() || !it.replies.is_empty()) || pack.http.iter().any(|it| !it.sequence.is_empty());
     ensure!(!is_stateful, "the script of pack '{}' answers differently when it is repeated", pack.name);
-    let messages: Vec<PackTurn> = pack.turns.iter().filter(|it| is_steady(pack, it)).map(in_one_conversation).collect();
+    let messages: Vec<PackTurn> = pack.turns.iter().filter(|it| is_steady(pack, it)).map(move_to_conversation).collect();
     let mut pack = pack.clone();
     pack.turns = messages.iter().cycle().take(turns.max(messages.len())).cloned().collect();
     let mut player = CorePlayer::new(&pack, Suspend::Never);
@@ -69,7 +69,7 @@ impl Exchange {
 
 /// Returns the part of an answer that the user sees.
 #[must_use]
-pub fn seen(answer: &Value) -> Value {
+pub fn visible_part(answer: &Value) -> Value {
     let member = |name: &str| answer.get(name).cloned().unwrap_or_default();
     json!({
         "success": member("success"), "errorCode": member("errorCode"), "intent": member("intent"), "state": member("state"),
@@ -85,7 +85,7 @@ fn is_steady(pack: &Pack, turn: &PackTurn) -> bool {
 }
 
 /// Moves a turn into the one conversation of the talk.
-fn in_one_conversation(turn: &PackTurn) -> PackTurn {
+fn move_to_conversation(turn: &PackTurn) -> PackTurn {
     let mut turn = turn.clone();
     turn.conversation = Some("main".to_owned());
     if let Some(body) = turn.request.as_mut().and_then(|it| it.body.as_object_mut()) {

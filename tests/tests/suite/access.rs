@@ -9,7 +9,7 @@ use convengine_host::auth::routes::Route;
 use serde_json::json;
 
 use crate::flows::{DEPLOYED, JSON, desk};
-use crate::running::{ANYWHERE, Answer, MESSAGE, PATIENCE, Place, Server, WORDS_ALONE, client, one_line, orders, within};
+use crate::harness::{Answer, MESSAGE, REGEX_ONLY, SERVE, Server, TIMEOUT, TestEnv, assert_one_line, client, orders_pack, wait_until};
 use crate::stream::ID;
 
 /// A server with `mode=keys` that rechecks each key on every call.
@@ -53,20 +53,20 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 33] = [
 ];
 
 /// The only routes that a deployment token opens (see `deployments.rs`).
-pub const OF_DEPLOYMENTS: [(&str, &str); 2] = [("POST", DEPLOYED), ("POST", "/v1/public/runtime/sessions/{session}/turns")];
+pub const DEPLOYMENT_ROUTES: [(&str, &str); 2] = [("POST", DEPLOYED), ("POST", "/v1/public/runtime/sessions/{session}/turns")];
 
 /// The session that the routes start and use.
 const SESSION: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a70";
 
 /// Creates a key.
-pub fn key(env: &Place, arguments: &[&str]) -> String {
+pub fn key(env: &TestEnv, arguments: &[&str]) -> String {
     let output = env.run(&[&["key", "create", "--name", "test"], arguments].concat());
-    assert_eq!((output.code, output.out.lines().count()), (0, 1), "{output:?}");
-    output.out.trim().to_owned()
+    assert_eq!((output.code, output.stdout.lines().count()), (0, 1), "{output:?}");
+    output.stdout.trim().to_owned()
 }
 
 /// Fills the parameters of a path.
-fn filled(path: &str) -> String {
+fn fill_path(path: &str) -> String {
     path.replace("{id}", ID)
         .replace("{hash}", "0123456789abcdef")
         .replace("{agent}", "desk")
@@ -78,7 +78,7 @@ fn filled(path: &str) -> String {
 
 /// Calls a path; of a stream it reads only the beginning.
 pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-    let (path, body) = (filled(path), body.replace("{id}", ID).replace("{session}", SESSION));
+    let (path, body) = (fill_path(path), body.replace("{id}", ID).replace("{session}", SESSION));
     let body = if body == "{desk}" { desk("Desk").to_string() } else { body };
     let headers = [headers, &[JSON]].concat();
     if !path.contains("/stream/") {
@@ -88,7 +88,7 @@ pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)],
     for (name, value) in headers {
         call = call.header(name, value);
     }
-    let mut response = call.timeout(PATIENCE).send().unwrap();
+    let mut response = call.timeout(TIMEOUT).send().unwrap();
     let mut first = vec![0; 16];
     let read = response.read(&mut first).unwrap();
     first.truncate(read);
@@ -96,7 +96,7 @@ pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)],
 }
 
 /// The message of an error response, in either error format.
-pub fn said(answer: &Answer) -> String {
+pub fn refusal_message(answer: &Answer) -> String {
     let body = answer.json();
     body.pointer("/error/message").unwrap_or(&body["message"]).as_str().unwrap_or_default().to_owned()
 }
@@ -107,19 +107,19 @@ fn bearer(key: &str) -> String {
 
 /// Asserts that these rows cover exactly the routes of the server.
 #[track_caller]
-pub fn all_have(rows: impl Iterator<Item = (String, String)>) {
+pub fn assert_covers_all_routes(rows: impl Iterator<Item = (String, String)>) {
     let name = |it: &Route| (it.method.as_ref().map_or("GET".to_owned(), Method::to_string), it.path.clone());
     let routes: BTreeSet<_> = app::tenant_routes(true, None).list().iter().map(name).collect();
-    let of_deployments = OF_DEPLOYMENTS.iter().map(|it| (it.0.to_owned(), it.1.to_owned()));
+    let of_deployments = DEPLOYMENT_ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned()));
     assert_eq!(rows.chain(of_deployments).collect::<BTreeSet<_>>(), routes);
 }
 
 #[test]
-fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
-    all_have(ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned())));
-    let env = Place::with(&orders());
+fn a_route_accepts_only_its_scopes() {
+    assert_covers_all_routes(ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned())));
+    let env = TestEnv::with_pack(&orders_pack());
     let keys = ["converse", "read", "admin"].map(|it| (it, key(&env, &["--scope", it])));
-    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &WITH_KEYS].concat());
     for (method, path, needs, body) in ROUTES {
         let unauthenticated = call(&server, method, path, &[], body);
         assert_eq!(
@@ -130,7 +130,7 @@ fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
         if path.starts_with("/v1/") {
             assert_eq!(unauthenticated.json()["error"]["code"], "unauthorized");
         } else if !path.contains("/stream/") {
-            assert_eq!((&unauthenticated.json()["status"], &unauthenticated.json()["path"]), (&json!(401), &json!(filled(path))));
+            assert_eq!((&unauthenticated.json()["status"], &unauthenticated.json()["path"]), (&json!(401), &json!(fill_path(path))));
         }
         for (scope, key) in &keys {
             let answer = call(&server, method, path, &[("Authorization", &bearer(key))], body);
@@ -139,12 +139,12 @@ fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
             } else {
                 assert_eq!(answer.status, 403, "{method} {path} with {scope}: {answer:?}");
                 let expected = format!("requires scope {}", needs.join(" or "));
-                assert!(said(&answer).contains(&expected), "{answer:?}");
+                assert!(refusal_message(&answer).contains(&expected), "{answer:?}");
                 assert!(answer.header("www-authenticate").contains("insufficient_scope"), "{answer:?}");
             }
         }
     }
-    for (method, path) in OF_DEPLOYMENTS {
+    for (method, path) in DEPLOYMENT_ROUTES {
         for key in [None, Some(&keys[0].1), Some(&keys[2].1)] {
             let headers: Vec<_> = key.map(|it| ("X-API-Key", it.as_str())).into_iter().collect();
             let answer = call(&server, method, path, &headers, "{}");
@@ -164,10 +164,10 @@ fn a_route_is_called_with_a_scope_that_it_needs_and_with_no_other() {
 }
 
 #[test]
-fn a_key_is_taken_from_two_headers_and_on_streams_from_the_address() {
-    let env = Place::with(&orders());
+fn a_key_is_read_from_two_headers_and_on_streams_from_the_query() {
+    let env = TestEnv::with_pack(&orders_pack());
     let key = key(&env, &["--scope", "converse,read"]);
-    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &WITH_KEYS].concat());
     let status = |path: &str, headers: &[(&str, &str)]| call(&server, "GET", path, headers, "").status;
     let list = "/api/v1/conversation";
     assert_eq!(status(list, &[("X-API-Key", &key)]), 200);
@@ -187,41 +187,41 @@ fn a_key_is_taken_from_two_headers_and_on_streams_from_the_address() {
 }
 
 #[test]
-fn a_key_ends_with_its_time_and_when_it_is_revoked() {
-    let env = Place::with(&orders());
+fn a_key_expires_and_can_be_revoked() {
+    let env = TestEnv::with_pack(&orders_pack());
     let (lasting, brief) = (key(&env, &["--scope", "read"]), key(&env, &["--scope", "read", "--expires", "2s"]));
-    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &WITH_KEYS].concat());
     let status = |key: &str| server.request("GET", "/api/v1/conversation", &[("X-API-Key", key)], "").status;
     assert_eq!(status(&lasting), 200);
-    assert!(within(|| status(&brief) == 401), "the key has expired");
+    assert!(wait_until(|| status(&brief) == 401), "the key has expired");
     assert_eq!(status(&lasting), 200);
     let listed = env.run(&["key", "list"]);
-    let line = |key: &str| listed.out.lines().find(|it| it.starts_with(&key[3..15])).unwrap_or_default().to_owned();
+    let line = |key: &str| listed.stdout.lines().find(|it| it.starts_with(&key[3..15])).unwrap_or_default().to_owned();
     assert!(line(&lasting).contains("active scopes=read") && line(&brief).contains("expired"), "{listed:?}");
-    assert!(!line(&lasting).contains("used=-") && !listed.out.contains(&lasting[16..]), "{listed:?}");
+    assert!(!line(&lasting).contains("used=-") && !listed.stdout.contains(&lasting[16..]), "{listed:?}");
     let revoked = env.run(&["key", "revoke", &lasting[3..15]]);
     assert_eq!(revoked.code, 0, "{revoked:?}");
-    assert!(within(|| status(&lasting) == 401), "a revoked key is not accepted");
-    one_line(&env.run(&["key", "revoke", &lasting[3..15]]), 1, &["convengine key list"]);
-    assert!(!env.sql().everything().join("\n").contains(&lasting[16..]), "the secret is not stored");
+    assert!(wait_until(|| status(&lasting) == 401), "a revoked key is not accepted");
+    assert_one_line(&env.run(&["key", "revoke", &lasting[3..15]]), 1, &["convengine key list"]);
+    assert!(!env.sql().dump().join("\n").contains(&lasting[16..]), "the secret is not stored");
 }
 
 #[test]
-fn a_key_that_cannot_be_made_is_said_why() {
-    let env = Place::new();
+fn a_key_that_cannot_be_created_is_explained() {
+    let env = TestEnv::new();
     let create = |arguments: &[&str]| env.run(&[&["key", "create"], arguments].concat());
-    one_line(&create(&["--name", "x", "--scope", "write"]), 2, &["'write'", "converse, read or admin"]);
-    one_line(&create(&["--name", " ", "--scope", "read"]), 2, &["--name"]);
-    one_line(&create(&["--name", "x", "--scope", "read", "--expires", "soon"]), 2, &["--expires soon", "90d"]);
-    one_line(&create(&["--name", "x", "--scope", "read", "--tenant", "a"]), 2, &["convengine.tenants.a.database"]);
+    assert_one_line(&create(&["--name", "x", "--scope", "write"]), 2, &["'write'", "converse, read or admin"]);
+    assert_one_line(&create(&["--name", " ", "--scope", "read"]), 2, &["--name"]);
+    assert_one_line(&create(&["--name", "x", "--scope", "read", "--expires", "soon"]), 2, &["--expires soon", "90d"]);
+    assert_one_line(&create(&["--name", "x", "--scope", "read", "--tenant", "a"]), 2, &["convengine.tenants.a.database"]);
     assert!(env.is_untouched());
 }
 
 #[test]
-fn an_address_that_others_reach_needs_a_decision() {
-    let env = Place::with(&orders());
+fn a_public_address_requires_an_explicit_mode() {
+    let env = TestEnv::with_pack(&orders_pack());
     let both = ["convengine key create", "convengine.security.mode=keys", "convengine.security.mode=none"];
-    one_line(&env.run(&["serve", "--listen", "0.0.0.0:0"]), 2, &both);
+    assert_one_line(&env.run(&["serve", "--listen", "0.0.0.0:0"]), 2, &both);
     let mut command = env.command(&["serve", "--listen", "0.0.0.0:0", "--set", "convengine.security.mode=keys"]);
     let server = env.start(&mut command);
     assert_eq!((server.get("/healthz").status, server.get("/api/v1/conversation").status), (200, 401));
@@ -231,7 +231,7 @@ fn an_address_that_others_reach_needs_a_decision() {
         ("cors.allowed-origins=localhost", "invalid origin 'localhost'"),
         ("keys.recheck=never", "is not a duration"),
     ] {
-        one_line(&env.run(&[&ANYWHERE[..], &["--set", &format!("convengine.security.{set}")]].concat()), 2, &[words]);
+        assert_one_line(&env.run(&[&SERVE[..], &["--set", &format!("convengine.security.{set}")]].concat()), 2, &[words]);
     }
     assert_eq!(env.serve(&["--set", "convengine.security.cors.allowed-origins=https://a.example"]).log(), "", "no key is unknown");
 }
@@ -244,11 +244,11 @@ fn preflight(server: &Server, path: &str, origin: &str) -> Answer {
 
 #[test]
 fn pages_of_listed_origins_may_call_and_read_every_answer() {
-    let env = Place::with(&orders());
+    let env = TestEnv::with_pack(&orders_pack());
     let key = key(&env, &["--scope", "admin"]);
     let listed = ["--set", r#"convengine.security.cors.allowed-origins=["https://shop.example"]"#];
     let limited = ["--set", "convengine.security.rate.per-key=20/h"];
-    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &listed, &limited].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &WITH_KEYS, &listed, &limited].concat());
     for (method, path, _, body) in ROUTES {
         let before = preflight(&server, &path.replace("{id}", ID), "https://shop.example");
         assert!((200..300).contains(&before.status), "{path}: nobody has to say who they are before {before:?}");
@@ -271,7 +271,7 @@ fn pages_of_listed_origins_may_call_and_read_every_answer() {
             }
         }
     }
-    let refused = within(|| {
+    let refused = wait_until(|| {
         let answer = call(&server, "GET", "/api/v1/conversation", &[("Origin", "https://shop.example"), ("X-API-Key", &key)], "");
         answer.status == 429 && answer.header("access-control-allow-origin") == "https://shop.example"
     });
@@ -282,10 +282,10 @@ fn pages_of_listed_origins_may_call_and_read_every_answer() {
 }
 
 #[test]
-fn on_this_machine_alone_its_own_pages_may_call() {
-    let env = Place::with(&orders());
+fn on_loopback_only_local_pages_may_call() {
+    let env = TestEnv::with_pack(&orders_pack());
     let allowed = |server: &Server, origin: &str| !preflight(server, MESSAGE, origin).header("access-control-allow-origin").is_empty();
-    let server = env.serve(&WORDS_ALONE);
+    let server = env.serve(&REGEX_ONLY);
     assert!(allowed(&server, "http://localhost:5173") && allowed(&server, "http://127.0.0.1:3000"));
     assert!(!allowed(&server, "https://evil.example") && !allowed(&server, "http://localhost.evil.example"));
     let socket = |origin: &str| {
@@ -294,18 +294,18 @@ fn on_this_machine_alone_its_own_pages_may_call() {
     };
     assert_eq!([socket("https://evil.example"), socket("http://localhost:1")], [403, 200], "browsers open sockets without a preflight");
     drop(server);
-    let server = env.serve(&[&WORDS_ALONE[..], &["--set", "convengine.security.cors.allowed-origins=*"]].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &["--set", "convengine.security.cors.allowed-origins=*"]].concat());
     assert!(allowed(&server, "https://anywhere.example"));
     drop(server);
-    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &WITH_KEYS].concat());
     assert!(!allowed(&server, "http://localhost:5173"), "with mode=keys, origins must be listed");
 }
 
 #[test]
-fn one_call_too_many_is_told_when_to_call_again() {
-    let env = Place::with(&orders());
+fn a_rate_limited_call_is_told_when_to_retry() {
+    let env = TestEnv::with_pack(&orders_pack());
     let rates = ["--set", "convengine.security.rate.per-key=5/h", "--set", "convengine.security.rate.perConversation=30/h burst 2"];
-    let server = env.serve(&[&WORDS_ALONE[..], &rates].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &rates].concat());
     let say = |id: &str| server.post(json!({"conversationId": id, "message": "my order"}).to_string());
     let other = ID.replace("7c0f", "7c1f");
     let number = |it: &Answer, name: &str| it.header(name).parse::<u64>().unwrap_or_else(|_| panic!("{name}: {it:?}"));
@@ -329,21 +329,21 @@ fn one_call_too_many_is_told_when_to_call_again() {
     assert_eq!((refused.status, number(&refused, "x-ratelimit-limit")), (429, 5), "callers are limited by address: {refused:?}");
     assert!(number(&refused, "retry-after") > 600, "{refused:?}");
     assert_eq!(server.get("/healthz").status, 200, "health checks are not limited");
-    assert_eq!(server.texts_stored(&env, ID), 2, "a rejected message is not a turn");
+    assert_eq!(server.count_messages(&env, ID), 2, "a rejected message is not a turn");
 }
 
 impl Server {
     /// The number of messages of a conversation.
-    fn texts_stored(&self, env: &Place, id: &str) -> usize {
+    fn count_messages(&self, env: &TestEnv, id: &str) -> usize {
         env.sql().texts(&format!("select stage from ce_audit where conversation_id = '{id}' and stage = 'USER_INPUT'")).len()
     }
 }
 
 #[test]
-fn a_callers_answer_is_no_other_callers() {
-    let env = Place::with(&orders());
+fn idempotency_keys_are_separate_for_each_caller() {
+    let env = TestEnv::with_pack(&orders_pack());
     let (one, two) = (key(&env, &["--scope", "converse"]), key(&env, &["--scope", "converse"]));
-    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &WITH_KEYS].concat());
     let send = |key: &str| {
         let headers = [("X-API-Key", key), ("Idempotency-Key", "1"), ("Content-Type", "application/json")];
         server.request("POST", MESSAGE, &headers, r#"{"message":"my order"}"#).json()["conversationId"].clone()

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use convengine_tests::demo;
 use serde_json::json;
 
-use crate::running::Place;
-use crate::simulator::{each, hashes, page, script};
+use crate::harness::TestEnv;
+use crate::simulator::{hashes, members_of, run_page, run_script};
 
 #[test]
-fn the_first_minute_in_the_browser_needs_no_mouse() {
-    let server = Place::new().serve(&[]);
-    let lines = page(&server.address, &["keyboard"]);
+fn the_first_minute_in_the_browser_works_by_keyboard() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["keyboard"]);
     assert_eq!(lines["first"][0]["state"], "WELCOME", "a message is answered");
     let core = hashes(&demo("loan.json").unwrap().pack, 5);
-    assert_eq!(each(&lines["loan"][0], "hash"), core.iter().collect::<Vec<_>>(), "a command plays the loan");
+    assert_eq!(members_of(&lines["loan"][0], "hash"), core.iter().collect::<Vec<_>>(), "a command plays the loan");
     assert!(lines["afterCommand"][0].as_str().unwrap().contains("textbox \"Message\""), "{:?}", lines["afterCommand"]);
 
     let places: Vec<&str> = lines["places"][0].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
@@ -32,7 +32,7 @@ fn the_first_minute_in_the_browser_needs_no_mouse() {
     assert_eq!(editor["area"], "chat", "F6 leaves the text as well");
 
     let branched = &lines["branched"][0];
-    assert_eq!(each(branched, "hash")[..3], each(&lines["loan"][0], "hash")[..3]);
+    assert_eq!(members_of(branched, "hash")[..3], members_of(&lines["loan"][0], "hash")[..3]);
     assert_eq!(branched[3]["reply"], "All right, nothing has been handed in. What would you like to change?");
     assert!(lines["afterBranch"][0].as_str().unwrap().contains("textbox \"Message\""), "{:?}", lines["afterBranch"]);
     assert!(lines["why"][0].as_str().unwrap().contains("act = NEGATE"), "{:?}", lines["why"]);
@@ -44,9 +44,9 @@ fn the_first_minute_in_the_browser_needs_no_mouse() {
 }
 
 #[test]
-fn nothing_on_the_screens_of_the_page_in_the_browser_keeps_people_out() {
-    let server = Place::new().serve(&[]);
-    let lines = script("axe.mjs", &server.address, &[]);
+fn the_screens_of_the_page_in_the_browser_pass_axe() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_script("axe.mjs", &server.address, &[]);
     let mut looks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for ((screen, look), violations) in lines["screen"].iter().zip(&lines["look"]).zip(&lines["violations"]) {
         assert_eq!(*violations, json!([]), "{screen}, {look}");

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::access::{ROUTES, WITH_KEYS, call, key};
-use crate::flows::{JSON, changed, desk as document, is, send, with_desk};
-use crate::running::{ANYWHERE, Answer, Place, Server, WORDS_ALONE, one_line, orders, within};
+use crate::flows::{JSON, assert_refused, desk as document, send, serve_desk, with_changes};
+use crate::harness::{Answer, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
 use crate::tools::{Service, desk};
 
 const FLOW: &str = "/v1/agents/desk/flow";
@@ -20,10 +20,10 @@ fn codes(answer: &Answer) -> Vec<Value> {
 }
 
 #[test]
-fn a_draft_is_kept_as_its_author_has_written_it() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
-    is(&server.get(FLOW), 404, "not_found");
+fn a_draft_is_stored_as_written() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
+    assert_refused(&server.get(FLOW), 404, "not_found");
     assert_eq!(server.get("/v1/agents").json(), json!({"agents": []}));
     let body = document("Desk").to_string();
     let text = format!(r#"{{"zebra":{{"z":1,"a":[1.0,null]}},{},"x-ray":"ü\u0000"}}"#, &body[1..body.len() - 1]);
@@ -34,7 +34,7 @@ fn a_draft_is_kept_as_its_author_has_written_it() {
     }
     let read = server.get(FLOW);
     assert_eq!((read.status, read.text.as_str(), read.header("content-type")), (200, document, "application/json"));
-    let zoo = changed(crate::flows::desk("Desk"), &[("/id", json!("Zoo.1")), ("/name", json!(" "))]);
+    let zoo = with_changes(crate::flows::desk("Desk"), &[("/id", json!("Zoo.1")), ("/name", json!(" "))]);
     let unnamed = send(&server, "PUT", "/v1/agents/Zoo.1/flow", &zoo);
     assert_eq!((unnamed.status, &unnamed.json()["revision"], codes(&unnamed)), (200, &json!(1), vec![json!("D009")]));
     let issue = &unnamed.json()["issues"][0];
@@ -47,17 +47,17 @@ fn a_draft_is_kept_as_its_author_has_written_it() {
     ]});
     assert_eq!(server.get("/v1/agents").json(), all);
     drop(server);
-    assert_eq!(env.serve(&WORDS_ALONE).get(FLOW).text, document, "the draft is in the database");
+    assert_eq!(env.serve(&REGEX_ONLY).get(FLOW).text, document, "the draft is in the database");
 }
 
 #[test]
-fn what_is_no_document_is_refused_and_changes_nothing() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn an_invalid_document_is_rejected_and_changes_nothing() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     assert_eq!(send(&server, "PUT", FLOW, &document("Desk")).status, 200);
-    let before = env.sql().everything();
-    is(&send(&server, "PUT", FLOW, &changed(document("Shop"), &[("/id", json!("shop"))])), 422, "id_mismatch");
-    let with = |pointer: &str, value: Value| changed(document("Desk"), &[(pointer, value)]);
+    let before = env.sql().dump();
+    assert_refused(&send(&server, "PUT", FLOW, &with_changes(document("Shop"), &[("/id", json!("shop"))])), 422, "id_mismatch");
+    let with = |pointer: &str, value: Value| with_changes(document("Desk"), &[(pointer, value)]);
     for (body, code) in [
         (json!([]), "D001"),
         (json!({"id": "desk", "name": "Desk"}), "D001"),
@@ -68,44 +68,44 @@ fn what_is_no_document_is_refused_and_changes_nothing() {
         (with("/schema_version", json!("2.0")), "D006"),
     ] {
         let answer = send(&server, "PUT", FLOW, &body);
-        is(&answer, 422, "invalid_document");
+        assert_refused(&answer, 422, "invalid_document");
         assert!(codes(&answer).contains(&json!(code)), "{code}: {answer:?}");
     }
     let large = with("/more", json!("x".repeat(4 << 20)));
     let answer = send(&server, "PUT", FLOW, &large);
-    is(&answer, 422, "invalid_document");
+    assert_refused(&answer, 422, "invalid_document");
     assert_eq!(codes(&answer), ["D005"]);
     for text in ["", "{", "{} {}", "'"] {
         let answer = server.request("PUT", FLOW, &[JSON], text);
-        is(&answer, 422, "invalid_document");
+        assert_refused(&answer, 422, "invalid_document");
         assert_eq!(codes(&answer), ["D001"], "{text}");
     }
-    is(&server.request("PUT", FLOW, &[], r#"{"id":"desk","name":"Desk"}"#), 415, "unsupported_media_type");
-    is(&send(&server, "PUT", "/v1/agents/1desk/flow", &with("/id", json!("1desk"))), 422, "invalid_document");
-    is(&server.request("PATCH", FLOW, &[JSON], "{}"), 405, "method_not_allowed");
-    is(&server.get("/v1/nothing"), 404, "not_found");
+    assert_refused(&server.request("PUT", FLOW, &[], r#"{"id":"desk","name":"Desk"}"#), 415, "unsupported_media_type");
+    assert_refused(&send(&server, "PUT", "/v1/agents/1desk/flow", &with("/id", json!("1desk"))), 422, "invalid_document");
+    assert_refused(&server.request("PATCH", FLOW, &[JSON], "{}"), 405, "method_not_allowed");
+    assert_refused(&server.get("/v1/nothing"), 404, "not_found");
     for path in ["shop/flow", "shop/versions", "1desk/flow", "%00/flow", "%ff/flow"] {
-        is(&server.get(&format!("/v1/agents/{path}")), 404, "not_found");
+        assert_refused(&server.get(&format!("/v1/agents/{path}")), 404, "not_found");
     }
     for path in ["shop/flow/validate-publish", "shop/publish", "shop/versions/1/restore", "desk/versions/1/restore"] {
-        is(&post(&server, &format!("/v1/agents/{path}")), 404, "not_found");
+        assert_refused(&post(&server, &format!("/v1/agents/{path}")), 404, "not_found");
     }
-    assert!(env.sql().everything() == before, "nothing has changed");
+    assert!(env.sql().dump() == before, "nothing has changed");
 }
 
 #[test]
-fn versions_count_and_come_back() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
-    let put = |name: &str| send(&server, "PUT", FLOW, &changed(document("Desk"), &[("/name", json!(name))]));
+fn versions_are_numbered_and_can_be_restored() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
+    let put = |name: &str| send(&server, "PUT", FLOW, &with_changes(document("Desk"), &[("/name", json!(name))]));
     let validate = || post(&server, "/v1/agents/desk/flow/validate-publish");
     let publish = || post(&server, "/v1/agents/desk/publish");
     let versions = || server.get("/v1/agents/desk/versions").json()["versions"].clone();
     assert_eq!(put("One").status, 200);
-    let before = env.sql().everything();
+    let before = env.sql().dump();
     let no_sessions = json!({"sessions": 0, "map": 0, "reask": 0, "stay": 0});
     assert_eq!((validate().status, validate().json()), (200, json!({"ok": true, "issues": [], "migration": no_sessions})));
-    assert!(env.sql().everything() == before, "validation changes nothing");
+    assert!(env.sql().dump() == before, "validation changes nothing");
     assert_eq!((server.get("/v1/agents/desk/versions").status, versions()), (200, json!([])));
     let first = publish();
     assert_eq!((first.status, &first.json()["version"], &first.json()["issues"]), (201, &json!(1), &json!([])));
@@ -116,7 +116,7 @@ fn versions_count_and_come_back() {
     // A draft with errors is stored, and the live version stays.
     assert_eq!(put("").status, 200);
     assert_eq!((&validate().json()["ok"], codes(&validate())), (&json!(false), vec![json!("D009")]));
-    is(&publish(), 422, "publish_blocked");
+    assert_refused(&publish(), 422, "publish_blocked");
     assert_eq!(codes(&publish()), ["D009"]);
     let listed = versions();
     let version_and_state = |it: &Value| (it["version"].clone(), it["state"].clone());
@@ -128,24 +128,24 @@ fn versions_count_and_come_back() {
     assert!(listed[0]["published_at"].as_str().is_some_and(|it| it.ends_with('Z') && it.contains('T')), "{listed}");
     let back = post(&server, "/v1/agents/desk/versions/1/restore");
     assert_eq!((back.status, back.json()), (200, json!({"id": "desk", "revision": 4})));
-    assert_eq!(server.get(FLOW).text, changed(document("Desk"), &[("/name", json!("One"))]).to_string());
+    assert_eq!(server.get(FLOW).text, with_changes(document("Desk"), &[("/name", json!("One"))]).to_string());
     assert_eq!((versions(), server.get("/v1/agents").json()["agents"][0]["name"].clone()), (listed, json!("One")));
     let third = publish().json();
     assert_eq!((&third["version"], &third["snapshot"]), (&json!(3), &snapshot), "the same document");
     for version in ["0", "4", "x", "-1", "99999999999999999999"] {
-        is(&post(&server, &format!("/v1/agents/desk/versions/{version}/restore")), 404, "not_found");
+        assert_refused(&post(&server, &format!("/v1/agents/desk/versions/{version}/restore")), 404, "not_found");
     }
 }
 
 #[test]
 fn a_deployment_shows_its_token_once() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let path = "/v1/agents/desk/deployments";
     let request = json!({"name": "shop", "channel": "web", "origins": ["https://shop.example"], "debug": false});
-    is(&send(&server, "POST", path, &request), 404, "not_found");
+    assert_refused(&send(&server, "POST", path, &request), 404, "not_found");
     send(&server, "PUT", FLOW, &document("Desk"));
-    is(&send(&server, "POST", path, &request), 409, "not_published");
+    assert_refused(&send(&server, "POST", path, &request), 409, "not_published");
     assert_eq!(post(&server, "/v1/agents/desk/publish").status, 201);
     let created = send(&server, "POST", path, &request);
     let token = created.json()["token"].as_str().unwrap().to_owned();
@@ -155,19 +155,19 @@ fn a_deployment_shows_its_token_once() {
     for wrong in
         [json!({}), json!({"name": "shop"}), json!({"name": "shop", "origins": ["shop.example"]}), json!({"name": 5, "origins": []})]
     {
-        is(&send(&server, "POST", path, &wrong), 422, "invalid_deployment");
+        assert_refused(&send(&server, "POST", path, &wrong), 422, "invalid_deployment");
     }
-    is(&server.request("POST", path, &[JSON], "{"), 400, "not_json");
+    assert_refused(&server.request("POST", path, &[JSON], "{"), 400, "not_json");
     let mut sql = env.sql();
     assert_eq!(sql.texts("select origins from cs_deployment"), [r#"["https://shop.example"]"#; 2]);
-    assert!(!sql.everything().join("\n").contains(&token[4..]), "the token is not stored");
+    assert!(!sql.dump().join("\n").contains(&token[4..]), "the token is not stored");
     assert!(!server.log().contains(&token[4..]));
 }
 
 #[test]
 fn no_route_and_no_log_shows_a_secret() {
-    let env = Place::with(&orders());
-    let server = env.start(env.command(&[&ANYWHERE[..], &WORDS_ALONE].concat()).env("RUST_LOG", "trace"));
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.start(env.command(&[&SERVE[..], &REGEX_ONLY].concat()).env("RUST_LOG", "trace"));
     let mut shown = Vec::new();
     let mut keep = |name: &str, value: &str| {
         let answer = send(&server, "POST", "/v1/secrets", &json!({"name": name, "value": value}));
@@ -181,11 +181,11 @@ fn no_route_and_no_log_shows_a_secret() {
         [("crm", json!(VALUE)), ("", json!(VALUE)), ("A-B", json!(VALUE)), ("A", json!([VALUE])), ("A", json!(" ")), ("A", Value::Null)]
     {
         let answer = send(&server, "POST", "/v1/secrets", &json!({"name": name, "value": value}));
-        is(&answer, 422, "invalid_secret");
+        assert_refused(&answer, 422, "invalid_secret");
         shown.push(answer.text);
     }
     let broken = server.request("POST", "/v1/secrets", &[JSON], format!("{{\"name\":\"A\",\"value\":{}", json!(VALUE)));
-    is(&broken, 400, "not_json");
+    assert_refused(&broken, 400, "not_json");
     shown.push(broken.text);
     let listed = server.get("/v1/secrets").json();
     let of = |it: &Value| (it["name"].clone(), it["prefix"].clone());
@@ -203,7 +203,7 @@ fn no_route_and_no_log_shows_a_secret() {
     assert_eq!((delete("CRM_KEY").status, delete("CRM_KEY").status, delete("crm").status), (204, 404, 404));
     assert_eq!(server.get("/v1/secrets").json()["secrets"].as_array().map(Vec::len), Some(1));
     for exported in [env.run(&["export"]), env.run(&["snapshot", "list"])] {
-        shown.push(exported.out + &exported.err);
+        shown.push(exported.stdout + &exported.stderr);
     }
     shown.push(server.log());
     let found: Vec<&String> = shown.iter().filter(|it| it.contains("unter2")).collect();
@@ -211,10 +211,10 @@ fn no_route_and_no_log_shows_a_secret() {
 }
 
 #[test]
-fn a_document_that_names_a_deleted_secret_is_told_so() {
+fn a_document_that_names_a_deleted_secret_has_an_issue() {
     let tool = json!([{"id": "find", "name": "Find", "kind": "http", "secrets": ["CRM_KEY"],
         "request": {"method": "GET", "url": "https://crm.example.org", "headers": {"Authorization": "Bearer {{ secret.CRM_KEY }}"}}}]);
-    let (env, server) = with_desk(&changed(document("Desk"), &[("/tools", tool)]), &[]);
+    let (env, server) = serve_desk(&with_changes(document("Desk"), &[("/tools", tool)]), &[]);
     let issue_codes = || {
         let answer = send(&server, "POST", "/v1/agents/desk/flow/validate-publish", &json!({})).json();
         let mut codes: Vec<String> =
@@ -229,17 +229,17 @@ fn a_document_that_names_a_deleted_secret_is_told_so() {
     assert_eq!((delete(), delete(), issue_codes()), (204, 404, vec!["S002".to_owned()]));
     assert_eq!(send(&server, "POST", "/v1/agents/desk/publish", &json!({})).status, 422);
     assert_eq!(server.get("/v1/secrets").json(), json!({"secrets": []}));
-    assert!(!env.sql().everything().join("\n").contains("unter2"), "only its name is stored");
+    assert!(!env.sql().dump().join("\n").contains("unter2"), "only its name is stored");
     assert_eq!((store(), issue_codes()), (201, vec![]));
 }
 
 /// A server whose tools call a service with the secret `crm`; the rows refer to a secret of the database.
-fn with_service(service: &Service) -> (Place, Server) {
+fn with_service(service: &Service) -> (TestEnv, Server) {
     let pack: Value =
         serde_json::from_str(&desk(service.address).to_string().replace(r#""auth_ref":"crm""#, r#""auth_ref":"CRM_KEY""#)).unwrap();
-    let env = Place::with(&pack);
+    let env = TestEnv::with_pack(&pack);
     let network = format!("convengine.network.allow-private={}", service.address);
-    let server = env.start(env.command(&[&ANYWHERE[..], &WORDS_ALONE, &["--set", &network]].concat()).env("RUST_LOG", "trace"));
+    let server = env.start(env.command(&[&SERVE[..], &REGEX_ONLY, &["--set", &network]].concat()).env("RUST_LOG", "trace"));
     (env, server)
 }
 
@@ -251,7 +251,7 @@ fn find(server: &Server) -> String {
 }
 
 #[test]
-fn a_stored_secret_signs_calls_and_is_struck_out_of_what_comes_back() {
+fn a_stored_secret_signs_calls_and_is_redacted_from_responses() {
     let service = Service::start(&[]);
     let (env, server) = with_service(&service);
     let signed = || service.calls().last().map(|it| it.1["authorization"].to_str().unwrap().to_owned());
@@ -266,11 +266,11 @@ fn a_stored_secret_signs_calls_and_is_struck_out_of_what_comes_back() {
     // Stored secrets are available after a restart, and a secret of the settings takes precedence.
     let network = format!("convengine.network.allow-private={}", service.address);
     let arguments = ["--set", &network, "--set", "convengine.secrets.CRM_KEY=env:DESK_CRM"];
-    let server = env.serve(&[&WORDS_ALONE[..], &arguments[..2]].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &arguments[..2]].concat());
     assert!(find(&server).contains("[secret:CRM_KEY]"));
     assert_eq!(signed(), Some(format!("Bearer {VALUE}")));
     drop(server);
-    let mut command = env.command(&[&ANYWHERE[..], &WORDS_ALONE, &arguments].concat());
+    let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &arguments].concat());
     let server = env.start(command.env("DESK_CRM", "that-of-the-settings"));
     let answer = find(&server);
     assert_eq!(signed().as_deref(), Some("Bearer that-of-the-settings"));
@@ -280,37 +280,37 @@ fn a_stored_secret_signs_calls_and_is_struck_out_of_what_comes_back() {
 }
 
 #[test]
-fn a_secret_is_known_to_all_servers_of_a_database() {
+fn a_secret_is_available_to_all_servers_of_a_database() {
     let service = Service::start(&[]);
     let (env, server) = with_service(&service);
     if !env.is_postgres() {
         return;
     }
-    let other = env.serve(&WORDS_ALONE);
+    let other = env.serve(&REGEX_ONLY);
     send(&other, "POST", "/v1/secrets", &json!({"name": "CRM_KEY", "value": VALUE}));
-    assert!(within(|| find(&server).contains("[secret:CRM_KEY]")));
+    assert!(wait_until(|| find(&server).contains("[secret:CRM_KEY]")));
     other.request("DELETE", "/v1/secrets/CRM_KEY", &[], "");
-    assert!(within(|| find(&server).contains("ERROR")));
+    assert!(wait_until(|| find(&server).contains("ERROR")));
 }
 
 /// The admin routes.
-fn administered() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+fn admin_routes() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     ROUTES.into_iter().filter(|it| it.1.starts_with("/v1/")).map(|it| (it.0, it.1, it.3))
 }
 
 #[test]
-fn a_token_opens_these_routes_and_no_others() {
-    let env = Place::with(&orders());
+fn the_admin_token_opens_only_the_admin_routes() {
+    let env = TestEnv::with_pack(&orders_pack());
     let file = env.write("token", &format!("{TOKEN}\n"));
     let literal = format!("convengine.admin-token={TOKEN}");
     let (variable, from_file) = ("convengine.admin-token=env:DESK_ADMIN", format!("convengine.adminToken=file:{file}"));
     for setting in [literal.as_str(), variable, &from_file] {
-        let mut command = env.command(&[&ANYWHERE[..], &WORDS_ALONE, &["--set", setting]].concat());
+        let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &["--set", setting]].concat());
         let server = env.start(command.env("DESK_ADMIN", TOKEN).env("RUST_LOG", "trace"));
-        for (method, path, body) in administered() {
+        for (method, path, body) in admin_routes() {
             for headers in [vec![], vec![("Authorization", "Bearer an-administrators-toke")], vec![("Authorization", "Basic x")]] {
                 let answer = call(&server, method, path, &headers, body);
-                is(&answer, 401, "unauthorized");
+                assert_refused(&answer, 401, "unauthorized");
                 assert!(answer.header("www-authenticate").starts_with("Bearer realm=\"convengine\""), "{answer:?}");
             }
             let answer = call(&server, method, path, &[("Authorization", &format!("Bearer {TOKEN}"))], body);
@@ -319,16 +319,20 @@ fn a_token_opens_these_routes_and_no_others() {
         assert_eq!(server.get("/api/v1/conversation").status, 200, "these routes need no authentication");
         assert!(!server.log().contains(TOKEN) && !server.get("/openapi.json").text.contains(TOKEN));
     }
-    assert!(!env.sql().everything().join("\n").contains(TOKEN), "the token is not stored");
-    one_line(&env.run(&[&ANYWHERE[..], &["--set", "convengine.admin-token=env:NO_SUCH_TOKEN"]].concat()), 2, &["convengine.admin-token"]);
+    assert!(!env.sql().dump().join("\n").contains(TOKEN), "the token is not stored");
+    assert_one_line(
+        &env.run(&[&SERVE[..], &["--set", "convengine.admin-token=env:NO_SUCH_TOKEN"]].concat()),
+        2,
+        &["convengine.admin-token"],
+    );
 }
 
 #[test]
-fn keys_with_the_scope_open_them_beside_the_token() {
-    let env = Place::with(&orders());
+fn keys_with_the_admin_scope_open_the_admin_routes_too() {
+    let env = TestEnv::with_pack(&orders_pack());
     let (admin, reader) = (key(&env, &["--scope", "admin"]), key(&env, &["--scope", "read"]));
     let literal = format!("convengine.admin-token={TOKEN}");
-    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &["--set", &literal]].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &WITH_KEYS, &["--set", &literal]].concat());
     let status = |token: &str, path: &str| server.request("GET", path, &[("Authorization", &format!("Bearer {token}"))], "").status;
     assert_eq!([status(&admin, "/v1/agents"), status(&reader, "/v1/agents"), status(TOKEN, "/v1/agents")], [200, 403, 200]);
     assert_eq!((status("cdp_x", "/v1/agents"), server.get("/v1/agents").status), (401, 401));
@@ -340,14 +344,14 @@ fn keys_with_the_scope_open_them_beside_the_token() {
 }
 
 #[test]
-fn without_a_token_this_machine_alone_is_answered() {
-    let env = Place::with(&orders());
-    let server = env.serve(&[&WORDS_ALONE[..], &["--set", "convengine.admin-token="]].concat());
+fn without_a_token_only_loopback_is_answered() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&[&REGEX_ONLY[..], &["--set", "convengine.admin-token="]].concat());
     assert_eq!(server.get("/v1/agents").status, 200);
     // A foreign page, and a proxy that calls for another client.
     for headers in [("Origin", "https://evil.example"), ("X-Forwarded-For", "192.0.2.1"), ("Forwarded", "for=192.0.2.1")] {
-        for (method, path, body) in administered() {
-            is(&call(&server, method, path, &[headers], body), 401, "unauthorized");
+        for (method, path, body) in admin_routes() {
+            assert_refused(&call(&server, method, path, &[headers], body), 401, "unauthorized");
         }
     }
     assert_eq!(server.request("GET", "/v1/agents", &[("Origin", "http://localhost:5173")], "").status, 200);

@@ -8,21 +8,21 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use convengine_player::{CorePlayer, Suspend};
-use convengine_tests::{Case, binary, demo, flows, root, talk};
+use convengine_tests::{Case, demo, flows, root, server_binary, talk};
 use reqwest::Method;
 use reqwest::blocking::Response;
 use serde_json::Value;
 
-use crate::running::client;
+use crate::harness::client;
 
 const PACKS: [&str; 5] = ["help_desk.json", "loan.json", "card_replacement.json", "model_acts.json", "rule_lab.json"];
 
 /// A talk whose model is slow and fails, so that its replies, times and failures go through the page.
 const TALK: &str = "hotel_by_the_lake";
 
-struct Server(Child);
+struct PageServer(Child);
 
-impl Drop for Server {
+impl Drop for PageServer {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -30,17 +30,17 @@ impl Drop for Server {
 }
 
 /// The server with the embedded page and a temporary database file.
-fn serve() -> (Server, String, PathBuf) {
+fn serve() -> (PageServer, String, PathBuf) {
     static SERVERS: AtomicU32 = AtomicU32::new(0);
     let number = SERVERS.fetch_add(1, Ordering::Relaxed);
     let file = std::env::temp_dir().join(format!("convengine-browser-{}-{number}.db", std::process::id()));
-    let mut command = Command::new(binary().unwrap());
+    let mut command = Command::new(server_binary().unwrap());
     command.args(["serve", "--listen", "127.0.0.1:0", "--database"]).arg(format!("sqlite:{}", file.display()));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("convengine listening on ").expect("the server did not start").to_owned();
-    (Server(child), address, file)
+    (PageServer(child), address, file)
 }
 
 fn core_hashes(case: &Case) -> Vec<String> {
@@ -49,7 +49,7 @@ fn core_hashes(case: &Case) -> Vec<String> {
 }
 
 /// Writes a talk as the equivalent pack into a temporary file, because the page reads only packs.
-fn as_pack(name: &str, talk: Case) -> Case {
+fn write_as_pack(name: &str, talk: Case) -> Case {
     let Case { pack, .. } = talk;
     let path = std::env::temp_dir().join(format!("convengine-{}-{name}.json", std::process::id()));
     fs::write(&path, serde_json::to_string(&pack).unwrap()).unwrap();
@@ -57,12 +57,12 @@ fn as_pack(name: &str, talk: Case) -> Case {
 }
 
 /// The files of the built page below a folder, without their compressed forms.
-fn files_of_page(folder: &Path) -> Vec<PathBuf> {
+fn page_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).expect("the page is not built; run `cargo xtask page` first") {
         let path = entry.unwrap().path();
         match path.extension().and_then(|it| it.to_str()) {
-            _ if path.is_dir() => files.extend(files_of_page(&path)),
+            _ if path.is_dir() => files.extend(page_files(&path)),
             Some("br" | "gz") => {}
             _ => files.push(path),
         }
@@ -71,7 +71,7 @@ fn files_of_page(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_page_is_sent_as_its_build_has_compressed_it() {
+fn the_page_is_served_in_its_precompressed_forms() {
     let (server, address, database) = serve();
     let dist = root().join("web-demo/dist");
     let client = client();
@@ -84,7 +84,7 @@ fn the_page_is_sent_as_its_build_has_compressed_it() {
     };
     let header = |response: &Response, name: &str| response.headers().get(name).map_or("", |it| it.to_str().unwrap()).to_owned();
     let (mut kinds, mut forms) = (BTreeMap::new(), Vec::new());
-    for file in files_of_page(&dist) {
+    for file in page_files(&dist) {
         let name = file.strip_prefix(&dist).unwrap().to_str().unwrap();
         let extension = file.extension().unwrap().to_str().unwrap().to_owned();
         let path = format!("/{name}");
@@ -131,9 +131,9 @@ fn the_page_is_sent_as_its_build_has_compressed_it() {
 fn packs_and_a_talk_have_the_same_hashes_as_in_the_core() {
     let (server, address, file) = serve();
     let mut cases: Vec<Case> = PACKS.iter().map(|it| demo(it).unwrap()).collect();
-    let mut written = vec![as_pack(TALK, talk(&format!("{TALK}.talk")).unwrap())];
+    let mut written = vec![write_as_pack(TALK, talk(&format!("{TALK}.talk")).unwrap())];
     // Packs for another player.
-    written.extend(flows().unwrap().into_iter().map(|it| as_pack(&it.pack.name.clone(), it)));
+    written.extend(flows().unwrap().into_iter().map(|it| write_as_pack(&it.pack.name.clone(), it)));
     assert!(written.len() > 60, "only {} talks", written.len());
     cases.extend(written.iter().cloned());
     let mut command = Command::new("node");

@@ -3,8 +3,8 @@
 use convengine_host::runtime::rows;
 use convengine_host::storage::turn::compress;
 use convengine_player::{CorePlayer, Suspend};
-use convengine_tests::plain::Plain;
-use convengine_tests::{flows, root, scaled};
+use convengine_tests::effect_free::EffectFreePack;
+use convengine_tests::{flows, root, synthetic};
 
 fn limit(key: &str) -> usize {
     let budget = std::fs::read_to_string(root().join("tests/budget.txt")).unwrap();
@@ -14,7 +14,7 @@ fn limit(key: &str) -> usize {
 
 #[test]
 fn a_turn_stores_no_more_than_its_budget() {
-    let plain = Plain::open(&root().join("tests/packs/bench/plain.json")).unwrap();
+    let plain = EffectFreePack::open(&root().join("tests/packs/bench/plain.json")).unwrap();
     let (mut turns, mut audit, mut journal) = (0, 0, 0);
     plain
         .play(|ended| {
@@ -31,8 +31,8 @@ fn a_turn_stores_no_more_than_its_budget() {
 }
 
 #[test]
-fn a_walk_of_as_many_nodes_as_there_may_be_asks_for_nothing() {
-    let plain = Plain::of(&scaled::walk(64).unwrap()).unwrap();
+fn a_walk_of_the_maximum_number_of_nodes_requests_no_effect() {
+    let plain = EffectFreePack::from_pack(&synthetic::walk_flow(64).unwrap()).unwrap();
     let mut entered = Vec::new();
     plain
         .play(|ended| {
@@ -46,7 +46,7 @@ fn a_walk_of_as_many_nodes_as_there_may_be_asks_for_nothing() {
 }
 
 #[test]
-fn a_session_that_waits_is_small() {
+fn a_waiting_session_is_small() {
     let (mut sessions, mut largest) = (0, (0, String::new()));
     for case in flows().unwrap() {
         let mut player = CorePlayer::new(&case.pack, Suspend::Never);
@@ -66,7 +66,7 @@ fn a_session_that_waits_is_small() {
 
 #[test]
 fn a_long_conversation_keeps_its_journals_small() {
-    let plain = Plain::open(&root().join("tests/packs/bench/plain.json")).unwrap();
+    let plain = EffectFreePack::open(&root().join("tests/packs/bench/plain.json")).unwrap();
     let mut session = convengine_core::turn::LoadedSession::default();
     let mut longest = 0;
     for message in plain.messages().iter().cycle().take(60) {
@@ -74,7 +74,7 @@ fn a_long_conversation_keeps_its_journals_small() {
             message.clone().into_input(&convengine_core::pack::Conversations::default(), convengine_core::turn::ProgramRef::PipelineV2);
         input.session = session;
         input.session.history.truncate(20);
-        let ended = plain.one(input).unwrap();
+        let ended = plain.play_input(input).unwrap();
         longest = longest.max(compress(ended.turn.journal()).unwrap().len());
         session = ended.turn.journal().input.session.clone().with_writes(&ended.outcome.writes);
     }

@@ -5,7 +5,7 @@ use std::process::Command;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
-use crate::running::{ANYWHERE, Place};
+use crate::harness::{SERVE, TestEnv};
 
 /// The rows of the list, and three more: the stream opens first, survives a change of the display, and progress stays readable.
 const ROWS: [&str; 15] = [
@@ -27,7 +27,7 @@ const ROWS: [&str; 15] = [
 ];
 
 /// Every mode in which the clients run: transport, origin and display.
-fn ways() -> Vec<Value> {
+fn client_modes() -> Vec<Value> {
     let mut modes = Vec::new();
     for transport in ["sse", "stomp", "websocket", "none"] {
         for origin in ["cross", "same"] {
@@ -40,19 +40,19 @@ fn ways() -> Vec<Value> {
 }
 
 #[test]
-fn the_acceptance_list_holds_in_the_browser_in_every_way() {
+fn the_acceptance_list_passes_in_the_browser_in_every_mode() {
     let pack = root().join("tests/packs/clients/chat.json").display().to_string();
-    let env = Place::ready();
+    let env = TestEnv::with_tables();
     let imported = env.run(&["import", &pack]);
     assert_eq!(imported.code, 0, "{imported:?}");
     let llm = format!("scripted:{pack}");
-    let server = env.start(env.command(&ANYWHERE).args(["--llm", &llm, "--set", "convengine.transport.stomp.enabled=true"]));
+    let server = env.start(env.command(&SERVE).args(["--llm", &llm, "--set", "convengine.transport.stomp.enabled=true"]));
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/client.mjs")).arg(format!("http://{}", server.address));
     let output = command.output().expect("cannot start node");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     let mut passed: Vec<Value> = printed.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
-    passed.sort_by_key(|mode| ways().iter().position(|it| it == mode));
-    assert_eq!(passed, ways());
+    passed.sort_by_key(|mode| client_modes().iter().position(|it| it == mode));
+    assert_eq!(passed, client_modes());
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::running::{ANYWHERE, Answer, Place, Server, WORDS_ALONE, orders};
+use crate::harness::{Answer, REGEX_ONLY, SERVE, Server, TestEnv, orders_pack};
 use crate::stream::Listener;
 
 const ID: &str = crate::stream::ID;
@@ -16,8 +16,8 @@ fn payload(row: &Value) -> Value {
 
 #[test]
 fn a_trace_is_the_audit_as_steps() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     server.say(ID, "my order");
     let rows = server.audit(ID);
     let trace = server.get(&format!("/api/v1/conversation/audit/{ID}/trace")).json();
@@ -40,10 +40,10 @@ fn a_trace_is_the_audit_as_steps() {
 }
 
 #[test]
-fn the_session_at_each_audit_is_derived_when_it_is_asked_for() {
-    let env = Place::with(&orders());
+fn the_session_at_each_audit_row_is_derived_on_request() {
+    let env = TestEnv::with_pack(&orders_pack());
     for mode in ["DEFERRED_BULK", "DERIVED"] {
-        let server = env.serve(&[&WORDS_ALONE[..], &["--set", &format!("convengine.audit.persistence.mode={mode}")]].concat());
+        let server = env.serve(&[&REGEX_ONLY[..], &["--set", &format!("convengine.audit.persistence.mode={mode}")]].concat());
         let id = ID.replace("7c0f", if mode == "DERIVED" { "7c1f" } else { "7c2f" });
         server.post(json!({"conversationId": id, "message": "my order", "inputParams": {"a": 1}}).to_string());
         server.say(&id, "hello");
@@ -70,9 +70,9 @@ fn the_session_at_each_audit_is_derived_when_it_is_asked_for() {
 }
 
 #[test]
-fn feedback_is_kept_told_and_audited() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn feedback_is_stored_published_and_audited() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let send = |body: Value| server.request("POST", FEEDBACK, &JSON, body.to_string());
     server.say(ID, "my order");
     let mut listener = Listener::open(&server);
@@ -98,14 +98,14 @@ fn feedback_is_kept_told_and_audited() {
     assert_eq!(stored, ["my order|Your order is on its way.|THUMBS_UP", "my order|Your order is on its way.|THUMBS_DOWN"]);
     let failed = sql.texts("select question || '|' || corrected_sql || '|' || root_cause_code from ce_semantic_query_failures");
     assert_eq!(failed, ["my order|select 2|USER_FEEDBACK"]);
-    let before = sql.everything();
+    let before = sql.dump();
     let refused = |answer: Answer, status: u16| assert_eq!((answer.status, answer.json()["status"].clone()), (status, json!(status)));
     refused(send(json!({})), 400);
     refused(send(json!({"conversationId": ID, "feedbackType": "MEH"})), 400);
     refused(send(json!({"conversationId": "99999999-2222-3333-4444-555555555555", "feedbackType": "THUMBS_UP"})), 404);
     refused(server.request("POST", FEEDBACK, &[("Content-Type", "text/plain")], "{}"), 415);
     refused(server.request("GET", FEEDBACK, &[], ""), 405);
-    assert_eq!(sql.everything(), before);
+    assert_eq!(sql.dump(), before);
     // Feedback rows lie between those of turns and do not confuse the boundaries of turns.
     server.say(ID, "my order");
     let replayed = env.run(&["replay", "--conversation", ID]);
@@ -113,7 +113,7 @@ fn feedback_is_kept_told_and_audited() {
 }
 
 /// Sets the reply to questions about orders.
-fn set_answer(env: &Place, text: &str) {
+fn set_answer(env: &TestEnv, text: &str) {
     env.sql().run(&format!("update ce_response set exact_text = '{text}' where intent_code = 'ORDERS'"));
 }
 
@@ -122,9 +122,9 @@ fn value(answer: &Value) -> &str {
 }
 
 #[test]
-fn rows_are_read_again_when_somebody_says_so() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn rows_are_reloaded_on_request() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let config = |server: &Server| server.get("/readyz").json()["config"].as_str().unwrap().to_owned();
     let first = config(&server);
     set_answer(&env, "second");
@@ -152,12 +152,13 @@ fn rows_are_read_again_when_somebody_says_so() {
 }
 
 #[test]
-fn a_turn_goes_on_with_what_it_began_with() {
-    let env = Place::with(&orders());
+fn a_turn_keeps_the_configuration_it_started_with() {
+    let env = TestEnv::with_pack(&orders_pack());
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
-    let model = format!("scripted:{}", env.pack("model.json", &json!([{"times": 1, "delay_ms": 4000, "reply": reply}, {"reply": reply}])));
+    let model =
+        format!("scripted:{}", env.write_pack("model.json", &json!([{"times": 1, "delay_ms": 4000, "reply": reply}, {"reply": reply}])));
     let words = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"];
-    let server = env.start(env.command(&ANYWHERE).args(words));
+    let server = env.start(env.command(&SERVE).args(words));
     let mut listener = Listener::open(&server);
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
@@ -171,9 +172,9 @@ fn a_turn_goes_on_with_what_it_began_with() {
 }
 
 #[test]
-fn what_is_held_is_told() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn the_cache_analysis_reports_its_contents() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let found = server.get("/api/v1/cache/analyze").json();
     assert_eq!((&found["staticCaches"]["ce_intent"]["listSize"], &found["warmupAndTimingEnabled"]), (&json!(2), &json!(true)));
     assert_eq!(found["staticCaches"]["ce_semantic_concept"]["exists"], false);
@@ -184,9 +185,9 @@ fn what_is_held_is_told() {
 }
 
 #[test]
-fn the_schema_is_told_in_parts() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn the_schema_is_returned_in_parts() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let ask = |query: &str| server.get(&format!("/api/v1/db/inspect-schema{query}"));
     let all = ask("").json();
     let names = |found: &Value| found["tables"].as_array().unwrap().iter().map(|it| it["table_name"].clone()).collect::<Vec<_>>();
@@ -198,16 +199,16 @@ fn the_schema_is_told_in_parts() {
     let one = ask("?prefix=CE_AUDIT&matchMode=exact").json();
     assert_eq!((names(&one), &one["matchMode"]), (vec![json!("ce_audit")], &json!("EXACT")));
     assert_eq!(ask("?schema=nowhere").status, 404);
-    let narrow = env.serve(&[&WORDS_ALONE[..], &["--set", "convengine.mcp.db.introspect-tables=ce_rule*, ce_policy"]].concat());
+    let narrow = env.serve(&[&REGEX_ONLY[..], &["--set", "convengine.mcp.db.introspect-tables=ce_rule*, ce_policy"]].concat());
     let found = narrow.get("/api/v1/db/inspect-schema").json();
     assert_eq!(names(&found), [json!("ce_policy"), json!("ce_rule")]);
     assert_eq!(found["introspectTables"], json!(["ce_rule*", "ce_policy"]));
 }
 
 #[test]
-fn of_an_attachment_name_type_size_and_hash_are_kept() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn only_name_type_size_and_hash_of_an_attachment_are_stored() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     // 9 MB with a mark that must not be stored anywhere.
     let mark = "TUFSSyBPRiBBIEZJTEU5";
     let content = mark.repeat(9 * 1024 * 1024 / 15);
@@ -221,7 +222,7 @@ fn of_an_attachment_name_type_size_and_hash_are_kept() {
     let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
     assert_eq!(files[1], json!({"name": "scan.pdf", "mimeType": "application/pdf", "size": 5, "sha256": hello}));
     assert_eq!(files[0]["size"], content.len() / 4 * 3);
-    assert!(!env.sql().everything().iter().any(|it| it.contains(mark)), "the content is not stored");
+    assert!(!env.sql().dump().iter().any(|it| it.contains(mark)), "the content is not stored");
     let output = env.run(&["replay", "--conversation", ID]);
     assert_eq!(output.code, 0, "{output:?}");
     let large = |params: Value| server.post(json!({"message": "x", "inputParams": params}).to_string());
@@ -231,8 +232,8 @@ fn of_an_attachment_name_type_size_and_hash_are_kept() {
 
 #[test]
 fn operators_find_conversations() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let id = |number: u32| ID.replace("7c0f", &format!("7c{number:02}"));
     for number in 0..5 {
         server.say(&id(number), if number < 2 { "my order" } else { "hello there" });

@@ -7,22 +7,22 @@ use convengine_tests::{corpus, root};
 use serde_json::{Value, json};
 
 use crate::database::Sql;
-use crate::running::{ANYWHERE, MESSAGE, Place, WORDS_ALONE, one_line, orders};
+use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, TestEnv, assert_one_line, orders_pack};
 
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
 
 #[test]
 fn migrating_twice_changes_nothing() {
-    let env = Place::new();
+    let env = TestEnv::new();
     assert_eq!(env.run(&["migrate"]).code, 0);
-    let before = env.sql().everything();
+    let before = env.sql().dump();
     let again = env.run(&["migrate"]);
-    assert_eq!((again.code, again.out.starts_with("created 0 tables")), (0, true), "{again:?}");
-    assert_eq!(env.sql().everything(), before);
+    assert_eq!((again.code, again.stdout.starts_with("created 0 tables")), (0, true), "{again:?}");
+    assert_eq!(env.sql().dump(), before);
 }
 
 /// A conversation in a database of the original: an extra column, an own index, and on SQLite times as text and as numbers.
-fn original(postgres: bool) -> [String; 4] {
+fn original_schema(postgres: bool) -> [String; 4] {
     let (id, json, time) = if postgres { ("uuid", "jsonb", "timestamptz") } else { ("text", "text", "datetime") };
     let (updated, other) =
         if postgres { ("'2025-01-02 03:04:05.678'", "ffffffff-8f0e-4c3e-8a53-1c9f0c1b2a02") } else { ("1735787045678", "somebody else") };
@@ -42,23 +42,22 @@ fn original(postgres: bool) -> [String; 4] {
 }
 
 #[test]
-fn a_database_of_the_original_is_taken_as_it_is() {
-    let env = Place::new();
+fn an_original_database_is_migrated_unchanged() {
+    let env = TestEnv::new();
     let mut sql = env.sql();
-    original(sql.is_postgres()).iter().for_each(|it| sql.run(it));
-    let table =
-        |sql: &mut Sql| sql.everything().iter().filter(|it| it.contains("region") || it.contains("north")).cloned().collect::<Vec<_>>();
+    original_schema(sql.is_postgres()).iter().for_each(|it| sql.run(it));
+    let table = |sql: &mut Sql| sql.dump().iter().filter(|it| it.contains("region") || it.contains("north")).cloned().collect::<Vec<_>>();
     let before = table(&mut sql);
-    one_line(&env.run(&ANYWHERE), 3, &["convengine migrate --database"]);
+    assert_one_line(&env.run(&SERVE), 3, &["convengine migrate --database"]);
     assert_eq!(table(&mut sql), before);
     let migrated = env.run(&["migrate"]);
     // The full-text index of documents is an index on PostgreSQL and a table on SQLite.
     let created = format!("created {} tables", if sql.is_postgres() { 65 } else { 66 });
-    assert_eq!((migrated.code, migrated.out.starts_with(&created)), (0, true), "{migrated:?}");
+    assert_eq!((migrated.code, migrated.stdout.starts_with(&created)), (0, true), "{migrated:?}");
     assert_eq!(table(&mut sql), before);
-    let pack = env.pack("pack.json", &orders());
+    let pack = env.write_pack("pack.json", &orders_pack());
     assert_eq!(env.run(&["import", &pack]).code, 0);
-    let server = env.serve(&WORDS_ALONE);
+    let server = env.serve(&REGEX_ONLY);
     let answer = server.say(ID, "my order");
     assert_eq!((&answer["success"], &answer["intent"]), (&json!(true), &json!("ORDERS")), "the conversation continues");
     let row =
@@ -68,30 +67,30 @@ fn a_database_of_the_original_is_taken_as_it_is() {
 }
 
 #[test]
-fn other_peoples_tables_are_left_alone() {
-    let env = Place::new();
+fn foreign_tables_are_left_alone() {
+    let env = TestEnv::new();
     let mut sql = env.sql();
     sql.run("create table theirs (a text)");
-    let before = sql.everything();
-    one_line(&env.run(&ANYWHERE), 3, &["convengine migrate --database"]);
-    one_line(&env.run(&["import", &env.pack("pack.json", &orders())]), 3, &["convengine migrate"]);
-    assert_eq!(sql.everything(), before);
+    let before = sql.dump();
+    assert_one_line(&env.run(&SERVE), 3, &["convengine migrate --database"]);
+    assert_one_line(&env.run(&["import", &env.write_pack("pack.json", &orders_pack())]), 3, &["convengine migrate"]);
+    assert_eq!(sql.dump(), before);
 }
 
 #[test]
-fn tables_of_an_earlier_version_are_named_before_anything_is_served() {
-    let env = Place::with(&orders());
+fn outdated_tables_are_reported_before_serving() {
+    let env = TestEnv::with_pack(&orders_pack());
     env.sql().run("alter table ce_turn drop column total_ms");
-    one_line(&env.run(&ANYWHERE), 3, &["outdated tables", "convengine migrate --database"]);
+    assert_one_line(&env.run(&SERVE), 3, &["outdated tables", "convengine migrate --database"]);
     assert_eq!(env.run(&["migrate"]).code, 0);
-    assert_eq!(env.serve(&WORDS_ALONE).say(ID, "my order")["success"], true);
+    assert_eq!(env.serve(&REGEX_ONLY).say(ID, "my order")["success"], true);
 }
 
 #[test]
-fn what_cannot_be_stored_is_refused_line_by_line_and_changes_nothing() {
-    let env = Place::with(&orders());
+fn an_invalid_import_is_rejected_line_by_line_and_changes_nothing() {
+    let env = TestEnv::with_pack(&orders_pack());
     let mut sql = env.sql();
-    let before = sql.everything();
+    let before = sql.dump();
     let pack = |tables: Value| json!({"name": "bad", "tables": tables}).to_string();
     let intent = json!({"intent_code": "A", "description": "d"});
     let response = json!({"response_id": "one", "intent_code": "A", "state_code": "ANY", "response_type": "EXACT"});
@@ -111,86 +110,86 @@ fn what_cannot_be_stored_is_refused_line_by_line_and_changes_nothing() {
         ),
     ] {
         let output = env.run(&["import", &env.write("bad.json", &text)]);
-        let found: Vec<&str> = output.err.lines().collect();
-        assert_eq!((output.code, output.out.as_str()), (1, ""), "{output:?}");
+        let found: Vec<&str> = output.stderr.lines().collect();
+        assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:?}");
         assert_eq!(found.len(), lines.len(), "{text}: {found:#?}");
         assert!(lines.iter().all(|line| found.iter().any(|it| it.contains(line))), "{text}: {found:#?}");
-        assert_eq!(sql.everything(), before, "{text}");
+        assert_eq!(sql.dump(), before, "{text}");
     }
-    one_line(&env.run(&["import", "nowhere.json"]), 1, &["nowhere.json"]);
+    assert_one_line(&env.run(&["import", "nowhere.json"]), 1, &["nowhere.json"]);
 }
 
 #[test]
 fn rows_that_do_not_compile_are_imported_unless_strict() {
-    let env = Place::with(&orders());
+    let env = TestEnv::with_pack(&orders_pack());
     let mut sql = env.sql();
-    let before = sql.everything();
+    let before = sql.dump();
     let pack = root().join("tests/packs/pipeline/rule_bad_rows_left_out.json").display().to_string();
     let strict = env.run(&["import", &pack, "--strict"]);
-    assert_eq!((strict.code, strict.out.as_str()), (1, ""), "{strict:?}");
-    assert!(strict.err.contains("error ce_rule[1].match_pattern: ") && strict.err.contains("--strict"), "{}", strict.err);
-    assert_eq!(sql.everything(), before);
+    assert_eq!((strict.code, strict.stdout.as_str()), (1, ""), "{strict:?}");
+    assert!(strict.stderr.contains("error ce_rule[1].match_pattern: ") && strict.stderr.contains("--strict"), "{}", strict.stderr);
+    assert_eq!(sql.dump(), before);
     let output = env.run(&["import", &pack]);
     assert_eq!(output.code, 0, "{output:?}");
-    assert_eq!(output.err.lines().filter(|it| it.starts_with("error ce_rule[")).count(), 10, "{}", output.err);
+    assert_eq!(output.stderr.lines().filter(|it| it.starts_with("error ce_rule[")).count(), 10, "{}", output.stderr);
     assert_eq!(sql.texts("select cast(count(*) as text) from ce_rule"), ["11"]);
     assert_eq!(sql.texts("select intent_code from ce_intent"), ["ORDERS", "OTHER"], "a table outside the pack stays");
 }
 
 #[test]
 fn every_pack_of_the_corpus_is_imported() {
-    let env = Place::new();
+    let env = TestEnv::new();
     let mut imported = 0;
     for case in corpus().unwrap().into_iter().filter(|it| it.path.extension().is_some_and(|it| it == "json")) {
         let output = env.run(&["import", case.path.to_str().unwrap()]);
-        assert!(output.code == 0 && output.out.starts_with("imported "), "{}: {output:?}", case.path.display());
+        assert!(output.code == 0 && output.stdout.starts_with("imported "), "{}: {output:?}", case.path.display());
         imported += 1;
     }
     assert!(imported > 40, "only {imported} packs");
 }
 
 #[test]
-fn lint_answers_by_its_exit_code() {
-    let env = Place::with(&orders());
+fn lint_reports_by_its_exit_code() {
+    let env = TestEnv::with_pack(&orders_pack());
     let bad = root().join("tests/packs/pipeline/rule_bad_rows_left_out.json").display().to_string();
     let good = env.path("pack.json").display().to_string();
     for (arguments, code, lines) in [(vec!["lint", good.as_str()], 0, 0), (vec!["lint"], 0, 0), (vec!["lint", bad.as_str()], 1, 10)] {
         let output = env.run(&arguments);
-        assert_eq!((output.code, output.out.lines().count(), output.err.as_str()), (code, lines, ""), "{output:?}");
+        assert_eq!((output.code, output.stdout.lines().count(), output.stderr.as_str()), (code, lines, ""), "{output:?}");
     }
     let output = env.run(&["lint", "--json", &bad]);
-    let issues: Vec<Value> = serde_json::from_str(&output.out).unwrap();
+    let issues: Vec<Value> = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!((output.code, issues.len()), (1, 10));
     let members: Vec<&String> = issues[0].as_object().unwrap().keys().collect();
     assert_eq!(members, ["severity", "path", "reason", "hint", "rule"]);
     assert_eq!((&issues[0]["severity"], &issues[0]["path"]), (&json!("error"), &json!("ce_rule[1].match_pattern")));
-    assert_eq!(env.run(&["lint", "--json"]).out.trim(), "[]");
+    assert_eq!(env.run(&["lint", "--json"]).stdout.trim(), "[]");
     assert_eq!(env.run(&["import", &bad]).code, 0);
     assert_eq!(env.run(&["lint"]).code, 1);
     let mistyped = env.run(&["lint", &good, "--set", "convengine.flow.dialogue-act.resolut=REGEX_ONLY"]);
     assert_eq!(mistyped.code, 0, "a warning is not an error: {mistyped:?}");
-    assert!(mistyped.out.starts_with("warning convengine.flow.dialogue-act.resolut: is not a known setting"), "{mistyped:?}");
-    one_line(&env.run(&["lint", "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
-    one_line(&env.run(&["lint", &env.write("text.json", "{")]), 1, &["text.json"]);
+    assert!(mistyped.stdout.starts_with("warning convengine.flow.dialogue-act.resolut: is not a known setting"), "{mistyped:?}");
+    assert_one_line(&env.run(&["lint", "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
+    assert_one_line(&env.run(&["lint", &env.write("text.json", "{")]), 1, &["text.json"]);
 }
 
 #[test]
-fn what_is_needed_and_not_there_is_said_in_one_line() {
-    let env = Place::new();
+fn a_missing_prerequisite_is_reported_in_one_line() {
+    let env = TestEnv::new();
     let junk = env.write("junk.db", &"no database at all ".repeat(50));
     let folder = env.path("").display().to_string();
-    let pack = env.pack("pack.json", &orders());
+    let pack = env.write_pack("pack.json", &orders_pack());
     for (path, words) in [(junk.as_str(), "not a database"), (folder.as_str(), "unable to open"), ("/nowhere/at/all.db", "unable to open")]
     {
         let database = format!("sqlite:{path}");
-        for command in [ANYWHERE.as_slice(), &["migrate"], &["import", &pack]] {
-            one_line(&env.run(&[command, &["--database", &database]].concat()), 3, &[&database, words]);
+        for command in [SERVE.as_slice(), &["migrate"], &["import", &pack]] {
+            assert_one_line(&env.run(&[command, &["--database", &database]].concat()), 3, &[&database, words]);
         }
     }
     assert_eq!(fs::read_to_string(&junk).unwrap(), "no database at all ".repeat(50));
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    one_line(&env.run(&["serve", "--listen", &address]), 3, &[&address, "in use", "--listen"]);
+    assert_one_line(&env.run(&["serve", "--listen", &address]), 3, &[&address, "in use", "--listen"]);
     assert!(env.is_untouched(), "a server that does not start creates nothing");
 }
 
@@ -208,23 +207,23 @@ fn is_well_formed(xml: &str) -> bool {
 }
 
 #[test]
-fn test_tells_passed_packs_from_failed_ones() {
-    let env = Place::new();
+fn test_reports_passed_and_failed_packs() {
+    let env = TestEnv::new();
     let good = root().join("tests/packs/pipeline/classifier_types.json").display().to_string();
     let passed = env.run(&["test", &good]);
-    assert_eq!((passed.code, passed.out.lines().last()), (0, Some("1 passed, 0 failed")), "{passed:?}");
+    assert_eq!((passed.code, passed.stdout.lines().last()), (0, Some("1 passed, 0 failed")), "{passed:?}");
 
-    let mut pack = orders();
+    let mut pack = orders_pack();
     let body = json!({"conversationId": ID, "message": "my order"});
     let request = json!({"method": "POST", "path": MESSAGE, "body": body, "contentType": "application/json"});
     pack["name"] = json!("orders <&\"> wrong");
     pack["turns"] = json!([{"request": request, "expect": {"status": 200, "json": {"payload": {"type": "TEXT", "value": "It is lost."}}}}]);
-    let bad = env.pack("bad.json", &pack);
+    let bad = env.write_pack("bad.json", &pack);
     let report = env.path("report.xml").display().to_string();
     let failed = env.run(&["test", &good, &bad, &env.write("text.json", "{"), "nowhere.json", "--junit", &report]);
-    assert_eq!((failed.code, failed.out.lines().last()), (1, Some("1 passed, 3 failed")), "{failed:?}");
+    assert_eq!((failed.code, failed.stdout.lines().last()), (1, Some("1 passed, 3 failed")), "{failed:?}");
     for words in ["json.payload.value", "expected \"It is lost.\"", "but got  \"Your order is on its way.\"", "text.json", "nowhere.json"] {
-        assert!(failed.out.contains(words), "{words} in {}", failed.out);
+        assert!(failed.stdout.contains(words), "{words} in {}", failed.stdout);
     }
     let xml = fs::read_to_string(&report).unwrap();
     assert!(xml.contains("tests=\"4\" failures=\"3\"") && xml.contains("orders &lt;&amp;&quot;&gt; wrong"), "{xml}");
@@ -232,6 +231,6 @@ fn test_tells_passed_packs_from_failed_ones() {
 
     // A request to a path other than the message path is played over HTTP against a server of its own.
     pack["turns"] = json!([{"request": {"method": "GET", "path": "/healthz"}, "expect": {"status": 200, "json": {"status": "UP"}}}]);
-    let over_http = env.run(&["test", &env.pack("http.json", &pack)]);
-    assert_eq!((over_http.code, over_http.out.lines().last()), (0, Some("1 passed, 0 failed")), "{over_http:?}");
+    let over_http = env.run(&["test", &env.write_pack("http.json", &pack)]);
+    assert_eq!((over_http.code, over_http.stdout.lines().last()), (0, Some("1 passed, 0 failed")), "{over_http:?}");
 }

@@ -6,10 +6,10 @@ use std::thread::{self, JoinHandle};
 
 use serde_json::{Value, json};
 
-use crate::running::{Place, WORDS_ALONE, one_line};
+use crate::harness::{REGEX_ONLY, TestEnv, assert_one_line};
 
 /// A service that answers one request with each of the replies; its thread returns the requests.
-fn service(answers: Vec<(u16, &'static str)>) -> (String, JoinHandle<Vec<Value>>) {
+fn start_service(answers: Vec<(u16, &'static str)>) -> (String, JoinHandle<Vec<Value>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/containers", listener.local_addr().unwrap());
     let requests = thread::spawn(move || answers.into_iter().map(|answer| exchange(listener.accept().unwrap().0, answer)).collect());
@@ -59,18 +59,18 @@ fn cards() -> Value {
     })
 }
 
-fn said(server: &crate::running::Server) -> Value {
+fn ask(server: &crate::harness::Server) -> Value {
     server.post(r#"{"message": "my card", "inputParams": {"city": "Rome"}}"#).json()["payload"]["value"].clone()
 }
 
 #[test]
-fn a_service_that_is_set_up_answers_in_the_place_of_the_pack() {
-    let (url, requests) = service(vec![(200, r#"{"limit": 500}"#), (500, "{}"), (200, "no JSON")]);
-    let env = Place::with(&cards());
+fn a_configured_service_replaces_the_data_of_the_pack() {
+    let (url, requests) = start_service(vec![(200, r#"{"limit": 500}"#), (500, "{}"), (200, "no JSON")]);
+    let env = TestEnv::with_pack(&cards());
     let set = format!("convengine.container.url={url}");
-    let server = env.serve(&[&WORDS_ALONE[..], &["--set", &set]].concat());
-    assert_eq!(said(&server), r#"data {"limit":500}"#);
-    assert_eq!((said(&server), said(&server)), (json!("data "), json!("data ")), "a failing service does not fail the turn");
+    let server = env.serve(&[&REGEX_ONLY[..], &["--set", &set]].concat());
+    assert_eq!(ask(&server), r#"data {"limit":500}"#);
+    assert_eq!((ask(&server), ask(&server)), (json!("data "), json!("data ")), "a failing service does not fail the turn");
     let requests = requests.join().unwrap();
     let head = json!({"pageId": 7, "sectionId": 8, "containerId": 9, "userId": "convengine", "loggedInUserId": "convengine"});
     for (key, value) in head.as_object().unwrap() {
@@ -82,14 +82,14 @@ fn a_service_that_is_set_up_answers_in_the_place_of_the_pack() {
 
 #[test]
 fn without_a_service_the_pack_answers() {
-    let env = Place::with(&cards());
-    let server = env.serve(&WORDS_ALONE);
-    assert_eq!(said(&server), r#"data {"from":"the pack"}"#);
+    let env = TestEnv::with_pack(&cards());
+    let server = env.serve(&REGEX_ONLY);
+    assert_eq!(ask(&server), r#"data {"from":"the pack"}"#);
 }
 
 #[test]
-fn an_address_that_cannot_be_reached_is_a_bad_setting() {
-    let env = Place::with(&cards());
+fn an_invalid_address_is_an_invalid_setting() {
+    let env = TestEnv::with_pack(&cards());
     let output = env.run(&["serve", "--set", "convengine.container.url=ftp://somewhere"]);
-    one_line(&output, 2, &["convengine.container.url", "ftp://somewhere", "http://"]);
+    assert_one_line(&output, 2, &["convengine.container.url", "ftp://somewhere", "http://"]);
 }

@@ -11,7 +11,7 @@ use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
 
 use crate::flows::{ORIGIN, Session, deploy, desk, publish};
-use crate::running::{Place, Server, WORDS_ALONE, client, orders};
+use crate::harness::{REGEX_ONLY, Server, TestEnv, client, orders_pack};
 use crate::stream::ID;
 
 /// The seed of the calls.
@@ -21,14 +21,14 @@ const SEED: u64 = 7;
 const ROUNDS: usize = 12;
 
 /// The timeout of a call.
-const LONGEST: Duration = Duration::from_secs(40);
+const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Bytes that are read of an endless response.
-const BEGINNING: usize = 256;
+const STREAM_PREFIX: usize = 256;
 
 fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
     let method = Method::from_bytes(call.method.as_bytes()).unwrap();
-    let mut request = client.request(method, format!("http://{}{}", server.address, call.path)).timeout(LONGEST);
+    let mut request = client.request(method, format!("http://{}{}", server.address, call.path)).timeout(TIMEOUT);
     for (name, value) in &call.headers {
         request = request.header(*name, HeaderValue::from_bytes(value).unwrap());
     }
@@ -41,7 +41,7 @@ fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
     let status = response.status().as_u16();
     let mut body = Vec::new();
     if headers.get("content-type").is_some_and(|it| it.starts_with("text/event-stream")) {
-        let mut beginning = [0; BEGINNING];
+        let mut beginning = [0; STREAM_PREFIX];
         let count = response.read(&mut beginning).ok()?;
         body.extend_from_slice(&beginning[..count]);
     } else {
@@ -51,7 +51,7 @@ fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
 }
 
 /// The call with an existing session in its path and, on public routes, with its credentials.
-fn at_home(mut call: Call, server: &Server, token: &str) -> Call {
+fn with_session(mut call: Call, server: &Server, token: &str) -> Call {
     let public = call.path.starts_with("/v1/public/");
     if public {
         call.headers.push(("authorization", format!("Bearer {token}").into_bytes()));
@@ -59,10 +59,11 @@ fn at_home(mut call: Call, server: &Server, token: &str) -> Call {
     }
     let (path, query) = call.path.split_once('?').map_or((call.path.as_str(), None), |it| (it.0, Some(it.1)));
     let parts: Vec<&str> = path.split('/').collect();
-    if call.wrong.as_deref().is_some_and(|it| it.starts_with("path")) {
+    if call.defect.as_deref().is_some_and(|it| it.starts_with("path")) {
         return call;
     }
-    let session = |own: bool| if own { Session::deployed(server, token, &[]).0.id } else { Session::simulated(server, &json!({})).0.id };
+    let session =
+        |own: bool| if own { Session::start_deployed(server, token, &[]).0.id } else { Session::start_simulated(server, &json!({})).0.id };
     let path = match parts.as_slice() {
         [_, "v1", "public", "runtime", "sessions", _, rest @ ..] => {
             [&["", "v1", "public", "runtime", "sessions", &session(true)], rest].concat().join("/")
@@ -78,27 +79,27 @@ fn at_home(mut call: Call, server: &Server, token: &str) -> Call {
 }
 
 #[test]
-fn every_call_is_answered_as_the_document_says() {
-    let env = Place::with(&orders());
-    let server = env.serve(&[&WORDS_ALONE[..], &["--set", "convengine.assistants.rpm=0"]].concat());
+fn every_call_is_answered_as_documented() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&[&REGEX_ONLY[..], &["--set", "convengine.assistants.rpm=0"]].concat());
     server.say(ID, "my order");
     publish(&server, &desk("Desk"));
     let token = deploy(&server, true);
-    let document = Document::read(&server.get("/openapi.json").text).unwrap();
+    let document = Document::parse(&server.get("/openapi.json").text).unwrap();
     let client = client();
     let operations = document.operations();
     let mut statuses: BTreeMap<u16, usize> = BTreeMap::new();
     let mut breaches = Vec::new();
     for operation in &operations {
         for call in document.calls(operation, ID, SEED, ROUNDS) {
-            let call = at_home(call, &server, &token);
-            let shown = || format!("{} {:.120} ({})", call.method, call.path, call.wrong.as_deref().unwrap_or("as documented"));
+            let call = with_session(call, &server, &token);
+            let shown = || format!("{} {:.120} ({})", call.method, call.path, call.defect.as_deref().unwrap_or("as documented"));
             let Some(reply) = send(&client, &server, &call) else {
                 breaches.push(format!("{}: no answer", shown()));
                 continue;
             };
             *statuses.entry(reply.status).or_default() += 1;
-            if let Some(breach) = document.breach(operation, &call, &reply) {
+            if let Some(breach) = document.find_violation(operation, &call, &reply) {
                 let body: String = String::from_utf8_lossy(&reply.body).chars().take(300).collect();
                 breaches.push(format!("{}: {}: {breach}: {body}", shown(), reply.status));
             }
@@ -116,9 +117,9 @@ fn every_call_is_answered_as_the_document_says() {
 }
 
 #[test]
-fn a_long_answer_is_compressed_and_an_old_one_is_not_sent_again() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn a_long_response_is_compressed_and_an_unchanged_one_is_not_resent() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     server.say(ID, "my order");
     let path = format!("/api/v1/conversation/audit/{ID}");
     let get = |headers: &[(&str, &str)]| server.request("GET", &path, headers, "");
@@ -148,21 +149,21 @@ fn a_long_answer_is_compressed_and_an_old_one_is_not_sent_again() {
 }
 
 #[test]
-fn what_breaks_the_document_is_found_sqlite() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn breaches_of_the_document_are_found_sqlite() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let text = server.get("/openapi.json").text;
     // Documents that this server does not conform to.
     let altered = |alter: &dyn Fn(&mut Value)| {
         let mut document: Value = serde_json::from_str(&text).unwrap();
         alter(&mut document);
-        Document::read(&document.to_string()).unwrap()
+        Document::parse(&document.to_string()).unwrap()
     };
     let breach = |document: &Document, path: &str| {
         let operation: Operation = document.operations().into_iter().find(|it| it.path == path).unwrap();
         let found = document.calls(&operation, ID, SEED, 1).into_iter().find_map(|call| {
             let reply = send(&client(), &server, &call).unwrap();
-            document.breach(&operation, &call, &reply)
+            document.find_violation(&operation, &call, &reply)
         });
         found.unwrap_or_default()
     };
@@ -178,9 +179,9 @@ fn what_breaks_the_document_is_found_sqlite() {
 }
 
 #[test]
-fn the_document_tells_of_keys_scopes_and_refusals_sqlite() {
-    let env = Place::with(&orders());
-    let answer = env.serve(&WORDS_ALONE).get("/openapi.json");
+fn the_document_lists_keys_scopes_and_refusals_sqlite() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let answer = env.serve(&REGEX_ONLY).get("/openapi.json");
     assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
     let document = answer.json();
     assert_eq!(document["openapi"], "3.1.0");

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use convengine_core::config::Config;
 use convengine_core::turn::{self, CancelReason, Journal, Outcome, Turn, state_hash};
 use convengine_player::{CorePlayer, PackReport, Suspend, TurnReport, play_core};
-use convengine_tests::{corpus, explained};
+use convengine_tests::{corpus, known_differences};
 
 #[test]
 fn every_pack_is_as_expected() {
-    let mut explained = explained().unwrap();
+    let mut explained = known_differences().unwrap();
     let cases = corpus().unwrap();
     let reports: Vec<PackReport> = cases.iter().map(|it| play_core(&it.pack, Suspend::Never, &mut explained)).collect();
     let failed: Vec<String> = reports.iter().filter(|it| !it.has_passed()).map(|it| format!("{it:#?}")).collect();
@@ -55,7 +55,7 @@ fn a_turn_saved_after_every_completion_ends_the_same() {
 
 /// Cancels each turn of the corpus wherever it waits, and replays the resulting journal.
 #[test]
-fn a_turn_abandoned_where_it_waits_fails_and_replays() {
+fn a_turn_canceled_while_it_waits_fails_and_replays() {
     let mut waits = 0;
     for case in corpus().unwrap() {
         let mut player = CorePlayer::new(&case.pack, Suspend::Never);
@@ -66,8 +66,8 @@ fn a_turn_abandoned_where_it_waits_fails_and_replays() {
                 let mut journal = whole.journal.clone();
                 journal.entries.truncate(answered);
                 let why = if answered.is_multiple_of(2) { CancelReason::Timeout } else { CancelReason::Lost };
-                let outcome = abandoned(journal, &player.config, why, &label);
-                only_what_survives(&outcome, &whole.journal, answered, &label);
+                let outcome = cancel_and_replay(journal, &player.config, why, &label);
+                assert_only_surviving_writes(&outcome, &whole.journal, answered, &label);
                 waits += 1;
             }
         }
@@ -76,7 +76,7 @@ fn a_turn_abandoned_where_it_waits_fails_and_replays() {
 }
 
 /// Resumes a turn at the end of its journal, cancels it, and replays the new journal from its JSON.
-fn abandoned(journal: Journal, config: &Arc<Config>, why: CancelReason, label: &str) -> Outcome {
+fn cancel_and_replay(journal: Journal, config: &Arc<Config>, why: CancelReason, label: &str) -> Outcome {
     let (mut turn, before) = Turn::restore(journal, Arc::clone(config)).unwrap();
     assert!(before.end.is_none() && !before.effects.is_empty(), "{label}: it does not wait");
     let slice = turn.cancel(why, turn.now() + 7).unwrap();
@@ -97,7 +97,7 @@ fn abandoned(journal: Journal, config: &Arc<Config>, why: CancelReason, label: &
 }
 
 /// Of the conversation only its creation, a reset and a block survive; of everything else, only the log of model calls.
-fn only_what_survives(outcome: &Outcome, whole: &Journal, answered: usize, label: &str) {
+fn assert_only_surviving_writes(outcome: &Outcome, whole: &Journal, answered: usize, label: &str) {
     let code = if answered.is_multiple_of(2) { "TURN_TIMEOUT" } else { "TURN_LOST" };
     let fault = outcome.fault.as_ref().unwrap();
     assert_eq!((fault.code.as_str(), fault.recoverable), (code, true), "{label}");

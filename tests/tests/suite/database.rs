@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use convengine_tests::binary;
-use convengine_tests::soak::database::Kind;
+use convengine_tests::server_binary;
+use convengine_tests::soak::database::DatabaseKind;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::running::{PATIENCE, within};
+use crate::harness::{TIMEOUT, wait_until};
 
 /// The database of an environment.
 pub enum Database {
@@ -23,30 +23,30 @@ pub enum Database {
 }
 
 /// The PostgreSQL server, when this test run uses PostgreSQL.
-fn on_server() -> Option<String> {
+fn postgres_if_requested() -> Option<String> {
     match std::env::var("CONVENGINE_TEST_DATABASE").as_deref() {
-        Ok("postgres") => Some(server()),
+        Ok("postgres") => Some(postgres_server()),
         Ok("sqlite") | Err(_) => None,
         Ok(other) => panic!("CONVENGINE_TEST_DATABASE is '{other}', not sqlite or postgres"),
     }
 }
 
 /// The PostgreSQL server that `cargo xtask test` started.
-fn server() -> String {
+fn postgres_server() -> String {
     std::env::var("CONVENGINE_TEST_POSTGRES").expect("this test needs PostgreSQL; run `cargo xtask test`")
 }
 
 /// The kind of database that load tests use.
-pub fn soak_kind() -> Kind {
-    on_server().map_or(Kind::Sqlite, Kind::Postgres)
+pub fn soak_kind() -> DatabaseKind {
+    postgres_if_requested().map_or(DatabaseKind::Sqlite, DatabaseKind::Postgres)
 }
 
 impl Database {
     /// A new database on SQLite, or on PostgreSQL when `cargo xtask test` requests it.
     ///
     /// On SQLite the first connection creates it; on PostgreSQL it exists and is empty.
-    pub fn of_place(folder: &Path, name: &str) -> Database {
-        match on_server() {
+    pub fn new_empty(folder: &Path, name: &str) -> Database {
+        match postgres_if_requested() {
             Some(_) => Database::on_postgres(name),
             None => Database::Sqlite(folder.join("test.db")),
         }
@@ -55,10 +55,10 @@ impl Database {
     /// As an empty database, but on PostgreSQL with our tables, because creating them takes longer than most tests.
     pub fn with_tables(folder: &Path, name: &str) -> Database {
         static TEMPLATE: OnceLock<String> = OnceLock::new();
-        let Some(server) = on_server() else { return Database::of_place(folder, name) };
+        let Some(server) = postgres_if_requested() else { return Database::new_empty(folder, name) };
         let template = TEMPLATE.get_or_init(|| {
             let template = Database::on_postgres(&format!("convengine-suite-{}-tables", std::process::id()));
-            let made = Command::new(binary().unwrap()).args(["migrate", "--database", &template.url()]).output().unwrap();
+            let made = Command::new(server_binary().unwrap()).args(["migrate", "--database", &template.url()]).output().unwrap();
             assert!(made.status.success(), "{made:?}");
             let Database::Postgres { name, .. } = &template else { unreachable!("the template is on a server") };
             let name = name.clone();
@@ -72,7 +72,7 @@ impl Database {
 
     /// A database of this name on the server that `cargo xtask test` started.
     pub fn on_postgres(name: &str) -> Database {
-        let server = server();
+        let server = postgres_server();
         administer(&server, &format!("create database \"{name}\" template template0"));
         Database::Postgres { server, name: name.to_owned() }
     }
@@ -88,7 +88,7 @@ impl Database {
     pub fn is_empty(&self) -> bool {
         match self {
             Database::Sqlite(file) => !file.exists(),
-            Database::Postgres { .. } => Sql::open(self).everything().is_empty(),
+            Database::Postgres { .. } => Sql::open(self).dump().is_empty(),
         }
     }
 
@@ -103,7 +103,7 @@ impl Database {
                 // Sessions of a stopped server stay connected for a moment.
                 administer(server, &format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'"));
                 let count = format!("select count(*) from pg_stat_activity where datname = '{name}'");
-                assert!(within(|| administer(server, &count) == ["0"]), "{name} still has connections");
+                assert!(wait_until(|| administer(server, &count) == ["0"]), "{name} still has connections");
                 administer(server, &format!("drop database \"{other}\""));
                 administer(server, &format!("create database \"{other}\" template \"{name}\""));
             }
@@ -124,7 +124,7 @@ impl Drop for Database {
 
 /// Runs a statement on the server's maintenance database.
 fn administer(server: &str, sql: &str) -> Vec<String> {
-    Sql::at(&format!("{server}/postgres")).texts(sql)
+    Sql::connect_postgres(&format!("{server}/postgres")).texts(sql)
 }
 
 /// A connection to a test's database beside the server's.
@@ -140,15 +140,15 @@ enum Connection {
 
 impl Sql {
     pub fn open(database: &Database) -> Sql {
-        let Database::Sqlite(file) = database else { return Sql::at(&database.url()) };
+        let Database::Sqlite(file) = database else { return Sql::connect_postgres(&database.url()) };
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let options = SqliteConnectOptions::new().filename(file).create_if_missing(true).busy_timeout(PATIENCE).foreign_keys(false);
+        let options = SqliteConnectOptions::new().filename(file).create_if_missing(true).busy_timeout(TIMEOUT).foreign_keys(false);
         let connection = Connection::Sqlite(runtime.block_on(options.connect()).unwrap());
         Sql { runtime, connection }
     }
 
     /// Connects to a PostgreSQL database.
-    fn at(url: &str) -> Sql {
+    fn connect_postgres(url: &str) -> Sql {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let options: PgConnectOptions = url.parse().unwrap();
         let connection =
@@ -160,8 +160,8 @@ impl Sql {
     pub fn run(&mut self, sql: &str) {
         let statement = AssertSqlSafe(sql.to_owned());
         match &mut self.connection {
-            Connection::Sqlite(to) => drop(done(sql, self.runtime.block_on(sqlx::query(statement).execute(to)))),
-            Connection::Postgres(to) => drop(done(sql, self.runtime.block_on(sqlx::raw_sql(statement).execute(to)))),
+            Connection::Sqlite(to) => drop(expect_ok(sql, self.runtime.block_on(sqlx::query(statement).execute(to)))),
+            Connection::Postgres(to) => drop(expect_ok(sql, self.runtime.block_on(sqlx::raw_sql(statement).execute(to)))),
         }
     }
 
@@ -172,11 +172,11 @@ impl Sql {
         match &mut self.connection {
             Connection::Sqlite(connection) => {
                 let query = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_all(connection);
-                done(sql, self.runtime.block_on(query))
+                expect_ok(sql, self.runtime.block_on(query))
             }
             Connection::Postgres(connection) => {
                 let query = sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).fetch_all(connection);
-                let rows = done(sql, self.runtime.block_on(query));
+                let rows = expect_ok(sql, self.runtime.block_on(query));
                 let text = |row: &sqlx::postgres::PgRow| row.try_get_raw(0).unwrap().as_str().map(str::to_owned);
                 rows.iter().map(|it| text(it).unwrap_or_else(|error| panic!("{sql}: {error}"))).collect()
             }
@@ -188,7 +188,7 @@ impl Sql {
     }
 
     /// The SQL expression for the hexadecimal digits of a column of bytes.
-    pub fn hex(&self, column: &str) -> String {
+    pub fn hex_expression(&self, column: &str) -> String {
         match self.connection {
             Connection::Sqlite(_) => format!("hex({column})"),
             Connection::Postgres(_) => format!("upper(encode({column}, 'hex'))"),
@@ -196,7 +196,7 @@ impl Sql {
     }
 
     /// The SQL literal of bytes.
-    pub fn bytes(&self, hex: &str) -> String {
+    pub fn bytes_literal(&self, hex: &str) -> String {
         match self.connection {
             Connection::Sqlite(_) => format!("x'{hex}'"),
             Connection::Postgres(_) => format!("'\\x{hex}'::bytea"),
@@ -204,14 +204,14 @@ impl Sql {
     }
 
     /// All rows and definitions in the database: equal when nothing changed.
-    pub fn everything(&mut self) -> Vec<String> {
+    pub fn dump(&mut self) -> Vec<String> {
         match self.connection {
-            Connection::Sqlite(_) => self.everything_of_sqlite(),
-            Connection::Postgres(_) => self.everything_of_postgres(),
+            Connection::Sqlite(_) => self.dump_sqlite(),
+            Connection::Postgres(_) => self.dump_postgres(),
         }
     }
 
-    fn everything_of_sqlite(&mut self) -> Vec<String> {
+    fn dump_sqlite(&mut self) -> Vec<String> {
         let mut all = self.texts("select coalesce(sql, name) from sqlite_master order by name");
         for table in self.texts("select name from sqlite_master where type = 'table' order by name") {
             let columns =
@@ -223,7 +223,7 @@ impl Sql {
     }
 
     /// Without sequences, which advance even when a transaction is rolled back.
-    fn everything_of_postgres(&mut self) -> Vec<String> {
+    fn dump_postgres(&mut self) -> Vec<String> {
         let mut all = self.texts(
             "select concat_ws(' ', table_name, ordinal_position, column_name, data_type, is_nullable, column_default)
              from information_schema.columns where table_schema = 'public' order by table_name, ordinal_position",
@@ -242,31 +242,31 @@ impl Sql {
 }
 
 /// Unwraps the outcome of a statement, naming the statement.
-fn done<T>(sql: &str, outcome: sqlx::Result<T>) -> T {
+fn expect_ok<T>(sql: &str, outcome: sqlx::Result<T>) -> T {
     outcome.unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
 #[test]
-fn a_place_has_a_database_of_its_own_on_postgres() {
+fn each_environment_has_its_own_database_on_postgres() {
     let name = format!("convengine-own-{}", std::process::id());
     let (one, other) = (Database::on_postgres(&name), Database::on_postgres(&format!("{name}-other")));
     let mut sql = Sql::open(&one);
-    let empty = sql.everything();
-    assert_eq!(Sql::open(&other).everything(), empty);
+    let empty = sql.dump();
+    assert_eq!(Sql::open(&other).dump(), empty);
     sql.run("create table theirs (id uuid primary key, at timestamptz, flag bool, bytes bytea); create index their_own on theirs (flag)");
-    let bytes = sql.bytes("00ff");
+    let bytes = sql.bytes_literal("00ff");
     sql.run(&format!("insert into theirs values ('5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02', '2025-01-02 03:04:05', true, {bytes})"));
-    let hex = sql.hex("bytes");
+    let hex = sql.hex_expression("bytes");
     assert_eq!(
         sql.texts(&format!("select concat_ws(' ', id, at, flag, {hex}) from theirs")),
         ["5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02 2025-01-02 03:04:05+00 t 00FF"]
     );
-    let all = sql.everything();
+    let all = sql.dump();
     assert!(["theirs 1 id uuid NO", "their_own", "\\\\x00ff"].iter().all(|words| all.iter().any(|it| it.contains(words))), "{all:#?}");
-    assert_eq!(Sql::open(&other).everything(), empty);
+    assert_eq!(Sql::open(&other).dump(), empty);
     drop(sql);
     one.copy_to(&other);
-    assert_eq!(Sql::open(&other).everything(), all);
+    assert_eq!(Sql::open(&other).dump(), all);
     let (server, name) = match &one {
         Database::Postgres { server, name } => (server.clone(), name.clone()),
         Database::Sqlite(_) => unreachable!("PostgreSQL was requested"),

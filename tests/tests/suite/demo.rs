@@ -5,7 +5,7 @@ use std::thread;
 use convengine_tests::talk;
 use serde_json::{Value, json};
 
-use crate::running::{Place, WORDS_ALONE};
+use crate::harness::{REGEX_ONLY, TestEnv};
 
 const ID: &str = "6f0c2d4e-8a1b-4c3d-9e5f-7a6b5c4d3e2f";
 
@@ -31,9 +31,9 @@ fn marks() -> Value {
 
 /// Demo scenario X10.
 #[test]
-fn of_two_messages_at_the_same_time_the_second_sees_what_the_first_did() {
-    let env = Place::with(&marks());
-    let server = env.serve(&WORDS_ALONE);
+fn of_two_simultaneous_messages_the_second_sees_the_effects_of_the_first() {
+    let env = TestEnv::with_pack(&marks());
+    let server = env.serve(&REGEX_ONLY);
     for number in 0..12 {
         let id = format!("{}{number:02}", &ID[..34]);
         let mut texts: Vec<Value> = thread::scope(|scope| {
@@ -48,11 +48,11 @@ fn of_two_messages_at_the_same_time_the_second_sees_what_the_first_did() {
 
 /// Demo scenario X11.
 #[test]
-fn a_talk_held_on_a_server_replays_with_nobody_to_ask() {
+fn a_conversation_on_a_server_replays_without_its_services() {
     for name in ["hotel_by_the_lake", "transfer_task_fails", "stock_lookup", "yes_comes_too_late"] {
         let case = talk(&format!("{name}.talk")).unwrap();
         let file = case.path.display().to_string();
-        let env = Place::ready();
+        let env = TestEnv::with_tables();
         assert_eq!(env.run(&["import", &file]).code, 0);
         let flow = format!("convengine.flow={}", case.pack.settings["flow"]);
         let server = env.serve(&["--llm", &format!("scripted:{file}"), "--set", &flow]);
@@ -62,7 +62,7 @@ fn a_talk_held_on_a_server_replays_with_nobody_to_ask() {
         let id = bodies[0]["conversationId"].as_str().unwrap();
         let turns = answers.iter().filter(|it| it["conversationId"] == id).count();
         let output = env.run(&["replay", "--conversation", id]);
-        assert_eq!((output.code, output.err.as_str()), (0, ""), "{name}: {output:?}");
-        assert!(output.out.ends_with(&format!("{turns} turns equal\n")), "{name}: {output:?}");
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{name}: {output:?}");
+        assert!(output.stdout.ends_with(&format!("equal turns: {turns}\n")), "{name}: {output:?}");
     }
 }

@@ -7,27 +7,27 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::flows::{Session, changed, deploy, desk, publish, put, texts};
-use crate::models::{Answer, KEY, PRICES, provider};
-use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, one_line, orders};
+use crate::flows::{Session, deploy, desk, publish, reply_texts, save_draft, with_changes};
+use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
+use crate::models::{KEY, PRICES, ProviderReply, start_provider};
 
 #[test]
 fn a_document_is_imported_as_the_draft_of_its_assistant() {
-    let env = Place::with(&orders());
-    let file = env.pack("desk.flow.json", &desk("Desk"));
+    let env = TestEnv::with_pack(&orders_pack());
+    let file = env.write_pack("desk.flow.json", &desk("Desk"));
     let output = env.run(&["import", &file]);
-    assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
-    assert!(output.out.contains("1 document"), "{output:?}");
-    let server = env.serve(&WORDS_ALONE);
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
+    assert!(output.stdout.contains("1 document"), "{output:?}");
+    let server = env.serve(&REGEX_ONLY);
     assert_eq!(server.get("/v1/agents/desk/flow").json(), desk("Desk"));
-    assert_eq!(texts(&Session::simulated(&server, &json!({})).1), ["Welcome to Desk."]);
+    assert_eq!(reply_texts(&Session::start_simulated(&server, &json!({})).1), ["Welcome to Desk."]);
     let used = "select kind || ' ' || ref || ' ' || cast(amount as text) from cs_usage_events where kind = 'import'";
     assert_eq!(env.sql().texts(used), ["import desk 1"]);
     // Rows and other drafts stay.
     assert_eq!(server.say(crate::stream::ID, "my order")["payload"]["value"], "Your order is on its way.");
-    let file = env.pack("shop.flow.json", &changed(desk("Shop"), &[("/id", json!("shop"))]));
+    let file = env.write_pack("shop.flow.json", &with_changes(desk("Shop"), &[("/id", json!("shop"))]));
     assert_eq!(env.run(&["import", &file]).code, 0);
-    let again = env.run(&["import", &env.pack("two.flow.json", &desk("Two"))]);
+    let again = env.run(&["import", &env.write_pack("two.flow.json", &desk("Two"))]);
     assert_eq!(again.code, 0, "{again:?}");
     let listed = json!({"agents": [
         {"id": "desk", "name": "Two", "revision": 2, "live_version": null}, {"id": "shop", "name": "Shop", "revision": 1, "live_version": null},
@@ -36,7 +36,7 @@ fn a_document_is_imported_as_the_draft_of_its_assistant() {
 }
 
 /// Edges as the canvas exports them.
-fn of_canvas(mut document: Value) -> Value {
+fn as_canvas_export(mut document: Value) -> Value {
     for graph in document["graphs"].as_array_mut().unwrap() {
         for edge in graph["edges"].as_array_mut().unwrap() {
             let edge = edge.as_object_mut().unwrap();
@@ -50,90 +50,90 @@ fn of_canvas(mut document: Value) -> Value {
 
 #[test]
 fn a_canvas_export_is_imported_with_its_ports() {
-    let env = Place::with(&orders());
-    let output = env.run(&["import", &env.pack("canvas.json", &of_canvas(desk("Desk")))]);
-    assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&orders_pack());
+    let output = env.run(&["import", &env.write_pack("canvas.json", &as_canvas_export(desk("Desk")))]);
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
+    let server = env.serve(&REGEX_ONLY);
     let draft = server.get("/v1/agents/desk/flow").json();
     assert!(!draft.to_string().contains("Handle"), "{draft}");
     assert_eq!(draft.pointer("/graphs/2/edges/3/source_port"), Some(&json!("failed")));
-    let (session, _) = Session::simulated(&server, &json!({}));
+    let (session, _) = Session::start_simulated(&server, &json!({}));
     for (text, answer) in [("log in", "Your PIN?"), ("what", "Four digits?")] {
-        assert_eq!(texts(&session.says(&server, text)), [answer]);
+        assert_eq!(reply_texts(&session.say(&server, text)), [answer]);
     }
-    let last = session.says(&server, "no");
+    let last = session.say(&server, "no");
     assert_eq!(last["debug"]["nodes"][0]["id"], "end", "the port 'failed' leads there: {last}");
-    assert_eq!(put(&server, &of_canvas(desk("Desk"))), [""; 0], "and when it is saved");
+    assert_eq!(save_draft(&server, &as_canvas_export(desk("Desk"))), [""; 0], "and when it is saved");
 }
 
 #[test]
-fn what_is_no_document_is_not_imported() {
-    let env = Place::with(&orders());
-    let before = env.sql().everything();
+fn an_invalid_document_is_not_imported() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let before = env.sql().dump();
     for (document, words) in [
-        (changed(desk("Desk"), &[("/graphs/0/nodes/0/type", json!("teapot"))]), "D002"),
-        (changed(desk("Desk"), &[("/id", json!("1 desk"))]), "id"),
-        (changed(desk("Desk"), &[("/graphs", json!(5))]), "D001"),
+        (with_changes(desk("Desk"), &[("/graphs/0/nodes/0/type", json!("teapot"))]), "D002"),
+        (with_changes(desk("Desk"), &[("/id", json!("1 desk"))]), "id"),
+        (with_changes(desk("Desk"), &[("/graphs", json!(5))]), "D001"),
     ] {
-        let output = env.run(&["import", &env.pack("wrong.json", &document)]);
-        assert_eq!((output.code, output.out.as_str()), (1, ""), "{output:?}");
-        assert!(output.err.contains(words), "{output:?}");
+        let output = env.run(&["import", &env.write_pack("wrong.json", &document)]);
+        assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:?}");
+        assert!(output.stderr.contains(words), "{output:?}");
     }
-    assert!(env.sql().everything() == before, "nothing has changed");
+    assert!(env.sql().dump() == before, "nothing has changed");
 }
 
 #[test]
-fn lint_says_what_publishing_would() {
-    let env = Place::new();
-    let lint = |document: &Value, more: &[&str]| env.run(&[&["lint", &env.pack("desk.flow.json", document)], more].concat());
+fn lint_reports_the_same_as_publishing() {
+    let env = TestEnv::new();
+    let lint = |document: &Value, more: &[&str]| env.run(&[&["lint", &env.write_pack("desk.flow.json", document)], more].concat());
     let fine = lint(&desk("Desk"), &[]);
-    assert_eq!((fine.code, fine.out.as_str(), fine.err.as_str()), (0, "", ""), "{fine:?}");
-    assert_eq!((lint(&desk("Desk"), &["--json"]).out.trim(), lint(&of_canvas(desk("Desk")), &[]).code), ("[]", 0));
-    let warned = lint(&changed(desk("Desk"), &[("/intents/0/phrases", json!(["more please"]))]), &[]);
-    assert_eq!((warned.code, warned.out.lines().count()), (0, 1), "{warned:?}");
-    assert!(warned.out.starts_with("warning I007 /intents/0"), "{warned:?}");
-    let wrong = changed(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("{{ session.count | nofilter }}"))]);
+    assert_eq!((fine.code, fine.stdout.as_str(), fine.stderr.as_str()), (0, "", ""), "{fine:?}");
+    assert_eq!((lint(&desk("Desk"), &["--json"]).stdout.trim(), lint(&as_canvas_export(desk("Desk")), &[]).code), ("[]", 0));
+    let warned = lint(&with_changes(desk("Desk"), &[("/intents/0/phrases", json!(["more please"]))]), &[]);
+    assert_eq!((warned.code, warned.stdout.lines().count()), (0, 1), "{warned:?}");
+    assert!(warned.stdout.starts_with("warning I007 /intents/0"), "{warned:?}");
+    let wrong = with_changes(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("{{ session.count | nofilter }}"))]);
     let refused = lint(&wrong, &[]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.out.starts_with("error T002 /graphs/1/nodes/2"), "{refused:?}");
+    assert!(refused.stdout.starts_with("error T002 /graphs/1/nodes/2"), "{refused:?}");
     let output = lint(&wrong, &["--json"]);
-    let issues: Value = serde_json::from_str(&output.out).unwrap();
+    let issues: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!((output.code, &issues[0]["code"], &issues[0]["severity"]), (1, &json!("T002"), &json!("error")), "{output:?}");
     for member in ["path", "graph", "node", "name", "message"] {
         assert!(issues[0].get(member).is_some(), "{member}: {issues}");
     }
-    let drafts = Place::with(&orders());
-    assert_eq!(drafts.run(&["import", &drafts.pack("wrong.flow.json", &wrong)]).code, 0, "drafts may have errors");
+    let drafts = TestEnv::with_pack(&orders_pack());
+    assert_eq!(drafts.run(&["import", &drafts.write_pack("wrong.flow.json", &wrong)]).code, 0, "drafts may have errors");
     let of_database = drafts.run(&["lint"]);
-    assert_eq!((of_database.code, of_database.out.contains("T002")), (1, true), "{of_database:?}");
+    assert_eq!((of_database.code, of_database.stdout.contains("T002")), (1, true), "{of_database:?}");
 }
 
 #[test]
-fn a_document_with_an_error_is_not_imported_where_that_is_asked_for() {
-    let env = Place::with(&orders());
-    let before = env.sql().everything();
-    let wrong = changed(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("{{ session.count | nofilter }}"))]);
-    let file = env.pack("wrong.flow.json", &wrong);
+fn strict_import_rejects_a_document_with_errors() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let before = env.sql().dump();
+    let wrong = with_changes(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("{{ session.count | nofilter }}"))]);
+    let file = env.write_pack("wrong.flow.json", &wrong);
     for more in [&["--strict"][..], &["--strict", "--dry-run"]] {
         let output = env.run(&[&["import", &file], more].concat());
-        assert_eq!((output.code, output.err.contains("error T002 /graphs/1/nodes/2")), (1, true), "{output:?}");
+        assert_eq!((output.code, output.stderr.contains("error T002 /graphs/1/nodes/2")), (1, true), "{output:?}");
     }
-    assert!(env.sql().everything() == before, "nothing has changed");
-    let warned = changed(desk("Desk"), &[("/intents/0/phrases", json!(["more please"]))]);
-    let output = env.run(&["import", &env.pack("desk.flow.json", &warned), "--strict"]);
-    assert_eq!((output.code, output.err.starts_with("warning I007")), (0, true), "a warning is not an error: {output:?}");
+    assert!(env.sql().dump() == before, "nothing has changed");
+    let warned = with_changes(desk("Desk"), &[("/intents/0/phrases", json!(["more please"]))]);
+    let output = env.run(&["import", &env.write_pack("desk.flow.json", &warned), "--strict"]);
+    assert_eq!((output.code, output.stderr.starts_with("warning I007")), (0, true), "a warning is not an error: {output:?}");
 }
 
 #[test]
-fn what_an_import_would_make_of_drafts_is_said_before() {
-    let env = Place::with(&orders());
-    let file = env.pack("desk.flow.json", &desk("Desk"));
+fn a_dry_run_reports_what_an_import_would_change() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let file = env.write_pack("desk.flow.json", &desk("Desk"));
     let dry = |file: &str, more: &[&str]| {
-        let before = env.sql().everything();
+        let before = env.sql().dump();
         let dry_run = env.run(&[&["import", file, "--dry-run"], more].concat());
-        assert_eq!((dry_run.code, dry_run.err.as_str()), (0, ""), "{dry_run:?}");
-        assert!(env.sql().everything() == before, "nothing has changed");
-        dry_run.out
+        assert_eq!((dry_run.code, dry_run.stderr.as_str()), (0, ""), "{dry_run:?}");
+        assert!(env.sql().dump() == before, "nothing has changed");
+        dry_run.stdout
     };
     let assert_change = |file: &str, change: &str| {
         let output = dry(file, &[]);
@@ -145,49 +145,50 @@ fn what_an_import_would_make_of_drafts_is_said_before() {
     assert_change(&file, "new");
     assert_eq!(env.run(&["import", &file]).code, 0);
     assert_change(&file, "equal");
-    assert_change(&env.pack("two.flow.json", &desk("Two")), "replaced");
-    let tables = dry(&env.pack("orders.json", &orders()), &["--json"]);
+    assert_change(&env.write_pack("two.flow.json", &desk("Two")), "replaced");
+    let tables = dry(&env.write_pack("orders.json", &orders_pack()), &["--json"]);
     assert!(!tables.contains("drafts"), "{tables}");
 }
 
 #[test]
-fn a_session_is_run_again_under_another_document() {
-    let env = Place::with(&orders());
-    assert_eq!(env.run(&["import", &env.pack("desk.flow.json", &desk("Desk"))]).code, 0);
-    let server = env.serve(&WORDS_ALONE);
-    let (session, _) = Session::simulated(&server, &json!({}));
-    assert_eq!(texts(&session.says(&server, "more please")), ["Desk 1"]);
-    let replay = |name: &str, config: &Value| env.run(&["replay", "--conversation", &session.id, "--config", &env.pack(name, config)]);
+fn a_session_is_replayed_under_another_document() {
+    let env = TestEnv::with_pack(&orders_pack());
+    assert_eq!(env.run(&["import", &env.write_pack("desk.flow.json", &desk("Desk"))]).code, 0);
+    let server = env.serve(&REGEX_ONLY);
+    let (session, _) = Session::start_simulated(&server, &json!({}));
+    assert_eq!(reply_texts(&session.say(&server, "more please")), ["Desk 1"]);
+    let replay =
+        |name: &str, config: &Value| env.run(&["replay", "--conversation", &session.id, "--config", &env.write_pack(name, config)]);
     let same = replay("same.flow.json", &desk("Desk"));
-    assert_eq!((same.code, same.out.as_str(), same.err.as_str()), (0, "no difference\n", ""), "{same:?}");
-    let elsewhere = changed(desk("Desk"), &[("/graphs/3/nodes/1/data/final_message", json!("See you."))]);
-    assert_eq!(replay("elsewhere.flow.json", &elsewhere).out, "no difference\n", "the replay creates no session");
-    let edited = changed(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("Now {{ session.count }}"))]);
-    let shop = changed(desk("Shop"), &[("/id", json!("shop"))]);
+    assert_eq!((same.code, same.stdout.as_str(), same.stderr.as_str()), (0, "no difference\n", ""), "{same:?}");
+    let elsewhere = with_changes(desk("Desk"), &[("/graphs/3/nodes/1/data/final_message", json!("See you."))]);
+    assert_eq!(replay("elsewhere.flow.json", &elsewhere).stdout, "no difference\n", "the replay creates no session");
+    let edited = with_changes(desk("Desk"), &[("/graphs/1/nodes/2/data/blocks/0/text", json!("Now {{ session.count }}"))]);
+    let shop = with_changes(desk("Shop"), &[("/id", json!("shop"))]);
     for (name, config) in
-        [("said.flow.json", edited.clone()), ("pack.json", json!({"name": "n", "documents": [shop.clone(), of_canvas(edited)]}))]
+        [("said.flow.json", edited.clone()), ("pack.json", json!({"name": "n", "documents": [shop.clone(), as_canvas_export(edited)]}))]
     {
         let other = replay(name, &config);
-        assert_eq!((other.code, other.out.as_str()), (1, ""), "{other:?}");
-        assert!(other.err.starts_with("turn 2 ") && other.err.contains("Desk 1") && other.err.contains("Now 1"), "{other:?}");
+        assert_eq!((other.code, other.stdout.as_str()), (1, ""), "{other:?}");
+        assert!(other.stderr.starts_with("turn 2 ") && other.stderr.contains("Desk 1") && other.stderr.contains("Now 1"), "{other:?}");
     }
-    one_line(&replay("shop.flow.json", &shop), 1, &["assistant 'desk'"]);
-    one_line(&replay("rows.json", &orders()), 1, &["assistant 'desk'"]);
+    assert_one_line(&replay("shop.flow.json", &shop), 1, &["assistant 'desk'"]);
+    assert_one_line(&replay("rows.json", &orders_pack()), 1, &["assistant 'desk'"]);
 }
 
 #[test]
-fn a_plan_has_so_many_imports_a_month() {
-    let env = Place::with(&orders());
-    let file = env.pack("desk.flow.json", &desk("Desk"));
+fn a_plan_limits_imports_per_month() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let file = env.write_pack("desk.flow.json", &desk("Desk"));
     let import = || env.run(&["import", &file, "--set", "convengine.assistants.imports-per-month=1"]);
     assert_eq!(import().code, 0);
-    one_line(&import(), 1, &["imports", "month"]);
+    assert_one_line(&import(), 1, &["imports", "month"]);
     env.sql().run("update cs_usage_events set at = 1");
     assert_eq!(import().code, 0, "in another month");
 }
 
 /// A decision of a model; it costs 162 millionths.
-fn decides(object: &Value) -> Answer {
+fn decision(object: &Value) -> ProviderReply {
     let usage = json!({"prompt_tokens": 1001, "completion_tokens": 20});
     let choice = json!({"index": 0, "message": {"content": object.to_string()}, "finish_reason": "stop"});
     let body = json!({"model": "test-model", "choices": [choice], "usage": usage}).to_string();
@@ -196,24 +197,27 @@ fn decides(object: &Value) -> Answer {
     })
 }
 
-fn with_model(env: &Place, address: &str, prices: &str) -> Server {
+fn with_model(env: &TestEnv, address: &str, prices: &str) -> Server {
     let words = ["--set", prices, "--llm", "openai:test-model", "--set", "convengine.llm.max-attempts=1"];
-    let command = &mut env.command(&[&ANYWHERE[..], &words, &WORDS_ALONE].concat());
+    let command = &mut env.command(&[&SERVE[..], &words, &REGEX_ONLY].concat());
     env.start(command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
 }
 
 #[test]
-fn what_is_used_is_counted() {
+fn usage_is_counted() {
     let hit = json!({"intent_id": "count", "confidence": 0.9, "slots": {}});
-    let (address, requests) = provider(vec![decides(&hit), decides(&hit)]);
-    let env = Place::with(&orders());
+    let (address, requests) = start_provider(vec![decision(&hit), decision(&hit)]);
+    let env = TestEnv::with_pack(&orders_pack());
     let server = with_model(&env, &address, PRICES);
-    publish(&server, &changed(desk("Desk"), &[("/settings/llm_match", json!(true)), ("/settings/monthly_llm_spend_cap_cents", json!(1))]));
+    publish(
+        &server,
+        &with_changes(desk("Desk"), &[("/settings/llm_match", json!(true)), ("/settings/monthly_llm_spend_cap_cents", json!(1))]),
+    );
     let token = deploy(&server, false);
-    let (simulated, _) = Session::simulated(&server, &json!({}));
-    let (deployed, _) = Session::deployed(&server, &token, &[]);
+    let (simulated, _) = Session::start_simulated(&server, &json!({}));
+    let (deployed, _) = Session::start_deployed(&server, &token, &[]);
     for session in [&simulated, &deployed] {
-        assert_eq!(texts(&session.says(&server, "blah blah")), ["Desk 1"]);
+        assert_eq!(reply_texts(&session.say(&server, "blah blah")), ["Desk 1"]);
         let usage = session.state(&server)["usage"].clone();
         assert_eq!((&usage["llm_calls"], usage["cost_microcents"].as_u64()), (&json!(1), Some(16200)), "{usage}");
     }
@@ -221,7 +225,7 @@ fn what_is_used_is_counted() {
     let used = "select kind || ' ' || workspace_id || ' ' || ref || ' ' || cast(sum(amount) as text) from cs_usage_events
         group by kind, workspace_id, ref order by kind";
     assert_eq!(env.sql().texts(used), ["llm default desk 32400", "session default desk 1"]);
-    assert_eq!(simulated.replays(&env, &server), 2);
+    assert_eq!(simulated.assert_replays(&env, &server), 2);
     // The remaining budget travels with every event and is not shown in the trace.
     let left = |session: &Session| {
         let journal = server.get(&format!("/api/v1/conversation/journal/{}", session.id)).text;
@@ -229,41 +233,44 @@ fn what_is_used_is_counted() {
         journal.split("\"budget_left\":").skip(1).map(amount).collect::<Vec<_>>()
     };
     assert_eq!((left(&simulated), left(&deployed)), (vec!["1000000".to_owned(); 2], vec!["1000000".to_owned(), "983800".to_owned()]));
-    assert!(!simulated.look(&server, "/trace").to_string().contains("budget_left"));
-    deployed.hears(&server, &json!({"type": "session.end"}));
+    assert!(!simulated.inspect(&server, "/trace").to_string().contains("budget_left"));
+    deployed.send_event(&server, &json!({"type": "session.end"}));
     assert_eq!(left(&deployed).last().map(String::as_str), Some("967600"));
     env.sql().run("update cs_usage_events set at = 1");
-    simulated.hears(&server, &json!({"type": "session.end"}));
+    simulated.send_event(&server, &json!({"type": "session.end"}));
     assert_eq!(left(&simulated).last().map(String::as_str), Some("1000000"), "in another month");
 }
 
 #[test]
-fn a_call_keeps_back_what_it_may_cost() {
+fn a_call_reserves_its_maximum_cost() {
     let hit = json!({"intent_id": "count", "confidence": 0.9, "slots": {}});
     let ((started_sender, started), (release_sender, release)) = (mpsc::channel(), mpsc::channel());
-    let slow = decides(&hit);
-    let first: Answer = Box::new(move |stream| {
+    let slow = decision(&hit);
+    let first: ProviderReply = Box::new(move |stream| {
         started_sender.send(()).unwrap();
         release.recv().unwrap();
         slow(stream);
     });
-    let (address, calls) = provider(vec![first, decides(&hit)]);
-    let env = Place::with(&orders());
+    let (address, calls) = start_provider(vec![first, decision(&hit)]);
+    let env = TestEnv::with_pack(&orders_pack());
     // A full-length reply costs more than half of the cap; these cost little.
     let server = with_model(&env, &address, r#"convengine.llm.prices={"test-model":{"input":0,"output":1.5}}"#);
-    publish(&server, &changed(desk("Desk"), &[("/settings/llm_match", json!(true)), ("/settings/monthly_llm_spend_cap_cents", json!(1))]));
-    let [(one, _), (two, _)] = [Session::simulated(&server, &json!({})), Session::simulated(&server, &json!({}))];
+    publish(
+        &server,
+        &with_changes(desk("Desk"), &[("/settings/llm_match", json!(true)), ("/settings/monthly_llm_spend_cap_cents", json!(1))]),
+    );
+    let [(one, _), (two, _)] = [Session::start_simulated(&server, &json!({})), Session::start_simulated(&server, &json!({}))];
     thread::scope(|scope| {
-        let waits = scope.spawn(|| one.says(&server, "blah blah"));
+        let waits = scope.spawn(|| one.say(&server, "blah blah"));
         started.recv().unwrap();
-        let refused = two.says(&server, "blah blah");
+        let refused = two.say(&server, "blah blah");
         let debug = &refused["debug"];
         let seen = (&debug["matched_intent"]["source"], &debug["effects"][0]["outcome"]);
         assert_eq!(seen, (&json!("fallback"), &json!("error")), "{refused}");
         release_sender.send(()).unwrap();
-        assert_eq!(texts(&waits.join().unwrap()), ["Desk 1"]);
+        assert_eq!(reply_texts(&waits.join().unwrap()), ["Desk 1"]);
     });
-    assert_eq!(texts(&two.says(&server, "blah blah")), ["Desk 1"]);
+    assert_eq!(reply_texts(&two.say(&server, "blah blah")), ["Desk 1"]);
     assert_eq!(calls.join().unwrap().len(), 2);
-    assert_eq!(two.replays(&env, &server), 3);
+    assert_eq!(two.assert_replays(&env, &server), 3);
 }

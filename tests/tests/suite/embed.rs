@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-use convengine_tests::{binary, root};
+use convengine_tests::{root, server_binary};
 use serde_json::{Value, json};
 
 #[test]
-fn the_package_runs_in_a_browser_without_a_bundler_and_in_a_program() {
-    let package = binary().unwrap().ancestors().nth(2).unwrap().join("npm/convengine");
+fn the_package_runs_in_a_browser_without_a_bundler_and_in_node() {
+    let package = server_binary().unwrap().ancestors().nth(2).unwrap().join("npm/convengine");
     assert!(package.is_dir(), "the package is not built; run `cargo xtask npm` first");
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/embed.mjs")).arg(root().join("examples/page")).arg(package);

@@ -3,17 +3,17 @@
 use convengine_tests::root;
 use serde_json::{Value, json};
 
-use crate::running::{Place, Server, WORDS_ALONE, orders};
+use crate::harness::{REGEX_ONLY, Server, TestEnv, orders_pack};
 
 /// `orders` with a row in each table that it lacks, rows in unusual forms, and scripted replies.
-fn rich() -> Value {
+fn full_pack() -> Value {
     let scope = |row: Value| {
         let mut row = row;
         row["intent_code"] = json!("ORDERS");
         row["state_code"] = json!("ANY");
         json!([row])
     };
-    let mut pack = orders();
+    let mut pack = orders_pack();
     let more = json!({
         "ce_config": [{"config_id": 7, "config_type": "DialogueActStep", "config_key": "RESOLUTE", "config_value": "REGEX_ONLY", "created_at": 1735787045678_i64}],
         "ce_container_config": scope(json!({"page_id": 1, "section_id": 2, "container_id": 3, "input_param_name": "p"})),
@@ -46,20 +46,20 @@ fn rich() -> Value {
     pack
 }
 
-fn export(env: &Place) -> String {
-    let output = env.run(&[&["export"], &WORDS_ALONE[..]].concat());
-    assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
-    output.out
+fn export(env: &TestEnv) -> String {
+    let output = env.run(&[&["export"], &REGEX_ONLY[..]].concat());
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
+    output.stdout
 }
 
-fn hash(server: &Server) -> String {
+fn active_hash(server: &Server) -> String {
     server.get("/readyz").json()["config"].as_str().unwrap().to_owned()
 }
 
 #[test]
-fn what_is_exported_is_the_same_configuration_elsewhere() {
-    let env = Place::with(&rich());
-    let server = env.serve(&WORDS_ALONE);
+fn an_exported_configuration_imports_unchanged() {
+    let env = TestEnv::with_pack(&full_pack());
+    let server = env.serve(&REGEX_ONLY);
     let id = "2c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a07";
     server.say(id, "my order");
     let text = export(&env);
@@ -67,7 +67,7 @@ fn what_is_exported_is_the_same_configuration_elsewhere() {
     assert_eq!(pack["settings"], json!({"flow": {"dialogue-act": {"resolute": "REGEX_ONLY"}}}));
     assert_eq!(pack["tables"].as_object().unwrap().len(), 19, "all tables that authors write");
     for member in ["tasks", "containers", "http"] {
-        assert_eq!(pack[member], rich()[member], "{member}");
+        assert_eq!(pack[member], full_pack()[member], "{member}");
     }
     // A tool of the pack's settings has become a row.
     assert_eq!(pack["tools"], json!({"plain": {"text": "p"}}));
@@ -76,52 +76,52 @@ fn what_is_exported_is_the_same_configuration_elsewhere() {
     assert_eq!(lines, pack["tables"].as_object().unwrap().values().map(|it| it.as_array().unwrap().len()).sum::<usize>());
     let file = env.write("export.json", &text);
     let replayed = env.run(&["replay", "--conversation", id, "--config", &file]);
-    assert_eq!((replayed.code, replayed.out.as_str()), (0, "no difference\n"), "{replayed:?}");
+    assert_eq!((replayed.code, replayed.stdout.as_str()), (0, "no difference\n"), "{replayed:?}");
 
-    let elsewhere = Place::new();
+    let elsewhere = TestEnv::new();
     let imported = elsewhere.run(&["import", &file]);
-    assert_eq!((imported.code, imported.out.as_str()), (0, "imported 26 rows into 19 tables\n"), "{imported:?}");
+    assert_eq!((imported.code, imported.stdout.as_str()), (0, "imported 26 rows into 19 tables\n"), "{imported:?}");
     assert_eq!(export(&elsewhere), text);
-    assert_eq!(hash(&elsewhere.serve(&WORDS_ALONE)), hash(&server));
+    assert_eq!(active_hash(&elsewhere.serve(&REGEX_ONLY)), active_hash(&server));
 }
 
 #[test]
 fn scripted_answers_are_replaced_kind_by_kind_and_checked() {
-    let env = Place::with(&rich());
+    let env = TestEnv::with_pack(&full_pack());
     let exported = || serde_json::from_str::<Value>(&export(&env)).unwrap();
-    let import = |pack: Value| env.run(&["import", &env.pack("other.json", &pack)]);
+    let import = |pack: Value| env.run(&["import", &env.write_pack("other.json", &pack)]);
     assert_eq!(import(json!({"name": "n", "tools": {"one": {"text": "1"}}, "containers": {}})).code, 0);
     let pack = exported();
-    assert_eq!((&pack["tasks"], &pack["tools"]), (&rich()["tasks"], &json!({"one": {"text": "1"}})));
+    assert_eq!((&pack["tasks"], &pack["tools"]), (&full_pack()["tasks"], &json!({"one": {"text": "1"}})));
     assert!(pack.get("containers").is_none());
-    let before = env.sql().everything();
+    let before = env.sql().dump();
     let bad = json!({"name": "n", "tasks": {"a:b": {"reslt": 1}}, "tools": {"t": {}}, "tables": {"ce_memory": [], "cv_script": []}});
     let refused = import(bad);
-    assert_eq!((refused.code, refused.err.lines().count()), (1, 4), "{refused:?}");
+    assert_eq!((refused.code, refused.stderr.lines().count()), (1, 4), "{refused:?}");
     for words in ["tasks.a:b: ", "tools.t: ", "ce_memory: cannot be imported", "cv_script: cannot be imported"] {
-        assert!(refused.err.contains(words), "{words} in {}", refused.err);
+        assert!(refused.stderr.contains(words), "{words} in {}", refused.stderr);
     }
     assert_eq!(import(json!({"name": "n", "tasks": [1]})).code, 1);
-    assert_eq!(env.sql().everything(), before);
+    assert_eq!(env.sql().dump(), before);
 }
 
 #[test]
-fn columns_of_others_are_left_out_and_named() {
-    let env = Place::with(&orders());
+fn unknown_columns_are_omitted_and_reported() {
+    let env = TestEnv::with_pack(&orders_pack());
     let plain = export(&env);
     env.sql().run("alter table ce_intent add column region text default 'north'");
-    let output = env.run(&[&["export"], &WORDS_ALONE[..]].concat());
-    assert_eq!((output.code, output.err.as_str()), (0, "ce_intent.region: unknown column; omitted\n"));
+    let output = env.run(&[&["export"], &REGEX_ONLY[..]].concat());
+    assert_eq!((output.code, output.stderr.as_str()), (0, "ce_intent.region: unknown column; omitted\n"));
     let tables = |text: &str| serde_json::from_str::<Value>(text).unwrap()["tables"].clone();
-    assert_eq!(tables(&output.out), tables(&plain));
+    assert_eq!(tables(&output.stdout), tables(&plain));
 }
 
 #[test]
-fn a_pack_of_the_demo_survives_the_way_through_a_database() {
-    let env = Place::new();
+fn a_demo_pack_survives_a_database_round_trip() {
+    let env = TestEnv::new();
     let pack = root().join("tests/packs/demo/help_desk.json").display().to_string();
     assert_eq!(env.run(&["import", &pack]).code, 0);
-    let elsewhere = Place::new();
+    let elsewhere = TestEnv::new();
     assert_eq!(elsewhere.run(&["import", &env.write("export.json", &export(&env))]).code, 0);
-    assert_eq!(hash(&elsewhere.serve(&WORDS_ALONE)), hash(&env.serve(&WORDS_ALONE)));
+    assert_eq!(active_hash(&elsewhere.serve(&REGEX_ONLY)), active_hash(&env.serve(&REGEX_ONLY)));
 }

@@ -9,28 +9,28 @@ use convengine_core::turn::{Completion, Effect, EffectClass, EffectId, Extension
 use convengine_host::config::pack_file;
 use convengine_host::effects::extension::{Extensions, run};
 use convengine_player::{CorePlayer, Suspend};
-use convengine_tests::{binary, root};
+use convengine_tests::{root, server_binary};
 use serde_json::{Value, json};
 
-use crate::running::{Place, WORDS_ALONE, one_line};
+use crate::harness::{REGEX_ONLY, TestEnv, assert_one_line};
 
 /// The example extension as `cargo xtask extension` builds it.
-fn worked() -> PathBuf {
-    let target = binary().unwrap().ancestors().nth(2).unwrap().to_path_buf();
+fn example_module() -> PathBuf {
+    let target = server_binary().unwrap().ancestors().nth(2).unwrap().to_path_buf();
     let file = target.join("wasm/wasm32-unknown-unknown/wasm/fee_check.wasm");
     assert!(file.is_file(), "the extension is not built; run `cargo xtask extension` first");
     file
 }
 
 /// Assembles a guest; into a file of its own, because tests run concurrently.
-pub fn guest(env: &Place, name: &str) -> String {
+pub fn build_guest(env: &TestEnv, name: &str) -> String {
     let text = fs::read_to_string(root().join("tests/guests").join(format!("{name}.wat"))).unwrap();
     let file = env.path(&format!("{name}.wasm"));
     fs::write(&file, wat::parse_str(text).unwrap()).unwrap();
     file.display().to_string()
 }
 
-fn guests() -> Vec<String> {
+fn guest_names() -> Vec<String> {
     let entries = fs::read_dir(root().join("tests/guests")).unwrap();
     let mut names: Vec<String> = entries.map(|it| it.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     names.sort();
@@ -38,7 +38,7 @@ fn guests() -> Vec<String> {
 }
 
 /// Runs the page with a script of its own tests; returns the printed lines.
-fn browser(env: &Place, arguments: &[&str]) -> Vec<String> {
+fn browser(env: &TestEnv, arguments: &[&str]) -> Vec<String> {
     let server = env.serve(&[]);
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/extension.mjs")).arg(format!("http://{}", server.address)).args(arguments);
@@ -70,13 +70,13 @@ fn call(id: u32, extension: &str, pack: &Pack, messages: &Value) -> Effect {
 }
 
 #[test]
-fn every_guest_answers_in_the_browser_as_on_the_server() {
-    let env = Place::ready();
-    let mut extensions = json!({"worked": {"file": worked()}});
-    for name in guests() {
-        extensions[&name] = json!({"file": guest(&env, &name)});
+fn every_guest_behaves_in_the_browser_as_on_the_server() {
+    let env = TestEnv::with_tables();
+    let mut extensions = json!({"worked": {"file": example_module()}});
+    for name in guest_names() {
+        extensions[&name] = json!({"file": build_guest(&env, &name)});
     }
-    let text = pack_file::read_text(env.pack("pack.json", &json!({"name": "n", "extensions": extensions})).as_ref()).unwrap();
+    let text = pack_file::read_text(env.write_pack("pack.json", &json!({"name": "n", "extensions": extensions})).as_ref()).unwrap();
     let pack = Pack::parse(&text).unwrap();
     let quote = json!({"abi": 1, "call": {"task": "feeTask:quote"}, "view": {"inputParams": {"requestedAmount": 1e4, "tenureMonths": 7}}});
     let reply = json!({"kind": "http", "status": 200, "body": "{\"percent\": 0.37, \"currency\": \"EUR\"}"});
@@ -89,7 +89,7 @@ fn every_guest_answers_in_the_browser_as_on_the_server() {
     for messages in &of_worked {
         effects.push(call(effects.len() as u32, "worked", &pack, messages));
     }
-    for name in guests() {
+    for name in guest_names() {
         effects.push(call(effects.len() as u32, &name, &pack, &json!([{"abi": 1, "é": 1.0}, {"completions": []}])));
     }
     let server = Extensions::from_modules(pack.modules.clone());
@@ -97,7 +97,7 @@ fn every_guest_answers_in_the_browser_as_on_the_server() {
     assert!(expected[1].contains(r#""feeQuote":{"currency":"EUR","fee":25.0}"#), "{}", expected[1]);
     assert!(expected[2].contains("Schön. The fee is "), "{}", expected[2]);
     let effects: Vec<String> = effects.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
-    let job = env.pack("job.json", &json!({"pack": text, "effects": effects}));
+    let job = env.write_pack("job.json", &json!({"pack": text, "effects": effects}));
     let found = browser(&env, &["calls", &job]);
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(&expected) {
@@ -111,9 +111,9 @@ fn completion(server: &Extensions, effect: &Effect) -> String {
 }
 
 /// The example extension beside its pack.
-fn fee_check(env: &Place) -> (String, String) {
+fn fee_check(env: &TestEnv) -> (String, String) {
     let module = env.path("fee_check.wasm");
-    fs::copy(worked(), &module).unwrap();
+    fs::copy(example_module(), &module).unwrap();
     let text = fs::read_to_string(root().join("tests/packs/extension/fee_check.json")).unwrap();
     (env.write("fee_check.json", &text), module.display().to_string())
 }
@@ -122,10 +122,10 @@ const REPLY: &str = "We can do that. The fee is 300.00 EUR.";
 
 #[test]
 fn a_module_dropped_onto_the_page_in_the_browser_runs_its_tasks() {
-    let env = Place::ready();
+    let env = TestEnv::with_tables();
     let (pack, module) = fee_check(&env);
     let params = r#"{"requestedAmount": 10000, "tenureMonths": 24}"#;
-    let bad = guest(&env, "imports");
+    let bad = build_guest(&env, "imports");
     let text = env.write("note.txt", "hello");
     let lines = browser(&env, &["drop", &pack, "what is the fee", params, &text, &bad, &module]);
     let lines: Vec<Value> = lines.iter().map(|it| serde_json::from_str(it).unwrap()).collect();
@@ -140,8 +140,8 @@ fn a_module_dropped_onto_the_page_in_the_browser_runs_its_tasks() {
 }
 
 #[test]
-fn a_bound_task_answers_in_the_core_and_on_the_server_as_in_the_browser() {
-    let env = Place::ready();
+fn a_bound_task_behaves_in_the_core_and_on_the_server_as_in_the_browser() {
+    let env = TestEnv::with_tables();
     let (file, _) = fee_check(&env);
     let pack = pack_file::read(file.as_ref()).unwrap();
     for suspend in [Suspend::Never, Suspend::Always] {
@@ -150,38 +150,38 @@ fn a_bound_task_answers_in_the_core_and_on_the_server_as_in_the_browser() {
         assert_eq!(played.conversation["input_params_json"]["feeQuote"], json!({"currency": "EUR", "fee": 300.0}));
     }
     assert_eq!(env.run(&["import", &file]).code, 0);
-    let server = env.serve(&WORDS_ALONE);
+    let server = env.serve(&REGEX_ONLY);
     let body = &pack.turns[0].request.as_ref().unwrap().body;
     assert_eq!(server.post(body.to_string()).json()["payload"]["value"], REPLY);
     drop(server);
     let output = env.run(&["replay", "--conversation", body["conversationId"].as_str().unwrap()]);
-    assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
 }
 
 #[test]
-fn a_module_survives_the_way_through_a_database() {
-    let env = Place::ready();
-    guest(&env, "answers");
+fn a_module_survives_a_database_round_trip() {
+    let env = TestEnv::with_tables();
+    build_guest(&env, "answers");
     let manifest = json!({"file": "answers.wasm", "requests": ["http"], "hosts": ["a.example:443"], "memory_mib": 2, "description": "d"});
-    let file = env.pack("pack.json", &json!({"name": "n", "extensions": {"answers": manifest}}));
+    let file = env.write_pack("pack.json", &json!({"name": "n", "extensions": {"answers": manifest}}));
     let imported = env.run(&["import", &file]);
-    assert_eq!((imported.code, imported.out.as_str()), (0, "imported 1 row into 1 table\n"), "{imported:?}");
-    let exported = env.run(&["export"]).out;
+    assert_eq!((imported.code, imported.stdout.as_str()), (0, "imported 1 row into 1 table\n"), "{imported:?}");
+    let exported = env.run(&["export"]).stdout;
     let pack: Value = serde_json::from_str(&exported).unwrap();
     assert!(pack["tables"].get("cv_extension").is_none(), "{pack}");
     let of_pack = &pack["extensions"]["answers"];
     assert_eq!((&of_pack["requests"], &of_pack["memory_mib"], &of_pack["description"]), (&json!(["http"]), &json!(2), &json!("d")));
-    let elsewhere = Place::new();
+    let elsewhere = TestEnv::new();
     assert_eq!(elsewhere.run(&["import", &elsewhere.write("export.json", &exported)]).code, 0);
-    let stored = |env: &Place| {
+    let stored = |env: &TestEnv| {
         let mut sql = env.sql();
-        let module = format!("select sha256 || {} from cv_module", sql.hex("bytes"));
+        let module = format!("select sha256 || {} from cv_module", sql.hex_expression("bytes"));
         [sql.texts("select concat_ws('|', name, module, hosts) from cv_extension"), sql.texts(&module)]
     };
     assert_eq!(stored(&elsewhere), stored(&env));
     assert_eq!(stored(&env).map(|it| it.len()), [1, 1]);
-    assert_eq!(elsewhere.run(&["export"]).out, exported);
-    assert_eq!(env.run(&["import", &env.pack("none.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
+    assert_eq!(elsewhere.run(&["export"]).stdout, exported);
+    assert_eq!(env.run(&["import", &env.write_pack("none.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
     // A snapshot names the module, which can be restored.
     assert_eq!(stored(&env).map(|it| it.len()), [0, 1]);
     assert_eq!(env.run(&["snapshot", "rollback"]).code, 0);
@@ -189,21 +189,21 @@ fn a_module_survives_the_way_through_a_database() {
 }
 
 #[test]
-fn a_module_that_cannot_be_called_is_refused_and_changes_nothing() {
-    let env = Place::with(&json!({"name": "n", "tables": {}}));
-    let before = env.sql().everything();
+fn an_invalid_module_is_rejected_and_changes_nothing() {
+    let env = TestEnv::with_pack(&json!({"name": "n", "tables": {}}));
+    let before = env.sql().dump();
     let refused = |pack: Value, words: &[&str]| {
-        let file = env.pack("bad.json", &pack);
-        one_line(&env.run(&["import", &file]), 1, words);
-        one_line(&env.run(&["lint", &file]), 1, words);
+        let file = env.write_pack("bad.json", &pack);
+        assert_one_line(&env.run(&["import", &file]), 1, words);
+        assert_one_line(&env.run(&["lint", &file]), 1, words);
     };
     let of_file = |file: &str| json!({"name": "n", "extensions": {"bad": {"file": file}}});
-    refused(of_file(&guest(&env, "imports")), &["extensions.bad: the module imports 'env.now': build it without imports"]);
-    refused(of_file(&guest(&env, "no_resume")), &["extensions.bad: the module does not export 'conv_resume'"]);
+    refused(of_file(&build_guest(&env, "imports")), &["extensions.bad: the module imports 'env.now': build it without imports"]);
+    refused(of_file(&build_guest(&env, "no_resume")), &["extensions.bad: the module does not export 'conv_resume'"]);
     refused(of_file(&env.write("text.wasm", "hello")), &["extensions.bad: the module is no WebAssembly module"]);
     refused(of_file("gone.wasm"), &["cannot read ", "gone.wasm"]);
     refused(json!({"name": "n", "extensions": {"bad": {}}}), &["extensions.bad: there is no module"]);
     let row = json!({"name": "bare", "module": "0".repeat(64)});
     refused(json!({"name": "n", "tables": {"cv_extension": [row]}}), &["cv_extension.bare: missing module"]);
-    assert_eq!(env.sql().everything(), before);
+    assert_eq!(env.sql().dump(), before);
 }

@@ -2,17 +2,17 @@
 
 use convengine_core::turn::{Effect, EffectClass, EffectId, EffectResult, Request, SleepRequest};
 use convengine_player::{CorePlayer, Suspend};
-use convengine_tests::simulate::all_of;
-use convengine_tests::simulate::fault::{Fault, of_effect, repeatable};
-use convengine_tests::simulate::run::{disturbed, undisturbed};
+use convengine_tests::simulate::fault::{Fault, faults_for, is_repeatable};
+use convengine_tests::simulate::run::{run_baseline, run_with_fault};
+use convengine_tests::simulate::simulate_all;
 use convengine_tests::{corpus_with_extension, talk};
 
 /// Only every n-th case is played.
-const PART: usize = 20;
+const SAMPLE_STEP: usize = 20;
 
 /// So that the sample covers every pack with effects.
 #[test]
-fn no_effect_has_fewer_faults_than_there_are_parts() {
+fn every_kind_of_effect_has_enough_faults_to_be_sampled() {
     let effect = Effect {
         id: EffectId(0),
         key: "t/0".to_owned(),
@@ -22,17 +22,17 @@ fn no_effect_has_fewer_faults_than_there_are_parts() {
         repeatable: true,
         request: Request::Sleep(SleepRequest::new(1)),
     };
-    assert!(of_effect(&effect).len() >= PART);
+    assert!(faults_for(&effect).len() >= SAMPLE_STEP);
 }
 
 #[test]
 fn a_twentieth_of_the_faults_breaks_nothing() {
-    let figures = all_of(&corpus_with_extension().unwrap(), |pack, number| (pack + number).is_multiple_of(PART)).unwrap();
+    let figures = simulate_all(&corpus_with_extension().unwrap(), |pack, number| (pack + number).is_multiple_of(SAMPLE_STEP)).unwrap();
     let violations: Vec<_> = figures.iter().flat_map(|it| &it.violations).collect();
     assert!(violations.is_empty(), "{violations:#?}");
     let untried: Vec<&str> = figures.iter().filter(|it| it.is_untried()).map(|it| it.pack.as_str()).collect();
     assert!(untried.is_empty(), "effects without a case: {untried:?}");
-    let cases: usize = figures.iter().map(|it| it.all()).sum();
+    let cases: usize = figures.iter().map(|it| it.total_cases()).sum();
     assert!(cases >= 1_500, "only {cases} cases");
 }
 
@@ -41,10 +41,10 @@ fn a_crash_leaves_a_write_in_doubt_and_does_not_repeat_it() {
     let case = talk("transfer_confirmed.talk").unwrap();
     let mut player = CorePlayer::new(&case.pack, Suspend::Never);
     for turn in 0..case.pack.turns.len() {
-        let expected = undisturbed(&mut player, turn).unwrap();
-        if let Some(at) = expected.run.answered.iter().position(|it| !repeatable(&it.effect)) {
-            let run = disturbed(&mut player, &expected, at, Fault::CrashBefore).unwrap();
-            let writes: Vec<_> = run.answered.iter().filter(|it| !repeatable(&it.effect)).collect();
+        let expected = run_baseline(&mut player, turn).unwrap();
+        if let Some(at) = expected.run.answered.iter().position(|it| !is_repeatable(&it.effect)) {
+            let run = run_with_fault(&mut player, &expected, at, Fault::CrashBefore).unwrap();
+            let writes: Vec<_> = run.answered.iter().filter(|it| !is_repeatable(&it.effect)).collect();
             assert_eq!(writes.len(), 1);
             assert!(matches!(writes[0].answer, EffectResult::Error(_)) && writes[0].effect.key == expected.run.answered[at].effect.key);
             return;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use convengine_core::turn::{CancelReason, Journal, Outcome, Turn};
 use convengine_player::{CorePlayer, PackReport, Suspend, play_core};
-use convengine_tests::{explained, flows};
+use convengine_tests::{flows, known_differences};
 use serde_json::json;
 
 #[test]
 fn every_talk_is_as_expected() {
-    let mut explained = explained().unwrap();
+    let mut explained = known_differences().unwrap();
     let reports: Vec<PackReport> = flows().unwrap().iter().map(|it| play_core(&it.pack, Suspend::Never, &mut explained)).collect();
     let failed: Vec<String> = reports.iter().filter(|it| !it.has_passed()).map(|it| format!("{it:#?}")).collect();
     assert!(failed.is_empty(), "{}", failed.join("\n"));
@@ -43,7 +43,7 @@ fn a_turn_saved_after_every_completion_ends_the_same() {
 }
 
 #[test]
-fn a_turn_abandoned_where_it_waits_leaves_a_session_at_its_root() {
+fn a_turn_canceled_while_it_waits_leaves_the_session_at_its_root() {
     let mut waits = 0;
     for case in flows().unwrap() {
         let mut player = CorePlayer::new(&case.pack, Suspend::Never);
@@ -54,7 +54,7 @@ fn a_turn_abandoned_where_it_waits_leaves_a_session_at_its_root() {
                 let mut journal = whole.journal.clone();
                 journal.entries.truncate(answered);
                 let why = if answered.is_multiple_of(2) { CancelReason::Timeout } else { CancelReason::Lost };
-                let outcome = abandoned(journal, &player, why);
+                let outcome = cancel_and_replay(journal, &player, why);
                 let reply = outcome.flow.as_deref().cloned().unwrap_or_default();
                 let reason = if why == CancelReason::Timeout { "turn_timeout" } else { "turn_lost" };
                 assert_eq!(reply["debug"]["stop_reason"], json!(reason), "{label}");
@@ -69,7 +69,7 @@ fn a_turn_abandoned_where_it_waits_leaves_a_session_at_its_root() {
 }
 
 /// Cancels a turn and asserts that its journal replays the cancellation.
-fn abandoned(journal: Journal, player: &CorePlayer, why: CancelReason) -> Outcome {
+fn cancel_and_replay(journal: Journal, player: &CorePlayer, why: CancelReason) -> Outcome {
     let (mut turn, _) = Turn::restore(journal, Arc::clone(&player.config)).unwrap();
     let outcome = turn.cancel(why, turn.now() + 7).unwrap().end.unwrap();
     let (_, replayed) = Turn::restore(turn.journal().clone(), Arc::clone(&player.config)).unwrap();

@@ -6,18 +6,18 @@ use convengine_core::pack::Pack;
 use convengine_tests::{flow, root};
 use serde_json::{Value, json};
 
-use crate::running::Place;
-use crate::simulator::{each, hashes, page};
+use crate::harness::TestEnv;
+use crate::simulator::{hashes, members_of, run_page};
 
 #[test]
-fn a_flow_in_the_browser_shows_where_it_stands_and_is_edited_branched_and_failed_as_tables_are() {
-    let server = Place::new().serve(&[]);
-    let lines = page(&server.address, &["flow"]);
+fn a_flow_in_the_browser_shows_its_position_and_is_edited_branched_and_failed_like_tables() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["flow"]);
     let bank: Pack = flow("bank_desk.json").unwrap().pack;
     let played = &lines["played"][0];
     assert_eq!(lines["engines"][0], 1, "the flow engine is fetched with the first flow");
-    assert_eq!(each(played, "hash"), hashes(&bank, 5).iter().collect::<Vec<_>>(), "the sample runs as the core does");
-    assert_eq!(each(played, "state"), ["root/r_wait", "g_auth/a_pin", "g_balance/b_kind", "root/r_wait", "g_offers/o_show"]);
+    assert_eq!(members_of(played, "hash"), hashes(&bank, 5).iter().collect::<Vec<_>>(), "the sample runs as the core does");
+    assert_eq!(members_of(played, "state"), ["root/r_wait", "g_auth/a_pin", "g_balance/b_kind", "root/r_wait", "g_offers/o_show"]);
 
     let stands: Vec<&str> = lines["node"].iter().filter_map(Value::as_str).collect();
     assert_eq!(stands, ["● Show accounts", "● Idle", "● Service is down", "● Idle"]);
@@ -25,7 +25,7 @@ fn a_flow_in_the_browser_shows_where_it_stands_and_is_edited_branched_and_failed
     assert!(blocks.contains("No fee") && blocks.contains("Terms of the account"), "{blocks}");
 
     let branched = &lines["branched"][0];
-    assert_eq!(each(branched, "hash")[..3], each(played, "hash")[..3], "the messages before the button press stay");
+    assert_eq!(members_of(branched, "hash")[..3], members_of(played, "hash")[..3], "the messages before the button press stay");
     assert_eq!(branched[3]["reply"], "Careful: only 12.00 left.");
     assert_eq!(lines["path"][0], json!(["Which account", "Fetch balance", "Low balance?", "Low balance warning", "Done"]));
 
@@ -43,14 +43,14 @@ fn a_flow_in_the_browser_shows_where_it_stands_and_is_edited_branched_and_failed
     assert_eq!(lines["again"][0]["reply"], "Careful: only 12.00 left.");
 
     let alone = &lines["alone"][0];
-    assert_eq!(each(alone, "hash")[..2], each(played, "hash")[..2], "the same session again");
+    assert_eq!(members_of(alone, "hash")[..2], members_of(played, "hash")[..2], "the same session again");
     assert_eq!(
         (&alone[2]["message"], &alone[2]["reply"]),
         (&json!("Timer no-input fired"), &json!("Are you still there?\nYour 4-digit PIN?"))
     );
     assert_eq!(lines["stack"][0], "root: Idle\n› Check balance: Authenticate\n› g_auth: PIN");
     assert_eq!(lines["variables"][0], json!(["+\nadded:\nauth {1}"]), "the PIN is removed and its value is not shown");
-    assert_eq!(each(&lines["anew"][0], "hash"), each(played, "hash")[..1]);
+    assert_eq!(members_of(&lines["anew"][0], "hash"), members_of(played, "hash")[..1]);
 }
 
 #[test]

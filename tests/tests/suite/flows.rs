@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::running::{Answer, Place, Server, WORDS_ALONE, orders};
+use crate::harness::{Answer, REGEX_ONLY, Server, TestEnv, orders_pack};
 
 pub const JSON: (&str, &str) = ("Content-Type", "application/json");
 
@@ -63,7 +63,7 @@ pub fn edges(nodes: &[&str]) -> Value {
 }
 
 /// A document with other values at these JSON pointers.
-pub fn changed(mut document: Value, changes: &[(&str, Value)]) -> Value {
+pub fn with_changes(mut document: Value, changes: &[(&str, Value)]) -> Value {
     for (pointer, value) in changes {
         let (parent, member) = pointer.rsplit_once('/').unwrap();
         document.pointer_mut(parent).unwrap_or_else(|| panic!("{pointer}"))[member] = value.clone();
@@ -72,8 +72,8 @@ pub fn changed(mut document: Value, changes: &[(&str, Value)]) -> Value {
 }
 
 /// The desk with a timeout for the reply to its question for the PIN.
-pub fn impatient(ms: u64) -> Value {
-    changed(desk("Desk"), &[("/graphs/2/nodes/1/data/no_input_ms", json!(ms))])
+pub fn with_input_timeout(ms: u64) -> Value {
+    with_changes(desk("Desk"), &[("/graphs/2/nodes/1/data/no_input_ms", json!(ms))])
 }
 
 pub fn send(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
@@ -81,7 +81,7 @@ pub fn send(server: &Server, method: &str, path: &str, body: &Value) -> Answer {
 }
 
 /// Saves a document as the draft of its assistant; returns the codes of its issues.
-pub fn put(server: &Server, document: &Value) -> Vec<String> {
+pub fn save_draft(server: &Server, document: &Value) -> Vec<String> {
     let saved = send(server, "PUT", &format!("/v1/agents/{}/flow", document["id"].as_str().unwrap()), document);
     assert_eq!(saved.status, 200, "{saved:?}");
     saved.json()["issues"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap().to_owned()).collect()
@@ -89,30 +89,30 @@ pub fn put(server: &Server, document: &Value) -> Vec<String> {
 
 /// Publishes a document; returns its version number.
 pub fn publish(server: &Server, document: &Value) -> u64 {
-    put(server, document);
+    save_draft(server, document);
     let published = send(server, "POST", &format!("/v1/agents/{}/publish", document["id"].as_str().unwrap()), &json!({}));
     assert_eq!(published.status, 201, "{published:?}");
     published.json()["version"].as_u64().unwrap()
 }
 
 /// A server with a document as the desk's draft.
-pub fn with_desk(document: &Value, more: &[&str]) -> (Place, Server) {
-    let env = Place::with(&orders());
-    let server = env.serve(&[&WORDS_ALONE[..], more].concat());
-    put(&server, document);
+pub fn serve_desk(document: &Value, more: &[&str]) -> (TestEnv, Server) {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&[&REGEX_ONLY[..], more].concat());
+    save_draft(&server, document);
     (env, server)
 }
 
 /// Asserts status and code of an error response.
 #[track_caller]
-pub fn is(answer: &Answer, status: u16, code: &str) {
+pub fn assert_refused(answer: &Answer, status: u16, code: &str) {
     let body = answer.json();
     let found = (answer.status, body["error"]["code"].as_str().unwrap_or_default());
     assert_eq!(found, (status, code), "{answer:?}");
     assert!(body["error"]["message"].as_str().is_some_and(|it| !it.is_empty()), "{answer:?}");
 }
 
-pub fn texts(answer: &Value) -> Vec<&str> {
+pub fn reply_texts(answer: &Value) -> Vec<&str> {
     answer["messages"].as_array().into_iter().flatten().filter_map(|it| it["text"].as_str()).collect()
 }
 
@@ -126,17 +126,17 @@ pub struct Session {
 
 impl Session {
     /// Starts a session of the draft, or of what the body requests; also returns the response of the first turn.
-    pub fn simulated(server: &Server, body: &Value) -> (Session, Value) {
-        Session::begin(server, SIMULATED, &[], body)
+    pub fn start_simulated(server: &Server, body: &Value) -> (Session, Value) {
+        Session::start(server, SIMULATED, &[], body)
     }
 
     /// Starts a session with the token of a deployment; also returns the response of the first turn.
-    pub fn deployed(server: &Server, token: &str, more: &[(&str, &str)]) -> (Session, Value) {
+    pub fn start_deployed(server: &Server, token: &str, more: &[(&str, &str)]) -> (Session, Value) {
         let bearer = format!("Bearer {token}");
-        Session::begin(server, DEPLOYED, &[&[("Authorization", bearer.as_str()), ORIGIN], more].concat(), &json!({}))
+        Session::start(server, DEPLOYED, &[&[("Authorization", bearer.as_str()), ORIGIN], more].concat(), &json!({}))
     }
 
-    fn begin(server: &Server, path: &str, headers: &[(&str, &str)], body: &Value) -> (Session, Value) {
+    fn start(server: &Server, path: &str, headers: &[(&str, &str)], body: &Value) -> (Session, Value) {
         let answer = server.request("POST", path, &[headers, &[JSON]].concat(), body.to_string());
         assert_eq!(answer.status, 201, "{answer:?}");
         let id = answer.json()["session_id"].as_str().unwrap().to_owned();
@@ -144,45 +144,45 @@ impl Session {
         (Session { path: format!("{path}/{id}"), id, headers }, answer.json())
     }
 
-    pub fn hears(&self, server: &Server, event: &Value) -> Answer {
+    pub fn send_event(&self, server: &Server, event: &Value) -> Answer {
         let headers: Vec<(&str, &str)> = self.headers.iter().map(|it| (it.0.as_str(), it.1.as_str())).chain([JSON]).collect();
         server.request("POST", &format!("{}/turns", self.path), &headers, event.to_string())
     }
 
     /// Sends a message; returns the response of its turn.
     #[track_caller]
-    pub fn says(&self, server: &Server, text: &str) -> Value {
-        let answer = self.hears(server, &json!({"type": "user.message", "text": text}));
+    pub fn say(&self, server: &Server, text: &str) -> Value {
+        let answer = self.send_event(server, &json!({"type": "user.message", "text": text}));
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json()
     }
 
     /// An admin view of the session: its state, or a path below it.
-    pub fn look(&self, server: &Server, what: &str) -> Value {
+    pub fn inspect(&self, server: &Server, what: &str) -> Value {
         let answer = server.get(&format!("{SIMULATED}/{}{what}", self.id));
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json()
     }
 
     pub fn state(&self, server: &Server) -> Value {
-        self.look(server, "")
+        self.inspect(server, "")
     }
 
     /// The types of its events so far.
-    pub fn events(&self, server: &Server) -> Vec<String> {
-        let trace = self.look(server, "/trace");
+    pub fn event_types(&self, server: &Server) -> Vec<String> {
+        let trace = self.inspect(server, "/trace");
         let kind = |it: &Value| it["event"]["type"].as_str().unwrap_or_default().to_owned();
         trace["turns"].as_array().unwrap().iter().map(kind).collect()
     }
 
     /// Asserts that its turns replay equally, over HTTP and by the command; returns their number.
     #[track_caller]
-    pub fn replays(&self, env: &Place, server: &Server) -> u64 {
-        let replayed = self.look(server, "/replay");
+    pub fn assert_replays(&self, env: &TestEnv, server: &Server) -> u64 {
+        let replayed = self.inspect(server, "/replay");
         assert_eq!((&replayed["equal"], &replayed["divergence"]), (&json!(true), &Value::Null), "{replayed}");
         let output = env.run(&["replay", "--conversation", &self.id]);
-        assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
-        assert!(output.out.ends_with(&format!("{} turns equal\n", replayed["turns"])), "{output:?}");
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
+        assert!(output.stdout.ends_with(&format!("equal turns: {}\n", replayed["turns"])), "{output:?}");
         replayed["turns"].as_u64().unwrap()
     }
 }

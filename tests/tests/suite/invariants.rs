@@ -7,20 +7,20 @@ use convengine_core::config::{Config, Tables};
 use convengine_core::pack::Pack;
 use convengine_core::turn::{EffectClass, FaultReport, HistoryRow, Map, NoticeBody, Request, VerboseNotice, Write};
 use convengine_player::{CorePlayer, Suspend};
-use convengine_tests::invariants::{Beside, INVARIANTS, Rows, Scene, breaches};
-use convengine_tests::simulate::fault::{Fault, KEY, SECRET, repeatable};
-use convengine_tests::simulate::run::{Run, disturbed, undisturbed};
+use convengine_tests::invariants::{INVARIANTS, PackRows, RelatedRuns, TurnUnderTest, find_violations};
+use convengine_tests::simulate::fault::{Fault, KEY, SECRET, is_repeatable};
+use convengine_tests::simulate::run::{TurnRun, run_baseline, run_with_fault};
 use convengine_tests::talk;
 use serde_json::{Value, json};
 
 /// The turn that executes a pending action: its configuration, the turn, and the turn with a crash after and before the completion.
-fn agreed() -> (Arc<Config>, Run, [Run; 2]) {
+fn confirmed_turn() -> (Arc<Config>, TurnRun, [TurnRun; 2]) {
     let case = talk("transfer_confirmed.talk").unwrap();
     let mut player = CorePlayer::new(&case.pack, Suspend::Never);
     for turn in 0..case.pack.turns.len() {
-        let expected = undisturbed(&mut player, turn).unwrap();
-        if let Some(at) = expected.run.answered.iter().position(|it| !repeatable(&it.effect)) {
-            let crashed = [Fault::CrashAfter, Fault::CrashBefore].map(|it| disturbed(&mut player, &expected, at, it).unwrap());
+        let expected = run_baseline(&mut player, turn).unwrap();
+        if let Some(at) = expected.run.answered.iter().position(|it| !is_repeatable(&it.effect)) {
+            let crashed = [Fault::CrashAfter, Fault::CrashBefore].map(|it| run_with_fault(&mut player, &expected, at, it).unwrap());
             return (Arc::clone(&player.config), expected.run, crashed);
         }
         player.commit(&expected.run.outcome);
@@ -30,128 +30,136 @@ fn agreed() -> (Arc<Config>, Run, [Run; 2]) {
 
 /// A turn to change, and what it is compared with.
 #[derive(Clone, Copy)]
-struct Told<'t> {
+struct Fixture<'t> {
     config: &'t Arc<Config>,
-    run: &'t Run,
-    beside: Beside<'t>,
+    run: &'t TurnRun,
+    beside: RelatedRuns<'t>,
     fault: Option<Fault>,
 }
 
-impl Told<'_> {
+impl Fixture<'_> {
     /// The invariants that the turn violates after a change.
-    fn broken(&self, change: impl FnOnce(&mut Run)) -> Vec<&'static str> {
-        self.with_rows(&Rows::default(), change)
+    fn violations(&self, change: impl FnOnce(&mut TurnRun)) -> Vec<&'static str> {
+        self.violations_with_rows(&PackRows::default(), change)
     }
 
     /// As `violations`, in a pack with these rows.
-    fn with_rows(&self, rows: &Rows, change: impl FnOnce(&mut Run)) -> Vec<&'static str> {
-        let Told { config, run, beside, fault } = *self;
+    fn violations_with_rows(&self, rows: &PackRows, change: impl FnOnce(&mut TurnRun)) -> Vec<&'static str> {
+        let Fixture { config, run, beside, fault } = *self;
         let mut changed = run.clone();
         change(&mut changed);
-        let scene = Scene { config, rows, usual: &BTreeSet::new(), run: &changed, beside, fault };
-        breaches(&scene).into_iter().map(|it| it.0).collect()
+        let scene = TurnUnderTest { config, rows, baseline_replies: &BTreeSet::new(), run: &changed, related: beside, fault };
+        find_violations(&scene).into_iter().map(|it| it.0).collect()
     }
 }
 
 /// The invariants that have detected a violation.
 #[derive(Default)]
-struct Bitten(BTreeSet<&'static str>);
+struct Detections(BTreeSet<&'static str>);
 
-impl Bitten {
-    fn by(&mut self, name: &'static str, found: &[&'static str]) {
+impl Detections {
+    fn assert_detects(&mut self, name: &'static str, found: &[&'static str]) {
         assert!(found.contains(&name), "{name} does not notice; {found:?} do");
         self.0.insert(name);
     }
 }
 
 #[test]
-fn each_invariant_bites() {
-    let (config, run, [after, doubtful]) = agreed();
-    let (mut detections, alone) = (Bitten::default(), Beside::default());
-    let usual = Beside { meant: Some(&run), ..alone };
-    let fixture = Told { config: &config, run: &run, beside: alone, fault: None };
-    let late = Told { beside: usual, fault: Some(Fault::Late), ..fixture };
-    assert!(fixture.broken(|_| {}).is_empty() && late.broken(|_| {}).is_empty());
-    detections.by("I1", &fixture.broken(|it| it.outcome.payload = None));
-    detections.by("I1", &late.broken(|it| say(it, " ")));
-    detections.by("I1", &fixture.broken(|it| drop(it.notices.remove(0))));
-    detections.by("I2", &Told { fault: None, ..late }.broken(twice));
-    detections.by("I2", &fixture.broken(|it| it.answered[0].effect.key = "x".to_owned()));
-    detections.by("I3", &fixture.broken(|it| param(it, "policy_decision", "RECLASSIFY_INTENT")));
-    detections.by("I3", &fixture.broken(|it| param(it, "dialogue_act", "NEGATE")));
-    detections.by("I3", &fixture.broken(|it| it.answered.iter_mut().for_each(|it| it.step = None)));
-    detections.by("I3", &fixture.broken(|it| it.answered.iter_mut().for_each(|it| it.effect.class = EffectClass::Irreversible)));
-    detections.by("I5", &fixture.broken(|it| it.outcome.state.push('2')));
-    detections.by("I5", &fixture.broken(|it| drop(it.notices.pop())));
-    detections.by("I6", &fixture.broken(|it| it.answered = it.answered.iter().cycle().take(101).cloned().collect()));
-    detections.by("I6", &fixture.broken(|it| fill(&mut it.journal.input.event.params, 4_200)));
-    detections.by("I6", &fixture.broken(|it| prompt(it, 48_001)));
-    detections.by("I7", &fixture.broken(failed));
-    detections.by("I8", &late.broken(|it| say(it, "Hello {{customer")));
-    detections.by("I8", &late.broken(|it| say(it, "Hello customer}}")));
-    let crashed = Told { run: &after, fault: Some(Fault::CrashAfter), ..late };
-    assert!(crashed.broken(|_| {}).is_empty());
-    detections.by("I9", &crashed.broken(|it| it.torn = Some("other notices".to_owned())));
-    detections.by("I9", &crashed.broken(|it| it.answered[0].effect.key.push('9')));
-    detections.by("I9", &crashed.broken(|it| it.outcome.intent.push('9')));
-    let in_doubt = Told { run: &doubtful, fault: Some(Fault::CrashBefore), ..late };
-    assert!(in_doubt.broken(|_| {}).is_empty());
-    detections.by("I3", &in_doubt.broken(|it| param(it, "dialogue_act", "NEGATE")));
-    what_may_be_seen(&mut detections, fixture);
+fn each_invariant_detects_its_violation() {
+    let (config, run, [after, doubtful]) = confirmed_turn();
+    let (mut detections, alone) = (Detections::default(), RelatedRuns::default());
+    let usual = RelatedRuns { undisturbed: Some(&run), ..alone };
+    let fixture = Fixture { config: &config, run: &run, beside: alone, fault: None };
+    let late = Fixture { beside: usual, fault: Some(Fault::Late), ..fixture };
+    assert!(fixture.violations(|_| {}).is_empty() && late.violations(|_| {}).is_empty());
+    detections.assert_detects("I1", &fixture.violations(|it| it.outcome.payload = None));
+    detections.assert_detects("I1", &late.violations(|it| set_reply(it, " ")));
+    detections.assert_detects("I1", &fixture.violations(|it| drop(it.notices.remove(0))));
+    detections.assert_detects("I2", &Fixture { fault: None, ..late }.violations(repeat_write));
+    detections.assert_detects("I2", &fixture.violations(|it| it.answered[0].effect.key = "x".to_owned()));
+    detections.assert_detects("I3", &fixture.violations(|it| set_param(it, "policy_decision", "RECLASSIFY_INTENT")));
+    detections.assert_detects("I3", &fixture.violations(|it| set_param(it, "dialogue_act", "NEGATE")));
+    detections.assert_detects("I3", &fixture.violations(|it| it.answered.iter_mut().for_each(|it| it.step = None)));
+    detections
+        .assert_detects("I3", &fixture.violations(|it| it.answered.iter_mut().for_each(|it| it.effect.class = EffectClass::Irreversible)));
+    detections.assert_detects("I5", &fixture.violations(|it| it.outcome.state.push('2')));
+    detections.assert_detects("I5", &fixture.violations(|it| drop(it.notices.pop())));
+    detections.assert_detects("I6", &fixture.violations(|it| it.answered = it.answered.iter().cycle().take(101).cloned().collect()));
+    detections.assert_detects("I6", &fixture.violations(|it| fill_incompressible(&mut it.journal.input.event.params, 4_200)));
+    detections.assert_detects("I6", &fixture.violations(|it| set_prompt(it, 48_001)));
+    detections.assert_detects("I7", &fixture.violations(fail_turn));
+    detections.assert_detects("I8", &late.violations(|it| set_reply(it, "Hello {{customer")));
+    detections.assert_detects("I8", &late.violations(|it| set_reply(it, "Hello customer}}")));
+    let crashed = Fixture { run: &after, fault: Some(Fault::CrashAfter), ..late };
+    assert!(crashed.violations(|_| {}).is_empty());
+    detections.assert_detects("I9", &crashed.violations(|it| it.crash_difference = Some("other notices".to_owned())));
+    detections.assert_detects("I9", &crashed.violations(|it| it.answered[0].effect.key.push('9')));
+    detections.assert_detects("I9", &crashed.violations(|it| it.outcome.intent.push('9')));
+    let in_doubt = Fixture { run: &doubtful, fault: Some(Fault::CrashBefore), ..late };
+    assert!(in_doubt.violations(|_| {}).is_empty());
+    detections.assert_detects("I3", &in_doubt.violations(|it| set_param(it, "dialogue_act", "NEGATE")));
+    check_visible_data(&mut detections, fixture);
     assert!(detections.0.iter().copied().eq(INVARIANTS.map(|it| it.0)), "an invariant without a violation");
 }
 
 /// I1, I4: what the rows of a pack may make visible, and nothing else.
-fn what_may_be_seen(detections: &mut Bitten, fixture: Told<'_>) {
-    let late = Told { fault: Some(Fault::Late), ..fixture };
-    detections.by("I4", &fixture.broken(|it| say(it, SECRET)));
-    detections.by("I4", &late.broken(|it| drop(it.outcome.context.as_mut().unwrap().insert("sent".to_owned(), KEY.into()))));
-    detections.by("I4", &fixture.broken(|it| progress(it, SECRET, json!({}))));
-    detections.by("I4", &fixture.broken(|it| progress(it, "sorry", json!({"stepInfo": {"A": {"text": SECRET}}}))));
+fn check_visible_data(detections: &mut Detections, fixture: Fixture<'_>) {
+    let late = Fixture { fault: Some(Fault::Late), ..fixture };
+    detections.assert_detects("I4", &fixture.violations(|it| set_reply(it, SECRET)));
+    detections
+        .assert_detects("I4", &late.violations(|it| drop(it.outcome.context.as_mut().unwrap().insert("sent".to_owned(), KEY.into()))));
+    detections.assert_detects("I4", &fixture.violations(|it| set_progress(it, SECRET, json!({}))));
+    detections.assert_detects("I4", &fixture.violations(|it| set_progress(it, "sorry", json!({"stepInfo": {"A": {"text": SECRET}}}))));
     assert!(
-        !fixture.broken(|it| progress(it, "sorry", json!({"stepInfo": {"A": {"error": SECRET}}}))).contains(&"I4"),
+        !fixture.violations(|it| set_progress(it, "sorry", json!({"stepInfo": {"A": {"error": SECRET}}}))).contains(&"I4"),
         "step errors may be visible there"
     );
-    detections.by("I4", &late.broken(|it| progress(it, "sorry", json!({"error": KEY}))));
+    detections.assert_detects("I4", &late.violations(|it| set_progress(it, "sorry", json!({"error": KEY}))));
     let responses = json!([
         {"response_id": 1, "exact_text": "Sorry: {{context.pending_action_runtime.reason}}"},
         {"response_id": 2, "exact_text": "{{inputParams.reason}}"}, {"response_id": 3, "exact_text": "{\"a\": \"{{intent}}\"}"},
     ]);
     let verbose = json!([{"verbose_id": 7, "message": "{{errorMessage}}"}]);
     let pack = json!({"name": "n", "tables": {"ce_response": responses, "ce_verbose": verbose}});
-    let rows = Rows::of(&serde_json::from_value::<Pack>(pack).unwrap());
-    let of_row = |id: i64, text: &'static str| late.with_rows(&rows, |it| (made_by(it, id), say(it, text)).1);
+    let rows = PackRows::from_pack(&serde_json::from_value::<Pack>(pack).unwrap());
+    let of_row = |id: i64, text: &'static str| late.violations_with_rows(&rows, |it| (set_response_row(it, id), set_reply(it, text)).1);
     assert!(!of_row(1, SECRET).contains(&"I4") && !of_row(2, " ").contains(&"I1"), "the rows allow it");
-    detections.by("I4", &of_row(2, SECRET));
-    detections.by("I1", &of_row(1, " "));
-    detections.by("I1", &of_row(3, " "));
-    detections.by("I4", &late.with_rows(&rows, |it| (failed(it), it.outcome.fault.as_mut().unwrap().message = SECRET.to_owned()).1));
-    assert!(!fixture.with_rows(&rows, |it| progress(it, SECRET, json!({}))).contains(&"I4"), "the row of the message allows it");
+    detections.assert_detects("I4", &of_row(2, SECRET));
+    detections.assert_detects("I1", &of_row(1, " "));
+    detections.assert_detects("I1", &of_row(3, " "));
+    detections.assert_detects(
+        "I4",
+        &late.violations_with_rows(&rows, |it| (fail_turn(it), it.outcome.fault.as_mut().unwrap().message = SECRET.to_owned()).1),
+    );
+    assert!(
+        !fixture.violations_with_rows(&rows, |it| set_progress(it, SECRET, json!({}))).contains(&"I4"),
+        "the row of the message allows it"
+    );
 }
 
 /// I2: the turn after a fault.
 #[test]
-fn what_a_fault_left_in_doubt_is_done_again_after_a_yes_alone() {
-    let (config, run, [_, doubtful]) = agreed();
+fn a_write_in_doubt_is_repeated_only_after_a_confirmation() {
+    let (config, run, [_, doubtful]) = confirmed_turn();
     let next = |before, usually| {
-        let beside = Beside { meant: None, usually, before: Some(before) };
-        Told { config: &config, run: &run, beside, fault: Some(Fault::CrashBefore) }
+        let beside = RelatedRuns { undisturbed: None, after_undisturbed: usually, previous: Some(before) };
+        Fixture { config: &config, run: &run, beside, fault: Some(Fault::CrashBefore) }
     };
-    let anew = |it: &mut Run| param(it, "dialogue_act", "NEW_REQUEST");
-    assert!(next(&doubtful, None).broken(|_| {}).is_empty(), "the message is a confirmation");
-    assert!(next(&doubtful, None).broken(anew).contains(&"I2"));
-    assert!(!next(&doubtful, Some(&run)).broken(anew).contains(&"I2"), "the turn writes whatever the turn before it did");
-    assert!(!next(&run, None).broken(anew).contains(&"I2"), "nothing was in doubt");
-    assert!(next(&run, Some(&run)).broken(twice).contains(&"I2"));
+    let anew = |it: &mut TurnRun| set_param(it, "dialogue_act", "NEW_REQUEST");
+    assert!(next(&doubtful, None).violations(|_| {}).is_empty(), "the message is a confirmation");
+    assert!(next(&doubtful, None).violations(anew).contains(&"I2"));
+    assert!(!next(&doubtful, Some(&run)).violations(anew).contains(&"I2"), "the turn writes whatever the turn before it did");
+    assert!(!next(&run, None).violations(anew).contains(&"I2"), "nothing was in doubt");
+    assert!(next(&run, Some(&run)).violations(repeat_write).contains(&"I2"));
 }
 
 /// Changes the reply of the turn.
-fn say(run: &mut Run, text: &str) {
+fn set_reply(run: &mut TurnRun, text: &str) {
     run.outcome.payload.as_mut().unwrap().value = text.to_owned();
 }
 
 /// Sets the response row of the reply.
-fn made_by(run: &mut Run, id: i64) {
+fn set_response_row(run: &mut TurnRun, id: i64) {
     for notice in &mut run.notices {
         if let NoticeBody::Audit { stage, payload } = &mut notice.body
             && stage == "ASSISTANT_OUTPUT"
@@ -162,7 +170,7 @@ fn made_by(run: &mut Run, id: i64) {
 }
 
 /// Replaces the last notice by a progress message with this text and metadata.
-fn progress(run: &mut Run, text: &str, metadata: Value) {
+fn set_progress(run: &mut TurnRun, text: &str, metadata: Value) {
     let notice = json!({"verbose_id": 7, "step": "A", "determinant": "B", "intent": "I", "state": "S", "level": "INFO", "text": text,
         "metadata": metadata});
     let notice: VerboseNotice = serde_json::from_value(notice).unwrap();
@@ -170,7 +178,7 @@ fn progress(run: &mut Run, text: &str, metadata: Value) {
 }
 
 /// Adds parameters that still have this many bytes when compressed.
-fn fill(params: &mut Map, bytes: u64) {
+fn fill_incompressible(params: &mut Map, bytes: u64) {
     let mut number = 1_u64;
     let mut letters = || {
         number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -181,14 +189,14 @@ fn fill(params: &mut Map, bytes: u64) {
 }
 
 /// Makes the last effect a model call with a prompt of this many characters.
-fn prompt(run: &mut Run, characters: usize) {
+fn set_prompt(run: &mut TurnRun, characters: usize) {
     let request = json!({"kind": "llm", "purpose": "dialogue_act", "mode": "text", "system": "", "user": "x".repeat(characters),
         "context": {}, "user_text": ""});
     run.answered.last_mut().unwrap().effect.request = serde_json::from_value(request).unwrap();
 }
 
 /// Requests the write a second time, under its own key.
-fn twice(run: &mut Run) {
+fn repeat_write(run: &mut TurnRun) {
     let mut again = run.answered.iter().find(|it| matches!(it.effect.request, Request::Task(_))).unwrap().clone();
     again.effect.id.0 += 1;
     again.effect.key = format!("{}/{}", run.input.turn, again.effect.id.0);
@@ -196,14 +204,14 @@ fn twice(run: &mut Run) {
 }
 
 /// Changes an input parameter in the steps that execute an action.
-fn param(run: &mut Run, name: &str, value: &str) {
+fn set_param(run: &mut TurnRun, name: &str, value: &str) {
     for step in run.answered.iter_mut().filter_map(|it| it.step.as_mut()) {
         step.session["inputParams"][name] = value.into();
     }
 }
 
 /// Fails the turn, which still writes a history row.
-fn failed(run: &mut Run) {
+fn fail_turn(run: &mut TurnRun) {
     run.outcome.payload = None;
     run.outcome.fault = Some(FaultReport { code: "LLM_CALL_FAILED".to_owned(), message: "sorry".to_owned(), recoverable: true });
     let history = HistoryRow { user_input: "hi".to_owned(), assistant_output: "{}".to_owned(), created_at: 2 };
@@ -212,14 +220,14 @@ fn failed(run: &mut Run) {
 
 /// A sensitive message, and what may count as an approval.
 #[test]
-fn only_a_yes_or_an_approval_lets_a_sensitive_message_through() {
-    let (_, run, _) = agreed();
+fn only_a_confirmation_or_an_approval_admits_a_sensitive_message() {
+    let (_, run, _) = confirmed_turn();
     let guarded =
         json!({"flow": {"guardrail": {"enabled": true, "requireApprovalForSensitiveActions": true, "sensitivePatterns": ["(?i)wire"]}}});
     let config = Arc::new(Config::compile(&Tables::default(), &guarded).0);
     assert_eq!(config.sensitive_patterns.is_sensitive("wire it"), Ok(true));
     let is_blocked = |text: &str, params: Value, context: Value| {
-        let found = Told { config: &config, run: &run, beside: Beside::default(), fault: None }.broken(|it| {
+        let found = Fixture { config: &config, run: &run, beside: RelatedRuns::default(), fault: None }.violations(|it| {
             it.input.event.text = Some(text.to_owned());
             it.input.event.params = serde_json::from_value(params).unwrap();
             let context: Map = serde_json::from_value(context).unwrap();

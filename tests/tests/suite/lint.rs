@@ -5,7 +5,7 @@ use std::fs;
 use convengine_tests::root;
 use serde_json::Value;
 
-use crate::running::Place;
+use crate::harness::TestEnv;
 
 /// The packs of `packs/lint` with their findings; errors are marked.
 const EXPECTED: [(&str, &[&str]); 9] = [
@@ -75,10 +75,10 @@ const EXPECTED: [(&str, &[&str]); 9] = [
 ];
 
 /// The findings of the real binary for a file below `tests`, with its exit code.
-fn lint(env: &Place, file: &str) -> (i32, Vec<String>) {
+fn lint(env: &TestEnv, file: &str) -> (i32, Vec<String>) {
     let path = root().join("tests").join(file).display().to_string();
     let output = env.run(&["lint", "--json", &path]);
-    let issues: Vec<Value> = serde_json::from_str(&output.out).unwrap_or_else(|error| panic!("{file}: {error}: {output:?}"));
+    let issues: Vec<Value> = serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{file}: {error}: {output:?}"));
     let text = |issue: &Value, member: &str| issue[member].as_str().unwrap().to_owned();
     let line = |it: &Value| {
         let mark = if it["severity"] == "error" { "!" } else { "" };
@@ -89,7 +89,7 @@ fn lint(env: &Place, file: &str) -> (i32, Vec<String>) {
 
 #[test]
 fn the_mistakes_of_published_configurations_are_found() {
-    let env = Place::new();
+    let env = TestEnv::new();
     for (pack, expected) in EXPECTED {
         let (code, found) = lint(&env, &format!("packs/lint/{pack}.json"));
         assert_eq!(found, expected, "{pack}");
@@ -100,8 +100,8 @@ fn the_mistakes_of_published_configurations_are_found() {
 }
 
 #[test]
-fn nothing_is_found_on_the_demo_but_the_circle_that_the_lab_shows() {
-    let env = Place::new();
+fn the_demo_has_no_finding_but_the_loop_that_the_lab_shows() {
+    let env = TestEnv::new();
     for file in fs::read_dir(root().join("tests/packs/demo")).unwrap() {
         let name = file.unwrap().file_name().into_string().unwrap();
         let expected: &[&str] = if name == "rule_lab.json" { &["rule-loop ce_rule[30].action_value"] } else { &[] };
@@ -111,11 +111,15 @@ fn nothing_is_found_on_the_demo_but_the_circle_that_the_lab_shows() {
 
 #[test]
 fn a_talk_is_linted_by_its_configuration() {
-    let env = Place::new();
+    let env = TestEnv::new();
     let path = root().join("tests/packs/lint/inventory_lookup.json").display().to_string();
     let talk = env.write("stock.talk", &format!("# asks\nconfig {path}\n> how many shoes?\n< none\n"));
     let (of_talk, of_pack) = (env.run(&["lint", &talk]), env.run(&["lint", &path]));
-    assert_eq!((of_talk.code, of_talk.out.lines().count()), (0, 3), "{of_talk:?}");
-    assert_eq!(of_talk.out, of_pack.out);
-    assert!(of_talk.out.lines().all(|it| it.starts_with("warning ") && it.ends_with(')')), "each line names its check: {}", of_talk.out);
+    assert_eq!((of_talk.code, of_talk.stdout.lines().count()), (0, 3), "{of_talk:?}");
+    assert_eq!(of_talk.stdout, of_pack.stdout);
+    assert!(
+        of_talk.stdout.lines().all(|it| it.starts_with("warning ") && it.ends_with(')')),
+        "each line names its check: {}",
+        of_talk.stdout
+    );
 }

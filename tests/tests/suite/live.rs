@@ -5,7 +5,7 @@ use std::process::Command;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
-use crate::running::Place;
+use crate::harness::TestEnv;
 
 /// A desk whose replies about orders are written by a model and which files cases with a service; the page gets the service's address.
 fn desk() -> Value {
@@ -40,10 +40,10 @@ fn desk() -> Value {
 }
 
 /// Chats in the page; returns the lines that its script prints, by their only member.
-fn chat(env: &Place) -> Vec<(String, Value)> {
+fn chat(env: &TestEnv) -> Vec<(String, Value)> {
     let server = env.serve(&[]);
     let mut command = Command::new("node");
-    command.arg(root().join("web-demo/test/live.mjs")).arg(format!("http://{}", server.address)).arg(env.pack("desk.json", &desk()));
+    command.arg(root().join("web-demo/test/live.mjs")).arg(format!("http://{}", server.address)).arg(env.write_pack("desk.json", &desk()));
     let output = command.output().expect("cannot start node");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
@@ -52,8 +52,8 @@ fn chat(env: &Place) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn a_live_chat_in_the_browser_shows_what_a_model_writes_and_keeps_its_key_in_memory() {
-    let lines = chat(&Place::new());
+fn a_live_chat_in_the_browser_streams_the_reply_and_keeps_its_key_in_memory() {
+    let lines = chat(&TestEnv::new());
     let of = |name: &str| lines.iter().filter(|it| it.0 == name).map(|it| &it.1).collect::<Vec<_>>();
     assert_eq!(of("writing"), ["It is"], "before the model has finished");
     let filed = r#"SUCCESS {"filed":7,"echo":"Bearer [secret:crm]","base64":"[secret:crm]"}"#;

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use serde_json::{Value, json};
 
-use crate::running::{ANYWHERE, Place, Server, one_line, orders};
+use crate::harness::{SERVE, Server, TestEnv, assert_one_line, orders_pack};
 use crate::stream::{Event, ID, Listener};
 
 pub const KEY: &str = "sk-suite-0123456789abcdef";
@@ -16,17 +16,17 @@ pub const KEY: &str = "sk-suite-0123456789abcdef";
 /// The prices of these tests, per million tokens.
 pub const PRICES: &str = r#"convengine.llm.prices={"test-model":{"input":0.15,"output":0.6}}"#;
 
-pub type Answer = Box<dyn FnOnce(&mut TcpStream) + Send>;
+pub type ProviderReply = Box<dyn FnOnce(&mut TcpStream) + Send>;
 
 /// A provider that answers each call with the next of the replies; its thread returns the requests.
-pub fn provider(answers: Vec<Answer>) -> (String, JoinHandle<Vec<Value>>) {
+pub fn start_provider(answers: Vec<ProviderReply>) -> (String, JoinHandle<Vec<Value>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/v1", listener.local_addr().unwrap());
     let requests = thread::spawn(move || answers.into_iter().map(|answer| exchange(listener.accept().unwrap().0, answer)).collect());
     (address, requests)
 }
 
-fn exchange(mut stream: TcpStream, answer: Answer) -> Value {
+fn exchange(mut stream: TcpStream, answer: ProviderReply) -> Value {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut head, mut length) = (String::new(), 0);
     while !head.ends_with("\r\n\r\n") {
@@ -45,25 +45,25 @@ fn exchange(mut stream: TcpStream, answer: Answer) -> Value {
     serde_json::from_slice(&body).unwrap()
 }
 
-pub fn begin(stream: &mut TcpStream) {
+pub fn write_head(stream: &mut TcpStream) {
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n").unwrap();
 }
 
 /// The event of a chunk of a reply.
-pub fn piece(text: &str) -> String {
+pub fn delta_event(text: &str) -> String {
     format!("data: {}\n\n", json!({"model": "test-model", "choices": [{"index": 0, "delta": {"content": text}}]}))
 }
 
 /// The last events of a reply.
-pub fn end() -> String {
+pub fn final_events() -> String {
     let done = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
     let usage = json!({"choices": [], "usage": {"prompt_tokens": 1001, "completion_tokens": 20}});
     format!("data: {done}\n\ndata: {usage}\n\ndata: [DONE]\n\n")
 }
 
 /// `orders` with a model that writes the reply about orders.
-pub fn written() -> Value {
-    let mut pack = orders();
+pub fn pack_with_model() -> Value {
+    let mut pack = orders_pack();
     let row = &mut pack["tables"]["ce_response"][0];
     row["response_type"] = json!("DERIVED");
     row.as_object_mut().unwrap().remove("exact_text");
@@ -75,18 +75,18 @@ pub fn written() -> Value {
 }
 
 /// The arguments of a server with this model.
-fn with(model: &str) -> Vec<String> {
+fn model_arguments(model: &str) -> Vec<String> {
     let words = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_ONLY", "--set", PRICES, "--llm", model];
-    ANYWHERE.iter().chain(&words).map(|it| (*it).to_owned()).collect()
+    SERVE.iter().chain(&words).map(|it| (*it).to_owned()).collect()
 }
 
-fn serve(env: &Place, address: &str) -> Server {
-    let arguments = with("openai:test-model");
+fn serve(env: &TestEnv, address: &str) -> Server {
+    let arguments = model_arguments("openai:test-model");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     env.start(env.command(&arguments).env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
 }
 
-fn shown(events: &[Event]) -> String {
+fn shown_text(events: &[Event]) -> String {
     events.iter().filter(|it| it.name == "TOKEN").filter_map(|it| it.data["text"].as_str()).collect()
 }
 
@@ -95,22 +95,22 @@ fn is_last(event: &Event) -> bool {
 }
 
 #[test]
-fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
+fn a_reply_is_streamed_and_stored_with_its_cost() {
     let (go, gone) = mpsc::channel::<()>();
     let answer = move |stream: &mut TcpStream| {
-        begin(stream);
-        stream.write_all(format!("{}{}", piece("It is "), piece(&KEY[..9])).as_bytes()).unwrap();
+        write_head(stream);
+        stream.write_all(format!("{}{}", delta_event("It is "), delta_event(&KEY[..9])).as_bytes()).unwrap();
         gone.recv().unwrap();
-        stream.write_all(format!("{}{}{}", piece(&KEY[9..]), piece(" on its way 🙂"), end()).as_bytes()).unwrap();
+        stream.write_all(format!("{}{}{}", delta_event(&KEY[9..]), delta_event(" on its way 🙂"), final_events()).as_bytes()).unwrap();
     };
-    let (address, requests) = provider(vec![Box::new(answer)]);
-    let env = Place::with(&written());
+    let (address, requests) = start_provider(vec![Box::new(answer)]);
+    let env = TestEnv::with_pack(&pack_with_model());
     let server = serve(&env, &address);
     let mut listener = Listener::open(&server);
     let events = thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
         let before = listener.until(|it| it.name == "TOKEN");
-        assert_eq!(shown(&before), "It is ");
+        assert_eq!(shown_text(&before), "It is ");
         assert!(!turn.is_finished(), "the model has not finished yet");
         go.send(()).unwrap();
         let rest = listener.until(is_last);
@@ -120,7 +120,7 @@ fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
     let requests = requests.join().unwrap();
     assert_eq!(requests[0]["messages"][1]["content"], "The customer writes: my order\n\n");
     assert_eq!((&requests[0]["model"], &requests[0]["stream"]), (&json!("test-model"), &json!(true)));
-    assert_eq!(shown(&events), "It is [secret:OPENAI_API_KEY] on its way 🙂");
+    assert_eq!(shown_text(&events), "It is [secret:OPENAI_API_KEY] on its way 🙂");
     let (tokens, numbered): (Vec<&Event>, Vec<&Event>) = events.iter().partition(|it| it.name == "TOKEN");
     assert!(tokens.iter().all(|it| it.id.is_empty() && it.data["effect"] == 0 && it.data["turn"] == numbered[0].turn()));
     assert!(numbered.iter().enumerate().all(|(index, it)| it.seq() == index), "the other events are numbered as usual");
@@ -130,23 +130,23 @@ fn an_answer_is_shown_while_it_is_written_and_stored_with_its_cost() {
     let log = env.sql().texts(&format!("select {columns} from ce_llm_call_log"));
     assert_eq!(log, ["openai|test-model|1|1001|20|162|It is [secret:OPENAI_API_KEY] on its way 🙂"]);
     let run = env.run(&["replay", "--conversation", ID]);
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
-    let everything = env.sql().everything().join("\n") + &server.log() + &run.out;
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run:?}");
+    let everything = env.sql().dump().join("\n") + &server.log() + &run.stdout;
     assert!(!everything.contains(KEY) && !everything.contains("\"TOKEN\""), "neither the key nor a chunk is stored");
 }
 
 #[test]
-fn an_answer_that_breaks_off_is_taken_back_and_written_again() {
-    let broken: Answer = Box::new(|stream| {
-        begin(stream);
-        stream.write_all((piece("It was ") + &piece("lost")).as_bytes()).unwrap();
+fn a_reply_that_breaks_off_is_reset_and_retried() {
+    let broken: ProviderReply = Box::new(|stream| {
+        write_head(stream);
+        stream.write_all((delta_event("It was ") + &delta_event("lost")).as_bytes()).unwrap();
     });
-    let whole: Answer = Box::new(|stream| {
-        begin(stream);
-        stream.write_all((piece("It is here.") + &end()).as_bytes()).unwrap();
+    let whole: ProviderReply = Box::new(|stream| {
+        write_head(stream);
+        stream.write_all((delta_event("It is here.") + &final_events()).as_bytes()).unwrap();
     });
-    let (address, requests) = provider(vec![broken, whole]);
-    let env = Place::with(&written());
+    let (address, requests) = start_provider(vec![broken, whole]);
+    let env = TestEnv::with_pack(&pack_with_model());
     // A call log of the original has no columns for usage and cost.
     for column in ["input_tokens", "output_tokens", "cost_micros"] {
         env.sql().run(&format!("alter table ce_llm_call_log drop column {column}"));
@@ -157,18 +157,18 @@ fn an_answer_that_breaks_off_is_taken_back_and_written_again() {
     assert_eq!(requests.join().unwrap().len(), 2);
     let events = listener.until(is_last);
     let reset = events.iter().position(|it| it.data["reset"] == true).expect("a reset");
-    assert_eq!((shown(&events[..reset]).as_str(), shown(&events[reset..]).as_str()), ("It was lost", "It is here."));
+    assert_eq!((shown_text(&events[..reset]).as_str(), shown_text(&events[reset..]).as_str()), ("It was lost", "It is here."));
     assert_eq!(env.sql().texts("select response_text from ce_llm_call_log"), ["It is here."]);
 }
 
 #[test]
-fn a_model_that_fails_fails_the_turn_and_its_words_stay_inside() {
+fn a_failing_model_fails_the_turn_and_its_error_stays_internal() {
     let body = json!({"error": {"message": format!("Incorrect API key provided: {KEY}"), "code": "invalid_api_key"}}).to_string();
-    let refuses: Answer = Box::new(move |stream| {
+    let refuses: ProviderReply = Box::new(move |stream| {
         write!(stream, "HTTP/1.1 401 X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).unwrap();
     });
-    let (address, requests) = provider(vec![refuses]);
-    let env = Place::with(&written());
+    let (address, requests) = start_provider(vec![refuses]);
+    let env = TestEnv::with_pack(&pack_with_model());
     let server = serve(&env, &address);
     let answer = server.say(ID, "my order");
     assert_eq!((&answer["success"], &answer["errorCode"]), (&json!(false), &json!("LLM_CALL_FAILED")), "{answer}");
@@ -176,31 +176,31 @@ fn a_model_that_fails_fails_the_turn_and_its_words_stay_inside() {
     assert_eq!(requests.join().unwrap().len(), 1, "an authentication error is not retried");
     let log = env.sql().texts("select concat_ws('|', provider, case when success then 1 else 0 end, error_message) from ce_llm_call_log");
     assert_eq!(log, ["UNKNOWN|0|openai:test-model: status 401: Incorrect API key provided: [secret:OPENAI_API_KEY]"]);
-    let everything = env.sql().everything().join("\n") + &server.log();
+    let everything = env.sql().dump().join("\n") + &server.log();
     assert!(!everything.contains(KEY));
 }
 
 #[test]
-fn models_that_cannot_be_used_are_named_at_the_start() {
-    let env = Place::with(&orders());
+fn unusable_models_are_reported_at_startup() {
+    let env = TestEnv::with_pack(&orders_pack());
     let run = |arguments: &[&str], variables: &[(&str, &str)]| {
-        let mut command: Command = env.command(&[&ANYWHERE[..], arguments].concat());
+        let mut command: Command = env.command(&[&SERVE[..], arguments].concat());
         for variable in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY", "CONVENGINE_LLM"] {
             command.env_remove(variable);
         }
-        env.end(command.envs(variables.iter().copied()))
+        env.run_command(command.envs(variables.iter().copied()))
     };
-    one_line(&run(&["--llm", "openai:x"], &[]), 2, &["OPENAI_API_KEY", "OPENAI_BASE_URL"]);
-    one_line(&run(&["--llm", "anthropic:x"], &[]), 2, &["ANTHROPIC_API_KEY"]);
-    one_line(&run(&["--llm", "openai"], &[("OPENAI_API_KEY", KEY)]), 2, &["openai:MODEL", "OPENAI_MODEL"]);
-    one_line(&run(&["--llm", "polite=off"], &[]), 2, &["'polite'", "policy", "extraction", "embed"]);
-    one_line(&run(&["--llm", "policy=oracle"], &[]), 2, &["'oracle'", "anthropic[:MODEL]"]);
-    one_line(&run(&["--llm", "openai:x"], &[("OPENAI_BASE_URL", "nowhere")]), 2, &["OPENAI_BASE_URL"]);
-    one_line(&run(&[], &[("CONVENGINE_LLM", "policy=off, oracle")]), 2, &["'oracle'"]);
-    one_line(&run(&["--set", "convengine.llm.max-attempts=0"], &[]), 2, &["convengine.llm.max-attempts"]);
+    assert_one_line(&run(&["--llm", "openai:x"], &[]), 2, &["OPENAI_API_KEY", "OPENAI_BASE_URL"]);
+    assert_one_line(&run(&["--llm", "anthropic:x"], &[]), 2, &["ANTHROPIC_API_KEY"]);
+    assert_one_line(&run(&["--llm", "openai"], &[("OPENAI_API_KEY", KEY)]), 2, &["openai:MODEL", "OPENAI_MODEL"]);
+    assert_one_line(&run(&["--llm", "polite=off"], &[]), 2, &["'polite'", "policy", "extraction", "embed"]);
+    assert_one_line(&run(&["--llm", "policy=oracle"], &[]), 2, &["'oracle'", "anthropic[:MODEL]"]);
+    assert_one_line(&run(&["--llm", "openai:x"], &[("OPENAI_BASE_URL", "nowhere")]), 2, &["OPENAI_BASE_URL"]);
+    assert_one_line(&run(&[], &[("CONVENGINE_LLM", "policy=off, oracle")]), 2, &["'oracle'"]);
+    assert_one_line(&run(&["--set", "convengine.llm.max-attempts=0"], &[]), 2, &["convengine.llm.max-attempts"]);
     let file = env.write("settings.toml", "llm = [\"policy=off\", \"sibyl\"]\n");
-    one_line(&run(&["--settings", &file], &[]), 2, &["'sibyl'"]);
-    one_line(&run(&["--settings", &file], &[("CONVENGINE_LLM", "oracle")]), 2, &["'oracle'"]);
+    assert_one_line(&run(&["--settings", &file], &[]), 2, &["'sibyl'"]);
+    assert_one_line(&run(&["--settings", &file], &[("CONVENGINE_LLM", "oracle")]), 2, &["'oracle'"]);
     let file = env.write("settings.toml", "llm = [5]\n");
-    one_line(&run(&["--settings", &file], &[]), 2, &["list of strings"]);
+    assert_one_line(&run(&["--settings", &file], &[]), 2, &["list of strings"]);
 }

@@ -6,7 +6,7 @@ use convengine_tests::root;
 use serde_json::{Value, json};
 
 #[test]
-fn a_browser_plays_the_page_offline_from_a_folder_of_any_host_and_changes_over_only_when_asked() {
+fn a_browser_plays_the_page_offline_from_any_folder_and_updates_only_on_request() {
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/offline.mjs")).arg(root().join("web-demo/dist"));
     let output = command.output().expect("cannot start node");

@@ -7,21 +7,21 @@ use std::process::Command;
 use convengine_host::ops::observe::names::METRICS;
 use convengine_tests::root;
 
-use crate::running::Place;
+use crate::harness::TestEnv;
 
 fn read(name: &str) -> String {
     fs::read_to_string(root().join("packaging").join(name)).unwrap()
 }
 
-fn set<'u>(unit: &'u str, key: &str) -> &'u str {
+fn unit_value<'u>(unit: &'u str, key: &str) -> &'u str {
     unit.lines().find_map(|it| it.strip_prefix(key)?.strip_prefix('=')).unwrap_or_else(|| panic!("the unit has no {key}"))
 }
 
 #[test]
-fn the_unit_is_one_that_systemd_takes_sqlite() {
+fn the_unit_is_valid_for_systemd_sqlite() {
     let unit = read("convengine.service");
     // Ten seconds of graceful shutdown, and some for the rest.
-    assert!(set(&unit, "TimeoutStopSec").parse::<u32>().unwrap() > 10);
+    assert!(unit_value(&unit, "TimeoutStopSec").parse::<u32>().unwrap() > 10);
     let expected = [
         ("KillSignal", "SIGTERM"),
         ("Restart", "on-failure"),
@@ -29,8 +29,8 @@ fn the_unit_is_one_that_systemd_takes_sqlite() {
         ("NoNewPrivileges", "yes"),
         ("StateDirectory", "convengine"),
     ];
-    expected.into_iter().for_each(|(key, value)| assert_eq!(set(&unit, key), value, "{key}"));
-    let env = Place::new();
+    expected.into_iter().for_each(|(key, value)| assert_eq!(unit_value(&unit, key), value, "{key}"));
+    let env = TestEnv::new();
     // Systemd checks that the program exists.
     let text = unit.replace("/usr/local/bin/convengine", "/bin/true").replace("network-online.target", "network.target");
     let file = env.write("convengine.service", &text);
@@ -45,7 +45,7 @@ fn the_unit_is_one_that_systemd_takes_sqlite() {
 }
 
 #[test]
-fn the_page_tells_of_every_number_and_of_nothing_that_is_not_there_sqlite() {
+fn the_page_lists_exactly_the_existing_metrics_sqlite() {
     let page = read("OPERATIONS.md");
     let missing: Vec<&str> = METRICS.iter().map(|it| it.name).filter(|it| !page.contains(&format!("`{it}`"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
@@ -70,7 +70,7 @@ fn the_page_tells_of_every_number_and_of_nothing_that_is_not_there_sqlite() {
 }
 
 #[test]
-fn the_container_is_nobodys_root_and_asks_after_its_health_sqlite() {
+fn the_container_runs_without_root_and_checks_its_health_sqlite() {
     let file = read("Containerfile");
     let last = file.rsplit("\nFROM ").next().unwrap();
     let after_user = last.split("\nUSER ").nth(1).expect("a user");

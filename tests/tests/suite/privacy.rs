@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, client, one_line, orders, within};
+use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack, wait_until};
 use crate::stream::{ID, Listener};
 
 const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
@@ -30,21 +30,21 @@ fn say(server: &Server, id: &str, text: &str, params: Value) -> Value {
 }
 
 /// The raw files of a SQLite database, and the content of all tables.
-fn bytes(env: &Place) -> Vec<Vec<u8>> {
-    let file = PathBuf::from(env.database().trim_start_matches("sqlite:"));
+fn bytes(env: &TestEnv) -> Vec<Vec<u8>> {
+    let file = PathBuf::from(env.database_url().trim_start_matches("sqlite:"));
     let files = ["", "-wal"].map(|it| fs::read(format!("{}{it}", file.display())).unwrap_or_default());
-    let rows = env.sql().everything().into_iter().map(String::into_bytes);
+    let rows = env.sql().dump().into_iter().map(String::into_bytes);
     if env.is_postgres() { rows.collect() } else { files.into_iter().chain(rows).collect() }
 }
 
-fn holds(all: &[Vec<u8>], mark: &str) -> bool {
+fn contains_mark(all: &[Vec<u8>], mark: &str) -> bool {
     all.iter().any(|it| it.windows(mark.len()).any(|part| part == mark.as_bytes()))
 }
 
 /// All journals as text.
-fn journals(env: &Place) -> String {
+fn journals(env: &TestEnv) -> String {
     let mut sql = env.sql();
-    let hex = sql.hex("journal");
+    let hex = sql.hex_expression("journal");
     let found = sql.texts(&format!("select {hex} from ce_turn"));
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
     let read = |hex: &String| decompress(&hex.as_bytes().chunks(2).map(byte).collect::<Vec<u8>>()).unwrap();
@@ -67,7 +67,7 @@ fn desk(address: SocketAddr) -> Value {
 }
 
 /// A service that answers everything with a mark.
-fn service(mark: &str) -> (SocketAddr, Runtime) {
+fn start_service(mark: &str) -> (SocketAddr, Runtime) {
     let runtime = Runtime::new().unwrap();
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
@@ -78,18 +78,18 @@ fn service(mark: &str) -> (SocketAddr, Runtime) {
 }
 
 /// A server that calls a model and the service.
-fn serve(env: &Place, address: SocketAddr, reply: &Value, more: &[&str]) -> Server {
-    let model = format!("scripted:{}", env.pack("model.json", &json!([{"reply": reply}])));
+fn serve(env: &TestEnv, address: SocketAddr, reply: &Value, more: &[&str]) -> Server {
+    let model = format!("scripted:{}", env.write_pack("model.json", &json!([{"reply": reply}])));
     let network = format!("convengine.network.allow-private={address}");
     let words = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", &network];
-    env.start(env.command(&[&ANYWHERE[..], &words, more].concat()).env("RUST_LOG", "info,convengine_host=trace"))
+    env.start(env.command(&[&SERVE[..], &words, more].concat()).env("RUST_LOG", "info,convengine_host=trace"))
 }
 
-fn act(query: &str) -> Value {
+fn act_reply(query: &str) -> Value {
     json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": query})
 }
 
-fn tool() -> Value {
+fn tool_reply() -> Value {
     json!({"tool_code": "crm.find", "args": {}})
 }
 
@@ -101,16 +101,16 @@ fn feedback(server: &Server, id: &str, mark: &str) {
 }
 
 #[test]
-fn a_forgotten_conversation_is_in_no_byte() {
+fn a_deleted_conversation_leaves_no_byte() {
     let mark = "MARK-OF-ADA-4711";
-    let (address, _runtime) = service("1234512345");
-    let env = Place::with(&desk(address));
-    let server = serve(&env, address, &act(mark), &["--set", "convengine.flow.memory.enabled=true"]);
+    let (address, _runtime) = start_service("1234512345");
+    let env = TestEnv::with_pack(&desk(address));
+    let server = serve(&env, address, &act_reply(mark), &["--set", "convengine.flow.memory.enabled=true"]);
     for id in [ID, OTHER] {
         for turn in 0..3 {
             // The second is long enough to need its own pages.
             let text = format!("{mark} {}", "and so on ".repeat(if turn == 1 { 900 } else { 1 }));
-            say(&server, id, &text, json!({"tool_request": tool(), "name": mark}));
+            say(&server, id, &text, json!({"tool_request": tool_reply(), "name": mark}));
         }
         feedback(&server, id, mark);
     }
@@ -126,7 +126,7 @@ fn a_forgotten_conversation_is_in_no_byte() {
     ));
     drop(sql);
     let before = bytes(&env);
-    assert!(holds(&before, mark) && holds(&before, ID));
+    assert!(contains_mark(&before, mark) && contains_mark(&before, ID));
     let mut filled: Vec<String> = Vec::new();
     for table in [
         "ce_conversation",
@@ -149,35 +149,35 @@ fn a_forgotten_conversation_is_in_no_byte() {
     assert!(stream.join().unwrap().contains("CONNECTED"), "the stream has ended");
     let after = bytes(&env);
     assert!(
-        !holds(&after, ID) && !holds(&after, &turn),
+        !contains_mark(&after, ID) && !contains_mark(&after, &turn),
         "{:#?}",
-        env.sql().everything().iter().filter(|it| it.contains(ID)).collect::<Vec<_>>()
+        env.sql().dump().iter().filter(|it| it.contains(ID)).collect::<Vec<_>>()
     );
-    assert!(holds(&after, OTHER) && holds(&after, mark));
+    assert!(contains_mark(&after, OTHER) && contains_mark(&after, mark));
     assert_eq!(env.run(&["replay", "--conversation", OTHER]).code, 0);
     assert_eq!(server.audit(ID), [] as [Value; 0]);
     let record = || server.log().lines().filter(|it| it.contains("deleted conversations") && it.contains("count=1")).count();
-    assert!(within(|| record() == 1) && !server.log().lines().any(|it| it.contains("deleted") && it.contains(ID)), "{}", server.log());
+    assert!(wait_until(|| record() == 1) && !server.log().lines().any(|it| it.contains("deleted") && it.contains(ID)), "{}", server.log());
     assert_eq!(server.request("DELETE", &conversation(ID), &[], "").status, 404);
     assert_eq!(server.request("DELETE", &conversation("x"), &[], "").status, 400);
     // The mark disappears with the last conversation that contains it.
     let output = env.run(&["forget", "--conversation", OTHER]);
-    assert_eq!((output.code, output.out.as_str()), (0, "deleted conversations: 1\n"), "{output:?}");
+    assert_eq!((output.code, output.stdout.as_str()), (0, "deleted conversations: 1\n"), "{output:?}");
     let after = bytes(&env);
-    assert!(!holds(&after, OTHER) && !holds(&after, mark));
-    one_line(&env.run(&["forget", "--conversation", OTHER]), 1, &["conversation not found"]);
+    assert!(!contains_mark(&after, OTHER) && !contains_mark(&after, mark));
+    assert_one_line(&env.run(&["forget", "--conversation", OTHER]), 1, &["conversation not found"]);
     // It starts anew.
     assert_eq!(say(&server, ID, "hello", json!({}))["success"], true);
     assert_eq!(env.sql().texts(&format!("select cast(number as text) from ce_turn where conversation_id = '{ID}'")), ["1"]);
 }
 
 #[test]
-fn among_many_conversations_sqlite_keeps_no_byte_of_those_that_are_forgotten() {
-    let env = Place::with(&orders());
+fn among_many_conversations_sqlite_keeps_no_byte_of_deleted_ones() {
+    let env = TestEnv::with_pack(&orders_pack());
     if env.is_postgres() {
         return;
     }
-    let server = env.serve(&WORDS_ALONE);
+    let server = env.serve(&REGEX_ONLY);
     // Distinct ids: the compression of journals could assemble one that differs only in its last digits.
     let id = |number: usize| {
         let digits = format!("{:016x}", (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -201,15 +201,15 @@ fn among_many_conversations_sqlite_keeps_no_byte_of_those_that_are_forgotten() {
     assert_eq!((done.status, done.json()), (200, json!({"forgotten": 20})), "{done:?}");
     let after = bytes(&env);
     for number in 0..40 {
-        let found = [id(number), secret(number)].map(|it| holds(&after, &it));
+        let found = [id(number), secret(number)].map(|it| contains_mark(&after, &it));
         assert_eq!(found, [number % 2 == 1; 2], "{number}");
     }
 }
 
 #[test]
-fn a_person_is_forgotten_by_what_the_parameters_say() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn a_person_is_deleted_by_parameters() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     say(&server, ID, "my order", json!({"customerId": "C-17", "country": "DE"}));
     say(&server, OTHER, "my order", json!({"customerId": "C-17", "country": "FR"}));
     say(&server, THIRD, "my order", json!({"customerId": 17}));
@@ -223,35 +223,35 @@ fn a_person_is_forgotten_by_what_the_parameters_say() {
         assert_eq!(forget(wrong.clone()).status, 400, "{wrong}");
     }
     let output = env.run(&["forget", "--person", "customerId=C-17"]);
-    assert_eq!((output.code, output.out.as_str(), ids().len()), (0, "deleted conversations: 1\n", 0), "{output:?}");
+    assert_eq!((output.code, output.stdout.as_str(), ids().len()), (0, "deleted conversations: 1\n", 0), "{output:?}");
     assert_eq!(env.run(&["forget", "--person", "customerId"]).code, 2);
     assert_eq!(env.run(&["forget"]).code, 2);
 }
 
 #[test]
-fn a_turn_that_runs_is_waited_for() {
-    let env = Place::with(&orders());
-    let model = format!("scripted:{}", env.pack("model.json", &json!([{"delay_ms": 2000, "reply": act("")}])));
+fn deletion_waits_for_a_running_turn() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let model = format!("scripted:{}", env.write_pack("model.json", &json!([{"delay_ms": 2000, "reply": act_reply("")}])));
     let words = ["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"];
-    let server = env.start(env.command(&ANYWHERE).args(words));
+    let server = env.start(env.command(&SERVE).args(words));
     let mut listener = Listener::open(&server);
     std::thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
         listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
         let open = "select status from ce_turn";
-        assert!(within(|| env.sql().texts(open) == ["open"]));
+        assert!(wait_until(|| env.sql().texts(open) == ["open"]));
         // Another process cannot wait for it.
-        one_line(&env.run(&["forget", "--conversation", ID]), 1, &["running turn"]);
+        assert_one_line(&env.run(&["forget", "--conversation", ID]), 1, &["running turn"]);
         assert_eq!(server.request("DELETE", &conversation(ID), &[], "").status, 200);
         assert_eq!(turn.join().unwrap()["success"], true, "the message was answered before the deletion");
     });
-    assert!(!holds(&bytes(&env), ID));
+    assert!(!contains_mark(&bytes(&env), ID));
 }
 
 #[test]
-fn what_is_old_goes() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn old_data_is_deleted() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     for id in [ID, OTHER, THIRD] {
         say(&server, id, "my order", json!({}));
         feedback(&server, id, "bad");
@@ -271,10 +271,10 @@ fn what_is_old_goes() {
     sql.run(&format!("update ce_audit set created_at = {text} where conversation_id = '{THIRD}'"));
     sql.run(&format!("update ce_mcp_user_feedback set created_at = {text} where conversation_id = '{THIRD}'"));
     let count = |table: &str| env.sql().texts(&format!("select cast(count(*) as text) from {table}")).remove(0);
-    one_line(&env.run(&["retention"]), 2, &["convengine.retention"]);
+    assert_one_line(&env.run(&["retention"]), 2, &["convengine.retention"]);
     let output = env.run(&["retention", "--set", "convengine.retention.conversations=50", "--set", "convengine.retention.audit=30"]);
     assert!(
-        output.code == 0 && output.out.starts_with("deleted conversations: 0, ") && !output.out.contains("audit rows: 0,"),
+        output.code == 0 && output.stdout.starts_with("deleted conversations: 0, ") && !output.stdout.contains("audit rows: 0,"),
         "{output:?}"
     );
     let left = env.sql().texts(&format!("select stage from ce_audit where conversation_id = '{THIRD}'"));
@@ -286,29 +286,29 @@ fn what_is_old_goes() {
     drop(server);
     // A server does so by itself.
     let words = ["--set", "convengine.retention.conversations=30", "--set", "convengine.retention.feedback=30"];
-    let server = env.serve(&[&WORDS_ALONE[..], &words].concat());
-    assert!(within(|| count("ce_conversation") == "1" && count("ce_mcp_user_feedback") == "0"), "{}", server.log());
-    assert!(within(|| server.log().contains("deleted old data")), "{}", server.log());
-    let left = env.sql().everything().join("\n");
+    let server = env.serve(&[&REGEX_ONLY[..], &words].concat());
+    assert!(wait_until(|| count("ce_conversation") == "1" && count("ce_mcp_user_feedback") == "0"), "{}", server.log());
+    assert!(wait_until(|| server.log().contains("deleted old data")), "{}", server.log());
+    let left = env.sql().dump().join("\n");
     assert!(!left.contains(ID) && !left.contains(OTHER) && left.contains(THIRD));
     assert_eq!(env.run(&["replay", "--conversation", THIRD]).code, 0);
-    one_line(
-        &env.run(&[&ANYWHERE[..], &["--set", "convengine.retention.audit=never"]].concat()),
+    assert_one_line(
+        &env.run(&[&SERVE[..], &["--set", "convengine.retention.audit=never"]].concat()),
         2,
         &["convengine.retention.audit", "days"],
     );
 }
 
 #[test]
-fn what_is_struck_out_is_in_no_byte_and_replays_are_equal() {
-    let (address, _runtime) = service(CARD);
-    let env = Place::with(&desk(address));
+fn redacted_text_is_in_no_byte_and_replays_are_equal() {
+    let (address, _runtime) = start_service(CARD);
+    let env = TestEnv::with_pack(&desk(address));
     let rules = json!([{"pattern": r"\b4929[ -]?\d{4}[ -]?\d{4}[ -]?\d{4}\b", "with": "[card]"}, {"param": "iban", "with": "[iban]"}]);
     let rules = format!("convengine.privacy.redact={rules}");
-    let server = serve(&env, address, &act(&format!("pay with {CARD}")), &["--set", &rules]);
+    let server = serve(&env, address, &act_reply(&format!("pay with {CARD}")), &["--set", &rules]);
     let mut listener = Listener::open(&server);
     let file = json!({"name": format!("{CARD}.pdf"), "mimeType": "application/pdf", "content": "aGVsbG8=", "encoding": "base64"});
-    let params = json!({"tool_request": tool(), "card": CARD.parse::<u64>().unwrap(), "deep": [{"card": CARD}], "iban": "DE00BANK7", "files": [file]});
+    let params = json!({"tool_request": tool_reply(), "card": CARD.parse::<u64>().unwrap(), "deep": [{"card": CARD}], "iban": "DE00BANK7", "files": [file]});
     let answer = say(&server, ID, &format!("charge {CARD} please"), params);
     let value = answer["payload"]["value"].as_str().unwrap();
     assert!(value.starts_with("charge [card] please") && value.matches("[card]").count() >= 2, "{answer}");
@@ -319,9 +319,9 @@ fn what_is_struck_out_is_in_no_byte_and_replays_are_equal() {
     shown.extend([answer.to_string(), journals(&env), server.log(), json!(audit).to_string()].map(String::into_bytes));
     shown.extend(events.iter().map(|it| it.data.to_string().into_bytes()));
     for mark in [CARD, "29123456781111", "DE00BANK7"] {
-        assert!(!holds(&shown, mark), "{mark}");
+        assert!(!contains_mark(&shown, mark), "{mark}");
     }
-    assert!(holds(&shown, "[card].pdf") && holds(&shown, "[iban]"));
+    assert!(contains_mark(&shown, "[card].pdf") && contains_mark(&shown, "[iban]"));
     let model = env.sql().texts("select response_text from ce_llm_call_log").remove(0);
     assert!(model.contains("pay with [card]"), "{model}");
     let output = env.run(&["replay", "--conversation", ID]);
@@ -329,13 +329,13 @@ fn what_is_struck_out_is_in_no_byte_and_replays_are_equal() {
     // The same message under the same key is idempotent.
     let send = || {
         let body = json!({"conversationId": OTHER, "message": format!("is {CARD} mine?")}).to_string();
-        server.request("POST", crate::running::MESSAGE, &[JSON[0], ("Idempotency-Key", "k1")], body)
+        server.request("POST", crate::harness::MESSAGE, &[JSON[0], ("Idempotency-Key", "k1")], body)
     };
     let (first, again) = (send(), send());
     assert_eq!((first.status, first.json()), (again.status, again.json()));
     for bad in ["[{\"pattern\": \"(\"}]", "cards", "[{\"with\": \"x\"}]"] {
-        one_line(
-            &env.run(&[&ANYWHERE[..], &["--set", &format!("convengine.privacy.redact={bad}")]].concat()),
+        assert_one_line(
+            &env.run(&[&SERVE[..], &["--set", &format!("convengine.privacy.redact={bad}")]].concat()),
             2,
             &["convengine.privacy.redact"],
         );
@@ -343,9 +343,9 @@ fn what_is_struck_out_is_in_no_byte_and_replays_are_equal() {
 }
 
 #[test]
-fn audit_rows_are_stored_with_the_session_where_that_is_wanted() {
-    let (address, _runtime) = service("77");
-    let env = Place::with(&desk(address));
+fn audit_rows_are_stored_with_the_session_when_configured() {
+    let (address, _runtime) = start_service("77");
+    let env = TestEnv::with_pack(&desk(address));
     let stored = |id: &str| {
         let rows =
             env.sql().texts(&format!("select cast(payload_json as text) from ce_audit where conversation_id = '{id}' order by audit_id"));
@@ -354,9 +354,9 @@ fn audit_rows_are_stored_with_the_session_where_that_is_wanted() {
     for (mode, id) in [("DEFERRED_BULK", ID), ("IMMEDIATE", OTHER), ("DERIVED", THIRD)] {
         let mode = format!("convengine.audit.persistence.mode={mode}");
         let meta = ["--set", "convengine.audit.persist-meta=true", "--set", &mode];
-        let server = serve(&env, address, &act("q"), &meta);
+        let server = serve(&env, address, &act_reply("q"), &meta);
         for text in ["one", "two"] {
-            say(&server, id, text, json!({"tool_request": tool()}));
+            say(&server, id, text, json!({"tool_request": tool_reply()}));
         }
         feedback(&server, id, "m");
         assert!(!server.log().contains("persist-meta"), "it has an effect: {}", server.log());
@@ -378,7 +378,7 @@ fn audit_rows_are_stored_with_the_session_where_that_is_wanted() {
         assert!(plain.len() == rows.len() && plain.iter().all(|it| payload(it).get("_meta").is_none()));
         // Rows derived without the setting are the same.
         drop(server);
-        let server = serve(&env, address, &act("q"), &[]);
+        let server = serve(&env, address, &act_reply("q"), &[]);
         assert_eq!(server.audit(id), plain);
         let output = env.run(&["replay", "--conversation", id]);
         assert_eq!(output.code, 0, "{output:?}");

@@ -8,7 +8,7 @@ use convengine_core::turn::{CancelReason, Completion, Divergence, Journal, Notic
 use convengine_tests::demo;
 
 /// The first turn of a pack that calls a model, at its first wait.
-fn waiting() -> (Pack, Arc<Config>, Turn, Slice) {
+fn first_wait() -> (Pack, Arc<Config>, Turn, Slice) {
     let pack = demo("model_acts.json").unwrap().pack;
     let config = Arc::new(Config::compile(&pack.tables, &pack.settings).0);
     let message = pack.message(0).unwrap();
@@ -23,8 +23,8 @@ fn answer(pack: &Pack, slice: &Slice) -> Completion {
 }
 
 /// Answers all effects; returns the journal.
-fn finished() -> (Pack, Arc<Config>, Journal) {
-    let (pack, config, mut turn, mut slice) = waiting();
+fn finish_turn() -> (Pack, Arc<Config>, Journal) {
+    let (pack, config, mut turn, mut slice) = first_wait();
     while slice.end.is_none() {
         slice = turn.resume(vec![answer(&pack, &slice)]).unwrap();
     }
@@ -34,19 +34,19 @@ fn finished() -> (Pack, Arc<Config>, Journal) {
 #[test]
 fn a_turn_may_move_between_threads() {
     fn send<T: Send>(_: &T) {}
-    let (_, _, turn, _) = waiting();
+    let (_, _, turn, _) = first_wait();
     send(&turn);
 }
 
 #[test]
 fn keys_name_turn_and_effect() {
-    let (_, _, turn, slice) = waiting();
+    let (_, _, turn, slice) = first_wait();
     assert_eq!(slice.effects[0].key, format!("{}/0", turn.journal().input.turn));
 }
 
 #[test]
 fn notices_are_numbered_without_gaps() {
-    let (pack, _, mut turn, mut slice) = waiting();
+    let (pack, _, mut turn, mut slice) = first_wait();
     let mut numbers: Vec<u32> = slice.notices.iter().map(|it| it.seq).collect();
     while slice.end.is_none() {
         slice = turn.resume(vec![answer(&pack, &slice)]).unwrap();
@@ -56,8 +56,8 @@ fn notices_are_numbered_without_gaps() {
 }
 
 #[test]
-fn an_answer_counts_once() {
-    let (pack, _, mut turn, slice) = waiting();
+fn an_effect_is_answered_only_once() {
+    let (pack, _, mut turn, slice) = first_wait();
     let completion = answer(&pack, &slice);
     let again = Completion { id: completion.id, ..completion.clone() };
     let error = turn.resume(vec![completion, again]).unwrap_err();
@@ -67,7 +67,7 @@ fn an_answer_counts_once() {
 
 #[test]
 fn the_clock_never_goes_back() {
-    let (pack, _, mut turn, slice) = waiting();
+    let (pack, _, mut turn, slice) = first_wait();
     let before = turn.now();
     let _ = turn.resume(vec![Completion { at: before - 5_000, ..answer(&pack, &slice) }]).unwrap();
     assert_eq!(turn.now(), before);
@@ -75,15 +75,15 @@ fn the_clock_never_goes_back() {
 
 #[test]
 fn a_journal_replays_to_the_same_end() {
-    let (_, config, journal) = finished();
+    let (_, config, journal) = finish_turn();
     let (turn, slice) = Turn::restore(journal.clone(), config).unwrap();
     assert!(slice.end.is_some());
     assert_eq!(turn.journal(), &journal);
 }
 
 #[test]
-fn another_prompt_is_named_with_both_texts() {
-    let (pack, _, journal) = finished();
+fn a_changed_prompt_is_reported_with_both_texts() {
+    let (pack, _, journal) = finish_turn();
     let config = with_another_prompt(&pack);
     let error = Turn::restore(journal, config).unwrap_err();
     let TurnError::Diverged(diverged) = &error else { panic!("{error}") };
@@ -92,7 +92,7 @@ fn another_prompt_is_named_with_both_texts() {
 
 #[test]
 fn a_journal_of_another_protocol_is_refused() {
-    let (_, config, mut journal) = finished();
+    let (_, config, mut journal) = finish_turn();
     journal.header.protocol += 1;
     assert!(matches!(Turn::restore(journal, config), Err(TurnError::Protocol { .. })));
 }
@@ -120,8 +120,8 @@ fn audits(slice: &Slice) -> Vec<(&str, &serde_json::Value)> {
 }
 
 #[test]
-fn an_abandoned_turn_says_where_it_stood_and_fails() {
-    let (pack, _, mut turn, slice) = waiting();
+fn a_canceled_turn_reports_its_position_and_fails() {
+    let (pack, _, mut turn, slice) = first_wait();
     let at = turn.now() + 120_000;
     let end = turn.cancel(CancelReason::Timeout, at).unwrap();
     let audits = audits(&end);
@@ -136,24 +136,24 @@ fn an_abandoned_turn_says_where_it_stood_and_fails() {
 }
 
 #[test]
-fn the_clock_of_an_abandoned_turn_does_not_go_back() {
-    let (_, _, mut turn, _) = waiting();
+fn the_clock_of_a_canceled_turn_does_not_go_back() {
+    let (_, _, mut turn, _) = first_wait();
     let now = turn.now();
     let _ = turn.cancel(CancelReason::Lost, now - 1).unwrap();
     assert_eq!(turn.journal().canceled.map(|it| (it.reason, it.at)), Some((CancelReason::Lost, now)));
 }
 
 #[test]
-fn a_turn_that_ended_is_not_abandoned() {
-    let (_, config, journal) = finished();
+fn an_ended_turn_is_not_canceled() {
+    let (_, config, journal) = finish_turn();
     let (mut turn, _) = Turn::restore(journal.clone(), config).unwrap();
     assert_eq!(turn.cancel(CancelReason::Timeout, i64::MAX).unwrap(), Slice::default());
     assert_eq!(turn.journal(), &journal);
 }
 
 #[test]
-fn a_journal_that_fits_is_rescued_as_it_is_restored() {
-    let (_, config, mut journal) = finished();
+fn a_matching_journal_is_rescued_as_it_is_restored() {
+    let (_, config, mut journal) = finish_turn();
     journal.entries.pop();
     let (restored, expected) = Turn::restore(journal.clone(), Arc::clone(&config)).unwrap();
     let RescuedTurn { turn, slice, divergence: diverged } = Turn::rescue(&journal, config).unwrap();
@@ -162,7 +162,7 @@ fn a_journal_that_fits_is_rescued_as_it_is_restored() {
 }
 
 /// Rescues a journal that diverges, cancels the turn, and does both again with the resulting journal.
-fn lost(journal: &Journal, config: &Arc<Config>) -> (Slice, Slice) {
+fn rescue_and_cancel(journal: &Journal, config: &Arc<Config>) -> (Slice, Slice) {
     let RescuedTurn { mut turn, slice, divergence: diverged } = Turn::rescue(journal, Arc::clone(config)).unwrap();
     let Some(TurnError::Diverged(at)) = diverged else { panic!("{diverged:?}") };
     assert!(slice.end.is_none() && !turn.has_ended(), "a diverged turn ended");
@@ -175,9 +175,9 @@ fn lost(journal: &Journal, config: &Arc<Config>) -> (Slice, Slice) {
     );
     let saved: Journal = serde_json::from_str(&serde_json::to_string(turn.journal()).unwrap()).unwrap();
     let error = Turn::restore(saved.clone(), Arc::clone(config)).unwrap_err();
-    assert!(matches!(&error, TurnError::Diverged(it) if same_place(it, &at)), "{error}");
+    assert!(matches!(&error, TurnError::Diverged(it) if is_same_position(it, &at)), "{error}");
     let again = Turn::rescue(&saved, Arc::clone(config)).unwrap();
-    assert!(matches!(&again.divergence, Some(TurnError::Diverged(it)) if same_place(it, &at)), "{:?}", again.divergence);
+    assert!(matches!(&again.divergence, Some(TurnError::Diverged(it)) if is_same_position(it, &at)), "{:?}", again.divergence);
     let notices: Vec<_> = slice.notices.iter().chain(&last.notices).cloned().collect();
     assert_eq!(again.slice.notices, notices);
     assert_eq!(again.slice.end, last.end);
@@ -186,23 +186,23 @@ fn lost(journal: &Journal, config: &Arc<Config>) -> (Slice, Slice) {
     (slice, last)
 }
 
-fn same_place(left: &Divergence, right: &Divergence) -> bool {
+fn is_same_position(left: &Divergence, right: &Divergence) -> bool {
     left == right
 }
 
 #[test]
-fn a_turn_that_asks_for_something_else_can_only_be_given_up() {
-    let (pack, _, journal) = finished();
-    let (slice, last) = lost(&journal, &with_another_prompt(&pack));
+fn a_turn_that_requests_something_else_can_only_be_canceled() {
+    let (pack, _, journal) = finish_turn();
+    let (slice, last) = rescue_and_cancel(&journal, &with_another_prompt(&pack));
     assert_eq!(slice.effects.len(), 1, "the turn stops at the diverging request");
     assert_eq!(*audits(&last)[0].1, serde_json::json!({"reason": "LOST", "step": "DialogueActStep", "openEffects": 1}));
 }
 
 #[test]
-fn a_turn_that_would_end_before_its_journal_does_not() {
-    let (pack, _, journal) = finished();
+fn a_turn_does_not_end_before_its_journal() {
+    let (pack, _, journal) = finish_turn();
     assert!(!journal.entries.is_empty());
-    let (slice, last) = lost(&journal, &without_models(&pack));
+    let (slice, last) = rescue_and_cancel(&journal, &without_models(&pack));
     assert!(slice.effects.is_empty());
     assert_eq!(audits(&last)[0].1["openEffects"], serde_json::json!(0));
     let writes = last.end.unwrap().writes;
@@ -216,8 +216,8 @@ fn a_turn_that_would_end_before_its_journal_does_not() {
 }
 
 #[test]
-fn a_turn_runs_what_its_configuration_runs() {
-    let (pack, config, journal) = finished();
+fn a_turn_runs_the_program_of_its_configuration() {
+    let (pack, config, journal) = finish_turn();
     let mut settings = pack.settings.clone();
     settings["pipeline"] = serde_json::json!({"profile": "v1"});
     let other = Arc::new(Config::compile(&pack.tables, &settings).0);

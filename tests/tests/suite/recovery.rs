@@ -4,19 +4,19 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::running::{MESSAGE, Place, Server, WORDS_ALONE, one_line, orders, within};
+use crate::harness::{MESSAGE, REGEX_ONLY, Server, TestEnv, assert_one_line, orders_pack, wait_until};
 
 const ID: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0001";
 const OTHER: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0002";
 
-fn send(server: &Server, key: &str, body: &Value) -> crate::running::Answer {
+fn send(server: &Server, key: &str, body: &Value) -> crate::harness::Answer {
     server.request("POST", MESSAGE, &[("Content-Type", "application/json"), ("Idempotency-Key", key)], body.to_string())
 }
 
 #[test]
-fn a_message_that_is_sent_twice_is_one_turn_with_one_answer() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn a_message_sent_twice_is_one_turn_with_one_reply() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let body = json!({"conversationId": ID, "message": "my order"});
     let first = send(&server, "key-1", &body);
     assert_eq!((first.status, send(&server, "key-1", &body).text), (200, first.text.clone()));
@@ -27,7 +27,7 @@ fn a_message_that_is_sent_twice_is_one_turn_with_one_answer() {
     });
     assert!(texts.iter().all(|it| it == &texts[0] && it.contains("Ask me")), "{texts:?}");
     drop(server);
-    let server = env.serve(&WORDS_ALONE);
+    let server = env.serve(&REGEX_ONLY);
     assert_eq!(send(&server, "key-1", &body).text, first.text);
     assert_eq!(env.sql().texts("select cast(count(*) as text) from ce_turn"), ["2"]);
     assert_eq!(server.texts(ID), ["my order"]);
@@ -35,8 +35,8 @@ fn a_message_that_is_sent_twice_is_one_turn_with_one_answer() {
 
 #[test]
 fn a_key_is_for_one_message() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     assert_eq!(send(&server, "k", &json!({"conversationId": ID, "message": "my order"})).status, 200);
     for other in [
         json!({"conversationId": ID, "message": "another"}),
@@ -53,23 +53,23 @@ fn a_key_is_for_one_message() {
 }
 
 /// A server whose model answers the message "slow" after a delay.
-fn slow(env: &Place, delay_ms: u32, set: &[&str]) -> Server {
+fn serve_slow(env: &TestEnv, delay_ms: u32, set: &[&str]) -> Server {
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
     let rules = json!([{"user_text": "slow", "delay_ms": delay_ms, "reply": reply}, {"reply": reply}]);
-    let model = format!("scripted:{}", env.pack("model.json", &rules));
+    let model = format!("scripted:{}", env.write_pack("model.json", &rules));
     let mut arguments = vec!["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"];
     set.iter().for_each(|it| arguments.extend(["--set", it]));
     env.serve(&arguments)
 }
 
-fn open_turns(env: &Place) -> Vec<String> {
+fn open_turns(env: &TestEnv) -> Vec<String> {
     env.sql().texts("select status from ce_turn where status = 'open'")
 }
 
 #[test]
 fn a_turn_that_takes_too_long_fails_and_replays() {
-    let env = Place::with(&orders());
-    let server = slow(&env, 60_000, &["convengine.turn.max-duration=300ms"]);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = serve_slow(&env, 60_000, &["convengine.turn.max-duration=300ms"]);
     let answer = server.say(ID, "slow");
     assert_eq!((&answer["success"], &answer["errorCode"], &answer["recoverable"]), (&json!(false), &json!("TURN_TIMEOUT"), &json!(true)));
     let stages: Vec<Value> = server.audit(ID).iter().map(|it| it["stage"].clone()).collect();
@@ -81,22 +81,22 @@ fn a_turn_that_takes_too_long_fails_and_replays() {
 }
 
 #[test]
-fn what_a_killed_server_has_begun_is_finished_by_the_next() {
-    let env = Place::with(&orders());
+fn turns_of_a_killed_server_are_finished_by_the_next() {
+    let env = TestEnv::with_pack(&orders_pack());
     // The server is killed when it is dropped, like every server of these tests.
-    let server = slow(&env, 60_000, &["convengine.turn.lease=500ms"]);
+    let server = serve_slow(&env, 60_000, &["convengine.turn.lease=500ms"]);
     thread::scope(|scope| {
         let sent = scope.spawn(|| {
-            let client = crate::running::client();
+            let client = crate::harness::client();
             let call = client.post(format!("http://{}{MESSAGE}", server.address)).header("Content-Type", "application/json");
             call.header("Idempotency-Key", "k").body(json!({"conversationId": ID, "message": "slow"}).to_string()).send().is_err()
         });
-        assert!(within(|| open_turns(&env) == ["open"]), "the turn is not open");
+        assert!(wait_until(|| open_turns(&env) == ["open"]), "the turn is not open");
         server.kill();
         assert!(sent.join().unwrap(), "the turn was answered");
     });
-    let next = slow(&env, 0, &["convengine.turn.lease=500ms"]);
-    assert!(within(|| open_turns(&env).is_empty()), "the turn is not finished");
+    let next = serve_slow(&env, 0, &["convengine.turn.lease=500ms"]);
+    assert!(wait_until(|| open_turns(&env).is_empty()), "the turn is not finished");
     let answer = send(&next, "k", &json!({"conversationId": ID, "message": "slow"}));
     assert_eq!((answer.status, answer.json()["success"].clone()), (200, json!(true)), "{}", answer.text);
     assert_eq!(env.sql().texts("select status from ce_turn"), ["closed"]);
@@ -108,14 +108,14 @@ fn what_a_killed_server_has_begun_is_finished_by_the_next() {
 /// On SQLite only one process uses the database.
 #[test]
 fn a_message_waits_for_the_turn_that_another_process_runs() {
-    let env = Place::with(&orders());
+    let env = TestEnv::with_pack(&orders_pack());
     if !env.sql().is_postgres() {
         return;
     }
-    let (one, other) = (slow(&env, 2_000, &[]), slow(&env, 0, &[]));
+    let (one, other) = (serve_slow(&env, 2_000, &[]), serve_slow(&env, 0, &[]));
     thread::scope(|scope| {
         let first = scope.spawn(|| one.say(ID, "slow"));
-        assert!(within(|| open_turns(&env) == ["open"]), "the turn is not open");
+        assert!(wait_until(|| open_turns(&env) == ["open"]), "the turn is not open");
         let second = scope.spawn(|| {
             let answer = other.say(ID, "my order");
             (answer, open_turns(&env))
@@ -140,24 +140,24 @@ fn a_message_waits_for_the_turn_that_another_process_runs() {
 
 #[test]
 fn an_open_turn_that_cannot_be_read_does_not_block_its_conversation() {
-    let env = Place::with(&orders());
+    let env = TestEnv::with_pack(&orders_pack());
     {
-        let server = slow(&env, 60_000, &["convengine.turn.lease=500ms"]);
+        let server = serve_slow(&env, 60_000, &["convengine.turn.lease=500ms"]);
         thread::scope(|scope| {
             scope.spawn(|| server.try_post(&json!({"conversationId": ID, "message": "slow"}).to_string()));
-            assert!(within(|| open_turns(&env) == ["open"]), "the turn is not open");
+            assert!(wait_until(|| open_turns(&env) == ["open"]), "the turn is not open");
             server.kill();
         });
     }
     let mut sql = env.sql();
-    let damaged = sql.bytes("00ff");
+    let damaged = sql.bytes_literal("00ff");
     sql.run(&format!("update ce_turn set journal = {damaged}, message_key = 'named'"));
     // So that its audit has rows.
     let at = if sql.is_postgres() { "now()" } else { "1" };
     sql.run(&format!(
         "insert into ce_conversation (conversation_id, status, created_at, updated_at) values ('{ID}', 'RUNNING', {at}, {at})"
     ));
-    let server = slow(&env, 0, &["convengine.turn.lease=500ms"]);
+    let server = serve_slow(&env, 0, &["convengine.turn.lease=500ms"]);
     assert_eq!(server.say(ID, "my order")["success"], true);
     assert_eq!(sql.texts("select status from ce_turn order by number"), ["lost", "closed"]);
     let rows = server.audit(ID);
@@ -166,16 +166,16 @@ fn an_open_turn_that_cannot_be_read_does_not_block_its_conversation() {
     let again = send(&server, "named", &json!({"conversationId": ID, "message": "slow"}));
     assert_eq!((again.status, &again.json()["errorCode"]), (200, &json!("TURN_LOST")), "{}", again.text);
     let output = env.run(&["replay", "--conversation", ID]);
-    assert!(output.code == 0 && output.out.contains("turn 1 was lost"), "{output:?}");
+    assert!(output.code == 0 && output.stdout.contains("turn 1 was lost"), "{output:?}");
 }
 
 #[test]
-fn a_turn_that_was_taken_over_is_answered_and_not_run_again() {
-    let env = Place::with(&orders());
-    let server = slow(&env, 1_500, &["convengine.turn.lease=500ms"]);
+fn a_turn_taken_over_is_answered_and_not_run_again() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = serve_slow(&env, 1_500, &["convengine.turn.lease=500ms"]);
     let answer = thread::scope(|scope| {
         let sent = scope.spawn(|| server.post(json!({"conversationId": ID, "message": "slow"}).to_string()));
-        assert!(within(|| open_turns(&env) == ["open"]), "the turn is not open");
+        assert!(wait_until(|| open_turns(&env) == ["open"]), "the turn is not open");
         let mut sql = env.sql();
         let before = if sql.is_postgres() { "now() - interval '1 second'" } else { "0" };
         sql.run(&format!("update ce_turn set owner = 'another', lease_until = {before}"));
@@ -188,11 +188,11 @@ fn a_turn_that_was_taken_over_is_answered_and_not_run_again() {
 
 #[test]
 fn audit_rows_can_be_seen_while_the_turn_runs() {
-    let env = Place::with(&orders());
-    let server = slow(&env, 2_000, &["convengine.audit.persistence.mode=IMMEDIATE"]);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = serve_slow(&env, 2_000, &["convengine.audit.persistence.mode=IMMEDIATE"]);
     thread::scope(|scope| {
         let sent = scope.spawn(|| server.say(ID, "slow"));
-        assert!(within(|| !server.audit(ID).is_empty()), "no audit row appears");
+        assert!(wait_until(|| !server.audit(ID).is_empty()), "no audit row appears");
         assert_eq!(open_turns(&env), ["open"], "the turn is still running");
         assert_eq!(sent.join().unwrap()["success"], true);
     });
@@ -203,8 +203,8 @@ fn audit_rows_can_be_seen_while_the_turn_runs() {
 }
 
 #[test]
-fn bad_settings_of_turns_have_their_line() {
-    let env = Place::with(&orders());
+fn invalid_turn_settings_are_reported() {
+    let env = TestEnv::with_pack(&orders_pack());
     let bad = ["serve", "--set", "convengine.turn.max-duration=soon"];
-    one_line(&env.run(&bad), 2, &["convengine.turn.max-duration", "'soon'", "120s"]);
+    assert_one_line(&env.run(&bad), 2, &["convengine.turn.max-duration", "'soon'", "120s"]);
 }

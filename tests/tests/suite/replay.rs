@@ -12,13 +12,13 @@ use convengine_tests::{demo, root};
 use serde_json::{Value, json};
 
 use crate::database::Sql;
-use crate::extension::guest;
-use crate::running::{Place, Server, WORDS_ALONE, one_line, orders};
+use crate::extension::build_guest;
+use crate::harness::{REGEX_ONLY, Server, TestEnv, assert_one_line, orders_pack};
 
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a02";
 
 /// Sends the messages of a pack to a server on its rows.
-fn played(env: &Place, path: &str, set: &[&str]) -> Vec<Value> {
+fn play(env: &TestEnv, path: &str, set: &[&str]) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     let pack: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(env.run(&["import", path]).code, 0);
@@ -37,24 +37,24 @@ fn conversations_with_model_calls_and_failed_turns_replay_equal() {
     let models = demo("model_acts.json").unwrap().path;
     let failing = root().join("tests/packs/pipeline/policy_llm_no_usable_reply.json");
     for (path, fails) in [(models, false), (failing, true)] {
-        let env = Place::ready();
-        let answers = played(&env, path.to_str().unwrap(), &[]);
+        let env = TestEnv::with_tables();
+        let answers = play(&env, path.to_str().unwrap(), &[]);
         assert_eq!(answers.iter().any(|it| it["success"] == false), fails);
         assert_ne!(env.sql().texts("select cast(count(*) as text) from ce_llm_call_log"), ["0"]);
         let output = env.run(&["replay", "--conversation", &conversation(&answers)]);
-        assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
-        assert_eq!(output.out.lines().filter(|it| it.contains(" equal sha256 ")).count(), answers.len(), "{output:?}");
-        assert!(output.out.ends_with(&format!("{} turns equal\n", answers.len())), "{output:?}");
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
+        assert_eq!(output.stdout.lines().filter(|it| it.contains(" equal sha256 ")).count(), answers.len(), "{output:?}");
+        assert!(output.stdout.ends_with(&format!("equal turns: {}\n", answers.len())), "{output:?}");
     }
 }
 
 /// The record of a conversation, which the command and the server return alike.
-fn recorded(env: &Place, server: &Server, id: &str) -> Value {
+fn read_record(env: &TestEnv, server: &Server, id: &str) -> Value {
     let response = server.get(&format!("/api/v1/conversation/journal/{id}"));
     assert_eq!((response.status, response.header("content-type")), (200, "application/json"), "{response:?}");
     let printed = env.run(&["journal", "--conversation", &id.to_uppercase()]);
-    assert_eq!((printed.code, printed.err.as_str()), (0, ""), "{printed:?}");
-    let recorded: Value = serde_json::from_str(&printed.out).unwrap();
+    assert_eq!((printed.code, printed.stderr.as_str()), (0, ""), "{printed:?}");
+    let recorded: Value = serde_json::from_str(&printed.stdout).unwrap();
     assert_eq!(recorded, response.json());
     assert_eq!(recorded["conversationId"], id);
     recorded
@@ -62,7 +62,7 @@ fn recorded(env: &Place, server: &Server, id: &str) -> Value {
 
 /// Runs every turn again from its record alone; returns how many reached their hashes.
 #[track_caller]
-fn run_again(recorded: &Value) -> usize {
+fn rerun(recorded: &Value) -> usize {
     let config = |(hash, pack): (&String, &Value)| {
         let pack = Pack::parse(&pack.to_string()).unwrap();
         let config = Config::compile(&pack.tables, &pack.settings).0;
@@ -82,31 +82,31 @@ fn run_again(recorded: &Value) -> usize {
 }
 
 #[test]
-fn what_is_recorded_is_enough_to_run_a_conversation_elsewhere() {
+fn a_recorded_conversation_can_be_replayed_elsewhere() {
     let models = demo("model_acts.json").unwrap().path;
     let failing = root().join("tests/packs/pipeline/policy_llm_no_usable_reply.json");
     for path in [models, failing] {
-        let env = Place::ready();
-        let answers = played(&env, path.to_str().unwrap(), &[]);
+        let env = TestEnv::with_tables();
+        let answers = play(&env, path.to_str().unwrap(), &[]);
         // The server that returns the record may run with other settings than the turns did.
-        let server = env.serve(&WORDS_ALONE);
-        let recorded = recorded(&env, &server, &conversation(&answers));
-        assert_eq!(run_again(&recorded), answers.len());
+        let server = env.serve(&REGEX_ONLY);
+        let recorded = read_record(&env, &server, &conversation(&answers));
+        assert_eq!(rerun(&recorded), answers.len());
         assert_eq!(recorded["configs"].as_object().unwrap().len(), 1);
     }
 }
 
 #[test]
 fn each_turn_is_recorded_with_the_configuration_that_it_ran_under() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     server.say(ID, "my order");
     env.sql().run("update ce_response set exact_text = 'Your order waits at the border.' where intent_code = 'ORDERS'");
     assert_eq!(server.request("POST", "/api/v1/cache/refresh", &[], "").status, 200);
     server.say(ID, "my order");
     server.say(ID, "hello");
-    let recorded = recorded(&env, &server, ID);
-    assert_eq!(run_again(&recorded), 3);
+    let recorded = read_record(&env, &server, ID);
+    assert_eq!(rerun(&recorded), 3);
     let turns = recorded["turns"].as_array().unwrap();
     assert!(turns[0]["config"] != turns[1]["config"] && turns[1]["config"] == turns[2]["config"], "{turns:?}");
     let text = |turn: usize| recorded["configs"][turns[turn]["config"].as_str().unwrap()]["tables"]["ce_response"][0]["exact_text"].clone();
@@ -115,19 +115,19 @@ fn each_turn_is_recorded_with_the_configuration_that_it_ran_under() {
 }
 
 #[test]
-fn what_is_recorded_has_the_modules_of_extensions() {
-    let env = Place::ready();
-    let mut pack = orders();
-    pack["extensions"] = json!({"fee": {"file": guest(&env, "answers"), "hosts": ["crm.example"], "description": "Fees"}});
-    assert_eq!(env.run(&["import", &env.pack("pack.json", &pack)]).code, 0);
-    let server = env.serve(&WORDS_ALONE);
+fn a_recorded_conversation_includes_extension_modules() {
+    let env = TestEnv::with_tables();
+    let mut pack = orders_pack();
+    pack["extensions"] = json!({"fee": {"file": build_guest(&env, "answers"), "hosts": ["crm.example"], "description": "Fees"}});
+    assert_eq!(env.run(&["import", &env.write_pack("pack.json", &pack)]).code, 0);
+    let server = env.serve(&REGEX_ONLY);
     server.say(ID, "my order");
     // The extension is deleted from the rows, and stays in the record.
-    assert_eq!(env.run(&["import", &env.pack("bare.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
+    assert_eq!(env.run(&["import", &env.write_pack("bare.json", &json!({"name": "n", "tables": {"cv_extension": []}}))]).code, 0);
     assert_eq!(server.request("POST", "/api/v1/cache/refresh", &[], "").status, 200);
     server.say(ID, "my order");
-    let recorded = recorded(&env, &server, ID);
-    assert_eq!(run_again(&recorded), 2);
+    let recorded = read_record(&env, &server, ID);
+    assert_eq!(rerun(&recorded), 2);
     let pack = |turn: usize| &recorded["configs"][recorded["turns"][turn]["config"].as_str().unwrap()];
     let modules = Pack::parse(&pack(0).to_string()).unwrap().modules;
     assert_eq!(modules.into_values().collect::<Vec<_>>(), [fs::read(env.path("answers.wasm")).unwrap()]);
@@ -135,22 +135,22 @@ fn what_is_recorded_has_the_modules_of_extensions() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_read_is_recorded_as_none() {
-    let env = stored();
+fn an_unreadable_journal_is_recorded_as_none() {
+    let env = stored_conversation();
     let mut sql = env.sql();
-    let journal = sql.bytes("00ff");
+    let journal = sql.bytes_literal("00ff");
     sql.run(&format!("update ce_turn set journal = {journal}, status = 'lost', state_hash = '' where number = 1"));
-    let server = env.serve(&WORDS_ALONE);
-    let recorded = recorded(&env, &server, ID);
+    let server = env.serve(&REGEX_ONLY);
+    let recorded = read_record(&env, &server, ID);
     let [first, second] = recorded["turns"].as_array().unwrap().as_slice() else { panic!("{recorded}") };
     assert_eq!((&first["status"], &first["journal"], &first["stateHash"]), (&json!("lost"), &Value::Null, &json!("")));
     assert_eq!(second["journal"]["input"]["event"]["text"], "hello");
 }
 
 /// A stored conversation of two turns, the second with parameters of the maximum depth.
-fn stored() -> Place {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn stored_conversation() -> TestEnv {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     server.say(ID, "my order");
     let deep = format!("{{\"conversationId\":\"{ID}\",\"message\":\"hello\",\"inputParams\":{}1{}}}", "{\"a\":".repeat(64), "}".repeat(64));
     assert_eq!(server.post(deep).status, 200);
@@ -158,48 +158,48 @@ fn stored() -> Place {
 }
 
 #[test]
-fn another_configuration_shows_what_it_would_change() {
-    let env = stored();
-    let replay = |pack: &Value| env.run(&["replay", "--conversation", &ID.to_uppercase(), "--config", &env.pack("other.json", pack)]);
-    let same = replay(&orders());
-    assert_eq!((same.code, same.out.as_str()), (0, "no difference\n"), "{same:?}");
-    let mut pack = orders();
+fn replay_reports_what_another_configuration_changes() {
+    let env = stored_conversation();
+    let replay = |pack: &Value| env.run(&["replay", "--conversation", &ID.to_uppercase(), "--config", &env.write_pack("other.json", pack)]);
+    let same = replay(&orders_pack());
+    assert_eq!((same.code, same.stdout.as_str()), (0, "no difference\n"), "{same:?}");
+    let mut pack = orders_pack();
     pack["tables"]["ce_response"][0]["exact_text"] = json!("Your order waits at the border.");
     let other = replay(&pack);
     assert_eq!(other.code, 1, "{other:?}");
     for words in ["turn 1 ", "RESPONSE_EXACT", "Your order is on its way.", "Your order waits at the border."] {
-        assert!(other.err.contains(words), "{words} in {}", other.err);
+        assert!(other.stderr.contains(words), "{words} in {}", other.stderr);
     }
 }
 
 #[test]
-fn another_configuration_shows_what_it_would_ask_a_model() {
+fn replay_reports_what_another_configuration_asks_a_model() {
     let path = demo("model_acts.json").unwrap().path;
     let text = fs::read_to_string(&path).unwrap();
     for mode in ["DEFERRED_BULK", "DERIVED"] {
-        let env = Place::new();
+        let env = TestEnv::new();
         let mode = format!("convengine.audit.persistence.mode={mode}");
-        let answers = played(&env, path.to_str().unwrap(), &["--set", &mode]);
+        let answers = play(&env, path.to_str().unwrap(), &["--set", &mode]);
         let replay = |text: &str| {
             let file = env.write("other.json", text);
             env.run(&["replay", "--conversation", &conversation(&answers), "--config", &file])
         };
         let same = replay(&text);
-        assert_eq!((same.code, same.out.as_str()), (0, "no difference\n"), "{mode}: {same:?}");
+        assert_eq!((same.code, same.stdout.as_str()), (0, "no difference\n"), "{mode}: {same:?}");
         let mut pack: Value = serde_json::from_str(&text).unwrap();
         let question = pack["tables"]["ce_policy"][0]["pattern"].as_str().unwrap().to_owned();
         pack["tables"]["ce_policy"][0]["pattern"] = json!("QUESTION");
         let other = replay(&pack.to_string());
         assert_eq!(other.code, 1, "{mode}: {other:?}");
         for words in ["turn 1: ", "PolicyEnforcementStep", &question, "QUESTION"] {
-            assert!(other.err.contains(words), "{mode}: {words} in {}", other.err);
+            assert!(other.stderr.contains(words), "{mode}: {words} in {}", other.stderr);
         }
     }
 }
 
 /// Changes of a stored conversation, and what a replay reports. `ROW` and `LAST` are placeholders for an audit row.
-fn changes(sql: &Sql) -> Vec<(String, [&'static str; 3])> {
-    let journal = format!("update ce_turn set journal = {} where number = 1", sql.bytes("00ff"));
+fn tamperings(sql: &Sql) -> Vec<(String, [&'static str; 3])> {
+    let journal = format!("update ce_turn set journal = {} where number = 1", sql.bytes_literal("00ff"));
     let invalid_payload = ("update ce_audit set payload_json = 'torn' where ROW", ["turn 1 ", "USER_INPUT", "torn"]);
     let mut changes = vec![
         ("update ce_audit set payload_json = '{\"text\":\"my borders\"}' where ROW", ["turn 1 ", "USER_INPUT", "my borders"]),
@@ -224,48 +224,48 @@ fn changes(sql: &Sql) -> Vec<(String, [&'static str; 3])> {
 }
 
 #[test]
-fn a_change_of_what_is_stored_shows_in_the_replay() {
-    let env = stored();
+fn tampering_with_stored_data_shows_in_the_replay() {
+    let env = stored_conversation();
     assert_eq!(env.run(&["replay", "--conversation", ID]).code, 0);
     let row = "audit_id = (select min(audit_id) from ce_audit where stage = 'USER_INPUT')";
-    let changes = changes(&env.sql());
+    let changes = tamperings(&env.sql());
     for (change, words) in changes {
         let copy = env.copy();
         copy.sql().run(&change.replace("ROW", row).replace("LAST", "audit_id = (select max(audit_id) from ce_audit)"));
         let output = copy.run(&["replay", "--conversation", ID]);
         assert_eq!(output.code, 1, "{change}: {output:?}");
-        assert!(words.iter().all(|it| output.err.contains(it)), "{change}: {words:?} in {}", output.err);
+        assert!(words.iter().all(|it| output.stderr.contains(it)), "{change}: {words:?} in {}", output.stderr);
     }
 }
 
 #[test]
 fn a_changed_journal_is_another_turn() {
-    let env = stored();
+    let env = stored_conversation();
     let mut sql = env.sql();
-    let hex = sql.hex("journal");
+    let hex = sql.hex_expression("journal");
     let hex = sql.texts(&format!("select {hex} from ce_turn where number = 1")).remove(0);
     let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(|it| u8::from_str_radix(&hex[it..it + 2], 16).unwrap()).collect();
     let mut journal = decompress(&bytes).unwrap();
     journal.input.event.text = Some("my borders".to_owned());
     let hex: String = compress(&journal).unwrap().iter().map(|it| format!("{it:02x}")).collect();
-    let bytes = sql.bytes(&hex);
+    let bytes = sql.bytes_literal(&hex);
     sql.run(&format!("update ce_turn set journal = {bytes} where number = 1"));
     let output = env.run(&["replay", "--conversation", ID]);
     assert_eq!(output.code, 1, "{output:?}");
-    assert!(["turn 1 differs: sha256 ", "my order", "my borders"].iter().all(|it| output.err.contains(it)), "{}", output.err);
+    assert!(["turn 1 differs: sha256 ", "my order", "my borders"].iter().all(|it| output.stderr.contains(it)), "{}", output.stderr);
 }
 
 #[test]
-fn what_is_not_stored_is_not_replayed() {
-    let env = stored();
+fn a_missing_conversation_is_not_replayed() {
+    let env = stored_conversation();
     let other = "ffffffff-0000-0000-0000-000000000000";
-    one_line(&env.run(&["replay", "--conversation", other]), 1, &[other, "--database"]);
-    one_line(&env.run(&["replay", "--conversation", "x"]), 1, &["'x'", "UUID"]);
-    one_line(&env.run(&["journal", "--conversation", other]), 1, &[other, "--database"]);
-    one_line(&env.run(&["journal", "--conversation", "x"]), 1, &["'x'", "UUID"]);
-    let server = env.serve(&WORDS_ALONE);
+    assert_one_line(&env.run(&["replay", "--conversation", other]), 1, &[other, "--database"]);
+    assert_one_line(&env.run(&["replay", "--conversation", "x"]), 1, &["'x'", "UUID"]);
+    assert_one_line(&env.run(&["journal", "--conversation", other]), 1, &[other, "--database"]);
+    assert_one_line(&env.run(&["journal", "--conversation", "x"]), 1, &["'x'", "UUID"]);
+    let server = env.serve(&REGEX_ONLY);
     let status = |id: &str| server.get(&format!("/api/v1/conversation/journal/{id}")).status;
     assert_eq!((status(other), status("x")), (404, 400));
-    one_line(&env.run(&["replay", "--conversation", ID, "--config", "nowhere.json"]), 1, &["nowhere.json"]);
-    one_line(&env.run(&["replay", "--conversation", ID, "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
+    assert_one_line(&env.run(&["replay", "--conversation", ID, "--config", "nowhere.json"]), 1, &["nowhere.json"]);
+    assert_one_line(&env.run(&["replay", "--conversation", ID, "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);
 }

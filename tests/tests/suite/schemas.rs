@@ -9,7 +9,7 @@ use convengine_core::pack;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
-use crate::running::{Place, WORDS_ALONE, one_line, orders};
+use crate::harness::{REGEX_ONLY, TestEnv, assert_one_line, orders_pack};
 
 /// Folders of packs below `tests/packs`.
 const FOLDERS: [&str; 5] = ["demo", "pipeline", "tools", "v1", "flow"];
@@ -55,20 +55,20 @@ fn every_document_of_the_corpus_is_valid() {
 
 #[test]
 fn the_command_prints_a_schema_or_the_names() {
-    let env = Place::new();
+    let env = TestEnv::new();
     for (name, schema) in [("pack", pack::json_schema()), ("flow", flow::json_schema())] {
         let printed = env.run(&["schema", name]);
-        assert_eq!((printed.code, printed.err.as_str()), (0, ""), "{printed:?}");
-        assert_eq!(serde_json::from_str::<Value>(&printed.out).unwrap(), schema);
+        assert_eq!((printed.code, printed.stderr.as_str()), (0, ""), "{printed:?}");
+        assert_eq!(serde_json::from_str::<Value>(&printed.stdout).unwrap(), schema);
     }
-    one_line(&env.run(&["schema", "talk"]), 2, &["'talk'", "pack, flow"]);
+    assert_one_line(&env.run(&["schema", "talk"]), 2, &["'talk'", "pack, flow"]);
     assert!(env.is_untouched(), "the command needs no database");
 }
 
 #[test]
 fn the_server_lists_and_serves_the_schemas() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let list = server.get("/schemas").json();
     let served: Vec<(Value, Value)> = list["schemas"]
         .as_array()

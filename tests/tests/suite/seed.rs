@@ -4,17 +4,17 @@ use std::fs;
 
 use convengine_tests::root;
 
-use crate::running::Place;
+use crate::harness::TestEnv;
 
 #[test]
-fn progress_messages_load_lint_clean_and_speak_of_what_happens() {
-    let env = Place::new();
+fn progress_messages_load_lint_clean_and_name_existing_steps() {
+    let env = TestEnv::new();
     assert_eq!(env.run(&["migrate"]).code, 0);
     let seed = fs::read_to_string(root().join("migrations/seed/verbose.sql")).unwrap();
     let mut sql = env.sql();
     sql.run(&seed);
     let lint = env.run(&["lint"]);
-    assert_eq!((lint.code, lint.out.lines().filter(|it| it.contains("ce_verbose")).count()), (0, 0), "{lint:?}");
+    assert_eq!((lint.code, lint.stdout.lines().filter(|it| it.contains("ce_verbose")).count()), (0, 0), "{lint:?}");
     let rows = sql.texts("select step_value || ' ' || determinant from ce_verbose order by verbose_id");
     assert!(rows.len() > 20, "{rows:?}");
     let sources = sources();

@@ -8,7 +8,7 @@ use std::thread;
 use convengine_tests::root;
 use serde_json::{Value, json};
 
-use crate::running::{Answer, MESSAGE, Place, Server, WORDS_ALONE, orders};
+use crate::harness::{Answer, MESSAGE, REGEX_ONLY, Server, TestEnv, orders_pack};
 
 const ID: &str = "0b0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a01";
 
@@ -18,7 +18,7 @@ fn body(conversation: &str, text: &str) -> String {
 
 /// Asserts the form of every error response; returns its message.
 #[track_caller]
-fn refused(answer: &Answer, status: u16, path: &str) -> String {
+fn assert_refused(answer: &Answer, status: u16, path: &str) -> String {
     assert_eq!(answer.status, status, "{answer:?}");
     assert_eq!(answer.header("content-type"), "application/json", "{answer:?}");
     assert!(!answer.header("x-request-id").is_empty(), "{answer:?}");
@@ -38,9 +38,9 @@ fn is_iso(text: &str) -> bool {
 }
 
 #[test]
-fn members_of_a_message_are_read_as_clients_send_them() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn the_members_of_a_message_are_read_leniently() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     for (body, text) in [
         ("{}", Value::Null),
         (r#"{"message":null,"reset":null,"inputParams":null,"conversationId":null}"#, Value::Null),
@@ -69,8 +69,8 @@ fn members_of_a_message_are_read_as_clients_send_them() {
 
 #[test]
 fn a_reset_and_parameters_are_understood() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let resets = || server.audit(ID).iter().filter(|it| it["stage"] == "CONVERSATION_RESET").count();
     let value = |answer: &Answer| answer.json()["payload"]["value"].clone();
     let with = |members: Value| {
@@ -88,11 +88,11 @@ fn a_reset_and_parameters_are_understood() {
 }
 
 #[test]
-fn bad_requests_are_refused_and_leave_nothing() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn bad_requests_are_rejected_and_store_nothing() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let mut sql = env.sql();
-    let before = sql.everything();
+    let before = sql.dump();
     for body in [
         "",
         " ",
@@ -115,13 +115,13 @@ fn bad_requests_are_refused_and_leave_nothing() {
         r#"{"conversationId":"not-a-uuid"}"#,
         r#"{"conversationId":7}"#,
     ] {
-        let message = refused(&server.post(body), 400, MESSAGE);
+        let message = assert_refused(&server.post(body), 400, MESSAGE);
         assert!(message.contains("send"), "does not say what to do: {message}");
     }
-    refused(&server.post(b"{\"message\":\"\xff\"}".to_vec()), 400, MESSAGE);
+    assert_refused(&server.post(b"{\"message\":\"\xff\"}".to_vec()), 400, MESSAGE);
     for levels in [65, 120, 5000] {
         let deep = format!("{{\"inputParams\":{}1{}}}", "{\"a\":".repeat(levels), "}".repeat(levels));
-        refused(&server.post(deep), 400, MESSAGE);
+        assert_refused(&server.post(deep), 400, MESSAGE);
     }
     let json = ("Content-Type", "application/json");
     for (headers, status) in [
@@ -131,18 +131,18 @@ fn bad_requests_are_refused_and_leave_nothing() {
         (vec![json, ("Accept", "text/html")], 406),
         (vec![json, ("Accept", "application/json;q=0")], 406),
     ] {
-        refused(&server.request("POST", MESSAGE, &headers, r#"{"message":"hi"}"#), status, MESSAGE);
+        assert_refused(&server.request("POST", MESSAGE, &headers, r#"{"message":"hi"}"#), status, MESSAGE);
     }
-    assert_eq!(sql.everything(), before);
+    assert_eq!(sql.dump(), before);
     for accept in ["*/*", "application/json", "text/html, application/*;q=0.5"] {
         assert_eq!(server.request("POST", MESSAGE, &[json, ("Accept", accept)], "{}").status, 200, "{accept}");
     }
 }
 
 #[test]
-fn other_methods_and_paths_are_refused_in_the_same_form() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn unknown_methods_and_paths_are_rejected_in_the_same_form() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let audit = format!("/api/v1/conversation/audit/{ID}");
     for (method, path, allow) in [
         ("GET", MESSAGE, "POST"),
@@ -152,38 +152,38 @@ fn other_methods_and_paths_are_refused_in_the_same_form() {
         ("POST", "/readyz", "GET,HEAD"),
     ] {
         let answer = server.request(method, path, &[], "");
-        refused(&answer, 405, path);
+        assert_refused(&answer, 405, path);
         assert_eq!(answer.header("allow"), allow, "{method} {path}");
     }
     for path in ["/nothing", "/api/v1/conversations", "/api/v1/db/agent", "/api/v1/conversation/audit/", "/assets/none.js"] {
-        refused(&server.get(path), 404, path);
+        assert_refused(&server.get(path), 404, path);
     }
     assert_eq!(server.get("/healthz").json(), json!({"status": "UP"}));
     assert_eq!(server.get("/readyz").json()["status"], "UP");
 }
 
 #[test]
-fn the_page_is_there_or_its_absence_is_explained() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn the_page_is_served_or_its_absence_is_explained() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let page = server.get("/");
     if page.status == 200 {
         assert_eq!(page.header("content-type"), "text/html");
         let posted = server.request("POST", "/", &[], "");
-        refused(&posted, 405, "/");
+        assert_refused(&posted, 405, "/");
         assert_eq!(posted.header("allow"), "GET,HEAD");
     } else {
-        let message = refused(&page, 404, "/");
+        let message = assert_refused(&page, 404, "/");
         assert!(message.contains("cargo xtask run"), "{message}");
     }
 }
 
 #[test]
 fn a_text_may_be_as_long_as_the_limit_and_no_longer() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let (longest, too_long) = ("é".repeat(32_000), "é".repeat(32_001));
-    let message = refused(&server.post(body(ID, &too_long)), 413, MESSAGE);
+    let message = assert_refused(&server.post(body(ID, &too_long)), 413, MESSAGE);
     assert!(message.contains("32000 characters"), "{message}");
     assert_eq!(server.get(&format!("/api/v1/conversation/audit/{ID}")).text, "[]");
     assert_eq!(env.sql().texts("select conversation_id from ce_conversation union all select turn_id from ce_turn"), [""; 0]);
@@ -193,8 +193,8 @@ fn a_text_may_be_as_long_as_the_limit_and_no_longer() {
 
 #[test]
 fn audit_rows_have_their_form_and_order() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     (0..3).for_each(|_| drop(server.say(ID, "my order")));
     let rows = server.audit(ID);
     for row in &rows {
@@ -210,20 +210,20 @@ fn audit_rows_have_their_form_and_order() {
     assert_eq!(server.audit(&ID.to_uppercase()), rows);
     assert_eq!(server.get(&path("ffffffff-0000-0000-0000-000000000000")).text, "[]");
     for id in ["1-1-1-1-1", "x", "%FF", &format!("{ID}0")] {
-        refused(&server.get(&path(id)), 400, &path(id));
+        assert_refused(&server.get(&path(id)), 400, &path(id));
     }
 }
 
 #[test]
 fn a_broken_policy_row_stops_every_turn_and_is_named() {
-    let env = Place::new();
+    let env = TestEnv::new();
     let pack = root().join("tests/packs/pipeline/policy_bad_row_fails_closed.json");
     assert_eq!(env.run(&["import", pack.to_str().unwrap()]).code, 0);
-    let server = env.serve(&WORDS_ALONE);
+    let server = env.serve(&REGEX_ONLY);
     assert!(server.log().contains("error ce_policy[1].pattern: "), "{}", server.log());
     assert_eq!(server.get("/healthz").status, 200);
     let ready = server.get("/readyz");
-    assert!(refused(&ready, 503, "/readyz").contains("ce_policy[1]"), "{ready:?}");
+    assert!(assert_refused(&ready, 503, "/readyz").contains("ce_policy[1]"), "{ready:?}");
     let answer = server.say(ID, "where is my order");
     assert_eq!((&answer["success"], &answer["errorCode"]), (&json!(false), &json!("POLICY_UNAVAILABLE")));
     assert!(!answer.to_string().contains("never closed"), "the pattern does not reach the client: {answer}");
@@ -232,15 +232,15 @@ fn a_broken_policy_row_stops_every_turn_and_is_named() {
 
 #[test]
 fn a_lost_snapshot_shows_in_readyz() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     env.sql().run("delete from ce_config_snapshot");
-    assert!(refused(&server.get("/readyz"), 503, "/readyz").contains("snapshot"));
+    assert!(assert_refused(&server.get("/readyz"), 503, "/readyz").contains("snapshot"));
 }
 
 /// `orders` with a row of each kind that does not compile, and the paths of their issues.
 fn with_broken_rows() -> (Value, [&'static str; 4]) {
-    let mut pack = orders();
+    let mut pack = orders_pack();
     let mut add = |table: &str, row: Value| {
         let rows = pack["tables"].as_object_mut().unwrap().entry(table).or_insert(json!([]));
         rows.as_array_mut().unwrap().push(row);
@@ -262,10 +262,10 @@ fn with_broken_rows() -> (Value, [&'static str; 4]) {
 }
 
 #[test]
-fn rows_that_do_not_compile_are_named_and_left_out() {
+fn rows_that_do_not_compile_are_reported_and_skipped() {
     let (pack, paths) = with_broken_rows();
-    let env = Place::with(&pack);
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&pack);
+    let server = env.serve(&REGEX_ONLY);
     let log = server.log();
     for path in paths {
         assert_eq!(log.lines().filter(|it| it.starts_with(&format!("error {path}: "))).count(), 1, "{path} in {log}");
@@ -275,14 +275,14 @@ fn rows_that_do_not_compile_are_named_and_left_out() {
     assert_eq!((&answer["intent"], &answer["payload"]["value"]), (&json!("ORDERS"), &json!("Your order is on its way.")));
     drop(server);
     let strict = env.run(&["serve", "--listen", "127.0.0.1:0", "--set", "convengine.config.strict=true"]);
-    assert_eq!((strict.code, strict.out.as_str()), (2, ""), "{strict:?}");
-    assert!(paths.iter().all(|it| strict.err.contains(it)) && strict.err.contains("convengine.config.strict"), "{}", strict.err);
+    assert_eq!((strict.code, strict.stdout.as_str()), (2, ""), "{strict:?}");
+    assert!(paths.iter().all(|it| strict.stderr.contains(it)) && strict.stderr.contains("convengine.config.strict"), "{}", strict.stderr);
 }
 
 #[test]
-fn messages_at_the_same_time_are_all_answered_and_stored_in_order() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn simultaneous_messages_are_all_answered_and_stored_in_order() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let ids: Vec<String> = (0..24).map(|it| format!("0b0f4a3e-6f0a-4f0e-9a53-{it:012}")).collect();
     // Two clients per conversation.
     thread::scope(|scope| {
@@ -307,34 +307,34 @@ fn messages_at_the_same_time_are_all_answered_and_stored_in_order() {
 }
 
 #[test]
-fn a_locked_sqlite_database_refuses_the_turn_whole_and_is_used_again() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn a_locked_sqlite_database_rejects_the_whole_turn_and_recovers() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let mut lock = env.sql();
-    let before = lock.everything();
+    let before = lock.dump();
     lock.run("begin immediate");
     thread::scope(|scope| {
         let other = scope.spawn(|| env.run(&["serve", "--listen", "127.0.0.1:0"]));
         let answer = server.post(body(ID, "my order"));
-        assert!(refused(&answer, 503, MESSAGE).contains("did not store the turn"), "{answer:?}");
+        assert!(assert_refused(&answer, 503, MESSAGE).contains("did not store the turn"), "{answer:?}");
         assert!(answer.header("retry-after").parse::<u32>().unwrap() > 0);
         let output = other.join().unwrap();
-        assert_eq!((output.code, output.err.lines().count()), (3, 1), "{output:?}");
-        assert!(output.err.contains("locked"), "{}", output.err);
+        assert_eq!((output.code, output.stderr.lines().count()), (3, 1), "{output:?}");
+        assert!(output.stderr.contains("locked"), "{}", output.stderr);
     });
     assert_eq!(server.get(&format!("/api/v1/conversation/audit/{ID}")).text, "[]");
-    assert_eq!(lock.everything(), before);
+    assert_eq!(lock.dump(), before);
     lock.run("rollback");
     assert_eq!(server.say(ID, "my order")["success"], true);
     assert_eq!(lock.texts("select cast(number as text) from ce_turn"), ["1"]);
 }
 
 /// A server whose model answers the message "slow" after a delay.
-fn slow() -> (Place, Server) {
-    let env = Place::with(&orders());
+fn serve_slow() -> (TestEnv, Server) {
+    let env = TestEnv::with_pack(&orders_pack());
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
     let rules = json!([{"user_text": "slow", "delay_ms": 4000, "reply": reply}, {"reply": reply}]);
-    let model = format!("scripted:{}", env.pack("model.json", &rules));
+    let model = format!("scripted:{}", env.write_pack("model.json", &rules));
     let server = env.serve(&["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"]);
     (env, server)
 }
@@ -356,7 +356,7 @@ fn while_a_turn_runs(server: &Server, then: impl FnOnce(TcpStream)) -> usize {
             scope.spawn(move || sender.send(server.post(body(ID, "quick"))).unwrap());
         }
         let first = responses.recv().unwrap();
-        refused(&first, 503, MESSAGE);
+        assert_refused(&first, 503, MESSAGE);
         assert!(!first.header("retry-after").is_empty());
         then(slow);
     });
@@ -367,8 +367,8 @@ fn while_a_turn_runs(server: &Server, then: impl FnOnce(TcpStream)) -> usize {
 }
 
 #[test]
-fn a_turn_is_stored_when_its_client_has_left() {
-    let (env, server) = slow();
+fn a_turn_is_stored_when_its_client_disconnects() {
+    let (env, server) = serve_slow();
     let others = while_a_turn_runs(&server, drop);
     let texts = server.texts(ID);
     assert_eq!(texts.iter().filter(|it| **it == "slow").count(), 1, "{texts:?}");
@@ -378,15 +378,15 @@ fn a_turn_is_stored_when_its_client_has_left() {
 }
 
 #[test]
-fn a_server_that_is_told_to_stop_finishes_what_it_has_begun() {
-    let (env, mut server) = slow();
+fn a_stopping_server_finishes_its_running_turns() {
+    let (env, mut server) = serve_slow();
     let others = while_a_turn_runs(&server, |mut slow| {
         server.terminate();
         let mut answer = String::new();
         slow.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("\"success\":true"), "{answer}");
     });
-    assert_eq!(server.code(), Some(0));
+    assert_eq!(server.exit_code(), Some(0));
     assert!(TcpStream::connect(&server.address).is_err());
     let turns = env.sql().texts(&format!("select last_user_text from ce_turn, ce_conversation where ce_turn.conversation_id = '{ID}'"));
     assert_eq!(turns.len(), others + 1);

@@ -1,30 +1,30 @@
 //! Settings: their sources, their precedence, and the errors of invalid ones.
 
-use crate::running::{ANYWHERE, Place, Server, one_line, orders};
+use crate::harness::{SERVE, Server, TestEnv, assert_one_line, orders_pack};
 
 /// The maximum length of a message, found by trying.
-fn longest(server: &Server) -> usize {
+fn max_chars(server: &Server) -> usize {
     let taken = (1..10).take_while(|it| server.post(format!("{{\"message\":\"{}\"}}", "x".repeat(*it))).status == 200);
     taken.last().unwrap_or_default()
 }
 
 #[test]
-fn an_option_wins_over_the_environment_and_that_over_the_file() {
-    let env = Place::with(&orders());
+fn an_option_overrides_the_environment_which_overrides_the_file() {
+    let env = TestEnv::with_pack(&orders_pack());
     let file = env.write("settings.toml", "[convengine.input]\nmaxChars = 3\n");
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--settings", &file];
-    assert_eq!(longest(&env.start(&mut env.command(&arguments))), 3);
+    assert_eq!(max_chars(&env.start(&mut env.command(&arguments))), 3);
     let mut command = env.command(&arguments);
-    assert_eq!(longest(&env.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4"))), 4);
+    assert_eq!(max_chars(&env.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4"))), 4);
     let mut command = env.command(&[&arguments[..], &["--set", "convengine.input.maxChars=5"]].concat());
-    assert_eq!(longest(&env.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4"))), 5);
+    assert_eq!(max_chars(&env.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4"))), 5);
     let mut command = env.command(&[&arguments[..], &["--set", "convengine.audit.level=NONE"]].concat());
     let server = env.start(command.env("CONVENGINE_SET", "convengine.input.max-chars=4\nconvengine.flow.dialogueAct.resolute=REGEX_ONLY"));
-    assert_eq!(longest(&server), 4, "an option overrides no other key of the environment");
+    assert_eq!(max_chars(&server), 4, "an option overrides no other key of the environment");
     let (id, text) = ("0b0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a01", "hi");
     assert_eq!(server.say(id, text)["success"], true);
     assert_eq!(server.audit(id).len(), 0);
-    assert_eq!(longest(&env.serve(&[])), 9, "the default is higher");
+    assert_eq!(max_chars(&env.serve(&[])), 9, "the default is higher");
 }
 
 /// A typical `application.yml` of the original.
@@ -46,19 +46,19 @@ convengine.input.max-chars: 1
 ";
 
 #[test]
-fn an_application_of_the_original_is_read() {
-    let env = Place::with(&orders());
+fn an_application_yaml_of_the_original_is_read() {
+    let env = TestEnv::with_pack(&orders_pack());
     let file = env.write("application.yml", APPLICATION);
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--settings", &file];
     let server = env.start(&mut env.command(&arguments));
-    assert_eq!((longest(&server), server.log().as_str()), (4, ""), "no key is unknown");
+    assert_eq!((max_chars(&server), server.log().as_str()), (4, ""), "no key is unknown");
     let same = env.write("same.toml", "[convengine.input]\nmax-chars = 4\n[convengine.flow.dialogue-act]\nresolute = \"REGEX_ONLY\"\n[convengine.flow.interaction-policy.matrix]\n\"[PENDING_ACTION:AFFIRM]\" = \"EXECUTE_PENDING_ACTION\"\n");
     let hash = |server: &Server| server.get("/readyz").json()["config"].clone();
     assert_eq!(hash(&env.serve(&["--settings", &same])), hash(&server));
     let mut command = env.command(&arguments);
-    assert_eq!(longest(&env.start(command.env("LONGEST", "6"))), 6);
+    assert_eq!(max_chars(&env.start(command.env("LONGEST", "6"))), 6);
     let mut command = env.command(&[&arguments[..], &["--set", "convengine.input.max-chars=5"]].concat());
-    assert_eq!(longest(&env.start(command.env("LONGEST", "6"))), 5);
+    assert_eq!(max_chars(&env.start(command.env("LONGEST", "6"))), 5);
     for (name, text, words) in [
         ("application.yaml", "convengine: [\n", "application.yaml"),
         ("application.yml", "convengine: 5\n", "convengine: 5 is not a map"),
@@ -67,22 +67,22 @@ fn an_application_of_the_original_is_read() {
         ("application.properties", "a=1\n", ".properties"),
     ] {
         let file = env.write(name, text);
-        one_line(&env.run(&[&ANYWHERE[..], &["--settings", &file]].concat()), 2, &["settings file", words]);
+        assert_one_line(&env.run(&[&SERVE[..], &["--settings", &file]].concat()), 2, &["settings file", words]);
     }
 }
 
 #[test]
-fn the_database_comes_from_the_same_places() {
-    let env = Place::new();
+fn the_database_is_configured_in_the_same_ways() {
+    let env = TestEnv::new();
     let address = |name: &str| format!("sqlite:{}", env.path(name).display());
     let file = env.write("settings.toml", &format!("database = \"{}\"\n", address("file.db")));
     let migrate = |arguments: &[&str], variable: bool| {
-        let mut command = std::process::Command::new(convengine_tests::binary().unwrap());
+        let mut command = std::process::Command::new(convengine_tests::server_binary().unwrap());
         command.arg("migrate").args(arguments).current_dir(env.path(""));
         if variable {
             command.env("CONVENGINE_DATABASE", address("variable.db"));
         }
-        let output = env.end(&mut command);
+        let output = env.run_command(&mut command);
         assert_eq!(output.code, 0, "{output:?}");
         let found = ["option.db", "variable.db", "file.db", "convengine.db"].into_iter().find(|it| env.path(it).exists());
         let found = found.expect("a database").to_owned();
@@ -96,8 +96,8 @@ fn the_database_comes_from_the_same_places() {
 }
 
 #[test]
-fn a_key_is_one_in_either_spelling_and_an_unknown_one_warns() {
-    let env = Place::with(&orders());
+fn a_key_has_two_spellings_and_an_unknown_key_warns() {
+    let env = TestEnv::with_pack(&orders_pack());
     let set = |key: &str| format!("convengine.{key}");
     let hash = |arguments: &[&str]| {
         let server = env.serve(arguments);
@@ -114,8 +114,8 @@ fn a_key_is_one_in_either_spelling_and_an_unknown_one_warns() {
 }
 
 #[test]
-fn every_bad_setting_has_its_line() {
-    let env = Place::new();
+fn every_invalid_setting_is_reported_in_one_line() {
+    let env = TestEnv::new();
     let set = |value: &'static str| ["--set", value];
     let bad = [
         set("convengine.flow.dialogueAct.resolute=SOMETIMES"),
@@ -124,10 +124,10 @@ fn every_bad_setting_has_its_line() {
         set("convengine.database.synchronous=sometimes"),
         set("max-chars=5"),
     ];
-    let output = env.run(&[&ANYWHERE[..], bad.as_flattened()].concat());
-    assert_eq!((output.code, output.out.as_str(), output.err.lines().count()), (2, "", 5), "{output:?}");
+    let output = env.run(&[&SERVE[..], bad.as_flattened()].concat());
+    assert_eq!((output.code, output.stdout.as_str(), output.stderr.lines().count()), (2, "", 5), "{output:?}");
     for words in ["flow.dialogue-act.resolute", "input.max-chars", "config.strict", "database.synchronous", "--set max-chars=5"] {
-        assert_eq!(output.err.lines().filter(|it| it.contains(words)).count(), 1, "{words} in {}", output.err);
+        assert_eq!(output.stderr.lines().filter(|it| it.contains(words)).count(), 1, "{words} in {}", output.stderr);
     }
     for (text, words) in [
         ("listen = 5\n", "listen: 5 is not a string"),
@@ -136,9 +136,9 @@ fn every_bad_setting_has_its_line() {
         ("listen = \n", "settings.toml"),
     ] {
         let file = env.write("settings.toml", text);
-        one_line(&env.run(&[&ANYWHERE[..], &["--settings", &file]].concat()), 2, &[words]);
+        assert_one_line(&env.run(&[&SERVE[..], &["--settings", &file]].concat()), 2, &[words]);
     }
-    one_line(&env.run(&[&ANYWHERE[..], &["--settings", "nowhere.toml"]].concat()), 2, &["nowhere.toml"]);
+    assert_one_line(&env.run(&[&SERVE[..], &["--settings", "nowhere.toml"]].concat()), 2, &["nowhere.toml"]);
     for (arguments, words) in [
         (["--llm", "scripted:nowhere.json"], "nowhere.json"),
         (["--llm", "oracle"], "scripted:FILE"),
@@ -148,16 +148,16 @@ fn every_bad_setting_has_its_line() {
     ] {
         let serve = ["serve"];
         let listen: &[&str] = if arguments[0] == "--listen" { &[] } else { &["--listen", "127.0.0.1:0"] };
-        one_line(&env.run(&[&serve, listen, &arguments].concat()), 2, &[words]);
+        assert_one_line(&env.run(&[&serve, listen, &arguments].concat()), 2, &[words]);
     }
     assert!(env.is_untouched(), "a server that does not start creates nothing");
 }
 
 #[test]
-fn an_open_address_must_be_wanted() {
-    let env = Place::with(&orders());
-    one_line(&env.run(&["serve", "--listen", "0.0.0.0:0"]), 2, &["convengine.security.mode=none"]);
-    one_line(&env.run(&["serve", "--listen", "[::]:0"]), 2, &["convengine.security.mode=none"]);
+fn a_public_address_must_be_confirmed() {
+    let env = TestEnv::with_pack(&orders_pack());
+    assert_one_line(&env.run(&["serve", "--listen", "0.0.0.0:0"]), 2, &["convengine.security.mode=none"]);
+    assert_one_line(&env.run(&["serve", "--listen", "[::]:0"]), 2, &["convengine.security.mode=none"]);
     let mut command = env.command(&["serve", "--listen", "0.0.0.0:0", "--set", "convengine.security.mode=none"]);
     assert_eq!(env.start(&mut command).get("/healthz").status, 200);
 }

@@ -7,22 +7,22 @@ use convengine_core::pack::Pack;
 use convengine_core::turn::{EffectErrorKind, Outcome, Request};
 use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::simulate::fault::Fault;
-use convengine_tests::simulate::run::{disturbed, undisturbed};
+use convengine_tests::simulate::run::{run_baseline, run_with_fault};
 use convengine_tests::{demo, root};
 use serde_json::{Value, json};
 
-use crate::running::Place;
+use crate::harness::TestEnv;
 
 /// The lines of a script, by their members.
 pub type Lines = BTreeMap<String, Vec<Value>>;
 
 /// Runs the script that uses the page against a server.
-pub fn page(address: &str, arguments: &[&str]) -> Lines {
-    script("simulator.mjs", address, arguments)
+pub fn run_page(address: &str, arguments: &[&str]) -> Lines {
+    run_script("simulator.mjs", address, arguments)
 }
 
 /// Runs a script of the page against a server.
-pub fn script(name: &str, address: &str, arguments: &[&str]) -> Lines {
+pub fn run_script(name: &str, address: &str, arguments: &[&str]) -> Lines {
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test").join(name)).arg(format!("http://{address}")).args(arguments);
     let output = command.output().expect("cannot start node");
@@ -39,7 +39,7 @@ pub fn script(name: &str, address: &str, arguments: &[&str]) -> Lines {
 }
 
 /// A member of each turn.
-pub fn each<'v>(turns: &'v Value, member: &str) -> Vec<&'v Value> {
+pub fn members_of<'v>(turns: &'v Value, member: &str) -> Vec<&'v Value> {
     turns.as_array().unwrap().iter().map(|it| &it[member]).collect()
 }
 
@@ -50,7 +50,7 @@ pub fn hashes(pack: &Pack, turns: usize) -> Vec<String> {
 }
 
 /// What the page shows at the end of a turn: the reply or fault, the error code, and intent and state.
-fn read(outcome: &Outcome) -> [String; 3] {
+fn visible_outcome(outcome: &Outcome) -> [String; 3] {
     let reply = outcome.payload.as_ref().map(|it| it.value.clone());
     let fault = outcome.fault.as_ref();
     let position: Vec<&str> = [&outcome.intent, &outcome.state].into_iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
@@ -62,32 +62,32 @@ fn read(outcome: &Outcome) -> [String; 3] {
 }
 
 /// The branch shares three turns with the played conversation, and only its own turn calls its model.
-fn says_no_at_turn_four(lines: &BTreeMap<String, Vec<Value>>) {
+fn assert_branch_at_turn_four(lines: &BTreeMap<String, Vec<Value>>) {
     let (played, branched) = (&lines["played"][0], &lines["branched"][0]);
-    assert_eq!(each(branched, "hash")[..3], each(played, "hash")[..3], "the turns before it are shared");
+    assert_eq!(members_of(branched, "hash")[..3], members_of(played, "hash")[..3], "the turns before it are shared");
     assert_eq!(branched[3]["reply"], "All right, nothing has been handed in. What would you like to change?");
     assert_eq!(lines["asked"][0], json!(["no", "no"]), "only the turn that says no calls its model");
 }
 
 #[test]
-fn a_branch_of_the_loan_in_the_browser_asks_nothing_again_of_the_turns_before_it() {
-    let server = Place::new().serve(&[]);
-    let lines = page(&server.address, &["branch"]);
+fn a_branch_of_the_loan_in_the_browser_repeats_no_request_of_shared_turns() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["branch"]);
     let played = &lines["played"][0];
     let states = ["WELCOME", "COLLECT_DETAILS", "CONFIRM_DETAILS", "CONFIRM_DETAILS", "COMPLETED"];
-    assert_eq!(each(played, "state"), states);
+    assert_eq!(members_of(played, "state"), states);
     let core = hashes(&demo("loan.json").unwrap().pack, 5);
-    assert_eq!(each(played, "hash"), core.iter().collect::<Vec<_>>(), "the sample runs as the core does");
-    says_no_at_turn_four(&lines);
+    assert_eq!(members_of(played, "hash"), core.iter().collect::<Vec<_>>(), "the sample runs as the core does");
+    assert_branch_at_turn_four(&lines);
     let branches = lines["branches"][0].as_str().unwrap();
     assert!(branches.contains("4 turns, 3 shared, 0 new model calls"), "{branches}");
 }
 
 #[test]
-fn an_engine_that_stops_in_the_browser_loses_no_turn_that_had_ended() {
-    let server = Place::new().serve(&[]);
-    let lines = page(&server.address, &["stopped"]);
-    says_no_at_turn_four(&lines);
+fn an_engine_crash_in_the_browser_loses_no_completed_turn() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["stopped"]);
+    assert_branch_at_turn_four(&lines);
     let remark = lines["remark"][0].as_str().unwrap();
     assert!(remark.starts_with("The engine stopped (unreachable) and was restarted."), "{remark}");
 }
@@ -95,9 +95,9 @@ fn an_engine_that_stops_in_the_browser_loses_no_turn_that_had_ended() {
 #[test]
 fn a_link_brings_both_branches_and_both_packs_to_another_browser() {
     let case = demo("card_replacement.json").unwrap();
-    let server = Place::new().serve(&[]);
+    let server = TestEnv::new().serve(&[]);
     let file = case.path.display().to_string();
-    let lines = page(&server.address, &["shared", &file, "Your card is blocked", "Your card has been blocked"]);
+    let lines = run_page(&server.address, &["shared", &file, "Your card is blocked", "Your card has been blocked"]);
     let here = lines["here"][0].as_array().unwrap();
     assert_ne!(here[0], here[1], "the edit makes a difference");
     assert_eq!(lines["there"][0], lines["here"][0]);
@@ -105,11 +105,11 @@ fn a_link_brings_both_branches_and_both_packs_to_another_browser() {
 }
 
 #[test]
-fn a_turn_that_waits_in_the_browser_keeps_nobody_from_editing_and_leaving() {
-    let server = Place::new().serve(&[]);
-    let lines = page(&server.address, &["waiting"]);
+fn a_waiting_turn_in_the_browser_does_not_block_editing_and_leaving() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["waiting"]);
     assert_eq!(lines["linted"][0], 1, "the turn still waits while its pack is linted");
-    let played = each(&lines["sample"][0], "hash");
+    let played = members_of(&lines["sample"][0], "hash");
     assert!(played.len() > 5 && played.iter().all(|it| *it != ""), "{played:?}");
     assert_eq!(lines["asking"][0], 0);
 }
@@ -118,7 +118,7 @@ fn a_turn_that_waits_in_the_browser_keeps_nobody_from_editing_and_leaving() {
 fn a_recorded_conversation_in_the_browser_ends_with_equal_state_and_becomes_a_test() {
     let case = demo("loan.json").unwrap();
     let pack = serde_json::to_value(&case.pack).unwrap();
-    let env = Place::with(&pack);
+    let env = TestEnv::with_pack(&pack);
     let file = case.path.display().to_string();
     let server = env.serve(&["--llm", &format!("scripted:{file}")]);
     let id = "4aecbdd6-962b-5aa1-8e77-cf43ef25dc33";
@@ -128,11 +128,11 @@ fn a_recorded_conversation_in_the_browser_ends_with_equal_state_and_becomes_a_te
         assert_eq!(answer["success"], true, "{answer}");
     }
     let folder = env.path("").display().to_string();
-    let lines = page(&server.address, &["recorded", id, &folder]);
+    let lines = run_page(&server.address, &["recorded", id, &folder]);
     assert_eq!(lines["verdict"][0], "✓ All 3 turns end with the recorded state hash.");
     assert_eq!(lines["equal"][0], 3);
     let taken = &lines["taken"][0];
-    assert_eq!(each(taken, "state"), ["WELCOME", "COLLECT_DETAILS", "CONFIRM_DETAILS"]);
+    assert_eq!(members_of(taken, "state"), ["WELCOME", "COLLECT_DETAILS", "CONFIRM_DETAILS"]);
     let talk = lines["files"][0].as_array().unwrap().iter().filter_map(Value::as_str).find(|it| it.ends_with(".talk")).unwrap();
     let talk = env.path(talk).display().to_string();
     let passed = env.run(&["test", &talk]);
@@ -142,7 +142,7 @@ fn a_recorded_conversation_in_the_browser_ends_with_equal_state_and_becomes_a_te
     std::fs::write(&config, changed).unwrap();
     let failed = env.run(&["test", &talk]);
     assert_eq!(failed.code, 1, "another rule fails the test: {failed:?}");
-    assert!(failed.out.contains("CONFIRM_DETAILS"), "{failed:?}");
+    assert!(failed.stdout.contains("CONFIRM_DETAILS"), "{failed:?}");
 }
 
 #[test]
@@ -150,8 +150,8 @@ fn an_edited_row_in_the_browser_changes_the_hashes_as_it_does_in_the_core() {
     let case = demo("card_replacement.json").unwrap();
     let text = std::fs::read_to_string(&case.path).unwrap();
     let (from, to) = ("Your card is blocked", "Your card has been blocked");
-    let server = Place::new().serve(&[]);
-    let lines = page(&server.address, &["edited", &case.path.display().to_string(), from, to]);
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["edited", &case.path.display().to_string(), from, to]);
     let core = |text: &str| {
         let pack = Pack::parse(text).unwrap();
         hashes(&pack, pack.turns.len())
@@ -163,11 +163,11 @@ fn an_edited_row_in_the_browser_changes_the_hashes_as_it_does_in_the_core() {
 }
 
 #[test]
-fn a_cell_edited_in_the_browser_gives_the_turns_that_the_core_plays_on_the_edited_pack() {
+fn a_cell_edited_in_the_browser_gives_the_same_turns_as_the_core() {
     let case = demo("card_replacement.json").unwrap();
     let (table, column, from, to) = ("ce_response", "exact_text", "Your card is blocked", "Your “card” has been blocked");
-    let server = Place::new().serve(&[]);
-    let lines = page(&server.address, &["row", &case.path.display().to_string(), table, column, from, to]);
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["row", &case.path.display().to_string(), table, column, from, to]);
     let mut edited: Value = serde_json::from_str(&std::fs::read_to_string(&case.path).unwrap()).unwrap();
     let rows = edited["tables"][table].as_array_mut().unwrap().iter_mut();
     let cells: Vec<&mut Value> = rows.filter_map(|it| it.get_mut(column)).filter(|it| it.as_str().unwrap().contains(from)).collect();
@@ -181,12 +181,12 @@ fn a_cell_edited_in_the_browser_gives_the_turns_that_the_core_plays_on_the_edite
 }
 
 #[test]
-fn a_broken_pattern_in_the_browser_shows_where_it_stands_while_it_is_typed_and_goes_when_it_is_mended() {
+fn a_broken_pattern_in_the_browser_is_located_while_typed_and_clears_when_fixed() {
     let case = demo("help_desk.json").unwrap();
     let text = std::fs::read_to_string(&case.path).unwrap();
     let line = |row: u32| 1 + text.lines().position(|it| it.contains(&format!("\"rule_id\": {row},"))).unwrap();
-    let server = Place::new().serve(&[]);
-    let lines = page(&server.address, &["broken", "41", "missing|gone)", "(a)"]);
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["broken", "41", "missing|gone)", "(a)"]);
     let core_issue = |pattern: &str| {
         let mut pack: Value = serde_json::from_str(&text).unwrap();
         let rows = pack["tables"]["ce_rule"].as_array_mut().unwrap();
@@ -202,7 +202,7 @@ fn a_broken_pattern_in_the_browser_shows_where_it_stands_while_it_is_typed_and_g
         assert_eq!(seen["invalid"], core.is_some(), "{seen}");
         assert_eq!(seen["found"], core.as_ref().map_or(String::new(), |it| format!("error: {it}")));
         let location = format!("ce_rule[41].match_pattern, line {}", line(41));
-        listed(seen, core.map(|it| [location, it]));
+        assert_listed(seen, core.map(|it| [location, it]));
     }
     for (seen, typed) in lines["text"].iter().zip(["(", "(a", "(a)"]) {
         assert_eq!(seen["typing"], true, "{seen}");
@@ -214,12 +214,12 @@ fn a_broken_pattern_in_the_browser_shows_where_it_stands_while_it_is_typed_and_g
             let marked = seen["marked"][0].as_str().unwrap();
             assert!(marked.contains("\"rule_id\": 40,") && marked.contains(&format!("gone){typed}\\\\b")), "{marked}");
         }
-        listed(seen, broken.then(|| [format!("ce_rule[40].match_pattern, line {line}"), "without closing parenthesis".to_owned()]));
+        assert_listed(seen, broken.then(|| [format!("ce_rule[40].match_pattern, line {line}"), "without closing parenthesis".to_owned()]));
     }
 }
 
 /// Asserts that the list of issues has one entry with these words, or none.
-fn listed(seen: &Value, words: Option<[String; 2]>) {
+fn assert_listed(seen: &Value, words: Option<[String; 2]>) {
     let listed = seen["issues"].as_array().unwrap();
     assert_eq!(listed.len(), usize::from(words.is_some()), "{seen}");
     for (issue, words) in listed.iter().zip(words) {
@@ -228,28 +228,28 @@ fn listed(seen: &Value, words: Option<[String; 2]>) {
 }
 
 #[test]
-fn each_effect_failed_in_the_browser_is_answered_as_the_core_answers_it() {
+fn each_effect_failed_in_the_browser_behaves_as_in_the_core() {
     let case = demo("loan.json").unwrap();
-    let server = Place::new().serve(&[]);
-    let lines = page(&server.address, &["failures", "2,5", "Tool loan.application.submit", "Connection refused"]);
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["failures", "2,5", "Tool loan.application.submit", "Connection refused"]);
     let mut player = CorePlayer::new(&case.pack, Suspend::Never);
     let mut shown = lines["rows"].iter();
     let mut refused = None;
     for number in 1..=5 {
-        let expected = undisturbed(&mut player, number - 1).unwrap();
+        let expected = run_baseline(&mut player, number - 1).unwrap();
         let after = player.checkpoint();
         if [2, 5].contains(&number) {
             let rows = shown.next().unwrap().as_array().unwrap();
             assert_eq!(rows.len(), expected.run.answered.len(), "a row for each effect of turn {number}");
             for (at, (row, answered)) in rows.iter().zip(&expected.run.answered).enumerate() {
-                let run = disturbed(&mut player, &expected, at, Fault::Error(EffectErrorKind::Timeout)).unwrap();
+                let run = run_with_fault(&mut player, &expected, at, Fault::Error(EffectErrorKind::Timeout)).unwrap();
                 assert_eq!(row["Effect"], title(&answered.effect.request));
-                let [reply, code, position] = read(&run.outcome);
+                let [reply, code, position] = visible_outcome(&run.outcome);
                 assert!(!reply.is_empty());
                 let core = json!([reply, code, position]);
                 assert_eq!(json!([row["Reply"], row["Error code"], row["State"]]), core, "turn {number}, effect {at}");
                 if title(&answered.effect.request) == "Tool loan.application.submit" {
-                    let run = disturbed(&mut player, &expected, at, Fault::Error(EffectErrorKind::Unavailable)).unwrap();
+                    let run = run_with_fault(&mut player, &expected, at, Fault::Error(EffectErrorKind::Unavailable)).unwrap();
                     refused = Some((at, run.outcome));
                 }
             }
@@ -259,9 +259,9 @@ fn each_effect_failed_in_the_browser_is_answered_as_the_core_answers_it() {
     }
     assert_eq!(lines["back"], ["Turn 2", "Turn 5"], "the focus is unchanged");
     let (at, outcome) = refused.unwrap();
-    let [reply, ..] = read(&outcome);
+    let [reply, ..] = visible_outcome(&outcome);
     let (before, branched) = (&lines["before"][0], &lines["branched"][0]);
-    assert_eq!(each(branched, "hash")[..4], each(before, "hash")[..4], "the turns before it are shared");
+    assert_eq!(members_of(branched, "hash")[..4], members_of(before, "hash")[..4], "the turns before it are shared");
     assert_eq!(lines["reason"][0], "↳ Branch: tool loan.application.submit: Connection refused");
     assert_eq!((&lines["read"][0], &branched[4]["reply"]), (&json!(reply), &json!(reply)));
     assert_ne!(branched[4]["reply"], before[4]["reply"]);

@@ -12,10 +12,10 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
-use convengine_tests::{binary, root};
+use convengine_tests::{root, server_binary};
 use uuid::Uuid;
 
-use crate::running::PATIENCE;
+use crate::harness::TIMEOUT;
 
 /// Programs that a page starts in another terminal: the beginning of the command, the printed port, and the beginning of the line that
 /// says that it is ready.
@@ -132,7 +132,7 @@ impl Terminal {
     }
 
     fn command(folder: &Path, line: &str) -> Command {
-        let own = binary().unwrap();
+        let own = server_binary().unwrap();
         let path = format!("{}:{}", own.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
         let mut command = Command::new("sh");
         command.args(["-c", line]).current_dir(folder).env("PATH", path).env("CONVENGINE_LISTEN", "127.0.0.1:0").stdout(Stdio::piped());
@@ -164,7 +164,7 @@ impl Terminal {
         writeln!(self.input, "{{ {command}\n}} </dev/null; printf '\\n%s%s\\n' '{END}' $?").unwrap();
         let mut output = Vec::new();
         loop {
-            let line = self.lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("'{command}' does not end: {output:?}"));
+            let line = self.lines.recv_timeout(TIMEOUT).unwrap_or_else(|_| panic!("'{command}' does not end: {output:?}"));
             if let Some(code) = line.strip_prefix(END) {
                 return (code.parse().unwrap(), output.join("\n").trim_end().to_owned());
             }
@@ -181,7 +181,7 @@ impl Terminal {
         self.servers.push(server);
         let mut output = String::new();
         loop {
-            let Ok(line) = lines.recv_timeout(PATIENCE) else {
+            let Ok(line) = lines.recv_timeout(TIMEOUT) else {
                 let log = fs::read_to_string(self.folder.join("server.log")).unwrap_or_default();
                 panic!("'{command}' does not become ready: {output}{log}");
             };

@@ -4,38 +4,38 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use convengine_host::api::stomp::frame::Frame;
-use convengine_tests::soak::stomp::Stomp;
+use convengine_tests::soak::stomp::StompClient;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-use crate::running::{ANYWHERE, PATIENCE, Place, Server, WORDS_ALONE, one_line, orders};
-use crate::stream::{Event, ID, Listener, talkative};
+use crate::harness::{REGEX_ONLY, SERVE, Server, TIMEOUT, TestEnv, assert_one_line, orders_pack};
+use crate::stream::{Event, ID, Listener, pack_with_progress};
 
 const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
 const SOCKJS: &str = "/ws-convengine/123/abcdefgh/websocket";
 const PLAIN: &str = "/ws-convengine/websocket";
-const ON: [&str; 4] = [WORDS_ALONE[0], WORDS_ALONE[1], "--set", "convengine.transport.stomp.enabled=true"];
+const ENABLED: [&str; 4] = [REGEX_ONLY[0], REGEX_ONLY[1], "--set", "convengine.transport.stomp.enabled=true"];
 
 /// A client with its own runtime for timeouts.
-struct Client {
+struct BlockingClient {
     runtime: Runtime,
-    stomp: Stomp,
+    stomp: StompClient,
 }
 
-impl Client {
-    fn with<F: Future<Output = anyhow::Result<Stomp>>>(open: impl FnOnce() -> F) -> anyhow::Result<Client> {
+impl BlockingClient {
+    fn connect_with<F: Future<Output = anyhow::Result<StompClient>>>(open: impl FnOnce() -> F) -> anyhow::Result<BlockingClient> {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let stomp = runtime.block_on(async { timeout(PATIENCE, open()).await.expect("no response in time") })?;
-        Ok(Client { runtime, stomp })
+        let stomp = runtime.block_on(async { timeout(TIMEOUT, open()).await.expect("no response in time") })?;
+        Ok(BlockingClient { runtime, stomp })
     }
 
-    fn connect(server: &Server, path: &str) -> Client {
-        Client::with(|| Stomp::connect(&server.address, path)).unwrap()
+    fn connect(server: &Server, path: &str) -> BlockingClient {
+        BlockingClient::connect_with(|| StompClient::connect(&server.address, path)).unwrap()
     }
 
-    fn open(server: &Server, path: &str, headers: &[(&str, &str)]) -> anyhow::Result<Client> {
-        Client::with(|| Stomp::open(&server.address, path, headers, None))
+    fn open(server: &Server, path: &str, headers: &[(&str, &str)]) -> anyhow::Result<BlockingClient> {
+        BlockingClient::connect_with(|| StompClient::open(&server.address, path, headers, None))
     }
 
     fn subscribe(&mut self, id: &str, conversation: &str) {
@@ -48,12 +48,12 @@ impl Client {
 
     /// The next frame; `None` at the end of the connection.
     fn next(&mut self) -> Option<Frame> {
-        self.runtime.block_on(async { timeout(PATIENCE, self.stomp.next()).await.expect("no frame in time") }).unwrap()
+        self.runtime.block_on(async { timeout(TIMEOUT, self.stomp.next_frame()).await.expect("no frame in time") }).unwrap()
     }
 
     /// The raw message.
     fn receive(&mut self) -> Option<String> {
-        self.runtime.block_on(async { timeout(PATIENCE, self.stomp.receive()).await.expect("no message in time") }).unwrap()
+        self.runtime.block_on(async { timeout(TIMEOUT, self.stomp.receive()).await.expect("no message in time") }).unwrap()
     }
 
     /// The next messages; each belongs to this subscription.
@@ -70,7 +70,7 @@ impl Client {
 
     /// The message of the error that ends the connection.
     #[track_caller]
-    fn refused(&mut self) -> String {
+    fn read_error(&mut self) -> String {
         let error = self.next().unwrap();
         assert_eq!(error.command, "ERROR", "{error:?}");
         assert_eq!(self.next(), None, "the connection ends");
@@ -82,20 +82,20 @@ fn messages(events: &[Event]) -> Vec<(String, Value)> {
     events.iter().map(|it| (it.id.clone(), it.data.clone())).collect()
 }
 
-fn closing(event: &Event) -> bool {
+fn is_last(event: &Event) -> bool {
     event.name == "STEP_EXIT" && event.data["payload"]["step"] == "PipelineEndGuardStep"
 }
 
 #[test]
-fn a_client_of_the_original_hears_what_a_stream_tells() {
-    let env = Place::with(&talkative());
-    let server = env.serve(&ON);
+fn a_client_of_the_original_receives_the_events_of_a_stream() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let server = env.serve(&ENABLED);
     let mut listener = Listener::open(&server);
-    let mut clients = [Client::connect(&server, SOCKJS), Client::connect(&server, PLAIN)];
+    let mut clients = [BlockingClient::connect(&server, SOCKJS), BlockingClient::connect(&server, PLAIN)];
     clients.iter_mut().for_each(|it| it.subscribe("sub-0", ID));
     for text in ["my order", "my other order"] {
         server.say(ID, text);
-        let published = messages(&listener.until(closing));
+        let published = messages(&listener.until(is_last));
         assert!(published.iter().any(|it| it.1["eventType"] == "VERBOSE"));
         for client in &mut clients {
             assert_eq!(client.take("sub-0", ID, published.len()), published);
@@ -109,10 +109,10 @@ fn a_client_of_the_original_hears_what_a_stream_tells() {
 }
 
 #[test]
-fn one_connection_hears_several_conversations() {
-    let env = Place::with(&orders());
-    let server = env.serve(&ON);
-    let mut client = Client::connect(&server, SOCKJS);
+fn one_connection_subscribes_to_several_conversations() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&ENABLED);
+    let mut client = BlockingClient::connect(&server, SOCKJS);
     client.subscribe("a", ID);
     client.subscribe("b", OTHER);
     client.subscribe("c", ID);
@@ -142,30 +142,30 @@ fn one_connection_hears_several_conversations() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_answered_and_ends_the_connection() {
-    let env = Place::with(&orders());
-    let server = env.serve(&ON);
+fn an_invalid_frame_is_answered_and_ends_the_connection() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&ENABLED);
     for path in [SOCKJS, PLAIN] {
         for (text, word) in [("JUMP\n\n\0", "JUMP"), ("SEND\nx\n\n\0", "colon"), ("SUBSCRIBE\nid:1\n\n\0", "destination")] {
-            let mut client = Client::connect(&server, path);
+            let mut client = BlockingClient::connect(&server, path);
             client.send(text);
-            assert!(client.refused().contains(word), "{text:?}");
+            assert!(client.read_error().contains(word), "{text:?}");
         }
-        let mut client = Client::open(&server, path, &[]).unwrap();
+        let mut client = BlockingClient::open(&server, path, &[]).unwrap();
         client.send("SUBSCRIBE\nid:1\ndestination:x\n\n\0");
-        assert!(client.refused().contains("CONNECT first"));
-        let mut client = Client::connect(&server, path);
+        assert!(client.read_error().contains("CONNECT first"));
+        let mut client = BlockingClient::connect(&server, path);
         client.send(&format!("SEND\n\n{}", "x".repeat(70_000)));
-        assert!(client.refused().contains("too long"));
+        assert!(client.read_error().contains("too long"));
     }
     assert_eq!(server.say(ID, "my order")["success"], true);
     assert_eq!(server.log(), "");
 }
 
 #[test]
-fn sockjs_is_greeted_and_told_what_there_is() {
-    let env = Place::with(&orders());
-    let server = env.serve(&ON);
+fn sockjs_gets_its_greeting_and_its_info() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&ENABLED);
     for path in ["/ws-convengine", "/ws-convengine/"] {
         let greeting = server.get(path);
         assert_eq!((greeting.status, greeting.text.as_str()), (200, "Welcome to SockJS!\n"));
@@ -195,11 +195,11 @@ fn sockjs_is_greeted_and_told_what_there_is() {
 }
 
 #[test]
-fn only_pages_that_are_listed_may_connect() {
-    let env = Place::with(&orders());
+fn only_listed_origins_may_connect() {
+    let env = TestEnv::with_pack(&orders_pack());
     let set = ["--set", "convengine.transport.stomp.allowed-origin-pattern=https://*.example, http://localhost:3000"];
     let called = ["--set", "convengine.security.cors.allowed-origins=*"];
-    let server = env.serve(&[&ON[..], &set, &called].concat());
+    let server = env.serve(&[&ENABLED[..], &set, &called].concat());
     for (origin, fine) in [("https://a.example", true), ("http://localhost:3000", true), ("http://localhost:3001", false), ("null", false)]
     {
         assert_eq!(
@@ -208,23 +208,23 @@ fn only_pages_that_are_listed_may_connect() {
             "{origin}"
         );
         for path in [SOCKJS, PLAIN] {
-            assert_eq!(Client::open(&server, path, &[("origin", origin)]).is_ok(), fine, "{origin} {path}");
+            assert_eq!(BlockingClient::open(&server, path, &[("origin", origin)]).is_ok(), fine, "{origin} {path}");
         }
     }
-    assert!(Client::open(&server, PLAIN, &[]).is_ok(), "no page");
+    assert!(BlockingClient::open(&server, PLAIN, &[]).is_ok(), "no page");
 }
 
 #[test]
-fn the_settings_say_where_and_how() {
-    let env = Place::with(&orders());
-    let off = env.serve(&WORDS_ALONE);
+fn the_settings_define_path_and_limits() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let off = env.serve(&REGEX_ONLY);
     assert_eq!((off.get("/ws-convengine/info").status, off.get("/ws-convengine").status), (404, 404), "as in the original");
     let set = |key: &str| format!("convengine.transport.stomp.{key}");
     let (endpoint, sock_js, base) = (set("endpoint=/live"), set("sockJs=false"), set("auditDestinationBase=/queue/events"));
-    let server = env.serve(&[&ON[..], &["--set", &endpoint, "--set", &sock_js, "--set", &base]].concat());
+    let server = env.serve(&[&ENABLED[..], &["--set", &endpoint, "--set", &sock_js, "--set", &base]].concat());
     assert_eq!(server.log(), "", "no key is unknown");
     assert_eq!(server.get("/live/info").status, 404);
-    let mut client = Client::open(&server, "/live", &[("sec-websocket-protocol", "v12.stomp, v11.stomp")]).unwrap();
+    let mut client = BlockingClient::open(&server, "/live", &[("sec-websocket-protocol", "v12.stomp, v11.stomp")]).unwrap();
     assert_eq!(client.stomp.response.headers()["sec-websocket-protocol"], "v12.stomp");
     client.send("CONNECT\naccept-version:1.1\n\n\0");
     assert_eq!(client.next().unwrap().parse_header("version"), Some("1.1"));
@@ -233,15 +233,15 @@ fn the_settings_say_where_and_how() {
     server.say(ID, "my order");
     assert_eq!(client.next().unwrap().command, "MESSAGE");
     for (bad, word) in [("endpoint=live", "stomp.endpoint"), ("broker.mode=MANY", "broker.mode"), ("sock-js=7", "sock-js")] {
-        one_line(&env.run(&[&ANYWHERE[..], &["--set", &set(bad)]].concat()), 2, &[word]);
+        assert_one_line(&env.run(&[&SERVE[..], &["--set", &set(bad)]].concat()), 2, &[word]);
     }
 }
 
 #[test]
-fn both_sides_are_heard_from() {
-    let env = Place::with(&orders());
-    let server = env.serve(&ON);
-    let mut client = Client::open(&server, PLAIN, &[]).unwrap();
+fn both_sides_send_heartbeats() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&ENABLED);
+    let mut client = BlockingClient::open(&server, PLAIN, &[]).unwrap();
     client.send("CONNECT\naccept-version:1.2\nheart-beat:0,1000\n\n\0");
     assert!(client.receive().unwrap().contains("\nheart-beat:10000,10000\n"));
     let since = Instant::now();
@@ -250,26 +250,26 @@ fn both_sides_are_heard_from() {
 }
 
 #[test]
-fn a_server_that_stops_sends_clients_away() {
-    let env = Place::with(&orders());
-    let mut server = env.serve(&ON);
-    let (mut silent, mut client) = (Client::open(&server, SOCKJS, &[]).unwrap(), Client::connect(&server, PLAIN));
+fn a_stopping_server_disconnects_clients() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let mut server = env.serve(&ENABLED);
+    let (mut silent, mut client) = (BlockingClient::open(&server, SOCKJS, &[]).unwrap(), BlockingClient::connect(&server, PLAIN));
     client.subscribe("1", ID);
     let since = Instant::now();
     server.terminate();
     assert_eq!(silent.receive().as_deref(), Some("c[3000,\"Go away!\"]"));
     assert_eq!((silent.receive(), client.next()), (None, None));
-    assert_eq!((server.code(), server.log().as_str()), (Some(0), ""));
+    assert_eq!((server.exit_code(), server.log().as_str()), (Some(0), ""));
     assert!(since.elapsed() < Duration::from_secs(8), "the server stops without waiting");
 }
 
 #[test]
-fn a_client_that_does_not_read_is_dropped_and_delays_nobody() {
-    let env = Place::with(&orders());
-    let server = env.serve(&ON);
-    let mut quick = Client::connect(&server, SOCKJS);
+fn a_slow_client_is_disconnected_and_delays_nobody() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&ENABLED);
+    let mut quick = BlockingClient::connect(&server, SOCKJS);
     quick.subscribe("1", ID);
-    let mut slow = Client::with(|| Stomp::open(&server.address, PLAIN, &[], Some(4096))).unwrap();
+    let mut slow = BlockingClient::connect_with(|| StompClient::open(&server.address, PLAIN, &[], Some(4096))).unwrap();
     slow.send("CONNECT\naccept-version:1.2\n\n\0");
     assert_eq!(slow.next().unwrap().command, "CONNECTED");
     slow.subscribe("1", ID);
@@ -291,30 +291,30 @@ fn a_client_that_does_not_read_is_dropped_and_delays_nobody() {
     // The server closes the connection, with an end or an error; the client never times out.
     let ended = slow.runtime.block_on(async {
         let all = async {
-            while slow.stomp.next().await?.is_some() {
+            while slow.stomp.next_frame().await?.is_some() {
                 taken += 1;
             }
             anyhow::Ok(())
         };
-        timeout(PATIENCE, all).await
+        timeout(TIMEOUT, all).await
     });
     assert!(ended.is_ok(), "the connection was not closed");
     assert!((1..events).contains(&taken), "{taken} of {events}");
 }
 
 #[test]
-fn a_client_at_another_process_hears_the_same() {
-    let env = Place::with(&talkative());
+fn a_client_at_another_process_receives_the_same() {
+    let env = TestEnv::with_pack(&pack_with_progress());
     if !env.is_postgres() {
         return;
     }
-    let (one, other) = (env.serve(&ON), env.serve(&ON));
+    let (one, other) = (env.serve(&ENABLED), env.serve(&ENABLED));
     let mut listener = Listener::open(&one);
-    let mut client = Client::connect(&other, SOCKJS);
+    let mut client = BlockingClient::connect(&other, SOCKJS);
     client.subscribe("1", ID);
     for text in ["my order", "my other order"] {
         one.say(ID, text);
-        let published = messages(&listener.until(closing));
+        let published = messages(&listener.until(is_last));
         assert_eq!(client.take("1", ID, published.len()), published);
     }
 }

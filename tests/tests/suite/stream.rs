@@ -9,7 +9,7 @@ use reqwest::blocking::Response;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
-use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, client, one_line, orders};
+use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack};
 
 /// The conversation of the listeners.
 pub const ID: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a07";
@@ -35,13 +35,13 @@ impl Event {
     }
 
     /// The columns that the audit row shares with the event.
-    fn row(&self) -> [Value; 3] {
+    fn audit_row(&self) -> [Value; 3] {
         [self.data["stage"].clone(), self.data["createdAt"].clone(), self.data["payload"].clone()]
     }
 }
 
 /// An expected event that has not arrived by then will not arrive.
-const SILENCE: Duration = Duration::from_secs(60);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A listener to the conversation.
 pub struct Listener {
@@ -51,21 +51,21 @@ pub struct Listener {
 impl Listener {
     /// Connects and takes the first event.
     pub fn open(server: &Server) -> Listener {
-        let (listener, first) = Listener::begin(server, &path(ID), None);
+        let (listener, first) = Listener::open_path(server, &path(ID), None);
         assert_eq!(first.data, json!({"conversationId": ID, "transport": "SSE"}));
         listener
     }
 
     /// Connects after an event; also returns whether the stream was resumed.
-    pub fn after(server: &Server, id: &str) -> (Listener, bool) {
-        let (listener, first) = Listener::begin(server, &path(ID), Some(id));
+    pub fn open_after(server: &Server, id: &str) -> (Listener, bool) {
+        let (listener, first) = Listener::open_path(server, &path(ID), Some(id));
         let resumed = first.data["resumed"].as_bool().expect("the first event has no 'resumed'");
         assert_eq!(first.data, json!({"conversationId": ID, "transport": "SSE", "resumed": resumed}));
         (listener, resumed)
     }
 
     /// Opens a path; also returns the first event.
-    pub fn begin(server: &Server, path: &str, after: Option<&str>) -> (Listener, Event) {
+    pub fn open_path(server: &Server, path: &str, after: Option<&str>) -> (Listener, Event) {
         let mut call = client().get(format!("http://{}{path}", server.address));
         if let Some(id) = after {
             call = call.header("Last-Event-ID", id);
@@ -99,7 +99,7 @@ impl Listener {
                 }
                 Some(("", "")) => {
                     assert_eq!(self.lines.fill_buf().unwrap().first(), Some(&b'\n'), "a comment stands alone");
-                    assert!(since.elapsed() < SILENCE, "only heartbeats arrived");
+                    assert!(since.elapsed() < EVENT_TIMEOUT, "only heartbeats arrived");
                 }
                 None if event.name.is_empty() => {}
                 None => return Some(event),
@@ -126,24 +126,24 @@ pub fn path(id: &str) -> String {
 }
 
 /// `orders` with a progress message for two steps.
-pub fn talkative() -> Value {
+pub fn pack_with_progress() -> Value {
     let row = |id: u32, step: &str, text: &str| {
         json!({"verbose_id": id, "intent_code": "ANY", "state_code": "ANY", "step_match": "EXACT", "step_value": step,
             "determinant": "STEP_ENTER", "message": text, "priority": 1})
     };
-    let mut pack = orders();
+    let mut pack = orders_pack();
     pack["tables"]["ce_verbose"] = json!([row(1, "DialogueActStep", "Reading"), row(2, "ResponseResolutionStep", "Writing")]);
     pack
 }
 
 /// The audit rows in the form of their events.
-pub fn stored(server: &Server) -> Vec<[Value; 3]> {
+pub fn stored_rows(server: &Server) -> Vec<[Value; 3]> {
     let payload = |row: &Value| serde_json::from_str::<Value>(row["payloadJson"].as_str().unwrap()).unwrap();
     server.audit(ID).iter().map(|it| [it["stage"].clone(), it["createdAt"].clone(), payload(it)]).collect()
 }
 
-pub fn audits(events: &[Event]) -> Vec<[Value; 3]> {
-    events.iter().filter(|it| it.data["eventType"] == "AUDIT").map(Event::row).collect()
+pub fn audit_rows(events: &[Event]) -> Vec<[Value; 3]> {
+    events.iter().filter(|it| it.data["eventType"] == "AUDIT").map(Event::audit_row).collect()
 }
 
 fn texts(events: &[Event]) -> Vec<&str> {
@@ -151,19 +151,19 @@ fn texts(events: &[Event]) -> Vec<&str> {
 }
 
 #[test]
-fn a_turn_is_told_as_it_is_stored() {
-    let env = Place::with(&talkative());
-    let server = env.serve(&WORDS_ALONE);
+fn a_turn_is_published_as_it_is_stored() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let server = env.serve(&REGEX_ONLY);
     let (mut one, mut other) = (Listener::open(&server), Listener::open(&server));
     assert_eq!(server.audit(ID).len(), 0, "the conversation does not exist yet");
     server.say(ID, "my order");
-    let rows = stored(&server);
+    let rows = stored_rows(&server);
     let first = one.take(rows.len() + 2);
-    assert_eq!(audits(&first), rows);
+    assert_eq!(audit_rows(&first), rows);
     assert_eq!(texts(&first), ["Reading", "Writing"]);
     server.say(ID, "my other order");
     let second = one.take(first.len());
-    assert_eq!(audits(&second), stored(&server)[rows.len()..]);
+    assert_eq!(audit_rows(&second), stored_rows(&server)[rows.len()..]);
     assert_eq!(other.take(first.len() * 2), [first.clone(), second.clone()].concat());
     let turns = env.sql().texts("select turn_id from ce_turn order by number");
     for (events, turn) in [(&first, &turns[0]), (&second, &turns[1])] {
@@ -181,18 +181,18 @@ fn a_turn_is_told_as_it_is_stored() {
 }
 
 /// A server whose model delays the first call, and that stores turns as a setting says.
-pub fn slow(env: &Place, journal: &str) -> Server {
+pub fn serve_slow(env: &TestEnv, journal: &str) -> Server {
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
     let rules = json!([{"times": 1, "delay_ms": 2000, "reply": reply}, {"reply": reply}]);
-    let model = format!("scripted:{}", env.pack("model.json", &rules));
+    let model = format!("scripted:{}", env.write_pack("model.json", &rules));
     let journal = format!("convengine.turn.journal={journal}");
     env.serve(&["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", &journal])
 }
 
 #[test]
-fn progress_is_heard_while_a_model_is_asked() {
-    let env = Place::with(&talkative());
-    let server = slow(&env, "normal");
+fn progress_is_received_while_a_model_is_called() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let server = serve_slow(&env, "normal");
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
@@ -202,39 +202,39 @@ fn progress_is_heard_while_a_model_is_asked() {
         assert_eq!(server.audit(ID).len(), 0, "nothing is stored yet");
         assert_eq!(turn.join().unwrap()["success"], true);
         let rest = listener.until(|it| it.name == "STEP_EXIT" && it.data["payload"]["step"] == "PipelineEndGuardStep");
-        assert_eq!(audits(&[before, rest].concat()), stored(&server));
+        assert_eq!(audit_rows(&[before, rest].concat()), stored_rows(&server));
     });
 }
 
 /// On PostgreSQL processes wait for each other's turns and rerun none; nor do they rerun a turn that is partly stored.
 #[test]
-fn a_turn_that_is_run_again_on_sqlite_is_closed_and_told_as_a_new_one() {
-    let env = Place::with(&talkative());
-    let (server, other) = (slow(&env, "off"), env.serve(&WORDS_ALONE));
+fn a_turn_that_is_rerun_on_sqlite_is_closed_and_published_as_a_new_one() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let (server, other) = (serve_slow(&env, "off"), env.serve(&REGEX_ONLY));
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
         let lost = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
         other.say(ID, "my other order");
-        let of_other = stored(&other).len();
+        let of_other = stored_rows(&other).len();
         let closing = listener.next().unwrap();
         assert_eq!((closing.turn(), closing.seq(), closing.name.as_str()), (lost[0].turn(), lost.len(), "ENGINE_RETURN"));
         assert_eq!(closing.data["payload"], json!({"success": false}));
         assert_eq!(turn.join().unwrap()["success"], true);
-        let rows = stored(&server);
+        let rows = stored_rows(&server);
         let again = listener.take(rows.len() - of_other + 2);
-        assert_eq!(audits(&again), rows[of_other..]);
+        assert_eq!(audit_rows(&again), rows[of_other..]);
         assert_eq!((again[0].seq(), again.last().unwrap().seq()), (0, again.len() - 1));
         assert_ne!(again[0].turn(), lost[0].turn());
     });
 }
 
 #[test]
-fn one_who_does_not_read_is_dropped_and_delays_nobody() {
-    let env = Place::with(&orders());
-    let server = env.serve(&WORDS_ALONE);
+fn a_slow_listener_is_disconnected_and_delays_nobody() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
     let mut quick = Listener::open(&server);
-    let mut slow = deaf(&server);
+    let mut slow = open_unread_stream(&server);
     let text = format!("my order {}", "🙂".repeat(30_000));
     let (mut received, mut events) = (0, 0);
     // More than the buffers of both systems.
@@ -251,11 +251,11 @@ fn one_who_does_not_read_is_dropped_and_delays_nobody() {
     let taken = String::from_utf8_lossy(&taken);
     let names = taken.lines().filter(|it| it.starts_with("event:")).count();
     assert!(names > 10 && names < events, "{names} of {events}");
-    assert_eq!(stored(&server).len(), events);
+    assert_eq!(stored_rows(&server).len(), events);
 }
 
 /// A listener that reads nothing, with a small buffer.
-fn deaf(server: &Server) -> TcpStream {
+fn open_unread_stream(server: &Server) -> TcpStream {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let address: SocketAddr = server.address.parse().unwrap();
     let stream = runtime.block_on(async {
@@ -279,41 +279,41 @@ fn deaf(server: &Server) -> TcpStream {
 
 #[test]
 fn a_block_and_a_failure_are_closed_on_the_stream_alone() {
-    let mut pack = talkative();
+    let mut pack = pack_with_progress();
     pack["tables"]["ce_policy"] =
         json!([{"policy_id": 1, "rule_type": "CONTAINS", "pattern": "secret", "response_text": "No.", "priority": 1}]);
     pack["tables"]["ce_response"].as_array_mut().unwrap().remove(0);
-    let env = Place::with(&pack);
-    let server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&pack);
+    let server = env.serve(&REGEX_ONLY);
     let mut listener = Listener::open(&server);
     for (text, success, code) in [("a secret", true, Value::Null), ("my order", false, json!("RESPONSE_MAPPING_NOT_FOUND"))] {
-        let before = stored(&server).len();
+        let before = stored_rows(&server).len();
         assert_eq!(server.say(ID, text)["success"], success);
         let events = listener.until(|it| it.name == "ENGINE_RETURN");
         let (closing, turn) = events.split_last().unwrap();
-        assert_eq!(audits(turn), stored(&server)[before..], "{text}");
+        assert_eq!(audit_rows(turn), stored_rows(&server)[before..], "{text}");
         assert_eq!((closing.turn(), closing.seq()), (turn[0].turn(), turn.len()));
         let payload = &closing.data["payload"];
         assert_eq!((&payload["success"], &payload["errorCode"]), (&json!(success), &code), "{closing:?}");
-        assert!(stored(&server).iter().all(|it| it[0] != "ENGINE_RETURN"));
+        assert!(stored_rows(&server).iter().all(|it| it[0] != "ENGINE_RETURN"));
     }
 }
 
 #[test]
-fn what_is_not_audited_is_not_told_and_progress_is() {
-    let env = Place::with(&talkative());
+fn unaudited_stages_are_not_published_and_progress_is() {
+    let env = TestEnv::with_pack(&pack_with_progress());
     let all = |level: &str| {
-        let server = env.serve(&[&WORDS_ALONE[..], &["--set", &format!("convengine.audit.level={level}")]].concat());
+        let server = env.serve(&[&REGEX_ONLY[..], &["--set", &format!("convengine.audit.level={level}")]].concat());
         let mut listener = Listener::open(&server);
-        let before = stored(&server).len();
+        let before = stored_rows(&server).len();
         server.say(ID, "my order");
         server.terminate();
         let events: Vec<Event> = std::iter::from_fn(|| listener.next()).collect();
-        let server = env.serve(&WORDS_ALONE);
-        assert_eq!(audits(&events), stored(&server)[before..], "{level}");
+        let server = env.serve(&REGEX_ONLY);
+        assert_eq!(audit_rows(&events), stored_rows(&server)[before..], "{level}");
         assert_eq!(texts(&events), ["Reading", "Writing"], "{level}");
         assert!(events.iter().enumerate().all(|(index, it)| it.seq() == index), "{level}");
-        audits(&events)
+        audit_rows(&events)
     };
     assert_eq!(all("NONE").len(), 0);
     let standard = all("STANDARD");
@@ -322,17 +322,17 @@ fn what_is_not_audited_is_not_told_and_progress_is() {
 
 #[test]
 fn a_server_that_stops_ends_its_streams_at_once() {
-    let env = Place::with(&orders());
-    let mut server = env.serve(&WORDS_ALONE);
+    let env = TestEnv::with_pack(&orders_pack());
+    let mut server = env.serve(&REGEX_ONLY);
     let mut listeners = [Listener::open(&server), Listener::open(&server)];
     server.terminate();
     assert!(listeners.iter_mut().all(|it| it.next().is_none()));
-    assert_eq!((server.code(), server.log().as_str()), (Some(0), ""), "the server stops without waiting");
+    assert_eq!((server.exit_code(), server.log().as_str()), (Some(0), ""), "the server stops without waiting");
 }
 
 #[test]
-fn streams_are_offered_as_the_settings_say() {
-    let env = Place::with(&orders());
+fn streams_are_offered_as_configured() {
+    let env = TestEnv::with_pack(&orders_pack());
     let set = |value: &'static str| ["--set", value];
     let (no_sse, stomp) = (set("convengine.transport.sse.enabled=false"), set("convengine.transport.stomp.enabled=true"));
     for arguments in [vec![no_sse, stomp], vec![no_sse, set("convengine.stream=false")], vec![set("convengine.stream=false")]] {
@@ -340,7 +340,7 @@ fn streams_are_offered_as_the_settings_say() {
         assert_eq!(server.get(&path(ID)).status, 404, "{arguments:?}");
         assert_eq!(server.say(ID, "my order")["success"], true, "{arguments:?}");
     }
-    one_line(&env.run(&[&ANYWHERE[..], &no_sse].concat()), 2, &["transport.sse.enabled", "convengine.stream=false"]);
+    assert_one_line(&env.run(&[&SERVE[..], &no_sse].concat()), 2, &["transport.sse.enabled", "convengine.stream=false"]);
     let server = env.serve(&set("convengine.transport.sse.emitterTimeoutMs=50"));
     assert_eq!(server.log(), "", "no key is unknown");
     assert!(Listener::open(&server).next().is_none(), "the stream has expired");

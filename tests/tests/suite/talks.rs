@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use convengine_core::pack::{Check, PackTurn};
 use convengine_host::config::pack_file;
 use convengine_player::{CorePlayer, HttpPlayer, Suspend, failed_checks};
-use convengine_tests::{binary, root};
+use convengine_tests::{root, server_binary};
 use serde_json::{Value, json};
 
 /// Members of responses with times or durations.
@@ -20,20 +20,20 @@ fn talks() -> Vec<PathBuf> {
 }
 
 /// A response without values that differ between runs.
-fn lasting(mut answer: Value) -> Value {
+fn without_volatile(mut answer: Value) -> Value {
     match &mut answer {
         Value::Object(members) => {
             members.retain(|name, _| !VOLATILE.contains(&name.as_str()));
-            members.values_mut().for_each(|it| *it = lasting(it.take()));
+            members.values_mut().for_each(|it| *it = without_volatile(it.take()));
         }
-        Value::Array(items) => items.iter_mut().for_each(|it| *it = lasting(it.take())),
+        Value::Array(items) => items.iter_mut().for_each(|it| *it = without_volatile(it.take())),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
     answer
 }
 
 /// A turn without the checks that a client cannot see: the stored session with its times, and the requests of effects.
-fn visible(turn: &PackTurn) -> PackTurn {
+fn without_internal_checks(turn: &PackTurn) -> PackTurn {
     let inside = |path: &str| ["session", "requests", "turn"].contains(&path.split('.').next().unwrap_or_default());
     let mut turn = turn.clone();
     turn.checks.retain(|it| match &it.check {
@@ -47,7 +47,7 @@ fn visible(turn: &PackTurn) -> PackTurn {
 fn differences(path: &Path) -> Vec<String> {
     let pack = pack_file::read(path).unwrap();
     let mut core = CorePlayer::new(&pack, Suspend::Never);
-    let mut http = HttpPlayer::start(&pack, &binary().unwrap(), path).unwrap();
+    let mut http = HttpPlayer::start(&pack, &server_binary().unwrap(), path).unwrap();
     let mut found = Vec::new();
     for (turn, of_pack) in pack.turns.iter().enumerate() {
         let label = format!("{} turn {turn}", path.file_name().unwrap_or_default().display());
@@ -62,8 +62,8 @@ fn differences(path: &Path) -> Vec<String> {
             found.push(format!("{label}: {} {}", played.status, played.json));
             continue;
         }
-        found.extend(failed_checks(&visible(of_pack), &played).into_iter().map(|it| format!("{label}: {it:?}")));
-        let (ours, theirs) = (lasting(played.json), lasting(expected.json));
+        found.extend(failed_checks(&without_internal_checks(of_pack), &played).into_iter().map(|it| format!("{label}: {it:?}")));
+        let (ours, theirs) = (without_volatile(played.json), without_volatile(expected.json));
         let differing = ours.as_object().into_iter().flatten().filter(|it| theirs.get(it.0) != Some(it.1));
         found.extend(differing.map(|(name, value)| format!("{label}: {name}: {value}, in the core {}", theirs[name])));
     }
@@ -71,7 +71,7 @@ fn differences(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_talk_has_the_same_answers_in_the_core_and_over_http() {
+fn a_talk_has_the_same_replies_in_the_core_and_over_http() {
     let found: Vec<String> = talks().iter().flat_map(|it| differences(it)).collect();
     assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
 }

@@ -7,33 +7,33 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::access::{ROUTES, all_have, call, key};
-use crate::flows::{DEPLOYED, ORIGIN, desk as desk_of, texts};
-use crate::running::{ANYWHERE, MESSAGE, Place, Server, WORDS_ALONE, client, one_line, orders};
+use crate::access::{ROUTES, assert_covers_all_routes, call, key};
+use crate::flows::{DEPLOYED, ORIGIN, desk as desk_of, reply_texts};
+use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack};
 use crate::stream::ID;
 use crate::tokens::{Issuer, Signer, claims};
 use crate::tools::{SECRET, Service, desk};
 
 /// Two tenants, each with its own environment, and the settings of a server for both.
-struct Two {
-    a: Place,
-    b: Place,
+struct TwoTenants {
+    a: TestEnv,
+    b: TestEnv,
 }
 
-impl Two {
-    fn with(pack: &Value) -> Two {
-        Two { a: Place::with(pack), b: Place::with(pack) }
+impl TwoTenants {
+    fn with_pack(pack: &Value) -> TwoTenants {
+        TwoTenants { a: TestEnv::with_pack(pack), b: TestEnv::with_pack(pack) }
     }
 
     fn arguments(&self) -> Vec<String> {
-        let of = |name: &str, env: &Place| ["--set".to_owned(), format!("convengine.tenants.{name}.database={}", env.database())];
+        let of = |name: &str, env: &TestEnv| ["--set".to_owned(), format!("convengine.tenants.{name}.database={}", env.database_url())];
         [of("a", &self.a), of("b", &self.b)].concat()
     }
 
     fn serve(&self, more: &[&str]) -> Server {
         let arguments = self.arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        self.a.serve(&[&arguments[..], &WORDS_ALONE, more].concat())
+        self.a.serve(&[&arguments[..], &REGEX_ONLY, more].concat())
     }
 
     /// A key of a tenant.
@@ -57,8 +57,8 @@ fn say(server: &Server, key: &str, text: &str) -> Value {
 
 #[test]
 fn no_route_leads_from_one_tenant_to_another() {
-    all_have(ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned())));
-    let two = Two::with(&orders());
+    assert_covers_all_routes(ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned())));
+    let two = TwoTenants::with_pack(&orders_pack());
     two.b.sql().run("create table of_b (of_b_alone text)");
     two.b.sql().run("update ce_response set exact_text = 'Only B says this.' where intent_code = 'ORDERS'");
     let (a, b) = (two.key("a", "admin"), two.key("b", "admin"));
@@ -76,9 +76,9 @@ fn no_route_leads_from_one_tenant_to_another() {
     // Each route is called as A with the id of B's conversation.
     for (method, path, _, body) in ROUTES {
         let own = call(&server, method, path, &[("X-API-Key", &b)], body);
-        let before = two.b.sql().everything();
+        let before = two.b.sql().dump();
         let answer = call(&server, method, path, &[("X-API-Key", &a)], body);
-        assert!(two.b.sql().everything() == before, "{method} {path}: nothing of B is changed");
+        assert!(two.b.sql().dump() == before, "{method} {path}: nothing of B is changed");
         let (own_text, text) = (own.text.clone(), answer.text.clone());
         assert!(
             !text.contains("Only B") && !text.contains("order of b") && !text.contains("of_b") && !text.contains("ONLY_B"),
@@ -161,8 +161,8 @@ fn no_route_leads_from_one_tenant_to_another() {
 }
 
 #[test]
-fn a_deployment_is_its_tenants() {
-    let two = Two::with(&orders());
+fn a_deployment_belongs_to_its_tenant() {
+    let two = TwoTenants::with_pack(&orders_pack());
     let (a, b) = (two.key("a", "admin"), two.key("b", "admin"));
     let server = two.serve(&KEYS);
     let mut tokens = Vec::new();
@@ -177,18 +177,18 @@ fn a_deployment_is_its_tenants() {
         call(&server, "POST", DEPLOYED, &[&[("Authorization", token), ORIGIN], more].concat(), "{}").json()
     };
     let first = begin(&tokens[0], &[("X-Tenant", "b")]);
-    assert_eq!(texts(&first), ["Welcome to Of A."], "the header is ignored");
-    assert_eq!(texts(&begin(&tokens[1], &[])), ["Welcome to Of B."]);
+    assert_eq!(reply_texts(&first), ["Welcome to Of A."], "the header is ignored");
+    assert_eq!(reply_texts(&begin(&tokens[1], &[])), ["Welcome to Of B."]);
     let turns = format!("{DEPLOYED}/{}/turns", first["session_id"].as_str().unwrap());
     let of = |token: &str| call(&server, "POST", &turns, &[("Authorization", token), ORIGIN], r#"{"type":"session.end"}"#).status;
     assert_eq!([of(&tokens[1]), of(&tokens[0])], [404, 200]);
-    let count = |env: &Place| env.sql().texts("select 'x' from cs_session").len();
+    let count = |env: &TestEnv| env.sql().texts("select 'x' from cs_session").len();
     assert_eq!((count(&two.a), count(&two.b)), (1, 1));
 }
 
 #[test]
-fn a_stream_tells_of_its_own_tenant_alone() {
-    let two = Two::with(&orders());
+fn a_stream_publishes_only_its_own_tenant() {
+    let two = TwoTenants::with_pack(&orders_pack());
     let (a, b) = (two.key("a", "read"), two.key("b", "read"));
     let (a_says, b_says) = (two.key("a", "converse"), two.key("b", "converse"));
     let server = two.serve(&KEYS);
@@ -217,11 +217,11 @@ fn a_stream_tells_of_its_own_tenant_alone() {
 }
 
 #[test]
-fn a_key_is_one_tenants_even_where_the_database_is_a_copy() {
-    let two = Two::with(&orders());
+fn a_key_belongs_to_one_tenant_even_in_a_copied_database() {
+    let two = TwoTenants::with_pack(&orders_pack());
     let a = two.key("a", "admin");
     let status = |server: &Server, key: &str| server.request("GET", "/api/v1/conversation", &[("X-API-Key", key)], "").status;
-    let copy = Two { b: two.a.copy(), a: two.a };
+    let copy = TwoTenants { b: two.a.copy(), a: two.a };
     let server = copy.serve(&KEYS);
     assert_eq!(status(&server, &a), 200);
     for wrong in [a.replace("ce_a_", "ce_b_"), a.replace("ce_a_", "ce_"), a.replace("ce_a_", "ce_c_"), a.replace("ce_a_", "ce__")] {
@@ -232,20 +232,20 @@ fn a_key_is_one_tenants_even_where_the_database_is_a_copy() {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         copy.a.run(&[&["key", "list", "--tenant", tenant], &arguments[..]].concat())
     };
-    assert_eq!((listed("a").out.lines().count(), listed("b").out.lines().count()), (1, 1));
+    assert_eq!((listed("a").stdout.lines().count(), listed("b").stdout.lines().count()), (1, 1));
     // With mode=keys the header is ignored.
     let headers = [("X-API-Key", a.as_str()), ("X-Tenant", "b")];
     let answer = server.request("POST", MESSAGE, &[&headers[..], &[("Content-Type", "application/json")]].concat(), r#"{"message":"x"}"#);
     assert_eq!(answer.status, 200);
-    let count = |env: &Place| env.sql().texts("select 'x' from ce_turn").len();
+    let count = |env: &TestEnv| env.sql().texts("select 'x' from ce_turn").len();
     assert_eq!((count(&copy.a), count(&copy.b)), (1, 0));
 }
 
 #[test]
-fn a_token_is_of_the_tenant_that_its_claim_names() {
-    let two = Two::with(&orders());
-    let signer = Signer::edwards("1", 1);
-    let issuer = Issuer::start(vec![signer.public()]);
+fn a_token_belongs_to_the_tenant_of_its_claim() {
+    let two = TwoTenants::with_pack(&orders_pack());
+    let signer = Signer::from_ed25519_seed("1", 1);
+    let issuer = Issuer::start(vec![signer.public_jwk()]);
     let at = format!("convengine.security.jwt.jwks-url={}", issuer.address);
     let set = ["--set", "convengine.security.mode=jwt", "--set", &at, "--set", "convengine.security.jwt.audience=bot"];
     let server = two.serve(&[&set[..], &["--set", "convengine.security.jwt.tenant-claim=org"]].concat());
@@ -254,7 +254,7 @@ fn a_token_is_of_the_tenant_that_its_claim_names() {
         let headers = [&[("Content-Type", "application/json"), ("Authorization", token.as_str())], more].concat();
         server.request("POST", MESSAGE, &headers, json!({"conversationId": ID, "message": "x"}).to_string()).status
     };
-    let count = |env: &Place| env.sql().texts("select 'x' from ce_turn").len();
+    let count = |env: &TestEnv| env.sql().texts("select 'x' from ce_turn").len();
     assert_eq!(post(json!({"scope": "converse", "org": "b"}), &[("X-Tenant", "a")]), 200);
     assert_eq!((count(&two.a), count(&two.b)), (0, 1));
     for org in [json!(null), json!("c"), json!(""), json!(["a"]), json!(1), json!("A")] {
@@ -265,14 +265,14 @@ fn a_token_is_of_the_tenant_that_its_claim_names() {
 }
 
 #[test]
-fn a_secret_is_its_tenants() {
+fn a_secret_belongs_to_its_tenant() {
     let service = Service::start(&[]);
-    let two = Two::with(&desk(service.address));
+    let two = TwoTenants::with_pack(&desk(service.address));
     let network = format!("convengine.network.allow-private={}", service.address);
     let arguments = two.arguments();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let set = ["--set", &network, "--set", "convengine.tenants.a.secrets.crm=env:DESK_CRM", "--set", "convengine.security.mode=none"];
-    let mut command = two.a.command(&[&ANYWHERE[..], &arguments, &WORDS_ALONE, &set].concat());
+    let mut command = two.a.command(&[&SERVE[..], &arguments, &REGEX_ONLY, &set].concat());
     let server = two.a.start(command.env("DESK_CRM", SECRET));
     let find = |tenant: &str| {
         let params = json!({"tool_request": {"tool_code": "crm.find", "args": {"name": "x"}}});
@@ -284,12 +284,12 @@ fn a_secret_is_its_tenants() {
     let of_b = find("b");
     assert!(!of_b.contains(SECRET), "{of_b}");
     assert_eq!(service.calls().len(), calls, "B has no such secret, so nothing is sent: {of_b}");
-    assert!(!two.b.sql().everything().join("\n").contains(SECRET));
+    assert!(!two.b.sql().dump().join("\n").contains(SECRET));
 }
 
 #[test]
-fn where_nobody_says_who_they_are_a_header_names_the_tenant() {
-    let two = Two::with(&orders());
+fn without_authentication_a_header_selects_the_tenant() {
+    let two = TwoTenants::with_pack(&orders_pack());
     let rate = ["--set", "convengine.tenants.a.security.rate.per-conversation=1/h", "--set", "convengine.tenants.b.input.max-chars=3"];
     let server = two.serve(&rate);
     let post = |tenant: Option<&str>, text: &str| {
@@ -315,8 +315,8 @@ fn where_nobody_says_who_they_are_a_header_names_the_tenant() {
 }
 
 #[test]
-fn one_tenant_that_is_not_ready_is_seen_from_outside_without_its_name() {
-    let two = Two::with(&orders());
+fn an_unready_tenant_is_reported_without_its_name() {
+    let two = TwoTenants::with_pack(&orders_pack());
     let mut server = two.serve(&[]);
     assert_eq!(server.get("/readyz").status, 200);
     two.b.sql().run("delete from ce_config_snapshot");
@@ -328,23 +328,23 @@ fn one_tenant_that_is_not_ready_is_seen_from_outside_without_its_name() {
     thread::scope(|scope| {
         scope.spawn(|| {
             server.terminate();
-            sender.send(server.code()).unwrap();
+            sender.send(server.exit_code()).unwrap();
         });
         assert_eq!(exit_code.recv().unwrap(), Some(0), "all servers have stopped");
     });
 }
 
 #[test]
-fn commands_are_about_one_tenant() {
-    let two = Two::with(&orders());
+fn commands_apply_to_one_tenant() {
+    let two = TwoTenants::with_pack(&orders_pack());
     let arguments = two.arguments();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let run = |more: &[&str]| two.a.run(&[more, &arguments[..]].concat());
-    one_line(&run(&["export"]), 2, &["--tenant", "a, b"]);
-    one_line(&run(&["export", "--tenant", "c"]), 2, &["--tenant c", "a, b"]);
-    one_line(&run(&["serve", "--listen", "127.0.0.1:0", "--tenant", "a"]), 2, &["--tenant a", "all tenants"]);
+    assert_one_line(&run(&["export"]), 2, &["--tenant", "a, b"]);
+    assert_one_line(&run(&["export", "--tenant", "c"]), 2, &["--tenant c", "a, b"]);
+    assert_one_line(&run(&["serve", "--listen", "127.0.0.1:0", "--tenant", "a"]), 2, &["--tenant a", "all tenants"]);
     two.b.sql().run("update ce_response set exact_text = 'Only B says this.'");
-    let exported = |tenant: &str| run(&["export", "--tenant", tenant]).out.contains("Only B says this.");
+    let exported = |tenant: &str| run(&["export", "--tenant", tenant]).stdout.contains("Only B says this.");
     assert_eq!((exported("a"), exported("b")), (false, true));
     for (set, words) in [
         ("a.security.mode=none", "set convengine.security.mode"),
@@ -353,6 +353,6 @@ fn commands_are_about_one_tenant() {
     ] {
         let set = format!("convengine.tenants.{set}");
         let output = run(&["serve", "--listen", "127.0.0.1:0", "--set", &set]);
-        one_line(&output, 2, &[words]);
+        assert_one_line(&output, 2, &[words]);
     }
 }

@@ -25,7 +25,7 @@ const LAYERS: [(&str, u32); 25] = [
     ("rules", 11),
     ("schema", 12),
     ("tool", 12),
-    ("action", 12),
+    ("pending_action", 12),
     ("intent", 13),
     ("planner_loop", 13),
     ("respond", 13),

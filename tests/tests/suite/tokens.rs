@@ -13,7 +13,7 @@ use rsa::pkcs1::EncodeRsaPrivateKey;
 use rsa::rand_core::OsRng;
 use serde_json::{Value, json};
 
-use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, one_line, orders};
+use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
 
 const LIST: &str = "/api/v1/conversation";
 
@@ -32,22 +32,22 @@ fn rsa_key() -> &'static [u8] {
 
 impl Signer {
     /// An Ed25519 key, derived from a byte.
-    pub fn edwards(id: &'static str, seed: u8) -> Signer {
+    pub fn from_ed25519_seed(id: &'static str, seed: u8) -> Signer {
         let der = [&hex("302e020100300506032b657004220420")[..], &[seed; 32]].concat();
         Signer { id, algorithm: Algorithm::EdDSA, key: EncodingKey::from_ed_der(&der) }
     }
 
-    fn elliptic(id: &'static str) -> Signer {
+    fn generate_ecdsa(id: &'static str) -> Signer {
         let der = [&hex("3041020100301306072a8648ce3d020106082a8648ce3d030107042730250201010420")[..], &[7; 32]].concat();
         Signer { id, algorithm: Algorithm::ES256, key: EncodingKey::from_ec_der(&der) }
     }
 
-    fn rsa(id: &'static str) -> Signer {
+    fn load_rsa(id: &'static str) -> Signer {
         Signer { id, algorithm: Algorithm::RS256, key: EncodingKey::from_rsa_der(rsa_key()) }
     }
 
     /// Its public key, with which others verify its tokens.
-    pub fn public(&self) -> Value {
+    pub fn public_jwk(&self) -> Value {
         let mut key = json!(Jwk::from_encoding_key(&self.key, self.algorithm).unwrap());
         key["kid"] = json!(self.id);
         key
@@ -81,20 +81,20 @@ pub fn claims(changes: Value) -> Value {
 /// An issuer that serves its set of keys.
 pub struct Issuer {
     pub address: String,
-    told: Arc<Mutex<Told>>,
+    state: Arc<Mutex<IssuerState>>,
 }
 
 #[derive(Default)]
-struct Told {
+struct IssuerState {
     keys: Option<Vec<Value>>,
-    asked: u32,
+    fetches: u32,
 }
 
 impl Issuer {
     pub fn start(keys: Vec<Value>) -> Issuer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/keys", listener.local_addr().unwrap());
-        let state = Arc::new(Mutex::new(Told { keys: Some(keys), asked: 0 }));
+        let state = Arc::new(Mutex::new(IssuerState { keys: Some(keys), fetches: 0 }));
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -102,7 +102,7 @@ impl Issuer {
                 let lines = BufReader::new(stream.try_clone().unwrap()).lines();
                 assert!(lines.map_while(Result::ok).any(|it| it.is_empty()));
                 let mut state = shared.lock().unwrap();
-                state.asked += 1;
+                state.fetches += 1;
                 let answer = match &state.keys {
                     Some(keys) => {
                         let body = json!({"keys": keys}).to_string();
@@ -113,49 +113,49 @@ impl Issuer {
                 let _ = stream.write_all(answer.as_bytes());
             }
         });
-        Issuer { address, told: state }
+        Issuer { address, state }
     }
 
-    fn set(&self, keys: Option<Vec<Value>>) {
-        self.told.lock().unwrap().keys = keys;
+    fn set_keys(&self, keys: Option<Vec<Value>>) {
+        self.state.lock().unwrap().keys = keys;
     }
 
-    fn asked(&self) -> u32 {
-        self.told.lock().unwrap().asked
+    fn fetches(&self) -> u32 {
+        self.state.lock().unwrap().fetches
     }
 }
 
-fn serve(env: &Place, issuer: &Issuer, more: &[&str]) -> Server {
+fn serve(env: &TestEnv, issuer: &Issuer, more: &[&str]) -> Server {
     let at = format!("convengine.security.jwt.jwks-url={}", issuer.address);
     let set = ["--set", "convengine.security.mode=keys,jwt", "--set", &at, "--set", "convengine.security.jwt.audience=bot"];
     let from = ["--set", "convengine.security.jwt.issuer=https://id.example", "--set", "convengine.security.jwt.leeway=5s"];
-    env.serve(&[&WORDS_ALONE[..], &set, &from, more].concat())
+    env.serve(&[&REGEX_ONLY[..], &set, &from, more].concat())
 }
 
 /// The status that the server returns for a token, and the message.
-fn answer(server: &Server, token: &str) -> (u16, String) {
+fn call_with_token(server: &Server, token: &str) -> (u16, String) {
     let answer = server.request("GET", LIST, &[("Authorization", &format!("Bearer {token}"))], "");
     let why = if answer.status == 200 { String::new() } else { answer.json()["message"].as_str().unwrap().to_owned() };
     (answer.status, why)
 }
 
 #[test]
-fn a_token_counts_when_its_key_its_time_and_its_claims_are_right() {
-    let signers = [Signer::edwards("ed", 1), Signer::elliptic("ec"), Signer::rsa("rsa")];
+fn a_token_is_accepted_when_its_key_time_and_claims_are_valid() {
+    let signers = [Signer::from_ed25519_seed("ed", 1), Signer::generate_ecdsa("ec"), Signer::load_rsa("rsa")];
     let shared = json!({"kty": "oct", "k": "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0", "kid": "shared", "alg": "HS256"});
-    let mut keys: Vec<Value> = signers.iter().map(Signer::public).collect();
+    let mut keys: Vec<Value> = signers.iter().map(Signer::public_jwk).collect();
     // As some issuers publish them: without an algorithm, and beside unsupported kinds of keys.
     keys[2].as_object_mut().unwrap().remove("alg");
     keys.extend([shared, json!({"kty": "EC", "crv": "P-999", "x": "", "y": "", "kid": "odd"}), json!(5)]);
     let issuer = Issuer::start(keys.clone());
-    let env = Place::with(&orders());
+    let env = TestEnv::with_pack(&orders_pack());
     let server = serve(&env, &issuer, &[]);
     for signer in &signers {
-        assert_eq!(answer(&server, &signer.sign(&claims(json!({})))), (200, String::new()), "{}", signer.id);
+        assert_eq!(call_with_token(&server, &signer.sign(&claims(json!({})))), (200, String::new()), "{}", signer.id);
     }
     let [ed, ec, rsa] = &signers;
     for good in [json!({"scope": ["read"]}), json!({"aud": ["bot", "other"]}), json!({"scope": "admin"}), json!({"exp": now() - 2})] {
-        assert_eq!(answer(&server, &ed.sign(&claims(good.clone()))).0, 200, "{good}");
+        assert_eq!(call_with_token(&server, &ed.sign(&claims(good.clone()))).0, 200, "{good}");
     }
     for (changes, why) in [
         (json!({"exp": now() - 60}), "token expired"),
@@ -168,75 +168,75 @@ fn a_token_counts_when_its_key_its_time_and_its_claims_are_right() {
         (json!({"sub": null}), "token lacks one of the claims"),
         (json!({"sub": ""}), "token has no subject"),
     ] {
-        let (status, message) = answer(&server, &ed.sign(&claims(changes.clone())));
+        let (status, message) = call_with_token(&server, &ed.sign(&claims(changes.clone())));
         assert!(status == 401 && message.contains(why), "{changes}: {status} {message}");
     }
     for (scope, status) in [(json!("converse"), 403), (json!("openid"), 403), (json!(null), 403), (json!(7), 403)] {
-        assert_eq!(answer(&server, &rsa.sign(&claims(json!({"scope": scope})))).0, status, "{scope}");
+        assert_eq!(call_with_token(&server, &rsa.sign(&claims(json!({"scope": scope})))).0, status, "{scope}");
     }
     // Parts of two valid tokens, none signed at all, and signed with public data.
     let (one, two) = (ed.sign(&claims(json!({}))), ed.sign(&claims(json!({"sub": "eve"}))));
     let parts = |token: &str| token.split('.').map(str::to_owned).collect::<Vec<_>>();
     let mixed = format!("{}.{}.{}", parts(&one)[0], parts(&two)[1], parts(&one)[2]);
-    assert!(answer(&server, &mixed).1.contains("invalid signature"));
+    assert!(call_with_token(&server, &mixed).1.contains("invalid signature"));
     let body = &parts(&one)[1];
     for header in ["eyJhbGciOiJub25lIn0", "eyJhbGciOiJub25lIiwia2lkIjoiZWQifQ", "eyJhbGciOiJOb05lIiwia2lkIjoiZWQifQ"] {
         for signature in ["", &parts(&one)[2]] {
-            assert_eq!(answer(&server, &format!("{header}.{body}.{signature}")).0, 401, "{header}");
+            assert_eq!(call_with_token(&server, &format!("{header}.{body}.{signature}")).0, 401, "{header}");
         }
     }
     let known = keys[2]["n"].as_str().unwrap().as_bytes();
     for (id, secret) in [("rsa", known), ("ed", keys[0]["x"].as_str().unwrap().as_bytes()), ("shared", &b"secret-secret-secret-secret"[..])]
     {
         let forged = Signer { id, algorithm: Algorithm::HS256, key: EncodingKey::from_secret(secret) };
-        assert_eq!(answer(&server, &forged.sign(&claims(json!({})))).0, 401, "{id}");
+        assert_eq!(call_with_token(&server, &forged.sign(&claims(json!({})))).0, 401, "{id}");
     }
-    let other_way = Signer { id: "ec", ..Signer::edwards("", 1) };
-    assert!(answer(&server, &other_way.sign(&claims(json!({})))).1.contains("algorithm does not match"));
-    let other_key = Signer { id: "ed", ..Signer::edwards("", 2) };
-    assert!(answer(&server, &other_key.sign(&claims(json!({})))).1.contains("invalid signature"));
+    let other_way = Signer { id: "ec", ..Signer::from_ed25519_seed("", 1) };
+    assert!(call_with_token(&server, &other_way.sign(&claims(json!({})))).1.contains("algorithm does not match"));
+    let other_key = Signer { id: "ed", ..Signer::from_ed25519_seed("", 2) };
+    assert!(call_with_token(&server, &other_key.sign(&claims(json!({})))).1.contains("invalid signature"));
     for text in ["x", "a.b.c", "..", &one[..20], &format!("{one}x"), &format!("{one}.x")] {
-        assert_eq!(answer(&server, text).0, 401, "{text}");
+        assert_eq!(call_with_token(&server, text).0, 401, "{text}");
     }
-    assert_eq!(answer(&server, &ec.sign(&claims(json!({})))).0, 200, "valid tokens are still accepted");
-    let stored = env.sql().everything().join("\n") + &server.log();
+    assert_eq!(call_with_token(&server, &ec.sign(&claims(json!({})))).0, 200, "valid tokens are still accepted");
+    let stored = env.sql().dump().join("\n") + &server.log();
     assert!(!stored.contains(&one), "tokens are not stored");
 }
 
 #[test]
-fn keys_are_fetched_again_when_one_is_not_known_but_not_by_everybody() {
-    let (first, second, third) = (Signer::edwards("1", 1), Signer::edwards("2", 2), Signer::edwards("3", 3));
-    let issuer = Issuer::start(vec![first.public()]);
-    let env = Place::with(&orders());
+fn keys_are_refetched_for_an_unknown_key_but_not_too_often() {
+    let (first, second, third) = (Signer::from_ed25519_seed("1", 1), Signer::from_ed25519_seed("2", 2), Signer::from_ed25519_seed("3", 3));
+    let issuer = Issuer::start(vec![first.public_jwk()]);
+    let env = TestEnv::with_pack(&orders_pack());
     let server = serve(&env, &issuer, &[]);
-    assert_eq!(issuer.asked(), 1, "at the start");
-    assert_eq!(answer(&server, &first.sign(&claims(json!({})))).0, 200);
-    issuer.set(Some(vec![second.public()]));
-    assert_eq!((answer(&server, &second.sign(&claims(json!({})))).0, issuer.asked()), (200, 2), "the issuer has a new key");
-    assert_eq!(answer(&server, &first.sign(&claims(json!({})))).0, 401, "the old key is no longer accepted");
+    assert_eq!(issuer.fetches(), 1, "at the start");
+    assert_eq!(call_with_token(&server, &first.sign(&claims(json!({})))).0, 200);
+    issuer.set_keys(Some(vec![second.public_jwk()]));
+    assert_eq!((call_with_token(&server, &second.sign(&claims(json!({})))).0, issuer.fetches()), (200, 2), "the issuer has a new key");
+    assert_eq!(call_with_token(&server, &first.sign(&claims(json!({})))).0, 401, "the old key is no longer accepted");
     for _ in 0..5 {
-        let (status, why) = answer(&server, &third.sign(&claims(json!({}))));
+        let (status, why) = call_with_token(&server, &third.sign(&claims(json!({}))));
         assert!(status == 401 && why.contains("unknown signing key"), "{status} {why}");
     }
-    assert_eq!(issuer.asked(), 2, "unknown key ids do not cause repeated fetches");
+    assert_eq!(issuer.fetches(), 2, "unknown key ids do not cause repeated fetches");
     drop(server);
     // An unavailable issuer does not invalidate the keys that were fetched before.
     let server = serve(&env, &issuer, &[]);
-    issuer.set(None);
-    let (status, why) = answer(&server, &third.sign(&claims(json!({}))));
+    issuer.set_keys(None);
+    let (status, why) = call_with_token(&server, &third.sign(&claims(json!({}))));
     assert!(status == 503 && why.contains("cannot fetch the token signing keys"), "{status} {why}");
-    assert_eq!((answer(&server, &second.sign(&claims(json!({})))).0, issuer.asked()), (200, 4));
+    assert_eq!((call_with_token(&server, &second.sign(&claims(json!({})))).0, issuer.fetches()), (200, 4));
     drop(server);
     let server = serve(&env, &issuer, &[]);
-    assert_eq!(answer(&server, &second.sign(&claims(json!({})))).0, 503, "no keys were fetched yet");
+    assert_eq!(call_with_token(&server, &second.sign(&claims(json!({})))).0, 503, "no keys were fetched yet");
     assert!(server.log().contains("cannot fetch the token signing keys"), "{}", server.log());
 }
 
 #[test]
-fn keys_may_be_in_a_file_which_has_to_be_one() {
-    let env = Place::with(&orders());
-    let signer = Signer::elliptic("a");
-    let file = env.write("keys.json", &json!({"keys": [signer.public()]}).to_string());
+fn keys_may_be_in_a_file_which_must_be_valid() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let signer = Signer::generate_ecdsa("a");
+    let file = env.write("keys.json", &json!({"keys": [signer.public_jwk()]}).to_string());
     let with = |file: &str| {
         let file = format!("convengine.security.jwt.jwks-file={file}");
         let set = ["--set", "convengine.security.mode=jwt", "--set", &file, "--set", "convengine.security.jwt.audience=bot"];
@@ -245,19 +245,19 @@ fn keys_may_be_in_a_file_which_has_to_be_one() {
     let arguments = with(&file);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let server = env.serve(&arguments);
-    assert_eq!(answer(&server, &signer.sign(&claims(json!({"iss": "anybody"})))).0, 200);
+    assert_eq!(call_with_token(&server, &signer.sign(&claims(json!({"iss": "anybody"})))).0, 200);
     let key = crate::access::key(&env, &["--scope", "admin"]);
-    assert!(answer(&server, &key).1.contains("kind of credential is not accepted"), "keys are rejected with mode=jwt");
+    assert!(call_with_token(&server, &key).1.contains("kind of credential is not accepted"), "keys are rejected with mode=jwt");
     for (text, words) in
-        [("{}", "no list of keys"), ("x", "invalid JSON"), (r#"{"keys": [{"kty": "oct", "k": "eA"}]}"#, "no key for signatures")]
+        [("{}", "'keys' is not a list"), ("x", "invalid JSON"), (r#"{"keys": [{"kty": "oct", "k": "eA"}]}"#, "no RS, PS, ES or EdDSA")]
     {
         let file = env.write("bad.json", text);
         let arguments = with(&file);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        one_line(&env.run(&[&ANYWHERE[..], &arguments].concat()), 2, &["jwks-file", words]);
+        assert_one_line(&env.run(&[&SERVE[..], &arguments].concat()), 2, &["jwks-file", words]);
     }
-    one_line(
-        &env.run(&[&ANYWHERE[..], &["--set", "convengine.security.mode=jwt", "--set", "convengine.security.jwt.jwks-file=x"]].concat()),
+    assert_one_line(
+        &env.run(&[&SERVE[..], &["--set", "convengine.security.mode=jwt", "--set", "convengine.security.jwt.jwks-file=x"]].concat()),
         2,
         &["audience"],
     );

@@ -16,30 +16,30 @@ use sha2::Sha256;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-use crate::flows::{Session, changed, desk, edges, is, put, send, texts, with_desk};
-use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, orders, within};
+use crate::flows::{Session, assert_refused, desk, edges, reply_texts, save_draft, send, serve_desk, with_changes};
+use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, orders_pack, wait_until};
 
 /// Spelled differently in each part of a request.
 const VALUE: &str = "hunter2/quite+\"secret\"";
 const SIGNING: &str = "signed-by-unter2";
 
 /// A call received by a service: URI, headers and body.
-type Call = (String, HeaderMap, Bytes);
+type ReceivedCall = (String, HeaderMap, Bytes);
 
 /// A service that returns the credentials of the call, after a pause.
-struct Wire {
+struct SigningService {
     address: SocketAddr,
-    calls: Arc<Mutex<Vec<Call>>>,
+    calls: Arc<Mutex<Vec<ReceivedCall>>>,
     _runtime: Runtime,
 }
 
-impl Wire {
-    fn start(pause: Duration) -> Wire {
+impl SigningService {
+    fn start(pause: Duration) -> SigningService {
         let runtime = Runtime::new().unwrap();
         let calls = Arc::new(Mutex::new(Vec::new()));
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let echo = async move |State(calls): State<Arc<Mutex<Vec<Call>>>>, uri: Uri, headers: HeaderMap, body: Bytes| {
+        let echo = async move |State(calls): State<Arc<Mutex<Vec<ReceivedCall>>>>, uri: Uri, headers: HeaderMap, body: Bytes| {
             let you = headers["authorization"].to_str().unwrap().to_owned();
             calls.lock().unwrap().push((uri.to_string(), headers, body));
             tokio::time::sleep(pause).await;
@@ -47,19 +47,19 @@ impl Wire {
         };
         let routes = Router::new().fallback(echo).with_state(Arc::clone(&calls));
         runtime.spawn(async { axum::serve(listener, routes).await });
-        Wire { address, calls, _runtime: runtime }
+        SigningService { address, calls, _runtime: runtime }
     }
 
-    fn calls(&self) -> Vec<Call> {
+    fn calls(&self) -> Vec<ReceivedCall> {
         self.calls.lock().unwrap().clone()
     }
 
-    fn allowed(&self) -> String {
+    fn allow_private_setting(&self) -> String {
         format!("convengine.outbound.allow={}", self.address)
     }
 
     /// The desk with an intent that calls the service.
-    fn document(&self) -> Value {
+    fn desk_with_call(&self) -> Value {
         let say =
             |id: &str, text: &str| json!({"id": id, "type": "message", "name": id, "data": {"blocks": [{"kind": "text", "text": text}]}});
         let mut graph = json!({"id": "g_call", "kind": "intent", "entry": "asked", "edges": edges(&["asked", "call"]), "nodes": [
@@ -97,13 +97,13 @@ impl Wire {
     }
 
     /// A server with that desk and both secrets.
-    fn serve(&self, more: &[&str]) -> (Place, Server) {
-        let env = Place::with(&orders());
-        let server = env.start(env.command(&[&ANYWHERE[..], &WORDS_ALONE, more].concat()).env("RUST_LOG", "trace"));
+    fn serve(&self, more: &[&str]) -> (TestEnv, Server) {
+        let env = TestEnv::with_pack(&orders_pack());
+        let server = env.start(env.command(&[&SERVE[..], &REGEX_ONLY, more].concat()).env("RUST_LOG", "trace"));
         for (name, value) in [("KEY", VALUE), ("SIGN", SIGNING)] {
             assert_eq!(send(&server, "POST", "/v1/secrets", &json!({"name": name, "value": value})).status, 201);
         }
-        put(&server, &self.document());
+        save_draft(&server, &self.desk_with_call());
         (env, server)
     }
 }
@@ -117,11 +117,11 @@ fn signature(body: &[u8]) -> String {
 
 #[test]
 fn a_secret_is_at_the_wire_and_nowhere_else() {
-    let wire = Wire::start(Duration::ZERO);
-    let (env, server) = wire.serve(&["--set", &wire.allowed()]);
-    let (session, _) = Session::simulated(&server, &json!({}));
-    let answer = session.hears(&server, &json!({"type": "user.message", "text": "call them", "event_id": "e"}));
-    assert_eq!(texts(&answer.json()), ["Got Bearer [secret:KEY]."], "{answer:?}");
+    let wire = SigningService::start(Duration::ZERO);
+    let (env, server) = wire.serve(&["--set", &wire.allow_private_setting()]);
+    let (session, _) = Session::start_simulated(&server, &json!({}));
+    let answer = session.send_event(&server, &json!({"type": "user.message", "text": "call them", "event_id": "e"}));
+    assert_eq!(reply_texts(&answer.json()), ["Got Bearer [secret:KEY]."], "{answer:?}");
     let calls = wire.calls();
     let (uri, headers, body) = calls.first().unwrap();
     let encoded = "hunter2%2Fquite%2B%22secret%22";
@@ -134,19 +134,19 @@ fn a_secret_is_at_the_wire_and_nowhere_else() {
     assert!(key.starts_with(&session.id), "{key}");
     let effects = &answer.json()["debug"]["effects"];
     assert_eq!(effects, &json!([{"kind": "http.request", "outcome": "ok", "attempt": 1}]));
-    let mut shown = vec![answer.text, session.hears(&server, &json!({"type": "user.message", "text": "x", "event_id": "e"})).text];
+    let mut shown = vec![answer.text, session.send_event(&server, &json!({"type": "user.message", "text": "x", "event_id": "e"})).text];
     for what in ["", "/trace", "/replay"] {
-        shown.push(session.look(&server, what).to_string());
+        shown.push(session.inspect(&server, what).to_string());
     }
     assert!(shown[2].contains("[secret:KEY]"), "{}", shown[2]);
-    assert_eq!(session.replays(&env, &server), 2);
+    assert_eq!(session.assert_replays(&env, &server), 2);
     for path in ["journal", "audit"] {
         let found = server.get(&format!("/api/v1/conversation/{path}/{}", session.id));
         assert_eq!(found.status, 200, "{found:?}");
         shown.push(found.text);
     }
     shown.extend([server.get("/v1/agents/desk/flow").text, server.get("/v1/secrets").text, server.get("/metrics").text, server.log()]);
-    shown.push(env.run(&["replay", "--conversation", &session.id]).out);
+    shown.push(env.run(&["replay", "--conversation", &session.id]).stdout);
     let found: Vec<&String> = shown.iter().filter(|it| it.contains("unter2")).collect();
     assert!(found.is_empty(), "{found:#?}");
     let bytes = env.sql().texts("select cast(state as text) from cs_session").concat();
@@ -155,59 +155,63 @@ fn a_secret_is_at_the_wire_and_nowhere_else() {
 
 #[test]
 fn a_private_target_is_called_only_when_it_is_listed() {
-    let wire = Wire::start(Duration::ZERO);
+    let wire = SigningService::start(Duration::ZERO);
     let (_place, server) = wire.serve(&[]);
-    let found = put(&server, &wire.document());
+    let found = save_draft(&server, &wire.desk_with_call());
     assert!(found.contains(&"V003".to_owned()), "{found:?}");
-    is(&send(&server, "POST", "/v1/agents/desk/publish", &json!({})), 422, "publish_blocked");
-    let (session, _) = Session::simulated(&server, &json!({}));
-    let turn = session.says(&server, "call them");
-    assert_eq!((texts(&turn), &turn["status"]), (vec!["Failed: blocked_target."], &json!("awaiting_input")), "{turn}");
+    assert_refused(&send(&server, "POST", "/v1/agents/desk/publish", &json!({})), 422, "publish_blocked");
+    let (session, _) = Session::start_simulated(&server, &json!({}));
+    let turn = session.say(&server, "call them");
+    assert_eq!((reply_texts(&turn), &turn["status"]), (vec!["Failed: blocked_target."], &json!("awaiting_input")), "{turn}");
     assert_eq!(wire.calls().len(), 0);
     drop(server);
-    let (_place, server) = wire.serve(&["--set", &wire.allowed()]);
-    let found = put(&server, &wire.document());
+    let (_place, server) = wire.serve(&["--set", &wire.allow_private_setting()]);
+    let found = save_draft(&server, &wire.desk_with_call());
     assert!(!found.contains(&"V003".to_owned()), "{found:?}");
     assert_eq!(send(&server, "POST", "/v1/agents/desk/publish", &json!({})).status, 201);
     assert_eq!(server.request("DELETE", "/v1/secrets/KEY", &[], "").status, 204);
-    let (session, _) = Session::simulated(&server, &json!({"version": 1}));
-    assert_eq!(texts(&session.says(&server, "call them")), ["Failed: secret_missing."], "a version that needs a deleted secret fails");
+    let (session, _) = Session::start_simulated(&server, &json!({"version": 1}));
+    assert_eq!(reply_texts(&session.say(&server, "call them")), ["Failed: secret_missing."], "a version that needs a deleted secret fails");
     assert_eq!(wire.calls().len(), 0);
 }
 
 #[test]
-fn a_call_that_a_server_died_in_is_not_made_twice() {
-    let wire = Wire::start(Duration::from_secs(20));
-    let allowed = wire.allowed();
+fn a_call_interrupted_by_a_crash_is_not_repeated() {
+    let wire = SigningService::start(Duration::from_secs(20));
+    let allowed = wire.allow_private_setting();
     let (env, server) = wire.serve(&["--set", &allowed]);
-    let (session, _) = Session::simulated(&server, &json!({}));
+    let (session, _) = Session::start_simulated(&server, &json!({}));
     let event = json!({"type": "user.message", "text": "call them", "event_id": "e"});
     thread::scope(|scope| {
         let path = format!("http://{}{}/{}/turns", server.address, crate::flows::SIMULATED, session.id);
         let body = event.to_string();
-        scope.spawn(move || drop(crate::running::client().post(path).header("Content-Type", "application/json").body(body).send()));
-        assert!(within(|| wire.calls().len() == 1));
+        scope.spawn(move || drop(crate::harness::client().post(path).header("Content-Type", "application/json").body(body).send()));
+        assert!(wait_until(|| wire.calls().len() == 1));
         server.kill();
     });
     drop(server);
-    let server = env.serve(&[&WORDS_ALONE[..], &["--set", &allowed]].concat());
-    let again = session.hears(&server, &event);
-    assert_eq!((again.status, again.header("x-replayed"), texts(&again.json())), (200, "true", vec!["Failed: cancelled."]), "{again:?}");
+    let server = env.serve(&[&REGEX_ONLY[..], &["--set", &allowed]].concat());
+    let again = session.send_event(&server, &event);
+    assert_eq!(
+        (again.status, again.header("x-replayed"), reply_texts(&again.json())),
+        (200, "true", vec!["Failed: cancelled."]),
+        "{again:?}"
+    );
     assert_eq!(wire.calls().len(), 1, "the outcome of the call is unknown");
-    assert_eq!(texts(&session.says(&server, "more please")), ["Desk 1"]);
-    assert_eq!(session.replays(&env, &server), 3);
+    assert_eq!(reply_texts(&session.say(&server, "more please")), ["Desk 1"]);
+    assert_eq!(session.assert_replays(&env, &server), 3);
 }
 
 #[test]
-fn a_timer_that_comes_due_behind_an_answer_does_not_fire_and_others_do() {
-    let wire = Wire::start(Duration::from_secs(7));
-    let (_place, server) = wire.serve(&["--set", &wire.allowed()]);
+fn a_timer_due_after_a_reply_does_not_fire_and_others_do() {
+    let wire = SigningService::start(Duration::from_secs(7));
+    let (_place, server) = wire.serve(&["--set", &wire.allow_private_setting()]);
     let ask = |id: &str, ms: u64| {
         let data =
             json!({"variable": id, "entity": "@string", "prompt": format!("{id}?"), "no_input_ms": ms, "prefill_from_trigger": false});
         json!({"id": id, "type": "entity", "name": id, "data": data})
     };
-    let mut document = wire.document();
+    let mut document = wire.desk_with_call();
     let graph = &mut document["graphs"][4];
     graph["nodes"].as_array_mut().unwrap().extend([ask("first", 2500), ask("then", 600_000)]);
     for (edge, node) in [(0, "first"), (3, "then")] {
@@ -215,71 +219,71 @@ fn a_timer_that_comes_due_behind_an_answer_does_not_fire_and_others_do() {
     }
     let more = [("s8", "first", "call"), ("s9", "then", "end")].map(|it| json!({"id": it.0, "source": it.1, "target": it.2}));
     graph["edges"].as_array_mut().unwrap().extend(more);
-    put(&server, &document);
-    let [session, other] = [0, 1].map(|_| Session::simulated(&server, &json!({})).0);
-    assert_eq!(texts(&session.says(&server, "call them")), ["first?"]);
+    save_draft(&server, &document);
+    let [session, other] = [0, 1].map(|_| Session::start_simulated(&server, &json!({})).0);
+    assert_eq!(reply_texts(&session.say(&server, "call them")), ["first?"]);
     thread::scope(|scope| {
-        let answered = scope.spawn(|| session.says(&server, "in time"));
-        assert_eq!(texts(&other.says(&server, "call them")), ["first?"]);
-        assert!(within(|| other.state(&server)["awaiting"]["no_input_count"] == 1));
+        let answered = scope.spawn(|| session.say(&server, "in time"));
+        assert_eq!(reply_texts(&other.say(&server, "call them")), ["first?"]);
+        assert!(wait_until(|| other.state(&server)["awaiting"]["no_input_count"] == 1));
         assert_eq!(session.state(&server)["turn"], 1, "sessions do not wait for a session with a slow service");
-        assert_eq!(texts(&answered.join().unwrap()), ["Got Bearer [secret:KEY].", "then?"]);
+        assert_eq!(reply_texts(&answered.join().unwrap()), ["Got Bearer [secret:KEY].", "then?"]);
     });
-    assert_eq!(texts(&session.says(&server, "thanks")), [""; 0]);
-    assert_eq!(session.events(&server), ["session.start", "user.message", "user.message", "user.message"]);
+    assert_eq!(reply_texts(&session.say(&server, "thanks")), [""; 0]);
+    assert_eq!(session.event_types(&server), ["session.start", "user.message", "user.message", "user.message"]);
 }
 
 #[test]
-fn more_turns_than_can_wait_are_told_to_come_back() {
-    let wire = Wire::start(Duration::from_millis(500));
-    let (_place, server) = wire.serve(&["--set", &wire.allowed()]);
-    let (session, _) = Session::simulated(&server, &json!({}));
+fn turns_beyond_the_queue_limit_are_told_to_retry() {
+    let wire = SigningService::start(Duration::from_millis(500));
+    let (_place, server) = wire.serve(&["--set", &wire.allow_private_setting()]);
+    let (session, _) = Session::start_simulated(&server, &json!({}));
     let event = json!({"type": "user.message", "text": "call them"});
     let answers: Vec<_> = thread::scope(|scope| {
-        let sent: Vec<_> = (0..16).map(|_| scope.spawn(|| session.hears(&server, &event))).collect();
+        let sent: Vec<_> = (0..16).map(|_| scope.spawn(|| session.send_event(&server, &event))).collect();
         sent.into_iter().map(|it| it.join().unwrap()).collect()
     });
     let (taken, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|it| it.status == 200);
     assert!(!refused.is_empty() && !taken.is_empty(), "{} were taken", taken.len());
     for answer in refused {
-        is(answer, 503, "service_unavailable");
+        assert_refused(answer, 503, "service_unavailable");
         assert!(answer.header("retry-after").parse::<u32>().unwrap() > 0, "{answer:?}");
     }
     assert_eq!((session.state(&server)["turn"].as_u64(), wire.calls().len()), (Some(taken.len() as u64), taken.len()));
 }
 
 #[test]
-fn what_is_to_stay_out_of_logs_is_shown_by_its_name() {
-    let (env, server) = with_desk(&desk("Desk"), &[]);
-    let (known, _) = Session::simulated(&server, &json!({"params": {"pin": "8765", "note": "my PIN is 8765"}}));
-    assert_eq!(texts(&known.says(&server, "log in")), ["Thank you."], "the variable needs no prompt");
-    let (begun, start) = (known.state(&server), known.look(&server, "/trace"));
+fn redacted_variables_are_shown_by_name() {
+    let (env, server) = serve_desk(&desk("Desk"), &[]);
+    let (known, _) = Session::start_simulated(&server, &json!({"params": {"pin": "8765", "note": "my PIN is 8765"}}));
+    assert_eq!(reply_texts(&known.say(&server, "log in")), ["Thank you."], "the variable needs no prompt");
+    let (begun, start) = (known.state(&server), known.inspect(&server, "/trace"));
     assert_eq!((&begun["vars"]["pin"], &start["turns"][0]["event"]["params"]["pin"]), (&json!("[pin]"), &json!("[pin]")));
-    let (session, _) = Session::simulated(&server, &json!({}));
-    session.says(&server, "log in");
-    assert_eq!(texts(&session.says(&server, "it is 4321")), ["Thank you."]);
-    session.says(&server, "more please");
-    let (state, trace) = (session.state(&server), session.look(&server, "/trace"));
+    let (session, _) = Session::start_simulated(&server, &json!({}));
+    session.say(&server, "log in");
+    assert_eq!(reply_texts(&session.say(&server, "it is 4321")), ["Thank you."]);
+    session.say(&server, "more please");
+    let (state, trace) = (session.state(&server), session.inspect(&server, "/trace"));
     let audit = server.get(&format!("/api/v1/conversation/audit/{}", session.id)).text;
     assert!(audit.contains("intent.match") && !server.log().contains("4321"), "{audit}");
     assert_eq!((&state["vars"]["pin"], &state["vars"]["count"]), (&json!("[pin]"), &json!(1)));
     for shown in
-        [audit, begun.to_string(), start.to_string(), state.to_string(), trace.to_string(), session.look(&server, "/replay").to_string()]
+        [audit, begun.to_string(), start.to_string(), state.to_string(), trace.to_string(), session.inspect(&server, "/replay").to_string()]
     {
         assert!(!shown.contains("8765") && !shown.contains("4321"), "{shown}");
     }
     assert!(trace["turns"][2]["event"]["text"].as_str().unwrap().contains("[pin]"), "{trace}");
     assert!(state["history"].to_string().contains("[pin]"), "{state}");
-    assert_eq!(session.replays(&env, &server), 4, "the turns themselves have the value");
+    assert_eq!(session.assert_replays(&env, &server), 4, "the turns themselves have the value");
 }
 
 #[test]
-fn a_trace_tells_turn_by_turn_what_happened() {
-    let (_place, server) = with_desk(&desk("Desk"), &[]);
-    let (session, _) = Session::simulated(&server, &json!({"params": {"count": 3}}));
-    session.says(&server, "more please");
-    session.hears(&server, &json!({"type": "session.end", "reason": "done"}));
-    let trace = session.look(&server, "/trace");
+fn a_trace_lists_what_happened_turn_by_turn() {
+    let (_place, server) = serve_desk(&desk("Desk"), &[]);
+    let (session, _) = Session::start_simulated(&server, &json!({"params": {"count": 3}}));
+    session.say(&server, "more please");
+    session.send_event(&server, &json!({"type": "session.end", "reason": "done"}));
+    let trace = session.inspect(&server, "/trace");
     let turns = trace["turns"].as_array().unwrap();
     let numbers = |key: &str| turns.iter().map(|it| it[key].as_u64().unwrap()).collect::<Vec<_>>();
     // The start and the end of a session are no turns of the user.
@@ -305,19 +309,19 @@ fn a_trace_tells_turn_by_turn_what_happened() {
     let spans: BTreeSet<&str> =
         turns.iter().flat_map(|it| it["events"].as_array().unwrap()).map(|it| it["span"].as_str().unwrap()).collect();
     assert_eq!(spans.len(), turns.iter().map(|it| it["events"].as_array().unwrap().len()).sum::<usize>(), "span ids are unique");
-    assert_eq!(session.look(&server, "/trace"), trace, "span ids are stable");
+    assert_eq!(session.inspect(&server, "/trace"), trace, "span ids are stable");
     let seqs: Vec<u64> = events.iter().map(|it| it["seq"].as_u64().unwrap()).collect();
     assert!(seqs.is_sorted_by(|a, b| a < b), "{seqs:?}");
 }
 
 #[test]
-fn what_goes_wrong_stands_out_in_a_trace() {
+fn errors_are_marked_in_a_trace() {
     let wrong = json!([{"variable": "count", "expr": "1 +"}]);
-    let (_place, server) = with_desk(&changed(desk("Desk"), &[("/graphs/1/nodes/1/data/assign", wrong)]), &[]);
-    let (session, _) = Session::simulated(&server, &json!({}));
-    session.says(&server, "more please");
-    session.hears(&server, &json!({"type": "timer.fired", "timer_id": "session"}));
-    let trace = session.look(&server, "/trace");
+    let (_place, server) = serve_desk(&with_changes(desk("Desk"), &[("/graphs/1/nodes/1/data/assign", wrong)]), &[]);
+    let (session, _) = Session::start_simulated(&server, &json!({}));
+    session.say(&server, "more please");
+    session.send_event(&server, &json!({"type": "timer.fired", "timer_id": "session"}));
+    let trace = session.inspect(&server, "/trace");
     let levels: BTreeMap<&str, &str> = trace["turns"][1]["events"]
         .as_array()
         .unwrap()
@@ -329,14 +333,14 @@ fn what_goes_wrong_stands_out_in_a_trace() {
 }
 
 #[test]
-fn a_turn_that_does_not_come_out_again_is_named() {
-    let (env, server) = with_desk(&desk("Desk"), &[]);
-    let (session, _) = Session::simulated(&server, &json!({}));
-    session.says(&server, "more please");
-    assert_eq!(session.replays(&env, &server), 2);
+fn a_turn_that_replays_differently_is_reported() {
+    let (env, server) = serve_desk(&desk("Desk"), &[]);
+    let (session, _) = Session::start_simulated(&server, &json!({}));
+    session.say(&server, "more please");
+    assert_eq!(session.assert_replays(&env, &server), 2);
     let hash = env.sql().texts("select state_hash from ce_turn where number = 2").remove(0);
     env.sql().run("update ce_turn set state_hash = 'another' where number = 2");
-    let replayed = session.look(&server, "/replay");
+    let replayed = session.inspect(&server, "/replay");
     assert_eq!((&replayed["equal"], &replayed["turns"]), (&json!(false), &json!(2)));
     let divergence = &replayed["divergence"];
     assert_eq!(
@@ -349,17 +353,17 @@ fn a_turn_that_does_not_come_out_again_is_named() {
 }
 
 #[test]
-fn a_forgotten_session_leaves_nothing() {
-    let (env, server) = with_desk(&changed(desk("Desk"), &[("/settings/no_input_timeout_s", json!(900))]), &[]);
-    let sessions = [0, 1].map(|_| Session::simulated(&server, &json!({})).0);
-    sessions.iter().for_each(|it| drop(it.says(&server, "log in")));
+fn a_deleted_session_leaves_nothing() {
+    let (env, server) = serve_desk(&with_changes(desk("Desk"), &[("/settings/no_input_timeout_s", json!(900))]), &[]);
+    let sessions = [0, 1].map(|_| Session::start_simulated(&server, &json!({})).0);
+    sessions.iter().for_each(|it| drop(it.say(&server, "log in")));
     let [gone, stays] = &sessions;
-    let rows = |id: &str| env.sql().everything().iter().filter(|it| it.contains(id)).count();
+    let rows = |id: &str| env.sql().dump().iter().filter(|it| it.contains(id)).count();
     assert!(rows(&gone.id) > 4);
     let deleted = server.request("DELETE", &format!("/api/v1/conversation/{}", gone.id), &[], "");
     assert_eq!((deleted.status, deleted.json()), (200, json!({"forgotten": 1})), "{deleted:?}");
     assert_eq!(rows(&gone.id), 0);
-    is(&gone.hears(&server, &json!({"type": "user.message", "text": "hi"})), 404, "not_found");
+    assert_refused(&gone.send_event(&server, &json!({"type": "user.message", "text": "hi"})), 404, "not_found");
     assert_eq!(env.sql().texts("select purpose from cs_timer order by purpose"), ["no_input", "session"]);
     let output = env.run(&["forget", "--conversation", &stays.id]);
     assert_eq!((output.code, rows(&stays.id)), (0, 0), "{output:?}");

@@ -29,25 +29,25 @@ const DEBIAN_LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
 const RUSTUP_LIMIT: Duration = Duration::from_secs(20);
 
 /// Returns a compiler for the browser engine; installs one if there is none.
-pub fn wasm_compiler(project: &Project) -> Result<WasmCompiler> {
-    if active_has_target(project) {
+pub fn ensure_wasm_compiler(project: &Project) -> Result<WasmCompiler> {
+    if has_active_target(project) {
         return Ok(WasmCompiler::Active);
     }
-    if debian_compiler_is_there() {
+    if has_debian_compiler() {
         return Ok(WasmCompiler::Debian);
     }
-    if may_install() {
+    if can_install() {
         warn(apt_install("a compiler for the browser engine", &DEBIAN_COMPILER));
-        if debian_compiler_is_there() {
+        if has_debian_compiler() {
             return Ok(WasmCompiler::Debian);
         }
     }
-    if sh::on_path("rustup") {
-        sh::say(&format!("installing the browser target: rustup target add {WASM_TARGET}"));
+    if sh::is_on_path("rustup") {
+        sh::print_progress(&format!("installing the browser target: rustup target add {WASM_TARGET}"));
         let mut rustup = project.command("rustup");
         rustup.args(["target", "add", WASM_TARGET]);
         warn(sh::run_within(RUSTUP_LIMIT, &mut rustup));
-        if active_has_target(project) {
+        if has_active_target(project) {
             return Ok(WasmCompiler::Active);
         }
     }
@@ -58,8 +58,8 @@ pub fn wasm_compiler(project: &Project) -> Result<WasmCompiler> {
 }
 
 /// Installs the page's npm packages as its lock file specifies.
-pub fn node_packages(project: &Project) -> Result<()> {
-    if !sh::on_path("npm") {
+pub fn ensure_node_packages(project: &Project) -> Result<()> {
+    if !sh::is_on_path("npm") {
         bail!("no Node.js; install version 20 or later, on Debian with `sudo apt-get install nodejs npm`");
     }
     let folder = project.web_demo();
@@ -70,44 +70,44 @@ pub fn node_packages(project: &Project) -> Result<()> {
     if installed.is_ok_and(|installed| installed >= required) {
         return Ok(());
     }
-    sh::say("installing the page's packages: npm ci");
+    sh::print_progress("installing the page's packages: npm ci");
     sh::run_quietly(&mut project.npm(&["ci"]))
 }
 
 /// Ensures that there is a Chromium for the browser tests.
-pub fn chromium() -> Result<()> {
-    if !sh::on_path("chromium") && may_install() {
+pub fn ensure_chromium() -> Result<()> {
+    if !sh::is_on_path("chromium") && can_install() {
         warn(apt_install("a browser for the tests", &["chromium"]));
     }
-    if !sh::on_path("chromium") {
+    if !sh::is_on_path("chromium") {
         bail!("no Chromium for the browser tests; run `sudo apt-get install chromium`");
     }
     Ok(())
 }
 
 /// Ensures that there is a valgrind for counting instructions.
-pub fn valgrind() -> Result<()> {
-    if !sh::on_path("valgrind") && may_install() {
+pub fn ensure_valgrind() -> Result<()> {
+    if !sh::is_on_path("valgrind") && can_install() {
         warn(apt_install("a tool that counts instructions", &["valgrind"]));
     }
-    if !sh::on_path("valgrind") {
+    if !sh::is_on_path("valgrind") {
         bail!("no valgrind to count instructions; run `sudo apt-get install valgrind`");
     }
     Ok(())
 }
 
 /// Returns the programs of PostgreSQL; installs it if there is none.
-pub fn postgres() -> Result<Programs> {
+pub fn ensure_postgres() -> Result<Programs> {
     if let Some(programs) = Programs::find() {
         return Ok(programs);
     }
-    if may_install() {
+    if can_install() {
         warn(apt_install("a database server for the tests", &["postgresql"]));
     }
     Programs::find().context("no PostgreSQL 15 or later for the tests; run `sudo apt-get install postgresql`")
 }
 
-fn active_has_target(project: &Project) -> bool {
+fn has_active_target(project: &Project) -> bool {
     let mut rustc = project.command("rustc");
     rustc.args(["--print", "target-libdir", "--target", WASM_TARGET]);
     let Some(folder) = sh::output(&mut rustc) else {
@@ -116,32 +116,32 @@ fn active_has_target(project: &Project) -> bool {
     fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some())
 }
 
-fn debian_compiler_is_there() -> bool {
+fn has_debian_compiler() -> bool {
     let version = sh::output(Command::new("/usr/bin/rustc").arg("--version"));
-    version.is_some_and(|version| new_enough(&version))
+    version.is_some_and(|version| is_new_enough(&version))
         && Path::new("/usr/bin/cargo").is_file()
         && Path::new(DEBIAN_LIBRARY).is_file()
-        && sh::on_path("wasm-ld-19")
+        && sh::is_on_path("wasm-ld-19")
 }
 
 /// Returns whether `rustc 1.96.0 (…)` is at least the version that the workspace requires.
-fn new_enough(version: &str) -> bool {
-    let found = version.split(' ').nth(1).and_then(minor);
-    let required = minor(env!("CARGO_PKG_RUST_VERSION"));
+fn is_new_enough(version: &str) -> bool {
+    let found = version.split(' ').nth(1).and_then(parse_minor_version);
+    let required = parse_minor_version(env!("CARGO_PKG_RUST_VERSION"));
     found.is_some() && found >= required
 }
 
-fn minor(version: &str) -> Option<(u32, u32)> {
+fn parse_minor_version(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split('.').map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }
 
-fn may_install() -> bool {
-    sh::on_path("apt-get") && is_root()
+fn can_install() -> bool {
+    sh::is_on_path("apt-get") && is_root()
 }
 
 fn apt_install(what: &str, packages: &[&str]) -> Result<()> {
-    sh::say(&format!("installing {what}: apt-get install {}", packages.join(" ")));
+    sh::print_progress(&format!("installing {what}: apt-get install {}", packages.join(" ")));
     sh::run_quietly(Command::new("apt-get").arg("update"))?;
     let mut install = Command::new("apt-get");
     install.args(["install", "-y"]).args(packages);
@@ -157,13 +157,13 @@ fn warn(outcome: Result<()>) {
 
 #[cfg(test)]
 mod tests {
-    use super::new_enough;
+    use super::is_new_enough;
 
     #[test]
     fn compares_compiler_versions_by_number() {
-        assert!(new_enough("rustc 1.100.0 (built from a source tarball)"));
-        assert!(new_enough(concat!("rustc ", env!("CARGO_PKG_RUST_VERSION"), ".0")));
-        assert!(!new_enough("rustc 1.63.0"));
-        assert!(!new_enough("no version"));
+        assert!(is_new_enough("rustc 1.100.0 (built from a source tarball)"));
+        assert!(is_new_enough(concat!("rustc ", env!("CARGO_PKG_RUST_VERSION"), ".0")));
+        assert!(!is_new_enough("rustc 1.63.0"));
+        assert!(!is_new_enough("no version"));
     }
 }

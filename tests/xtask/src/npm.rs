@@ -15,7 +15,7 @@ const FILES: [&str; 8] =
     ["LICENSE", "README.md", "convengine.d.ts", "convengine.js", "convengine.wasm", "package.json", "turn-runner.d.ts", "turn-runner.js"];
 
 /// The files that are not generated.
-const BY_HAND: [&str; 3] = ["README.md", "turn-runner.d.ts", "turn-runner.js"];
+const STATIC_FILES: [&str; 3] = ["README.md", "turn-runner.d.ts", "turn-runner.js"];
 
 /// Builds the browser engine and the package, and prints the package's size.
 pub fn build(project: &Project) -> Result<()> {
@@ -25,25 +25,25 @@ pub fn build(project: &Project) -> Result<()> {
 
 /// Builds the package from the last build of the browser engine.
 pub fn assemble(project: &Project) -> Result<()> {
-    sh::say("building the npm package");
+    sh::print_progress("building the npm package");
     let folder = folder(project);
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot empty '{}'", folder.display()))?;
     }
     fs::create_dir_all(&folder)?;
     let source = project.root.join("host-wasm/npm");
-    for name in BY_HAND {
+    for name in STATIC_FILES {
         copy(&source.join(name), &folder.join(name))?;
     }
     copy(&project.root.join("LICENSE"), &folder.join("LICENSE"))?;
-    let module = wasm::module(project, Family::Tables);
+    let module = wasm::module_path(project, Family::Tables);
     copy(&module, &folder.join("convengine.wasm"))?;
     for (generated, name) in [("convengine_wasm.js", "convengine.js"), ("convengine_wasm.d.ts", "convengine.d.ts")] {
-        fs::write(folder.join(name), renamed(&read(&module.with_file_name(generated))?))?;
+        fs::write(folder.join(name), rename_files(&read(&module.with_file_name(generated))?))?;
     }
     let manifest: Value = serde_json::from_str(&read(&source.join("package.json"))?)?;
     fs::write(folder.join("package.json"), serde_json::to_string_pretty(&with_version(manifest))? + "\n")?;
-    let packed = packed(project, &folder)?;
+    let packed = pack(project, &folder)?;
     println!("{:<24}{:>12}{:>12}", "npm package", "bytes", "unpacked");
     println!("{:<24}{:>12}{:>12}", packed.name, packed.bytes, packed.unpacked);
     Ok(())
@@ -55,7 +55,7 @@ pub fn folder(project: &Project) -> PathBuf {
 }
 
 /// Replaces the file names that wasm-bindgen derives from the crate's name.
-fn renamed(text: &str) -> String {
+fn rename_files(text: &str) -> String {
     text.replace("convengine_wasm_bg.wasm", "convengine.wasm").replace("convengine_wasm.d.ts", "convengine.d.ts")
 }
 
@@ -65,14 +65,14 @@ fn with_version(mut manifest: Value) -> Value {
     manifest
 }
 
-struct Packed {
+struct PackageInfo {
     name: String,
     bytes: u64,
     unpacked: u64,
 }
 
 /// Packs like `npm publish` would, and checks that the package has exactly the expected files.
-fn packed(project: &Project, folder: &Path) -> Result<Packed> {
+fn pack(project: &Project, folder: &Path) -> Result<PackageInfo> {
     let mut npm = project.npm(&["pack", "--json", "--pack-destination", ".."]);
     let output = sh::output(npm.current_dir(folder)).context("`npm pack` failed")?;
     let output: Value = serde_json::from_str(&output)?;
@@ -83,7 +83,7 @@ fn packed(project: &Project, folder: &Path) -> Result<Packed> {
     ensure!(names == FILES, "unexpected files in the package: {names:?}, expected {FILES:?}");
     let number = |key: &str| package[key].as_u64().with_context(|| format!("`npm pack` reported no {key}"));
     let name = package["filename"].as_str().unwrap_or_default().to_owned();
-    Ok(Packed { name, bytes: number("size")?, unpacked: number("unpackedSize")? })
+    Ok(PackageInfo { name, bytes: number("size")?, unpacked: number("unpackedSize")? })
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -10,7 +10,7 @@ use crate::{sh, wasm};
 /// Builds the browser engine and the page.
 pub fn build(project: &Project) -> Result<()> {
     wasm::build(project)?;
-    sh::say("building the page");
+    sh::print_progress("building the page");
     sh::run(&mut project.npm(&["run", "--silent", "build"]))
 }
 

@@ -14,17 +14,17 @@ const PACK: &str = "tests/packs/demo/help_desk.json";
 /// Builds everything and replaces this process by the server, on a new database with the demo.
 pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     page::build(project)?;
-    sh::say("building the server");
+    sh::print_progress("building the server");
     sh::run(&mut project.cargo(&["build", "--release", "--package", "convengine-server"]))?;
-    let database = new_database(project)?;
-    sh::run(&mut convengine(project, &database, &["migrate"]))?;
-    sh::run(&mut convengine(project, &database, &["import", PACK]))?;
+    let database = create_database(project)?;
+    sh::run(&mut server_command(project, &database, &["migrate"]))?;
+    sh::run(&mut server_command(project, &database, &["import", PACK]))?;
     // A child process would outlive this one if only this one is killed.
-    let error = convengine(project, &database, &["serve"]).args(options).exec();
+    let error = server_command(project, &database, &["serve"]).args(options).exec();
     Err(error).context("cannot start the server")
 }
 
-fn new_database(project: &Project) -> Result<String> {
+fn create_database(project: &Project) -> Result<String> {
     let folder = project.target.join("demo");
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot empty '{}'", folder.display()))?;
@@ -34,7 +34,7 @@ fn new_database(project: &Project) -> Result<String> {
 }
 
 /// Returns a call of the server. Settings are passed as environment variables, so that the caller's options override them.
-fn convengine(project: &Project, database: &str, arguments: &[&str]) -> Command {
+fn server_command(project: &Project, database: &str, arguments: &[&str]) -> Command {
     let mut command = project.command(project.target.join("release/convengine"));
     command
         .args(arguments)

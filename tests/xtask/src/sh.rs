@@ -9,26 +9,26 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 /// Prints a progress line.
-pub fn say(what: &str) {
+pub fn print_progress(what: &str) {
     println!("xtask: {what}");
 }
 
 /// Runs a command with its output on the terminal.
 pub fn run(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("cannot start `{}`", line(command)))?;
+    let status = command.status().with_context(|| format!("cannot start `{}`", format_command(command)))?;
     if !status.success() {
-        bail!("`{}` ended with {status}", line(command));
+        bail!("`{}` ended with {status}", format_command(command));
     }
     Ok(())
 }
 
 /// Runs a command and prints its output only if it fails.
 pub fn run_quietly(command: &mut Command) -> Result<()> {
-    let output = command.output().with_context(|| format!("cannot start `{}`", line(command)))?;
+    let output = command.output().with_context(|| format!("cannot start `{}`", format_command(command)))?;
     if !output.status.success() {
         eprint!("{}", String::from_utf8_lossy(&output.stdout));
         eprint!("{}", String::from_utf8_lossy(&output.stderr));
-        bail!("`{}` ended with {}", line(command), output.status);
+        bail!("`{}` ended with {}", format_command(command), output.status);
     }
     Ok(())
 }
@@ -36,18 +36,18 @@ pub fn run_quietly(command: &mut Command) -> Result<()> {
 /// Runs a command and kills it if it takes longer than `limit`.
 pub fn run_within(limit: Duration, command: &mut Command) -> Result<()> {
     let end = Instant::now() + limit;
-    let mut child = command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot start `{}`", line(command)))?;
+    let mut child = command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot start `{}`", format_command(command)))?;
     loop {
         if let Some(status) = child.try_wait()? {
             if !status.success() {
-                bail!("`{}` ended with {status}", line(command));
+                bail!("`{}` ended with {status}", format_command(command));
             }
             return Ok(());
         }
         if Instant::now() >= end {
             child.kill()?;
             child.wait()?;
-            bail!("`{}` took longer than {} s", line(command), limit.as_secs());
+            bail!("`{}` took longer than {} s", format_command(command), limit.as_secs());
         }
         thread::sleep(Duration::from_millis(100));
     }
@@ -60,13 +60,13 @@ pub fn output(command: &mut Command) -> Option<String> {
 }
 
 /// Returns whether a program of this name is in PATH.
-pub fn on_path(program: &str) -> bool {
+pub fn is_on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 /// Formats a command line, without the folder of the program.
-fn line(command: &Command) -> String {
+fn format_command(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut words = vec![program.file_name().unwrap_or_default().to_string_lossy()];
     words.extend(command.get_args().map(|word| word.to_string_lossy()));

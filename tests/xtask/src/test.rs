@@ -5,62 +5,62 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::postgres::{Disk, Postgres};
+use crate::postgres::{Durability, Postgres};
 use crate::project::Project;
 use crate::{install, npm, page, sh, size, wasm};
 
 /// Runs all checks and tests; prints the test runner's counts last.
-pub fn everything(project: &Project) -> Result<()> {
-    install::node_packages(project)?;
-    install::wasm_compiler(project)?;
-    install::chromium()?;
-    install::postgres()?;
-    check(project)?;
-    sh::say("checking the page");
+pub fn run_all(project: &Project) -> Result<()> {
+    install::ensure_node_packages(project)?;
+    install::ensure_wasm_compiler(project)?;
+    install::ensure_chromium()?;
+    install::ensure_postgres()?;
+    run_checks(project)?;
+    sh::print_progress("checking the page");
     sh::run(&mut project.npm(&["run", "--silent", "check"]))?;
     sh::run(&mut project.npm(&["test", "--silent"]))?;
     page::build(project)?;
-    size::page(project)?;
+    size::check_page(project)?;
     npm::assemble(project)?;
-    wasm::extension(project)?;
+    wasm::build_extension(project)?;
     build(project)?;
-    sh::say("testing");
+    sh::print_progress("testing");
     let parallel = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "chat::"]);
     // These tests depend on timing, so nothing else runs beside them.
     let sequential = project.cargo(&["test", "--workspace", "--test", "suite", "--", "chat::"]);
-    counted(&mut [parallel, sequential, on_postgres(project)])
+    run_and_count(&mut [parallel, sequential, suite_on_postgres(project)])
 }
 
 /// Runs the checks and tests that need neither the browser engine nor the page.
-pub fn ready(project: &Project) -> Result<()> {
-    check(project)?;
+pub fn run_ready(project: &Project) -> Result<()> {
+    run_checks(project)?;
     build(project)?;
-    sh::say("testing without the browser");
+    sh::print_progress("testing without the browser");
     let tests = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "browser"]);
-    let mut both = [tests, on_postgres(project)];
+    let mut both = [tests, suite_on_postgres(project)];
     for tests in &mut both {
         tests.env("CONVENGINE_READY", "1");
     }
-    counted(&mut both)
+    run_and_count(&mut both)
 }
 
 /// Runs a command beside a PostgreSQL.
-pub fn beside_postgres(project: &Project, command_line: &[&str]) -> Result<()> {
+pub fn run_with_postgres(project: &Project, command_line: &[&str]) -> Result<()> {
     let (program, arguments) = command_line.split_first().context("usage: cargo xtask postgres -- COMMAND")?;
-    let postgres = Postgres::start(Disk::Lazy)?;
-    sh::run(postgres.known_to(project.command(program).args(arguments)))
+    let postgres = Postgres::start(Durability::Relaxed)?;
+    sh::run(postgres.pass_url_to(project.command(program).args(arguments)))
 }
 
 /// The tests that the second run of the suite skips: those without a database and those for SQLite only.
 ///
 /// All others run again, so that a new test runs on both databases by default.
-const ON_SQLITE_ALONE: [&str; 10] =
+const SQLITE_ONLY: [&str; 10] =
     ["browser", "sqlite", "budget::", "core::", "faults::", "fuzz::", "protocol::", "readme::", "scaled::", "tidy::"];
 
 /// Returns the run of the suite on PostgreSQL.
-fn on_postgres(project: &Project) -> Command {
+fn suite_on_postgres(project: &Project) -> Command {
     let mut tests = project.cargo(&["test", "--workspace", "--test", "suite", "--"]);
-    for name in ON_SQLITE_ALONE {
+    for name in SQLITE_ONLY {
         tests.args(["--skip", name]);
     }
     tests.env("CONVENGINE_TEST_DATABASE", "postgres");
@@ -68,18 +68,18 @@ fn on_postgres(project: &Project) -> Command {
 }
 
 /// Runs tests beside a PostgreSQL and prints the sum of the counts that the test runner prints for each test program.
-fn counted(runs: &mut [Command]) -> Result<()> {
-    let postgres = Postgres::start(Disk::Lazy)?;
+fn run_and_count(runs: &mut [Command]) -> Result<()> {
+    let postgres = Postgres::start(Durability::Relaxed)?;
     let (mut passed, mut failed) = (0, 0);
     let mut statuses = Vec::new();
     for tests in runs {
-        let mut child = postgres.known_to(tests).stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
+        let mut child = postgres.pass_url_to(tests).stdout(Stdio::piped()).spawn().context("cannot start the tests")?;
         let stdout = child.stdout.take().context("the tests have no output")?;
         for line in BufReader::new(stdout).lines() {
             let line = line?;
             println!("{line}");
-            passed += count(&line, " passed");
-            failed += count(&line, " failed");
+            passed += parse_count(&line, " passed");
+            failed += parse_count(&line, " failed");
         }
         statuses.push(child.wait()?);
     }
@@ -96,16 +96,16 @@ fn counted(runs: &mut [Command]) -> Result<()> {
 }
 
 /// Returns the number before a word in a result line.
-fn count(line: &str, word: &str) -> usize {
+fn parse_count(line: &str, word: &str) -> usize {
     let Some(results) = line.strip_prefix("test result: ") else { return 0 };
     let before = results.split_once(word).map_or("", |it| it.0);
     before.rsplit(' ').next().and_then(|it| it.parse().ok()).unwrap_or(0)
 }
 
-fn check(project: &Project) -> Result<()> {
-    sh::say("checking the format");
+fn run_checks(project: &Project) -> Result<()> {
+    sh::print_progress("checking the format");
     sh::run(&mut project.cargo(&["fmt", "--all", "--check"]))?;
-    sh::say("running clippy");
+    sh::print_progress("running clippy");
     sh::run(&mut project.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }
 
@@ -114,7 +114,7 @@ fn check(project: &Project) -> Result<()> {
 /// Everything is built in one call: the server alone would be built with fewer features of its dependencies, which would then be built
 /// twice.
 fn build(project: &Project) -> Result<()> {
-    sh::say("building the server and the tests");
+    sh::print_progress("building the server and the tests");
     sh::run(&mut project.cargo(&["build", "--workspace", "--all-targets"]))
 }
 
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn counts_are_read_from_lines_of_results() {
         let line = "test result: FAILED. 17 passed; 1 failed; 0 ignored; 0 measured; 2 filtered out; finished in 9.62s";
-        assert_eq!((count(line, " passed"), count(line, " failed")), (17, 1));
-        assert_eq!(count("17 passed", " passed"), 0);
+        assert_eq!((parse_count(line, " passed"), parse_count(line, " failed")), (17, 1));
+        assert_eq!(parse_count("17 passed", " passed"), 0);
     }
 }

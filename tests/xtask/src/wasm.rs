@@ -31,7 +31,7 @@ const NATIVE_ONLY: [&str; 5] =
     ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WORKSPACE_WRAPPER"];
 
 /// Flags that make a panic abort at once: its message and location cost bytes, and the module has nowhere to print them.
-const PANICS: &str = "-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none";
+const PANIC_FLAGS: &str = "-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none";
 
 /// Variables of the active toolchain, which would mix it into a build by another one.
 const ACTIVE_ONLY: [&str; 4] = ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "LD_LIBRARY_PATH"];
@@ -69,42 +69,42 @@ impl Family {
 
 /// Builds the browser engines into the page's source folder.
 pub fn build(project: &Project) -> Result<()> {
-    install::node_packages(project)?;
-    let compiler = install::wasm_compiler(project)?;
-    Family::ALL.into_iter().try_for_each(|family| engine(project, &compiler, family))
+    install::ensure_node_packages(project)?;
+    let compiler = install::ensure_wasm_compiler(project)?;
+    Family::ALL.into_iter().try_for_each(|family| build_engine(project, &compiler, family))
 }
 
-fn engine(project: &Project, compiler: &WasmCompiler, family: Family) -> Result<()> {
+fn build_engine(project: &Project, compiler: &WasmCompiler, family: Family) -> Result<()> {
     let feature = family.feature();
-    sh::say(&format!("building the browser engine for {feature}"));
+    sh::print_progress(&format!("building the browser engine for {feature}"));
     let features = ["--no-default-features", "--features", feature];
-    sh::run(&mut compile(project, compiler, &[&["--package", "convengine-wasm"], &features[..]].concat(), &[]))?;
+    sh::run(&mut compile_command(project, compiler, &[&["--package", "convengine-wasm"], &features[..]].concat(), &[]))?;
     let compiled = project.wasm_target().join(WASM_TARGET).join("wasm/convengine_wasm.wasm");
     let stamp = project.wasm_target().join(format!("engine.{feature}.stamp"));
     if fs::read_to_string(&stamp).is_ok_and(|stamp| fingerprint(project, &compiled, family).is_ok_and(|now| now == stamp)) {
         return Ok(());
     }
     bind(&compiled, &family.folder(project))?;
-    sh::say("optimising it");
-    sh::run(&mut optimise(project, family))?;
+    sh::print_progress("optimising it");
+    sh::run(&mut optimise_command(project, family))?;
     fs::write(&stamp, fingerprint(project, &compiled, family)?)?;
     Ok(())
 }
 
 /// Builds the example extension as its author would.
-pub fn extension(project: &Project) -> Result<()> {
-    let compiler = install::wasm_compiler(project)?;
-    sh::say("building the example extension");
-    sh::run(&mut compile(project, &compiler, &["--package", "fee_check"], &["-C", "strip=symbols"]))
+pub fn build_extension(project: &Project) -> Result<()> {
+    let compiler = install::ensure_wasm_compiler(project)?;
+    sh::print_progress("building the example extension");
+    sh::run(&mut compile_command(project, &compiler, &["--package", "fee_check"], &["-C", "strip=symbols"]))
 }
 
 /// Returns the path of a family's built module.
-pub fn module(project: &Project, family: Family) -> PathBuf {
+pub fn module_path(project: &Project, family: Family) -> PathBuf {
     family.folder(project).join("convengine_wasm_bg.wasm")
 }
 
 /// Returns a cargo command for the browser target; `last` is passed to the compiler of the package itself.
-fn compile(project: &Project, compiler: &WasmCompiler, package: &[&str], rustc_arguments: &[&str]) -> Command {
+fn compile_command(project: &Project, compiler: &WasmCompiler, package: &[&str], rustc_arguments: &[&str]) -> Command {
     let build = [&["rustc", "--lib", "--target", WASM_TARGET, "--profile", "wasm"], package].concat();
     let mut command = match compiler {
         WasmCompiler::Active => project.cargo(&build),
@@ -132,7 +132,7 @@ fn debian_cargo(project: &Project, build: &[&str]) -> Command {
         .env("PATH", path)
         .env("RUSTC", "/usr/bin/rustc")
         .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", PANICS)
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", PANIC_FLAGS)
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld-19");
     command
 }
@@ -149,8 +149,8 @@ fn bind(compiled: &Path, folder: &Path) -> Result<()> {
         .context("cannot write the bindings of the browser engine")
 }
 
-fn optimise(project: &Project, family: Family) -> Command {
-    let module = module(project, family);
+fn optimise_command(project: &Project, family: Family) -> Command {
+    let module = module_path(project, family);
     let mut command = project.command(project.web_demo().join("node_modules/.bin/wasm-opt"));
     command.args(PASSES).args(FEATURES).arg(&module).arg("-o").arg(&module);
     command
@@ -162,7 +162,7 @@ fn fingerprint(project: &Project, compiled: &Path, family: Family) -> Result<Str
     let files = [
         compiled.to_path_buf(),
         project.web_demo().join("node_modules/binaryen/package.json"),
-        module(project, family),
+        module_path(project, family),
         folder.join("convengine_wasm.js"),
         folder.join("convengine_wasm.d.ts"),
     ];

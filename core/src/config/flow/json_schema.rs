@@ -58,7 +58,7 @@ fn shape_schema(shape: &Shape, definitions: &mut Map<String, Value>) -> Value {
         }
         Shape::Map(member) => json!({"type": "object", "additionalProperties": shape_schema(member, definitions)}),
         Shape::LocalizedTexts(text) => json!({
-            "type": "object", "description": "texts by locale, 'channel:' and a name, or 'default'",
+            "type": "object", "description": "texts by locale, 'channel:NAME' or 'default'",
             "required": ["default"], "additionalProperties": shape_schema(text, definitions)
         }),
         Shape::Object(fields) => object_schema(None, fields, definitions),

@@ -117,7 +117,7 @@ impl Schemas {
     fn add(&mut self, schema: OutputSchema, row: &TableRow<'_>, issues: &mut Vec<Issue>) {
         if schema.fields.is_empty() {
             let hint = "no value can be collected until it has properties";
-            issues.push(Issue::warning(row.path("json_schema"), "defines no value", hint));
+            issues.push(Issue::warning(row.path("json_schema"), "defines no values", hint));
         }
         let schema = Arc::new(schema);
         self.schemas_by_id.insert(schema.id, Arc::clone(&schema));

@@ -69,7 +69,7 @@ fn check_shadowed_edges<'g>(
             near.find(|it| it.1.is_some_and(|it| expr.implies(it))).map(|it| it.0)
         };
         if let Some(other) = always.or(equal).or_else(implied) {
-            let message = format!("the edge is never taken: the earlier edge '{}' is taken in every case of this one", other.id);
+            let message = format!("the edge is never taken: the earlier edge '{}' is always taken instead", other.id);
             findings.push(
                 graph_cx.edge_location(number).warning("G022", message).with_fix("give it a lower 'priority', or a different condition"),
             );

@@ -69,5 +69,5 @@ fn check_spend_cap(context: &FlowContext<'_>) -> Option<DocumentIssue> {
     });
     let name = by_model.map(|it| &it.name).or_else(|| by_node.map(|it| &it.2.name))?;
     let message = format!("'{name}' requires a model, but the monthly spend cap is 0");
-    Some(location("/settings/monthly_llm_spend_cap_cents").warning("B004", message).with_fix("increase or omit it"))
+    Some(location("/settings/monthly_llm_spend_cap_cents").warning("B004", message).with_fix("increase or omit the cap"))
 }

@@ -21,7 +21,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
             continue;
         }
         if let Some(first) = fallback {
-            let message = format!("'{first}' is the fallback intent already, and only the first one is used");
+            let message = format!("'{first}' is already the fallback intent, and only the first one is used");
             findings.push(location.join("/is_fallback").error("I002", message).with_fix("set 'is_fallback' for only one intent"));
         }
         fallback = fallback.or(Some(&intent.name));

@@ -120,7 +120,7 @@ fn check_entity_node(
     }
     let (needed, count) = (usize::try_from(data.max_attempts).unwrap_or(1).saturating_sub(1), data.reprompt.len());
     if count < needed {
-        let message = format!("'{}' has {count} of the {needed} reprompts that its attempts need", node.name);
+        let message = format!("'{}' has too few reprompts for its attempts ({count} of {needed})", node.name);
         findings.push(node_location().warning("N008", message).with_fix("add reprompts, or reduce 'max_attempts'"));
     }
     for (at, rule) in data.validation.iter().enumerate() {

@@ -118,7 +118,7 @@ fn parse_calls(line: &Line<'_>) -> Result<Check, PackError> {
     if line.text == "none" {
         return Ok(Check::Calls(Vec::new()));
     }
-    Ok(Check::Calls(parse_names(line, "a call, or none,")?))
+    Ok(Check::Calls(parse_names(line, "a call or 'none'")?))
 }
 
 fn parse_names(line: &Line<'_>, what: &str) -> Result<Vec<String>, PackError> {

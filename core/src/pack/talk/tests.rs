@@ -178,7 +178,7 @@ fn errors_have_line_and_column() {
         ("? context.a = open", "line 3, column 15", "a text in quotes"),
         ("? contxt.a = 1", "line 3, column 3", "unknown root 'contxt'"),
         ("? context.a ~ ", "line 3, column 3", "path = JSON"),
-        ("$", "line 3, column 2", "a call, or none, is missing"),
+        ("$", "line 3, column 2", "a call or 'none' is missing"),
         ("%", "line 3, column 2", "the progress message is missing"),
     ] {
         assert_error(&format!("{head}{line}\n"), place, hint);

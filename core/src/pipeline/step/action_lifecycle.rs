@@ -3,12 +3,12 @@
 //! `pending_action_runtime_status`; `policy_decision` when a confirmation comes too late. Waits for: nothing.
 
 use super::StepOutcome;
-use crate::action;
+use crate::pending_action;
 use crate::step_context::StepContext;
 
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     if cx.config.settings.action_lifecycle.enabled {
-        action::start(cx);
+        pending_action::start(cx);
     }
     StepOutcome::Continue
 }

@@ -5,11 +5,11 @@
 use serde_json::{Value, json};
 
 use super::StepOutcome;
-use crate::action::{self, ActionChoice, ActionRuntime, ActionStatus, choose_option};
 use crate::audit::Stage;
 use crate::config::{DialogueAct, InteractionDecision, PendingAction};
 use crate::json::has_content;
 use crate::llm;
+use crate::pending_action::{self, ActionChoice, ActionRuntime, ActionStatus, choose_option};
 use crate::session::{Clarification, ClarificationOption};
 use crate::step_context::StepContext;
 use crate::turn::{LlmMode, Map};
@@ -41,7 +41,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> StepOutcome {
 
 /// Handles the answer to the open question. A key sent by the client, or a change of intent or state, settles the question.
 fn take_answer(cx: &mut StepContext<'_>, open: Clarification) {
-    let is_settled = !matches!(action::resolve_action(cx), ActionChoice::Several(_));
+    let is_settled = !matches!(pending_action::resolve_action(cx), ActionChoice::Several(_));
     let act = cx.session.dialogue_act();
     if is_settled {
         close_question(cx);
@@ -51,7 +51,7 @@ fn take_answer(cx: &mut StepContext<'_>, open: Clarification) {
         execute(cx, option, by);
     } else if act == DialogueAct::NewRequest || open.is_repeated {
         close_question(cx);
-        if action::current_decision(&cx.session) == Some(InteractionDecision::ExecutePendingAction) {
+        if pending_action::current_decision(&cx.session) == Some(InteractionDecision::ExecutePendingAction) {
             cx.session.set_param("policy_decision", InteractionDecision::ReclassifyIntent.name());
         }
     } else {
@@ -93,7 +93,7 @@ fn execute(cx: &mut StepContext<'_>, option: &ClarificationOption, by: &str) {
         |session| json!({"actionKey": option.key, "matchedBy": by, "intent": session.intent, "state": session.state}),
     );
     if cx.config.settings.action_lifecycle.enabled {
-        action::proceed(cx);
+        pending_action::proceed(cx);
     }
 }
 
@@ -104,10 +104,10 @@ fn set_decision(cx: &mut StepContext<'_>, decision: InteractionDecision) {
 
 async fn ask_question(cx: &mut StepContext<'_>) {
     let is_named = cx.session.params.get("pending_action_key").is_some_and(has_content);
-    if is_named || action::current_decision(&cx.session) != Some(InteractionDecision::ExecutePendingAction) {
+    if is_named || pending_action::current_decision(&cx.session) != Some(InteractionDecision::ExecutePendingAction) {
         return;
     }
-    let ActionChoice::Several(rows) = action::resolve_action(cx) else { return };
+    let ActionChoice::Several(rows) = pending_action::resolve_action(cx) else { return };
     let options = list_options(&rows, cx.config.settings.disambiguation.max_options.max(1));
     if options.is_empty() {
         return;

@@ -5,10 +5,10 @@
 use serde_json::json;
 
 use super::StepOutcome;
-use crate::action;
 use crate::audit::Stage;
 use crate::config::InteractionDecision;
 use crate::fault::Fault;
+use crate::pending_action;
 use crate::step_context::StepContext;
 use crate::text::collapse_whitespace;
 
@@ -23,7 +23,7 @@ pub(super) fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> {
     if settings.sanitize_input {
         cx.session.set_param("sanitized_user_text", text.clone());
     }
-    let approval = action::check_approval(cx).map_err(|_| Fault::policy_unavailable())?;
+    let approval = pending_action::check_approval(cx).map_err(|_| Fault::policy_unavailable())?;
     let required = settings.require_approval && approval.sensitive;
     if let Some(explanation) = cx.effects.begin_explanation("guardrail") {
         let verdict = match (approval.sensitive, required, approval.granted) {
@@ -55,10 +55,10 @@ fn deny(cx: &mut StepContext<'_>, text: &str) {
     }
     cx.session.set_param("guardrail_reason", REASON);
     cx.session.set_param("policy_decision", InteractionDecision::ReclassifyIntent.name());
-    action::undo_decision(cx);
+    pending_action::undo_decision(cx);
     // A turn that asks for an action already has its question; a second one would make the next confirmation ambiguous.
     if !cx.session.is_question_turn {
-        action::store_pending_approval(&mut cx.session);
+        pending_action::store_pending_approval(&mut cx.session);
     }
     cx.audit(Stage::GuardrailDeny, |session| {
         json!({

@@ -6,17 +6,17 @@
 use serde_json::json;
 
 use super::StepOutcome;
-use crate::action;
 use crate::audit::Stage;
 use crate::config::settings::InteractionSettings;
 use crate::config::{DialogueAct, InteractionDecision};
 use crate::json::has_content;
+use crate::pending_action;
 use crate::step_context::StepContext;
 
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
-    let answers_denial = action::take_answer(cx);
+    let answers_denial = pending_action::take_answer(cx);
     let act = cx.session.dialogue_act();
-    let pending = !answers_denial && action::has_pending_action(cx);
+    let pending = !answers_denial && pending_action::has_pending_action(cx);
     // Only a slot that the application keeps open is filled; questions of the schema extraction are covered by the intent lock.
     let slot = ["pending_slot", "pendingSlot"].iter().any(|it| cx.session.context.get(*it).is_some_and(has_content));
     let settings = &cx.config.settings.interaction;

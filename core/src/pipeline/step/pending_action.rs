@@ -5,11 +5,11 @@
 use serde_json::{Value, json};
 
 use super::StepOutcome;
-use crate::action::{self, ActionChoice, ActionRuntime, ActionStatus, ResolvedAction};
 use crate::audit::Stage;
 use crate::config::InteractionDecision;
 use crate::extension;
 use crate::json::has_content;
+use crate::pending_action::{self, ActionChoice, ActionRuntime, ActionStatus, ResolvedAction};
 use crate::session::Session;
 use crate::step_context::StepContext;
 use crate::turn::{Map, TaskUse};
@@ -26,9 +26,9 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> StepOutcome {
         return StepOutcome::Continue;
     }
     if cx.config.settings.action_lifecycle.enabled {
-        action::open_late(cx);
+        pending_action::open_late(cx);
     }
-    let decision = action::current_decision(&cx.session);
+    let decision = pending_action::current_decision(&cx.session);
     if matches!(decision, Some(InteractionDecision::ReclassifyIntent | InteractionDecision::FillPendingSlot) | None) {
         explain(cx, "no action is carried out: the user has not said yes or no to one");
     }
@@ -41,7 +41,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> StepOutcome {
 }
 
 async fn execute(cx: &mut StepContext<'_>) {
-    let ActionChoice::One(action) = action::resolve_action(cx) else {
+    let ActionChoice::One(action) = pending_action::resolve_action(cx) else {
         explain(cx, "nothing is carried out: no action is named, or several compete");
         return audit_skipped(cx, InteractionDecision::ExecutePendingAction, None, not_found_reason(&cx.session));
     };
@@ -95,7 +95,7 @@ fn record_failed(cx: &mut StepContext<'_>, action: &ResolvedAction, reason: &str
 
 fn reject(cx: &mut StepContext<'_>) {
     explain(cx, "the user said no: what was offered is dropped");
-    let found = match action::resolve_action(cx) {
+    let found = match pending_action::resolve_action(cx) {
         ActionChoice::One(action) => Some(action),
         ActionChoice::None | ActionChoice::Several(_) => None,
     };
@@ -116,13 +116,14 @@ fn reject(cx: &mut StepContext<'_>) {
 
 /// Explains the verdict; skipped when neither a row nor a parameter refers to an action.
 fn explain(cx: &StepContext<'_>, verdict: &str) {
-    let Some(explanation) = cx.effects.begin_explanation("pending_action").map(|it| it.with_candidates(action::explain_candidates(cx)))
+    let Some(explanation) =
+        cx.effects.begin_explanation("pending_action").map(|it| it.with_candidates(pending_action::explain_candidates(cx)))
     else {
         return;
     };
     let key = cx.session.params.get("pending_action_key");
     if key.is_some() || !explanation.rows.is_empty() {
-        let about = json!({"decision": action::current_decision(&cx.session).map(InteractionDecision::name), "key": key, "status": cx.session.params.get("pending_action_runtime_status")});
+        let about = json!({"decision": pending_action::current_decision(&cx.session).map(InteractionDecision::name), "key": key, "status": cx.session.params.get("pending_action_runtime_status")});
         explanation.with_subject(about).record(&cx.effects, verdict);
     }
 }

@@ -24,7 +24,7 @@ fn parse_assistant_id(id: Result<Path<String>, PathRejection>, uri: &Uri) -> Res
 }
 
 fn assistant_not_found(uri: &Uri) -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, uri, "assistant not found; put its flow document first")
+    ApiError::new(StatusCode::NOT_FOUND, uri, "assistant not found; save its flow document first")
 }
 
 /// Parses a version number.

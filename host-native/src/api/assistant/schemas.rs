@@ -236,7 +236,7 @@ fn trace() -> Value {
 }
 
 fn user_turn() -> Value {
-    json!({"type": "integer", "minimum": 0, "description": "The turn number in the response: user turns, 0 for the start"})
+    json!({"type": "integer", "minimum": 0, "description": "The turn number in the response, which counts user turns; 0 is the start"})
 }
 
 fn journal_number() -> Value {

@@ -120,7 +120,7 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Strin
         ("version" = String, Path, description = "The version number"),
     ),
     responses(
-        (status = 200, description = "The version is the draft, as a new revision", body = ref("#/components/schemas/Restored")),
+        (status = 200, description = "The version is restored as a new revision of the draft", body = ref("#/components/schemas/Restored")),
         (status = 404, description = "Assistant or version not found"),
         (status = 503, description = "The database is unavailable"),
     ),

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::spend::SpendCap;
+use super::spend_cap::SpendCap;
 use crate::config::secrets::Secrets;
 
 /// Shorter keys are placeholders for local servers; redacting them would corrupt ordinary text.

@@ -21,7 +21,7 @@ impl RetentionSettings {
         let group = tree.get("retention").unwrap_or(&Value::Null);
         if !group.is_object() && !group.is_null() {
             problems.push(format!(
-                "convengine.retention: {group} is not a group; set convengine.retention.conversations, audit, feedback or calls"
+                "convengine.retention: {group} is not a map; set convengine.retention.conversations, audit, feedback or calls"
             ));
         }
         for name in group.as_object().into_iter().flatten().map(|it| it.0) {

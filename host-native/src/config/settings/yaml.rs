@@ -40,7 +40,7 @@ pub(super) fn parse_application_yml(text: &str, variable: VariableLookup<'_>, pr
                 }
             }
             Value::Object(_) | Value::Null => {}
-            other => problems.push(format!("{other} is not a map; the document must contain the tree convengine")),
+            other => problems.push(format!("{other} is not a map; put the settings under the key convengine")),
         }
     }
     match placeholder::resolve_placeholders(tree, "convengine", variable, problems) {

@@ -6,8 +6,8 @@ use convengine_core::turn::{EffectError, EffectErrorKind, ToolRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::search_words;
 use super::tool::{argument_text, invalid, parse_spec};
-use super::words;
 use crate::storage::Pool;
 use crate::storage::document::{self, DocumentHit};
 
@@ -50,7 +50,7 @@ pub async fn search(pool: &Pool, request: &ToolRequest) -> Result<String, Effect
     let names = spec.query.as_deref().map_or(QUERY_ARGUMENTS.to_vec(), |it| vec![it]);
     let question = names.iter().find_map(|it| argument_text(request, it));
     let question = question.ok_or_else(|| invalid(format!("there is no question: give the argument '{}'", names[0])))?;
-    let words = words::tokenize(&question);
+    let words = search_words::tokenize(&question);
     let found = match words.is_empty() {
         true => Vec::new(),
         false => document::search(pool, &words, spec.collection.as_deref(), spec.limit).await.map_err(|it| search_failure(&it))?,

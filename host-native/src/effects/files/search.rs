@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::Spec;
 use super::read::{self, FileText};
 use super::resolved_path::ResolvedPath;
+use crate::effects::search_words;
 use crate::effects::tool::invalid;
-use crate::effects::words;
 
 /// Maximum number of returned lines.
 const MAX_LINES: usize = 50;
@@ -28,7 +28,7 @@ const MAX_LINE_CHARS: usize = 300;
 /// # Errors
 /// `Invalid` for a query without words, or the I/O failure of the folder itself.
 pub fn search_lines(place: &ResolvedPath<'_>, spec: &Spec, query: &str) -> Result<Value, EffectError> {
-    let words = words::tokenize(query);
+    let words = search_words::tokenize(query);
     if words.is_empty() {
         let name = spec.query.as_deref().unwrap_or("query");
         return Err(invalid(format!("there are no words to search for: give the argument '{name}'")));

@@ -56,7 +56,7 @@ pub async fn execute(http: &HttpClient, request: &HttpRequest, key: &str, traced
         Ok(pass) => pass,
         Err(open) => return EffectResult::Error(open),
     };
-    let answer = match attempt(http, request, key, traced).await {
+    let answer = match send_once(http, request, key, traced).await {
         Ok(reply) => EffectResult::Ok(Reply::Http(HttpReply { body: http.secrets.scrub(&reply.body).into_owned(), ..reply })),
         Err(error) => EffectResult::Error(EffectError { message: http.secrets.scrub(&error.message).into_owned(), ..error }),
     };
@@ -64,7 +64,7 @@ pub async fn execute(http: &HttpClient, request: &HttpRequest, key: &str, traced
     answer
 }
 
-async fn attempt(http: &HttpClient, request: &HttpRequest, key: &str, traced: bool) -> Result<HttpReply, EffectError> {
+async fn send_once(http: &HttpClient, request: &HttpRequest, key: &str, traced: bool) -> Result<HttpReply, EffectError> {
     let limits = Limits::from_request(request);
     let complete = if request.secrets.is_empty() && request.sign.is_none() {
         None

@@ -89,7 +89,7 @@ pub async fn restore_rows(
     let tables = write_tables(connection, &expected).await?;
     let actual = ConfigState::compile(&storage::config::load_tables(connection).await?, &expected.settings);
     if actual.hash != hash {
-        let line = "the tables changed the rows of the snapshot: ".to_owned();
+        let line = "the database stores the rows of the snapshot differently: ".to_owned();
         let found = Difference::between(&expected, &actual).to_string();
         return Err(RestoreError::NotStorable(vec![line + &found.replace('\n', "; ")]));
     }

@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use super::plan;
 use crate::clock;
 use crate::config::active::ActiveConfig;
-use crate::runtime::spend::cost_micros;
+use crate::runtime::spend_cap::cost_micros;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session;
 

@@ -117,8 +117,8 @@ impl DryRun {
     pub fn warning(&self) -> Option<DocumentIssue> {
         let of = self.sessions;
         let message = format!(
-            "of {of} open sessions, {} continue at their current node, {} repeat their prompt, {} stay on their version, {} of them because \
-             their node was removed",
+            "some open sessions cannot continue at their current node (open: {of}, continue: {}, repeat their prompt: {}, stay on their \
+             version: {}, node removed: {})",
             self.map, self.reask, self.stay, self.unmappable
         );
         let fix = "declare moved nodes and variables in 'meta.migrations', or wait until the sessions end";

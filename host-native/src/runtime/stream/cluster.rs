@@ -270,12 +270,12 @@ impl Streams {
         }
         for conversation in words {
             match &mut self.rooms().cluster {
-                Some(afar) => afar.remote_subscriptions.insert(conversation.to_owned(), Instant::now() + SUBSCRIPTION_TTL),
+                Some(cluster) => cluster.remote_subscriptions.insert(conversation.to_owned(), Instant::now() + SUBSCRIPTION_TTL),
                 None => return,
             };
             let so_far = if kind == REQUEST_REPLAY { self.published_events(conversation) } else { None };
-            if let (Some(chunk), Some(afar)) = (so_far, &mut self.rooms().cluster) {
-                afar.send(conversation, &Arc::new(Chunk { is_replay: true, ..chunk }));
+            if let (Some(chunk), Some(cluster)) = (so_far, &mut self.rooms().cluster) {
+                cluster.send(conversation, &Arc::new(Chunk { is_replay: true, ..chunk }));
             }
         }
     }

@@ -4,7 +4,7 @@
 //! Clients that reconnect with the id of the last event receive the rest: ended turns are replayed from their journals, a running turn
 //! from its notices ([`resume`]).
 //!
-//! Processes that share a database exchange subscriptions and events ([`afar`]).
+//! Processes that share a database exchange subscriptions and events ([`cluster`]).
 
 mod assembly;
 mod chunk;

@@ -2,7 +2,7 @@
 //!
 //! The subscription starts first, so that no new event is missed. Then the turns from the given one are read: ended turns are replayed
 //! from their journals, which produces the same events; events so far of a turn running in this process come from its notices; those of
-//! a turn running elsewhere are requested by [`super::afar`]. Duplicates in the subscriber's queue are skipped.
+//! a turn running elsewhere are requested by [`super::cluster`]. Duplicates in the subscriber's queue are skipped.
 
 use std::sync::Arc;
 

@@ -18,7 +18,7 @@ use crate::runtime::assistant::plan::Plan;
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::spend_budget::Budget;
 use crate::runtime::journal_writer::OpenTurns;
-use crate::runtime::spend::SpendTracker;
+use crate::runtime::spend_cap::SpendTracker;
 use crate::runtime::stream::Streams;
 use crate::runtime::turn_queue::TurnQueue;
 use crate::runtime::writer::Writer;

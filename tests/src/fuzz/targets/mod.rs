@@ -1,7 +1,7 @@
 //! The fuzzing targets.
 
-mod configured;
-mod stored;
+mod configuration;
+mod journal;
 mod text;
 mod wire;
 
@@ -15,14 +15,14 @@ pub const TARGETS: [Target; 10] = [
     text::TEMPLATE,
     text::FORMULA,
     text::PATH,
-    configured::RULES,
-    configured::PACK,
-    configured::TALK,
-    stored::JOURNAL,
+    configuration::RULES,
+    configuration::PACK,
+    configuration::TALK,
+    journal::JOURNAL,
 ];
 
 /// Returns an error's text without its quoted parts, as a description of the result.
-fn refused(reason: impl std::fmt::Display) -> String {
+fn describe_error(reason: impl std::fmt::Display) -> String {
     let reason = reason.to_string();
     let mut plain: String = reason.split(['\'', '"', '`']).step_by(2).collect();
     plain.truncate(plain.char_indices().nth(60).map_or(plain.len(), |it| it.0));
@@ -30,6 +30,6 @@ fn refused(reason: impl std::fmt::Display) -> String {
 }
 
 /// Returns a violation unless the condition is true.
-fn demand(condition: bool, violation: impl FnOnce() -> String) -> Result<(), String> {
+fn require(condition: bool, violation: impl FnOnce() -> String) -> Result<(), String> {
     if condition { Ok(()) } else { Err(violation()) }
 }

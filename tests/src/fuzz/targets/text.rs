@@ -9,20 +9,20 @@ use convengine_core::json::path::JsonPath;
 use convengine_core::text::template::{Formula, Template};
 use serde_json::{Value, json};
 
-use super::super::{Target, Verdict, seeds};
-use super::{demand, refused};
+use super::super::{FuzzResult, Target, seeds};
+use super::{describe_error, require};
 
 /// Templates.
-pub const TEMPLATE: Target = Target { name: "template", seeds: templates, read: template };
+pub const TEMPLATE: Target = Target { name: "template", seeds: templates, read: read_template };
 
 /// Expressions.
-pub const FORMULA: Target = Target { name: "expression", seeds: formulas, read: formula };
+pub const FORMULA: Target = Target { name: "expression", seeds: formulas, read: read_formula };
 
 /// JSON paths with filters.
-pub const PATH: Target = Target { name: "path", seeds: paths, read: path };
+pub const PATH: Target = Target { name: "path", seeds: paths, read: read_path };
 
 /// The maximum length of a rendered template, in bytes.
-const LONGEST_TEXT: usize = 16 << 20;
+const MAX_RENDERED_BYTES: usize = 16 << 20;
 
 fn document() -> &'static Value {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
@@ -36,7 +36,7 @@ fn document() -> &'static Value {
     })
 }
 
-fn bytes(texts: Vec<String>) -> Vec<Vec<u8>> {
+fn to_inputs(texts: Vec<String>) -> Vec<Vec<u8>> {
     texts.into_iter().filter(|it| it.len() < 8_000).map(String::into_bytes).collect()
 }
 
@@ -46,34 +46,34 @@ fn templates() -> Result<Vec<Vec<u8>>> {
     texts.extend(
         ["[# th:each=\"it : ${a}\"][(${it})][/]", "[# th:if=\"${b == 'text'}\"]x[/]", "#{context.deep.er[0].x}"].map(str::to_owned),
     );
-    Ok(bytes(texts))
+    Ok(to_inputs(texts))
 }
 
-fn template(input: &[u8]) -> Verdict {
+fn read_template(input: &[u8]) -> FuzzResult {
     let source = String::from_utf8_lossy(input);
     let compiled = match Template::compile(&source) {
         Ok(compiled) => compiled,
-        Err(reason) => return Ok(refused(reason)),
+        Err(reason) => return Ok(describe_error(reason)),
     };
     let again = Template::compile(compiled.source());
-    demand(again.as_ref() == Ok(&compiled), || "differs when compiled again".to_owned())?;
+    require(again.as_ref() == Ok(&compiled), || "differs when compiled again".to_owned())?;
     let names_read = RefCell::new(BTreeSet::new());
     let rendered = compiled.render(|name| {
         names_read.borrow_mut().insert(name.to_owned());
         document().get(name)
     });
-    demand(rendered.text.len() <= LONGEST_TEXT, || format!("renders {} bytes", rendered.text.len()))?;
-    demand(compiled.render(|name| document().get(name)) == rendered, || "differs when rendered again".to_owned())?;
+    require(rendered.text.len() <= MAX_RENDERED_BYTES, || format!("renders {} bytes", rendered.text.len()))?;
+    require(compiled.render(|name| document().get(name)) == rendered, || "differs when rendered again".to_owned())?;
     if let Some(literal) = compiled.literal() {
-        demand(rendered.text == literal && rendered.error.is_none(), || "renders a literal differently".to_owned())?;
+        require(rendered.text == literal && rendered.error.is_none(), || "renders a literal differently".to_owned())?;
     }
     for name in names_read.into_inner() {
         let known = compiled.names().any(|it| it == name || it.strip_prefix(&name).is_some_and(|it| it.starts_with('.')));
         // A bare name in brackets is usually a key, which is not listed among the names.
         let in_brackets = source.split('[').skip(1).any(|it| it.trim_start().starts_with(name.as_str()));
-        demand(known || in_brackets, || format!("reads '{name}', which is not one of its names"))?;
+        require(known || in_brackets, || format!("reads '{name}', which is not one of its names"))?;
     }
-    Ok(format!("{:?} {:?}", compiled.names().count().min(5), rendered.error.map(refused)))
+    Ok(format!("{:?} {:?}", compiled.names().count().min(5), rendered.error.map(describe_error)))
 }
 
 fn formulas() -> Result<Vec<Vec<u8>>> {
@@ -95,20 +95,20 @@ fn formulas() -> Result<Vec<Vec<u8>>> {
     texts.extend(own.map(str::to_owned));
     texts.sort();
     texts.dedup();
-    Ok(bytes(texts))
+    Ok(to_inputs(texts))
 }
 
-fn formula(input: &[u8]) -> Verdict {
+fn read_formula(input: &[u8]) -> FuzzResult {
     let source = String::from_utf8_lossy(input);
     let compiled = match Formula::compile(&source) {
         Ok(compiled) => compiled,
-        Err(reason) => return Ok(refused(reason)),
+        Err(reason) => return Ok(describe_error(reason)),
     };
     let value = compiled.evaluate(&|name| document().get(name));
-    demand(compiled.evaluate(&|name| document().get(name)) == value, || "differs when evaluated again".to_owned())?;
+    require(compiled.evaluate(&|name| document().get(name)) == value, || "differs when evaluated again".to_owned())?;
     Ok(match value {
         Ok(value) => format!("{:?}", std::mem::discriminant(&value)),
-        Err(reason) => refused(reason),
+        Err(reason) => describe_error(reason),
     })
 }
 
@@ -126,24 +126,24 @@ fn paths() -> Result<Vec<Vec<u8>>> {
         "schemaComplete == false || $.principal >= 7.5e1",
     ];
     texts.extend(own.map(str::to_owned));
-    Ok(bytes(texts))
+    Ok(to_inputs(texts))
 }
 
-fn path(input: &[u8]) -> Verdict {
+fn read_path(input: &[u8]) -> FuzzResult {
     let source = String::from_utf8_lossy(input);
     let compiled = match JsonPath::compile(&source) {
         Ok(compiled) => compiled,
-        Err(reason) => return Ok(refused(reason)),
+        Err(reason) => return Ok(describe_error(reason)),
     };
     let document = document();
     let (is_match, first) = (compiled.matches(document), compiled.first(document));
-    demand(!is_match || first.is_some(), || "matches but finds nothing".to_owned())?;
-    demand(!compiled.has_value(document) || first.is_some(), || "has a value but finds nothing".to_owned())?;
+    require(!is_match || first.is_some(), || "matches but finds nothing".to_owned())?;
+    require(!compiled.has_value(document) || first.is_some(), || "has a value but finds nothing".to_owned())?;
     let value = compiled.value(document);
     if let Some(members) = compiled.members() {
         let used = document.as_object().into_iter().flatten().filter(|it| members.contains(it.0));
         let reduced = Value::Object(used.map(|(key, value)| (key.clone(), value.clone())).collect());
-        demand(compiled.matches(&reduced) == is_match, || format!("depends on more than {members:?}"))?;
+        require(compiled.matches(&reduced) == is_match, || format!("depends on more than {members:?}"))?;
     }
     Ok(format!("{is_match} {:?} {}", value.map(|it| std::mem::discriminant(&it)), compiled.members().map_or(9, |it| it.len().min(4))))
 }

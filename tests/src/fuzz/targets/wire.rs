@@ -14,17 +14,17 @@ use convengine_host::arguments::Options;
 use convengine_host::config::settings::Settings;
 use serde_json::{Value, json};
 
-use super::super::{Target, Verdict, seeds};
-use super::{demand, refused};
+use super::super::{FuzzResult, Target, seeds};
+use super::{describe_error, require};
 
 /// Bodies of messages, with their attachments.
-pub const BODY: Target = Target { name: "body", seeds: bodies, read: body };
+pub const BODY: Target = Target { name: "body", seeds: bodies, read: read_body };
 
 /// Settings files, TOML and YAML.
-pub const SETTINGS: Target = Target { name: "settings", seeds: settings, read: setting };
+pub const SETTINGS: Target = Target { name: "settings", seeds: settings, read: read_settings };
 
 /// STOMP frames, with and without SockJS.
-pub const STOMP: Target = Target { name: "stomp", seeds: frames, read: stomp };
+pub const STOMP: Target = Target { name: "stomp", seeds: frames, read: read_stomp };
 
 fn bodies() -> Result<Vec<Vec<u8>>> {
     let mut bodies: Vec<Value> = Vec::new();
@@ -38,28 +38,28 @@ fn bodies() -> Result<Vec<Vec<u8>>> {
     Ok(bodies.iter().map(|it| it.to_string().into_bytes()).chain([raw.to_vec()]).collect())
 }
 
-fn filtered(input: &[u8], piece: usize) -> Vec<u8> {
+fn filter_attachments(input: &[u8], piece: usize) -> Vec<u8> {
     let mut filter = AttachmentFilter::default();
     input.chunks(piece).for_each(|it| filter.push(it));
     filter.finish()
 }
 
-fn body(input: &[u8]) -> Verdict {
-    let filtered_body = filtered(input, usize::MAX);
+fn read_body(input: &[u8]) -> FuzzResult {
+    let filtered_body = filter_attachments(input, usize::MAX);
     for piece in [1, 3, 64] {
-        demand(filtered(input, piece) == filtered_body, || format!("differs when read in pieces of {piece} bytes"))?;
+        require(filter_attachments(input, piece) == filtered_body, || format!("differs when read in pieces of {piece} bytes"))?;
     }
     let (before, after) = (serde_json::from_slice::<Value>(input), serde_json::from_slice::<Value>(&filtered_body));
     if let Ok(mut before) = before {
         let after = after.map_err(|it| format!("is no longer JSON: {it}"))?;
-        let contents = taken_out(&mut before);
+        let contents = take_contents(&mut before);
         let mut rest = after.clone();
-        demand(taken_out(&mut rest) == contents && rest == before, || "changes more than the contents".to_owned())?;
-        demand(texts(&after) == 0, || "keeps a content".to_owned())?;
+        require(take_contents(&mut rest) == contents && rest == before, || "changes more than the contents".to_owned())?;
+        require(count_texts(&after) == 0, || "keeps a content".to_owned())?;
     }
     Ok(match MessageBody::parse(&filtered_body) {
         Ok(body) => format!("{} {} {} {}", body.conversation.is_some(), body.message.is_some(), body.reset, body.params.len().min(3)),
-        Err(reason) => refused(reason),
+        Err(reason) => describe_error(reason),
     })
 }
 
@@ -70,12 +70,12 @@ fn contents(body: &mut Value) -> impl Iterator<Item = &mut Value> {
 }
 
 /// Removes the contents and their replacements; returns their number.
-fn taken_out(body: &mut Value) -> usize {
+fn take_contents(body: &mut Value) -> usize {
     let replaced = |it: &Value| it.is_string() || it.get("sha256").is_some();
     contents(body).filter(|it| replaced(it)).map(|it| it.take()).count()
 }
 
-fn texts(body: &Value) -> usize {
+fn count_texts(body: &Value) -> usize {
     contents(&mut body.clone()).filter(|it| it.is_string()).count()
 }
 
@@ -91,7 +91,7 @@ fn settings() -> Result<Vec<Vec<u8>>> {
     Ok(all.into_iter().map(String::into_bytes).collect())
 }
 
-fn setting(input: &[u8]) -> Verdict {
+fn read_settings(input: &[u8]) -> FuzzResult {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| std::env::temp_dir().join(format!("convengine-fuzz-{}", std::process::id())));
     let mut kinds = Vec::new();
@@ -103,8 +103,8 @@ fn setting(input: &[u8]) -> Verdict {
         kinds.push(match read {
             Ok(_) => "settings".to_owned(),
             Err(failure) => {
-                demand(!failure.lines.is_empty(), || "is rejected without a message".to_owned())?;
-                failure.lines.first().map(refused).unwrap_or_default()
+                require(!failure.lines.is_empty(), || "is rejected without a message".to_owned())?;
+                failure.lines.first().map(describe_error).unwrap_or_default()
             }
         });
     }
@@ -121,22 +121,22 @@ fn frames() -> Result<Vec<Vec<u8>>> {
     Ok([connect, subscribe, others, &all, single, &wrapped].map(|it| it.as_bytes().to_vec()).to_vec())
 }
 
-fn stomp(input: &[u8]) -> Verdict {
+fn read_stomp(input: &[u8]) -> FuzzResult {
     let mut kinds = String::new();
     for version in Version::ALL {
         match parse(input, version) {
             Ok(Parsed::Frame(frame, length)) => {
-                demand(length <= input.len() && length > 0, || format!("frame of {length} bytes"))?;
-                said_again(&frame, version)?;
+                require(length <= input.len() && length > 0, || format!("frame of {length} bytes"))?;
+                check_round_trip(&frame, version)?;
                 let _ = write!(kinds, "{} {}|", frame.command.chars().take(9).collect::<String>(), frame.headers.len());
             }
-            other => drop(write!(kinds, "{}|", refused(format!("{other:?}")))),
+            other => drop(write!(kinds, "{}|", describe_error(format!("{other:?}")))),
         }
     }
     let texts = std::str::from_utf8(input).ok().and_then(sockjs::decode);
     for text in texts.iter().flatten() {
         let again = sockjs::encode(text);
-        demand(again.strip_prefix('a').and_then(sockjs::decode).as_ref() == Some(&vec![text.clone()]), || {
+        require(again.strip_prefix('a').and_then(sockjs::decode).as_ref() == Some(&vec![text.clone()]), || {
             "differs when wrapped".to_owned()
         })?;
     }
@@ -145,13 +145,13 @@ fn stomp(input: &[u8]) -> Verdict {
     for piece in [1, 7, 100] {
         let mut session = StompSession::new("/topic/convengine/audit");
         let received: Vec<_> = bytes.chunks(piece).flat_map(|it| session.receive(it)).collect();
-        demand(received == whole, || format!("in pieces of {piece} bytes it yields {received:?}, as a whole {whole:?}"))?;
+        require(received == whole, || format!("in pieces of {piece} bytes it yields {received:?}, as a whole {whole:?}"))?;
     }
     Ok(kinds + &whole.len().min(5).to_string())
 }
 
 /// Checks that a frame without control characters is read back as it was rendered.
-fn said_again(frame: &Frame, version: Version) -> Result<(), String> {
+fn check_round_trip(frame: &Frame, version: Version) -> Result<(), String> {
     let is_text = |it: &str| !it.contains(|c: char| c.is_control());
     let texts = is_text(&frame.command) && frame.headers.iter().all(|(name, value)| is_text(name) && is_text(value));
     if !texts || std::str::from_utf8(&frame.body).is_err() {
@@ -159,5 +159,5 @@ fn said_again(frame: &Frame, version: Version) -> Result<(), String> {
     }
     let text = frame.render(version);
     let again = parse(text.as_bytes(), version);
-    demand(again == Ok(Parsed::Frame(frame.clone(), text.len())), || format!("differs when read back: {again:?}"))
+    require(again == Ok(Parsed::Frame(frame.clone(), text.len())), || format!("differs when read back: {again:?}"))
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::server::Server;
-use super::{Aim, Bench, PACK};
+use super::{Bench, PACK, Target};
 use crate::{install, sh, size};
 
 /// The number of conversations of the shorter of two runs; the difference of both excludes the start of the process.
@@ -34,31 +34,32 @@ pub struct Counts {
 
 impl Counts {
     /// Counts everything.
-    pub fn take(bench: &Bench<'_>) -> Result<Self> {
-        install::valgrind()?;
-        sh::say("counting instructions and allocations");
-        let sums = sums(bench)?;
-        let count = sum(&sums, "turns")?;
-        let per_turn = |key: &str| sum(&sums, key).map(|it| it / count);
-        let instructions_per_turn = |mode| instructions(bench, Played::conversation(mode), CONVERSATIONS).map(|it| it / count);
+    pub fn measure(bench: &Bench<'_>) -> Result<Self> {
+        install::ensure_valgrind()?;
+        sh::print_progress("counting instructions and allocations");
+        let sums = measure_sums(bench)?;
+        let count = read_sum(&sums, "turns")?;
+        let per_turn = |key: &str| read_sum(&sums, key).map(|it| it / count);
+        let instructions_per_turn = |mode| count_instructions(bench, TurnsRun::for_conversation(mode), CONVERSATIONS).map(|it| it / count);
         let core_instructions = instructions_per_turn("core")?;
         Ok(Self {
             core_instructions,
             audit_instructions: instructions_per_turn("audit")? - core_instructions,
             host_instructions: instructions_per_turn("rows")? - core_instructions,
-            allocations: allocations(bench, count)?,
+            allocations: count_allocations(bench, count)?,
             audit_rows: per_turn("audit_rows")?,
             audit_bytes: per_turn("audit_bytes")?,
             journal_bytes: per_turn("journal_bytes")?,
             stored_bytes: per_turn("stored_bytes")?,
-            statements: statements(bench)?,
-            walk_instructions: instructions(bench, Played { pack: WALK, mode: "core", turn: Some(2) }, CONVERSATIONS)? / CONVERSATIONS,
+            statements: count_statements(bench)?,
+            walk_instructions: count_instructions(bench, TurnsRun { pack: WALK, mode: "core", turn: Some(2) }, CONVERSATIONS)?
+                / CONVERSATIONS,
             engine_brotli: size::engine_brotli(bench.project)?,
         })
     }
 
     /// Returns the figures that have a limit in the budget file.
-    pub fn limited(&self) -> Vec<(&'static str, Option<u64>)> {
+    pub fn budget_figures(&self) -> Vec<(&'static str, Option<u64>)> {
         vec![
             ("core_instructions_per_turn", Some(self.core_instructions)),
             ("host_instructions_per_turn", Some(self.host_instructions)),
@@ -92,9 +93,9 @@ impl Counts {
     }
 
     /// Returns the targets.
-    pub fn aims(&self) -> Vec<Aim> {
-        let at_most = |what: &str, measured: Option<u64>, limit: u64| Aim {
-            what: what.to_owned(),
+    pub fn targets(&self) -> Vec<Target> {
+        let at_most = |what: &str, measured: Option<u64>, limit: u64| Target {
+            label: what.to_owned(),
             measured: measured.map_or("-".to_owned(), |it| it.to_string()),
             met: measured.map(|it| it <= limit),
         };
@@ -112,49 +113,49 @@ impl Counts {
 
 /// A run of the program `turns`, without the number of repetitions.
 #[derive(Clone, Copy)]
-pub(super) struct Played<'p> {
+pub(super) struct TurnsRun<'p> {
     pub pack: &'p str,
     pub mode: &'p str,
     /// One turn of a long conversation, instead of the whole conversation.
     pub turn: Option<u64>,
 }
 
-impl<'p> Played<'p> {
+impl<'p> TurnsRun<'p> {
     /// Returns a run of the whole conversation of the pack.
-    fn conversation(mode: &'p str) -> Self {
-        Played { pack: PACK, mode, turn: None }
+    fn for_conversation(mode: &'p str) -> Self {
+        TurnsRun { pack: PACK, mode, turn: None }
     }
 
     fn command(self, bench: &Bench<'_>, times: u64) -> Command {
-        let mut command = bench.project.command(bench.release("turns"));
+        let mut command = bench.project.command(bench.release_binary("turns"));
         command.args([self.pack, &times.to_string(), self.mode]).args(self.turn.map(|it| it.to_string()));
         command
     }
 }
 
-fn sums(bench: &Bench<'_>) -> Result<Value> {
-    let text = sh::output(&mut Played::conversation("bytes").command(bench, CONVERSATIONS)).context("cannot run the turns")?;
+fn measure_sums(bench: &Bench<'_>) -> Result<Value> {
+    let text = sh::output(&mut TurnsRun::for_conversation("bytes").command(bench, CONVERSATIONS)).context("cannot run the turns")?;
     Ok(serde_json::from_str(&text)?)
 }
 
-fn sum(sums: &Value, key: &str) -> Result<u64> {
+fn read_sum(sums: &Value, key: &str) -> Result<u64> {
     sums.get(key).and_then(Value::as_u64).with_context(|| format!("no '{key}' in the sums"))
 }
 
 /// Returns the instructions of `times` repetitions, without the start of the process.
-pub(super) fn instructions(bench: &Bench<'_>, played: Played<'_>, times: u64) -> Result<u64> {
-    let collected = |times| valgrind(bench, "callgrind", "Collected : ", &played.command(bench, times));
+pub(super) fn count_instructions(bench: &Bench<'_>, played: TurnsRun<'_>, times: u64) -> Result<u64> {
+    let collected = |times| run_valgrind(bench, "callgrind", "Collected : ", &played.command(bench, times));
     Ok(collected(2 * times)? - collected(times)?)
 }
 
-fn allocations(bench: &Bench<'_>, turns: u64) -> Result<u64> {
-    let conversation = Played::conversation("core");
-    let allocated = |times| valgrind(bench, "memcheck", "total heap usage: ", &conversation.command(bench, times));
+fn count_allocations(bench: &Bench<'_>, turns: u64) -> Result<u64> {
+    let conversation = TurnsRun::for_conversation("core");
+    let allocated = |times| run_valgrind(bench, "memcheck", "total heap usage: ", &conversation.command(bench, times));
     Ok((allocated(2 * CONVERSATIONS)? - allocated(CONVERSATIONS)?) / turns)
 }
 
 /// Runs turns under a tool of valgrind; returns the number after `mark` in its report.
-fn valgrind(bench: &Bench<'_>, tool: &str, mark: &str, turns: &Command) -> Result<u64> {
+fn run_valgrind(bench: &Bench<'_>, tool: &str, mark: &str, turns: &Command) -> Result<u64> {
     let mut command = bench.project.command("valgrind");
     command.arg(format!("--tool={tool}"));
     if tool == "callgrind" {
@@ -169,12 +170,12 @@ fn valgrind(bench: &Bench<'_>, tool: &str, mark: &str, turns: &Command) -> Resul
 }
 
 /// Returns the SQL statements per turn, as the server's log counts them.
-fn statements(bench: &Bench<'_>) -> Result<u64> {
-    let database = bench.database("statements")?;
-    let server = Server::engine(bench, &database, &[("RUST_LOG", "sqlx::query=debug")])?;
-    let before = server.log()?.matches("sqlx::query").count();
-    let load = server.load(1, "conversations:4")?;
-    let after = server.log()?.matches("sqlx::query").count();
+fn count_statements(bench: &Bench<'_>) -> Result<u64> {
+    let database = bench.create_database("statements")?;
+    let server = Server::start_engine(bench, &database, &[("RUST_LOG", "sqlx::query=debug")])?;
+    let before = server.read_log()?.matches("sqlx::query").count();
+    let load = server.run_load(1, "conversations:4")?;
+    let after = server.read_log()?.matches("sqlx::query").count();
     let statements = u64::try_from(after - before)?;
     ensure!(statements > 0, "the server's log has no statements");
     Ok(statements.div_ceil(load.turns))

@@ -29,17 +29,17 @@ const PACK: &str = "tests/packs/bench/plain.json";
 /// Runs the benchmarks; `--quick` shortens the timings, `--counts` skips them.
 pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     let extent = match options {
-        [] => Some(Extent::WHOLE),
+        [] => Some(Extent::FULL),
         ["--quick"] => Some(Extent::QUICK),
         ["--counts"] => None,
         _ => bail!("usage: cargo xtask bench [--quick | --counts]"),
     };
-    sh::say("building the server and the benchmarks");
+    sh::print_progress("building the server and the benchmarks");
     sh::run(&mut project.cargo(&["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"]))?;
-    let bench = Bench { project, folder: new_folder(project)? };
-    let counts = Counts::take(&bench)?;
+    let bench = Bench { project, folder: create_folder(project)? };
+    let counts = Counts::measure(&bench)?;
     counts.print();
-    let scale = Scale::take(&bench)?;
+    let scale = Scale::measure(&bench)?;
     scale.print();
     let speed = extent.map(|extent| Speed::measure(&bench, extent)).transpose()?;
     if let Some(speed) = &speed {
@@ -54,12 +54,13 @@ pub fn run(project: &Project, options: &[&str]) -> Result<()> {
         page.print();
     }
     println!("\ntargets");
-    let timed = speed.iter().flat_map(Speed::aims).chain(replay.iter().flat_map(Replay::aims)).chain(page.iter().flat_map(Page::aims));
-    for aim in counts.aims().into_iter().chain(scale.aims()).chain(timed) {
+    let timed =
+        speed.iter().flat_map(Speed::targets).chain(replay.iter().flat_map(Replay::targets)).chain(page.iter().flat_map(Page::targets));
+    for aim in counts.targets().into_iter().chain(scale.targets()).chain(timed) {
         aim.print();
     }
-    let limited = [counts.limited(), scale.limited()].concat();
-    let exceeded = size::above_limit(project, &limited)?;
+    let limited = [counts.budget_figures(), scale.budget_figures()].concat();
+    let exceeded = size::find_exceeded(project, &limited)?;
     if !exceeded.is_empty() {
         bail!("{}", exceeded.join("; "));
     }
@@ -73,22 +74,22 @@ struct Bench<'p> {
 }
 
 impl Bench<'_> {
-    fn release(&self, binary: &str) -> PathBuf {
+    fn release_binary(&self, binary: &str) -> PathBuf {
         self.project.target.join("release").join(binary)
     }
 
     /// Creates a database with the pack.
-    fn database(&self, name: &str) -> Result<PathBuf> {
+    fn create_database(&self, name: &str) -> Result<PathBuf> {
         let path = self.folder.join(name).with_extension("db");
         let url = format!("sqlite:{}", path.display());
         for arguments in [&["migrate"][..], &["import", PACK]] {
-            sh::run_quietly(self.project.command(self.release("convengine")).args(arguments).args(["--database", &url]))?;
+            sh::run_quietly(self.project.command(self.release_binary("convengine")).args(arguments).args(["--database", &url]))?;
         }
         Ok(path)
     }
 }
 
-fn new_folder(project: &Project) -> Result<PathBuf> {
+fn create_folder(project: &Project) -> Result<PathBuf> {
     let folder = project.target.join("bench");
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot empty '{}'", folder.display()))?;
@@ -98,20 +99,20 @@ fn new_folder(project: &Project) -> Result<PathBuf> {
 }
 
 /// A target with its measurement.
-struct Aim {
-    what: String,
+struct Target {
+    label: String,
     measured: String,
     /// `None` if this run did not measure it.
     met: Option<bool>,
 }
 
-impl Aim {
+impl Target {
     fn print(&self) {
         let verdict = match self.met {
             Some(true) => "met",
             Some(false) => "NOT MET",
             None => "not measured",
         };
-        println!("  {:<66}{:>16}  {verdict}", self.what, self.measured);
+        println!("  {:<66}{:>16}  {verdict}", self.label, self.measured);
     }
 }

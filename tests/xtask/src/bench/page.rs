@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{Aim, Bench, PACK};
+use super::{Bench, PACK, Target};
 use crate::wasm::{self, Family};
 use crate::{install, page, sh};
 
@@ -16,10 +16,10 @@ pub struct Page(Value);
 impl Page {
     /// Opens the page `rounds` times, over throttled connections.
     pub fn measure(bench: &Bench<'_>, rounds: usize) -> Result<Self> {
-        install::chromium()?;
+        install::ensure_chromium()?;
         page::build(bench.project)?;
-        sh::say("timing the page");
-        let (dist, module) = (page::folder(bench.project), wasm::module(bench.project, Family::Tables));
+        sh::print_progress("timing the page");
+        let (dist, module) = (page::folder(bench.project), wasm::module_path(bench.project, Family::Tables));
         let engine = module.parent().context("the engine has no folder")?;
         let mut node = bench.project.command("node");
         node.arg("web-demo/test/bench.mjs").arg(dist).args([SAMPLE, PACK]).arg(engine).arg(rounds.to_string());
@@ -54,9 +54,9 @@ impl Page {
     }
 
     /// Returns the targets.
-    pub fn aims(&self) -> Vec<Aim> {
-        let at_most = |what: String, measured: f64, limit: f64| Aim {
-            what: format!("{what} at most {limit} ms"),
+    pub fn targets(&self) -> Vec<Target> {
+        let at_most = |what: String, measured: f64, limit: f64| Target {
+            label: format!("{what} at most {limit} ms"),
             measured: format!("{measured:.1} ms"),
             met: Some(measured <= limit),
         };

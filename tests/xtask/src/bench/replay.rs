@@ -3,12 +3,12 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{Aim, Bench, PACK};
+use super::{Bench, PACK, Target};
 use crate::{sh, wasm};
 
 /// The targets in turns per second, for turns without effects.
-const NATIVE: u64 = 100_000;
-const PAGE: u64 = 20_000;
+const NATIVE_TARGET: u64 = 100_000;
+const PAGE_TARGET: u64 = 20_000;
 
 /// The timings.
 pub struct Replay {
@@ -20,9 +20,9 @@ impl Replay {
     /// Replays the journals of [`PACK`], natively and in the page, for `seconds` seconds each.
     pub fn measure(bench: &Bench<'_>, seconds: u64) -> Result<Self> {
         wasm::build(bench.project)?;
-        sh::say(&format!("timing replays, {seconds} s native and in the page"));
+        sh::print_progress(&format!("timing replays, {seconds} s native and in the page"));
         let seconds = seconds.to_string();
-        let native = sh::output(bench.project.command(bench.release("replay")).args([PACK, &seconds])).context("`replay` failed")?;
+        let native = sh::output(bench.project.command(bench.release_binary("replay")).args([PACK, &seconds])).context("`replay` failed")?;
         let page = sh::output(bench.project.command("node").args(["web-demo/test/replay.mjs", PACK, &seconds]));
         let page = page.context("the page failed to replay")?;
         Ok(Self { native: serde_json::from_str(&native)?, page: serde_json::from_str(&page)? })
@@ -45,14 +45,14 @@ impl Replay {
     }
 
     /// Returns the targets.
-    pub fn aims(&self) -> Vec<Aim> {
-        let aim = |what: &str, least: u64, measured: u64| Aim {
-            what: format!("{what}: at least {least} turns replayed per second"),
+    pub fn targets(&self) -> Vec<Target> {
+        let aim = |what: &str, least: u64, measured: u64| Target {
+            label: format!("{what}: at least {least} turns replayed per second"),
             measured: measured.to_string(),
             met: Some(measured >= least),
         };
         let native = number(&self.native, "replayed_all_cores");
-        vec![aim("native", NATIVE, native), aim("page", PAGE, number(&self.page, "replayed"))]
+        vec![aim("native", NATIVE_TARGET, native), aim("page", PAGE_TARGET, number(&self.page, "replayed"))]
     }
 }
 

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::counts::{Played, instructions};
-use super::{Aim, Bench};
+use super::counts::{TurnsRun, count_instructions};
+use super::{Bench, Target};
 use crate::sh;
 
 /// The sizes of the generated configurations, in rows.
@@ -29,15 +29,15 @@ pub struct Scale {
 
 impl Scale {
     /// Counts the instructions.
-    pub fn take(bench: &Bench<'_>) -> Result<Self> {
-        sh::say("counting instructions by the size of the configuration and the length of the conversation");
+    pub fn measure(bench: &Bench<'_>) -> Result<Self> {
+        sh::print_progress("counting instructions by the size of the configuration and the length of the conversation");
         let of_rows = |rows: u64| {
-            let whole = Played { pack: &format!("rows:{rows}"), mode: "core", turn: None };
-            Ok((rows, instructions(bench, whole, CONVERSATIONS)? / (CONVERSATIONS * MESSAGES)))
+            let whole = TurnsRun { pack: &format!("rows:{rows}"), mode: "core", turn: None };
+            Ok((rows, count_instructions(bench, whole, CONVERSATIONS)? / (CONVERSATIONS * MESSAGES)))
         };
         let of_turn = |turn: u64| {
-            let repeated = Played { pack: "rows:10", mode: "core", turn: Some(turn) };
-            Ok((turn, instructions(bench, repeated, TIMES)? / TIMES))
+            let repeated = TurnsRun { pack: "rows:10", mode: "core", turn: Some(turn) };
+            Ok((turn, count_instructions(bench, repeated, TIMES)? / TIMES))
         };
         Ok(Self {
             by_rows: ROWS.into_iter().map(of_rows).collect::<Result<_>>()?,
@@ -57,14 +57,14 @@ impl Scale {
     }
 
     /// Returns the figures that have a limit in the budget file.
-    pub fn limited(&self) -> Vec<(&'static str, Option<u64>)> {
+    pub fn budget_figures(&self) -> Vec<(&'static str, Option<u64>)> {
         vec![("rows_spread_percent", spread(&self.by_rows)), ("long_conversation_percent", self.growth())]
     }
 
     /// Returns the targets.
-    pub fn aims(&self) -> Vec<Aim> {
-        let at_most = |what: &str, measured: Option<u64>, limit: u64| Aim {
-            what: what.to_owned(),
+    pub fn targets(&self) -> Vec<Target> {
+        let at_most = |what: &str, measured: Option<u64>, limit: u64| Target {
+            label: what.to_owned(),
             measured: measured.map_or("-".to_owned(), |it| format!("{it} %")),
             met: measured.map(|it| it <= limit),
         };

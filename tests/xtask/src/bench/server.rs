@@ -14,7 +14,7 @@ use super::{Bench, PACK};
 use crate::sh;
 
 /// The length of a clock tick in `/proc`, in microseconds.
-const TICK: u64 = 10_000;
+const TICK_US: u64 = 10_000;
 
 /// A running server; it is stopped when dropped.
 pub struct Server {
@@ -25,7 +25,7 @@ pub struct Server {
 }
 
 /// The results of a load.
-pub struct Load {
+pub struct LoadResult {
     pub turns: u64,
     pub conversations: u64,
     pub rate: f64,
@@ -35,19 +35,19 @@ pub struct Load {
 
 impl Server {
     /// Starts the server on a database with the pack.
-    pub fn engine(bench: &Bench<'_>, database: &Path, environment: &[(&str, &str)]) -> Result<Self> {
-        let mut command = bench.project.command(bench.release("convengine"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--database", &url(database)]).envs(environment.iter().copied());
-        for (key, value) in settings(bench)? {
+    pub fn start_engine(bench: &Bench<'_>, database: &Path, environment: &[(&str, &str)]) -> Result<Self> {
+        let mut command = bench.project.command(bench.release_binary("convengine"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--database", &database_url(database)]).envs(environment.iter().copied());
+        for (key, value) in read_settings(bench)? {
             command.arg("--set").arg(format!("{key}={value}"));
         }
         Self::start(bench, command, database)
     }
 
     /// Starts the ceiling: the same server without a core.
-    pub fn ceiling(bench: &Bench<'_>, database: &Path) -> Result<Self> {
-        let mut command = bench.project.command(bench.release("ceiling"));
-        command.args([&url(database), PACK]);
+    pub fn start_ceiling(bench: &Bench<'_>, database: &Path) -> Result<Self> {
+        let mut command = bench.project.command(bench.release_binary("ceiling"));
+        command.args([&database_url(database), PACK]);
         Self::start(bench, command, database)
     }
 
@@ -57,15 +57,15 @@ impl Server {
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("the server has no output")?).read_line(&mut line)?;
         let address = line.trim().rsplit("://").next().unwrap_or_default().to_owned();
-        let mut load = bench.project.command(bench.release("load"));
+        let mut load = bench.project.command(bench.release_binary("load"));
         load.args([&address, PACK]);
         let server = Self { child, address, log, load };
-        ensure!(line.contains("://"), "the server did not start:\n{}", server.log()?);
+        ensure!(line.contains("://"), "the server did not start:\n{}", server.read_log()?);
         Ok(server)
     }
 
     /// Runs a load against the server, from a second process.
-    pub fn load(&self, connections: usize, until: &str) -> Result<Load> {
+    pub fn run_load(&self, connections: usize, until: &str) -> Result<LoadResult> {
         let mut command = Command::new(self.load.get_program());
         command.args(self.load.get_args()).args([&connections.to_string(), until]).stderr(Stdio::inherit());
         command.current_dir(self.load.get_current_dir().unwrap_or(Path::new(".")));
@@ -73,7 +73,7 @@ impl Server {
         let seen: Value = serde_json::from_str(&text)?;
         let number = |key: &str| seen.get(key).and_then(Value::as_f64).with_context(|| format!("no '{key}' in what the load saw"));
         let whole = |key: &str| seen.get(key).and_then(Value::as_u64).with_context(|| format!("no '{key}' in what the load saw"));
-        Ok(Load {
+        Ok(LoadResult {
             turns: whole("turns")?,
             conversations: whole("conversations")?,
             rate: number("turns")? / number("seconds")?,
@@ -84,27 +84,27 @@ impl Server {
 
     /// Returns the processor time so far, in microseconds.
     pub fn cpu_us(&self) -> Result<u64> {
-        let stat = self.proc("stat")?;
+        let stat = self.read_proc("stat")?;
         // The name, in parentheses, may contain spaces; user and system time are fields 14 and 15 of the line.
         let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |it| it.1).split_whitespace().collect();
         let ticks = |index: usize| fields.get(index).and_then(|it| it.parse::<u64>().ok()).context("cannot read the processor time");
-        Ok((ticks(11)? + ticks(12)?) * TICK)
+        Ok((ticks(11)? + ticks(12)?) * TICK_US)
     }
 
     /// Returns the resident memory, in KB.
     pub fn resident_kb(&self) -> Result<u64> {
-        let status = self.proc("status")?;
+        let status = self.read_proc("status")?;
         let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:")).context("cannot read the resident memory")?;
         Ok(line.trim().trim_end_matches(" kB").parse()?)
     }
 
     /// Returns the server's error output.
-    pub fn log(&self) -> Result<String> {
+    pub fn read_log(&self) -> Result<String> {
         Ok(fs::read_to_string(&self.log)?)
     }
 
     /// Sends the pack's first message and waits for the answer.
-    fn first_answer(&self, pack: &Value) -> Result<()> {
+    fn wait_for_first_answer(&self, pack: &Value) -> Result<()> {
         let body = pack.pointer("/turns/0/request/body").context("the pack has no message")?.to_string();
         let mut stream = TcpStream::connect(&self.address)?;
         write!(
@@ -119,7 +119,7 @@ impl Server {
         Ok(())
     }
 
-    fn proc(&self, file: &str) -> Result<String> {
+    fn read_proc(&self, file: &str) -> Result<String> {
         Ok(fs::read_to_string(format!("/proc/{}/{file}", self.child.id()))?)
     }
 }
@@ -134,23 +134,23 @@ impl Drop for Server {
 
 /// Measures the time from the start of a process to its first answer.
 pub fn time_to_first_answer(bench: &Bench<'_>, database: &Path) -> Result<Duration> {
-    let pack = pack(bench)?;
+    let pack = read_pack(bench)?;
     let started = Instant::now();
-    Server::engine(bench, database, &[])?.first_answer(&pack)?;
+    Server::start_engine(bench, database, &[])?.wait_for_first_answer(&pack)?;
     Ok(started.elapsed())
 }
 
-fn url(database: &Path) -> String {
+fn database_url(database: &Path) -> String {
     format!("sqlite:{}", database.display())
 }
 
-fn pack(bench: &Bench<'_>) -> Result<Value> {
+fn read_pack(bench: &Bench<'_>) -> Result<Value> {
     Ok(serde_json::from_str(&fs::read_to_string(bench.project.root.join(PACK))?)?)
 }
 
 /// Returns the pack's settings as keys and values.
-fn settings(bench: &Bench<'_>) -> Result<Vec<(String, String)>> {
-    let pack = pack(bench)?;
+fn read_settings(bench: &Bench<'_>) -> Result<Vec<(String, String)>> {
+    let pack = read_pack(bench)?;
     let mut open = vec![("convengine".to_owned(), pack.get("settings").cloned().unwrap_or_default())];
     let mut found = Vec::new();
     while let Some((key, value)) = open.pop() {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::server::{Server, time_to_first_answer};
-use super::{Aim, Bench};
+use super::{Bench, Target};
 use crate::sh;
 
 /// The extent of the timings.
@@ -21,12 +21,12 @@ pub struct Extent {
 }
 
 impl Extent {
-    pub const WHOLE: Extent = Extent { rounds: 5, seconds: 10, conversations: 10_000, page_rounds: 5 };
+    pub const FULL: Extent = Extent { rounds: 5, seconds: 10, conversations: 10_000, page_rounds: 5 };
     pub const QUICK: Extent = Extent { rounds: 1, seconds: 3, conversations: 0, page_rounds: 1 };
 }
 
 /// The number of conversations from which the memory target applies.
-const MANY: u64 = 10_000;
+const MEMORY_CONVERSATIONS: u64 = 10_000;
 const STARTS: usize = 5;
 const CONNECTIONS: [usize; 2] = [1, 8];
 
@@ -68,7 +68,7 @@ impl Measured {
 
     fn sample(&mut self, connections: usize, until: &str) -> Result<Sample> {
         let before = self.server.cpu_us()?;
-        let load = self.server.load(connections, until)?;
+        let load = self.server.run_load(connections, until)?;
         let cpu = self.server.cpu_us()? - before;
         self.turns += load.turns;
         self.conversations += load.conversations;
@@ -79,18 +79,18 @@ impl Measured {
 impl Speed {
     /// Measures both servers, alternating between them.
     pub fn measure(bench: &Bench<'_>, extent: Extent) -> Result<Self> {
-        sh::say("timing starts");
-        let database = bench.database("start")?;
+        sh::print_progress("timing starts");
+        let database = bench.create_database("start")?;
         let starts: Result<Vec<_>> = (0..STARTS).map(|_| time_to_first_answer(bench, &database)).collect();
         let first_answer_ms = starts?.iter().map(|it| it.as_secs_f64() * 1000.0).collect();
 
-        let database = bench.database("engine")?;
-        let empty = bytes(&database)?;
-        let mut ceiling = Measured::new(Server::ceiling(bench, &bench.database("ceiling")?)?);
-        let mut engine = Measured::new(Server::engine(bench, &database, &[])?);
+        let database = bench.create_database("engine")?;
+        let empty = file_bytes(&database)?;
+        let mut ceiling = Measured::new(Server::start_ceiling(bench, &bench.create_database("ceiling")?)?);
+        let mut engine = Measured::new(Server::start_engine(bench, &database, &[])?);
         let mut pairs = Vec::new();
         for connections in CONNECTIONS {
-            sh::say(&format!("timing turns, {connections} connections, {} × {} s per server", extent.rounds, extent.seconds));
+            sh::print_progress(&format!("timing turns, {connections} connections, {} × {} s per server", extent.rounds, extent.seconds));
             let until = format!("seconds:{}", extent.seconds);
             let mut pair = Pair { connections, ceiling: Vec::new(), engine: Vec::new() };
             for _ in 0..extent.rounds {
@@ -109,7 +109,7 @@ impl Speed {
             resident_kb: engine.server.resident_kb()?,
             ceiling_resident_kb: ceiling.server.resident_kb()?,
             conversations: engine.conversations,
-            database_bytes: (bytes(&database)? - empty) / engine.turns.max(1),
+            database_bytes: (file_bytes(&database)? - empty) / engine.turns.max(1),
         })
     }
 
@@ -138,30 +138,30 @@ impl Speed {
     }
 
     /// Returns the targets.
-    pub fn aims(&self) -> Vec<Aim> {
+    pub fn targets(&self) -> Vec<Target> {
         let mut aims = Vec::new();
         for pair in &self.pairs {
             let connections = pair.connections;
             let ratio = median(&pair.engine, |it| it.rate) / median(&pair.ceiling, |it| it.rate);
             let overhead = median(&pair.engine, |it| it.cpu_us) - median(&pair.ceiling, |it| it.cpu_us);
-            aims.push(Aim {
-                what: format!("{connections} connections: (b) at least half of (a)"),
+            aims.push(Target {
+                label: format!("{connections} connections: (b) at least half of (a)"),
                 measured: format!("{ratio:.2}"),
                 met: Some(ratio >= 0.5),
             });
-            aims.push(Aim {
-                what: format!("{connections} connections: CPU (b) − (a) at most 600 µs per turn"),
+            aims.push(Target {
+                label: format!("{connections} connections: CPU (b) − (a) at most 600 µs per turn"),
                 measured: format!("{overhead:.0} µs"),
                 met: Some(overhead <= 600.0),
             });
         }
-        aims.push(Aim {
-            what: "at most 40 MB resident after 10,000 conversations".to_owned(),
+        aims.push(Target {
+            label: "at most 40 MB resident after 10,000 conversations".to_owned(),
             measured: format!("{:.1} MB", self.resident_kb as f64 / 1024.0),
-            met: (self.conversations >= MANY).then_some(self.resident_kb <= 40 * 1024),
+            met: (self.conversations >= MEMORY_CONVERSATIONS).then_some(self.resident_kb <= 40 * 1024),
         });
-        aims.push(Aim {
-            what: "at most 150 ms from start to the first answer".to_owned(),
+        aims.push(Target {
+            label: "at most 150 ms from start to the first answer".to_owned(),
             measured: format!("{:.0} ms", self.first_answer_ms()),
             met: Some(self.first_answer_ms() <= 150.0),
         });
@@ -179,6 +179,6 @@ fn median<T>(samples: &[T], value: impl Fn(&T) -> f64) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-fn bytes(path: &Path) -> Result<u64> {
+fn file_bytes(path: &Path) -> Result<u64> {
     Ok(fs::metadata(path)?.len())
 }

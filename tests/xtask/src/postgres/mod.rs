@@ -16,19 +16,19 @@ use crate::{install, sh};
 pub use server::{Programs, is_root};
 
 /// The variable with the server's URL, without a database, for the tests.
-pub const VARIABLE: &str = "CONVENGINE_TEST_POSTGRES";
+pub const URL_VARIABLE: &str = "CONVENGINE_TEST_POSTGRES";
 
 /// The prefix of the cluster folders; the id of the process that created it follows.
-const FOLDER: &str = "convengine-postgres-";
+const FOLDER_PREFIX: &str = "convengine-postgres-";
 
 /// The timeout of a start, including recovery after a crash.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The durability of commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Disk {
+pub enum Durability {
     /// Commits do not wait for the disk: for tests.
-    Lazy,
+    Relaxed,
     /// As in production: for measurements and crash tests.
     Durable,
 }
@@ -38,22 +38,22 @@ pub struct Postgres {
     programs: Programs,
     folder: PathBuf,
     port: u16,
-    disk: Disk,
+    durability: Durability,
     process: Option<Child>,
 }
 
 impl Postgres {
     /// Creates and starts a cluster; installs PostgreSQL if there is none.
-    pub fn start(disk: Disk) -> Result<Self> {
-        let programs = install::postgres()?;
+    pub fn start(disk: Durability) -> Result<Self> {
+        let programs = install::ensure_postgres()?;
         remove_leftovers(&programs);
-        let folder = std::env::temp_dir().join(format!("{FOLDER}{}", std::process::id()));
-        sh::say(&format!("starting PostgreSQL {} in {}", programs.version, folder.display()));
-        programs.make_folder(&folder)?;
-        let mut cluster = Self { programs, folder, port: 0, disk, process: None };
+        let folder = std::env::temp_dir().join(format!("{FOLDER_PREFIX}{}", std::process::id()));
+        sh::print_progress(&format!("starting PostgreSQL {} in {}", programs.version, folder.display()));
+        programs.create_folder(&folder)?;
+        let mut cluster = Self { programs, folder, port: 0, durability: disk, process: None };
         cluster.initialise()?;
         cluster.port = free_port()?;
-        cluster.begin()?;
+        cluster.start_server()?;
         Ok(cluster)
     }
 
@@ -63,16 +63,16 @@ impl Postgres {
     }
 
     /// Passes the server's URL to a command.
-    pub fn known_to<'c>(&self, command: &'c mut Command) -> &'c mut Command {
-        command.env(VARIABLE, self.url())
+    pub fn pass_url_to<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command.env(URL_VARIABLE, self.url())
     }
 
     /// Starts a stopped server on the same port and data.
-    pub fn begin(&mut self) -> Result<()> {
+    pub fn start_server(&mut self) -> Result<()> {
         ensure!(self.process.is_none(), "PostgreSQL is already running");
-        let log = fs::OpenOptions::new().create(true).append(true).open(self.log())?;
-        let durable = if self.disk == Disk::Durable { "on" } else { "off" };
-        let mut command = self.programs.call("postgres", &self.data());
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.log_file())?;
+        let durable = if self.durability == Durability::Durable { "on" } else { "off" };
+        let mut command = self.programs.command("postgres", &self.data_folder());
         for setting in [
             "listen_addresses=127.0.0.1",
             &format!("port={}", self.port),
@@ -97,7 +97,7 @@ impl Postgres {
 
     fn stop(&mut self, mode: &str) -> Result<()> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
-        let mut command = self.programs.call("pg_ctl", &self.data());
+        let mut command = self.programs.command("pg_ctl", &self.data_folder());
         let stopped = sh::run_quietly(command.args(["stop", "-w", "-m", mode]));
         if stopped.is_err() {
             process.kill()?;
@@ -107,7 +107,7 @@ impl Postgres {
     }
 
     fn initialise(&self) -> Result<()> {
-        let mut command = self.programs.call("initdb", &self.data());
+        let mut command = self.programs.command("initdb", &self.data_folder());
         // Texts are sorted by a language, as in most installations, which reveals statements that rely on byte order.
         command.args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C.UTF-8"]);
         command.args(["--locale-provider=icu", "--icu-locale=en-US"]);
@@ -116,12 +116,12 @@ impl Postgres {
 
     /// Waits until the server's PID file says that it accepts connections.
     fn wait_until_ready(&mut self) -> Result<()> {
-        let end = Instant::now() + PATIENCE;
-        let state = self.data().join("postmaster.pid");
+        let end = Instant::now() + START_TIMEOUT;
+        let state = self.data_folder().join("postmaster.pid");
         while Instant::now() < end {
             let process = self.process.as_mut().context("PostgreSQL was not started")?;
             if let Some(status) = process.try_wait()? {
-                bail!("PostgreSQL ended with {status}:\n{}", fs::read_to_string(self.log())?);
+                bail!("PostgreSQL ended with {status}:\n{}", fs::read_to_string(self.log_file())?);
             }
             let own = |text: String| text.lines().next() == Some(&process.id().to_string()) && text.trim_end().ends_with("ready");
             if fs::read_to_string(&state).is_ok_and(own) {
@@ -129,14 +129,14 @@ impl Postgres {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        bail!("PostgreSQL did not become ready:\n{}", fs::read_to_string(self.log())?)
+        bail!("PostgreSQL did not become ready:\n{}", fs::read_to_string(self.log_file())?)
     }
 
-    fn data(&self) -> PathBuf {
+    fn data_folder(&self) -> PathBuf {
         self.folder.join("data")
     }
 
-    fn log(&self) -> PathBuf {
+    fn log_file(&self) -> PathBuf {
         self.folder.join("log")
     }
 }
@@ -157,10 +157,10 @@ fn free_port() -> Result<u16> {
 /// Removes the clusters of aborted runs, whose process no longer exists.
 fn remove_leftovers(programs: &Programs) {
     for folder in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten().map(|it| it.path()) {
-        let id = folder.file_name().and_then(|it| it.to_str()).and_then(|it| it.strip_prefix(FOLDER));
+        let id = folder.file_name().and_then(|it| it.to_str()).and_then(|it| it.strip_prefix(FOLDER_PREFIX));
         if id.is_some_and(|it| it.parse::<u32>().is_ok() && !Path::new("/proc").join(it).exists()) {
             // Best effort: the server has usually stopped with the run that started it.
-            let _ = programs.call("pg_ctl", &folder.join("data")).args(["stop", "-w", "-m", "immediate"]).output();
+            let _ = programs.command("pg_ctl", &folder.join("data")).args(["stop", "-w", "-m", "immediate"]).output();
             if let Err(error) = remove(&folder) {
                 eprintln!("warning: {error:#}");
             }

@@ -11,10 +11,10 @@ use anyhow::{Context, Result, ensure};
 use crate::sh;
 
 /// The oldest supported version.
-const OLDEST: u32 = 15;
+const MIN_VERSION: u32 = 15;
 
 /// The folder of the programs of each version in Debian's packages.
-const DEBIAN: &str = "/usr/lib/postgresql";
+const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
 
 /// The newest supported PostgreSQL of this machine.
 pub struct Programs {
@@ -26,25 +26,25 @@ impl Programs {
     /// Finds the programs in PATH and in the folders of Debian's packages.
     pub fn find() -> Option<Self> {
         let path = env::var_os("PATH").unwrap_or_default();
-        let debian = fs::read_dir(DEBIAN).into_iter().flatten().flatten().map(|it| it.path().join("bin"));
-        let all = env::split_paths(&path).chain(debian).filter_map(|it| Self::of(&it));
-        all.filter(|it| it.version >= OLDEST).max_by_key(|it| it.version)
+        let debian = fs::read_dir(DEBIAN_FOLDER).into_iter().flatten().flatten().map(|it| it.path().join("bin"));
+        let all = env::split_paths(&path).chain(debian).filter_map(|it| Self::from_folder(&it));
+        all.filter(|it| it.version >= MIN_VERSION).max_by_key(|it| it.version)
     }
 
     /// Returns the programs in the folder of `postgres`, with links resolved.
-    fn of(folder: &Path) -> Option<Self> {
+    fn from_folder(folder: &Path) -> Option<Self> {
         let folder = folder.join("postgres").canonicalize().ok()?.parent()?.to_path_buf();
         let whole = ["initdb", "pg_ctl"].iter().all(|it| folder.join(it).is_file());
-        let version = major(&sh::output(Command::new(folder.join("postgres")).arg("--version"))?)?;
+        let version = parse_major_version(&sh::output(Command::new(folder.join("postgres")).arg("--version"))?)?;
         whole.then_some(Self { folder, version })
     }
 
     /// Creates the folder of a cluster, owned by the user that the programs run as.
-    pub fn make_folder(&self, folder: &Path) -> Result<()> {
+    pub fn create_folder(&self, folder: &Path) -> Result<()> {
         let create = |folder: &Path| -> Result<()> {
             fs::DirBuilder::new().mode(0o700).create(folder)?;
             if is_root() {
-                chown(folder, Some(id("-u")?), Some(id("-g")?))?;
+                chown(folder, Some(read_id("-u")?), Some(read_id("-g")?))?;
             }
             Ok(())
         };
@@ -54,9 +54,9 @@ impl Programs {
     /// Returns a call of a program on a cluster, never as root, which the programs refuse.
     ///
     /// If `setpriv` is available, the program is interrupted when this process ends for any reason.
-    pub fn call(&self, program: &str, data: &Path) -> Command {
+    pub fn command(&self, program: &str, data: &Path) -> Command {
         let file = self.folder.join(program);
-        let mut command = if sh::on_path("setpriv") {
+        let mut command = if sh::is_on_path("setpriv") {
             let mut command = Command::new("setpriv");
             command.args(["--pdeathsig", "INT"]);
             if is_root() {
@@ -83,14 +83,14 @@ pub fn is_root() -> bool {
 }
 
 /// Returns the id of the user or group `postgres`, which PostgreSQL's packages create.
-fn id(kind: &str) -> Result<u32> {
+fn read_id(kind: &str) -> Result<u32> {
     let number = sh::output(Command::new("id").args([kind, "postgres"]));
     ensure!(number.is_some(), "no user 'postgres', and PostgreSQL does not run as root; run `useradd --system postgres`");
     Ok(number.unwrap_or_default().parse()?)
 }
 
 /// Parses the major version in `postgres (PostgreSQL) 15.14 (Debian …)`.
-fn major(line: &str) -> Option<u32> {
+fn parse_major_version(line: &str) -> Option<u32> {
     let version = line.split("(PostgreSQL) ").nth(1)?;
     let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn versions_are_read() {
-        assert_eq!(major("postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)"), Some(15));
-        assert_eq!(major("postgres (PostgreSQL) 18beta1"), Some(18));
-        assert_eq!(major("no version"), None);
+        assert_eq!(parse_major_version("postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)"), Some(15));
+        assert_eq!(parse_major_version("postgres (PostgreSQL) 18beta1"), Some(18));
+        assert_eq!(parse_major_version("no version"), None);
     }
 }

@@ -10,14 +10,14 @@ use crate::page;
 use crate::project::Project;
 
 /// Returns the size of the first load, and of the largest file of each kind that is loaded on demand.
-pub fn figures(project: &Project, files: &[PathBuf]) -> Result<Vec<Figure>> {
+pub fn measure(project: &Project, files: &[PathBuf]) -> Result<Vec<Figure>> {
     let index = page::folder(project).join("index.html");
-    let packs = names_of_packs(project)?;
+    let packs = pack_names(project)?;
     let chunk = |path: &&PathBuf| path.extension().is_some_and(|it| it == "js");
-    let largest = |filter: &dyn Fn(&str) -> bool| largest(files.iter().filter(chunk).filter(|it| filter(&stem(it))));
+    let largest = |filter: &dyn Fn(&str) -> bool| largest(files.iter().filter(chunk).filter(|it| filter(&name_without_hash(it))));
     let figure = |key, what, bytes| figure(key, what, PAGE, bytes);
     Ok(vec![
-        figure("page_first_load_brotli_bytes", "page, first load, brotli", first_load(&index, files)?),
+        figure("page_first_load_brotli_bytes", "page, first load, brotli", measure_first_load(&index, files)?),
         figure("page_worker_brotli_bytes", "worker of the engine, brotli", largest(&|it| it == "worker")?),
         figure("page_editor_brotli_bytes", "editor, brotli", largest(&|it| it.contains("editor"))?),
         figure("page_sample_brotli_bytes", "largest sample, brotli", largest(&|it| packs.iter().any(|pack| pack == it))?),
@@ -25,7 +25,7 @@ pub fn figures(project: &Project, files: &[PathBuf]) -> Result<Vec<Figure>> {
 }
 
 /// Returns the size of the document with all scripts and styles that it names, which include the static imports of its entry.
-fn first_load(index: &Path, files: &[PathBuf]) -> Result<Option<usize>> {
+fn measure_first_load(index: &Path, files: &[PathBuf]) -> Result<Option<usize>> {
     let Ok(document) = fs::read_to_string(index) else { return Ok(None) };
     let mut bytes = brotli(document.as_bytes())?;
     for file in files.iter().filter(|it| it.extension().is_some_and(|it| it == "js" || it == "css")) {
@@ -43,14 +43,14 @@ fn largest<'f>(files: impl Iterator<Item = &'f PathBuf>) -> Result<Option<usize>
 }
 
 /// Returns a file's name without its content hash.
-fn stem(path: &Path) -> String {
+fn name_without_hash(path: &Path) -> String {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     // The hash has eight characters and may contain a hyphen.
     let end = name.len().checked_sub(9).filter(|at| name.as_bytes().get(*at) == Some(&b'-'));
     end.and_then(|at| name.get(..at)).unwrap_or(&name).to_owned()
 }
 
-fn names_of_packs(project: &Project) -> Result<Vec<String>> {
+fn pack_names(project: &Project) -> Result<Vec<String>> {
     let files = super::files_below(&project.root.join("tests/packs"))?;
     Ok(files.iter().filter_map(|it| Some(it.file_stem()?.to_string_lossy().into_owned())).collect())
 }
@@ -60,7 +60,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{brotli, first_load, stem};
+    use super::{brotli, measure_first_load, name_without_hash};
 
     #[test]
     fn the_first_load_is_what_the_document_names() {
@@ -71,15 +71,15 @@ mod tests {
         files.iter().for_each(|it| fs::write(it, "a".repeat(500)).unwrap());
         let index = folder.join("index.html");
         fs::write(&index, document).unwrap();
-        let found = first_load(&index, &files);
+        let found = measure_first_load(&index, &files);
         fs::remove_dir_all(&folder).unwrap();
         let expected = brotli(document.as_bytes()).unwrap() + 2 * brotli("a".repeat(500).as_bytes()).unwrap();
         assert_eq!(found.unwrap(), Some(expected));
     }
 
     #[test]
-    fn hashes_are_no_part_of_a_name() {
+    fn hashes_are_not_part_of_a_name() {
         let names = ["help_desk-BJhQj3pE.js", "editor-_46WWr7_.js", "Samples-Mb-dXA3_.js", "sw.js"];
-        assert_eq!(names.map(|it| stem(Path::new(it))), ["help_desk", "editor", "Samples", "sw"]);
+        assert_eq!(names.map(|it| name_without_hash(Path::new(it))), ["help_desk", "editor", "Samples", "sw"]);
     }
 }

@@ -22,48 +22,48 @@ const SERVER: &str = "cargo build --release --package convengine-server";
 struct Figure {
     /// The name in the budget file.
     key: &'static str,
-    what: &'static str,
+    label: &'static str,
     /// The command that builds what is measured.
-    made_by: &'static str,
+    build_command: &'static str,
     bytes: Option<usize>,
 }
 
 /// Prints all figures and fails if one is above its budget.
-pub fn everything(project: &Project) -> Result<()> {
+pub fn check_all(project: &Project) -> Result<()> {
     let mut figures = page_figures(project)?;
     let server = fs::metadata(project.target.join("release/convengine")).ok();
     let bytes = server.and_then(|file| file.len().try_into().ok());
     figures.push(figure("server_bytes", "server, release", SERVER, bytes));
-    report(project, &figures)
+    print_and_check(project, &figures)
 }
 
 /// Prints the figures of the engine and the page, and fails if one is above its budget.
-pub fn page(project: &Project) -> Result<()> {
-    report(project, &page_figures(project)?)
+pub fn check_page(project: &Project) -> Result<()> {
+    print_and_check(project, &page_figures(project)?)
 }
 
 /// Returns the compressed size of the engine; `None` if it is not built.
 pub fn engine_brotli(project: &Project) -> Result<Option<u64>> {
-    let Ok(engine) = fs::read(wasm::module(project, Family::Tables)) else { return Ok(None) };
+    let Ok(engine) = fs::read(wasm::module_path(project, Family::Tables)) else { return Ok(None) };
     Ok(Some(brotli(&engine)?.try_into()?))
 }
 
 /// Returns a line for each count that is above its limit in the budget file.
-pub fn above_limit(project: &Project, counts: &[(&'static str, Option<u64>)]) -> Result<Vec<String>> {
-    let limits = limits(&project.root.join("tests/budget.txt"))?;
+pub fn find_exceeded(project: &Project, counts: &[(&'static str, Option<u64>)]) -> Result<Vec<String>> {
+    let limits = read_limits(&project.root.join("tests/budget.txt"))?;
     let count = |it: Option<u64>| it.and_then(|it| usize::try_from(it).ok());
-    Ok(counts.iter().filter_map(|it| broken(&figure(it.0, "", "cargo xtask bench", count(it.1)), &limits)).collect())
+    Ok(counts.iter().filter_map(|it| describe_excess(&figure(it.0, "", "cargo xtask bench", count(it.1)), &limits)).collect())
 }
 
 fn figure(key: &'static str, what: &'static str, made_by: &'static str, bytes: Option<usize>) -> Figure {
-    Figure { key, what, made_by, bytes }
+    Figure { key, label: what, build_command: made_by, bytes }
 }
 
 fn page_figures(project: &Project) -> Result<Vec<Figure>> {
-    let [engine, flow] = Family::ALL.map(|it| fs::read(wasm::module(project, it)).ok());
+    let [engine, flow] = Family::ALL.map(|it| fs::read(wasm::module_path(project, it)).ok());
     let (engine, flow) = (engine.as_deref(), flow.as_deref());
     let files = files_below(&page::folder(project)).unwrap_or_default();
-    let page = |ending| compressed_together(&files, ending);
+    let page = |ending| total_brotli(&files, ending);
     let mut figures = vec![
         figure("engine_raw_bytes", "engine, raw", PAGE, engine.map(<[u8]>::len)),
         figure("engine_gzip_bytes", "engine, gzip", PAGE, engine.map(gzip).transpose()?),
@@ -73,42 +73,42 @@ fn page_figures(project: &Project) -> Result<Vec<Figure>> {
         figure("page_css_brotli_bytes", "page styles, brotli", PAGE, page("css")?),
         figure("page_html_brotli_bytes", "page documents, brotli", PAGE, page("html")?),
     ];
-    figures.extend(first_load::figures(project, &files)?);
+    figures.extend(first_load::measure(project, &files)?);
     Ok(figures)
 }
 
-fn report(project: &Project, figures: &[Figure]) -> Result<()> {
-    let limits = limits(&project.root.join("tests/budget.txt"))?;
+fn print_and_check(project: &Project, figures: &[Figure]) -> Result<()> {
+    let limits = read_limits(&project.root.join("tests/budget.txt"))?;
     println!("{:<32}{:>12}{:>12}", "what", "bytes", "limit");
     for figure in figures {
         let bytes = figure.bytes.map_or("not built".to_owned(), |bytes| bytes.to_string());
         let limit = limits.get(figure.key).map_or("-".to_owned(), usize::to_string);
-        println!("{:<32}{bytes:>12}{limit:>12}", figure.what);
+        println!("{:<32}{bytes:>12}{limit:>12}", figure.label);
     }
-    let broken: Vec<String> = figures.iter().filter_map(|figure| broken(figure, &limits)).collect();
+    let broken: Vec<String> = figures.iter().filter_map(|figure| describe_excess(figure, &limits)).collect();
     if !broken.is_empty() {
         bail!("{}", broken.join("; "));
     }
     Ok(())
 }
 
-fn broken(figure: &Figure, limits: &BTreeMap<String, usize>) -> Option<String> {
+fn describe_excess(figure: &Figure, limits: &BTreeMap<String, usize>) -> Option<String> {
     let limit = *limits.get(figure.key)?;
     let Some(bytes) = figure.bytes else {
-        return Some(format!("'{}' cannot be measured; run `{}`", figure.key, figure.made_by));
+        return Some(format!("'{}' cannot be measured; run `{}`", figure.key, figure.build_command));
     };
     (bytes > limit).then(|| format!("'{}' is {} above its limit", figure.key, bytes - limit))
 }
 
 /// Reads `key = value` lines; a missing file sets no limits.
-fn limits(path: &Path) -> Result<BTreeMap<String, usize>> {
+fn read_limits(path: &Path) -> Result<BTreeMap<String, usize>> {
     if !path.exists() {
         return Ok(BTreeMap::new());
     }
-    parse(&fs::read_to_string(path)?).with_context(|| format!("cannot read '{}'", path.display()))
+    parse_limits(&fs::read_to_string(path)?).with_context(|| format!("cannot read '{}'", path.display()))
 }
 
-fn parse(text: &str) -> Result<BTreeMap<String, usize>> {
+fn parse_limits(text: &str) -> Result<BTreeMap<String, usize>> {
     let mut limits = BTreeMap::new();
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -136,7 +136,7 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn compressed_together(files: &[PathBuf], ending: &str) -> Result<Option<usize>> {
+fn total_brotli(files: &[PathBuf], ending: &str) -> Result<Option<usize>> {
     let mut total = None;
     for file in files.iter().filter(|file| file.extension().is_some_and(|found| found == ending)) {
         total = Some(total.unwrap_or(0) + brotli(&fs::read(file)?)?);
@@ -161,24 +161,24 @@ fn brotli(mut bytes: &[u8]) -> Result<usize> {
 mod tests {
     use std::fs;
 
-    use super::{PAGE, broken, brotli, compressed_together, figure, files_below, gzip, parse};
+    use super::{PAGE, brotli, describe_excess, figure, files_below, gzip, parse_limits, total_brotli};
 
     #[test]
-    fn reads_limits_and_leaves_remarks_out() {
-        let limits = parse("# the page\nengine_brotli_bytes = 665_600 # limit\n\n").unwrap();
+    fn reads_limits_and_skips_comments() {
+        let limits = parse_limits("# the page\nengine_brotli_bytes = 665_600 # limit\n\n").unwrap();
         assert_eq!(limits.into_iter().collect::<Vec<_>>(), [("engine_brotli_bytes".to_owned(), 665_600)]);
     }
 
     #[test]
     fn names_the_line_it_cannot_read() {
-        let error = parse("engine_brotli_bytes = 650 KB").unwrap_err();
+        let error = parse_limits("engine_brotli_bytes = 650 KB").unwrap_err();
         assert_eq!(error.to_string(), "no integer in 'engine_brotli_bytes = 650 KB'");
     }
 
     #[test]
     fn a_figure_above_its_limit_and_one_not_measured_fail() {
-        let limits = parse("engine_raw_bytes = 10").unwrap();
-        let verdict = |key, bytes| broken(&figure(key, "", PAGE, bytes), &limits);
+        let limits = parse_limits("engine_raw_bytes = 10").unwrap();
+        let verdict = |key, bytes| describe_excess(&figure(key, "", PAGE, bytes), &limits);
         assert_eq!(verdict("engine_raw_bytes", Some(10)), None);
         assert_eq!(verdict("engine_raw_bytes", Some(13)).unwrap(), "'engine_raw_bytes' is 3 above its limit");
         assert!(verdict("engine_raw_bytes", None).unwrap().ends_with("run `cargo xtask page`"));
@@ -186,20 +186,20 @@ mod tests {
     }
 
     #[test]
-    fn a_file_counts_once_whatever_lies_beside_it_compressed() {
+    fn compressed_copies_of_a_file_are_not_counted() {
         let folder = std::env::temp_dir().join(format!("convengine-size-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         for name in ["a.js", "a.js.br", "a.js.gz"] {
             fs::write(folder.join(name), "a".repeat(1000)).unwrap();
         }
         let files = files_below(&folder).unwrap();
-        let found = compressed_together(&files, "js");
+        let found = total_brotli(&files, "js");
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!((files.len(), found.unwrap()), (3, Some(brotli("a".repeat(1000).as_bytes()).unwrap())));
     }
 
     #[test]
-    fn compresses_what_repeats() {
+    fn compresses_repetitions() {
         let text = "again ".repeat(1000);
         assert!(gzip(text.as_bytes()).unwrap() < 100);
         assert!(brotli(text.as_bytes()).unwrap() < 100);

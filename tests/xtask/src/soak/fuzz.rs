@@ -10,7 +10,7 @@ const SECONDS: &str = "600";
 
 /// Prints a line for each target; returns what failed.
 pub(super) fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
-    sh::say("fuzzing, ten minutes per target, two targets in parallel");
+    sh::print_progress("fuzzing, ten minutes per target, two targets in parallel");
     let ended = soak.command(&["fuzz", SECONDS]).status()?;
     Ok(if ended.success() { Vec::new() } else { vec![format!("fuzz: {ended}")] })
 }

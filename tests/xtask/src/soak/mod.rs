@@ -12,30 +12,30 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::postgres::{Disk, Postgres};
+use crate::postgres::{Durability, Postgres};
 use crate::project::Project;
 use crate::sh;
 
 /// A long test; returns its failures.
-type Run = fn(&mut Soak<'_>) -> Result<Vec<String>>;
+type LongTest = fn(&mut Soak<'_>) -> Result<Vec<String>>;
 
 /// The long tests by name.
-const RUNS: [(&str, Run); 5] =
+const LONG_TESTS: [(&str, LongTest); 5] =
     [("crash", crash::run), ("load", load::run), ("size", size::run), ("streams", streams::run), ("fuzz", fuzz::run)];
 
 /// Runs one of the long tests, or all.
 pub fn run(project: &Project, arguments: &[&str]) -> Result<()> {
-    let chosen: Vec<(&str, Run)> = match arguments {
-        [] => RUNS.to_vec(),
-        [name] if RUNS.iter().any(|it| it.0 == *name) => RUNS.into_iter().filter(|it| it.0 == *name).collect(),
-        _ => bail!("usage: cargo xtask soak [{}]", RUNS.map(|it| it.0).join(" | ")),
+    let chosen: Vec<(&str, LongTest)> = match arguments {
+        [] => LONG_TESTS.to_vec(),
+        [name] if LONG_TESTS.iter().any(|it| it.0 == *name) => LONG_TESTS.into_iter().filter(|it| it.0 == *name).collect(),
+        _ => bail!("usage: cargo xtask soak [{}]", LONG_TESTS.map(|it| it.0).join(" | ")),
     };
-    sh::say("building the server and the load generator");
+    sh::print_progress("building the server and the load generator");
     // Building only these programs saves linking the others.
     let programs = ["--bin", "convengine", "--bin", "soak", "--bin", "ceiling"];
     let build = ["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"];
     sh::run(&mut project.cargo(&[&build[..], &programs].concat()))?;
-    let mut soak = Soak { project, postgres: Postgres::start(Disk::Durable)? };
+    let mut soak = Soak { project, postgres: Postgres::start(Durability::Durable)? };
     let mut failures = Vec::new();
     for (_, run) in chosen {
         failures.extend(run(&mut soak)?);
@@ -67,18 +67,18 @@ impl Soak<'_> {
         command
     }
 
-    fn talk(&self, arguments: &[&str]) -> Result<Seen> {
+    fn run_program(&self, arguments: &[&str]) -> Result<SoakResults> {
         let text = sh::output(&mut self.command(arguments)).context("the load failed")?;
-        Seen::parse(&text)
+        SoakResults::parse(&text)
     }
 }
 
 /// The results that the program `soak` printed.
-struct Seen(Value);
+struct SoakResults(Value);
 
-impl Seen {
-    fn parse(text: &str) -> Result<Seen> {
-        Ok(Seen(serde_json::from_str(text.trim()).with_context(|| format!("the load printed: {text}"))?))
+impl SoakResults {
+    fn parse(text: &str) -> Result<SoakResults> {
+        Ok(SoakResults(serde_json::from_str(text.trim()).with_context(|| format!("the load printed: {text}"))?))
     }
 
     fn number(&self, path: &str) -> Result<f64> {

@@ -32,30 +32,36 @@ const PACKS: [&str; 15] = [
 const KIB: f64 = 1024.0;
 
 /// An audit mode and its limit.
-struct Stored {
+struct AuditMode {
     name: &'static str,
     /// The settings of the mode.
-    set: &'static [&'static str],
+    settings: &'static [&'static str],
     /// The maximum number of bytes per turn.
     limit: f64,
     /// The figure that is limited: `/bytes` (the growth of the database) or `/rows` (the rows only).
-    of: &'static str,
+    figure: &'static str,
     /// Whether the limit applies only to packs without a model, whose texts may have any length.
     without_model: bool,
 }
 
 /// The audit modes (docs/decisions/README.md#4).
-const STORED: [Stored; 3] = [
-    Stored { name: "ALL", set: &[], limit: 32.0 * KIB, of: "/rows", without_model: true },
-    Stored { name: "STANDARD", set: &["convengine.audit.level=STANDARD"], limit: 16.0 * KIB, of: "/rows", without_model: true },
-    Stored { name: "DERIVED", set: &["convengine.audit.persistence.mode=DERIVED"], limit: 5.0 * KIB, of: "/bytes", without_model: false },
+const AUDIT_MODES: [AuditMode; 3] = [
+    AuditMode { name: "ALL", settings: &[], limit: 32.0 * KIB, figure: "/rows", without_model: true },
+    AuditMode { name: "STANDARD", settings: &["convengine.audit.level=STANDARD"], limit: 16.0 * KIB, figure: "/rows", without_model: true },
+    AuditMode {
+        name: "DERIVED",
+        settings: &["convengine.audit.persistence.mode=DERIVED"],
+        limit: 5.0 * KIB,
+        figure: "/bytes",
+        without_model: false,
+    },
 ];
 
 /// Prints the table; returns the figures above their limits.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     print!("\n{:<32}{:>7}", "bytes per turn (rows only)", "turns");
     for (database, _) in soak.databases() {
-        STORED.iter().for_each(|it| print!("{:>22}", format!("{database} {}", it.name)));
+        AUDIT_MODES.iter().for_each(|it| print!("{:>22}", format!("{database} {}", it.name)));
     }
     println!();
     let mut failures = Vec::new();
@@ -64,11 +70,11 @@ pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
         let mut figures = Vec::new();
         let mut turns = 0.0;
         for (name, database) in soak.databases() {
-            for stored in &STORED {
-                let seen = soak.talk(&[&["size", database.as_str(), pack], stored.set].concat())?;
+            for stored in &AUDIT_MODES {
+                let seen = soak.run_program(&[&["size", database.as_str(), pack], stored.settings].concat())?;
                 turns = seen.number("/turns")?;
                 figures.push(format!("{:>22}", format!("{:.0} ({:.0})", seen.number("/bytes")?, seen.number("/rows")?)));
-                let (bytes, limit) = (seen.number(stored.of)?, stored.limit);
+                let (bytes, limit) = (seen.number(stored.figure)?, stored.limit);
                 if bytes > limit && !(stored.without_model && has_model) {
                     failures.push(format!("{pack}, {name} {}: {bytes:.0} bytes per turn, the limit is {limit:.0}", stored.name));
                 }

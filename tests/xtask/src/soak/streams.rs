@@ -15,7 +15,7 @@ pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     println!("| database | streams | over STOMP | reconnects | turns | events | p50 ms | p99 ms | bytes per stream | failures |");
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for (name, database) in soak.databases() {
-        let seen = soak.talk(&["streams", &database, STREAMS, ROUNDS])?;
+        let seen = soak.run_program(&["streams", &database, STREAMS, ROUNDS])?;
         let number = |path: &str| seen.number(path);
         println!(
             "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",

@@ -12,17 +12,17 @@ use crate::project::Project;
 use crate::sh;
 
 /// The copy. It is kept between runs, so that only the first run builds everything.
-pub struct Copy {
+pub struct SourceCopy {
     root: PathBuf,
     /// The target folder.
     pub target: PathBuf,
 }
 
-impl Copy {
+impl SourceCopy {
     /// Copies the files of the repository.
-    pub fn of(project: &Project) -> Result<Copy> {
+    pub fn from_project(project: &Project) -> Result<SourceCopy> {
         let folder = project.target.join("teeth");
-        let copy = Copy { root: folder.join("src"), target: folder.join("target") };
+        let copy = SourceCopy { root: folder.join("src"), target: folder.join("target") };
         let mut list = project.command("git");
         list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
         let list = sh::output(&mut list).context("git cannot list the sources; run this in a clone of the repository")?;
@@ -30,11 +30,11 @@ impl Copy {
         for name in list.split('\0').filter(|it| !it.is_empty()) {
             // Git still lists a deleted file until the deletion is committed.
             if let Ok(bytes) = fs::read(project.root.join(name)) {
-                copy.put(name, &bytes)?;
+                copy.write_if_changed(name, &bytes)?;
                 kept.insert(copy.root.join(name));
             }
         }
-        remove_others(&copy.root, &kept)?;
+        remove_stale(&copy.root, &kept)?;
         Ok(copy)
     }
 
@@ -45,7 +45,7 @@ impl Copy {
 
     /// Writes a source.
     pub fn write(&self, name: &str, text: &str) -> Result<()> {
-        self.put(name, text.as_bytes())
+        self.write_if_changed(name, text.as_bytes())
     }
 
     /// Returns a command that starts `program` at the root of the copy.
@@ -64,7 +64,7 @@ impl Copy {
     }
 
     /// Writes a file unless it is unchanged, so that cargo does not rebuild it.
-    fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
+    fn write_if_changed(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.root.join(name);
         if fs::read(&path).is_ok_and(|it| it == bytes) {
             return Ok(());
@@ -77,11 +77,11 @@ impl Copy {
 }
 
 /// Removes the files of an earlier copy that the repository no longer has.
-fn remove_others(folder: &Path, kept: &BTreeSet<PathBuf>) -> Result<()> {
+fn remove_stale(folder: &Path, kept: &BTreeSet<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            remove_others(&path, kept)?;
+            remove_stale(&path, kept)?;
         } else if !kept.contains(&path) {
             fs::remove_file(&path)?;
         }

@@ -10,41 +10,41 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::project::Project;
 use crate::sh;
-use copy::Copy;
+use copy::SourceCopy;
 use proof::Proof;
 use sabotage::{SABOTAGES, Sabotage};
 
 /// Changes every expectation of the corpus, one at a time; its check must fail.
-pub fn leaves(project: &Project) -> Result<()> {
-    sh::say("changing expectations");
+pub fn check_expectations(project: &Project) -> Result<()> {
+    sh::print_progress("changing expectations");
     sh::run(&mut project.cargo(&["run", "--quiet", "--package", "convengine-tests", "--bin", "teeth"]))
 }
 
 /// Applies sabotages to a copy of the sources, one at a time; the test named for each must fail.
 ///
 /// Without names, all sabotages are applied.
-pub fn builds(project: &Project, names: &[&str]) -> Result<()> {
-    let chosen = chosen(names)?;
-    sh::say("copying the sources and running the tests without a sabotage");
-    let copy = Copy::of(project)?;
-    for proof in proofs(&chosen) {
-        ensure!(proof.passes(&copy)?, "{proof} fails without a sabotage");
+pub fn check_sabotages(project: &Project, names: &[&str]) -> Result<()> {
+    let chosen = select(names)?;
+    sh::print_progress("copying the sources and running the tests without a sabotage");
+    let copy = SourceCopy::from_project(project)?;
+    for proof in distinct_proofs(&chosen) {
+        ensure!(proof.run(&copy)?, "{proof} fails without a sabotage");
     }
-    sh::say("applying the sabotages");
-    let survivors: Vec<&str> = chosen.iter().map(|it| bites(&copy, it)).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    sh::print_progress("applying the sabotages");
+    let survivors: Vec<&str> = chosen.iter().map(|it| apply(&copy, it)).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     println!("{} of {} sabotaged builds failed a test", chosen.len() - survivors.len(), chosen.len());
     ensure!(survivors.is_empty(), "undetected sabotages: {}", survivors.join(", "));
     Ok(())
 }
 
-fn chosen(names: &[&str]) -> Result<Vec<&'static Sabotage>> {
+fn select(names: &[&str]) -> Result<Vec<&'static Sabotage>> {
     if let Some(unknown) = names.iter().find(|name| SABOTAGES.iter().all(|it| it.name != **name)) {
         bail!("unknown sabotage '{unknown}'; see tests/xtask/src/teeth/sabotage.rs");
     }
     Ok(SABOTAGES.iter().filter(|it| names.is_empty() || names.contains(&it.name)).collect())
 }
 
-fn proofs(chosen: &[&Sabotage]) -> Vec<Proof> {
+fn distinct_proofs(chosen: &[&Sabotage]) -> Vec<Proof> {
     let mut proofs = Vec::new();
     for it in chosen {
         if !proofs.contains(&it.noticed_by) {
@@ -55,7 +55,7 @@ fn proofs(chosen: &[&Sabotage]) -> Vec<Proof> {
 }
 
 /// Applies a sabotage to the copy, runs the test and restores the copy; returns the sabotage's name if the test passed.
-fn bites(copy: &Copy, it: &'static Sabotage) -> Result<Option<&'static str>> {
+fn apply(copy: &SourceCopy, it: &'static Sabotage) -> Result<Option<&'static str>> {
     let begun = Instant::now();
     let original = copy.read(it.file)?;
     ensure!(
@@ -65,7 +65,7 @@ fn bites(copy: &Copy, it: &'static Sabotage) -> Result<Option<&'static str>> {
         it.file
     );
     copy.write(it.file, &original.replace(it.find, it.replace))?;
-    let passed = it.noticed_by.passes(copy);
+    let passed = it.noticed_by.run(copy);
     copy.write(it.file, &original)?;
     let survived = passed.with_context(|| format!("cannot apply the sabotage '{}'", it.name))?;
     let what = if survived { "SURVIVED" } else { "detected" };
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_sabotage_has_its_place_and_its_own_name() {
+    fn every_sabotage_matches_once_and_has_a_unique_name() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for (index, it) in SABOTAGES.iter().enumerate() {
             let source = std::fs::read_to_string(root.join(it.file)).unwrap();

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
 
-use super::copy::Copy;
+use super::copy::SourceCopy;
 
 /// A test, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +36,8 @@ impl Proof {
     ///
     /// # Errors
     /// If the copy does not compile, or not exactly one test ran: that proves nothing about the test.
-    pub fn passes(self, copy: &Copy) -> Result<bool> {
-        let quiet = |arguments: &[&str]| built(copy.cargo(arguments).arg("--quiet"));
+    pub fn run(self, copy: &SourceCopy) -> Result<bool> {
+        let quiet = |arguments: &[&str]| run_build(copy.cargo(arguments).arg("--quiet"));
         let mut test = match self {
             Proof::Pack(file) => {
                 quiet(&["build", "--package", "convengine-server", "--bin", "convengine"])?;
@@ -61,20 +61,20 @@ impl Proof {
             }
         };
         let output = test.output().with_context(|| format!("cannot start {self}"))?;
-        verdict(&output).with_context(|| format!("{self} did not run as exactly one test:\n{}", text(&output)))
+        parse_result(&output).with_context(|| format!("{self} did not run as exactly one test:\n{}", combined_output(&output)))
     }
 }
 
-fn built(build: &mut Command) -> Result<()> {
+fn run_build(build: &mut Command) -> Result<()> {
     let output = build.output().context("cannot start cargo")?;
     if !output.status.success() {
-        bail!("the copy does not compile:\n{}", text(&output));
+        bail!("the copy does not compile:\n{}", combined_output(&output));
     }
     Ok(())
 }
 
 /// Returns whether the test passed; `None` if not exactly one test ran.
-fn verdict(output: &Output) -> Option<bool> {
+fn parse_result(output: &Output) -> Option<bool> {
     let out = String::from_utf8_lossy(&output.stdout);
     // `test result: ok. 1 passed; 0 failed; …` of the test runner, `1 passed, 0 failed` of the product.
     let counts = out.lines().rev().find(|it| it.contains(" passed") && it.contains(" failed"))?.replace(';', ",");
@@ -87,7 +87,7 @@ fn verdict(output: &Output) -> Option<bool> {
     }
 }
 
-fn text(output: &Output) -> String {
+fn combined_output(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -98,9 +98,9 @@ mod tests {
     use std::process::ExitStatus;
 
     #[test]
-    fn only_one_test_that_was_run_has_a_verdict() {
+    fn only_exactly_one_test_has_a_result() {
         let of = |code: i32, line: &str| {
-            verdict(&Output { status: ExitStatus::from_raw(code << 8), stdout: line.as_bytes().to_vec(), stderr: Vec::new() })
+            parse_result(&Output { status: ExitStatus::from_raw(code << 8), stdout: line.as_bytes().to_vec(), stderr: Vec::new() })
         };
         assert_eq!(of(0, "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 0.01s\n\n"), Some(true));
         assert_eq!(of(101, "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 9 filtered out\n"), Some(false));

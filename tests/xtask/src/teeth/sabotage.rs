@@ -86,7 +86,7 @@ pub const SABOTAGES: [Sabotage; 44] = [
         file: "core/src/turn/journal.rs",
         find: "if fingerprint(replayed) == entry.fingerprint {",
         replace: "if index < usize::MAX {",
-        noticed_by: Proof::Suite("protocol::another_prompt_is_named_with_both_texts"),
+        noticed_by: Proof::Suite("protocol::a_changed_prompt_is_reported_with_both_texts"),
     },
     Sabotage {
         name: "state_hash_without_notices",
@@ -125,7 +125,7 @@ pub const SABOTAGES: [Sabotage; 44] = [
     },
     Sabotage {
         name: "expired_action_runs",
-        file: "core/src/action/lifecycle.rs",
+        file: "core/src/pending_action/lifecycle.rs",
         find: "let expired = runtime.is_open() && runtime.is_expired(turn, now);",
         replace: "let expired = false;",
         noticed_by: Proof::Pack("talks/yes_comes_too_late.talk"),
@@ -261,7 +261,7 @@ pub const SABOTAGES: [Sabotage; 44] = [
         file: "host-native/src/effects/http/mod.rs",
         find: "http.secrets.scrub(&reply.body).into_owned()",
         replace: "reply.body.clone()",
-        noticed_by: Proof::Suite("tools::a_secret_that_a_service_gives_back_is_in_no_byte"),
+        noticed_by: Proof::Suite("tools::a_secret_echoed_by_a_service_is_in_no_byte"),
     },
     Sabotage {
         name: "sql_as_it_was_written",
@@ -282,21 +282,21 @@ pub const SABOTAGES: [Sabotage; 44] = [
         file: "host-native/src/runtime/recovery.rs",
         find: "filter(|it| !it.repeatable && in_doubt.contains(&it.id.0))",
         replace: "filter(|it| it.repeatable && in_doubt.contains(&it.id.0))",
-        noticed_by: Proof::Suite("crash::what_a_killed_server_leaves_is_finished_once"),
+        noticed_by: Proof::Suite("crash::turns_of_a_killed_server_are_finished_once"),
     },
     Sabotage {
         name: "stored_answers_forgotten",
         file: "host-native/src/runtime/recovery.rs",
         find: "journal.entries.extend(effects.iter().filter_map(|it| it.entry.clone()));",
         replace: "journal.entries.truncate(0);",
-        noticed_by: Proof::Suite("crash::what_a_killed_server_leaves_is_finished_once"),
+        noticed_by: Proof::Suite("crash::turns_of_a_killed_server_are_finished_once"),
     },
     Sabotage {
         name: "message_key_not_stored",
         file: "host-native/src/runtime/rows.rs",
         find: "message_key: about.idempotency_key,",
         replace: "message_key: None,",
-        noticed_by: Proof::Suite("recovery::a_message_that_is_sent_twice_is_one_turn_with_one_answer"),
+        noticed_by: Proof::Suite("recovery::a_message_sent_twice_is_one_turn_with_one_reply"),
     },
     Sabotage {
         name: "key_answers_any_message",
@@ -324,6 +324,6 @@ pub const SABOTAGES: [Sabotage; 44] = [
         file: "host-native/src/ops/audit/derive.rs",
         find: "if let Write::LlmCall(call) = it { Some(call) } else { None }",
         replace: "if let Write::LlmCall(call) = it { Some(call).filter(|_| false) } else { None }",
-        noticed_by: Proof::Suite("derived::a_server_that_derives_answers_what_one_that_stores_answers"),
+        noticed_by: Proof::Suite("derived_audit::derived_audits_equal_stored_audits"),
     },
 ];

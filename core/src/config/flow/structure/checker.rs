@@ -202,7 +202,7 @@ impl<'v> Checker<'v> {
                     place
                         .member(key)
                         .error("D007", message)
-                        .with_fix("write a language tag such as 'en' or 'en-US', or 'channel:' and a name")
+                        .with_fix("write a language tag such as 'en' or 'en-US', or 'channel:' followed by a name")
                 });
             }
         }

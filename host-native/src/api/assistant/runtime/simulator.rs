@@ -127,7 +127,7 @@ pub struct SessionStart {
 /// 422 if the document cannot run, 503 if the database is unavailable.
 pub async fn begin_session(host: &Host, uri: &Uri, beginning: SessionStart) -> Result<RunningSession, ApiError> {
     let SessionStart { session, assistant, deployment, version, document } = beginning;
-    let message = "document is invalid; put it again";
+    let message = "document is invalid; save a valid one";
     let unreadable = || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_document");
     let config =
         host.flows.compile_and_store(host, &document).await.map_err(|it| ApiError::from_database(&it, uri))?.ok_or_else(unreadable)?;
@@ -165,7 +165,7 @@ async fn load_requested_document(
 pub fn parse_document(text: &str, uri: &Uri) -> Result<Value, ApiError> {
     serde_json::from_str(text).map_err(|error| {
         tracing::error!(%error, "cannot parse a stored document");
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, "stored document is invalid; put it again")
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, "stored document is invalid; save it again")
     })
 }
 

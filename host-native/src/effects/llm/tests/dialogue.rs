@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::provider::{ALL, Provider};
 use super::server::{Server, response_with_length};
 use super::{KEY, call, generate, models, settings};
-use crate::config::settings::spend::SpendPeriod;
+use crate::config::settings::spend_cap::SpendPeriod;
 use crate::config::settings::{Price, SpendCap};
 
 /// A model call after tools have answered.

@@ -8,18 +8,18 @@ use convengine_core::pack::Pack;
 use serde_json::{Value, json};
 
 /// The number of rows of the smallest configuration: those that the conversation matches.
-pub const FEWEST: usize = 10;
+pub const MIN_ROWS: usize = 10;
 
 const CONVERSATION: &str = "b1f7f6a4-6a52-4c39-8d54-51c2a0e94410";
 
-/// Returns a pack with `rows` rows, but at least [`FEWEST`]; its turns do not depend on the number of rows.
+/// Returns a pack with `rows` rows, but at least [`MIN_ROWS`]; its turns do not depend on the number of rows.
 ///
 /// # Errors
 /// If the generated pack is not valid.
 pub fn pack(rows: usize) -> Result<Pack> {
     let mut tables = Tables::default();
-    let others = (0..rows.saturating_sub(FEWEST)).map(other);
-    for (table, row) in hit().into_iter().chain(others) {
+    let others = (0..rows.saturating_sub(MIN_ROWS)).map(unrelated_row);
+    for (table, row) in matching_rows().into_iter().chain(others) {
         if let Value::Object(row) = row {
             tables.0.entry(table.to_owned()).or_default().push(row);
         }
@@ -45,7 +45,7 @@ pub fn pack(rows: usize) -> Result<Pack> {
 }
 
 /// Returns the rows that the conversation matches.
-fn hit() -> [(&'static str, Value); FEWEST] {
+fn matching_rows() -> [(&'static str, Value); MIN_ROWS] {
     let classifier = |id: i64, rule_type: &str, pattern: &str, state: &str| {
         let row = json!({
             "classifier_id": id, "rule_type": rule_type, "pattern": pattern, "intent_code": "ORDER", "state_code": state, "priority": id,
@@ -80,7 +80,7 @@ fn hit() -> [(&'static str, Value); FEWEST] {
 const KINDS: usize = 21;
 
 /// Returns a row that the conversation does not match, although it resembles the rows that it matches.
-fn other(number: usize) -> (&'static str, Value) {
+fn unrelated_row(number: usize) -> (&'static str, Value) {
     let topic = number / KINDS;
     let id = topic + 100;
     let (intent, open, done) = (format!("TOPIC_{topic}"), format!("T{topic}_OPEN"), format!("T{topic}_DONE"));
@@ -185,7 +185,7 @@ fn verbose(id: impl Into<Value>, intent: &str, step: &str, determinant: &str, ru
 ///
 /// # Errors
 /// If the generated pack is not valid.
-pub fn walk(nodes: usize) -> Result<Pack> {
+pub fn walk_flow(nodes: usize) -> Result<Pack> {
     let node_id = |at: usize| format!("n{at}");
     let node = |at: usize| match at {
         0 => json!({"id": node_id(0), "type": "intent", "name": "Asked", "data": {"intent_id": "walk"}}),

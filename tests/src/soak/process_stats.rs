@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context, Result};
 
 /// The length of a clock tick in `/proc`, in microseconds.
-const TICK: u64 = 10_000;
+const TICK_US: u64 = 10_000;
 
 /// Returns the processor time of a process so far, in microseconds.
 ///
@@ -16,7 +16,7 @@ pub fn cpu_us(process: u32) -> Result<u64> {
     // The name, in parentheses, may contain spaces; user and system time are fields 14 and 15 of the line.
     let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |it| it.1).split_whitespace().collect();
     let ticks = |index: usize| fields.get(index).and_then(|it| it.parse::<u64>().ok()).context("cannot read the processor time");
-    Ok((ticks(11)? + ticks(12)?) * TICK)
+    Ok((ticks(11)? + ticks(12)?) * TICK_US)
 }
 
 /// Returns the resident memory of a process, in KB.

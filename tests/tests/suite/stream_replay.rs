@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use sqlx::postgres::PgListener;
 use tokio::runtime::Builder;
 
-use crate::running::{Place, Server, WORDS_ALONE, within};
-use crate::stream::{Event, ID, Listener, path, slow, stored, talkative};
+use crate::harness::{REGEX_ONLY, Server, TestEnv, wait_until};
+use crate::stream::{Event, ID, Listener, pack_with_progress, path, serve_slow, stored_rows};
 
 /// A pack with progress messages, with messages that are blocked and messages that fail.
 fn eventful() -> Value {
-    let mut pack = talkative();
+    let mut pack = pack_with_progress();
     pack["tables"]["ce_policy"] =
         json!([{"policy_id": 1, "rule_type": "CONTAINS", "pattern": "secret", "response_text": "No.", "priority": 1}]);
     pack["tables"]["ce_intent"].as_array_mut().unwrap().push(json!({"intent_code": "MUTE", "description": "Has no answer"}));
@@ -23,25 +23,25 @@ fn eventful() -> Value {
 }
 
 /// Whether this is the last event of its turn.
-fn closes(event: &Event) -> bool {
+fn ends_turn(event: &Event) -> bool {
     event.name == "ENGINE_RETURN" && event.data["payload"]["success"].is_boolean()
         || event.name == "STEP_EXIT" && event.data["payload"]["step"] == "PipelineEndGuardStep"
 }
 
 /// Sends a message and receives the events of its turn.
-fn turn(server: &Server, listener: &mut Listener, text: &str) -> Vec<Event> {
+fn run_turn(server: &Server, listener: &mut Listener, text: &str) -> Vec<Event> {
     server.say(ID, text);
-    listener.until(closes)
+    listener.until(ends_turn)
 }
 
 /// Asserts that the events are those of whole turns.
 #[track_caller]
-fn whole(events: &[Event]) {
+fn assert_whole_turns(events: &[Event]) {
     let mut from = 0;
     for (index, event) in events.iter().enumerate() {
         assert_eq!(event.seq(), index - from, "{} {}", event.id, event.name);
         assert_eq!(event.turn(), events[from].turn());
-        if closes(event) {
+        if ends_turn(event) {
             from = index + 1;
         }
     }
@@ -49,90 +49,90 @@ fn whole(events: &[Event]) {
 }
 
 #[test]
-fn one_who_comes_back_is_told_the_rest_and_goes_on() {
-    let env = Place::with(&eventful());
-    let server = env.serve(&WORDS_ALONE);
+fn a_reconnecting_listener_receives_the_rest_and_continues() {
+    let env = TestEnv::with_pack(&eventful());
+    let server = env.serve(&REGEX_ONLY);
     let mut listener = Listener::open(&server);
     let mut all = Vec::new();
     for text in ["my order", "a secret", "I am mute", "my other order"] {
-        all.extend(turn(&server, &mut listener, text));
+        all.extend(run_turn(&server, &mut listener, text));
     }
-    whole(&all);
+    assert_whole_turns(&all);
     let failed = all.iter().map(|it| it.data["payload"]["success"].clone()).filter(Value::is_boolean);
     assert_eq!(failed.collect::<Vec<_>>(), [true, false], "a block and a failure");
     assert!(all.iter().any(|it| it.name == "VERBOSE"));
     drop((listener, server));
     // Another process knows only what is stored of them.
-    let server = env.serve(&WORDS_ALONE);
+    let server = env.serve(&REGEX_ONLY);
     let cuts: Vec<usize> = (0..all.len()).step_by(7).chain([all.len() - 1]).collect();
     let mut listeners: Vec<(usize, Listener)> = Vec::new();
     for cut in cuts {
-        let (mut listener, resumed) = Listener::after(&server, &all[cut].id);
+        let (mut listener, resumed) = Listener::open_after(&server, &all[cut].id);
         assert!(resumed);
         assert_eq!(listener.take(all.len() - cut - 1), all[cut + 1..], "after {}", all[cut].id);
         listeners.push((cut, listener));
     }
-    let (_, first) = Listener::begin(&server, &format!("{}?lastEventId={}", path(ID), all[3].id), None);
+    let (_, first) = Listener::open_path(&server, &format!("{}?lastEventId={}", path(ID), all[3].id), None);
     assert_eq!(first.data["resumed"], true, "a client that cannot send headers");
     let mut live = Listener::open(&server);
-    let next = turn(&server, &mut live, "hello");
+    let next = run_turn(&server, &mut live, "hello");
     for (cut, mut listener) in listeners {
         assert_eq!(listener.take(next.len()), next, "{cut}");
     }
 }
 
 #[test]
-fn one_who_comes_back_while_a_turn_runs_is_told_what_it_has_told() {
-    let env = Place::with(&talkative());
-    let server = slow(&env, "normal");
+fn a_listener_reconnecting_during_a_turn_receives_its_past_events() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let server = serve_slow(&env, "normal");
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let running = scope.spawn(|| server.say(ID, "my order"));
         let before = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
         let mut back: Vec<Listener> = Vec::new();
         for known in 0..before.len() {
-            let (mut listener, resumed) = Listener::after(&server, &before[known].id);
+            let (mut listener, resumed) = Listener::open_after(&server, &before[known].id);
             assert!(resumed);
             assert_eq!(listener.take(before.len() - known - 1), before[known + 1..]);
             back.push(listener);
         }
         assert!(!running.is_finished(), "the model has not answered yet");
         let mut late = Listener::open(&server);
-        let rest = listener.until(closes);
+        let rest = listener.until(ends_turn);
         for mut listener in back {
             assert_eq!(listener.take(rest.len()), rest);
         }
         assert_eq!(late.take(rest.len()), rest, "a listener without an id receives the events from now on");
-        whole(&[before, rest].concat());
+        assert_whole_turns(&[before, rest].concat());
     });
 }
 
 #[test]
-fn an_id_that_is_not_of_the_conversation_begins_a_stream_as_if_there_were_none() {
-    let env = Place::with(&talkative());
-    let server = env.serve(&WORDS_ALONE);
+fn an_unknown_event_id_starts_the_stream_from_now() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let server = env.serve(&REGEX_ONLY);
     let other = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
-    let (mut of_other, _) = Listener::begin(&server, &path(other), None);
+    let (mut of_other, _) = Listener::open_path(&server, &path(other), None);
     server.say(other, "my order");
-    let foreign = of_other.until(closes);
+    let foreign = of_other.until(ends_turn);
     server.say(ID, "my order");
     let unknown = format!("{other}:0");
     for id in ["x", ":", "x:0", &unknown, &foreign[0].id, &format!("{}:x", foreign[0].turn())] {
-        let (mut listener, resumed) = Listener::after(&server, id);
+        let (mut listener, resumed) = Listener::open_after(&server, id);
         assert!(!resumed, "{id}");
-        let events = turn(&server, &mut listener, "hello");
-        whole(&events);
+        let events = run_turn(&server, &mut listener, "hello");
+        assert_whole_turns(&events);
     }
 }
 
 #[test]
-fn one_who_was_away_for_too_long_is_told_so() {
-    let env = Place::with(&talkative());
-    let server = env.serve(&WORDS_ALONE);
+fn a_listener_gone_for_too_long_is_not_resumed() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let server = env.serve(&REGEX_ONLY);
     let mut listener = Listener::open(&server);
-    let turns: Vec<Vec<Event>> = (0..35).map(|it| turn(&server, &mut listener, &format!("order {it}"))).collect();
+    let turns: Vec<Vec<Event>> = (0..35).map(|it| run_turn(&server, &mut listener, &format!("order {it}"))).collect();
     for (from, fits) in [(0, false), (1, false), (2, true)] {
-        let (mut listener, resumed) = Listener::after(&server, &turns[from].last().unwrap().id);
+        let (mut listener, resumed) = Listener::open_after(&server, &turns[from].last().unwrap().id);
         assert_eq!(resumed, fits, "{from}");
         if resumed {
             let missed = turns[from + 1..].concat();
@@ -142,32 +142,32 @@ fn one_who_was_away_for_too_long_is_told_so() {
 }
 
 #[test]
-fn a_turn_that_cannot_be_told_again_has_one_event_in_its_place() {
-    let env = Place::with(&talkative());
-    let server = env.serve(&WORDS_ALONE);
+fn a_turn_that_cannot_be_replayed_has_one_event_in_its_place() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let server = env.serve(&REGEX_ONLY);
     let mut listener = Listener::open(&server);
-    let turns: Vec<Vec<Event>> = (0..3).map(|_| turn(&server, &mut listener, "my order")).collect();
+    let turns: Vec<Vec<Event>> = (0..3).map(|_| run_turn(&server, &mut listener, "my order")).collect();
     env.sql().run("update ce_turn set state_hash = 'another' where number = 2");
-    let (mut listener, resumed) = Listener::after(&server, &turns[0].last().unwrap().id);
+    let (mut listener, resumed) = Listener::open_after(&server, &turns[0].last().unwrap().id);
     assert!(resumed);
     let gap = listener.next().unwrap();
     assert_eq!((gap.turn(), gap.name.as_str()), (turns[1][0].turn(), "AUDIT_NOT_DERIVABLE"));
     assert_eq!(gap.data["payload"]["turn"], 2);
     assert_eq!(listener.take(turns[2].len()), turns[2]);
-    let (mut listener, resumed) = Listener::after(&server, &gap.id);
+    let (mut listener, resumed) = Listener::open_after(&server, &gap.id);
     assert!(resumed);
     assert_eq!(listener.take(turns[2].len()), turns[2], "it is published once");
 }
 
 /// Receives this many turns over connections that break every few events.
-fn fickle(server: &Server, turns: usize, mut after: String) -> Vec<Event> {
+fn listen_with_reconnects(server: &Server, turns: usize, mut after: String) -> Vec<Event> {
     let mut received: Vec<Event> = Vec::new();
     for patience in [1, 17, 3, 40, 9].into_iter().cycle() {
-        let (mut listener, resumed) = Listener::after(server, &after);
+        let (mut listener, resumed) = Listener::open_after(server, &after);
         assert!(resumed, "{after}");
         for _ in 0..patience {
             received.push(listener.next().expect("the stream has ended"));
-            if received.iter().filter(|it| closes(it)).count() == turns {
+            if received.iter().filter(|it| ends_turn(it)).count() == turns {
                 return received;
             }
         }
@@ -177,15 +177,15 @@ fn fickle(server: &Server, turns: usize, mut after: String) -> Vec<Event> {
 }
 
 /// Runs turns at one server, with a permanent listener there and reconnecting listeners at another.
-fn while_turns_go_on(at: &Server, listen_at: &Server) {
+fn listen_during_turns(at: &Server, listen_at: &Server) {
     const TURNS: usize = 24;
     let mut steady = Listener::open(at);
-    let first = turn(at, &mut steady, "my order");
+    let first = run_turn(at, &mut steady, "my order");
     let after = first.last().unwrap().id.clone();
     thread::scope(|scope| {
-        let reconnecting: Vec<_> = (0..3).map(|_| scope.spawn(|| fickle(listen_at, TURNS, after.clone()))).collect();
-        let published: Vec<Event> = (0..TURNS).flat_map(|it| turn(at, &mut steady, &format!("order {it}"))).collect();
-        whole(&published);
+        let reconnecting: Vec<_> = (0..3).map(|_| scope.spawn(|| listen_with_reconnects(listen_at, TURNS, after.clone()))).collect();
+        let published: Vec<Event> = (0..TURNS).flat_map(|it| run_turn(at, &mut steady, &format!("order {it}"))).collect();
+        assert_whole_turns(&published);
         for received in reconnecting {
             let received = received.join().unwrap();
             let different = received.iter().zip(&published).position(|(received, published)| received != published);
@@ -195,29 +195,29 @@ fn while_turns_go_on(at: &Server, listen_at: &Server) {
 }
 
 #[test]
-fn listeners_who_come_and_go_while_turns_go_on_miss_nothing_and_hear_nothing_twice() {
-    let env = Place::with(&talkative());
-    let server = env.serve(&WORDS_ALONE);
-    while_turns_go_on(&server, &server);
+fn reconnecting_listeners_receive_every_event_exactly_once() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let server = env.serve(&REGEX_ONLY);
+    listen_during_turns(&server, &server);
 }
 
 /// Two servers on one database; nothing on SQLite.
-fn two(env: &Place) -> Option<[Server; 2]> {
-    env.is_postgres().then(|| [env.serve(&WORDS_ALONE), env.serve(&WORDS_ALONE)])
+fn two_servers(env: &TestEnv) -> Option<[Server; 2]> {
+    env.is_postgres().then(|| [env.serve(&REGEX_ONLY), env.serve(&REGEX_ONLY)])
 }
 
 #[test]
-fn listeners_at_another_process_hear_the_same() {
-    let env = Place::with(&eventful());
-    let Some([one, other]) = two(&env) else { return };
+fn listeners_at_another_process_receive_the_same() {
+    let env = TestEnv::with_pack(&eventful());
+    let Some([one, other]) = two_servers(&env) else { return };
     let (mut near, mut far) = (Listener::open(&one), Listener::open(&other));
     for text in ["my order", "a secret", "I am mute", &format!("a long order {}", "🙂".repeat(9_000))] {
-        let published = turn(&one, &mut near, text);
+        let published = run_turn(&one, &mut near, text);
         assert_eq!(far.take(published.len()), published, "{}", &text[..8]);
-        whole(&published);
+        assert_whole_turns(&published);
     }
     // Also in the other direction, and events outside of turns.
-    let published = turn(&other, &mut far, "hello");
+    let published = run_turn(&other, &mut far, "hello");
     assert_eq!(near.take(published.len()), published);
     let body = json!({"conversationId": ID, "feedbackType": "THUMBS_UP", "messageId": "1", "assistantResponse": "x"});
     let answer = one.request("POST", "/api/v1/conversation/feedback", &[("Content-Type", "application/json")], body.to_string());
@@ -227,42 +227,42 @@ fn listeners_at_another_process_hear_the_same() {
 }
 
 #[test]
-fn listeners_who_come_and_go_at_another_process_miss_nothing() {
-    let env = Place::with(&talkative());
-    let Some([one, other]) = two(&env) else { return };
-    while_turns_go_on(&one, &other);
+fn reconnecting_listeners_at_another_process_miss_nothing() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let Some([one, other]) = two_servers(&env) else { return };
+    listen_during_turns(&one, &other);
 }
 
 #[test]
-fn a_turn_that_runs_at_another_process_is_told_from_its_beginning() {
-    let env = Place::with(&talkative());
+fn a_turn_that_runs_at_another_process_is_published_from_its_beginning() {
+    let env = TestEnv::with_pack(&pack_with_progress());
     if !env.is_postgres() {
         return;
     }
-    let (one, other) = (slow(&env, "normal"), env.serve(&WORDS_ALONE));
+    let (one, other) = (serve_slow(&env, "normal"), env.serve(&REGEX_ONLY));
     let mut near = Listener::open(&one);
     thread::scope(|scope| {
         let running = scope.spawn(|| one.say(ID, "my order"));
         let before = near.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
         // A listener that was there before receives no duplicates of what another one requests.
         let mut late = Listener::open(&other);
-        let (mut back, resumed) = Listener::after(&other, &before[0].id);
+        let (mut back, resumed) = Listener::open_after(&other, &before[0].id);
         assert!(resumed);
         assert_eq!(back.take(before.len() - 1), before[1..]);
         assert!(!running.is_finished(), "the model has not answered yet");
-        let rest = near.until(closes);
+        let rest = near.until(ends_turn);
         assert_eq!((back.take(rest.len()), late.take(rest.len())), (rest.clone(), rest.clone()));
-        let next = turn(&one, &mut near, "my other order");
+        let next = run_turn(&one, &mut near, "my other order");
         assert_eq!((back.take(next.len()), late.take(next.len())), (next.clone(), next));
     });
 }
 
 #[test]
-fn what_was_lost_with_a_connection_is_told_from_the_journals() {
-    let env = Place::with(&talkative());
-    let Some([one, other]) = two(&env) else { return };
+fn events_lost_with_a_connection_are_replayed_from_the_journals() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let Some([one, other]) = two_servers(&env) else { return };
     let (mut near, mut far, mut silent) = (Listener::open(&one), Listener::open(&other), Listener::open(&other));
-    let published = turn(&one, &mut near, "my order");
+    let published = run_turn(&one, &mut near, "my order");
     assert_eq!(far.take(published.len()), published);
     let listening = "select pid::text from pg_stat_activity where datname = current_database() and query ilike 'listen%'";
     let mut sql = env.sql();
@@ -271,23 +271,23 @@ fn what_was_lost_with_a_connection_is_told_from_the_journals() {
             // The connection may be closed already.
             sql.texts(&format!("select pg_terminate_backend({process})::text"));
         }
-        let published = turn(&one, &mut near, "my other order");
+        let published = run_turn(&one, &mut near, "my other order");
         assert_eq!(far.take(published.len()), published);
     }
     let all = silent.take(published.len() * 4);
-    whole(&all);
-    assert!(within(|| sql.texts(listening).len() == 2), "both processes listen again");
+    assert_whole_turns(&all);
+    assert!(wait_until(|| sql.texts(listening).len() == 2), "both processes listen again");
 }
 
 #[test]
-fn a_turn_that_another_process_goes_on_with_is_told_once() {
-    let env = Place::with(&talkative());
+fn a_turn_that_another_process_continues_is_published_once() {
+    let env = TestEnv::with_pack(&pack_with_progress());
     if !env.is_postgres() {
         return;
     }
     let model = |delay: u32| {
         let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
-        format!("scripted:{}", env.pack(&format!("model-{delay}.json"), &json!([{"delay_ms": delay, "reply": reply}])))
+        format!("scripted:{}", env.write_pack(&format!("model-{delay}.json"), &json!([{"delay_ms": delay, "reply": reply}])))
     };
     let serve = |model: &str| {
         let set = ["convengine.flow.dialogue-act.resolute=LLM_ONLY", "convengine.turn.lease=500ms"];
@@ -300,22 +300,22 @@ fn a_turn_that_another_process_goes_on_with_is_told_once() {
         scope.spawn(|| one.try_post(&body));
         let before = far.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
         one.kill();
-        let rest = far.until(closes);
+        let rest = far.until(ends_turn);
         let all = [before, rest].concat();
-        whole(&all);
-        assert_eq!(stored(&other).len(), all.iter().filter(|it| it.data["eventType"] == "AUDIT").count());
+        assert_whole_turns(&all);
+        assert_eq!(stored_rows(&other).len(), all.iter().filter(|it| it.data["eventType"] == "AUDIT").count());
     });
 }
 
 #[test]
-fn a_turn_that_nobody_hears_elsewhere_tells_nobody() {
-    let env = Place::with(&talkative());
-    let Some([one, other]) = two(&env) else { return };
+fn a_turn_without_remote_listeners_notifies_no_other_process() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let Some([one, other]) = two_servers(&env) else { return };
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     // Its connection is closed within the runtime.
     let _inside = runtime.enter();
     let mut notifications = runtime.block_on(async {
-        let mut notifications = PgListener::connect(&env.database()).await.unwrap();
+        let mut notifications = PgListener::connect(&env.database_url()).await.unwrap();
         notifications.listen("convengine_told").await.unwrap();
         notifications
     });
@@ -325,12 +325,12 @@ fn a_turn_that_nobody_hears_elsewhere_tells_nobody() {
     };
     let mark = || env.sql().texts("select pg_notify('convengine_told', 'mark')::text");
     let mut near = Listener::open(&one);
-    turn(&one, &mut near, "my order");
+    run_turn(&one, &mut near, "my order");
     one.say("7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08", "my order");
     mark();
     assert_eq!(next(), "mark", "another notification came before it");
     let mut far = Listener::open(&other);
-    let published = turn(&one, &mut near, "my order");
+    let published = run_turn(&one, &mut near, "my order");
     assert_eq!(far.take(published.len()), published);
     mark();
     let published: Vec<String> = std::iter::from_fn(|| Some(next()).filter(|it| it != "mark")).collect();

@@ -9,13 +9,13 @@ use convengine_tests::root;
 use serde_json::{Map, Value, json};
 
 use crate::database::Sql;
-use crate::running::{ANYWHERE, Place, Server, one_line};
+use crate::harness::{SERVE, Server, TestEnv, assert_one_line};
 
 /// The conversation that it stores.
-const STORED: &str = "16170aeb-d5cb-5b89-9d93-0f7a961a226c";
+const STORED_CONVERSATION: &str = "16170aeb-d5cb-5b89-9d93-0f7a961a226c";
 
 /// Tables to which turns add rows.
-const OF_TURNS: [&str; 4] = ["ce_audit", "ce_conversation", "ce_conversation_history", "ce_llm_call_log"];
+const TURN_TABLES: [&str; 4] = ["ce_audit", "ce_conversation", "ce_conversation_history", "ce_llm_call_log"];
 
 /// The recorded tables of the original.
 struct Original {
@@ -36,7 +36,7 @@ impl Original {
     }
 
     /// Creates the database in an environment: tables, then rows, then references between tables.
-    fn build(&self, env: &Place) {
+    fn build(&self, env: &TestEnv) {
         let mut sql = env.sql();
         let mut later = Vec::new();
         for (name, table) in &self.tables {
@@ -51,7 +51,7 @@ impl Original {
             let columns = texts(&table["columns"]);
             for row in table["rows"].as_array().into_iter().flatten() {
                 let values: Vec<String> =
-                    columns.iter().zip(row.as_array().unwrap()).map(|(column, it)| literal(&sql, column, it)).collect();
+                    columns.iter().zip(row.as_array().unwrap()).map(|(column, it)| value_literal(&sql, column, it)).collect();
                 sql.run(&format!("insert into {name} ({}) values ({})", columns.join(", "), values.join(", ")));
             }
         }
@@ -73,9 +73,12 @@ impl Original {
         all
     }
 
-    fn now(&self, env: &Place) -> BTreeMap<String, Table> {
+    fn snapshot(&self, env: &TestEnv) -> BTreeMap<String, Table> {
         let mut sql = env.sql();
-        self.tables.keys().map(|name| (name.clone(), Table { shape: shape(&mut sql, name), rows: rows(&mut sql, name) })).collect()
+        self.tables
+            .keys()
+            .map(|name| (name.clone(), Table { shape: read_shape(&mut sql, name), rows: read_rows(&mut sql, name) }))
+            .collect()
     }
 }
 
@@ -84,7 +87,7 @@ fn texts(list: &Value) -> Vec<&str> {
 }
 
 /// The SQL literal of a stored value. PostgreSQL gives a text the type of its column.
-fn literal(sql: &Sql, column: &str, value: &Value) -> String {
+fn value_literal(sql: &Sql, column: &str, value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Number(millis) if sql.is_postgres() && column.ends_with("_at") => format!("to_timestamp({millis} / 1000.0)"),
@@ -95,7 +98,7 @@ fn literal(sql: &Sql, column: &str, value: &Value) -> String {
 }
 
 /// Columns, indexes, constraints, triggers.
-fn shape(sql: &mut Sql, table: &str) -> Vec<String> {
+fn read_shape(sql: &mut Sql, table: &str) -> Vec<String> {
     if !sql.is_postgres() {
         return sql.texts(&format!("select coalesce(sql, name) from sqlite_master where tbl_name = '{table}' order by name"));
     }
@@ -109,7 +112,7 @@ fn shape(sql: &mut Sql, table: &str) -> Vec<String> {
     ))
 }
 
-fn rows(sql: &mut Sql, table: &str) -> Vec<String> {
+fn read_rows(sql: &mut Sql, table: &str) -> Vec<String> {
     if sql.is_postgres() {
         return sql.texts(&format!("select it::text from {table} it order by 1"));
     }
@@ -118,49 +121,49 @@ fn rows(sql: &mut Sql, table: &str) -> Vec<String> {
 }
 
 /// A server whose model answers as the recorded one, for any beginning of the prompt.
-fn serve(env: &Place) -> Server {
+fn serve(env: &TestEnv) -> Server {
     let recorded = fs::read_to_string(root().join("tests/packs/recorded/s02_loan_application.json")).unwrap();
     let mut pack: Value = serde_json::from_str(&recorded).unwrap();
     let first = json!({"purpose": "dialogue_act", "kind": "json", "reply": {"dialogueAct": "NEW_REQUEST", "confidence": 0.97}});
     pack["llm"].as_array_mut().unwrap().insert(0, first);
-    let model = format!("scripted:{}", env.pack("model.json", &pack));
+    let model = format!("scripted:{}", env.write_pack("model.json", &pack));
     env.serve(&["--llm", &model])
 }
 
 #[test]
-fn a_database_of_the_original_is_used_as_it_is() {
+fn an_original_database_is_used_unaltered() {
     let original = Original::read();
-    let env = Place::new();
+    let env = TestEnv::new();
     original.build(&env);
-    let before = original.now(&env);
+    let before = original.snapshot(&env);
     assert!(before["ce_audit"].rows.len() > 250 && before["ce_rule"].rows.len() == 2, "{:?}", before.keys());
 
-    one_line(&env.run(&ANYWHERE), 3, &["convengine migrate --database"]);
-    assert_eq!(original.now(&env), before, "a server that does not start");
+    assert_one_line(&env.run(&SERVE), 3, &["convengine migrate --database"]);
+    assert_eq!(original.snapshot(&env), before, "a server that does not start");
     let migrated = env.run(&["migrate"]);
     assert_eq!(migrated.code, 0, "{migrated:?}");
-    assert_eq!(original.now(&env), before, "migrate");
+    assert_eq!(original.snapshot(&env), before, "migrate");
     let server = serve(&env);
-    assert_eq!(original.now(&env), before, "a server start");
+    assert_eq!(original.snapshot(&env), before, "a server start");
 
-    let audited = server.audit(STORED);
+    let audited = server.audit(STORED_CONVERSATION);
     assert_eq!(audited.len(), before["ce_audit"].rows.len());
-    continues_the_stored_conversation(&env, &server, &audited);
-    let new = holds_a_new_conversation(&env, &server);
-    works_with_other_commands(&env, &[STORED, &new]);
+    continue_stored_conversation(&env, &server, &audited);
+    let new = hold_new_conversation(&env, &server);
+    run_other_commands(&env, &[STORED_CONVERSATION, &new]);
     drop(server);
-    only_rows_of_turns_are_added(&before, &original.now(&env));
+    assert_only_turn_rows_added(&before, &original.snapshot(&env));
 }
 
-fn continues_the_stored_conversation(env: &Place, server: &Server, audited: &[Value]) {
+fn continue_stored_conversation(env: &TestEnv, server: &Server, audited: &[Value]) {
     // The context that the original stored contains all required data, so no slot is missing.
-    let answer = server.say(STORED, "I want a loan");
+    let answer = server.say(STORED_CONVERSATION, "I want a loan");
     let stored = json!({"type": "JSON", "value": r#"{"amount":"60000","months":"48","purpose":"CAR"}"#});
     assert_eq!((&answer["state"], &answer["payload"]), (&json!("REVIEW"), &stored), "{answer}");
     let prompts = env.sql().texts("select prompt_text from ce_llm_call_log where llm_call_id > 10 order by llm_call_id");
     assert!(prompts.iter().any(|it| it.contains("for 48 months, for a car")), "the history is not in {prompts:#?}");
 
-    let rows = server.audit(STORED);
+    let rows = server.audit(STORED_CONVERSATION);
     assert_eq!(&rows[..audited.len()], audited, "old rows come first");
     assert!(rows.len() > audited.len());
     let number = |it: &Value| it["auditId"].as_i64().unwrap();
@@ -168,7 +171,7 @@ fn continues_the_stored_conversation(env: &Place, server: &Server, audited: &[Va
 }
 
 /// Returns the conversation id.
-fn holds_a_new_conversation(env: &Place, server: &Server) -> String {
+fn hold_new_conversation(env: &TestEnv, server: &Server) -> String {
     let id = "7d0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a55";
     let body =
         r#"{"conversationId": "ID", "message": "I want a loan\u0000 now", "inputParams": {"big": 1e16, "two": 2.0, "nul": "a\u0000b"}}"#;
@@ -185,11 +188,11 @@ fn holds_a_new_conversation(env: &Place, server: &Server) -> String {
     id.to_owned()
 }
 
-fn works_with_other_commands(env: &Place, conversations: &[&str]) {
+fn run_other_commands(env: &TestEnv, conversations: &[&str]) {
     let exported = env.run(&["export"]);
-    assert_eq!((exported.code, exported.err.as_str()), (0, ""), "{exported:?}");
-    let pack: Value = serde_json::from_str(&exported.out).unwrap();
-    assert_eq!(pack["tables"]["ce_rule"].as_array().map(Vec::len), Some(2), "{}", exported.out);
+    assert_eq!((exported.code, exported.stderr.as_str()), (0, ""), "{exported:?}");
+    let pack: Value = serde_json::from_str(&exported.stdout).unwrap();
+    assert_eq!(pack["tables"]["ce_rule"].as_array().map(Vec::len), Some(2), "{}", exported.stdout);
     let linted = env.run(&["lint"]);
     assert_eq!(linted.code, 0, "{linted:?}");
     for id in conversations {
@@ -198,11 +201,11 @@ fn works_with_other_commands(env: &Place, conversations: &[&str]) {
     }
 }
 
-fn only_rows_of_turns_are_added(before: &BTreeMap<String, Table>, after: &BTreeMap<String, Table>) {
+fn assert_only_turn_rows_added(before: &BTreeMap<String, Table>, after: &BTreeMap<String, Table>) {
     for (name, old) in before {
         let new = &after[name];
         assert_eq!(new.shape, old.shape, "{name}");
-        if !OF_TURNS.contains(&name.as_str()) {
+        if !TURN_TABLES.contains(&name.as_str()) {
             assert_eq!(new.rows, old.rows, "{name}");
             continue;
         }

@@ -5,21 +5,21 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use crate::models::{Answer, KEY, PRICES, begin, end, piece, provider, written};
-use crate::running::{ANYWHERE, Place, Server, one_line};
+use crate::harness::{SERVE, Server, TestEnv, assert_one_line};
+use crate::models::{KEY, PRICES, ProviderReply, delta_event, final_events, pack_with_model, start_provider, write_head};
 use crate::stream::ID;
 
 /// A text that costs 162 millionths.
-fn says(text: &str) -> Answer {
+fn text_reply(text: &str) -> ProviderReply {
     let text = text.to_owned();
     Box::new(move |stream: &mut TcpStream| {
-        begin(stream);
-        stream.write_all((piece(&text) + &end()).as_bytes()).unwrap();
+        write_head(stream);
+        stream.write_all((delta_event(&text) + &final_events()).as_bytes()).unwrap();
     })
 }
 
 /// A decision object that costs the same; it comes in one piece.
-fn decides(object: &Value) -> Answer {
+fn decision(object: &Value) -> ProviderReply {
     let usage = json!({"prompt_tokens": 1001, "completion_tokens": 20});
     let choice = json!({"index": 0, "message": {"content": object.to_string()}, "finish_reason": "stop"});
     let body = json!({"model": "test-model", "choices": [choice], "usage": usage}).to_string();
@@ -28,9 +28,9 @@ fn decides(object: &Value) -> Answer {
     })
 }
 
-fn serve(env: &Place, address: &str, more: &[&str]) -> Server {
+fn serve(env: &TestEnv, address: &str, more: &[&str]) -> Server {
     let words = ["--set", PRICES, "--llm", "openai:test-model", "--set", "convengine.llm.max-attempts=1"];
-    let command = &mut env.command(&[&ANYWHERE[..], &words, more].concat());
+    let command = &mut env.command(&[&SERVE[..], &words, more].concat());
     env.start(command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
 }
 
@@ -39,7 +39,7 @@ const DERIVED: [&str; 2] = ["--set", "convengine.audit.persistence.mode=DERIVED"
 const PER_DAY: [&str; 2] = ["--set", "convengine.llm.spend-cap.per=day"];
 
 /// Why model calls have failed so far, from the call log.
-fn failures(env: &Place) -> Vec<String> {
+fn failures(env: &TestEnv) -> Vec<String> {
     let run = env.run(&["audit", "materialise"]);
     assert_eq!(run.code, 0, "{run:?}");
     env.sql().texts("select error_message from ce_llm_call_log where error_message is not null order by llm_call_id")
@@ -48,9 +48,9 @@ fn failures(env: &Place) -> Vec<String> {
 const REFUSED: &str = "no model is asked: what may be spent in a day is spent (convengine.llm.spend-cap)";
 
 #[test]
-fn what_is_spent_is_spent_for_other_processes_and_after_a_restart() {
-    let (address, requests) = provider(vec![says("One."), says("Two.")]);
-    let env = Place::with(&written());
+fn spending_counts_in_other_processes_and_after_a_restart() {
+    let (address, requests) = start_provider(vec![text_reply("One."), text_reply("Two.")]);
+    let env = TestEnv::with_pack(&pack_with_model());
     let cap = ["--set", "convengine.llm.spendCap.amount=0.0003"];
     let with = [&REGEX[..], &DERIVED, &PER_DAY, &cap].concat();
     let server = serve(&env, &address, &with);
@@ -68,7 +68,7 @@ fn what_is_spent_is_spent_for_other_processes_and_after_a_restart() {
     assert_eq!(failures(&env), [REFUSED; 2], "for the same reason");
     // On a day with little spending, models are called again.
     env.sql().run("update cv_spend set day = '2020-01-01'");
-    let (address, requests) = provider(vec![says("Three.")]);
+    let (address, requests) = start_provider(vec![text_reply("Three.")]);
     drop(server);
     let server = serve(&env, &address, &with);
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "Three.");
@@ -76,11 +76,11 @@ fn what_is_spent_is_spent_for_other_processes_and_after_a_restart() {
 }
 
 #[test]
-fn a_turn_stops_asking_when_its_own_calls_have_spent_the_rest() {
-    let (address, requests) = provider(vec![decides(&json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.9}))]);
-    let mut pack = written();
+fn a_turn_stops_calling_models_when_its_own_calls_reach_the_cap() {
+    let (address, requests) = start_provider(vec![decision(&json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.9}))]);
+    let mut pack = pack_with_model();
     pack["settings"] = json!({});
-    let env = Place::with(&pack);
+    let env = TestEnv::with_pack(&pack);
     let both = ["--set", "convengine.flow.dialogueAct.resolute=LLM_ONLY", "--set", "convengine.llm.spend-cap.amount=0.0001"];
     let server = serve(&env, &address, &[&both[..], &PER_DAY].concat());
     let answer = server.say(ID, "my order");
@@ -91,17 +91,17 @@ fn a_turn_stops_asking_when_its_own_calls_have_spent_the_rest() {
 }
 
 #[test]
-fn without_a_cap_nothing_is_counted_and_with_one_everything_has_a_price() {
-    let (address, requests) = provider(vec![says("One.")]);
-    let env = Place::with(&written());
+fn without_a_cap_nothing_is_counted_and_with_one_every_model_needs_a_price() {
+    let (address, requests) = start_provider(vec![text_reply("One.")]);
+    let env = TestEnv::with_pack(&pack_with_model());
     let server = serve(&env, &address, &REGEX);
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "One.");
     assert_eq!(requests.join().unwrap().len(), 1);
     assert_eq!(env.sql().texts("select day from cv_spend"), [""; 0]);
     drop(server);
     let cap = ["--set", "convengine.llm.spend-cap.amount=5", "--set", "convengine.llm.spend-cap.per=month"];
-    let run = |more: &[&str]| env.end(env.command(&[&ANYWHERE[..], more].concat()).env("OPENAI_BASE_URL", "http://127.0.0.1:1"));
-    one_line(&run(&[&cap[..], &["--llm", "openai:other"]].concat()), 2, &["--llm openai:other", "convengine.llm.prices"]);
-    one_line(&run(&cap[..2]), 2, &["convengine.llm.spend-cap.per"]);
-    one_line(&run(&cap[2..]), 2, &["convengine.llm.spend-cap.amount"]);
+    let run = |more: &[&str]| env.run_command(env.command(&[&SERVE[..], more].concat()).env("OPENAI_BASE_URL", "http://127.0.0.1:1"));
+    assert_one_line(&run(&[&cap[..], &["--llm", "openai:other"]].concat()), 2, &["--llm openai:other", "convengine.llm.prices"]);
+    assert_one_line(&run(&cap[..2]), 2, &["convengine.llm.spend-cap.per"]);
+    assert_one_line(&run(&cap[2..]), 2, &["convengine.llm.spend-cap.amount"]);
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use convengine_tests::binary;
+use convengine_tests::server_binary;
 use reqwest::blocking::{Client, Response};
 use serde_json::{Value, json};
 
@@ -18,10 +18,10 @@ use crate::database::{Database, Sql};
 pub const MESSAGE: &str = "/api/v1/conversation/message";
 
 /// Settings of a server that needs no model.
-pub const WORDS_ALONE: [&str; 2] = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_ONLY"];
+pub const REGEX_ONLY: [&str; 2] = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_ONLY"];
 
 /// A pack with one intent and no model.
-pub fn orders() -> Value {
+pub fn orders_pack() -> Value {
     let row = |id: u32, intent: &str, text: &str| json!({"response_id": id, "intent_code": intent, "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": text});
     json!({
         "name": "orders",
@@ -38,21 +38,21 @@ pub fn orders() -> Value {
 }
 
 /// How long a test waits for an expected condition.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Starts the server on a free port.
-pub const ANYWHERE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+pub const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
 /// Asserts the exit code, and that standard error is one line that contains these words.
 #[track_caller]
-pub fn one_line(output: &Ran, code: i32, words: &[&str]) {
-    assert_eq!((output.code, output.err.lines().count()), (code, 1), "{output:?}");
-    assert!(words.iter().all(|it| output.err.contains(it)), "{words:?} in {}", output.err);
-    assert_eq!(output.out, "", "the server has started: {output:?}");
+pub fn assert_one_line(output: &CommandOutput, code: i32, words: &[&str]) {
+    assert_eq!((output.code, output.stderr.lines().count()), (code, 1), "{output:?}");
+    assert!(words.iter().all(|it| output.stderr.contains(it)), "{words:?} in {}", output.stderr);
+    assert_eq!(output.stdout, "", "the server has started: {output:?}");
 }
 
 /// A temporary folder and a database.
-pub struct Place {
+pub struct TestEnv {
     folder: PathBuf,
     files: AtomicU32,
     database: Database,
@@ -60,43 +60,43 @@ pub struct Place {
 
 /// The outcome of a command.
 #[derive(Debug)]
-pub struct Ran {
+pub struct CommandOutput {
     pub code: i32,
-    pub out: String,
-    pub err: String,
+    pub stdout: String,
+    pub stderr: String,
 }
 
-impl Place {
+impl TestEnv {
     /// An environment with an empty database.
-    pub fn new() -> Place {
-        Place::of(Database::of_place)
+    pub fn new() -> TestEnv {
+        TestEnv::with_database(Database::new_empty)
     }
 
     /// An environment for tests that do not care how the tables are created.
-    pub fn ready() -> Place {
-        Place::of(Database::with_tables)
+    pub fn with_tables() -> TestEnv {
+        TestEnv::with_database(Database::with_tables)
     }
 
-    fn of(database: fn(&Path, &str) -> Database) -> Place {
+    fn with_database(database: fn(&Path, &str) -> Database) -> TestEnv {
         static PLACES: AtomicU32 = AtomicU32::new(0);
         let name = format!("convengine-suite-{}-{}", std::process::id(), PLACES.fetch_add(1, Ordering::Relaxed));
         let folder = std::env::temp_dir().join(&name);
         fs::create_dir(&folder).unwrap();
         let database = database(&folder, &name);
-        Place { folder, files: AtomicU32::new(0), database }
+        TestEnv { folder, files: AtomicU32::new(0), database }
     }
 
     /// A new environment with a copy of the database. No server may be running on it.
-    pub fn copy(&self) -> Place {
-        let env = Place::new();
+    pub fn copy(&self) -> TestEnv {
+        let env = TestEnv::new();
         self.database.copy_to(&env.database);
         env
     }
 
     /// An environment whose database has the rows of a pack.
-    pub fn with(pack: &Value) -> Place {
-        let env = Place::ready();
-        let file = env.pack("pack.json", pack);
+    pub fn with_pack(pack: &Value) -> TestEnv {
+        let env = TestEnv::with_tables();
+        let file = env.write_pack("pack.json", pack);
         let output = env.run(&["import", &file]);
         assert_eq!(output.code, 0, "{output:?}");
         env
@@ -112,7 +112,7 @@ impl Place {
         self.path(name).display().to_string()
     }
 
-    pub fn pack(&self, name: &str, pack: &Value) -> String {
+    pub fn write_pack(&self, name: &str, pack: &Value) -> String {
         self.write(name, &pack.to_string())
     }
 
@@ -126,35 +126,35 @@ impl Place {
     }
 
     /// The database's URL.
-    pub fn database(&self) -> String {
+    pub fn database_url(&self) -> String {
         self.database.url()
     }
 
     /// A command on the database, unless the arguments name another one.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(binary().unwrap());
+        let mut command = Command::new(server_binary().unwrap());
         command.args(arguments);
         if !arguments.contains(&"--database") {
-            command.args(["--database", &self.database()]);
+            command.args(["--database", &self.database_url()]);
         }
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Ran {
-        self.end(&mut self.command(arguments))
+    pub fn run(&self, arguments: &[&str]) -> CommandOutput {
+        self.run_command(&mut self.command(arguments))
     }
 
     /// Runs a command to its end.
-    pub fn end(&self, command: &mut Command) -> Ran {
+    pub fn run_command(&self, command: &mut Command) -> CommandOutput {
         let number = self.files.fetch_add(1, Ordering::Relaxed);
         let (out, err) = (self.path(&format!("out-{number}")), self.path(&format!("err-{number}")));
         command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
-        let code = ended(&mut command.spawn().unwrap()).code().unwrap_or(-1);
-        Ran { code, out: fs::read_to_string(out).unwrap(), err: fs::read_to_string(err).unwrap() }
+        let code = wait_for_exit(&mut command.spawn().unwrap()).code().unwrap_or(-1);
+        CommandOutput { code, stdout: fs::read_to_string(out).unwrap(), stderr: fs::read_to_string(err).unwrap() }
     }
 
     pub fn serve(&self, arguments: &[&str]) -> Server {
-        let arguments = [&ANYWHERE, arguments].concat();
+        let arguments = [&SERVE, arguments].concat();
         self.start(&mut self.command(&arguments))
     }
 
@@ -166,7 +166,7 @@ impl Place {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("convengine listening on http://").map(str::to_owned);
-        let mut server = Server { child, address: String::new(), err, client: client() };
+        let mut server = Server { child, address: String::new(), stderr_path: err, client: client() };
         server.address = address.unwrap_or_else(|| panic!("not started: {line}{}", server.log()));
         server
     }
@@ -176,16 +176,16 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestEnv {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
 /// Waits for a process to exit.
-fn ended(child: &mut Child) -> ExitStatus {
+fn wait_for_exit(child: &mut Child) -> ExitStatus {
     let mut status = None;
-    let ended = within(|| {
+    let ended = wait_until(|| {
         status = child.try_wait().unwrap();
         status.is_some()
     });
@@ -196,9 +196,9 @@ fn ended(child: &mut Child) -> ExitStatus {
 }
 
 /// Polls a condition until it is true; returns whether it was true in time.
-pub fn within(mut condition: impl FnMut() -> bool) -> bool {
+pub fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < TIMEOUT {
         if condition() {
             return true;
         }
@@ -211,7 +211,7 @@ pub fn within(mut condition: impl FnMut() -> bool) -> bool {
 pub struct Server {
     child: Child,
     pub address: String,
-    err: PathBuf,
+    stderr_path: PathBuf,
     client: Client,
 }
 
@@ -224,7 +224,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn of(response: Response) -> Answer {
+    fn from_response(response: Response) -> Answer {
         Answer { status: response.status().as_u16(), headers: response.headers().clone(), text: response.text().unwrap() }
     }
 
@@ -243,7 +243,7 @@ impl Server {
         for (name, value) in headers {
             call = call.header(*name, *value);
         }
-        Answer::of(call.send().unwrap())
+        Answer::from_response(call.send().unwrap())
     }
 
     pub fn get(&self, path: &str) -> Answer {
@@ -276,7 +276,7 @@ impl Server {
 
     /// Standard error so far.
     pub fn log(&self) -> String {
-        fs::read_to_string(&self.err).unwrap()
+        fs::read_to_string(&self.stderr_path).unwrap()
     }
 
     /// Sends a message whose response may never come.
@@ -298,8 +298,8 @@ impl Server {
     }
 
     /// Waits for the exit; returns the exit code.
-    pub fn code(&mut self) -> Option<i32> {
-        ended(&mut self.child).code()
+    pub fn exit_code(&mut self) -> Option<i32> {
+        wait_for_exit(&mut self.child).code()
     }
 }
 

@@ -19,53 +19,53 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-use crate::running::{ANYWHERE, MESSAGE, Place, Server, WORDS_ALONE, one_line, orders, within};
+use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
 use crate::stream::{ID, Listener};
 
 const KEY: &str = "sk-observe-0123456789";
 const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 /// A user's message; it must not appear in anything that operators see.
-const SAID: &str = "my order of a violet umbrella";
+const USER_TEXT: &str = "my order of a violet umbrella";
 
 /// A collector, a model and a service at one address.
-struct Neighbours {
+struct Backends {
     address: SocketAddr,
-    seen: Arc<Mutex<Seen>>,
+    received: Arc<Mutex<Received>>,
     _runtime: Runtime,
 }
 
 #[derive(Default)]
-struct Seen {
+struct Received {
     exports: Vec<Vec<u8>>,
     /// Whether the collector rejects exports.
-    refuses: bool,
+    rejects_exports: bool,
     /// The trace headers that the service received.
     traceparent: Vec<String>,
 }
 
-impl Neighbours {
-    fn start() -> Neighbours {
+impl Backends {
+    fn start() -> Backends {
         let runtime = Runtime::new().unwrap();
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let received = Arc::new(Mutex::new(Received::default()));
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let routes = Router::new().fallback(answer).with_state(Arc::clone(&seen));
+        let routes = Router::new().fallback(answer).with_state(Arc::clone(&received));
         runtime.spawn(async { axum::serve(listener, routes).await });
-        Neighbours { address, seen, _runtime: runtime }
+        Backends { address, received, _runtime: runtime }
     }
 
     fn spans(&self) -> Vec<Span> {
-        let seen = self.seen.lock().unwrap();
+        let seen = self.received.lock().unwrap();
         let requests = seen.exports.iter().map(|it| ExportTraceServiceRequest::decode(it.as_slice()).unwrap());
         requests.flat_map(|it| it.resource_spans).flat_map(|it| it.scope_spans).flat_map(|it| it.spans).collect()
     }
 
     /// A server with this model, this service and optionally this collector.
-    fn serve(&self, env: &Place, traced: bool, more: &[&str]) -> Server {
+    fn serve(&self, env: &TestEnv, traced: bool, more: &[&str]) -> Server {
         let network = format!("convengine.network.allow-private={}", self.address);
         let model = ["--llm", "openai:test-model", "--set", r#"convengine.llm.prices={"test-model":{"input":0.15,"output":0.6}}"#];
-        let mut command = env.command(&[&ANYWHERE[..], &WORDS_ALONE, &["--set", &network], &model, more].concat());
+        let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &["--set", &network], &model, more].concat());
         if traced {
             command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{}", self.address));
         }
@@ -73,10 +73,10 @@ impl Neighbours {
     }
 }
 
-async fn answer(State(seen): State<Arc<Mutex<Seen>>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+async fn answer(State(seen): State<Arc<Mutex<Received>>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     let mut seen = seen.lock().unwrap();
     match uri.path() {
-        "/v1/traces" if seen.refuses => StatusCode::BAD_REQUEST.into_response(),
+        "/v1/traces" if seen.rejects_exports => StatusCode::BAD_REQUEST.into_response(),
         "/v1/traces" => {
             seen.exports.push(body.to_vec());
             StatusCode::OK.into_response()
@@ -96,8 +96,8 @@ async fn answer(State(seen): State<Arc<Mutex<Seen>>>, uri: Uri, headers: HeaderM
 }
 
 /// `orders` with a model that writes, a tool of a service, and a policy.
-fn watched(address: SocketAddr) -> Value {
-    let mut pack = orders();
+fn observed_pack(address: SocketAddr) -> Value {
+    let mut pack = orders_pack();
     let row = &mut pack["tables"]["ce_response"][0];
     row["response_type"] = json!("DERIVED");
     row.as_object_mut().unwrap().remove("exact_text");
@@ -120,31 +120,31 @@ fn attributes(span: &Span) -> BTreeMap<&str, Value> {
 }
 
 /// The metrics of `/metrics`, by name with labels.
-fn numbers(server: &Server) -> BTreeMap<String, f64> {
+fn read_metrics(server: &Server) -> BTreeMap<String, f64> {
     let text = server.get("/metrics").text;
     let lines = text.lines().filter(|it| !it.starts_with('#') && !it.is_empty());
     lines.map(|it| it.rsplit_once(' ').unwrap()).map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect()
 }
 
 #[track_caller]
-fn is(numbers: &BTreeMap<String, f64>, name: &str, value: f64) {
+fn assert_metric(numbers: &BTreeMap<String, f64>, name: &str, value: f64) {
     let alike: Vec<_> = numbers.iter().filter(|it| it.0.starts_with(name.split('{').next().unwrap())).collect();
     assert_eq!(numbers.get(name), Some(&value), "{name} among {alike:?}");
 }
 
 #[test]
 fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
-    let backends = Neighbours::start();
-    let env = Place::with(&watched(backends.address));
+    let backends = Backends::start();
+    let env = TestEnv::with_pack(&observed_pack(backends.address));
     let mut server = backends.serve(&env, true, &[]);
-    let body = json!({"conversationId": ID, "message": SAID}).to_string();
+    let body = json!({"conversationId": ID, "message": USER_TEXT}).to_string();
     let headers = [("Content-Type", "application/json"), ("traceparent", CALLER)];
     assert_eq!(server.request("POST", MESSAGE, &headers, body).status, 200);
-    let params = json!({"tool_request": {"tool_code": "crm.find", "args": {"name": SAID}}});
+    let params = json!({"tool_request": {"tool_code": "crm.find", "args": {"name": USER_TEXT}}});
     server.post(json!({"message": "go", "conversationId": ID, "inputParams": params}).to_string());
     // Queued spans are flushed before the exit.
     server.terminate();
-    assert_eq!(server.code(), Some(0));
+    assert_eq!(server.exit_code(), Some(0));
     let turns = env.sql().texts("select cast(turn_id as text) from ce_turn order by created_at");
     let spans = backends.spans();
     assert_eq!((turns.len(), spans.iter().filter(|it| it.name == "turn").count()), (2, 2), "{spans:#?}");
@@ -182,8 +182,8 @@ fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
         (&json!("crm.find"), &json!(200))
     );
     let hex: String = tool.span_id.iter().map(|it| format!("{it:02x}")).collect();
-    assert_eq!(backends.seen.lock().unwrap().traceparent, [format!("00-{}-{hex}-01", turns[1].replace('-', ""))]);
-    for export in &backends.seen.lock().unwrap().exports {
+    assert_eq!(backends.received.lock().unwrap().traceparent, [format!("00-{}-{hex}-01", turns[1].replace('-', ""))]);
+    for export in &backends.received.lock().unwrap().exports {
         assert!(!String::from_utf8_lossy(export).contains("umbrella"), "a user's text is in a span");
     }
     let output = env.run(&["replay", "--conversation", ID]);
@@ -191,16 +191,16 @@ fn a_turn_is_one_trace_by_its_own_ids_and_without_texts() {
 }
 
 #[test]
-fn a_collector_that_is_gone_holds_nobody() {
-    let backends = Neighbours::start();
-    backends.seen.lock().unwrap().refuses = true;
-    let env = Place::with(&watched(backends.address));
+fn an_unavailable_collector_delays_no_turn() {
+    let backends = Backends::start();
+    backends.received.lock().unwrap().rejects_exports = true;
+    let env = TestEnv::with_pack(&observed_pack(backends.address));
     let server = backends.serve(&env, true, &[]);
     for _ in 0..3 {
-        assert_eq!(server.say(ID, SAID)["success"], true);
+        assert_eq!(server.say(ID, USER_TEXT)["success"], true);
     }
     let dropped = "convengine_trace_spans_dropped_total{reason=\"failed\"}";
-    assert!(within(|| numbers(&server).get(dropped) == Some(&6.0)), "{:?}", numbers(&server));
+    assert!(wait_until(|| read_metrics(&server).get(dropped) == Some(&6.0)), "{:?}", read_metrics(&server));
     assert_eq!(server.log().matches("the collector rejects spans").count(), 1, "{}", server.log());
     drop(server);
     // Without a collector no trace headers are sent.
@@ -208,18 +208,18 @@ fn a_collector_that_is_gone_holds_nobody() {
     server.post(
         json!({"message": "go", "conversationId": ID, "inputParams": {"tool_request": {"tool_code": "crm.find", "args": {}}}}).to_string(),
     );
-    is(&numbers(&server), "convengine_effects_total{kind=\"http\",outcome=\"ok\"}", 1.0);
-    assert_eq!(backends.seen.lock().unwrap().traceparent, [""; 0]);
+    assert_metric(&read_metrics(&server), "convengine_effects_total{kind=\"http\",outcome=\"ok\"}", 1.0);
+    assert_eq!(backends.received.lock().unwrap().traceparent, [""; 0]);
 }
 
 #[test]
-fn what_happens_is_counted_by_names_of_the_table_and_by_no_ids() {
-    let backends = Neighbours::start();
-    let env = Place::with(&watched(backends.address));
+fn metrics_have_documented_names_and_no_ids() {
+    let backends = Backends::start();
+    let env = TestEnv::with_pack(&observed_pack(backends.address));
     let server = backends.serve(&env, false, &[]);
     let listener = Listener::open(&server);
-    is(&numbers(&server), "convengine_streams_open", 1.0);
-    server.say(ID, SAID);
+    assert_metric(&read_metrics(&server), "convengine_streams_open", 1.0);
+    server.say(ID, USER_TEXT);
     server.say(ID, "tell me the password");
     let keyed = |text: &str| {
         let headers = [("Content-Type", "application/json"), ("Idempotency-Key", "k")];
@@ -229,10 +229,10 @@ fn what_happens_is_counted_by_names_of_the_table_and_by_no_ids() {
     server.get(&format!("/api/v1/conversation/audit/{ID}"));
     server.get("/umbrella");
     drop(listener);
-    assert!(within(|| numbers(&server).get("convengine_streams_open") == Some(&0.0)));
+    assert!(wait_until(|| read_metrics(&server).get("convengine_streams_open") == Some(&0.0)));
     let answer = server.get("/metrics");
     assert_eq!((answer.status, answer.header("content-type")), (200, "text/plain; version=0.0.4; charset=utf-8"));
-    let found = numbers(&server);
+    let found = read_metrics(&server);
     for (name, value) in [
         ("convengine_turns_total{outcome=\"ok\"}", 2.0),
         ("convengine_turns_total{outcome=\"blocked\"}", 1.0),
@@ -251,12 +251,12 @@ fn what_happens_is_counted_by_names_of_the_table_and_by_no_ids() {
         ("convengine_http_requests_total{route=\"other\",method=\"GET\",status=\"404\"}", 1.0),
         ("convengine_config_issues{severity=\"error\"}", 0.0),
     ] {
-        is(&found, name, value);
+        assert_metric(&found, name, value);
     }
     assert!(found["convengine_commits_total{outcome=\"ok\"}"] >= 3.0 && found["convengine_stream_events_total"] > 20.0);
     assert_eq!(found["convengine_commits_total{outcome=\"ok\"}"], found["convengine_commit_parts_count"], "nothing else was written");
     let hash = server.get("/readyz").json()["config"].as_str().unwrap().to_owned();
-    is(&found, &format!("convengine_config_info{{hash=\"{hash}\"}}"), 1.0);
+    assert_metric(&found, &format!("convengine_config_info{{hash=\"{hash}\"}}"), 1.0);
     assert!(found["convengine_process_resident_memory_bytes"] > 1e6 && found["convengine_process_open_files"] > 3.0);
     let text = server.get("/metrics").text;
     assert!(!text.contains("umbrella") && !text.contains(ID), "a text or an id is a label value");
@@ -267,34 +267,34 @@ fn what_happens_is_counted_by_names_of_the_table_and_by_no_ids() {
 }
 
 #[test]
-fn a_turn_that_was_left_behind_is_counted_by_who_finishes_it() {
-    let env = Place::with(&orders());
+fn an_orphaned_turn_is_counted_by_the_server_that_finishes_it() {
+    let env = TestEnv::with_pack(&orders_pack());
     let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
-    let model = |name: &str, delay: u32| format!("scripted:{}", env.pack(name, &json!([{"delay_ms": delay, "reply": reply}])));
+    let model = |name: &str, delay: u32| format!("scripted:{}", env.write_pack(name, &json!([{"delay_ms": delay, "reply": reply}])));
     let set = ["--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--set", "convengine.turn.lease=1s"];
     let (slow, quick) = (model("slow.json", 60_000), model("quick.json", 0));
     let server = env.serve(&[&set[..], &["--llm", &slow]].concat());
     std::thread::scope(|scope| {
         let _sent = scope.spawn(|| server.try_post(&json!({"conversationId": ID, "message": "my order"}).to_string()));
-        assert!(within(|| env.sql().texts("select status from ce_turn") == ["open"]));
+        assert!(wait_until(|| env.sql().texts("select status from ce_turn") == ["open"]));
         let _next = scope.spawn(|| server.try_post(&json!({"conversationId": ID, "message": "hello"}).to_string()));
-        assert!(within(|| numbers(&server).get("convengine_turns_waiting") == Some(&1.0)), "the second waits for the first");
-        is(&numbers(&server), "convengine_turns_running", 1.0);
+        assert!(wait_until(|| read_metrics(&server).get("convengine_turns_waiting") == Some(&1.0)), "the second waits for the first");
+        assert_metric(&read_metrics(&server), "convengine_turns_running", 1.0);
         server.kill();
     });
     let server = env.serve(&[&set[..], &["--llm", &quick]].concat());
     let recovered = "convengine_turns_recovered_total{outcome=\"finished\"}";
-    assert!(within(|| numbers(&server).get(recovered) == Some(&1.0)), "{:?}", numbers(&server));
-    is(&numbers(&server), "convengine_turns_total{outcome=\"ok\"}", 1.0);
+    assert!(wait_until(|| read_metrics(&server).get(recovered) == Some(&1.0)), "{:?}", read_metrics(&server));
+    assert_metric(&read_metrics(&server), "convengine_turns_total{outcome=\"ok\"}", 1.0);
 }
 
 #[test]
-fn the_log_is_lines_of_json_with_whose_turn_it_is() {
-    let backends = Neighbours::start();
-    let env = Place::with(&watched(backends.address));
+fn the_log_is_json_lines_with_the_ids_of_the_turn() {
+    let backends = Backends::start();
+    let env = TestEnv::with_pack(&observed_pack(backends.address));
     let more = ["--set", "convengine.logging.format=json", "--set", "convengine.logging.level=info"];
     let server = backends.serve(&env, false, &more);
-    let body = json!({"conversationId": ID, "message": SAID}).to_string();
+    let body = json!({"conversationId": ID, "message": USER_TEXT}).to_string();
     server.request("POST", MESSAGE, &[("Content-Type", "application/json"), ("X-Request-Id", "request-7")], body);
     let turn = env.sql().texts("select cast(turn_id as text) from ce_turn").remove(0);
     let log = server.log();
@@ -315,18 +315,18 @@ fn the_log_is_lines_of_json_with_whose_turn_it_is() {
     assert!(ended[0]["duration_ms"].is_u64() && !log.contains("umbrella") && !log.contains(KEY), "{log}");
     drop(server);
     let quiet = backends.serve(&env, false, &[]);
-    quiet.say(ID, SAID);
+    quiet.say(ID, USER_TEXT);
     assert_eq!(quiet.log(), "", "nothing is logged as a warning");
 }
 
 #[test]
-fn settings_that_cannot_be_used_are_named_at_the_start_sqlite() {
-    let env = Place::new();
+fn invalid_settings_are_reported_at_startup_sqlite() {
+    let env = TestEnv::new();
     for (set, words) in [
         ("convengine.logging.format=xml", ["convengine.logging.format", "text or json"]),
         ("convengine.logging.level=a=b=c", ["convengine.logging.level", "use a value such as info"]),
         ("convengine.telemetry.otlp.endpoint=collector", ["convengine.telemetry.otlp.endpoint", "http://HOST:4318"]),
     ] {
-        one_line(&env.run(&[&ANYWHERE[..], &["--set", set]].concat()), 2, &words);
+        assert_one_line(&env.run(&[&SERVE[..], &["--set", set]].concat()), 2, &words);
     }
 }

@@ -9,11 +9,11 @@ use convengine_host::storage::{DatabaseConfig, audit, load, open_reader_pool, tu
 use convengine_player::fake_http::RecordedCall;
 use serde_json::{Map, Value, json};
 
-use super::doubt::{Asked, EffectOf, asked, wrong_call, wrong_doubt};
+use super::doubt::{EffectRef, JournalEffect, find_invalid_call, find_invalid_interruption, replay_effects};
 
 /// The final state of a run.
 #[derive(Debug, Default)]
-pub struct Left {
+pub struct FinalState {
     /// The answers, and the stored data of each conversation, without times and turn ids.
     pub state: Value,
     /// The conversation and the turn number of each message.
@@ -21,16 +21,16 @@ pub struct Left {
     /// All external calls.
     calls: Vec<RecordedCall>,
     /// All effects of the journals.
-    asked: Vec<Asked>,
+    effects: Vec<JournalEffect>,
     /// The effects that were sent and unanswered when a server died.
-    unanswered: BTreeSet<EffectOf>,
+    unanswered: BTreeSet<EffectRef>,
     /// The first turn with an interrupted effect.
-    doubt: Option<(String, u64)>,
+    doubtful_turn: Option<(String, u64)>,
 }
 
 /// A message with its answer.
 #[derive(Debug)]
-pub struct Said {
+pub struct AnsweredMessage {
     /// The conversation.
     pub conversation: String,
     /// Status and body, masked.
@@ -39,22 +39,27 @@ pub struct Said {
 
 /// The valid results of a comparison with the undisturbed run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alike {
+pub enum Comparison {
     /// The final states are equal.
     Equal,
     /// A non-repeatable call was in doubt, and its turn reports it; the states before it are equal.
     InDoubt,
 }
 
-impl Left {
+impl FinalState {
     /// Reads the stored data of the answered conversations.
     ///
     /// # Errors
     /// If the database cannot be read.
-    pub async fn of(url: &str, said: Vec<Said>, calls: Vec<RecordedCall>, unanswered: BTreeSet<EffectOf>) -> Result<Left> {
+    pub async fn read(
+        url: &str,
+        said: Vec<AnsweredMessage>,
+        calls: Vec<RecordedCall>,
+        unanswered: BTreeSet<EffectRef>,
+    ) -> Result<FinalState> {
         let place = DatabaseConfig { url: url.to_owned(), full_sync: false };
         let pool = open_reader_pool(&place).await.map_err(|it| anyhow!("{it}"))?;
-        let mut left = Left { calls, unanswered, ..Left::default() };
+        let mut left = FinalState { calls, unanswered, ..FinalState::default() };
         let (mut states, mut counts): (Map<String, Value>, BTreeMap<String, u64>) = (Map::new(), BTreeMap::new());
         for it in &said {
             let number = counts.entry(it.conversation.clone()).or_default();
@@ -69,18 +74,18 @@ impl Left {
             let mut rows = rows.iter().map(|it| json!({"stage": it.stage, "payload": parsed(&it.payload_json)}));
             let mut audits = Vec::new();
             for turn in &turns {
-                let (asked, count) = asked(&pool, turn).await?;
-                if asked.iter().any(|it| it.interrupted) && left.doubt.is_none() {
-                    left.doubt = Some((id.clone(), turn.number.into()));
+                let (asked, count) = replay_effects(&pool, turn).await?;
+                if asked.iter().any(|it| it.interrupted) && left.doubtful_turn.is_none() {
+                    left.doubtful_turn = Some((id.clone(), turn.number.into()));
                 }
-                left.asked.extend(asked);
+                left.effects.extend(asked);
                 audits.push(rows.by_ref().take(count).collect::<Vec<_>>());
             }
             ensure!(rows.next().is_none(), "conversation {id} has more audit rows than its turns");
             let turns: Vec<Value> = turns.iter().map(|it| json!([it.number, it.status])).collect();
             let flow = session::find(&pool, id).await?.map(|it| it.state);
             let state = json!({"open": found.has_open_turn, "session": found.session, "flow": flow, "turns": turns, "audit": audits});
-            states.insert(id.clone(), masked(&state));
+            states.insert(id.clone(), mask(&state));
         }
         pool.close().await;
         let answers: Vec<Value> = said.into_iter().map(|it| it.answer).collect();
@@ -92,30 +97,31 @@ impl Left {
     ///
     /// # Errors
     /// If something was written twice, interrupted unnecessarily or without a report to the user, or differs otherwise.
-    pub fn compared(&self, baseline: &Left, own_words: Option<&str>) -> Result<Alike> {
-        let find_error = || wrong_call(&self.calls, &self.asked).or_else(|| wrong_doubt(&self.asked, &self.unanswered));
-        if let Some(error) = self.unfinished(baseline).or_else(find_error) {
+    pub fn compare(&self, baseline: &FinalState, own_words: Option<&str>) -> Result<Comparison> {
+        let find_error =
+            || find_invalid_call(&self.calls, &self.effects).or_else(|| find_invalid_interruption(&self.effects, &self.unanswered));
+        if let Some(error) = self.find_unfinished(baseline).or_else(find_error) {
             bail!("{error}");
         }
-        let (keys_here, keys_there) = (self.keys(), baseline.keys());
+        let (keys_here, keys_there) = (self.keys_by_call(), baseline.keys_by_call());
         if let Some((call, keys)) = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|it| it.len() < keys.len())) {
             // Even if the conversation takes another path after the doubt, it may not write anything that the undisturbed run does not.
             bail!("{call} was made with {} keys", keys.len());
         }
-        let Some(doubt) = &self.doubt else {
+        let Some(doubt) = &self.doubtful_turn else {
             if let Some((call, keys)) = keys_there.iter().find(|(call, keys)| keys_here.get(*call).map(BTreeSet::len) != Some(keys.len())) {
                 bail!("{call} should have been made {} times", keys.len());
             }
-            equal(&baseline.state, &self.state)?;
-            return Ok(Alike::Equal);
+            check_equal(&baseline.state, &self.state)?;
+            return Ok(Comparison::Equal);
         };
-        equal(&baseline.before(doubt), &self.before(doubt))?;
-        self.is_honest(doubt, own_words)?;
-        Ok(Alike::InDoubt)
+        check_equal(&baseline.state_before(doubt), &self.state_before(doubt))?;
+        self.check_doubt_is_reported(doubt, own_words)?;
+        Ok(Comparison::InDoubt)
     }
 
     /// Returns the idempotency keys of each call that may write.
-    fn keys(&self) -> BTreeMap<String, BTreeSet<&str>> {
+    fn keys_by_call(&self) -> BTreeMap<String, BTreeSet<&str>> {
         let mut keys: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for RecordedCall { method, path, body, idempotency_key: key } in self.calls.iter().filter(|it| it.method != "GET") {
             keys.entry(format!("{method} {path} {body}")).or_default().extend(key.as_deref());
@@ -124,26 +130,26 @@ impl Left {
     }
 
     /// Returns what was answered and stored before a turn of a conversation, and all data of other conversations.
-    fn before(&self, (conversation, number): &(String, u64)) -> Value {
+    fn state_before(&self, (conversation, number): &(String, u64)) -> Value {
         let is_before = |(of, turn): &(String, u64)| of != conversation || turn < number;
         let answers = self.state["answers"].as_array().into_iter().flatten();
         let answers: Vec<&Value> = answers.zip(&self.messages).filter(|(_, message)| is_before(message)).map(|it| it.0).collect();
         let mut states = self.state["conversations"].clone();
-        let audit: Vec<Value> = self.audit(conversation).take(usize::try_from(number - 1).unwrap_or_default()).cloned().collect();
+        let audit: Vec<Value> = self.audit_by_turn(conversation).take(usize::try_from(number - 1).unwrap_or_default()).cloned().collect();
         states[conversation] = json!({"audit": audit});
         json!({"answers": answers, "conversations": states})
     }
 
     /// Returns the audit rows of each turn.
-    fn audit(&self, conversation: &str) -> impl Iterator<Item = &Value> {
+    fn audit_by_turn(&self, conversation: &str) -> impl Iterator<Item = &Value> {
         self.state["conversations"][conversation]["audit"].as_array().into_iter().flatten()
     }
 
     /// Checks that the turn in doubt reports it, in the engine's words or in the pack's own.
-    fn is_honest(&self, doubt: &(String, u64), own_words: Option<&str>) -> Result<()> {
+    fn check_doubt_is_reported(&self, doubt: &(String, u64), own_words: Option<&str>) -> Result<()> {
         let at = self.messages.iter().position(|it| it == doubt);
         let answer = at.map(|it| self.state["answers"][it]["body"]["payload"].to_string()).unwrap_or_default();
-        let rows = self.audit(&doubt.0).nth(usize::try_from(doubt.1 - 1)?).and_then(Value::as_array);
+        let rows = self.audit_by_turn(&doubt.0).nth(usize::try_from(doubt.1 - 1)?).and_then(Value::as_array);
         let engine =
             rows.into_iter().flatten().any(|row| row["stage"] == "ASSISTANT_OUTPUT" && row["payload"]["responseType"] == "UNCONFIRMED");
         let own = own_words.is_some_and(|it| answer.contains(it));
@@ -152,7 +158,7 @@ impl Left {
     }
 
     /// Returns a conversation whose turns are not closed or differ from the undisturbed run.
-    fn unfinished(&self, baseline: &Left) -> Option<String> {
+    fn find_unfinished(&self, baseline: &FinalState) -> Option<String> {
         let turns = |it: &Value| it["conversations"].as_object().cloned().unwrap_or_default();
         let expected = turns(&baseline.state);
         turns(&self.state).into_iter().find_map(|(id, stored)| {
@@ -164,36 +170,36 @@ impl Left {
 }
 
 /// Members with the length of a text that may contain a duration: 9 ms has one digit fewer than 10 ms.
-const COUNTS_OF_DIGITS: [&str; 3] = ["mcp_observations_raw_chars", "mcp_observations_final_chars", "summaryChars"];
+const LENGTH_MEMBERS: [&str; 3] = ["mcp_observations_raw_chars", "mcp_observations_final_chars", "summaryChars"];
 
 /// Masks what differs between runs: times, durations, and lengths that depend on them.
-pub fn masked(value: &Value) -> Value {
+pub fn mask(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let member = |(name, value): (&String, &Value)| {
                 let duration = value.is_number() && (name == "ms" || ["Ms", "_ms", "Ns", "duration"].iter().any(|it| name.ends_with(it)));
-                (name.clone(), if duration || COUNTS_OF_DIGITS.contains(&name.as_str()) { Value::from(0) } else { masked(value) })
+                (name.clone(), if duration || LENGTH_MEMBERS.contains(&name.as_str()) { Value::from(0) } else { mask(value) })
             };
             Value::Object(members.iter().map(member).collect())
         }
-        Value::Array(items) => items.iter().map(masked).collect(),
+        Value::Array(items) => items.iter().map(mask).collect(),
         Value::Number(number) if number.as_i64().is_some_and(|it| (1_500_000_000_000..2_500_000_000_000).contains(&it)) => json!("<time>"),
-        Value::String(text) => of_text(text),
+        Value::String(text) => mask_text(text),
         other => other.clone(),
     }
 }
 
-fn of_text(text: &str) -> Value {
+fn mask_text(text: &str) -> Value {
     if text.starts_with(['{', '['])
         && let Ok(inner) = serde_json::from_str::<Value>(text)
     {
-        return json!({"<json>": masked(&inner)});
+        return json!({"<json>": mask(&inner)});
     }
-    Value::from(without_times(text))
+    Value::from(mask_times(text))
 }
 
 /// Masks the times and durations in a text: numbers of 13 digits, before `ms` or after `…Ms":`, and ISO 8601 times.
-fn without_times(text: &str) -> String {
+fn mask_times(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(|it: char| it.is_ascii_digit()) {
@@ -218,7 +224,7 @@ fn without_times(text: &str) -> String {
     masked
 }
 
-fn equal(expected: &Value, actual: &Value) -> Result<()> {
+fn check_equal(expected: &Value, actual: &Value) -> Result<()> {
     let found = diff::diff_leaves(expected, actual);
     let lines: Vec<String> = found.iter().take(3).map(ToString::to_string).collect();
     ensure!(found.is_empty(), "{} differences: {}", found.len(), lines.join("; "));
@@ -230,52 +236,55 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_no_two_runs_share_is_masked() {
+    fn only_run_specific_values_are_masked() {
         let value = json!({"at": 1_767_258_000_000_i64, "n": 7, "durationMs": 12, "text": "{\"totalMs\":3,\"x\":1}", "when": "2026-01-01T09:00:00.000Z",
             "said": "{\\\"latencyMs\\\":31} Step=3ms of 40, room 12"});
         let expected = json!({"at": "<time>", "n": 7, "durationMs": 0, "text": {"<json>": {"totalMs": 0, "x": 1}}, "when": "<time>Z",
             "said": "{\\\"latencyMs\\\":0} Step=0ms of 40, room 12"});
-        assert_eq!(masked(&value), expected);
+        assert_eq!(mask(&value), expected);
     }
 
     /// Returns the state of one conversation with two turns; the second makes a call.
-    fn left(answers: [&str; 2], keys: &[&str], words: &str, interrupted: bool) -> Left {
+    fn final_state(answers: [&str; 2], keys: &[&str], words: &str, interrupted: bool) -> FinalState {
         let call = |key: &&str| RecordedCall {
             method: "POST".to_owned(),
             path: "/pay".to_owned(),
             body: "{}".to_owned(),
             idempotency_key: Some((*key).to_owned()),
         };
-        let asked = |key: &&str| Asked { effect: ("t".to_owned(), 0), key: (*key).to_owned(), once: true, interrupted };
+        let asked = |key: &&str| JournalEffect { effect: ("t".to_owned(), 0), key: (*key).to_owned(), non_repeatable: true, interrupted };
         let output = json!({"stage": "ASSISTANT_OUTPUT", "payload": {"responseType": words}});
         let answers = answers.map(|it| json!({"status": 200, "body": {"payload": {"value": it}}}));
         let state = json!({"open": false, "turns": [[1, "closed"], [2, "closed"]], "audit": [[{"stage": "USER_INPUT"}], [output]]});
-        Left {
+        FinalState {
             state: json!({"answers": answers, "conversations": {"c": state}}),
             messages: vec![("c".to_owned(), 1), ("c".to_owned(), 2)],
             calls: keys.iter().map(call).collect(),
-            asked: keys.iter().map(asked).collect(),
+            effects: keys.iter().map(asked).collect(),
             unanswered: if interrupted { BTreeSet::from([("t".to_owned(), 0)]) } else { BTreeSet::new() },
-            doubt: interrupted.then(|| ("c".to_owned(), 2)),
+            doubtful_turn: interrupted.then(|| ("c".to_owned(), 2)),
         }
     }
 
     #[test]
-    fn a_run_is_equal_or_in_doubt_and_says_so() {
-        let whole = left(["hi", "paid"], &["k"], "EXACT", false);
-        let compared = |left: &Left| left.compared(&whole, Some("nobody knows")).map_err(|it| it.to_string());
-        assert_eq!(compared(&left(["hi", "paid"], &["k"], "EXACT", false)), Ok(Alike::Equal));
-        assert!(compared(&left(["hi", "other"], &["k"], "EXACT", false)).unwrap_err().contains("other"));
-        assert!(compared(&left(["hi", "paid"], &["k", "l"], "EXACT", false)).unwrap_err().contains("2 keys"));
-        assert!(compared(&left(["hi", "paid"], &[], "EXACT", false)).unwrap_err().contains("should have been made"));
-        assert_eq!(compared(&left(["hi", "not confirmed"], &["k"], "UNCONFIRMED", true)), Ok(Alike::InDoubt));
-        assert_eq!(compared(&left(["hi", "nobody knows"], &["k"], "EXACT", true)), Ok(Alike::InDoubt));
-        assert!(compared(&left(["hi", "paid"], &["k"], "EXACT", true)).unwrap_err().contains("answers"), "it does not report the doubt");
+    fn a_run_is_equal_or_reports_its_doubt() {
+        let whole = final_state(["hi", "paid"], &["k"], "EXACT", false);
+        let compared = |left: &FinalState| left.compare(&whole, Some("nobody knows")).map_err(|it| it.to_string());
+        assert_eq!(compared(&final_state(["hi", "paid"], &["k"], "EXACT", false)), Ok(Comparison::Equal));
+        assert!(compared(&final_state(["hi", "other"], &["k"], "EXACT", false)).unwrap_err().contains("other"));
+        assert!(compared(&final_state(["hi", "paid"], &["k", "l"], "EXACT", false)).unwrap_err().contains("2 keys"));
+        assert!(compared(&final_state(["hi", "paid"], &[], "EXACT", false)).unwrap_err().contains("should have been made"));
+        assert_eq!(compared(&final_state(["hi", "not confirmed"], &["k"], "UNCONFIRMED", true)), Ok(Comparison::InDoubt));
+        assert_eq!(compared(&final_state(["hi", "nobody knows"], &["k"], "EXACT", true)), Ok(Comparison::InDoubt));
         assert!(
-            compared(&left(["other", "not confirmed"], &["k"], "UNCONFIRMED", true)).unwrap_err().contains("other"),
+            compared(&final_state(["hi", "paid"], &["k"], "EXACT", true)).unwrap_err().contains("answers"),
+            "it does not report the doubt"
+        );
+        assert!(
+            compared(&final_state(["other", "not confirmed"], &["k"], "UNCONFIRMED", true)).unwrap_err().contains("other"),
             "before the doubt"
         );
-        let mut again = left(["hi", "paid"], &["k"], "EXACT", false);
+        let mut again = final_state(["hi", "paid"], &["k"], "EXACT", false);
         again.calls.extend(again.calls.clone());
         assert!(compared(&again).unwrap_err().contains("2 times with the key"));
     }

@@ -6,13 +6,13 @@ use convengine_core::json::diff;
 use convengine_core::turn::Journal;
 use convengine_host::storage::turn::{compress, decompress};
 use convengine_player::{PackServer, ServerOptions};
-use convengine_tests::soak::left::masked as without_times;
-use convengine_tests::{Case, binary, corpus, demo, root};
+use convengine_tests::soak::final_state::mask as without_times;
+use convengine_tests::{Case, corpus, demo, root, server_binary};
 use reqwest::blocking::Client;
 use serde_json::{Value, json};
 
 use crate::database::Sql;
-use crate::running::{Place, Ran, Server, WORDS_ALONE, client, one_line, orders};
+use crate::harness::{CommandOutput, REGEX_ONLY, Server, TestEnv, assert_one_line, client, orders_pack};
 
 const ID: &str = "5b1f9a52-8f0e-4c3e-8a53-1c9f0c1b2a11";
 const DERIVED: &str = "convengine.audit.persistence.mode=DERIVED";
@@ -25,19 +25,19 @@ const SILENT: [&str; 3] =
 const EVERY_ON_POSTGRES: usize = 6;
 
 /// A server of a pack, and the conversations played on it in the order in which they began.
-struct Held {
+struct PlayedPack {
     server: PackServer,
     client: Client,
     conversations: Vec<String>,
 }
 
-impl Held {
+impl PlayedPack {
     /// Plays the pack's turns and ignores their replies.
-    fn with(case: &Case, env: &Place, set: &[&str]) -> Held {
+    fn play(case: &Case, env: &TestEnv, set: &[&str]) -> PlayedPack {
         let set = set.iter().map(|it| (*it).to_owned()).collect();
-        let around = ServerOptions { database: Some(env.database()), settings: set };
-        let server = PackServer::start(&case.pack, &binary().unwrap(), &case.path, &around).unwrap();
-        let mut played = Held { server, client: client(), conversations: Vec::new() };
+        let around = ServerOptions { database: Some(env.database_url()), settings: set };
+        let server = PackServer::start(&case.pack, &server_binary().unwrap(), &case.path, &around).unwrap();
+        let mut played = PlayedPack { server, client: client(), conversations: Vec::new() };
         for turn in played.server.pack().turns.clone() {
             if let Some(sql) = turn.admin_sql.as_ref().and_then(Value::as_str) {
                 env.sql().run(sql);
@@ -66,14 +66,14 @@ impl Held {
     }
 
     /// A text without the values, besides times, that differ between runs: ids made by a server, and the address of the services.
-    fn without_names(&self, text: &str) -> String {
+    fn without_ids(&self, text: &str) -> String {
         let text = self.server.fake_address().map_or_else(|| text.to_owned(), |it| text.replace(&it.to_string(), "<services>"));
         self.conversations.iter().enumerate().fold(text, |text, (at, id)| text.replace(id, &format!("<conversation {at}>")))
     }
 }
 
 /// Deletes the stored rows and leaves what a turn in mode DERIVED stores; returns how many rows there were.
-fn forget_rows(sql: &mut Sql) -> usize {
+fn delete_derivable_rows(sql: &mut Sql) -> usize {
     let time = |column: &str| match sql.is_postgres() {
         true => column.to_owned(),
         false => format!("strftime('%Y-%m-%d %H:%M:%f', {column} / 1000.0, 'unixepoch')"),
@@ -87,10 +87,10 @@ fn forget_rows(sql: &mut Sql) -> usize {
     );
     let count = sql.texts("select cast(count(*) as text) from ce_audit")[0].parse().unwrap();
     sql.run(&update);
-    let hex = sql.hex("journal");
+    let hex = sql.hex_expression("journal");
     for row in sql.texts(&format!("select concat_ws(' ', turn_id, {hex}) from ce_turn where audit_id is not null")) {
         let (turn, hex) = row.split_once(' ').unwrap();
-        store_journal(sql, &journal_of(hex).without_requests(), &format!("turn_id = '{turn}'"));
+        store_journal(sql, &parse_journal(hex).without_requests(), &format!("turn_id = '{turn}'"));
     }
     sql.run("delete from ce_audit");
     let later =
@@ -103,7 +103,7 @@ fn forget_rows(sql: &mut Sql) -> usize {
 }
 
 /// The log of model calls, with times or without.
-fn calls(env: &Place, with_times: bool) -> Vec<String> {
+fn calls(env: &TestEnv, with_times: bool) -> Vec<String> {
     let at = if with_times { "cast(created_at as text)" } else { "''" };
     env.sql().texts(&format!(
         "select concat_ws('|', cast(conversation_id as text), intent_code, state_code, provider, model, prompt_text,
@@ -113,22 +113,22 @@ fn calls(env: &Place, with_times: bool) -> Vec<String> {
     ))
 }
 
-fn count(env: &Place, what: &str) -> usize {
+fn count(env: &TestEnv, what: &str) -> usize {
     env.sql().texts(&format!("select cast(count(*) as text) from {what}"))[0].parse().unwrap()
 }
 
-fn materialise(env: &Place, range: &[&str]) -> Ran {
+fn materialise(env: &TestEnv, range: &[&str]) -> CommandOutput {
     env.run(&[&["audit", "materialise"], range].concat())
 }
 
 /// The audit rows without values that differ between runs: times and durations, some of them inside texts.
-fn masked(audit: &str) -> Vec<Value> {
+fn without_volatile(audit: &str) -> Vec<Value> {
     let rows: Vec<Value> = serde_json::from_str(audit).unwrap();
     rows.iter().map(without_times).collect()
 }
 
 /// Whether a tool result repeats except for its latency: the planner sees only one of equal results, so prompts of two runs may differ.
-fn repeats_a_result(rows: &[Value]) -> bool {
+fn has_repeated_result(rows: &[Value]) -> bool {
     let results: Vec<&Value> = rows.iter().filter(|it| it["stage"] == "MCP_TOOL_RESULT").map(|it| &it["payloadJson"]).collect();
     let repeated = |at: usize| results[at].to_string().contains("latencyMs") && results[..at].contains(&results[at]);
     (0..results.len()).any(repeated)
@@ -144,30 +144,35 @@ fn differences(left: Vec<Value>, right: Vec<Value>) -> String {
 }
 
 /// Asserts that a deriving server returns the same audit of a pack as a storing one; returns the number of rows.
-fn tells_the_same(name: &str, (stored, storing): (&Held, &Place), expected: &[String], (deriving, env): (&Held, &Place)) -> usize {
+fn assert_same_audits(
+    name: &str,
+    (stored, storing): (&PlayedPack, &TestEnv),
+    expected: &[String],
+    (deriving, env): (&PlayedPack, &TestEnv),
+) -> usize {
     assert_eq!(count(env, "ce_audit"), 0, "{name}");
     assert!(count(env, "ce_llm_call_log") == 0 || count(env, "ce_turn where audit_id is null") > 0, "{name}: calls are stored");
     let derived = deriving.audits();
     assert_eq!(expected.len(), derived.len(), "{name}");
     let (mut rows, mut by_latency) = (0, false);
     for (left, right) in expected.iter().zip(&derived) {
-        let (left, right) = (masked(&stored.without_names(left)), masked(&deriving.without_names(right)));
+        let (left, right) = (without_volatile(&stored.without_ids(left)), without_volatile(&deriving.without_ids(right)));
         rows += left.len();
         if left != right {
-            assert!(repeats_a_result(&left) && stages(&left) == stages(&right), "{name}:\n{}", differences(left, right));
+            assert!(has_repeated_result(&left) && stages(&left) == stages(&right), "{name}:\n{}", differences(left, right));
             by_latency = true;
         }
     }
     let turns = count(env, "ce_turn where audit_id is not null");
     let output = materialise(env, &[]);
-    assert_eq!((output.code, output.out), (0, format!("materialised rows: {rows}, turns: {turns}\n")), "{name}: {}", output.err);
+    assert_eq!((output.code, output.stdout), (0, format!("materialised rows: {rows}, turns: {turns}\n")), "{name}: {}", output.stderr);
     assert_eq!(deriving.audits(), derived, "{name}: after they were stored");
     assert_eq!(count(storing, "ce_llm_call_log"), count(env, "ce_llm_call_log"), "{name}");
     if by_latency {
         return rows;
     }
-    let log = |deriving: &Held, env: &Place| {
-        let call = |it: &String| without_times(&json!(deriving.without_names(it))).to_string();
+    let log = |deriving: &PlayedPack, env: &TestEnv| {
+        let call = |it: &String| without_times(&json!(deriving.without_ids(it))).to_string();
         let mut calls: Vec<String> = calls(env, false).iter().map(call).collect();
         calls.sort();
         calls
@@ -177,21 +182,21 @@ fn tells_the_same(name: &str, (stored, storing): (&Held, &Place), expected: &[St
 }
 
 /// Asserts that a server's stored rows equal those derived from the same turns, byte for byte.
-fn derives_the_same(name: &str, played: &Held, env: &Place, expected: &[String]) {
+fn assert_derives_stored_rows(name: &str, played: &PlayedPack, env: &TestEnv, expected: &[String]) {
     let called = calls(env, true);
-    let rows = forget_rows(&mut env.sql());
+    let rows = delete_derivable_rows(&mut env.sql());
     assert_eq!(expected, played.audits(), "{name}");
     let output = materialise(env, &[]);
     let words = format!("materialised rows: {rows}, ");
-    assert!(output.code == 0 && output.out.starts_with(&words), "{name}: {words}: {output:?}");
+    assert!(output.code == 0 && output.stdout.starts_with(&words), "{name}: {words}: {output:?}");
     assert_eq!(expected, played.audits(), "{name}: after they were stored");
     assert_eq!(called, calls(env, true), "{name}: the log of model calls");
 }
 
 #[test]
-fn a_server_that_derives_answers_what_one_that_stores_answers() {
+fn derived_audits_equal_stored_audits() {
     let mut cases = corpus().unwrap();
-    if Place::new().sql().is_postgres() {
+    if TestEnv::new().sql().is_postgres() {
         // Two databases per pack take minutes there. The derivation is the same; columns and times are covered by any pack.
         let mut number = 0;
         cases.retain(|_| {
@@ -200,13 +205,13 @@ fn a_server_that_derives_answers_what_one_that_stores_answers() {
         });
     }
     let compare = |case: &Case| {
-        let (one, other) = (Place::new(), Place::new());
-        let (stored, derives) = (Held::with(case, &one, &[]), Held::with(case, &other, &[DERIVED]));
+        let (one, other) = (TestEnv::new(), TestEnv::new());
+        let (stored, derives) = (PlayedPack::play(case, &one, &[]), PlayedPack::play(case, &other, &[DERIVED]));
         let name = case.path.strip_prefix(root().join("tests")).unwrap().display().to_string();
         let expected = stored.audits();
-        let rows = tells_the_same(&name, (&stored, &one), &expected, (&derives, &other));
+        let rows = assert_same_audits(&name, (&stored, &one), &expected, (&derives, &other));
         assert_eq!(rows == 0, SILENT.contains(&name.as_str()), "{name}: {rows} rows");
-        derives_the_same(&name, &stored, &one, &expected);
+        assert_derives_stored_rows(&name, &stored, &one, &expected);
         rows
     };
     // Some packs are many times as long as others, so each thread takes the next one.
@@ -223,12 +228,12 @@ fn audit(server: &Server) -> String {
     server.get(&format!("/api/v1/conversation/audit/{ID}")).text
 }
 
-fn deriving(env: &Place) -> Server {
-    env.serve(&[&WORDS_ALONE[..], &["--set", DERIVED]].concat())
+fn serve_derived(env: &TestEnv) -> Server {
+    env.serve(&[&REGEX_ONLY[..], &["--set", DERIVED]].concat())
 }
 
 /// The time of a turn's message in the form of a command-line option.
-fn time_of(env: &Place, number: u32) -> String {
+fn message_time(env: &TestEnv, number: u32) -> String {
     let mut sql = env.sql();
     let millis = if sql.is_postgres() { "(extract(epoch from created_at) * 1000)::bigint::text" } else { "cast(created_at as text)" };
     sql.texts(&format!("select {millis} from ce_turn where number = {number}")).remove(0)
@@ -236,8 +241,8 @@ fn time_of(env: &Place, number: u32) -> String {
 
 #[test]
 fn rows_of_a_time_range_are_stored_while_a_server_runs() {
-    let env = Place::with(&orders());
-    let server = deriving(&env);
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = serve_derived(&env);
     for text in ["my order", "hello", "my order again"] {
         server.say(ID, text);
     }
@@ -245,30 +250,30 @@ fn rows_of_a_time_range_are_stored_while_a_server_runs() {
     let count = |sql: &str| env.sql().texts(sql)[0].parse::<usize>().unwrap();
     let rows = || count("select cast(count(*) as text) from ce_audit");
     assert_eq!(rows(), 0);
-    let second = time_of(&env, 2);
-    let output = materialise(&env, &["--from", &second, "--to", &time_of(&env, 3)]);
+    let second = message_time(&env, 2);
+    let output = materialise(&env, &["--from", &second, "--to", &message_time(&env, 3)]);
     let stored = rows();
-    assert_eq!((output.code, output.out), (0, format!("materialised rows: {stored}, turns: 1\n")));
+    assert_eq!((output.code, output.stdout), (0, format!("materialised rows: {stored}, turns: 1\n")));
     assert!(stored > 10);
     assert_eq!(audit(&server), before);
     assert_eq!(env.run(&["replay", "--conversation", ID]).code, 0, "stored and derived turns");
     let output = materialise(&env, &["--to", &second]);
-    assert!(output.out.ends_with(", turns: 1\n"), "{output:?}");
+    assert!(output.stdout.ends_with(", turns: 1\n"), "{output:?}");
     server.say(ID, "and another one");
     let longer = audit(&server);
     assert!(longer.starts_with(before.strip_suffix(']').unwrap()), "existing rows stay");
     let output = materialise(&env, &[]);
-    assert!(output.out.ends_with(", turns: 2\n"), "{output:?}");
+    assert!(output.stdout.ends_with(", turns: 2\n"), "{output:?}");
     assert_eq!(audit(&server), longer);
     assert_eq!(
         count("select cast(count(distinct audit_id) as text) from ce_audit"),
         serde_json::from_str::<Vec<Value>>(&longer).unwrap().len()
     );
-    assert_eq!(materialise(&env, &[]).out, "materialised rows: 0, turns: 0\n");
-    one_line(&materialise(&env, &["--from", "soon"]), 2, &["--from", "'soon'", "2026-01-31"]);
+    assert_eq!(materialise(&env, &[]).stdout, "materialised rows: 0, turns: 0\n");
+    assert_one_line(&materialise(&env, &["--from", "soon"]), 2, &["--from", "'soon'", "2026-01-31"]);
     drop(server);
     // A storing server continues after the reserved numbers.
-    let server = env.serve(&WORDS_ALONE);
+    let server = env.serve(&REGEX_ONLY);
     server.say(ID, "once more");
     let all = audit(&server);
     assert!(all.starts_with(longer.strip_suffix(']').unwrap()));
@@ -276,9 +281,9 @@ fn rows_of_a_time_range_are_stored_while_a_server_runs() {
 }
 
 #[test]
-fn a_turn_that_cannot_be_derived_says_so_and_leaves_the_others() {
-    let env = Place::with(&orders());
-    let server = deriving(&env);
+fn a_turn_that_cannot_be_derived_is_reported_and_others_are_unaffected() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = serve_derived(&env);
     ["my order", "hello"].iter().for_each(|it| _ = server.say(ID, it));
     let before = server.audit(ID);
     change_journal(&env, 1, |it| it["input"]["event"]["text"] = json!("my borders"));
@@ -292,13 +297,13 @@ fn a_turn_that_cannot_be_derived_says_so_and_leaves_the_others() {
     assert!(payload["reason"].as_str().unwrap().starts_with("it runs differently now: sha256 "), "{payload}");
     assert_eq!(rows[1..], before[before.len() - rows.len() + 1..], "the second turn is unchanged");
     let output = materialise(&env, &[]);
-    assert_eq!((output.code, output.out), (1, format!("materialised rows: {}, turns: 1\n", rows.len() - 1)));
-    assert!(["turn 1 ", ID, "sha256"].iter().all(|it| output.err.contains(it)), "{}", output.err);
+    assert_eq!((output.code, output.stdout), (1, format!("materialised rows: {}, turns: 1\n", rows.len() - 1)));
+    assert!(["turn 1 ", ID, "sha256"].iter().all(|it| output.stderr.contains(it)), "{}", output.stderr);
     assert_eq!(server.audit(ID), rows, "the marker stays");
     env.sql().run("update ce_turn set config_hash = 'other'");
     let payload = server.audit(ID)[0]["payloadJson"].to_string();
     assert!(payload.contains("its configuration other is not in the database"), "{payload}");
-    let corrupt = env.sql().bytes("00ff");
+    let corrupt = env.sql().bytes_literal("00ff");
     env.sql().run(&format!("update ce_turn set journal = {corrupt}"));
     let payload = server.audit(ID)[0]["payloadJson"].to_string();
     assert!(payload.contains("the journal cannot be read"), "{payload}");
@@ -310,30 +315,30 @@ fn a_turn_that_cannot_be_derived_says_so_and_leaves_the_others() {
     );
 }
 
-fn journal_of(hex: &str) -> Journal {
+fn parse_journal(hex: &str) -> Journal {
     let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(|it| u8::from_str_radix(&hex[it..it + 2], 16).unwrap()).collect();
     decompress(&bytes).unwrap()
 }
 
 fn store_journal(sql: &mut Sql, journal: &Journal, of: &str) {
-    let bytes = sql.bytes(&compress(journal).unwrap().iter().map(|it| format!("{it:02x}")).collect::<String>());
+    let bytes = sql.bytes_literal(&compress(journal).unwrap().iter().map(|it| format!("{it:02x}")).collect::<String>());
     sql.run(&format!("update ce_turn set journal = {bytes} where {of}"));
 }
 
-fn change_journal(env: &Place, number: u32, change: impl FnOnce(&mut Value)) {
+fn change_journal(env: &TestEnv, number: u32, change: impl FnOnce(&mut Value)) {
     let mut sql = env.sql();
-    let hex = sql.hex("journal");
+    let hex = sql.hex_expression("journal");
     let hex = sql.texts(&format!("select {hex} from ce_turn where number = {number}")).remove(0);
-    let mut journal = json!(journal_of(&hex));
+    let mut journal = json!(parse_journal(&hex));
     change(&mut journal);
     store_journal(&mut sql, &serde_json::from_value(journal).unwrap(), &format!("number = {number}"));
 }
 
 #[test]
-fn a_turn_that_was_lost_is_told_up_to_where_it_was() {
+fn a_lost_turn_is_derived_up_to_its_divergence() {
     let case = demo("model_acts.json").unwrap();
-    let env = Place::new();
-    let played = Held::with(&case, &env, &[DERIVED]);
+    let env = TestEnv::new();
+    let played = PlayedPack::play(&case, &env, &[DERIVED]);
     let id = played.conversations.first().unwrap().clone();
     drop(played);
     // The last turn is as a crash leaves it, and requested something else than this build requests.
@@ -360,10 +365,10 @@ fn a_turn_that_was_lost_is_told_up_to_where_it_was() {
 }
 
 #[test]
-fn rows_that_are_stored_already_stay_when_a_server_that_derives_takes_the_turn_over() {
+fn stored_rows_stay_when_a_deriving_server_takes_over_the_turn() {
     let case = demo("model_acts.json").unwrap();
-    let env = Place::new();
-    let played = Held::with(&case, &env, &[]);
+    let env = TestEnv::new();
+    let played = PlayedPack::play(&case, &env, &[]);
     let (id, stored) = (played.conversations.first().unwrap().clone(), played.audits());
     drop(played);
     let copy = env.copy();
@@ -371,7 +376,7 @@ fn rows_that_are_stored_already_stay_when_a_server_that_derives_takes_the_turn_o
     let count = |sql: &mut Sql, query: &str| sql.texts(query).remove(0).parse::<usize>().unwrap();
     let last = count(&mut sql, "select cast(max(number) as text) from ce_turn");
     // Five notices of the last turn were audited when the server in mode IMMEDIATE died; the other turns have no stored rows.
-    forget_rows(&mut copy.sql());
+    delete_derivable_rows(&mut copy.sql());
     let first = count(&mut copy.sql(), &format!("select cast(audit_id as text) from ce_turn where number = {last}"));
     let before = if sql.is_postgres() { "now() - interval '1 second'" } else { "0" };
     sql.run(&format!("delete from ce_audit where audit_id >= {first} + 5"));
@@ -386,7 +391,7 @@ fn rows_that_are_stored_already_stay_when_a_server_that_derives_takes_the_turn_o
     );
     let audit = || server.get(&format!("/api/v1/conversation/audit/{id}")).text;
     let derived = audit();
-    let (stored, derived_rows) = (masked(&stored[0]), masked(&derived));
+    let (stored, derived_rows) = (without_volatile(&stored[0]), without_volatile(&derived));
     let words = |it: &Value| (it["stage"].clone(), it["payloadJson"].clone());
     for (stored, derived) in stored.iter().zip(&derived_rows) {
         assert_eq!(words(stored), words(derived));

@@ -7,7 +7,7 @@ use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Journal,
 
 use crate::clock;
 use crate::config::settings::SpendCap;
-use crate::config::settings::spend::utc_day;
+use crate::config::settings::spend_cap::utc_day;
 use crate::storage::turn_rows::TurnRows;
 use crate::storage::{Pool, spend};
 
@@ -118,7 +118,7 @@ pub fn cost_micros(answer: &EffectResult) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::settings::spend::SpendPeriod;
+    use crate::config::settings::spend_cap::SpendPeriod;
     use convengine_core::turn::{LlmReply, Usage};
 
     fn answer_costing(micros: u64) -> EffectResult {

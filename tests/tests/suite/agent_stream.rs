@@ -8,12 +8,12 @@ use std::thread;
 use reqwest::blocking::Response;
 use serde_json::{Value, json};
 
-use crate::flows::{DEPLOYED, JSON, ORIGIN, SIMULATED, Session, deploy, desk, edges, publish, put, texts};
-use crate::models::{Answer, KEY, PRICES, begin, end, piece, provider};
-use crate::running::{ANYWHERE, Place, Server, WORDS_ALONE, client, orders};
+use crate::flows::{DEPLOYED, JSON, ORIGIN, SIMULATED, Session, deploy, desk, edges, publish, reply_texts, save_draft};
+use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, client, orders_pack};
+use crate::models::{KEY, PRICES, ProviderReply, delta_event, final_events, start_provider, write_head};
 
 /// A bank that answers this many calls.
-fn bank(calls: usize) -> SocketAddr {
+fn start_bank(calls: usize) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -56,35 +56,35 @@ fn with_agent(bank: SocketAddr) -> Value {
     document
 }
 
-fn serve(env: &Place, model: &str, bank: SocketAddr) -> Server {
+fn serve(env: &TestEnv, model: &str, bank: SocketAddr) -> Server {
     let allowed = format!("convengine.outbound.allow={bank}");
     let more = ["--set", PRICES, "--llm", "openai:test-model", "--set", &allowed];
-    let command = &mut env.command(&[&ANYWHERE[..], &WORDS_ALONE, &more].concat());
+    let command = &mut env.command(&[&SERVE[..], &REGEX_ONLY, &more].concat());
     env.start(command.env("OPENAI_BASE_URL", model).env("OPENAI_API_KEY", KEY))
 }
 
 /// A model that announces and calls a tool, its arguments split within an escape.
-fn looks() -> Answer {
+fn tool_call_reply() -> ProviderReply {
     Box::new(|stream| {
-        begin(stream);
+        write_head(stream);
         let call = |it: Value| format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": [it]}}]}));
         let first = call(json!({"index": 0, "id": "c1", "type": "function", "function": {"name": "get_balance", "arguments": ""}}));
         let rest: String =
             [r#"{"account":"sav\u00"#, r#"69ngs"}"#].map(|it| call(json!({"index": 0, "function": {"arguments": it}}))).concat();
-        stream.write_all((piece("Let me ") + &piece("look.") + &first + &rest + &end()).as_bytes()).unwrap();
+        stream.write_all((delta_event("Let me ") + &delta_event("look.") + &first + &rest + &final_events()).as_bytes()).unwrap();
     })
 }
 
-fn says(pieces: &[&str]) -> Answer {
-    let text: String = pieces.iter().map(|it| piece(it)).collect();
+fn text_reply(pieces: &[&str]) -> ProviderReply {
+    let text: String = pieces.iter().map(|it| delta_event(it)).collect();
     Box::new(move |stream| {
-        begin(stream);
-        stream.write_all((text + &end()).as_bytes()).unwrap();
+        write_head(stream);
+        stream.write_all((text + &final_events()).as_bytes()).unwrap();
     })
 }
 
 /// A reply that comes in one piece.
-fn whole(message: Value) -> Answer {
+fn whole_reply(message: Value) -> ProviderReply {
     let usage = json!({"prompt_tokens": 1001, "completion_tokens": 20});
     let body =
         json!({"model": "test-model", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage}).to_string();
@@ -94,17 +94,17 @@ fn whole(message: Value) -> Answer {
 }
 
 /// The events of a turn as they arrive.
-struct Turn(BufReader<Response>);
+struct TurnStream(BufReader<Response>);
 
-impl Turn {
-    fn begin(server: &Server, path: &str, headers: &[(&str, &str)]) -> Turn {
+impl TurnStream {
+    fn begin(server: &Server, path: &str, headers: &[(&str, &str)]) -> TurnStream {
         let mut call = client().post(format!("http://{}{path}", server.address));
         for (name, value) in headers.iter().chain(&[JSON]) {
             call = call.header(*name, *value);
         }
         let response = call.body(json!({"type": "user.message", "text": "help me"}).to_string()).send().unwrap();
         assert_eq!(response.status(), 200);
-        Turn(BufReader::new(response))
+        TurnStream(BufReader::new(response))
     }
 
     /// The next event, whose name is blank in a UI message stream; `None` at the end.
@@ -124,39 +124,41 @@ impl Turn {
         }
     }
 
-    fn rest(mut self) -> Vec<(String, Value)> {
+    fn collect_rest(mut self) -> Vec<(String, Value)> {
         std::iter::from_fn(|| self.next()).collect()
     }
 }
 
 #[test]
-fn the_words_of_an_agent_come_while_it_says_them() {
+fn the_reply_of_an_agent_is_streamed() {
     let (go, gone) = mpsc::channel::<()>();
-    let slowly: Answer = Box::new(move |stream| {
-        begin(stream);
-        stream.write_all(piece("You have ").as_bytes()).unwrap();
+    let slowly: ProviderReply = Box::new(move |stream| {
+        write_head(stream);
+        stream.write_all(delta_event("You have ").as_bytes()).unwrap();
         gone.recv().unwrap();
-        stream.write_all((piece("3 🙂.") + &end()).as_bytes()).unwrap();
+        stream.write_all((delta_event("3 🙂.") + &final_events()).as_bytes()).unwrap();
     });
     let function = json!({"name": "get_balance", "arguments": r#"{"account":"savings"}"#});
     let calls = json!({"content": "Let me look.", "tool_calls": [{"id": "c1", "type": "function", "function": function}]});
-    let at_once = [whole(calls), whole(json!({"content": "You have 3 🙂."}))];
-    let (address, requests) = provider([looks(), slowly, looks(), says(&["You have 3", " 🙂."])].into_iter().chain(at_once).collect());
-    let bank = bank(3);
-    let env = Place::with(&orders());
+    let at_once = [whole_reply(calls), whole_reply(json!({"content": "You have 3 🙂."}))];
+    let (address, requests) = start_provider(
+        [tool_call_reply(), slowly, tool_call_reply(), text_reply(&["You have 3", " 🙂."])].into_iter().chain(at_once).collect(),
+    );
+    let bank = start_bank(3);
+    let env = TestEnv::with_pack(&orders_pack());
     let server = serve(&env, &address, bank);
     publish(&server, &with_agent(bank));
 
     // On a page whose users do not see debug data.
     let token = deploy(&server, false);
-    let (own, _) = Session::deployed(&server, &token, &[]);
+    let (own, _) = Session::start_deployed(&server, &token, &[]);
     let bearer = format!("Bearer {token}");
     let headers = [("Authorization", bearer.as_str()), ORIGIN];
-    let mut turn = Turn::begin(&server, &format!("{DEPLOYED}/{}/turns?stream=true", own.id), &headers);
+    let mut turn = TurnStream::begin(&server, &format!("{DEPLOYED}/{}/turns?stream=true", own.id), &headers);
     let mut events: Vec<(String, Value)> = (0..4).map(|_| turn.next().unwrap()).collect();
     assert_eq!(events[3].1["delta"], "You have ", "the model has not finished yet");
     go.send(()).unwrap();
-    events.extend(turn.rest());
+    events.extend(turn.collect_rest());
     assert_eq!(
         events.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(),
         ["token", "token", "message", "token", "token", "message", "done"]
@@ -169,11 +171,14 @@ fn the_words_of_an_agent_come_while_it_says_them() {
         "{events:?}"
     );
     let done = events[6].1.clone();
-    assert_eq!(texts(&done), ["Let me look.", "You have 3 🙂."]);
+    assert_eq!(reply_texts(&done), ["Let me look.", "You have 3 🙂."]);
 
-    let (ui, _) = Session::simulated(&server, &json!({}));
-    let parts: Vec<Value> =
-        Turn::begin(&server, &format!("{SIMULATED}/{}/turns?stream=ui", ui.id), &[]).rest().into_iter().map(|it| it.1).collect();
+    let (ui, _) = Session::start_simulated(&server, &json!({}));
+    let parts: Vec<Value> = TurnStream::begin(&server, &format!("{SIMULATED}/{}/turns?stream=ui", ui.id), &[])
+        .collect_rest()
+        .into_iter()
+        .map(|it| it.1)
+        .collect();
     let kinds: Vec<&str> = parts.iter().filter(|it| it["transient"] != true).map(|it| it["type"].as_str().unwrap_or("[DONE]")).collect();
     let step = ["text-start", "text-delta", "text-delta", "text-end", "data-message"];
     let tool = ["tool-input-available", "tool-output-available"];
@@ -183,8 +188,8 @@ fn the_words_of_an_agent_come_while_it_says_them() {
     let of = |id: &str| parts.iter().filter(|it| it["id"] == id).filter_map(|it| it["delta"].as_str()).collect::<String>();
     assert_eq!([of("t0"), of("t2")], ["Let me look.", "You have 3 🙂."]);
 
-    let (plain, _) = Session::simulated(&server, &json!({}));
-    let answer = plain.says(&server, "help me");
+    let (plain, _) = Session::start_simulated(&server, &json!({}));
+    let answer = plain.say(&server, "help me");
     assert_eq!(answer["messages"], done["messages"], "the same without a stream");
     let requests = requests.join().unwrap();
     assert_eq!(requests.iter().map(|it| it["stream"] == true).collect::<Vec<_>>(), [true, true, true, true, false, false]);
@@ -192,36 +197,36 @@ fn the_words_of_an_agent_come_while_it_says_them() {
     let vars = [&own, &ui, &plain].map(|it| it.state(&server)["vars"].clone());
     assert_eq!((&vars[0]["balance"], &vars[0], &vars[1]), (&json!(3), &vars[2], &vars[2]));
     for session in [&own, &ui, &plain] {
-        assert_eq!(session.replays(&env, &server), 2);
+        assert_eq!(session.assert_replays(&env, &server), 2);
     }
-    assert!(!env.sql().everything().join("\n").contains("delta"), "no chunk is stored");
+    assert!(!env.sql().dump().join("\n").contains("delta"), "no chunk is stored");
 }
 
 #[test]
-fn what_an_agent_has_said_in_vain_is_taken_back() {
-    let breaks_off = || -> Answer {
+fn a_discarded_agent_reply_is_reset() {
+    let breaks_off = || -> ProviderReply {
         Box::new(|stream| {
-            begin(stream);
-            stream.write_all(piece("It had").as_bytes()).unwrap();
+            write_head(stream);
+            stream.write_all(delta_event("It had").as_bytes()).unwrap();
         })
     };
-    let (address, requests) = provider(vec![breaks_off(), says(&["It ", "is."]), breaks_off(), says(&["It is."])]);
-    let env = Place::with(&orders());
-    let bank = bank(0);
+    let (address, requests) = start_provider(vec![breaks_off(), text_reply(&["It ", "is."]), breaks_off(), text_reply(&["It is."])]);
+    let env = TestEnv::with_pack(&orders_pack());
+    let bank = start_bank(0);
     let server = serve(&env, &address, bank);
-    put(&server, &with_agent(bank));
-    let (session, _) = Session::simulated(&server, &json!({}));
+    save_draft(&server, &with_agent(bank));
+    let (session, _) = Session::start_simulated(&server, &json!({}));
     let path = format!("{SIMULATED}/{}/turns?stream=", session.id);
-    let events = Turn::begin(&server, &format!("{path}true"), &[]).rest();
+    let events = TurnStream::begin(&server, &format!("{path}true"), &[]).collect_rest();
     let tokens: Vec<&Value> = events.iter().filter(|it| it.0 == "token").map(|it| &it.1).collect();
     let piece = |it: &str| json!({"effect": 0, "delta": it});
     assert_eq!(tokens, [&piece("It had"), &json!({"effect": 0, "reset": true}), &piece("It "), &piece("is.")]);
-    assert_eq!(texts(&events.last().unwrap().1), ["It is."]);
-    let parts = Turn::begin(&server, &format!("{path}ui"), &[]).rest();
+    assert_eq!(reply_texts(&events.last().unwrap().1), ["It is."]);
+    let parts = TurnStream::begin(&server, &format!("{path}ui"), &[]).collect_rest();
     let of_text = |it: &&(String, Value)| it.1["id"].as_str().is_some_and(|it| it.starts_with('t'));
     let kinds: Vec<[&str; 2]> = parts.iter().filter(of_text).map(|it| ["type", "id"].map(|name| it.1[name].as_str().unwrap())).collect();
     let first = [["text-start", "t0"], ["text-delta", "t0"], ["text-end", "t0"], ["data-reset", "t0"]];
     assert_eq!(kinds, [&first[..], &[["text-start", "t0-2"], ["text-delta", "t0-2"], ["text-end", "t0-2"]]].concat());
     assert_eq!(requests.join().unwrap().len(), 4);
-    assert_eq!(session.replays(&env, &server), 3);
+    assert_eq!(session.assert_replays(&env, &server), 3);
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::values::Values;
+use super::values::ValueGenerator;
 use super::{Call, Operation};
 
 /// Bodies that are not JSON, or not an expected body.
-const NO_JSON: [&[u8]; 14] = [
+const INVALID_BODIES: [&[u8]; 14] = [
     b"",
     b" ",
     b"{",
@@ -24,11 +24,11 @@ const NO_JSON: [&[u8]; 14] = [
 ];
 
 /// Invalid ids.
-const ODD: [&str; 12] =
+const INVALID_IDS: [&str; 12] =
     ["x", "0", "-1", "%00", "%ff%fe", "%2e%2e%2f", "..%2f..%2fetc%2fpasswd", "%F0%9F%99%82", "%20", "null", "a'b%22c%3Cd%3E", "{id}"];
 
 /// Unexpected query strings.
-const QUERIES: [&str; 12] = [
+const INVALID_QUERIES: [&str; 12] = [
     "unknown=1",
     "=",
     "&&&",
@@ -47,22 +47,22 @@ const QUERIES: [&str; 12] = [
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"];
 
 /// Returns values of types that no schema of a body member accepts.
-fn other_types() -> [Value; 6] {
+fn unexpected_values() -> [Value; 6] {
     [json!({"a": [1]}), json!([["x"]]), json!(1.5), json!(-9_007_199_254_740_993_i64), json!("no such word"), json!("x".repeat(30_000))]
 }
 
 /// Returns all invalid variants of `model`, a valid call; `known` are the methods of its path, which are valid.
-pub fn calls(operation: &Operation, known: &[String], model: &Call, values: &mut Values<'_>) -> Vec<Call> {
-    let invalid = |what: String| Call { wrong: Some(what), ..model.clone() };
+pub fn calls(operation: &Operation, known: &[String], model: &Call, values: &mut ValueGenerator<'_>) -> Vec<Call> {
+    let invalid = |what: String| Call { defect: Some(what), ..model.clone() };
     let mut calls = Vec::new();
     for method in METHODS.iter().filter(|it| !known.iter().any(|known| known == *it)) {
         calls.push(Call { method: (*method).to_owned(), ..invalid(format!("method {method}")) });
     }
     let route = model.path.split('?').next().unwrap_or_default();
-    for query in QUERIES {
+    for query in INVALID_QUERIES {
         calls.push(Call { path: format!("{route}?{query}"), ..invalid(format!("query {query}")) });
     }
-    for parameter in operation.told["parameters"].as_array().into_iter().flatten() {
+    for parameter in operation.definition["parameters"].as_array().into_iter().flatten() {
         let name = parameter["name"].as_str().unwrap_or_default();
         match parameter["in"].as_str() {
             Some("query") => {
@@ -74,8 +74,10 @@ pub fn calls(operation: &Operation, known: &[String], model: &Call, values: &mut
                 calls.push(Call { path: format!("{route}?{name}=1&{name}=2"), ..invalid(format!("query {name} twice")) });
             }
             Some("path") => {
-                let ids =
-                    ODD.iter().map(|it| (*it).to_owned()).chain(["a".repeat(5_000), values.plain(&parameter["schema"]).to_uppercase()]);
+                let ids = INVALID_IDS
+                    .iter()
+                    .map(|it| (*it).to_owned())
+                    .chain(["a".repeat(5_000), values.generate_path_parameter(&parameter["schema"]).to_uppercase()]);
                 for id in ids {
                     let path = operation.path.replace(&format!("{{{name}}}"), &id);
                     calls.push(Call { path, ..invalid(format!("path {id:.40}")) });
@@ -84,14 +86,14 @@ pub fn calls(operation: &Operation, known: &[String], model: &Call, values: &mut
             _ => {}
         }
     }
-    for (name, value) in headers() {
+    for (name, value) in invalid_headers() {
         let mut call = invalid(format!("header {name}: {:.40}", String::from_utf8_lossy(&value)));
         call.headers.retain(|it| it.0 != name);
         call.headers.push((name, value));
         calls.push(call);
     }
-    if let Some(schema) = operation.told.pointer("/requestBody/content/application~1json/schema") {
-        calls.extend(bodies(model, schema, values));
+    if let Some(schema) = operation.definition.pointer("/requestBody/content/application~1json/schema") {
+        calls.extend(calls_with_invalid_bodies(model, schema, values));
     } else {
         let body = Some(b"{\"unexpected\": true}".to_vec());
         calls.push(Call { body, ..invalid("an unexpected body".to_owned()) });
@@ -99,7 +101,7 @@ pub fn calls(operation: &Operation, known: &[String], model: &Call, values: &mut
     calls
 }
 
-fn headers() -> Vec<(&'static str, Vec<u8>)> {
+fn invalid_headers() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("accept", b"text/html".to_vec()),
         ("accept", b"application/json;q=0".to_vec()),
@@ -120,22 +122,23 @@ fn headers() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-fn bodies(model: &Call, schema: &Value, values: &mut Values<'_>) -> Vec<Call> {
-    let with = |what: String, body: Vec<u8>| Call { wrong: Some(what), body: Some(body), ..model.clone() };
-    let mut calls: Vec<Call> = NO_JSON.iter().map(|it| with(format!("body {:.40}", String::from_utf8_lossy(it)), it.to_vec())).collect();
-    calls.push(Call { body: None, wrong: Some("no body".to_owned()), ..model.clone() });
+fn calls_with_invalid_bodies(model: &Call, schema: &Value, values: &mut ValueGenerator<'_>) -> Vec<Call> {
+    let with = |what: String, body: Vec<u8>| Call { defect: Some(what), body: Some(body), ..model.clone() };
+    let mut calls: Vec<Call> =
+        INVALID_BODIES.iter().map(|it| with(format!("body {:.40}", String::from_utf8_lossy(it)), it.to_vec())).collect();
+    calls.push(Call { body: None, defect: Some("no body".to_owned()), ..model.clone() });
     calls.push(with("a deeply nested body".to_owned(), [b"{\"a\":".repeat(5_000), b"1".to_vec(), b"}".repeat(5_000)].concat()));
     calls.push(with("an oversized body".to_owned(), format!("{{\"a\":\"{}\"}}", "x".repeat(3 << 20)).into_bytes()));
-    let whole = values.of(schema, 0);
+    let whole = values.generate(schema, 0);
     let whole = whole.as_object().cloned().unwrap_or_default();
-    let schema = values.followed(schema).clone();
+    let schema = values.resolve_reference(schema).clone();
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
         let with_member = |value: Value| {
             let mut members: Map<String, Value> = whole.clone();
             members.insert(name.clone(), value);
             Value::Object(members).to_string().into_bytes()
         };
-        for value in other_types() {
+        for value in unexpected_values() {
             calls.push(with(format!("{name}: {:.40}", value.to_string()), with_member(value)));
         }
         if let Some(max_length) = member["maxLength"].as_u64().and_then(|it| usize::try_from(it).ok()) {

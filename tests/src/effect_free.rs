@@ -10,14 +10,14 @@ use convengine_core::turn::{LoadedSession, Notice, Outcome, Turn, TurnInput};
 
 /// A pack whose turns request no effects: its compiled configuration and its messages.
 #[derive(Debug)]
-pub struct Plain {
+pub struct EffectFreePack {
     config: Arc<Config>,
     messages: Vec<Message>,
 }
 
 /// A turn that has ended.
 #[derive(Debug)]
-pub struct Ended {
+pub struct EndedTurn {
     /// The turn, for its journal.
     pub turn: Turn,
     /// The outcome of the turn.
@@ -26,28 +26,28 @@ pub struct Ended {
     pub notices: Vec<Notice>,
 }
 
-impl Plain {
+impl EffectFreePack {
     /// Reads a pack.
     ///
     /// # Errors
     /// If the file is not a pack, its configuration has issues, or one of its turns is not a message.
-    pub fn open(path: &Path) -> Result<Plain> {
+    pub fn open(path: &Path) -> Result<EffectFreePack> {
         let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        Plain::of(&Pack::parse(&text)?).with_context(|| path.display().to_string())
+        EffectFreePack::from_pack(&Pack::parse(&text)?).with_context(|| path.display().to_string())
     }
 
     /// Compiles a pack.
     ///
     /// # Errors
     /// If the configuration has issues, or a turn is not a message.
-    pub fn of(pack: &Pack) -> Result<Plain> {
+    pub fn from_pack(pack: &Pack) -> Result<EffectFreePack> {
         let (config, issues) = pack.compile();
         if let Some(issue) = issues.first() {
             bail!("invalid configuration: {} at {} ({} issues in total)", issue.reason, issue.path, issues.len());
         }
         let messages: Option<Vec<Message>> = (0..pack.turns.len()).map(|it| pack.message(it)).collect();
         let messages = messages.context("a turn of the pack is not a message")?;
-        Ok(Plain { config: Arc::new(config), messages })
+        Ok(EffectFreePack { config: Arc::new(config), messages })
     }
 
     /// The messages of the conversation.
@@ -59,7 +59,7 @@ impl Plain {
     ///
     /// # Errors
     /// If a turn requests an effect, or `visit` fails.
-    pub fn play(&self, mut visit: impl FnMut(&Ended) -> Result<()>) -> Result<()> {
+    pub fn play(&self, mut visit: impl FnMut(&EndedTurn) -> Result<()>) -> Result<()> {
         self.play_to(self.messages.len(), &mut visit).map(|_| ())
     }
 
@@ -67,21 +67,21 @@ impl Plain {
     ///
     /// # Errors
     /// If a turn requests an effect, or `visit` fails.
-    pub fn play_turn(&self, number: usize, times: usize, mut visit: impl FnMut(&Ended) -> Result<()>) -> Result<()> {
+    pub fn play_turn(&self, number: usize, times: usize, mut visit: impl FnMut(&EndedTurn) -> Result<()>) -> Result<()> {
         let before = number.checked_sub(1).context("turns are numbered from 1")?;
         let session = self.play_to(before, &mut |_| Ok(()))?;
         let message = self.messages.iter().cycle().nth(before).context("the pack has no message")?;
         for _ in 0..times {
-            visit(&self.next(message, session.clone())?)?;
+            visit(&self.play_message(message, session.clone())?)?;
         }
         Ok(())
     }
 
     /// Runs the first `turns` turns; returns the session that the next turn loads.
-    fn play_to(&self, turns: usize, visit: &mut dyn FnMut(&Ended) -> Result<()>) -> Result<LoadedSession> {
+    fn play_to(&self, turns: usize, visit: &mut dyn FnMut(&EndedTurn) -> Result<()>) -> Result<LoadedSession> {
         let mut session = LoadedSession::default();
         for message in self.messages.iter().cycle().take(turns) {
-            let ended = self.next(message, session)?;
+            let ended = self.play_message(message, session)?;
             visit(&ended)?;
             session = ended.turn.journal().input.session.clone().with_writes(&ended.outcome.writes);
             // A host loads no more than this window.
@@ -90,19 +90,19 @@ impl Plain {
         Ok(session)
     }
 
-    fn next(&self, message: &Message, session: LoadedSession) -> Result<Ended> {
+    fn play_message(&self, message: &Message, session: LoadedSession) -> Result<EndedTurn> {
         let mut input = message.clone().into_input(&Conversations::default(), self.config.program());
         input.session = session;
-        self.one(input)
+        self.play_input(input)
     }
 
     /// Runs one turn.
     ///
     /// # Errors
     /// If the turn requests an effect.
-    pub fn one(&self, input: TurnInput) -> Result<Ended> {
+    pub fn play_input(&self, input: TurnInput) -> Result<EndedTurn> {
         let (turn, slice) = Turn::start(input, Arc::clone(&self.config))?;
         let outcome = slice.end.context("a turn of the pack requests an effect")?;
-        Ok(Ended { turn, outcome, notices: slice.notices })
+        Ok(EndedTurn { turn, outcome, notices: slice.notices })
     }
 }

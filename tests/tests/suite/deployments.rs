@@ -6,12 +6,15 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::access::{WITH_KEYS, key};
-use crate::flows::{DEPLOYED, JSON, ORIGIN, SIMULATED, Session, changed, deploy, desk, is, publish, put, send, texts, with_desk};
-use crate::running::{Answer, Place, Server, WORDS_ALONE};
+use crate::flows::{
+    DEPLOYED, JSON, ORIGIN, SIMULATED, Session, assert_refused, deploy, desk, publish, reply_texts, save_draft, send, serve_desk,
+    with_changes,
+};
+use crate::harness::{Answer, REGEX_ONLY, Server, TestEnv};
 
 /// A server with the published desk and the token of its deployment.
-fn with_shop(more: &[&str]) -> (Place, Server, String) {
-    let (env, server) = with_desk(&desk("Desk"), more);
+fn with_shop(more: &[&str]) -> (TestEnv, Server, String) {
+    let (env, server) = serve_desk(&desk("Desk"), more);
     publish(&server, &desk("Desk"));
     let token = deploy(&server, false);
     (env, server, token)
@@ -26,51 +29,51 @@ fn number(answer: &Answer, name: &str) -> u64 {
 }
 
 #[test]
-fn a_token_with_its_origin_opens_these_routes_and_nothing_else_does() {
+fn only_a_token_with_its_origin_opens_the_public_routes() {
     let (env, server, token) = with_shop(&[]);
     let bearer = format!("Bearer {token}");
-    let turns = format!("{DEPLOYED}/{}/turns", Session::deployed(&server, &token, &[]).0.id);
+    let turns = format!("{DEPLOYED}/{}/turns", Session::start_deployed(&server, &token, &[]).0.id);
     let cut = &bearer[..bearer.len() - 1];
     for path in [DEPLOYED, &turns] {
         for authorization in [None, Some("Bearer cdp_x"), Some(cut), Some("Basic x"), Some(token.as_str()), Some("Bearer ")] {
             let headers: Vec<(&str, &str)> = authorization.map(|it| ("Authorization", it)).into_iter().chain([ORIGIN]).collect();
             let answer = post(&server, path, &headers, &json!({"type": "session.end"}));
-            is(&answer, 401, "unauthorized");
+            assert_refused(&answer, 401, "unauthorized");
             assert!(answer.header("www-authenticate").starts_with("Bearer"), "{answer:?}");
         }
         for origin in ["https://evil.example", "http://shop.example", "https://shop.example:444", "null", "http://localhost:3000", ""] {
             let headers = [("Authorization", bearer.as_str()), ("Origin", origin)];
-            is(&post(&server, path, &headers, &json!({"type": "session.end"})), 403, "origin_not_allowed");
+            assert_refused(&post(&server, path, &headers, &json!({"type": "session.end"})), 403, "origin_not_allowed");
         }
-        is(&post(&server, path, &[("Authorization", &bearer)], &json!({"type": "session.end"})), 403, "origin_not_allowed");
+        assert_refused(&post(&server, path, &[("Authorization", &bearer)], &json!({"type": "session.end"})), 403, "origin_not_allowed");
     }
-    is(&server.request("GET", "/v1/agents", &[("Authorization", &bearer), ORIGIN], ""), 401, "unauthorized");
+    assert_refused(&server.request("GET", "/v1/agents", &[("Authorization", &bearer), ORIGIN], ""), 401, "unauthorized");
     drop(server);
     // A key does not open them, whatever its scopes.
     let admin = key(&env, &["--scope", "converse,read,admin"]);
-    let server = env.serve(&[&WORDS_ALONE[..], &WITH_KEYS, &["--set", "convengine.admin-token=the-administrator"]].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &WITH_KEYS, &["--set", "convengine.admin-token=the-administrator"]].concat());
     for wrong in [admin.as_str(), "the-administrator"] {
         let authorization = format!("Bearer {wrong}");
-        is(&post(&server, DEPLOYED, &[("Authorization", &authorization), ORIGIN], &json!({})), 401, "unauthorized");
-        is(&post(&server, DEPLOYED, &[("X-API-Key", wrong), ORIGIN], &json!({})), 401, "unauthorized");
+        assert_refused(&post(&server, DEPLOYED, &[("Authorization", &authorization), ORIGIN], &json!({})), 401, "unauthorized");
+        assert_refused(&post(&server, DEPLOYED, &[("X-API-Key", wrong), ORIGIN], &json!({})), 401, "unauthorized");
     }
-    assert_eq!(texts(&Session::deployed(&server, &token, &[]).1), ["Welcome to Desk."], "the token is still accepted");
+    assert_eq!(reply_texts(&Session::start_deployed(&server, &token, &[]).1), ["Welcome to Desk."], "the token is still accepted");
     assert_eq!(server.request("GET", "/v1/agents", &[("Authorization", &bearer)], "").status, 401);
 }
 
 #[test]
 fn pages_use_the_live_version() {
     let (env, server, token) = with_shop(&[]);
-    let (session, first) = Session::deployed(&server, &token, &[]);
-    assert_eq!((texts(&first), first.get("debug")), (vec!["Welcome to Desk."], None));
+    let (session, first) = Session::start_deployed(&server, &token, &[]);
+    assert_eq!((reply_texts(&first), first.get("debug")), (vec!["Welcome to Desk."], None));
     publish(&server, &desk("Two"));
-    put(&server, &desk("Draft"));
-    assert_eq!(texts(&Session::deployed(&server, &token, &[]).1), ["Welcome to Two."]);
-    assert_eq!(texts(&session.says(&server, "more please")), ["Desk 1"], "a running session stays on its version");
+    save_draft(&server, &desk("Draft"));
+    assert_eq!(reply_texts(&Session::start_deployed(&server, &token, &[]).1), ["Welcome to Two."]);
+    assert_eq!(reply_texts(&session.say(&server, "more please")), ["Desk 1"], "a running session stays on its version");
     let state = session.state(&server);
     assert_eq!((&state["channel"], &state["vars"]["count"]), (&json!("web"), &json!(1)), "admins see the version");
-    assert_eq!(session.replays(&env, &server), 2);
-    let (simulated, _) = Session::simulated(&server, &json!({}));
+    assert_eq!(session.assert_replays(&env, &server), 2);
+    let (simulated, _) = Session::start_simulated(&server, &json!({}));
     let other = deploy(&server, false);
     let headers = |token: &str| vec![("Authorization".to_owned(), format!("Bearer {token}"))];
     for (id, token) in [(&session.id, &other), (&simulated.id, &token), (&"x".to_owned(), &token)] {
@@ -81,15 +84,15 @@ fn pages_use_the_live_version() {
             &[(headers[0].0.as_str(), headers[0].1.as_str()), ORIGIN],
             &json!({"type": "user.message", "text": "more please"}),
         );
-        is(&answer, 404, "not_found");
+        assert_refused(&answer, 404, "not_found");
     }
     assert_eq!(session.state(&server)["turn"], 1);
 }
 
 #[test]
-fn users_make_no_other_events_than_their_own() {
+fn users_may_send_only_user_events() {
     let (_place, server, token) = with_shop(&[]);
-    let (session, _) = Session::deployed(&server, &token, &[]);
+    let (session, _) = Session::start_deployed(&server, &token, &[]);
     for event in [
         json!({"type": "timer.fired", "timer_id": "session"}),
         json!({"type": "approval.decision", "call_id": "c", "approved": true}),
@@ -97,28 +100,28 @@ fn users_make_no_other_events_than_their_own() {
         json!({"type": "session.start"}),
         json!({"type": "no.such"}),
     ] {
-        is(&session.hears(&server, &event), 403, "event_not_allowed");
+        assert_refused(&session.send_event(&server, &event), 403, "event_not_allowed");
     }
-    is(&session.hears(&server, &json!({"type": "user.message"})), 422, "invalid_event");
-    is(&session.hears(&server, &json!({})), 422, "invalid_event");
+    assert_refused(&session.send_event(&server, &json!({"type": "user.message"})), 422, "invalid_event");
+    assert_refused(&session.send_event(&server, &json!({})), 422, "invalid_event");
     let message =
         json!({"type": "user.message", "text": "more please", "event_id": "e", "version": 9, "assistant": "x", "deployment": "x"});
-    let first = session.hears(&server, &message);
-    assert_eq!((first.status, texts(&first.json())), (200, vec!["Desk 1"]), "a user cannot set members of the server");
-    let again = session.hears(&server, &message);
+    let first = session.send_event(&server, &message);
+    assert_eq!((first.status, reply_texts(&first.json())), (200, vec!["Desk 1"]), "a user cannot set members of the server");
+    let again = session.send_event(&server, &message);
     assert_eq!((again.text, again.headers["x-replayed"].to_str().unwrap()), (first.text, "true"));
-    assert_eq!(session.hears(&server, &json!({"type": "user.button", "button_id": "b"})).status, 200);
-    let end = session.hears(&server, &json!({"type": "session.end"}));
+    assert_eq!(session.send_event(&server, &json!({"type": "user.button", "button_id": "b"})).status, 200);
+    let end = session.send_event(&server, &json!({"type": "session.end"}));
     assert_eq!((end.status, &end.json()["status"]), (200, &json!("completed")));
-    let closed = session.hears(&server, &message);
+    let closed = session.send_event(&server, &message);
     assert_eq!((closed.status, closed.header("x-replayed")), (200, "true"), "a repeated event is answered even after the end");
-    let late = session.hears(&server, &json!({"type": "user.message", "text": "hi"}));
-    is(&late, 409, "session_completed");
+    let late = session.send_event(&server, &json!({"type": "user.message", "text": "hi"}));
+    assert_refused(&late, 409, "session_completed");
     assert_eq!(late.json()["error"]["session_id"], json!(session.id));
 }
 
 #[test]
-fn how_an_answer_came_about_is_shown_where_the_deployment_lets_its_users_see() {
+fn debug_data_is_shown_where_the_deployment_allows_it() {
     let (_place, server, closed) = with_shop(&[]);
     let open = deploy(&server, true);
     for (token, header, shown) in [
@@ -129,9 +132,9 @@ fn how_an_answer_came_about_is_shown_where_the_deployment_lets_its_users_see() {
         (&open, Some("1"), true),
     ] {
         let headers: Vec<(&str, &str)> = header.map(|it| ("X-Debug", it)).into_iter().collect();
-        let (session, first) = Session::deployed(&server, token, &headers);
+        let (session, first) = Session::start_deployed(&server, token, &headers);
         assert_eq!(first.get("debug").is_some(), shown, "{header:?}: {first}");
-        assert_eq!(session.says(&server, "more please").get("debug").is_some(), shown, "{header:?}");
+        assert_eq!(session.say(&server, "more please").get("debug").is_some(), shown, "{header:?}");
     }
 }
 
@@ -143,7 +146,7 @@ fn preflight(server: &Server, path: &str, origin: &str) -> Answer {
 }
 
 #[test]
-fn browsers_may_call_from_the_origins_of_deployments_and_only_their_routes() {
+fn deployment_origins_may_call_only_the_public_routes_from_browsers() {
     let (_place, server, token) = with_shop(&[]);
     let allowed = |path: &str, origin: &str| preflight(&server, path, origin).header("access-control-allow-origin").to_owned();
     let turns = format!("{DEPLOYED}/x/turns");
@@ -156,7 +159,7 @@ fn browsers_may_call_from_the_origins_of_deployments_and_only_their_routes() {
         }
         assert_eq!([allowed(path, "https://evil.example"), allowed(path, "http://shop.example")], ["", ""]);
     }
-    for path in ["/v1/agents", "/v1/secrets", SIMULATED, "/v1/agents/desk/flow", crate::running::MESSAGE] {
+    for path in ["/v1/agents", "/v1/secrets", SIMULATED, "/v1/agents/desk/flow", crate::harness::MESSAGE] {
         assert_eq!(allowed(path, ORIGIN.1), "", "{path}");
     }
     let bearer = format!("Bearer {token}");
@@ -168,13 +171,13 @@ fn browsers_may_call_from_the_origins_of_deployments_and_only_their_routes() {
 }
 
 #[test]
-fn a_public_assistant_is_called_sixty_times_a_minute_and_the_simulator_as_often_as_one_likes() {
+fn a_public_assistant_is_limited_to_sixty_calls_a_minute_and_the_simulator_is_not() {
     let (_place, server, token) = with_shop(&[]);
     let bearer = format!("Bearer {token}");
     let missing = format!("{DEPLOYED}/x/turns");
     let call = || post(&server, &missing, &[("Authorization", &bearer), ORIGIN], &json!({"type": "session.end"}));
     let began = Instant::now();
-    let (session, _) = Session::deployed(&server, &token, &[]);
+    let (session, _) = Session::start_deployed(&server, &token, &[]);
     let second = call();
     assert_eq!((second.status, number(&second, "x-ratelimit-limit")), (404, 60), "a rejected call counts too");
     assert!((57..=58).contains(&number(&second, "x-ratelimit-remaining")), "{second:?}");
@@ -190,7 +193,7 @@ fn a_public_assistant_is_called_sixty_times_a_minute_and_the_simulator_as_often_
     };
     let took = began.elapsed().as_secs();
     assert!((61..=62 + took).contains(&count), "{count} calls in {took} s");
-    is(&refused, 429, "rate_limited");
+    assert_refused(&refused, 429, "rate_limited");
     let error = &refused.json()["error"];
     assert_eq!((&error["scope"], &error["limit"]), (&json!("assistant"), &json!(60)), "{error}");
     assert_eq!(error["reset"].as_u64(), Some(number(&refused, "x-ratelimit-reset")));
@@ -205,9 +208,9 @@ fn a_public_assistant_is_called_sixty_times_a_minute_and_the_simulator_as_often_
 }
 
 #[test]
-fn every_answer_says_how_the_caller_stands() {
+fn every_response_has_rate_limit_headers() {
     let (_place, server, token) = with_shop(&["--set", "convengine.assistants.simulator-rpm=500"]);
-    let (session, _) = Session::simulated(&server, &json!({}));
+    let (session, _) = Session::start_simulated(&server, &json!({}));
     let simulated = server.get(&format!("{SIMULATED}/{}", session.id));
     assert_eq!(number(&simulated, "x-ratelimit-limit"), 500);
     let bearer = format!("Bearer {token}");
@@ -225,22 +228,26 @@ fn every_answer_says_how_the_caller_stands() {
 }
 
 #[test]
-fn a_plan_has_so_many_sessions_a_month() {
+fn a_plan_limits_sessions_per_month() {
     let (env, server, token) = with_shop(&["--set", "convengine.assistants.sessions-per-month=2"]);
-    Session::simulated(&server, &json!({}));
-    let (first, _) = Session::deployed(&server, &token, &[]);
-    Session::deployed(&server, &token, &[]);
+    Session::start_simulated(&server, &json!({}));
+    let (first, _) = Session::start_deployed(&server, &token, &[]);
+    Session::start_deployed(&server, &token, &[]);
     let bearer = format!("Bearer {token}");
     let refused = post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
-    is(&refused, 429, "rate_limited");
+    assert_refused(&refused, 429, "rate_limited");
     let error = &refused.json()["error"];
     assert_eq!((&error["scope"], &error["limit"]), (&json!("sessions"), &json!(2)), "{error}");
     assert_eq!((number(&refused, "x-ratelimit-limit"), number(&refused, "x-ratelimit-remaining")), (2, 0));
     assert_eq!(error["reset"].as_u64(), Some(number(&refused, "x-ratelimit-reset")));
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     assert!(number(&refused, "x-ratelimit-reset").abs_diff(now + number(&refused, "retry-after")) <= 2, "{refused:?}");
-    assert_eq!(texts(&first.says(&server, "more please")), ["Desk 1"], "a running session continues");
-    assert_eq!(Session::simulated(&server, &json!({})).1["status"], "awaiting_input", "simulated sessions do not count against the plan");
+    assert_eq!(reply_texts(&first.say(&server, "more please")), ["Desk 1"], "a running session continues");
+    assert_eq!(
+        Session::start_simulated(&server, &json!({})).1["status"],
+        "awaiting_input",
+        "simulated sessions do not count against the plan"
+    );
     let used =
         "select kind || ' ' || ref || ' ' || cast(sum(amount) as text) from cs_usage_events where kind = 'session' group by kind, ref";
     assert_eq!(env.sql().texts(used), ["session desk 2"]);
@@ -251,11 +258,11 @@ fn a_plan_has_so_many_sessions_a_month() {
 const USED: &str = "select cast(coalesce(sum(amount), 0) as text) from cs_usage_events where kind = 'session'";
 
 #[test]
-fn a_plan_has_no_more_sessions_for_those_who_begin_at_once() {
+fn a_plan_is_not_exceeded_by_simultaneous_session_starts() {
     let of_plan = ["--set", "convengine.assistants.sessions-per-month=5", "--set", "convengine.assistants.rpm=0"];
     let (env, server, token) = with_shop(&of_plan);
     // Processes that share a database share its plan.
-    let second = env.is_postgres().then(|| env.serve(&[&WORDS_ALONE[..], &of_plan].concat()));
+    let second = env.is_postgres().then(|| env.serve(&[&REGEX_ONLY[..], &of_plan].concat()));
     let bearer = format!("Bearer {token}");
     let servers: Vec<&Server> = std::iter::once(&server).chain(&second).collect();
     let begin = |server: &Server| post(server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
@@ -265,36 +272,36 @@ fn a_plan_has_no_more_sessions_for_those_who_begin_at_once() {
     });
     let (begun, refused): (Vec<Answer>, Vec<Answer>) = answers.into_iter().partition(|it| it.status == 201);
     assert_eq!((begun.len(), refused.len()), (5, 25));
-    refused.iter().for_each(|it| is(it, 429, "rate_limited"));
+    refused.iter().for_each(|it| assert_refused(it, 429, "rate_limited"));
     assert_eq!(env.sql().texts(USED), ["5"]);
     assert_eq!(env.sql().texts("select cast(count(*) as text) from cs_session"), ["5"]);
 }
 
 #[test]
-fn a_session_that_does_not_begin_is_no_use_of_the_plan() {
+fn a_failed_session_start_does_not_count_against_the_plan() {
     let (env, server, token) = with_shop(&["--set", "convengine.assistants.sessions-per-month=1"]);
     let bearer = format!("Bearer {token}");
     let begin = || post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({}));
     env.sql().run("alter table cs_session rename to cs_session_away");
     for _ in 0..2 {
-        is(&begin(), 503, "service_unavailable");
+        assert_refused(&begin(), 503, "service_unavailable");
     }
     assert_eq!(env.sql().texts(USED), ["0"]);
     env.sql().run("alter table cs_session_away rename to cs_session");
     assert_eq!(begin().status, 201);
-    is(&begin(), 429, "rate_limited");
+    assert_refused(&begin(), 429, "rate_limited");
     let streamed = post(&server, &format!("{DEPLOYED}?stream=true"), &[("Authorization", &bearer), ORIGIN], &json!({}));
-    is(&streamed, 429, "rate_limited");
+    assert_refused(&streamed, 429, "rate_limited");
     assert_eq!(env.sql().texts(USED), ["1"]);
 }
 
 #[test]
-fn an_assistant_without_a_version_is_not_begun() {
+fn an_assistant_without_a_version_cannot_be_started() {
     let (_place, server, token) = with_shop(&[]);
-    put(&server, &changed(desk("Shop"), &[("/id", json!("shop"))]));
-    is(&send(&server, "POST", "/v1/agents/shop/deployments", &json!({"name": "x", "origins": []})), 409, "not_published");
+    save_draft(&server, &with_changes(desk("Shop"), &[("/id", json!("shop"))]));
+    assert_refused(&send(&server, "POST", "/v1/agents/shop/deployments", &json!({"name": "x", "origins": []})), 409, "not_published");
     let bearer = format!("Bearer {token}");
     for body in [json!({"params": 5}), json!({"locale": 5}), json!({"user": "u"}), json!({"channel": ""})] {
-        is(&post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &body), 422, "invalid_session");
+        assert_refused(&post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &body), 422, "invalid_session");
     }
 }

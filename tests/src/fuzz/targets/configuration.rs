@@ -9,32 +9,32 @@ use convengine_core::pack::{Conversations, Message, Pack, Scripted};
 use convengine_core::turn::{Completion, Turn};
 use serde_json::{Value, json};
 
-use super::super::{Target, Verdict, seeds};
-use super::{demand, refused};
+use super::super::{FuzzResult, Target, seeds};
+use super::{describe_error, require};
 
 /// Rows of `ce_rule` in an otherwise valid pack.
-pub const RULES: Target = Target { name: "rules", seeds: rules, read: rule };
+pub const RULES: Target = Target { name: "rules", seeds: rules, read: read_rules };
 
 /// Packs.
-pub const PACK: Target = Target { name: "pack", seeds: packs, read: pack };
+pub const PACK: Target = Target { name: "pack", seeds: packs, read: read_pack };
 
 /// Talks.
-pub const TALK: Target = Target { name: "talk", seeds: talks, read: talk };
+pub const TALK: Target = Target { name: "talk", seeds: talks, read: read_talk };
 
 /// The maximum number of turns that are run.
-const TURNS: usize = 3;
+const MAX_TURNS: usize = 3;
 
 /// The maximum number of answers to a turn.
-const ANSWERS: usize = 100;
+const MAX_ANSWERS: usize = 100;
 
 /// The pack of all talks. It is small because it is compiled for each input.
-const OF_TALKS: &str = include_str!("../../../packs/bench/plain.json");
+const TALK_PACK: &str = include_str!("../../../packs/bench/plain.json");
 
 fn rules() -> Result<Vec<Vec<u8>>> {
     Ok(seeds::rows("ce_rule")?.iter().map(|it| it.to_string().into_bytes()).collect())
 }
 
-fn rule(input: &[u8]) -> Verdict {
+fn read_rules(input: &[u8]) -> FuzzResult {
     let Ok(Value::Array(mut rows)) = serde_json::from_slice::<Value>(input) else { return Ok("not a list".to_owned()) };
     rows.truncate(20);
     for row in rows.iter_mut().filter_map(Value::as_object_mut) {
@@ -50,7 +50,7 @@ fn rule(input: &[u8]) -> Verdict {
         },
         "turns": [message("yes, 42 of my order"), message("no")]
     });
-    pack_of(&pack.to_string())
+    check_pack(&pack.to_string())
 }
 
 fn message(text: &str) -> Value {
@@ -63,48 +63,50 @@ fn packs() -> Result<Vec<Vec<u8>>> {
     Ok(seeds::packs()?.iter().map(|it| it.to_string().into_bytes()).collect())
 }
 
-fn pack(input: &[u8]) -> Verdict {
-    pack_of(&String::from_utf8_lossy(input))
+fn read_pack(input: &[u8]) -> FuzzResult {
+    check_pack(&String::from_utf8_lossy(input))
 }
 
-fn pack_of(text: &str) -> Verdict {
+fn check_pack(text: &str) -> FuzzResult {
     let pack = match Pack::parse(text) {
         Ok(pack) => pack,
-        Err(reason) => return Ok(refused(reason)),
+        Err(reason) => return Ok(describe_error(reason)),
     };
     let printed = serde_json::to_string(&pack).map_err(|it| format!("cannot be serialized: {it}"))?;
     let again = Pack::parse(&printed).map_err(|it| format!("cannot be read back: {it}"))?;
-    demand(serde_json::to_string(&again).ok().as_ref() == Some(&printed), || "differs when read back".to_owned())?;
-    played(&pack)
+    require(serde_json::to_string(&again).ok().as_ref() == Some(&printed), || "differs when read back".to_owned())?;
+    run_pack(&pack)
 }
 
 /// Runs the first turns; returns a description of their outcomes.
-fn played(pack: &Pack) -> Verdict {
+fn run_pack(pack: &Pack) -> FuzzResult {
     let (config, issues) = Config::compile(&pack.tables, &pack.settings);
     let hints = lint::check(&pack.tables, config.settings.profile, &issues);
     let config = Arc::new(config);
     let (mut scripted, mut conversations) = (Scripted::from_pack(pack), Conversations::default());
-    let mut kinds =
-        vec![format!("{} {}", issues.len().min(3), hints.len().min(3)), issues.first().map(|it| refused(&it.reason)).unwrap_or_default()];
-    for message in (0..pack.turns.len()).filter_map(|it| pack.message(it)).take(TURNS) {
-        kinds.push(turn(&config, message, &mut scripted, &mut conversations)?);
+    let mut kinds = vec![
+        format!("{} {}", issues.len().min(3), hints.len().min(3)),
+        issues.first().map(|it| describe_error(&it.reason)).unwrap_or_default(),
+    ];
+    for message in (0..pack.turns.len()).filter_map(|it| pack.message(it)).take(MAX_TURNS) {
+        kinds.push(run_turn(&config, message, &mut scripted, &mut conversations)?);
     }
     Ok(kinds.join("|"))
 }
 
-fn turn(config: &Arc<Config>, message: Message, scripted: &mut Scripted, conversations: &mut Conversations) -> Verdict {
+fn run_turn(config: &Arc<Config>, message: Message, scripted: &mut Scripted, conversations: &mut Conversations) -> FuzzResult {
     let input = message.into_input(conversations, config.program());
     scripted.begin_turn(&input);
     let begun = input.at;
     let failed = |it: convengine_core::turn::TurnError| format!("the turn failed: {it}");
     let (mut turn, mut slice) = Turn::start(input, Arc::clone(config)).map_err(failed)?;
-    for at in (begun + 1..).take(ANSWERS) {
+    for at in (begun + 1..).take(MAX_ANSWERS) {
         if let Some(outcome) = slice.end {
             conversations.commit(&outcome);
             return Ok(outcome.fault.map_or_else(|| outcome.intent, |it| it.code.to_string()));
         }
         let effects = std::mem::take(&mut slice.effects);
-        demand(!effects.is_empty(), || "the turn waits without an effect".to_owned())?;
+        require(!effects.is_empty(), || "the turn waits without an effect".to_owned())?;
         let answers = effects.iter().map(|it| Completion { id: it.id, at, outcome: scripted.answer(&it.request).0 }).collect();
         slice = turn.resume(answers).map_err(failed)?;
     }
@@ -115,10 +117,10 @@ fn talks() -> Result<Vec<Vec<u8>>> {
     Ok(seeds::talks()?.into_iter().map(String::into_bytes).collect())
 }
 
-fn talk(input: &[u8]) -> Verdict {
-    let pack = match Pack::parse_talk(&String::from_utf8_lossy(input), |_| Ok(OF_TALKS.to_owned())) {
+fn read_talk(input: &[u8]) -> FuzzResult {
+    let pack = match Pack::parse_talk(&String::from_utf8_lossy(input), |_| Ok(TALK_PACK.to_owned())) {
         Ok(pack) => pack,
-        Err(reason) => return Ok(refused(reason)),
+        Err(reason) => return Ok(describe_error(reason)),
     };
-    played(&pack)
+    run_pack(&pack)
 }

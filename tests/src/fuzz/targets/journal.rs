@@ -7,11 +7,11 @@ use convengine_core::config::Config;
 use convengine_core::turn::{CancelReason, Journal, Turn};
 use convengine_host::storage::turn::{compress, decompress};
 
-use super::super::{Target, Verdict, seeds};
-use super::{demand, refused};
+use super::super::{FuzzResult, Target, seeds};
+use super::{describe_error, require};
 
 /// Journals.
-pub const JOURNAL: Target = Target { name: "journal", seeds: journals, read: journal };
+pub const JOURNAL: Target = Target { name: "journal", seeds: journals, read: read_journal };
 
 const PACKS: [&str; 3] = ["model_acts.json", "loan.json", "card_replacement.json"];
 
@@ -32,7 +32,7 @@ fn configs() -> &'static [Arc<Config>] {
     })
 }
 
-fn journal(input: &[u8]) -> Verdict {
+fn read_journal(input: &[u8]) -> FuzzResult {
     let read = if input.first() == Some(&b'{') {
         serde_json::from_slice::<Journal>(input).map_err(|it| it.to_string())
     } else {
@@ -40,24 +40,24 @@ fn journal(input: &[u8]) -> Verdict {
     };
     let journal = match read {
         Ok(journal) => journal,
-        Err(reason) => return Ok(refused(reason)),
+        Err(reason) => return Ok(describe_error(reason)),
     };
     let text = serde_json::to_string(&journal).map_err(|it| format!("cannot be serialized: {it}"))?;
     let again: Journal = serde_json::from_str(&text).map_err(|it| format!("cannot be read back: {it}"))?;
-    demand(serde_json::to_string(&again).ok().as_ref() == Some(&text), || "differs when read back".to_owned())?;
+    require(serde_json::to_string(&again).ok().as_ref() == Some(&text), || "differs when read back".to_owned())?;
     let column = compress(&journal).map_err(|it| format!("cannot be compressed: {it}"))?;
-    demand(decompress(&column).is_ok_and(|it| it == again), || "differs when decompressed".to_owned())?;
+    require(decompress(&column).is_ok_and(|it| it == again), || "differs when decompressed".to_owned())?;
     if let Err(reason) = journal.check_protocol() {
-        return Ok(refused(reason));
+        return Ok(describe_error(reason));
     }
     let config = configs().iter().find(|it| it.hash_source() == journal.header.config).or(configs().first()).ok_or("no configuration")?;
     Ok(match Turn::restore(journal, Arc::clone(config)) {
         Ok((mut turn, slice)) => {
             let ended = slice.end.is_some();
             let last = turn.cancel(CancelReason::Timeout, turn.now()).map_err(|it| format!("cannot be canceled: {it}"))?;
-            demand(ended != last.end.is_some(), || "ends twice or never".to_owned())?;
+            require(ended != last.end.is_some(), || "ends twice or never".to_owned())?;
             format!("{ended} {}", slice.notices.len().min(40))
         }
-        Err(reason) => refused(reason),
+        Err(reason) => describe_error(reason),
     })
 }

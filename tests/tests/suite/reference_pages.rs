@@ -1,0 +1,82 @@
+//! The generated pages of the reference: they are up to date, complete, and say what the code does.
+
+use std::fs;
+
+use convengine_core::config::flow;
+use convengine_core::config::{Config, Tables};
+use convengine_core::json::schema::JsonSchema;
+use convengine_host::arguments::Options;
+use convengine_host::config::settings::Settings;
+use convengine_tests::reference::{self, Meanings};
+use convengine_tests::root;
+use serde_json::{Value, json};
+
+#[test]
+fn the_committed_pages_are_what_is_generated() {
+    let outdated = |name: &str, text: &str| fs::read_to_string(root().join("docs/reference").join(name)).ok().as_deref() != Some(text);
+    let changed: Vec<&str> = reference::files().unwrap().iter().filter(|it| outdated(it.0, &it.1)).map(|it| it.0).collect();
+    assert!(changed.is_empty(), "run `cargo xtask docs` and commit the result; these pages differ: {}", changed.join(", "));
+}
+
+#[test]
+fn everything_has_a_meaning() {
+    let gaps: Vec<String> = reference::pages().unwrap().into_iter().flat_map(|it| it.gaps).collect();
+    assert!(gaps.is_empty(), "{}", gaps.join("\n"));
+}
+
+#[test]
+fn missing_and_unused_meanings_are_found() {
+    let meanings = Meanings::parse("f", "# comment\n[a] about\nx = one\ny = two\n[*]\nz = any\n").unwrap();
+    assert_eq!((meanings.section("a"), meanings.get("a", "x"), meanings.get("b", "z")), ("about".into(), "one".into(), "any".into()));
+    assert_eq!(meanings.get("a", "w"), "");
+    assert_eq!(meanings.gaps(), ["f: [a] w has no meaning", "f: [a] y is the meaning of nothing"]);
+    assert!(Meanings::parse("f", "x = one\nx = two").is_err() && Meanings::parse("f", "x").is_err());
+}
+
+/// The tree of one setting; map names of the documentation become a name.
+fn tree(key: &str, value: &Value) -> Value {
+    key.replace("NAME", "shop").rsplit('.').fold(value.clone(), |inner, it| json!({it: inner}))
+}
+
+#[test]
+fn documented_defaults_are_the_defaults() {
+    let compiled = |tree: &Value| Config::compile(&Tables::default(), tree);
+    let usual = format!("{:?}", compiled(&json!({})).0.settings);
+    let loaded = |set: Vec<String>| {
+        let mut settings = Settings::load(&Options { set, ..Options::default() }).unwrap_or_else(|it| panic!("{it}"));
+        settings.tree = Value::Null;
+        format!("{settings:?}")
+    };
+    let usual_of_host = loaded(Vec::new());
+    let keys = reference::setting_keys().unwrap();
+    for (key, default) in keys.iter().filter_map(|it| Some((&it.0, it.1.as_ref()?))) {
+        let (config, issues) = compiled(&tree(key, default));
+        assert_eq!(format!("{:?}", config.settings), usual, "{key}: {default} is not the default");
+        let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
+        assert!(issues.is_empty(), "{issues:?}");
+        assert_eq!(loaded(vec![format!("convengine.{key}={default}")]), usual_of_host, "{key}: {default} is not the default");
+    }
+    let settable = keys.iter().filter(|it| it.1.is_some()).count();
+    assert!(keys.len() > 110 && settable > 70, "{settable} defaults of {} settings", keys.len());
+}
+
+#[test]
+fn settings_without_a_meaning_would_be_found() {
+    let count = reference::count_read_settings().unwrap();
+    assert!(count > 60, "the sources of the server name only {count} settings; correct the markers in tests/src/reference/settings.rs");
+    // A documented key is never unknown to the server.
+    for (key, _) in reference::setting_keys().unwrap() {
+        let (_, issues) = Config::compile(&Tables::default(), &tree(&key, &json!("x")));
+        assert!(!issues.iter().any(|it| it.reason.contains("is not a known setting")), "{key}: {issues:?}");
+    }
+}
+
+#[test]
+fn examples_of_nodes_are_valid() {
+    let schema = flow::json_schema();
+    let node = JsonSchema::compile(&json!({"$defs": schema["$defs"], "$ref": "#/$defs/Node"})).unwrap();
+    let examples: Value = serde_json::from_str(include_str!("../../src/reference/data/node_examples.json")).unwrap();
+    for (kind, example) in examples.as_object().unwrap() {
+        assert_eq!((example["type"].as_str(), node.find_violation(example)), (Some(kind.as_str()), None), "{kind}");
+    }
+}
