@@ -3,6 +3,8 @@
 //!
 //! Run it with `cargo run --example first_turn`.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example prints")]
+
 use std::error::Error;
 use std::sync::Arc;
 

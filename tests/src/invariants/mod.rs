@@ -125,7 +125,7 @@ const MAX_NOTICES: usize = 1_000;
 /// The maximum number of characters in a prompt without very long replies: the longest message, and a session.
 const MAX_PROMPT_CHARS: usize = 48_000;
 
-/// The maximum size of a compressed journal without model texts, in bytes (docs/decisions/README.md#4).
+/// The maximum size of a compressed journal without model texts, in bytes (docs/decisions/0016-conflicts-are-detected-by-turn-number.md).
 const MAX_JOURNAL_BYTES: usize = 4_096;
 
 /// The length from which a reply counts as a model's text, in bytes; the journals of later turns contain it.

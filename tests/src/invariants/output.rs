@@ -29,7 +29,7 @@ pub(super) fn check_secrets(scene: &TurnUnderTest<'_>) -> Option<String> {
     find_secret(scene).map(|it| format!("{it} contains the value of a secret"))
 }
 
-/// Members of a progress message's facts that may contain an error (docs/decisions/README.md#9).
+/// Members of a progress message's facts that may contain an error (docs/decisions/0037-progress-messages.md).
 const ERROR_MEMBERS: [&str; 1] = ["error"];
 
 /// Returns the first member of the facts that repeats an error although it may not.

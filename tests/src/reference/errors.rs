@@ -14,7 +14,7 @@ use super::{Meanings, Page, prose, read_source};
 /// If the meanings or a source cannot be read.
 pub fn page() -> Result<Page> {
     let meanings = Meanings::parse("error_codes.txt", include_str!("data/error_codes.txt"))?;
-    let mut body = prose(include_str!("data/error_codes_intro.md"));
+    let mut body = prose(include_str!("data/error_codes_intro.txt"));
     let mut section = |heading: &str, group: &str, head: &[&str], names: Vec<String>| {
         let rows: Vec<Vec<String>> = names.iter().map(|name| row(name, &meanings.get(group, name), head.len())).collect();
         body.push_str(&format!("\n\n## {heading}\n\n{}\n\n{}", wrap(&meanings.section(group)), table(head, &rows).trim_end()));

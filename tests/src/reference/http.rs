@@ -13,7 +13,7 @@ use super::{Meanings, Page, prose, read_source};
 /// If the meanings or a source cannot be read.
 pub fn page() -> Result<Page> {
     let meanings = Meanings::parse("task_http.txt", include_str!("data/task_http.txt"))?;
-    let mut body = prose(include_str!("data/task_http_intro.md")) + "\n";
+    let mut body = prose(include_str!("data/task_http_intro.txt")) + "\n";
     let mut section = |heading: &str, group: &str, head: &[&str], names: &[String], example: Option<Value>| {
         // Names of several words are descriptions.
         let name = |it: &str| if it.contains(' ') { it.to_owned() } else { code(it) };
@@ -36,7 +36,7 @@ pub fn page() -> Result<Page> {
     section("Request of a container", "container", &["Member", "Meaning"], &container, Some(container_request()));
     section("Failures", "failures", &["Status or cause", "Kind and effect"], &meanings.names("failures"), None);
     body.push('\n');
-    body.push_str(&prose(include_str!("data/task_http_flow.md")));
+    body.push_str(&prose(include_str!("data/task_http_flow.txt")));
     let gaps = meanings.gaps();
     let summary = "what services receive from tasks, tools, containers and flow nodes, and what they may answer";
     Ok(Page { file: "task-http.md", title: "Task and tool calls over HTTP", summary, body, gaps })

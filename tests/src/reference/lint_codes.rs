@@ -37,7 +37,7 @@ const GROUPS: [(&str, &str); 15] = [
 /// If the meanings or a source cannot be read.
 pub fn page() -> Result<Page> {
     let meanings = Meanings::parse("lint_codes.txt", include_str!("data/lint_codes.txt"))?;
-    let mut body = prose(include_str!("data/lint_codes_intro.md"));
+    let mut body = prose(include_str!("data/lint_codes_intro.txt"));
     body.push_str("\n\n## Flow documents\n");
     let mut codes: Vec<(String, String, String)> =
         CODES.iter().map(|it| (it.0.to_owned(), severity(it.1).to_owned(), it.2.to_owned())).collect();

@@ -92,7 +92,7 @@ fn read_source(path: impl AsRef<Path>) -> Result<String> {
     std::fs::read_to_string(&path).with_context(|| path.display().to_string())
 }
 
-/// The first paragraphs of a page and its sections, from a file of `data` in Markdown.
+/// The Markdown of a file of `data`. Such files are no pages: their links start at `docs/reference`.
 fn prose(text: &str) -> String {
     text.trim().to_owned()
 }

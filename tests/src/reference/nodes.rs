@@ -36,7 +36,7 @@ pub fn page() -> Result<Page> {
     let meanings = Meanings::parse("nodes.txt", include_str!("data/nodes.txt"))?;
     let examples: Value = serde_json::from_str(include_str!("data/node_examples.json"))?;
     let writer = Writer { schema: &schema, meanings: &meanings };
-    let mut body = prose(include_str!("data/nodes_intro.md"));
+    let mut body = prose(include_str!("data/nodes_intro.txt"));
     body.push_str(&format!("\n\n## Document\n\n{}\n\n{}", meanings.section("Document"), writer.members("Document", &schema)));
     for (name, heading) in PARTS.iter().take(3) {
         body.push_str(&writer.part(name, heading));

@@ -44,7 +44,7 @@ const NOT_SETTINGS: [&str; 7] = ["pattern", "param", "with", "tenants", "retenti
 /// If the meanings cannot be parsed or a source cannot be read.
 pub fn page() -> Result<Page> {
     let meanings = Meanings::parse("settings.txt", include_str!("data/settings.txt"))?;
-    let mut body = prose(include_str!("data/settings_intro.md"));
+    let mut body = prose(include_str!("data/settings_intro.txt"));
     body.push_str("\n\n## Settings of turns\n\n");
     let rows: Vec<Vec<String>> = Settings::known_keys()
         .iter()
@@ -66,8 +66,10 @@ pub fn page() -> Result<Page> {
         .collect();
     body.push_str(&table(&["Setting", "Type", "Default", "Effect"], &rows));
     body.push_str("\n## Accepted without effect\n\n");
-    let warned = codes(IGNORED_KEYS.into_iter().filter(|it| *it != "schema"));
-    body.push_str(&wrap(&format!("With a warning, as keys of ConvEngine: {warned}.")));
+    let warned = codes(IGNORED_KEYS);
+    body.push_str(&wrap(&format!(
+        "With a warning, as keys of ConvEngine: {warned}. Keys below them that are listed above do have an effect."
+    )));
     let ignored: Vec<String> =
         meanings.names("host-ignored").iter().map(|it| format!("{} ({})", code(it), meanings.get("host-ignored", it))).collect();
     body.push_str(&wrap(&format!("\n\nWithout a warning: {}.", ignored.join(", "))));

@@ -24,7 +24,7 @@ const FLOW_WRITER: &str = "host-native/src/api/assistant/runtime/stream/writer.r
 pub fn page() -> Result<Page> {
     let meanings = Meanings::parse("stream_events.txt", include_str!("data/stream_events.txt"))?;
     let examples: Value = serde_json::from_str(include_str!("data/stream_examples.json"))?;
-    let mut body = prose(include_str!("data/stream_events_intro.md")) + "\n";
+    let mut body = prose(include_str!("data/stream_events_intro.txt")) + "\n";
     for (group, heading, column) in STREAMS {
         let rows: Vec<Vec<String>> = examples[group]
             .as_object()

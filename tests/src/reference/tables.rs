@@ -73,7 +73,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
 pub fn page() -> Result<Page> {
     let meanings = Meanings::parse("tables.txt", include_str!("data/tables.txt"))?;
     let tables = read_tables()?;
-    let mut body = prose(include_str!("data/tables_intro.md")) + "\n";
+    let mut body = prose(include_str!("data/tables_intro.txt")) + "\n";
     for (group, names) in GROUPS {
         body.push_str(&format!("\n## {group}\n"));
         for name in names {

@@ -1,4 +1,4 @@
-//! The acceptance list of the existing clients (docs/spec/clients.md#D), run by a client of their contract in a real browser.
+//! The acceptance list of the existing clients (docs/spec/clients.md), run by a client of their contract in a real browser.
 
 use std::process::Command;
 

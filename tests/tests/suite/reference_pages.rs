@@ -3,7 +3,7 @@
 use std::fs;
 
 use convengine_core::config::flow;
-use convengine_core::config::{Config, Tables};
+use convengine_core::config::{Config, Severity, Tables};
 use convengine_core::json::schema::JsonSchema;
 use convengine_host::arguments::Options;
 use convengine_host::config::settings::Settings;
@@ -64,10 +64,11 @@ fn documented_defaults_are_the_defaults() {
 fn settings_without_a_meaning_would_be_found() {
     let count = reference::count_read_settings().unwrap();
     assert!(count > 60, "the sources of the server name only {count} settings; correct the markers in tests/src/reference/settings.rs");
-    // A documented key is never unknown to the server.
-    for (key, _) in reference::setting_keys().unwrap() {
-        let (_, issues) = Config::compile(&Tables::default(), &tree(&key, &json!("x")));
-        assert!(!issues.iter().any(|it| it.reason.contains("is not a known setting")), "{key}: {issues:?}");
+    // No documented setting is unknown. The server removes these from the tree before the core reads it.
+    let removed = |it: &str| it == "admin-token" || it.starts_with("tenants.");
+    for (key, _) in reference::setting_keys().unwrap().iter().filter(|it| !removed(&it.0)) {
+        let (_, issues) = Config::compile(&Tables::default(), &tree(key, &json!("x")));
+        assert!(issues.iter().all(|it| it.severity == Severity::Error), "{key}: {issues:?}");
     }
 }
 

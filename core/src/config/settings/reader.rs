@@ -11,7 +11,7 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads itself.
-pub const HOST_KEYS: [&str; 21] = [
+pub const HOST_KEYS: [&str; 23] = [
     "audit.persistence.mode",
     "audit.persist-meta",
     "config.follow",
@@ -33,17 +33,18 @@ pub const HOST_KEYS: [&str; 21] = [
     "turn",
     "logging",
     "telemetry",
+    "mcp.db.introspect-tables",
+    "schema.active",
 ];
 
 /// Keys of the original ConvEngine that are accepted without effect.
-pub const IGNORED_KEYS: [&str; 13] = [
+pub const IGNORED_KEYS: [&str; 12] = [
     "audit.rate-limit",
     "audit.dispatch",
     "audit.persistence",
     "mcp.planner-max-observation-chars",
     "mcp.db.query",
     "mcp.db.sql-guardrail-table",
-    "mcp.db.introspect-tables",
     "mcp.db.semantic",
     "mcp.db.preflight",
     "schema",

@@ -44,7 +44,7 @@ struct AuditMode {
     without_model: bool,
 }
 
-/// The audit modes (docs/decisions/README.md#4).
+/// The audit modes (docs/decisions/0015-one-transaction-per-turn.md).
 const AUDIT_MODES: [AuditMode; 3] = [
     AuditMode { name: "ALL", settings: &[], limit: 32.0 * KIB, figure: "/rows", without_model: true },
     AuditMode { name: "STANDARD", settings: &["convengine.audit.level=STANDARD"], limit: 16.0 * KIB, figure: "/rows", without_model: true },
