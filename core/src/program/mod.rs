@@ -109,7 +109,7 @@ fn select_program(config: &Config) -> ProgramFactory {
     #[cfg(feature = "tables")]
     return tables::build_program;
     #[cfg(not(feature = "tables"))]
-    |input, _, _| Box::pin(async move { Outcome::lost(&input.conversation) })
+    |input, _, _| Box::pin(async move { Outcome::for_lost_turn(&input.conversation) })
 }
 
 impl Outcome {

@@ -215,4 +215,16 @@ mod tests {
         assert_eq!(found[0].len(), 66);
         assert_eq!(found[0], found[1]);
     }
+
+    #[tokio::test]
+    async fn a_second_migration_has_nothing_to_do() {
+        for mut database in each_database().await {
+            assert_eq!(migrate(&mut database.connection).await.expect("an answer"), [""; 0]);
+            assert!(has_column(&mut database.connection, "ce_task", "binding").await.expect("an answer"));
+            assert!(!has_column(&mut database.connection, "ce_task", "nothing").await.expect("an answer"));
+            let tables = list_tables(&mut database.connection).await.expect("tables");
+            assert!(tables.contains("cv_document"), "{tables:?}");
+            assert!(is_ready(&mut database.connection, &tables).await.expect("an answer"));
+        }
+    }
 }

@@ -304,18 +304,6 @@ async fn snapshots_scripts_and_modules_are_stored() {
     }
 }
 
-#[tokio::test]
-async fn a_second_migration_has_nothing_to_do() {
-    for mut database in each_database().await {
-        assert_eq!(schema::migrate(&mut database.connection).await.expect("an answer"), [""; 0]);
-        assert!(schema::has_column(&mut database.connection, "ce_task", "binding").await.expect("an answer"));
-        assert!(!schema::has_column(&mut database.connection, "ce_task", "nothing").await.expect("an answer"));
-        let tables = schema::list_tables(&mut database.connection).await.expect("tables");
-        assert!(tables.contains("cv_document"), "{tables:?}");
-        assert!(schema::is_ready(&mut database.connection, &tables).await.expect("an answer"));
-    }
-}
-
 /// Turns whose audit rows are derived.
 #[tokio::test]
 async fn ids_are_reserved_for_derived_rows() {

@@ -63,7 +63,7 @@ fn find_repeated_write(scene: &TurnUnderTest<'_>, before: &TurnRun) -> Option<St
 }
 
 /// Returns whether a row of `ce_tool` requests the effect: every matching turn retries a failed tool, except after a crash
-/// (docs/decisions/0027-policy-rows.md).
+/// (docs/decisions/0034-tools-requested-by-table.md).
 fn is_table_tool(scene: &TurnUnderTest<'_>, it: &AnsweredEffect, before: &TurnRun) -> bool {
     let crashed = |it: &AnsweredEffect| matches!(&it.answer, EffectResult::Error(error) if error.kind == EffectErrorKind::Interrupted);
     let sent = scene.run.input.event.params.contains_key("tool_request");

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use convengine_core::config::settings::{IGNORED_KEYS, Settings};
 use serde_json::Value;
 
-use super::lint_codes::sources;
+use super::lint_codes::{literals_after, sources};
 use super::markdown::{code, codes, table, value, wrap};
 use super::{Meanings, Page, prose, read_source};
 
@@ -14,11 +14,13 @@ use super::{Meanings, Page, prose, read_source};
 const READER_MARKS: [&str; 3] = ["problems: &mut Vec<String>", "settings.pointer(", "tree.pointer("];
 
 /// Functions of these files whose first text is a setting, or the end of one.
-const READ_CALLS: [&str; 18] = [
+const READ_CALLS: [&str; 20] = [
     "pointer(",
     "text(",
     "setting(",
     "read_bool(tree, ",
+    "read_bool(&tree, ",
+    "for key in [",
     "read_duration(tree, ",
     "read_choice(tree, ",
     "read_text(tree, ",
@@ -120,19 +122,22 @@ fn missing_keys() -> Result<Vec<String>> {
     Ok(missing)
 }
 
-/// Whether a text is a documented setting, its end, or the group of several.
+/// Whether a text is documented: a path as a setting or a group of settings, another text as the end of a setting.
 fn is_documented(text: &str, known: &[String]) -> bool {
-    let is_part = |key: &String| key == text || key.ends_with(&format!(".{text}")) || key.starts_with(&format!("{text}."));
-    NOT_SETTINGS.contains(&text) || known.iter().any(is_part)
+    let is_found = |key: &String| match text.strip_prefix('.') {
+        Some(path) => key == path || key.starts_with(&format!("{path}.")),
+        None => key == text || key.ends_with(&format!(".{text}")),
+    };
+    NOT_SETTINGS.contains(&text) || known.iter().any(is_found)
 }
 
-/// The settings that a source reads, with dots; those that are put together at run time count by their parts.
+/// The settings that a source reads, with dots; paths of the tree begin with one. Names that are put together at run time count by
+/// their parts.
 fn read_keys(source: &str) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for call in READ_CALLS {
-        for (at, _) in source.match_indices(&format!("{call}\"")) {
-            let rest = source.get(at + call.len() + 1..).unwrap_or_default();
-            let text = rest.split('"').next().unwrap_or_default().trim_matches('/').replace('/', ".");
+        for text in literals_after(source, call) {
+            let text = text.trim_end_matches('/').replace('/', ".");
             let is_key = !text.is_empty() && text.chars().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || "-.".contains(it));
             keys.extend(is_key.then_some(text));
         }

@@ -384,11 +384,8 @@ fn stored_rows_stay_when_a_deriving_server_takes_over_the_turn() {
     drop(sql);
     let path = case.path.display().to_string();
     let server = env.serve(&["--llm", &format!("scripted:{path}"), "--set", DERIVED]);
-    assert_eq!(
-        server.post(json!({"conversationId": id, "message": "hello"}).to_string()).status,
-        200,
-        "the message waits for the open turn"
-    );
+    // The message waits for the open turn.
+    assert_eq!(server.post(json!({"conversationId": id, "message": "hello"}).to_string()).status, 200);
     let audit = || server.get(&format!("/api/v1/conversation/audit/{id}")).text;
     let derived = audit();
     let (stored, derived_rows) = (without_volatile(&stored[0]), without_volatile(&derived));
