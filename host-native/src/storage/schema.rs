@@ -218,7 +218,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_second_migration_has_nothing_to_do() {
-        for mut database in each_database().await {
+        for mut database in crate::storage::testing::each_database().await {
             assert_eq!(migrate(&mut database.connection).await.expect("an answer"), [""; 0]);
             assert!(has_column(&mut database.connection, "ce_task", "binding").await.expect("an answer"));
             assert!(!has_column(&mut database.connection, "ce_task", "nothing").await.expect("an answer"));

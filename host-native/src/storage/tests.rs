@@ -14,7 +14,7 @@ use super::commit::{is_stored, write};
 use super::database::{SqlValue as Sql, Statement};
 use super::testing::{Database, each_database};
 use super::turn_rows::{EffectRow, JsonRows, TurnRow, TurnRows};
-use super::{audit, config, document, load, module, schema, script, turn};
+use super::{audit, config, document, load, module, script, turn};
 use crate::config::import;
 
 const CONVERSATION: &str = "0b7b6d0e-5a0f-4c56-8a52-0f5a0f6f4d01";
