@@ -49,6 +49,7 @@ impl LoopStatus {
         }
     }
 
+    /// Whether the loop has ended.
     pub fn is_finished(self) -> bool {
         !matches!(self, LoopStatus::InProgress | LoopStatus::Failing)
     }

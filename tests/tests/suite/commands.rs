@@ -95,9 +95,9 @@ fn an_invalid_import_is_rejected_line_by_line_and_changes_nothing() {
     let intent = json!({"intent_code": "A", "description": "d"});
     let response = json!({"response_id": "one", "intent_code": "A", "state_code": "ANY", "response_type": "EXACT"});
     for (text, lines) in [
-        ("{".to_owned(), vec!["is not a pack"]),
-        ("[]".to_owned(), vec!["is not a pack"]),
-        (pack(json!({"ce_intent": 5})), vec!["is not a pack"]),
+        ("{".to_owned(), vec!["invalid pack"]),
+        ("[]".to_owned(), vec!["invalid pack"]),
+        (pack(json!({"ce_intent": 5})), vec!["invalid pack"]),
         (pack(json!({"ce_intent": [intent], "ce_audit": [], "users": []})), vec!["ce_audit: ", "users: "]),
         (pack(json!({"ce_intent": [intent, {"intent_code": "B", "description": "d", "color": "red"}]})), vec!["ce_intent[2].color: "]),
         (
