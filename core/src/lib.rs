@@ -16,11 +16,11 @@
 //!     "turns": [{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "hello"}}}]}"#)?;
 //! let (config, issues) = Config::compile(&pack.tables, &pack.settings);
 //! assert!(issues.is_empty());
-//! let mut scripted = Scripted::of(&pack);
+//! let mut scripted = Scripted::from_pack(&pack);
 //! let mut conversations = Conversations::default();
 //!
 //! let message = pack.message(0).ok_or("not a message")?;
-//! let (mut turn, mut slice) = Turn::start(message.input(&conversations, config.program()), Arc::new(config))?;
+//! let (mut turn, mut slice) = Turn::start(message.into_input(&conversations, config.program()), Arc::new(config))?;
 //! let outcome = loop {
 //!     // publish slice.notices here, before the effects start
 //!     if let Some(outcome) = slice.end.take() {
