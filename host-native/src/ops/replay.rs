@@ -61,7 +61,8 @@ pub async fn run(settings: &Settings, conversation: &str, pack: Option<&Path>) -
     }
     match (other, audit_rows.first()) {
         (Some(_), _) => println!("no difference"),
-        (None, None) => println!("equal turns: {}", turns.len()),
+        (None, None) if turns.len() == 1 => println!("1 turn equal"),
+        (None, None) => println!("{} turns equal", turns.len()),
         (None, Some(row)) => return Err(check_failed(format!("audit row {} {} does not belong to any turn", row.audit_id, row.stage))),
     }
     Ok(())

@@ -182,7 +182,7 @@ impl Session {
         assert_eq!((&replayed["equal"], &replayed["divergence"]), (&json!(true), &Value::Null), "{replayed}");
         let output = env.run(&["replay", "--conversation", &self.id]);
         assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
-        assert!(output.stdout.ends_with(&format!("equal turns: {}\n", replayed["turns"])), "{output:?}");
+        assert!(output.stdout.ends_with(&format!("\n{} turns equal\n", replayed["turns"])), "{output:?}");
         replayed["turns"].as_u64().unwrap()
     }
 }
