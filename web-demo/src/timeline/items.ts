@@ -1,7 +1,7 @@
 import { effectTitle, outcomeParts } from '../exchange';
 import { stageTone as toneOf, type Tone } from '../stage-tone';
 import type { AnsweredEffect, UserInput } from '../session/turn-data';
-import type { Effect, Notice, StepInfo, TurnRecord } from '../types';
+import type { Effect, Notice, Outcome, StepInfo, TurnRecord } from '../types';
 import { effectKind, type RowKind } from './kind';
 import { describeNotice, isInStory } from './notices';
 
@@ -143,16 +143,15 @@ function createEffectItem(id: number, effect: Effect, seq: number, more: Pick<Ti
 }
 
 /** The outcome of a turn: state change, fault and reply. */
-function endItems({ id, record, error, parent }: TimelineTurn, seq: number): TimelineItem[] {
+function endItems(turn: TimelineTurn, seq: number): TimelineItem[] {
+  const { id, record, error } = turn;
   const base = { seq, step: undefined, inStory: true };
   if (error) return [{ ...base, key: `${id}:fault`, kind: 'error', name: error.code, detail: error.message, tone: 'error', searchable: error }];
   if (!record) return [];
   const { outcome } = record;
   const out: TimelineItem[] = [];
-  const [from, to] = [intentAndState(parent?.record?.outcome), intentAndState(outcome)];
-  if (to !== '' && from !== to) {
-    out.push({ ...base, key: `${id}:change`, kind: 'change', name: to, detail: from ? `was ${from}` : 'conversation started', tone: 'success', searchable: null });
-  }
+  const change = outcome.fault ? undefined : describeChange(findPreviousOutcome(turn), outcome);
+  if (change) out.push({ ...base, ...change, key: `${id}:change`, kind: 'change', tone: 'success', searchable: null });
   if (outcome.fault) {
     const { code, message } = outcome.fault;
     out.push({ ...base, key: `${id}:fault`, kind: 'error', name: code, detail: message, tone: 'error', searchable: outcome.fault });
@@ -163,6 +162,22 @@ function endItems({ id, record, error, parent }: TimelineTurn, seq: number): Tim
     out.push({ ...base, key: `${id}:reply`, kind: 'reply', name: value, detail: '', tone: 'normal', searchable: null });
   }
   return out;
+}
+
+/** The outcome of the last turn that changed the same conversation; failed and cancelled turns leave it as it was. */
+function findPreviousOutcome({ input, parent }: TimelineTurn): Outcome | undefined {
+  for (let at = parent; at; at = at.parent) {
+    const outcome = at.record?.outcome;
+    if (outcome && !outcome.fault && at.input.conversationId === input.conversationId) return outcome;
+  }
+  return undefined;
+}
+
+/** The change of intent and state; `undefined` if there is none. */
+function describeChange(before: Outcome | undefined, after: Outcome): { name: string; detail: string } | undefined {
+  const [from, to] = [intentAndState(before), intentAndState(after)];
+  if (to === '' || from === to) return undefined;
+  return { name: to, detail: from ? `was ${from}` : before ? 'no intent before' : 'conversation started' };
 }
 
 function intentAndState(outcome: { intent: string | null; state: string | null } | undefined): string {

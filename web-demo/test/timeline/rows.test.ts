@@ -126,9 +126,34 @@ describe('rows', () => {
     expect(rows.at(-1)).toBe('    model response_text');
   });
 
-  it('show the state only when it changed', () => {
-    const parent = loanTurn(1);
-    expect(rowLines([loanTurn(2, { parent })], 'story')).not.toContain('  change LOAN / OPEN');
+  describe('of intent and state', () => {
+    const other = { conversation: 'other', conversationId: 'd', message: 'm', inputParams: '', reset: false, at: 0, seed: 1 };
+    const stopped = (parent: TimelineTurn) => ({ ...loanTurn(2), record: undefined, error: { code: 'STOPPED', message: 'stopped' }, parent });
+    const changes = (turn: TimelineTurn) =>
+      layOutRows([turn], { density: 'story', kinds: new Set(), search: '', folded: new Set() }).flatMap((it) => (it.kind === 'change' ? [`${it.name}: ${it.detail}`] : []));
+
+    it('appear only when they changed', () => {
+      expect(changes(loanTurn(1))).toEqual(['LOAN / OPEN: conversation started']);
+      expect(changes(loanTurn(2, { parent: loanTurn(1) }))).toEqual([]);
+      const parent = new Script().finish(1, { intent: 'CARD', state: 'LOST' });
+      expect(changes(loanTurn(2, { parent }))).toEqual(['LOAN / OPEN: was CARD / LOST']);
+      expect(changes(loanTurn(2, { parent: new Script().finish(1, { intent: 'UNKNOWN', state: 'UNKNOWN' }) }))).toEqual(['LOAN / OPEN: no intent before']);
+    });
+
+    it('are compared with the turn before a cancelled or failed one', () => {
+      expect(changes(loanTurn(3, { parent: stopped(loanTurn(1)) }))).toEqual([]);
+      const fault = { code: 'LLM_CALL_FAILED', message: '', recoverable: true };
+      const failed = new Script().finish(2, { intent: 'ERROR', state: 'ERROR', fault }, { parent: loanTurn(1) });
+      expect(changes(failed)).toEqual([]);
+      expect(changes(loanTurn(3, { parent: failed }))).toEqual([]);
+      expect(changes(loanTurn(2, { parent: stopped(new Script().finish(1, { intent: 'CARD', state: 'LOST' })) }))).toEqual(['LOAN / OPEN: was CARD / LOST']);
+    });
+
+    it('are compared within a conversation', () => {
+      const second = loanTurn(2, { parent: loanTurn(1), input: other });
+      expect(changes(second)).toEqual(['LOAN / OPEN: conversation started']);
+      expect(changes(loanTurn(3, { parent: second }))).toEqual([]);
+    });
   });
 });
 
