@@ -1,3 +1,4 @@
+import { conversationHeadings } from '../conversations';
 import { turnItems, searchText, type TimelineItem, type TurnItems, type TimelineTurn } from './items';
 import type { KindFilter, RowKind } from './kind';
 import { matchesOutcome, type OutcomeFilter } from './outcome';
@@ -57,10 +58,13 @@ export function layOutRows<T extends TimelineTurn>(turns: T[], shown: TimelineFi
     folded.set(id, `${folded.get(id) ?? ''} ${key}`);
   }
   const headers: TimelineRow<T>[] = [];
+  const headings = conversationHeadings(turns);
   for (const turn of turns) {
     const [header, ...inside] = layOutTurn(turn, { ...shown, search }, `${sign}|${folded.get(String(turn.id)) ?? ''}`);
     if (!header) continue;
-    const numbered = { ...header, position: headers.length + 1 };
+    const heading = headings.get(turn);
+    const detail = [heading !== undefined && `conversation ${heading}`, header.detail].filter(Boolean).join(' · ');
+    const numbered = { ...header, detail, position: headers.length + 1 };
     headers.push(numbered);
     out.push(numbered);
     for (const row of inside) out.push(row);

@@ -157,6 +157,15 @@ describe('rows', () => {
   });
 });
 
+describe('rows of turns', () => {
+  it('name the conversation where it changes', () => {
+    const input = { ...loanTurn(3).input, conversation: 'second thoughts', conversationId: 'd' };
+    const rows = layOutRows([loanTurn(1), loanTurn(2), loanTurn(3, { input })], { density: 'story', kinds: new Set(), search: '', folded: new Set() });
+    const details = rows.filter((it) => it.kind === 'turn').map((it) => it.detail);
+    expect(details).toEqual(['conversation main · 2 effects', '2 effects', 'conversation second thoughts · 2 effects']);
+  });
+});
+
 describe('findRowAt', () => {
   const turns = [loanTurn(1), loanTurn(2)];
   const at = (density: Density, step: number | undefined) => {
