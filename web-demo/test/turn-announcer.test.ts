@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../src/types';
 import { TurnAnnouncer, FIRST_DELAY_MS, MIN_INTERVAL_MS, type AnnouncedTurn } from '../src/view/chat/turn-announcer';
 
-const running = (activity = 'Working'): AnnouncedTurn => ({ number: 3, running: true, activity, record: undefined, error: undefined });
+const running = (activity = 'Working'): AnnouncedTurn => ({ number: 3, running: true, activity, record: undefined, exchanges: [], error: undefined });
 const SILENCE = { polite: '', alert: '' };
 
 /** Ends a turn, as the page does in place. */
@@ -38,6 +38,15 @@ describe('the announcer of the chat', () => {
     turn.activity = 'b';
     expect([announcing.update(turn, FIRST_DELAY_MS + 1), announcing.nextDelay(FIRST_DELAY_MS + 1)]).toEqual([undefined, MIN_INTERVAL_MS - 1]);
     expect(announcing.update(turn, FIRST_DELAY_MS + MIN_INTERVAL_MS)?.polite).toBe('b');
+  });
+
+  it('announces failed calls beside the reply', () => {
+    const [announcing, turn] = [new TurnAnnouncer(), running()];
+    announcing.update(turn, 0);
+    end(turn, { payload: { type: 'TEXT', value: 'Sorry' } });
+    const effect = { id: 0, key: '', class: 'read' as const, deadline_ms: 1, request: { kind: 'llm', purpose: 'policy' } };
+    turn.exchanges = [{ effect, completion: { id: 0, at: 0, outcome: { error: { kind: 'timeout', message: 'no answer came in time' } } }, delayMs: 0, origin: 'live', seq: 0 }];
+    expect(announcing.update(turn, 1)).toEqual({ polite: 'Reply of turn 3: Sorry', alert: 'Model policy failed: no answer came in time' });
   });
 
   it('announces faults immediately', () => {

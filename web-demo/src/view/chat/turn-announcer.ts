@@ -1,4 +1,6 @@
+import { callFailures } from '../../call-failures';
 import { formatPreview } from '../../format';
+import type { AnsweredEffect } from '../../session/turn-data';
 import type { TurnRecord } from '../../types';
 
 /** Progress is announced after this delay, and at most this often, in milliseconds. */
@@ -12,6 +14,7 @@ export interface AnnouncedTurn {
   /** The visible progress text. */
   activity: string;
   record: Pick<TurnRecord, 'outcome'> | undefined;
+  exchanges: AnsweredEffect[];
   error: { code: string; message: string } | undefined;
 }
 
@@ -54,12 +57,13 @@ export class TurnAnnouncer {
   }
 }
 
-function announceEnd({ number, record, error }: AnnouncedTurn): Announcement {
+function announceEnd({ number, record, error, exchanges }: AnnouncedTurn): Announcement {
   const fault = record?.outcome.fault ?? error;
   const payload = record?.outcome.payload;
   const reply = payload?.type === 'JSON' ? `JSON, ${formatPreview(payload.value)}` : payload?.value;
+  const failures = callFailures(exchanges);
   return {
     polite: reply ? `Reply of turn ${number}: ${reply}` : fault ? '' : `Turn ${number} has no reply`,
-    alert: fault ? `Turn ${number} failed: ${fault.code}, ${fault.message}` : '',
+    alert: [...(fault ? [`Turn ${number} failed: ${fault.code}, ${fault.message}`] : []), ...failures].join('. '),
   };
 }
