@@ -10,7 +10,7 @@ export interface Cursor {
 export interface Branch {
   tip: Turn;
   name: string;
-  /** Why it was created. */
+  /** Why it was created; equal reasons are numbered. */
   reason: string;
   /** The number of its first own turn. */
   from: number;
@@ -33,10 +33,14 @@ export class Tree {
     const parents = new Set(this.turns.map((it) => it.parent));
     const tips = this.turns.filter((it) => !parents.has(it));
     const taken = new Set<Turn>();
+    const reasons = new Map<string, number>();
     return tips.map((tip, index) => {
       const own = tip.path.filter((it) => !taken.has(it));
       own.forEach((it) => taken.add(it));
-      return { tip, name: `Branch ${index + 1}`, reason: own[0]?.reason ?? '', from: own[0]?.number ?? tip.number };
+      const reason = own[0]?.reason ?? '';
+      const count = (reasons.get(reason) ?? 0) + 1;
+      reasons.set(reason, count);
+      return { tip, name: `Branch ${index + 1}`, reason: reason && count > 1 ? `${reason} (${count})` : reason, from: own[0]?.number ?? tip.number };
     });
   });
 

@@ -32,6 +32,13 @@ describe('a tree of turns', () => {
     ]);
   });
 
+  it('numbers branches with equal reasons', () => {
+    const repeated = new Tree();
+    const root = repeated.add(finishedTurn(undefined, []));
+    for (const reason of ['', 'a', 'b', 'a']) repeated.add(finishedTurn(root, [], reason));
+    expect(repeated.branches.map((it) => it.reason)).toEqual(['', 'a', 'b', 'a (2)']);
+  });
+
   it('counts the positions of a branch: every step, and the end of each turn', () => {
     expect([tree.positionCount, tree.position]).toEqual([7, 6]);
     tree.goTo(1);

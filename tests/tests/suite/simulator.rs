@@ -243,7 +243,8 @@ fn each_effect_failed_in_the_browser_behaves_as_in_the_core() {
             assert_eq!(rows.len(), expected.run.answered.len(), "a row for each effect of turn {number}");
             for (at, (row, answered)) in rows.iter().zip(&expected.run.answered).enumerate() {
                 let run = run_with_fault(&mut player, &expected, at, Fault::Error(EffectErrorKind::Timeout)).unwrap();
-                assert_eq!(row["Effect"], title(&answered.effect.request));
+                let requests: Vec<&Request> = expected.run.answered.iter().map(|it| &it.effect.request).collect();
+                assert_eq!(row["Effect"], numbered_title(&requests, at));
                 let [reply, code, position] = visible_outcome(&run.outcome);
                 assert!(!reply.is_empty());
                 let core = json!([reply, code, position]);
@@ -268,6 +269,16 @@ fn each_effect_failed_in_the_browser_behaves_as_in_the_core() {
     let origins = branched[4]["origins"].as_array().unwrap();
     assert!(origins[..at].iter().all(|it| it == "reused") && origins[at] == "fault", "{origins:?}");
     assert_eq!(lines["failed"][0].as_array().unwrap()[..2], [json!("Tool"), json!("loan.application.submit")]);
+}
+
+/// The title of an effect on the page; equal titles of a turn are numbered.
+fn numbered_title(requests: &[&Request], at: usize) -> String {
+    let found = title(requests[at]);
+    let equal: Vec<usize> = (0..requests.len()).filter(|it| title(requests[*it]) == found).collect();
+    match equal.iter().position(|it| *it == at) {
+        Some(index) if equal.len() > 1 => format!("{found} #{}", index + 1),
+        _ => found,
+    }
 }
 
 /// The title of an effect on the page.

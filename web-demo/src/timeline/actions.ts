@@ -69,9 +69,16 @@ export function findComparable(turn: TimelineTurn & { original?: TimelineTurn | 
   return turn.original?.exchanges.filter((it) => effectTitle(it.effect) === name)[nth];
 }
 
+/** Returns which of several effects with the same name one is, such as ` #2`; empty for an effect that is the only one. */
+export function effectNumber({ exchanges }: Pick<TimelineTurn, 'exchanges'>, place: number): string {
+  const effect = exchanges[place]?.effect;
+  const places = exchanges.flatMap((it, index) => (effect && effectName(it.effect) === effectName(effect) ? [index] : []));
+  return places.length > 1 ? ` #${places.indexOf(place) + 1}` : '';
+}
+
 function effectNameAt(turn: TimelineTurn, place: number): string {
   const effect = turn.exchanges[place]?.effect;
-  return effect ? effectName(effect) : '';
+  return effect ? `${effectName(effect)}${effectNumber(turn, place)}` : '';
 }
 
 function effectTitleAt(turn: TimelineTurn, place: number): string {

@@ -30,7 +30,7 @@ describe('actions', () => {
   it('delay an answer by one second, ten or a minute', () => {
     const titles = groupFaults(plannedTurn().exchanges[1]!.effect).flatMap((it) => it.faults.map(({ title }) => title));
     expect(titles.filter((it) => it.startsWith('Delayed'))).toEqual(['Delayed by 1 s', 'Delayed by 10 s', 'Delayed by 60 s']);
-    expect(rerunWithFault(plannedTurn(), 1, { name: 'delay', delayMs: 60_000 }).reason).toBe('tool rates: Delayed by 60 s');
+    expect(rerunWithFault(plannedTurn(), 1, { name: 'delay', delayMs: 60_000 }).reason).toBe('tool rates #1: Delayed by 60 s');
   });
 
   it('offer only faults that end neither the turn nor the process for a pending answer', () => {
@@ -48,11 +48,19 @@ describe('actions', () => {
 
   it('rerun a turn with a fault, another answer, or new answers from a position on', () => {
     const turn = plannedTurn();
-    expect(rerunWithFault(turn, 1, { name: 'timeout' })).toEqual({ edits: [{ place: 1, decision: { fault: { name: 'timeout' } } }], reason: 'tool rates: Timeout' });
+    expect(rerunWithFault(turn, 1, { name: 'timeout' })).toEqual({ edits: [{ place: 1, decision: { fault: { name: 'timeout' } } }], reason: 'tool rates #1: Timeout' });
     expect(rerunWithAnswer(turn, 0, '{"ok":1}')).toEqual({ edits: [{ place: 0, decision: { outcome: '{"ok":1}', origin: 'edited' } }], reason: 'llm dialogue_act with another answer' });
     expect(rerunFromEffect(turn, 2).until).toBe(2);
     expect([0, 1, 2].map((step) => rerunFromStep(turn, step).until)).toEqual([0, 1, 1]);
     expect(createFaultRule(turn.exchanges[1]!.effect, { name: 'status_500' })).toEqual({ on: 'tool rates', nth: 0, fault: { name: 'status_500' } });
+  });
+
+  it('give each rerun of an effect a name of its own', () => {
+    const turn = plannedTurn();
+    const reasons = turn.exchanges.map((_, place) => rerunWithFault(turn, place, { name: 'timeout' }).reason);
+    expect(reasons).toEqual(['llm dialogue_act: Timeout', 'tool rates #1: Timeout', 'tool rates #2: Timeout']);
+    expect(rerunWithAnswer(turn, 2, '{}').reason).toBe('tool rates #2 with another answer');
+    expect(rerunFromEffect(turn, 2).reason).toBe('turn 1 from tool rates #2');
   });
 
   it('find the first origin of a reused answer', () => {
