@@ -1,0 +1,21 @@
+//! Retrieval for knowledge bases: cutting sources into chunks, analysing text into terms, scoring and fusing result lists.
+//!
+//! Pure and deterministic: the server and the page produce the same chunks, terms and scores, to the byte. A host stores what
+//! [`cut_source`] returns and looks up candidates; it does not score. Documentation: docs/spec/flows.md#4.12
+
+mod analysis;
+mod cut;
+mod fusion;
+mod index;
+mod language;
+mod markdown;
+mod score;
+mod source;
+mod stop_words;
+
+pub use analysis::query_terms;
+pub use cut::{MAX_CHUNK_CHARS, cut_source};
+pub use fusion::{Fused, fuse};
+pub use index::{KeywordSearch, KnowledgeIndex};
+pub use score::{CollectionStats, KeywordCandidate, bm25, cosine, rank_keyword, rank_vector, select_candidates};
+pub use source::{Chunk, Source, SourceFormat};

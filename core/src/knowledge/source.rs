@@ -1,0 +1,61 @@
+//! The documents of a knowledge base and the chunks that are searched.
+
+use serde::{Deserialize, Serialize};
+
+/// A document of a knowledge base.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The id; a source with the id of another replaces it.
+    pub id: String,
+    /// The title, which is shown in citations and searched with every chunk.
+    pub title: String,
+    /// The whole text.
+    pub text: String,
+    /// Where a reader finds the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The locale of the text, such as `en-GB`; it selects stemming, stop words and the treatment of accents.
+    #[serde(default)]
+    pub locale: String,
+    /// How the text is written.
+    #[serde(default)]
+    pub format: SourceFormat,
+}
+
+/// How the text of a source is written. Hosts convert other formats to one of these.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceFormat {
+    /// Plain text; blank lines separate paragraphs.
+    #[default]
+    Text,
+    /// Markdown; headings separate sections.
+    Markdown,
+}
+
+/// A part of a source: the unit of search and citation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chunk {
+    /// `{source}#{n}`, counted from 1.
+    pub id: String,
+    /// The id of the source.
+    pub source: String,
+    /// The title of the source, followed by the headings above the chunk: `Cards › Fees › Abroad`.
+    pub title: String,
+    /// The address of the source.
+    pub url: Option<String>,
+    /// The text, without control characters.
+    pub text: String,
+    /// The terms of title and text with their counts, sorted by term.
+    pub terms: Vec<(String, u32)>,
+    /// The sum of the counts.
+    pub length: u32,
+}
+
+impl Chunk {
+    /// Returns how often a term occurs in the chunk.
+    pub fn count(&self, term: &str) -> u32 {
+        let place = self.terms.binary_search_by(|it| it.0.as_str().cmp(term)).ok();
+        place.and_then(|it| self.terms.get(it)).map_or(0, |it| it.1)
+    }
+}
