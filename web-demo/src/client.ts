@@ -94,6 +94,11 @@ export class EngineClient {
     return (await this.request({ type: 'play', pack }, 'played')).turns;
   }
 
+  /** Returns the ids that the conversations of a talk have, by their labels. */
+  async conversationIds(labels: string[]): Promise<string[]> {
+    return (await this.request({ type: 'conversationIds', labels }, 'conversationIds')).ids;
+  }
+
   /** Checks that a module is an extension; returns the problem, or an empty text. */
   async checkExtension(extension: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
     return (await this.request({ type: 'check', extension, bytes }, 'checked')).problem;

@@ -17,6 +17,7 @@ export type Request =
   | { id: number; type: 'step'; turn: number; index: number }
   | { id: number; type: 'journals'; turns: number[] }
   | { id: number; type: 'play'; pack: string }
+  | { id: number; type: 'conversationIds'; labels: string[] }
   | { id: number; type: 'extend'; pack: string; effects: string[] }
   | { id: number; type: 'forgetKeys' }
   | { id: number; type: 'check'; extension: string; bytes: Uint8Array<ArrayBuffer> };
@@ -114,6 +115,7 @@ export type Reply =
   | { id: number; type: 'step'; before: string; after: string | null }
   | { id: number; type: 'journals'; journals: TurnJournal[] }
   | { id: number; type: 'played'; turns: PlayedTurn[] }
+  | { id: number; type: 'conversationIds'; ids: string[] }
   | { id: number; type: 'extended'; completions: string[] }
   | { id: number; type: 'checked'; problem: string }
   | { id: number; type: 'matches'; matches: (boolean | null)[] }

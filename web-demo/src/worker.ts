@@ -7,6 +7,7 @@ import { EngineLoader } from './run/engine-loader';
 import { TurnStore } from './run/turn-store';
 import type { UserInput } from './session/turn-data';
 import { parseEvent, eventText } from './flow/event';
+import { conversationLabels } from './pack/conversation-labels';
 import { parseIssue, type EngineIssue } from './config/issue';
 import type { Effect } from './types';
 
@@ -83,6 +84,8 @@ function perform(request: Request): Reply | Promise<Reply> {
       return { id, type: 'journals', journals: turns.journals(request.turns) };
     case 'play':
       return playPack(id, request.pack);
+    case 'conversationIds':
+      return { id, type: 'conversationIds', ids: request.labels.map((it) => conversationId(it)) };
     case 'extend':
       return callExtensions(id, request.pack, request.effects);
     case 'check':
@@ -94,7 +97,7 @@ function loadPack(id: number, pack: string, strict: boolean): Reply {
   const candidate = programs.open(pack);
   const issues = (JSON.parse(candidate.issues()) as EngineIssue[]).map(parseIssue);
   const hash = candidate.hash();
-  const scripted = scriptedInputs(candidate);
+  const scripted = scriptedInputs(candidate, pack);
   const errors = new Set(issues.filter((it) => it.severity === 'error').map((it) => `${it.rule} ${it.path}`));
   // As on the server, existing errors do not block an edit.
   const accepted = !strict || [...errors].every((it) => knownErrors.has(it));
@@ -133,7 +136,7 @@ async function playPack(id: number, pack: string): Promise<Reply> {
   const engine = programs.open(pack);
   const options = { engine, pack, extensions: turns.extensions, live: rejectLive, observer: SILENT_OBSERVER, salt: '', ask: async () => 'stop' as const };
   const played: PlayedTurn[] = [];
-  for (const [index, input] of scriptedInputs(engine).entries()) {
+  for (const [index, input] of scriptedInputs(engine, pack).entries()) {
     const handleEffect = createEffectHandler({ ...SCRIPT_ONLY, input }, options);
     const { outcome } = await runTurn(engine, messageText(input), SILENT_OBSERVER, handleEffect);
     const { payload, intent, state } = outcome;
@@ -155,19 +158,17 @@ async function callExtensions(id: number, pack: string, effects: string[]): Prom
 }
 
 /** Returns the inputs of a pack's turns. */
-function scriptedInputs(engine: Engine): UserInput[] {
-  const labels = new Map<string, string>();
+function scriptedInputs(engine: Engine, pack: string): UserInput[] {
+  const labels = conversationLabels(pack);
   return Array.from({ length: engine.scripted_turns() }, (_, index) => {
     const text = engine.scripted_turn(index);
     const it = JSON.parse(text) as { conversation_id: string; message: string | null; reset: boolean; at: number; seed: number };
-    const id = it.conversation_id;
-    if (!labels.has(id)) labels.set(id, labels.size === 0 ? 'main' : String.fromCharCode(97 + labels.size));
     const params = memberText(text, 'input_params') ?? '{}';
     const event = memberText(text, 'flow');
     const flowEvent = parseEvent(event);
     return {
-      conversation: labels.get(id) ?? 'main',
-      conversationId: id,
+      conversation: labels[index] ?? 'main',
+      conversationId: it.conversation_id,
       message: flowEvent ? eventText(flowEvent) : (it.message ?? ''),
       inputParams: params === '{}' ? '' : params,
       reset: it.reset,

@@ -11,6 +11,7 @@
  *   node test/simulator.mjs BASE_URL row PACK.json TABLE COLUMN FROM TO   plays a pack and replaces a text in a cell of it
  *   node test/simulator.mjs BASE_URL failures TURNS EFFECT FAULT   fails each effect of turns of the loan, and then one of the last of them
  *   node test/simulator.mjs BASE_URL keyboard                   the first minute by keyboard alone
+ *   node test/simulator.mjs BASE_URL talks                      exports conversations and opens them again
  *   node test/simulator.mjs BASE_URL flow                       the bank as a flow: its graph, a node, a fault and a timer
  *
  * Prints JSON lines, each with one named member.
@@ -24,9 +25,10 @@ import { flow } from './simulator/flow.mjs';
 import { keyboard } from './simulator/keyboard.mjs';
 import { broken, row } from './simulator/rows.mjs';
 import { shared, waiting } from './simulator/sessions.mjs';
+import { talks } from './simulator/talks.mjs';
 
 const [base, what, ...more] = process.argv.slice(2);
-const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow };
+const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, talks };
 
 await withPage(base, { before: listen }, (page) => WAYS[what](page, more));
 

@@ -146,6 +146,24 @@ fn a_recorded_conversation_in_the_browser_ends_with_equal_state_and_becomes_a_te
 }
 
 #[test]
+fn an_exported_talk_opens_in_the_browser_and_runs_as_the_core_does() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["talks"]);
+    let pasted = &lines["pasted"];
+    assert_eq!(pasted.len(), 5, "one for each sample");
+    for it in pasted {
+        assert!(it["equal"] == true && it["verdict"].as_str().unwrap().starts_with("✓ The talk was played"), "{it}");
+    }
+    assert_eq!(lines["chosen"][0], "✓ The talk was played, and all 5 turns meet its checks.");
+    let config = std::fs::read_to_string(demo("loan.json").unwrap().path).unwrap();
+    let talk = Pack::parse_talk(lines["talk"][0].as_str().unwrap(), |_| Ok(config.clone())).unwrap();
+    assert_eq!(lines["hashes"][0], json!(hashes(&talk, 5)));
+    let dropped = lines["dropped"][0].as_str().unwrap();
+    assert!(dropped.contains("Turn 3: the reply is") && dropped.contains("customer 9999"), "{dropped}");
+    assert!(lines["refused"][0].as_str().unwrap().starts_with("line 3: expected an indented answer"));
+}
+
+#[test]
 fn an_edited_row_in_the_browser_changes_the_hashes_as_it_does_in_the_core() {
     let case = demo("card_replacement.json").unwrap();
     let text = std::fs::read_to_string(&case.path).unwrap();

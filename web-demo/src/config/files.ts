@@ -21,9 +21,17 @@ export const NEW_PACK = `{
 /** The maximum size of an imported file, in bytes; the page keeps the whole text in memory. */
 const MAX_FILE_BYTES = 16 << 20;
 
-/** Whether a file is imported as text, such as a pack or SQL. */
+/** The files that a dialog offers to import. */
+export const IMPORT_TYPES = '.json,.talk,.sql,application/json';
+
+/** Whether a file is imported as text, such as a pack, a talk or SQL. */
 export function isImportable(file: string): boolean {
-  return /\.(json|sql)$/i.test(file);
+  return /\.(json|sql|talk)$/i.test(file);
+}
+
+/** Reads files as text. */
+export function readFiles(files: File[]): Promise<{ name: string; text: string }[]> {
+  return Promise.all(files.map(async (it) => ({ name: it.name, text: await it.text() })));
 }
 
 /** Why a file is too large; empty when it is not. */

@@ -1,6 +1,6 @@
 import type { Simulator } from '../simulator.svelte';
 import { ExtensionState } from './extension.svelte';
-import { isImportable, sizeProblem } from './files';
+import { isImportable, readFiles, sizeProblem } from './files';
 
 /** Handles files dropped onto the page or chosen by the user. */
 export class PackFiles {
@@ -16,15 +16,18 @@ export class PackFiles {
     this.extension = new ExtensionState(simulator);
   }
 
-  /** Adds a `.wasm` module to the pack, or imports any other file. */
-  async openFile(file: File): Promise<void> {
+  /** Adds a `.wasm` module to the pack, or imports other files. */
+  async open(files: FileList | null | undefined): Promise<void> {
+    const [first, ...rest] = files ?? [];
     this.status = this.problem = '';
-    if (!isImportable(file.name)) return this.extension.addFile(file);
-    this.problem = sizeProblem(file.name, file.size);
+    if (!first) return;
+    const all = [first, ...rest];
+    if (!all.every((it) => isImportable(it.name))) return this.extension.addFile(first);
+    this.problem = all.map((it) => sizeProblem(it.name, it.size)).find(Boolean) ?? '';
     if (this.problem) return;
     try {
-      const { importText } = await import('../session/import');
-      const done = await importText(this.simulator, await file.text(), file.name);
+      const { importFiles } = await import('../session/import');
+      const done = await importFiles(this.simulator, await readFiles(all));
       this.status = [done.verdict, ...done.notes].join(' ');
     } catch (error) {
       this.problem = (error as Error).message;

@@ -4,6 +4,7 @@ import { plural } from '../plural';
 import type { RecordedAnswer } from '../protocol';
 import type { Simulator } from '../simulator.svelte';
 import type { Turn } from '../turn.svelte';
+import { isTalkFile, openTalk, type TextFile } from './open-talk';
 import { openFile } from './transfer';
 import { parseSessionFile, type SessionFile } from './session-file';
 import { findPersonalData, type PersonalData } from './personal-data';
@@ -20,9 +21,19 @@ export interface ImportResult {
   personalData: PersonalData[];
 }
 
-/** Imports a text: journals, a pack, a flow document, an audit trail or an SQL dump. */
-export async function importText(simulator: Simulator, text: string, name: string): Promise<ImportResult> {
+/** Imports files: a talk, which may come with its pack, or one other file. */
+export async function importFiles(simulator: Simulator, files: TextFile[]): Promise<ImportResult> {
   await simulator.ready.catch(() => {});
+  const talk = files.find(isTalkFile);
+  if (talk) return openTalk(simulator, talk, files.filter((it) => it !== talk));
+  const [first, ...rest] = files;
+  if (!first) throw new Error('no file was chosen');
+  const result = await importText(simulator, first.text, first.name);
+  return rest.length === 0 ? result : { ...result, notes: [...result.notes, `Only '${first.name}' was opened: just a talk is opened together with another file.`] };
+}
+
+/** Imports a text: journals, a pack, a flow document, an audit trail or an SQL dump. */
+async function importText(simulator: Simulator, text: string, name: string): Promise<ImportResult> {
   if (/\.sql$/i.test(name) || /^\s*(--|insert\s)/i.test(text)) return importSql(simulator, text);
   const file = parseSessionFile(text);
   if (file) {

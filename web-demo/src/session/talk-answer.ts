@@ -5,8 +5,9 @@ import type { AnsweredEffect } from './turn-data';
 import { durationText, toOneLine, isPlain } from './talk-text';
 
 /** Error kinds that a talk can name. */
-const ERROR_KINDS = 'timeout unavailable refused invalid not_found denied circuit_open limited unsupported interrupted cancelled'.split(' ');
-const TASK_MEMBERS = ['result', 'set_params', 'set_context', 'intent', 'state', 'payload', 'publish'];
+export const ERROR_KINDS = 'timeout unavailable refused invalid not_found denied circuit_open limited unsupported interrupted cancelled'.split(' ');
+/** Members of a task's reply. */
+export const TASK_MEMBERS = ['result', 'set_params', 'set_context', 'intent', 'state', 'payload', 'publish'];
 
 /** Names the target of an effect as a talk does; undefined for effects that a talk cannot answer. */
 export function effectTarget({ request }: Effect): string | undefined {

@@ -13,6 +13,14 @@ export function durationText(milliseconds: number): string {
   return unit ? `+${milliseconds / unit[1]}${unit[0]}` : `+${milliseconds}ms`;
 }
 
+/** Parses a duration such as `+45m`, in milliseconds. */
+export function parseDuration(text: string): number | undefined {
+  const [, number, unit] = /^\+(\d+)(ms|[smhd])$/.exec(text) ?? [];
+  if (number === undefined) return undefined;
+  const milliseconds = Number(number) * (unit === 'ms' ? 1 : (UNITS.find(([name]) => name === unit)?.[1] ?? 1));
+  return Number.isSafeInteger(milliseconds) ? milliseconds : undefined;
+}
+
 /** Puts JSON on one line. JSON strings contain no line breaks. */
 export function toOneLine(json: string): string {
   return json.trim().replace(/[ \t]*[\r\n]+[ \t\r\n]*/g, ' ');

@@ -19,9 +19,12 @@ export function shown(page) {
   return page.evaluate(() => globalThis.convengine.turns());
 }
 
-/** Opens a sample from the start page and waits until its first conversation has been played. */
+/** Opens a sample and waits until its first conversation has been played. */
 export async function sample(page, title) {
-  await page.getByRole('button', { name: title }).click();
+  await page.getByRole('button', { name: 'Samples', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Samples' });
+  await dialog.getByRole('button', { name: title }).click();
+  await dialog.waitFor({ state: 'detached' });
   await page.waitForFunction(() => globalThis.convengine.turns().length > 0);
   await page.getByRole('button', { name: 'Play pack', disabled: false }).waitFor({ timeout: WITHIN_MS });
 }
