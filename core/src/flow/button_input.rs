@@ -44,7 +44,12 @@ impl Walker<'_> {
                 };
                 by_number().or_else(|| options.iter().find(label)).cloned()
             }
-            FlowEvent::Start { .. } | FlowEvent::Timer { .. } | FlowEvent::Approval { .. } | FlowEvent::End { .. } => None,
+            FlowEvent::Start { .. }
+            | FlowEvent::Timer { .. }
+            | FlowEvent::Approval { .. }
+            | FlowEvent::HandoffStatus { .. }
+            | FlowEvent::HandoffMessage { .. }
+            | FlowEvent::End { .. } => None,
         }
     }
 
@@ -54,7 +59,12 @@ impl Walker<'_> {
         let (button_id, label) = (member("id").unwrap_or_default(), member("label"));
         let event_id = match &self.event {
             FlowEvent::Message { event_id, .. } | FlowEvent::Button { event_id, .. } => event_id.clone(),
-            FlowEvent::Start { .. } | FlowEvent::Timer { .. } | FlowEvent::Approval { .. } | FlowEvent::End { .. } => None,
+            FlowEvent::Start { .. }
+            | FlowEvent::Timer { .. }
+            | FlowEvent::Approval { .. }
+            | FlowEvent::HandoffStatus { .. }
+            | FlowEvent::HandoffMessage { .. }
+            | FlowEvent::End { .. } => None,
         };
         let value = option.get("value").cloned();
         self.event = FlowEvent::Button { button_id, value, label, event_id };

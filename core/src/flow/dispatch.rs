@@ -18,6 +18,10 @@ impl<'c> Walker<'c> {
     /// Handles the event.
     pub(super) async fn dispatch_event(&mut self) {
         self.trace("event", json!({"event": event_name(&self.event)}));
+        if self.state.status == SessionStatus::HandedOff {
+            self.dispatch_to_desk().await;
+            return;
+        }
         if self.state.status != SessionStatus::Active {
             self.trace("session.closed", json!({"status": self.state.status}));
             return;
@@ -53,12 +57,13 @@ impl<'c> Walker<'c> {
                     self.warn("approval.late", json!({"call_id": call_id}));
                 }
             }
+            FlowEvent::HandoffStatus { .. } | FlowEvent::HandoffMessage { .. } => self.reject_late_handoff(),
             FlowEvent::End { .. } => self.complete_session(),
         }
     }
 
     /// Cuts a message that is too long.
-    fn truncate_input(&mut self, text: String) -> String {
+    pub(super) fn truncate_input(&mut self, text: String) -> String {
         let Some((end, _)) = text.char_indices().nth(MAX_INPUT_CHARS) else { return text };
         self.warn("text.cut", json!({"characters": MAX_INPUT_CHARS}));
         let text = text.get(..end).unwrap_or_default().to_owned();
@@ -124,7 +129,11 @@ impl<'c> Walker<'c> {
                 }
             }
             ResolvedMessage::SmallTalk => {}
-            ResolvedMessage::Unmatched(search) => self.run_fallback(search).await,
+            ResolvedMessage::Unmatched(search) => {
+                if !self.answer_from_knowledge(&search).await {
+                    self.run_fallback(search).await;
+                }
+            }
         }
     }
 
@@ -174,6 +183,8 @@ fn event_name(event: &FlowEvent) -> &'static str {
         FlowEvent::Button { .. } => "user.button",
         FlowEvent::Timer { .. } => "timer.fired",
         FlowEvent::Approval { .. } => "approval.decision",
+        FlowEvent::HandoffStatus { .. } => "handoff.status",
+        FlowEvent::HandoffMessage { .. } => "handoff.message",
         FlowEvent::End { .. } => "session.end",
     }
 }

@@ -164,12 +164,31 @@ impl Walker<'_> {
         with_member(with_member(shown, "value", value), "url", url)
     }
 
+    /// Publishes a message of a person at the desk.
+    pub(super) fn publish_human_message(&mut self, text: &str, author: Option<String>) {
+        let mut message = self.render_message(vec![json!({"kind": "text", "text": text})]);
+        message.insert("role".to_owned(), json!("human"));
+        if let Some(author) = &author {
+            message.insert("author".to_owned(), json!(author));
+        }
+        self.publish_rendered(Value::Object(message), "human", author);
+    }
+
     /// Publishes a message and appends it to the history.
     pub(super) fn publish_message(&mut self, blocks: Vec<Value>, typing_ms: Option<u64>) {
+        let mut message = self.render_message(blocks);
+        if let Some(ms) = typing_ms {
+            message.insert("typing_ms".to_owned(), json!(ms));
+        }
+        self.publish_rendered(Value::Object(message), "bot", None);
+    }
+
+    /// Converts blocks for the channel.
+    fn render_message(&self, blocks: Vec<Value>) -> Map {
         let channel = ChannelCapabilities::from_name(&self.state.channel);
         let blocks = channel.lower_blocks(channel.with_numbered_buttons(blocks));
         let text = channel.plain_text(&blocks);
-        let mut message = json!({
+        crate::json::into_members(json!({
             "id": format!("{}.{}", self.event_number, self.messages.len() + 1),
             "node": self.frame().map(|it| it.node.clone()),
             "text": text,
@@ -177,10 +196,10 @@ impl Walker<'_> {
             "locale": self.state.locale,
             "final": true,
             "role": "bot",
-        });
-        if let (Some(ms), Some(message)) = (typing_ms, message.as_object_mut()) {
-            message.insert("typing_ms".to_owned(), json!(ms));
-        }
+        }))
+    }
+
+    fn publish_rendered(&mut self, message: Value, role: &str, author: Option<String>) {
         // Only blocks are measured: they contain the text.
         let bytes = message.get("blocks").and_then(crate::json::serialized_length).unwrap_or_default();
         if bytes > MAX_BLOCKS_BYTES {
@@ -189,24 +208,30 @@ impl Walker<'_> {
             return;
         }
         self.effects.publish(NoticeBody::Message { message: message.clone() });
+        let text = message.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
         self.messages.push(message);
-        self.append_history("bot", text);
+        self.append_entry(role, text, author);
     }
 
     /// Appends an entry to the history.
     pub(super) fn append_history(&mut self, role: &str, text: String) {
+        self.append_entry(role, text, None);
+    }
+
+    fn append_entry(&mut self, role: &str, text: String, author: Option<String>) {
         let turn = self.state.turn;
         let text = if self.flow.redacted_variables().is_empty() { text } else { self.redactions().redact_text(&text) };
         // Entries are cut to keep the session small; the call log has full texts.
         let end = text.char_indices().nth(MAX_HISTORY_CHARS).map_or(text.len(), |it| it.0);
         let text = text.get(..end).unwrap_or_default().to_owned();
-        self.state.history.push(HistoryEntry { role: role.to_owned(), text, turn });
+        self.state.history.push(HistoryEntry { role: role.to_owned(), text, author, turn });
         let spare = self.state.history.len().saturating_sub(MAX_HISTORY);
         self.state.history.drain(..spare);
     }
 }
 
-fn with_member(mut value: Value, name: &str, member: Option<impl Into<Value>>) -> Value {
+/// Adds a member to an object, if there is one.
+pub(super) fn with_member(mut value: Value, name: &str, member: Option<impl Into<Value>>) -> Value {
     if let (Some(member), Some(value)) = (member, value.as_object_mut()) {
         value.insert(name.to_owned(), member.into());
     }

@@ -7,6 +7,7 @@ mod channel;
 mod dispatch;
 mod failure;
 mod frames;
+mod handoff;
 mod limit;
 mod matching;
 mod messages;
@@ -83,6 +84,8 @@ pub struct Walker<'c> {
     is_oversized: bool,
     /// Texts redacted in this turn, each with the name of its variable.
     redacted_texts: Vec<(String, String)>,
+    /// The summary of the conversation, once a model has written it in this turn.
+    summary: Option<String>,
     /// The stored session before the turn.
     session_before: Option<Box<Value>>,
 }
@@ -156,6 +159,7 @@ impl<'c> Walker<'c> {
             is_late: false,
             is_oversized: false,
             redacted_texts: Vec::new(),
+            summary: None,
             session_before,
         }
     }
@@ -201,6 +205,8 @@ fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at
         | FlowEvent::Button { .. }
         | FlowEvent::Timer { .. }
         | FlowEvent::Approval { .. }
+        | FlowEvent::HandoffStatus { .. }
+        | FlowEvent::HandoffMessage { .. }
         | FlowEvent::End { .. } => (Map::new(), None, None, None),
     };
     let mut vars = Map::new();

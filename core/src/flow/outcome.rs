@@ -45,7 +45,16 @@ pub(super) fn build_outcome(mut walker: Walker<'_>) -> Outcome {
     let place = walker.current_node_key();
     let intent = walker.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let session = SessionAfter { intent: intent.clone(), state: place.clone(), context: walker.state.vars.clone(), params: Map::new() };
-    let output = object([
+    let handoff = walker.state.handoff.as_ref().map(|it| {
+        object([
+            ("state", json!(it.state)),
+            ("ticket", json!(it.ticket)),
+            ("position", json!(it.position)),
+            ("eta_ms", json!(it.eta_ms)),
+            ("author", json!(it.author)),
+        ])
+    });
+    let mut output = object([
         ("session_id", json!(walker.state.session_id)),
         ("turn", json!(walker.state.turn)),
         ("status", json!(status)),
@@ -53,6 +62,9 @@ pub(super) fn build_outcome(mut walker: Walker<'_>) -> Outcome {
         ("awaiting", json!(walker.state.awaiting)),
         ("debug", debug),
     ]);
+    if let (Some(handoff), Some(output)) = (handoff, output.as_object_mut()) {
+        output.insert("handoff".to_owned(), handoff);
+    }
     let mut writes = take(&mut walker.model_call_writes);
     let conversation_id = walker.state.session_id.clone();
     let stored = fits && !walker.is_unreadable;

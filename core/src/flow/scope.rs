@@ -37,11 +37,13 @@ impl<'c> Walker<'c> {
             | FlowEvent::Button { .. }
             | FlowEvent::Timer { .. }
             | FlowEvent::Approval { .. }
+            | FlowEvent::HandoffStatus { .. }
+            | FlowEvent::HandoffMessage { .. }
             | FlowEvent::End { .. } => self.state.history.iter().rev().find(|it| it.role == "user").map_or("", |it| &it.text),
         }
     }
 
-    fn event_value(&self) -> Value {
+    pub(super) fn event_value(&self) -> Value {
         let mut event = serde_json::to_value(&self.event).unwrap_or_default();
         if let (FlowEvent::Message { .. }, Some(event)) = (&self.event, event.as_object_mut()) {
             event.entry("attachments").or_insert_with(|| json!([]));

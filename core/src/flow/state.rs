@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::flow::handoff::{Handoff, HandoffDisposition, HandoffReport};
 use crate::turn::Map;
 
 /// An event of a session.
@@ -73,6 +74,33 @@ pub enum FlowEvent {
         /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+    },
+    /// The desk reports the status of a handoff.
+    #[serde(rename = "handoff.status")]
+    HandoffStatus {
+        /// What happened.
+        state: HandoffReport,
+        /// How the person has closed the conversation.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        disposition: Option<HandoffDisposition>,
+        /// Variables that the person returns.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        vars: Map,
+        /// A message to the user.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// The person.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        author: Option<String>,
+    },
+    /// A person at the desk sends a message.
+    #[serde(rename = "handoff.message")]
+    HandoffMessage {
+        /// The text.
+        text: String,
+        /// The person.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        author: Option<String>,
     },
     /// The host ends the session.
     #[serde(rename = "session.end")]
@@ -147,7 +175,7 @@ pub struct SessionState {
     pub history: Vec<HistoryEntry>,
     /// The transfer to a person.
     #[serde(default)]
-    pub handoff: Option<Value>,
+    pub handoff: Option<Handoff>,
     /// Armed timers.
     #[serde(default)]
     pub timers: Vec<Timer>,
@@ -296,6 +324,9 @@ pub struct HistoryEntry {
     pub role: String,
     /// The text.
     pub text: String,
+    /// The person who wrote it, for `human`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
     /// The user turn.
     pub turn: u32,
 }

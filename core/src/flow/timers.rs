@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::Walker;
+use super::handoff::{HANDOFF_TIMER, HandoffState};
 use super::walk::Transition;
 use crate::config::flow::document::{Continuation, NodeKind};
 use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, SessionStatus, Timer};
@@ -18,6 +19,10 @@ impl<'c> Walker<'c> {
     /// Arms the timers that run until the next event.
     pub(super) fn set_timers(&mut self) {
         let before = std::mem::take(&mut self.state.timers);
+        if self.state.status == SessionStatus::HandedOff {
+            self.state.timers = self.handoff_timer(before).into_iter().collect();
+            return;
+        }
         if self.state.status != SessionStatus::Active {
             return;
         }
@@ -34,6 +39,16 @@ impl<'c> Walker<'c> {
         let running = before.into_iter().find(|it| by_clock && it.id == SESSION_TIMER);
         timers.push(running.unwrap_or_else(|| timer(SESSION_TIMER, self.settings().session_timeout_s.saturating_mul(1000))));
         self.state.timers = timers;
+    }
+
+    /// The timer of a handoff that waits for a person. An idle session does not expire while a person has it, or is about to.
+    fn handoff_timer(&self, before: Vec<Timer>) -> Option<Timer> {
+        self.state.handoff.as_ref().filter(|it| it.state == HandoffState::Queued)?;
+        let running = before.into_iter().find(|it| it.id == HANDOFF_TIMER);
+        let NodeKind::Handoff(data) = &self.current_node()?.kind else { return None };
+        let due = self.effects.now().saturating_add(i64::try_from(data.wait_ms?).unwrap_or(i64::MAX));
+        let due = Date::from_millis(due).to_rfc3339_millis();
+        Some(running.unwrap_or_else(|| Timer { id: HANDOFF_TIMER.to_owned(), due, purpose: HANDOFF_TIMER.to_owned() }))
     }
 
     /// Milliseconds to wait for an answer; `None` for no limit.
@@ -67,6 +82,7 @@ impl<'c> Walker<'c> {
                 self.state.awaiting = None;
             }
             NO_INPUT => self.on_no_input().await,
+            HANDOFF_TIMER => self.on_handoff_timeout().await,
             _ => self.trace("timer.unknown", json!({"timer": id})),
         }
     }

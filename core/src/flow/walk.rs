@@ -113,7 +113,9 @@ impl<'c> Walker<'c> {
     /// Leaves a node by a port. Returns whether the turn continues.
     pub(super) fn leave_node(&mut self, node: &'c Node, port: &str) -> bool {
         let found = match node.kind {
-            NodeKind::Decision | NodeKind::Router => self.choose_branch(node),
+            NodeKind::Decision | NodeKind::Router => self.choose_branch(node, "out"),
+            // A script with branches may have several edges on a port.
+            NodeKind::Python(_) if self.graph().is_some_and(|it| it.edges(&node.id, port).count() > 1) => self.choose_branch(node, port),
             NodeKind::Start(_)
             | NodeKind::End(_)
             | NodeKind::Intent(_)
@@ -124,7 +126,9 @@ impl<'c> Walker<'c> {
             | NodeKind::Fallback(_)
             | NodeKind::Subflow(_)
             | NodeKind::InstructionAgent(_)
-            | NodeKind::Unavailable => {
+            | NodeKind::Knowledge(_)
+            | NodeKind::Python(_)
+            | NodeKind::Handoff(_) => {
                 self.record_port(&node.id, port);
                 self.find_edge(node, port)
             }
@@ -146,13 +150,13 @@ impl<'c> Walker<'c> {
         self.graph().and_then(|it| it.edges(&node.id, port).next()).map_or(EdgeTarget::None, |it| EdgeTarget::To(&it.target))
     }
 
-    /// Chooses the first edge whose condition is true, default edges last; else the port `else`.
-    fn choose_branch(&mut self, node: &'c Node) -> EdgeTarget<'c> {
-        let edges: Vec<&'c EdgeDef> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, "out")).collect();
+    /// Chooses the first edge of a port whose condition is true, default edges last; else, for a decision, the port `else`.
+    fn choose_branch(&mut self, node: &'c Node, port: &str) -> EdgeTarget<'c> {
+        let edges: Vec<&'c EdgeDef> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, port)).collect();
         for edge in edges {
             let is_true = edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.is_condition_true(&it.expr, Map::new()));
             if is_true {
-                self.record_port(&node.id, "out");
+                self.record_port(&node.id, port);
                 let label = edge.condition.as_ref().map(|it| it.expr.source.as_str());
                 self.trace(
                     "route",
@@ -160,6 +164,10 @@ impl<'c> Walker<'c> {
                 );
                 return EdgeTarget::To(&edge.target);
             }
+        }
+        if matches!(node.kind, NodeKind::Python(_)) {
+            self.record_port(&node.id, port);
+            return EdgeTarget::None;
         }
         self.record_port(&node.id, "else");
         self.find_edge(node, "else")

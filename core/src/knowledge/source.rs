@@ -53,6 +53,11 @@ pub struct Chunk {
 }
 
 impl Chunk {
+    /// Returns the text that is embedded: the title and the text.
+    pub fn embedding_text(&self) -> String {
+        format!("{}\n{}", self.title, self.text)
+    }
+
     /// Returns how often a term occurs in the chunk.
     pub fn count(&self, term: &str) -> u32 {
         let place = self.terms.binary_search_by(|it| it.0.as_str().cmp(term)).ok();

@@ -69,11 +69,16 @@ impl Fakes {
                 let by_caller = match &request.caller {
                     HttpCaller::Tool(code) => self.has_script(code),
                     HttpCaller::Task(name) => self.tasks.contains_key(name),
-                    HttpCaller::Extension(_) => false,
+                    HttpCaller::Extension(_) | HttpCaller::Handoff(_) => false,
                 };
                 by_caller || request.url.starts_with(STUB_ADDRESS)
             }
-            Request::Llm(_) | Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => false,
+            Request::Llm(_)
+            | Request::Embed(_)
+            | Request::Sleep(_)
+            | Request::Extension(_)
+            | Request::Knowledge(_)
+            | Request::Script(_) => false,
         }
     }
 
@@ -122,7 +127,7 @@ impl Fakes {
             HttpCaller::Task(name) => {
                 self.tasks.get(name).map(|it| it.get("error").map_or_else(|| Ok(it.to_string()), |it| Err(scripted_error(it))))
             }
-            HttpCaller::Extension(_) => None,
+            HttpCaller::Extension(_) | HttpCaller::Handoff(_) => None,
         };
         let reply = |body| EffectResult::Ok(Reply::Http(HttpReply { status: 200, body, retry_after_ms: None, broken_json: false }));
         if let Some(scripted) = scripted {

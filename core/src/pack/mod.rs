@@ -12,6 +12,7 @@ mod fake_http;
 #[cfg(feature = "flow")]
 mod flow_turn;
 mod json_schema;
+mod knowledge;
 mod message;
 mod script_turn;
 mod scripted;
@@ -25,6 +26,7 @@ pub use extension::extension_from_row;
 pub use fake::Fakes;
 pub use fake_http::{HttpAnswer, HttpRule};
 pub use json_schema::json_schema;
+pub use knowledge::PackSource;
 pub use message::Message;
 pub use scripted::{ScriptRule, Scripted};
 pub use talk::{conversation_id_for_label, talk_words};
@@ -79,6 +81,9 @@ pub struct Pack {
     /// Flow documents. A pack with a flow document and no tables plays the document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<Value>,
+    /// Sources of the knowledge bases of the documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub knowledge: Vec<PackSource>,
     /// The conversation.
     #[serde(default)]
     pub turns: Vec<PackTurn>,

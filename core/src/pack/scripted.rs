@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::fake::Fakes;
+use super::knowledge::PackKnowledge;
 use super::script_turn::ScriptTurns;
 use super::{Pack, PackError, PackTurn, ScriptedCall};
 use crate::turn::{
-    CircuitBreakers, EffectError, EffectErrorKind, EffectResult, EmbedReply, EmbedRequest, HttpRequest, LlmMode, LlmReply, LlmRequest,
-    Millis, Reply, Request, TurnInput,
+    CircuitBreakers, EffectError, EffectErrorKind, EffectResult, EmbedReply, EmbedRequest, HttpRequest, KnowledgeRequest, LlmMode,
+    LlmReply, LlmRequest, Millis, Reply, Request, TurnInput,
 };
 
 /// A rule of the scripted model. All its conditions must match.
@@ -40,6 +41,7 @@ pub struct ScriptRule {
 pub struct Scripted {
     rules: Vec<(ScriptRule, usize)>,
     fakes: Fakes,
+    knowledge: PackKnowledge,
     turns: ScriptTurns,
     breakers: CircuitBreakers,
     /// The total latency of all answers, in milliseconds. Independent of the clock of the pack: turns run back to back, as over HTTP.
@@ -66,7 +68,12 @@ impl Scripted {
 
     /// Creates the model of a pack with its fakes; answers of turns take precedence.
     pub fn from_pack(pack: &Pack) -> Scripted {
-        Scripted { fakes: Fakes::from_pack(pack), turns: ScriptTurns::new(&pack.turns), ..Scripted::new(pack.llm.clone()) }
+        Scripted {
+            fakes: Fakes::from_pack(pack),
+            knowledge: PackKnowledge::from_pack(pack),
+            turns: ScriptTurns::new(&pack.turns),
+            ..Scripted::new(pack.llm.clone())
+        }
     }
 
     /// Parses a list of rules, or a pack with rules.
@@ -105,7 +112,8 @@ impl Scripted {
             Request::Llm(request) => of_llm(request),
             Request::Embed(request) => request.texts.iter().all(|it| of_llm(&LlmRequest::for_embedding(it))),
             Request::Sleep(_) => true,
-            Request::Extension(_) => false,
+            Request::Knowledge(request) => self.knowledge.has_base(&request.assistant),
+            Request::Extension(_) | Request::Script(_) => false,
             Request::Task(_) | Request::Tool(_) | Request::Container(_) | Request::Http(_) | Request::Sql(_) => {
                 self.fakes.has_answer(request)
             }
@@ -134,7 +142,24 @@ impl Scripted {
             Request::Http(request) => (self.answer_http(request), 0),
             Request::Sql(request) => (self.fakes.answer_sql(request).unwrap_or_else(|| unsupported("there is no database here")), 0),
             Request::Extension(_) => (unsupported("extensions need a host"), 0),
+            Request::Knowledge(request) => (self.search_knowledge(request), 0),
+            Request::Script(_) => (unsupported("scripts need an interpreter"), 0),
         }
+    }
+
+    /// Searches the knowledge base of the pack; by vectors too if rules of the purpose `embed` answer for all texts.
+    fn search_knowledge(&mut self, request: &KnowledgeRequest) -> EffectResult {
+        let knowledge = std::mem::take(&mut self.knowledge);
+        let reply = knowledge.search(request, |texts| {
+            if !self.rules.iter().any(|it| it.0.purpose.as_deref() == Some("embed")) {
+                return None;
+            }
+            let EffectResult::Ok(Reply::Embed(reply)) = self.embed(&EmbedRequest { texts }) else { return None };
+            #[allow(clippy::cast_possible_truncation, reason = "embeddings have single precision")]
+            Some(reply.vectors.into_iter().map(|it| it.into_iter().map(|it| it as f32).collect()).collect())
+        });
+        self.knowledge = knowledge;
+        EffectResult::Ok(Reply::Knowledge(Box::new(reply)))
     }
 
     fn answer_http(&mut self, request: &HttpRequest) -> EffectResult {

@@ -5,8 +5,10 @@ pub mod documents;
 pub mod extension;
 pub mod files;
 pub mod http;
+pub mod knowledge;
 pub mod llm;
 mod retry_after;
+pub mod script;
 mod search_words;
 pub mod sql;
 pub mod tls;
@@ -88,6 +90,8 @@ async fn dispatch(
             None => sql::execute(&host.queries, &host.secrets, request).await,
         },
         Request::Extension(request) => extension::execute(&configured.extensions, request).await,
+        Request::Knowledge(request) => knowledge::execute(host, request, deadline).await,
+        Request::Script(request) => script::execute(host, request).await,
         Request::Sleep(request) => {
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;
             EffectResult::Ok(Reply::Slept)

@@ -131,7 +131,14 @@ impl Redaction {
                 reply.patch.payload.iter_mut().for_each(|it| self.redact_text(&mut it.value, MAX_JSON_DEPTH));
                 reply.publish.iter_mut().for_each(|it| self.redact_publication(it));
             }
-            EffectResult::Ok(Reply::Embed(_) | Reply::Slept) => {}
+            EffectResult::Ok(Reply::Script(reply)) => {
+                self.redact_map(&mut reply.changed, MAX_JSON_DEPTH);
+                self.redact_value(&mut reply.result, MAX_JSON_DEPTH);
+                reply.logs.iter_mut().for_each(|it| self.redact_text(it, MAX_JSON_DEPTH));
+                reply.message.iter_mut().for_each(|it| self.redact_text(it, MAX_JSON_DEPTH));
+            }
+            // Passages are configuration, not what users write.
+            EffectResult::Ok(Reply::Embed(_) | Reply::Knowledge(_) | Reply::Slept) => {}
         }
         answer
     }

@@ -45,7 +45,9 @@ fn is_pending_action(it: &AnsweredEffect) -> bool {
     match &it.effect.request {
         Request::Task(task) => task.called_for == TaskUse::PendingAction,
         Request::Http(_) | Request::Extension(_) | Request::Tool(_) | Request::Sql(_) => is_of_step,
-        Request::Llm(_) | Request::Embed(_) | Request::Container(_) | Request::Sleep(_) => false,
+        Request::Llm(_) | Request::Embed(_) | Request::Container(_) | Request::Sleep(_) | Request::Knowledge(_) | Request::Script(_) => {
+            false
+        }
     }
 }
 
@@ -73,7 +75,13 @@ fn is_tool_call(effect: &Effect) -> bool {
         Request::Tool(_) | Request::Sql(_) => true,
         Request::Http(it) => matches!(it.caller, HttpCaller::Tool(_)),
         Request::Task(it) => it.called_for == TaskUse::Tool,
-        Request::Llm(_) | Request::Embed(_) | Request::Container(_) | Request::Sleep(_) | Request::Extension(_) => false,
+        Request::Llm(_)
+        | Request::Embed(_)
+        | Request::Container(_)
+        | Request::Sleep(_)
+        | Request::Extension(_)
+        | Request::Knowledge(_)
+        | Request::Script(_) => false,
     }
 }
 

@@ -149,6 +149,6 @@ fn is_idempotent(config: &Config, it: &AnsweredEffect) -> bool {
             let tool = config.tools.find(code, session_value("intent"), session_value("state"));
             matches!(tool.map(|it| &it.executor), Some(Executor::Http(call)) if call.idempotent)
         }
-        HttpCaller::Extension(_) => false,
+        HttpCaller::Extension(_) | HttpCaller::Handoff(_) => false,
     }
 }

@@ -1,9 +1,8 @@
 //! `nodes.md`: everything that a flow document consists of.
 
 use anyhow::{Context, Result};
-use convengine_core::config::flow::document::{Document, NodeKind};
 use convengine_core::config::flow::json_schema;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::markdown::{anchor, code, codes, fence, table, value, wrap};
 use super::{Meanings, Page, prose};
@@ -61,13 +60,6 @@ pub fn page() -> Result<Page> {
     Ok(Page { file: "nodes.md", title: "Flow documents and nodes", summary, body, gaps: meanings.gaps() })
 }
 
-/// Whether documents with a node type can be published.
-pub fn runs(kind: &str) -> bool {
-    let node = json!({"id": "n", "type": kind, "data": {}});
-    let document = Document::read(&json!({"graphs": [{"id": "g", "nodes": [node]}]}));
-    !document.graphs.iter().flat_map(|it| &it.nodes).any(|it| matches!(it.kind, NodeKind::Unavailable))
-}
-
 struct Writer<'p> {
     schema: &'p Value,
     meanings: &'p Meanings,
@@ -101,10 +93,10 @@ impl Writer<'_> {
             .iter()
             .map(|(kind, _)| {
                 let (ports, failure) = self.ports(kind);
-                vec![format!("[`{kind}`](#{})", anchor(kind)), ports, failure, if runs(kind) { "yes" } else { "no" }.to_owned()]
+                vec![format!("[`{kind}`](#{})", anchor(kind)), ports, failure]
             })
             .collect();
-        table(&["Type", "Output ports", "Failure port", "Runs"], &rows)
+        table(&["Type", "Output ports", "Failure port"], &rows)
     }
 
     fn ports(&self, kind: &str) -> (String, String) {
@@ -119,13 +111,11 @@ impl Writer<'_> {
         let (ports, failure) = self.ports(kind);
         let ports = if ports.is_empty() { "none".to_owned() } else { ports };
         let failure = if failure.is_empty() { String::new() } else { format!("; failure port: {failure}") };
-        let absent = "\n\nThis type does not run yet: publishing rejects it with `U001`.";
-        let absent = if runs(kind) { "" } else { absent };
         let members = self.members(kind, data);
         let members = if members.is_empty() { "`data` has no members.\n".to_owned() } else { members };
         let example = fence("json", &serde_json::to_string_pretty(example).unwrap_or_default());
         let about = wrap(&self.meanings.section(kind));
-        format!("\n### {kind}\n\n{about}{absent}\n\nPorts: {ports}{failure}.\n\n{members}\n{example}")
+        format!("\n### {kind}\n\n{about}\n\nPorts: {ports}{failure}.\n\n{members}\n{example}")
     }
 
     /// The table of the members of an object, with those of the objects in it.

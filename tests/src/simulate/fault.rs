@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
+use convengine_core::knowledge::{CollectionStats, KeywordCandidate};
 use convengine_core::turn::{
     CancelReason, ContainerReply, Effect, EffectClass, EffectError, EffectErrorKind, EffectResult, EmbedReply, ExtensionReply, HttpReply,
-    LlmReply, Map, Millis, Patch, Reply, Request, SqlReply, TaskReply, ToolReply,
+    KnowledgeReply, LlmReply, Map, Millis, Passage, Patch, Reply, Request, ScriptReply, SqlReply, TaskReply, ToolReply, VectorHit,
 };
 use convengine_host::config::secrets::Secrets;
 use serde_json::{Value, json};
@@ -178,7 +179,24 @@ pub fn garbage_result(request: &Request, garbage: Garbage) -> EffectResult {
         Request::Http(_) => Reply::Http(HttpReply { status: 200, body: text, retry_after_ms: None, broken_json: false }),
         Request::Sql(_) => Reply::Sql(SqlReply { rows: garbage_rows(value()), truncated: garbage == Garbage::Long }),
         Request::Extension(_) => Reply::Extension(ExtensionReply { message: value() }),
+        Request::Knowledge(_) => Reply::Knowledge(Box::new(garbage_knowledge(garbage, text))),
+        Request::Script(_) => Reply::Script(Box::new(garbage_script(text))),
     })
+}
+
+/// Returns a search result that contradicts itself.
+fn garbage_knowledge(garbage: Garbage, text: String) -> KnowledgeReply {
+    let passage = Passage { chunk: "known#1".to_owned(), source: "known".to_owned(), title: text.clone(), url: None, text };
+    let hit = |chunk: &str| KeywordCandidate { chunk: chunk.to_owned(), length: 0, counts: vec![u32::MAX; 3] };
+    let vector = VectorHit { chunk: "known#1".to_owned(), score: if garbage == Garbage::Long { 1e300 } else { -7.0 } };
+    let stats = CollectionStats { chunks: 0, total_length: u64::MAX, frequencies: vec![u64::MAX] };
+    KnowledgeReply { stats, keyword: vec![hit("known#1"), hit("lost#9"), hit("known#1")], vector: vec![vector], passages: vec![passage] }
+}
+
+/// Returns a script's output with names and values that no script may write.
+fn garbage_script(text: String) -> ScriptReply {
+    let changed = Map::from_iter([("_error".to_owned(), Value::from(text.clone())), (text.clone(), Value::Null)]);
+    ScriptReply { changed, branch: Some(text.clone()), message: Some(text), ..ScriptReply::default() }
 }
 
 /// Returns the text of an unusable answer. The audit may repeat it, and so may the reply if the text is an answer for the user.

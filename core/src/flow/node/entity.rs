@@ -299,7 +299,12 @@ impl<'c> Walker<'c> {
                 let value = value.as_ref().and_then(Value::as_str).map(str::to_owned);
                 value.or_else(|| label.clone()).unwrap_or_else(|| button_id.clone())
             }
-            FlowEvent::Start { .. } | FlowEvent::Timer { .. } | FlowEvent::Approval { .. } | FlowEvent::End { .. } => String::new(),
+            FlowEvent::Start { .. }
+            | FlowEvent::Timer { .. }
+            | FlowEvent::Approval { .. }
+            | FlowEvent::HandoffStatus { .. }
+            | FlowEvent::HandoffMessage { .. }
+            | FlowEvent::End { .. } => String::new(),
         }
     }
 

@@ -24,7 +24,7 @@ const JSON_TYPE: &str = "application/json";
 const MULTIPART_TYPE: &str = "multipart/form-data";
 
 /// The header of the request signature.
-const SIGNATURE_HEADER: &str = "X-Convoship-Signature";
+pub(super) const SIGNATURE_HEADER: &str = "X-Convoship-Signature";
 
 /// A call ready to be made.
 pub(super) struct HttpCall<'c> {
@@ -152,7 +152,7 @@ fn prepare_call<'c>(walker: &mut Walker<'c>, plan: HttpCallPlan<'c>) -> Result<H
         request.idempotent = plan.declared_key.is_some();
     }
     if let Some(secret) = tool.and_then(|it| it.signing_secret.clone()) {
-        request.sign = Some(SecretHeader { header: SIGNATURE_HEADER.to_owned(), prefix: "sha256=".to_owned(), secret });
+        request.sign = Some(SecretHeader { header: SIGNATURE_HEADER.to_owned(), prefix: "sha256=".to_owned(), secret, optional: false });
     }
     Ok(HttpCall { request, tool, retry: retry.cloned().unwrap_or_default(), attempts, success: plan.success, extra_roots: extra })
 }
@@ -311,7 +311,7 @@ impl<'c> Walker<'c> {
     }
 
     /// The idempotency key of a visit of a node in a turn.
-    fn visit_key(&self, node: &Node) -> String {
+    pub(super) fn visit_key(&self, node: &Node) -> String {
         let visit = self.state.counters.visits.get(&self.node_key(node)).copied().unwrap_or_default();
         format!("{}:{}:{}:{visit}", self.state.session_id, self.state.turn, self.node_key(node))
     }

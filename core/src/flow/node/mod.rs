@@ -2,10 +2,13 @@
 
 mod agent;
 mod entity;
+mod handoff;
 mod http_request;
 mod http_retry;
 mod intent;
+mod knowledge;
 mod message;
+mod python;
 mod service;
 mod set;
 mod start_end;
@@ -34,9 +37,9 @@ impl<'c> Walker<'c> {
             NodeKind::Set(data) => self.run_set(data),
             NodeKind::Subflow(data) => self.run_subflow(node, data),
             NodeKind::InstructionAgent(data) => self.enter_agent(node, data).await,
-            NodeKind::Unavailable => {
-                Transition::Fail(Failure::new("unavailable", format!("nodes of the type '{}' cannot run yet", node.type_name)))
-            }
+            NodeKind::Knowledge(data) => self.run_knowledge(data).await,
+            NodeKind::Python(data) => self.run_python(node, data).await,
+            NodeKind::Handoff(data) => self.run_handoff(node, data).await,
         }
     }
 
@@ -69,7 +72,9 @@ impl<'c> Walker<'c> {
             | NodeKind::Set(_)
             | NodeKind::Fallback(_)
             | NodeKind::Subflow(_)
-            | NodeKind::Unavailable => Transition::EndTurn,
+            | NodeKind::Knowledge(_)
+            | NodeKind::Python(_)
+            | NodeKind::Handoff(_) => Transition::EndTurn,
         }
     }
 }

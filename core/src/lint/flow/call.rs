@@ -132,7 +132,9 @@ fn find_first_call<'g>(context: &FlowContext<'g>, cycle: &[usize]) -> Option<(&'
         | NodeKind::Set(_)
         | NodeKind::Fallback(_)
         | NodeKind::InstructionAgent(_)
-        | NodeKind::Unavailable => false,
+        | NodeKind::Knowledge(_)
+        | NodeKind::Python(_)
+        | NodeKind::Handoff(_) => false,
     })?;
     Some((graph_cx.definition.id.as_str(), graph_cx.node_location(call).join("/data/graph")))
 }

@@ -92,8 +92,10 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("C007", Error, "calls nest too deeply"),
     ("C008", Error, "an output that the called graph does not return"),
     ("K001", Error, "knowledge without a source"),
+    ("K002", Error, "a knowledge source that is not ready"),
     ("K003", Error, "a template query without a template"),
     ("K005", Warning, "nothing follows when nothing is found"),
+    ("K006", Error, "a knowledge fallback without a knowledge source"),
     ("A001", Error, "no instructions"),
     ("A002", Error, "an unknown tool"),
     ("A003", Error, "two tools with the same name"),
@@ -111,7 +113,5 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("B004", Warning, "models are required, but the spend cap is 0"),
     ("B006", Error, "no fallback"),
     ("B007", Warning, "no minimum score for the knowledge fallback"),
-    ("U001", Error, "a node type that is not supported yet"),
-    ("U002", Error, "a knowledge fallback, which is not supported yet"),
     ("U003", Error, "a kind of tools that is not supported yet"),
 ];

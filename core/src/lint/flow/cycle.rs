@@ -75,7 +75,13 @@ impl ChangingNodes {
     fn new(context: &FlowContext<'_>) -> ChangingNodes {
         let own = |node: &Node| match &node.kind {
             NodeKind::Start(data) => !data.init.is_empty(),
-            NodeKind::Entity(_) | NodeKind::Service(_) | NodeKind::Set(_) | NodeKind::InstructionAgent(_) | NodeKind::Unavailable => true,
+            NodeKind::Entity(_)
+            | NodeKind::Service(_)
+            | NodeKind::Set(_)
+            | NodeKind::InstructionAgent(_)
+            | NodeKind::Knowledge(_)
+            | NodeKind::Python(_)
+            | NodeKind::Handoff(_) => true,
             // Inputs and outputs write variables.
             NodeKind::Subflow(data) => !data.outputs.is_empty() || data.inputs.is_some(),
             NodeKind::End(_)

@@ -7,7 +7,7 @@ use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::OnError;
 
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
-    let has_webhook = context.flow.document.settings.handoff_webhook_url.as_ref().is_some_and(|it| !it.trim().is_empty());
+    let has_webhook = context.flow.document.settings.handoff_webhook_url.is_some();
     for (graph_cx, at, node) in context.nodes().filter(|it| it.2.type_name == "handoff" && !it.2.disabled) {
         let location = graph_cx.node_location(at);
         if !has_webhook {

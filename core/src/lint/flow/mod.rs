@@ -29,7 +29,6 @@ mod slot;
 mod source_text;
 mod template;
 mod tool;
-mod unsupported;
 mod variable_use;
 mod variable_writes;
 mod wait;
@@ -53,13 +52,25 @@ pub struct PublishTarget<'a> {
     pub allowed_targets: &'a [String],
     /// The maximum run time of a script, in milliseconds; `None` if unknown.
     pub script_timeout_ms: Option<u64>,
+    /// What the interpreter reports of scripts, by the SHA-256 of their code, each with its line.
+    pub script_issues: &'a BTreeMap<String, Vec<(u32, String)>>,
+    /// The knowledge sources of the assistant, each with whether it is ready; `None` if unknown.
+    pub knowledge: Option<&'a BTreeMap<String, bool>>,
 }
 
 impl PublishTarget<'_> {
     /// An environment of which nothing is known and in which no private target is allowed.
     pub const fn empty() -> PublishTarget<'static> {
         const NONE: &BTreeSet<String> = &BTreeSet::new();
-        PublishTarget { secrets: None, revoked_secrets: NONE, allowed_targets: &[], script_timeout_ms: None }
+        const NO_ISSUES: &BTreeMap<String, Vec<(u32, String)>> = &BTreeMap::new();
+        PublishTarget {
+            secrets: None,
+            revoked_secrets: NONE,
+            allowed_targets: &[],
+            script_timeout_ms: None,
+            script_issues: NO_ISSUES,
+            knowledge: None,
+        }
     }
 }
 
@@ -101,7 +112,6 @@ pub fn check_document(source: &Value, target: &PublishTarget<'_>) -> Vec<Documen
         agent::check,
         handoff::check,
         event::check,
-        unsupported::check,
     ] {
         check(&context, &mut findings);
     }

@@ -24,7 +24,9 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
                 | NodeKind::Set(_)
                 | NodeKind::Fallback(_)
                 | NodeKind::InstructionAgent(_)
-                | NodeKind::Unavailable => {}
+                | NodeKind::Knowledge(_)
+                | NodeKind::Python(_)
+                | NodeKind::Handoff(_) => {}
             }
         }
     }
@@ -32,8 +34,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
 
 fn check_edges(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, findings: &mut Vec<DocumentIssue>) {
     let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
-    let ports: Vec<Vec<String>> =
-        graph_cx.definition.nodes.iter().enumerate().map(|(at, node)| ports(context, graph_cx, at, node)).collect();
+    let ports: Vec<Vec<String>> = graph_cx.definition.nodes.iter().map(|it| ports(context, it)).collect();
     for (at, edge) in graph_cx.definition.edges.iter().enumerate() {
         let Some(number) = graph_cx.node_index(&edge.source) else { continue };
         let (Some(node), Some(ports)) = (graph_cx.definition.nodes.get(number), ports.get(number)) else { continue };
@@ -41,7 +42,7 @@ fn check_edges(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, findings:
         if !ports.iter().any(|it| it == port) {
             findings.push(unknown_port(context, graph_cx, at, node, port, ports));
         }
-        if !used.insert((&edge.source, port)) && !can_branch(graph_cx, number, node, port) {
+        if !used.insert((&edge.source, port)) && !can_branch(node, port) {
             let message = format!("several edges leave the port '{port}' of '{}', but only the first is taken", node.name);
             findings.push(
                 graph_cx
@@ -75,10 +76,10 @@ fn unknown_port(
 }
 
 /// Whether several edges may leave a port.
-fn can_branch(graph_cx: &GraphContext<'_>, at: usize, node: &Node, port: &str) -> bool {
+fn can_branch(node: &Node, port: &str) -> bool {
     match &node.kind {
         NodeKind::Decision | NodeKind::Router => port == "out",
-        NodeKind::Unavailable => node.type_name == "python" && graph_cx.node_data(at, "branches").is_some(),
+        NodeKind::Python(data) => data.branches.is_some() && port != "error",
         NodeKind::Start(_)
         | NodeKind::End(_)
         | NodeKind::Intent(_)
@@ -88,12 +89,14 @@ fn can_branch(graph_cx: &GraphContext<'_>, at: usize, node: &Node, port: &str) -
         | NodeKind::Set(_)
         | NodeKind::Fallback(_)
         | NodeKind::Subflow(_)
-        | NodeKind::InstructionAgent(_) => false,
+        | NodeKind::InstructionAgent(_)
+        | NodeKind::Knowledge(_)
+        | NodeKind::Handoff(_) => false,
     }
 }
 
 /// Returns the ports of a node. (docs/spec/flows.md#4)
-fn ports(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, at: usize, node: &Node) -> Vec<String> {
+fn ports(context: &FlowContext<'_>, node: &Node) -> Vec<String> {
     let all = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     match &node.kind {
         NodeKind::Start(_) | NodeKind::Fallback(_) => all(&["out"]),
@@ -110,14 +113,12 @@ fn ports(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, at: usize, node
         NodeKind::Subflow(data) if data.mode == CallMode::Goto => Vec::new(),
         NodeKind::Subflow(data) => all(&["out", "error"]).into_iter().chain(exits_of(context, data)).collect(),
         NodeKind::InstructionAgent(_) => all(&["done", "max_turns", "handoff", "error"]),
-        NodeKind::Unavailable => match node.type_name.as_str() {
-            "handoff" => all(&["out", "timeout", "unavailable"]),
-            "knowledge" => all(&["out", "no_result", "error"]),
-            _ => {
-                let branches = graph_cx.node_data(at, "branches").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-                all(&["out", "error"]).into_iter().chain(branches.map(|it| format!("branch:{it}"))).collect()
-            }
-        },
+        NodeKind::Handoff(_) => all(&["out", "timeout", "unavailable"]),
+        NodeKind::Knowledge(_) => all(&["out", "no_result", "error"]),
+        NodeKind::Python(data) => {
+            let branches = data.branches.iter().flatten().map(|it| format!("branch:{it}"));
+            all(&["out", "error"]).into_iter().chain(branches).collect()
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::context::{FlowContext, Location};
 use super::python_token::{Token, tokenize};
 use crate::config::flow::DocumentIssue;
+use crate::config::flow::document::NodeKind;
 
 /// Modules that scripts may import.
 const ALLOWED_MODULES: [&str; 14] = [
@@ -47,7 +48,13 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         }
         let code = graph_cx.node_data(at, "code").and_then(Value::as_str).unwrap_or_default();
         let code_location = location.join("/code");
+        let of_interpreter = if let NodeKind::Python(data) = &node.kind { context.target.script_issues.get(&data.code_hash) } else { None };
+        for (line, reason) in of_interpreter.into_iter().flatten() {
+            findings.push(code_location.clone().error("P001", format!("line {line}: {reason}")).with_fix("correct the script"));
+        }
         match tokenize(code) {
+            // The interpreter has reported it with its own words.
+            Err(_) if of_interpreter.is_some_and(|it| !it.is_empty()) => {}
             Err((line, reason)) => {
                 findings.push(code_location.error("P001", format!("line {line}: {reason}")).with_fix("correct the script"));
             }

@@ -62,7 +62,7 @@ fn check_dead_end(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, at: us
             data.mode == CallMode::Goto || !can_return_through_out(context, graph_cx, node, &data.graph)
         }
         // A conversation only returns from a handoff with the mode `return`, which has its own code.
-        NodeKind::Unavailable if !node.disabled => node.type_name == "handoff",
+        NodeKind::Handoff(_) => !node.disabled,
         NodeKind::Start(_)
         | NodeKind::Intent(_)
         | NodeKind::Message(_)
@@ -72,7 +72,8 @@ fn check_dead_end(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, at: us
         | NodeKind::Fallback(_)
         | NodeKind::Subflow(_)
         | NodeKind::InstructionAgent(_)
-        | NodeKind::Unavailable => false,
+        | NodeKind::Knowledge(_)
+        | NodeKind::Python(_) => false,
     };
     // A fallback is entered at most once per turn, so it does not catch itself.
     let is_caught = !matches!(node.kind, NodeKind::Fallback(_)) && has_fallback(graph_cx, FallbackOn::NoEdge);
@@ -104,7 +105,9 @@ fn can_return_through_out(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>
         | NodeKind::Set(_)
         | NodeKind::Fallback(_)
         | NodeKind::InstructionAgent(_)
-        | NodeKind::Unavailable => false,
+        | NodeKind::Knowledge(_)
+        | NodeKind::Python(_)
+        | NodeKind::Handoff(_) => false,
     })
 }
 
@@ -152,7 +155,7 @@ fn can_fail(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Node,
             };
             callee.is_some_and(|callee| callee.definition.nodes.iter().any(|it| fails(callee, it)))
         }
-        NodeKind::Service(_) | NodeKind::InstructionAgent(_) | NodeKind::Unavailable => true,
+        NodeKind::Service(_) | NodeKind::InstructionAgent(_) | NodeKind::Knowledge(_) | NodeKind::Python(_) | NodeKind::Handoff(_) => true,
         NodeKind::Start(_) | NodeKind::End(_) | NodeKind::Message(_) | NodeKind::Decision | NodeKind::Router | NodeKind::Fallback(_) => {
             false
         }

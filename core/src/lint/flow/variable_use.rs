@@ -145,7 +145,9 @@ fn check_unread_outputs(context: &FlowContext<'_>, findings: &mut Vec<DocumentIs
             | NodeKind::Fallback(_)
             | NodeKind::Subflow(_)
             | NodeKind::InstructionAgent(_)
-            | NodeKind::Unavailable => {}
+            | NodeKind::Knowledge(_)
+            | NodeKind::Python(_)
+            | NodeKind::Handoff(_) => {}
         }
     }
     let is_read = |path: &VariablePath| {

@@ -55,7 +55,7 @@ impl Writes {
                 writes.insert(&param.name, Some(number), None, param.kind);
             }
             for (at, node) in graph_cx.definition.nodes.iter().enumerate() {
-                writes.insert_node(flow, graph_cx, (number, at), node);
+                writes.insert_node(flow, (number, at), node);
             }
         }
         writes
@@ -66,7 +66,7 @@ impl Writes {
         self.by_name.entry(path.first_name().to_owned()).or_default().push(write);
     }
 
-    fn insert_node(&mut self, flow: &Flow, graph_cx: &GraphContext<'_>, (graph, at): (usize, usize), node: &Node) {
+    fn insert_node(&mut self, flow: &Flow, (graph, at): (usize, usize), node: &Node) {
         let mut add = |path: &VariablePath, kind| self.insert(path, Some(graph), Some(at), kind);
         match &node.kind {
             NodeKind::Start(data) => {
@@ -110,12 +110,9 @@ impl Writes {
                     add(&output.variable, UNKNOWN_TYPE);
                 }
             }
-            NodeKind::Unavailable if node.type_name == "knowledge" => {
-                let name = graph_cx.node_data(at, "variable").and_then(Value::as_str).unwrap_or("knowledge");
-                add(&VariablePath::parse(name).unwrap_or_else(|_| VariablePath::from_name(name)), Some(ValueType::Object));
-            }
-            NodeKind::Unavailable if node.type_name == "python" => match graph_cx.node_data(at, "outputs").and_then(Value::as_array) {
-                Some(names) => names.iter().filter_map(|it| VariablePath::parse(it.as_str()?).ok()).for_each(|it| add(&it, UNKNOWN_TYPE)),
+            NodeKind::Knowledge(data) => add(&data.variable, Some(ValueType::Object)),
+            NodeKind::Python(data) => match &data.outputs {
+                Some(names) => names.iter().for_each(|it| add(it, UNKNOWN_TYPE)),
                 None => self.has_undeclared = true,
             },
             NodeKind::End(_)
@@ -124,7 +121,7 @@ impl Writes {
             | NodeKind::Decision
             | NodeKind::Router
             | NodeKind::Fallback(_)
-            | NodeKind::Unavailable => {}
+            | NodeKind::Handoff(_) => {}
         }
     }
 

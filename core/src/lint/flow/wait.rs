@@ -77,9 +77,8 @@ fn waiting_nodes(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>) -> Vec<
     let waits = |node: &Node| match &node.kind {
         _ if node.disabled => false,
         NodeKind::Message(_) => graph_cx.await_mode(node) != Await::None,
-        NodeKind::Entity(_) | NodeKind::InstructionAgent(_) => true,
+        NodeKind::Entity(_) | NodeKind::InstructionAgent(_) | NodeKind::Handoff(_) => true,
         NodeKind::Intent(data) => !open_parameters(context, graph_cx, &data.intent_id).is_empty(),
-        NodeKind::Unavailable => node.type_name == "handoff",
         NodeKind::Start(_)
         | NodeKind::End(_)
         | NodeKind::Decision
@@ -87,7 +86,9 @@ fn waiting_nodes(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>) -> Vec<
         | NodeKind::Service(_)
         | NodeKind::Set(_)
         | NodeKind::Fallback(_)
-        | NodeKind::Subflow(_) => false,
+        | NodeKind::Subflow(_)
+        | NodeKind::Knowledge(_)
+        | NodeKind::Python(_) => false,
     };
     graph_cx.definition.nodes.iter().map(waits).collect()
 }
@@ -147,7 +148,9 @@ fn can_end_without(graph_cx: &GraphContext<'_>, must: &[bool]) -> bool {
         | NodeKind::Set(_)
         | NodeKind::Fallback(_)
         | NodeKind::InstructionAgent(_)
-        | NodeKind::Unavailable => false,
+        | NodeKind::Knowledge(_)
+        | NodeKind::Python(_)
+        | NodeKind::Handoff(_) => false,
     };
     graph_cx.definition.nodes.iter().zip(reached).any(|(node, reached)| reached && leaves(node))
 }

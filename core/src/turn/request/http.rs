@@ -62,6 +62,8 @@ pub enum HttpCaller {
     Task(String),
     /// An extension, by its name.
     Extension(String),
+    /// A handoff: `request` or `relay`.
+    Handoff(String),
 }
 
 /// A header with a secret that the host looks up by name.
@@ -74,6 +76,9 @@ pub struct SecretHeader {
     pub prefix: String,
     /// The name of the secret.
     pub secret: String,
+    /// Whether the header is left out when the secret does not exist.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
 }
 
 /// A circuit breaker: after a number of consecutive failures, calls fail immediately for a while. The host keeps its state, by caller.

@@ -5,7 +5,9 @@ mod dialogue;
 mod embed;
 mod extension;
 mod http;
+mod knowledge;
 mod llm;
+mod script;
 mod sleep;
 mod sql;
 mod task;
@@ -16,7 +18,9 @@ pub use dialogue::{LlmDialogue, LlmMessage, LlmRole, LlmTool, LlmToolCall};
 pub use embed::{EmbedReply, EmbedRequest};
 pub use extension::{ExtensionReply, ExtensionRequest};
 pub use http::{BreakerPolicy, HttpCaller, HttpReply, HttpRequest, RetryConditions, STUB_ADDRESS, SecretHeader};
+pub use knowledge::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
 pub use llm::{LLM_PURPOSES, LlmMode, LlmReply, LlmRequest, Usage};
+pub use script::{MAX_SCRIPT_TIMEOUT_MS, ScriptFailure, ScriptLimits, ScriptReply, ScriptRequest};
 pub use sleep::SleepRequest;
 pub use sql::{SqlReply, SqlRequest};
 pub use task::{Patch, TaskProgress, TaskReply, TaskRequest, TaskUse};
@@ -46,6 +50,10 @@ pub enum Request {
     Sql(SqlRequest),
     /// A call of an extension.
     Extension(ExtensionRequest),
+    /// A search of the knowledge base.
+    Knowledge(KnowledgeRequest),
+    /// A run of a script.
+    Script(Box<ScriptRequest>),
 }
 
 /// The payload of a success. Variants are only ever added.
@@ -70,4 +78,8 @@ pub enum Reply {
     Sql(SqlReply),
     /// The last message of an extension.
     Extension(ExtensionReply),
+    /// Chunks of the knowledge base.
+    Knowledge(Box<KnowledgeReply>),
+    /// What a script did.
+    Script(Box<ScriptReply>),
 }

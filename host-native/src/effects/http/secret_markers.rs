@@ -49,7 +49,9 @@ pub fn replace_markers(request: &HttpRequest, secrets: &Secrets) -> Result<HttpR
             }
         }
     }
-    if let Some(sign) = request.sign.take() {
+    if let Some(sign) = request.sign.take()
+        && !(sign.optional && secrets.get(&sign.secret).is_none())
+    {
         let signature = compute_signature(&secret_value(secrets, &sign.secret)?, request.body.as_deref().unwrap_or_default());
         request.headers.retain(|it| !it.0.eq_ignore_ascii_case(&sign.header));
         request.headers.push((sign.header, format!("{}{signature}", sign.prefix)));

@@ -130,6 +130,8 @@ pub fn effect_kind(request: &Request) -> &'static str {
         Request::Http(_) => "http",
         Request::Sql(_) => "sql",
         Request::Extension(_) => "extension",
+        Request::Knowledge(_) => "knowledge",
+        Request::Script(_) => "script",
     }
 }
 

@@ -103,10 +103,13 @@ fn describe_request(request: &Request, provider_and_model: Option<(&str, &str)>)
             HttpCaller::Tool(code) => tool_span(code, SpanKind::Client),
             HttpCaller::Task(task) => other(format!("task {}", sanitize_name(task)), SpanKind::Client),
             HttpCaller::Extension(name) => other(format!("extension {}", sanitize_name(name)), SpanKind::Client),
+            HttpCaller::Handoff(call) => other(format!("handoff {}", sanitize_name(call)), SpanKind::Client),
         },
         Request::Task(request) => other(format!("task {}", sanitize_name(&request.task)), SpanKind::Internal),
         Request::Extension(request) => other(format!("extension {}", sanitize_name(&request.extension)), SpanKind::Internal),
         Request::Container(_) => other("container".to_owned(), SpanKind::Client),
+        Request::Knowledge(_) => other("knowledge search".to_owned(), SpanKind::Internal),
+        Request::Script(_) => other("script".to_owned(), SpanKind::Internal),
         Request::Sleep(_) => other("sleep".to_owned(), SpanKind::Internal),
     }
 }

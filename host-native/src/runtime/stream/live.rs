@@ -1,6 +1,6 @@
 //! Live events of a turn for its caller, if the response is a stream.
 
-use convengine_core::turn::{Completion, Effect, EffectId, EffectResult, Notice, Request};
+use convengine_core::turn::{Completion, Effect, EffectId, EffectResult, HttpCaller, Notice, Request};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -62,11 +62,17 @@ fn effect_type(request: &Request) -> &'static str {
     match request {
         Request::Llm(_) => "llm.generate",
         Request::Embed(_) => "llm.embed",
-        Request::Http(_) => "http.request",
+        Request::Http(request) => match &request.caller {
+            HttpCaller::Handoff(call) if call == "relay" => "handoff.relay",
+            HttpCaller::Handoff(_) => "handoff.request",
+            HttpCaller::Tool(_) | HttpCaller::Task(_) | HttpCaller::Extension(_) => "http.request",
+        },
         Request::Tool(_) | Request::Extension(_) => "tool.call",
         Request::Task(_) => "task.invoke",
         Request::Container(_) => "container.fetch",
         Request::Sql(_) => "db.query",
+        Request::Knowledge(_) => "knowledge.search",
+        Request::Script(_) => "script.run",
         Request::Sleep(_) => "timer.set",
     }
 }

@@ -2,19 +2,25 @@
 
 mod assignment;
 mod fields;
+mod handoff;
+mod knowledge;
 mod message;
 mod node;
+mod python;
 mod service;
 mod slot;
 mod text;
 mod top_level;
 
 pub use assignment::{AssignOp, Assignment, SetData};
+pub use handoff::{HandoffData, HandoffMode};
+pub use knowledge::{Citations, KnowledgeData, QueryPart};
 pub use message::{Block, Button, Card, ListItem};
 pub use node::{
     AgentData, AgentMemory, AgentOutput, AgentTool, Approval, Await, CallMode, EndData, FallbackData, FallbackOn, IntentData, MemoryReset,
     MessageData, Node, NodeKind, OnError, Selection, StartData, SubflowData,
 };
+pub use python::PythonData;
 pub use service::{FINISH, FlowTool, HttpRequestDef, OutputMapping, REQUEST_HUMAN, Retry, ServiceData, ValueType, is_built_in};
 pub use slot::{Ask, EntityData, Validation};
 pub use text::{FlowCondition, FlowFormula, FlowTemplate, LocalizedText, ValueTemplate};
@@ -148,6 +154,8 @@ pub struct IntentDef {
     pub is_fallback: bool,
     /// Whether it may interrupt an open question.
     pub interrupts: bool,
+    /// The knowledge sources of its nodes; all sources when absent.
+    pub knowledge_sources: Option<Vec<String>>,
     /// Whether it is enabled.
     pub enabled: bool,
 }
@@ -294,7 +302,7 @@ pub struct FlowSettings {
     /// The message for unhandled failures.
     pub error_message: Option<LocalizedText>,
     /// The webhook that is notified of handoffs.
-    pub handoff_webhook_url: Option<String>,
+    pub handoff_webhook_url: Option<FlowTemplate>,
     /// Maximum number of nodes that a turn may enter.
     pub max_steps_per_turn: u32,
     /// Maximum depth of graph calls.

@@ -4,7 +4,10 @@ use serde_json::Value;
 
 use super::assignment::{Assignment, SetData};
 use super::fields::{self, Fields};
+use super::handoff::HandoffData;
+use super::knowledge::KnowledgeData;
 use super::message::Block;
+use super::python::PythonData;
 use super::service::ServiceData;
 use super::slot::EntityData;
 use super::text::{FlowCondition, FlowTemplate, LocalizedText, ValueTemplate};
@@ -67,8 +70,12 @@ pub enum NodeKind {
     Subflow(SubflowData),
     /// Lets a model converse and call tools.
     InstructionAgent(Box<AgentData>),
-    /// A type that drafts may contain but that cannot run yet.
-    Unavailable,
+    /// Searches the knowledge base.
+    Knowledge(Box<KnowledgeData>),
+    /// Runs a script.
+    Python(Box<PythonData>),
+    /// Transfers the conversation to a person.
+    Handoff(Box<HandoffData>),
 }
 
 /// Data of `start`.
@@ -255,23 +262,24 @@ pub struct AgentOutput {
 }
 
 impl Node {
-    pub(super) fn read(fields: Fields<'_>) -> Node {
+    /// Reads a node; `None` for an unknown type, which the structure check reports.
+    pub(super) fn read(fields: Fields<'_>) -> Option<Node> {
         let type_name = fields.string("type");
         let data = fields.object_or_empty("data");
-        Node {
+        Some(Node {
             id: fields.string("id"),
             name: fields.string("name"),
-            kind: NodeKind::read(&type_name, data),
+            kind: NodeKind::read(&type_name, data)?,
             type_name,
             disabled: fields.flag("disabled", false),
             on_error: fields.keyword("on_error", &[("continue", OnError::Continue), ("stop", OnError::Stop)]).unwrap_or_default(),
-        }
+        })
     }
 }
 
 impl NodeKind {
-    fn read(type_name: &str, fields: Fields<'_>) -> NodeKind {
-        match type_name {
+    fn read(type_name: &str, fields: Fields<'_>) -> Option<NodeKind> {
+        Some(match type_name {
             "start" => NodeKind::Start(StartData { init: fields.map("init") }),
             "end" => NodeKind::End(EndData {
                 exit: fields.string_or("exit", "out"),
@@ -304,8 +312,11 @@ impl NodeKind {
                     .collect(),
             }),
             "instruction_agent" => NodeKind::InstructionAgent(Box::new(AgentData::read(fields))),
-            _ => NodeKind::Unavailable,
-        }
+            "knowledge" => NodeKind::Knowledge(Box::new(KnowledgeData::read(fields))),
+            "python" => NodeKind::Python(Box::new(PythonData::read(fields))),
+            "handoff" => NodeKind::Handoff(Box::new(HandoffData::read(fields))),
+            _ => return None,
+        })
     }
 }
 
@@ -360,19 +371,26 @@ impl Node {
             | NodeKind::Set(_)
             | NodeKind::Fallback(_)
             | NodeKind::Subflow(_)
-            | NodeKind::Unavailable => "out",
+            | NodeKind::Knowledge(_)
+            | NodeKind::Python(_)
+            | NodeKind::Handoff(_) => "out",
         }
     }
 
     /// Returns the port by which it is left on failure; `None` for a node that cannot fail.
     pub fn failure_port(&self) -> Option<&'static str> {
-        match (&self.kind, self.type_name.as_str()) {
-            (NodeKind::Intent(_) | NodeKind::Entity(_), _) => Some("failed"),
-            (NodeKind::Service(_), _) => Some("failure"),
-            (NodeKind::Unavailable, "handoff") => Some("unavailable"),
-            (NodeKind::Decision | NodeKind::Router | NodeKind::Set(_) | NodeKind::Subflow(_), _)
-            | (NodeKind::InstructionAgent(_) | NodeKind::Unavailable, _) => Some("error"),
-            (NodeKind::Start(_) | NodeKind::End(_) | NodeKind::Message(_) | NodeKind::Fallback(_), _) => None,
+        match &self.kind {
+            NodeKind::Intent(_) | NodeKind::Entity(_) => Some("failed"),
+            NodeKind::Service(_) => Some("failure"),
+            NodeKind::Handoff(_) => Some("unavailable"),
+            NodeKind::Decision
+            | NodeKind::Router
+            | NodeKind::Set(_)
+            | NodeKind::Subflow(_)
+            | NodeKind::InstructionAgent(_)
+            | NodeKind::Knowledge(_)
+            | NodeKind::Python(_) => Some("error"),
+            NodeKind::Start(_) | NodeKind::End(_) | NodeKind::Message(_) | NodeKind::Fallback(_) => None,
         }
     }
 }

@@ -54,7 +54,7 @@ impl GraphDef {
             id: fields.string("id"),
             kind: fields.keyword("kind", &[("root", GraphKind::Root), ("intent", GraphKind::Intent)]).unwrap_or(GraphKind::Subflow),
             entry: fields.string("entry"),
-            nodes: fields.list("nodes", Node::read),
+            nodes: fields.list("nodes", Node::read).into_iter().flatten().collect(),
             edges: fields.list("edges", EdgeDef::read),
             params: fields.list("params", Param::read),
             returns: fields.list("returns", Param::read),
@@ -101,6 +101,7 @@ impl IntentDef {
             parameters: fields.list("parameters", IntentParameter::read),
             is_fallback: fields.flag("is_fallback", false),
             interrupts: fields.flag("interrupts", true),
+            knowledge_sources: fields.value("knowledge_sources").is_some().then(|| fields.strings("knowledge_sources")),
             enabled: fields.flag("enabled", true),
         }
     }
@@ -188,7 +189,7 @@ impl FlowSettings {
             fallback_limit: fields.count_u32("fallback_limit").unwrap_or(3),
             fallback_limit_graph: fields.optional_string("fallback_limit_graph"),
             error_message: fields.localized("error_message"),
-            handoff_webhook_url: fields.optional_string("handoff_webhook_url"),
+            handoff_webhook_url: fields.template("handoff_webhook_url").filter(|it| !it.source.trim().is_empty()),
             max_steps_per_turn: fields.count_u32("max_steps_per_turn").unwrap_or(64),
             max_call_depth: fields.count("max_call_depth").and_then(|it| usize::try_from(it).ok()).unwrap_or(16),
             version_policy: fields.keyword("version_policy", &policies).unwrap_or(VersionPolicy::Pin),

@@ -56,7 +56,7 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/settings/monthly_llm_spend_cap_cents", json!(0))], "B004", "/settings/monthly_llm_spend_cap_cents"),
         (vec![("/events/fallback/enabled", json!(false))], "B006", "/events"),
         (vec![("/settings/knowledge_fallback", json!(true))], "B007", "/settings/knowledge_fallback"),
-        (vec![("/settings/knowledge_fallback", json!(true))], "U002", "/settings/knowledge_fallback"),
+        (vec![("/settings/knowledge_fallback", json!(true))], "K006", "/settings/knowledge_fallback"),
         (message_chain(50), "G014", "/graphs/3"),
         (message_chain(70), "G015", "/graphs/3"),
         (message_cycle(65), "G015", "/graphs/3"),

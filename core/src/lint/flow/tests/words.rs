@@ -123,9 +123,8 @@ fn other_cases() -> Vec<Case> {
         (handoff(json!({})), "H001", "/graphs/3/nodes/1"),
         (handoff(json!({})), "H002", "/graphs/3/nodes/1"),
         (handoff(json!({"mode": "return"})), "H003", "/graphs/3/nodes/1"),
-        (handoff(json!({})), "U001", "/graphs/3/nodes/1/type"),
-        (with_script("x = 1"), "U001", "/graphs/3/nodes/1/type"),
-        (search(json!({"query": {"from": ["last_user"]}})), "U001", "/graphs/3/nodes/1/type"),
+        (search(json!({"sources": ["absent"], "query": {"from": ["last_user"]}})), "K001", "/graphs/3/nodes/1/data/sources/0"),
+        (search(json!({"sources": ["new"], "query": {"from": ["last_user"]}})), "K002", "/graphs/3/nodes/1/data/sources/0"),
     ]
 }
 
