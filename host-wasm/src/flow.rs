@@ -1,16 +1,21 @@
 //! The issues that publishing a flow document would report, in the page's format.
 
+use std::collections::BTreeMap;
+
 use convengine_core::config::flow::{DocumentIssue, DocumentSeverity, import_canvas};
 use convengine_core::lint::flow::{PublishTarget, check_document};
+use convengine_core::pack::Pack;
 use convengine_core::turn::STUB_ADDRESS;
 use serde_json::{Value, json};
 
 /// Returns the issues of publishing, including those of a document that cannot be read. Secrets are not checked.
-pub fn document_issues(document: &Value) -> Value {
+pub fn document_issues(document: &Value, pack: &Pack) -> Value {
     // The pack's fake service may be called.
     let text = document.to_string().replace(STUB_ADDRESS, "https://stub.example");
     let document = import_canvas(serde_json::from_str(&text).unwrap_or_default());
-    check_document(&document, &PublishTarget::empty()).iter().map(issue_to_json).collect()
+    let id = document.get("id").and_then(Value::as_str).unwrap_or_default();
+    let knowledge: BTreeMap<String, bool> = pack.sources(id).into_iter().map(|it| (it.id, true)).collect();
+    check_document(&document, &PublishTarget { knowledge: Some(&knowledge), ..PublishTarget::empty() }).iter().map(issue_to_json).collect()
 }
 
 fn issue_to_json(it: &DocumentIssue) -> Value {

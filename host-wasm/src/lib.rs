@@ -19,8 +19,8 @@ use convengine_core::config::{Config, Issue};
 use convengine_core::lint;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_id_for_label};
 use convengine_core::turn::{
-    CancelReason, Completion, Effect, EffectId, EffectResult, ExtensionRequest, Journal, LoadedSession, Millis, Notice, Outcome,
-    SessionView, Slice, Turn, state_hash,
+    CancelReason, Completion, Effect, EffectId, EffectResult, ExtensionRequest, Journal, LoadedSession, Millis, Notice, Outcome, Request,
+    ScriptRequest, SessionView, Slice, Turn, state_hash,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -75,7 +75,7 @@ impl Engine {
     pub fn issues(&self) -> Result<String, JsValue> {
         #[cfg(feature = "flow")]
         if let Some(document) = self.pack.flow_document() {
-            return to_text(&flow::document_issues(document));
+            return to_text(&flow::document_issues(document, &self.pack));
         }
         #[cfg(feature = "tables")]
         let found = lint::check(&self.pack.tables, self.config.settings.profile, &self.issues);
@@ -148,6 +148,26 @@ impl Engine {
         };
         let id = effect_id(&effect).ok_or_else(|| js_error("BAD_INPUT", "invalid effect: it has no id"))?;
         self.completion(id, outcome, 0, at)
+    }
+
+    /// Returns the completion of a script that JavaScript has run, in the format of `answer`: from the interpreter's output, or from
+    /// `failure`, which is `{"ok": …}` or `{"error": …}`.
+    pub fn complete_script(&self, effect: &str, output: Option<String>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
+        let effect: Value = parse("effect", effect)?;
+        let outcome = match output {
+            Some(output) => ScriptRequest::parse_output(&output),
+            None => parse("failure", failure)?,
+        };
+        let id = effect_id(&effect).ok_or_else(|| js_error("BAD_INPUT", "invalid effect: it has no id"))?;
+        self.completion(id, outcome, 0, at)
+    }
+
+    /// Returns the input of the interpreter for an open script effect.
+    pub fn script_input(&self, effect: u32) -> Result<String, JsValue> {
+        match self.effects.get(&EffectId(effect)).map(|it| &it.request) {
+            Some(Request::Script(request)) => Ok(request.to_module_input()),
+            _ => Err(unknown_effect_error()),
+        }
     }
 
     /// Continues with a JSON list of completions; returns the next slice.

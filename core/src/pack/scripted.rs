@@ -1,5 +1,7 @@
 //! The scripted model: the first matching rule answers a call. (docs/spec/interface.md#3)
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -41,7 +43,8 @@ pub struct ScriptRule {
 pub struct Scripted {
     rules: Vec<(ScriptRule, usize)>,
     fakes: Fakes,
-    knowledge: PackKnowledge,
+    /// Shared, because checkpoints copy the script.
+    knowledge: Arc<PackKnowledge>,
     turns: ScriptTurns,
     breakers: CircuitBreakers,
     /// The total latency of all answers, in milliseconds. Independent of the clock of the pack: turns run back to back, as over HTTP.
@@ -70,7 +73,7 @@ impl Scripted {
     pub fn from_pack(pack: &Pack) -> Scripted {
         Scripted {
             fakes: Fakes::from_pack(pack),
-            knowledge: PackKnowledge::from_pack(pack),
+            knowledge: Arc::new(PackKnowledge::from_pack(pack)),
             turns: ScriptTurns::new(&pack.turns),
             ..Scripted::new(pack.llm.clone())
         }
@@ -149,7 +152,7 @@ impl Scripted {
 
     /// Searches the knowledge base of the pack; by vectors too if rules of the purpose `embed` answer for all texts.
     fn search_knowledge(&mut self, request: &KnowledgeRequest) -> EffectResult {
-        let knowledge = std::mem::take(&mut self.knowledge);
+        let knowledge = Arc::clone(&self.knowledge);
         let reply = knowledge.search(request, |texts| {
             if !self.rules.iter().any(|it| it.0.purpose.as_deref() == Some("embed")) {
                 return None;
@@ -158,7 +161,6 @@ impl Scripted {
             #[allow(clippy::cast_possible_truncation, reason = "embeddings have single precision")]
             Some(reply.vectors.into_iter().map(|it| it.into_iter().map(|it| it as f32).collect()).collect())
         });
-        self.knowledge = knowledge;
         EffectResult::Ok(Reply::Knowledge(Box::new(reply)))
     }
 
