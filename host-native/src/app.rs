@@ -12,7 +12,7 @@ use axum::serve::ListenerExt;
 use axum::{Extension, Router};
 use futures_util::future::join_all;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, broadcast, oneshot};
 use tokio::task::JoinHandle;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
@@ -71,6 +71,9 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_UNCOMPRESSED_BYTES: u64 = 2048;
 
 /// The graceful shutdown timeout.
+/// The number of session changes that a waiting client may fall behind.
+const SESSION_CHANGES: usize = 256;
+
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Returns the routes of a tenant with their required scopes and OpenAPI documentation.
@@ -109,8 +112,12 @@ pub fn tenant_routes(sse: bool, stomp: Option<&StompSettings>) -> Routes {
         .add_admin(routes!(assistant::runtime::inspect::trace))
         .add_admin(routes!(assistant::runtime::inspect::replay))
         .add_deployment(routes!(assistant::runtime::public::start))
-        .add_deployment(routes!(assistant::runtime::public::turn));
+        .add_deployment(routes!(assistant::runtime::public::turn))
+        .add_deployment(routes!(assistant::runtime::messages::of_deployment));
     let routes = if sse { routes.add_stream(routes!(stream::events)) } else { routes };
+        .add_admin(routes!(assistant::runtime::handoff::status))
+        .add_admin(routes!(assistant::runtime::handoff::message))
+        .add_admin(routes!(assistant::runtime::messages::of_simulator))
     stomp.into_iter().fold(routes, stomp::socket::add_routes)
 }
 
@@ -219,6 +226,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         budget: Budget::default(),
         owner: Uuid::new_v4().to_string(),
         open_turns: Arc::default(),
+        session_changes: broadcast::Sender::new(SESSION_CHANGES),
         meter,
         traces,
     };
@@ -291,7 +299,7 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
 
 /// Spawns the background tasks of a tenant.
 fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
-    let mut tasks = vec![recovery::spawn(Arc::clone(host))];
+    let mut tasks = vec![recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
     tasks.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(host))));
     tasks.extend((!settings.retention.is_off()).then(|| retention::spawn(Arc::clone(host), settings.retention)));

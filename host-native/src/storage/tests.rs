@@ -134,6 +134,8 @@ async fn a_turn_is_loaded_as_it_was_stored() {
         assert_eq!((audit[0].audit_id, audit[0].created_at.as_str()), (1, "2026-01-02T03:04:05.678Z"));
 
         let turns = turn::list_ended(&database.pool, CONVERSATION).await.expect("turns");
+        let after = |number| turn::list_ended_after(&database.pool, CONVERSATION, number, 1);
+        assert_eq!((after(0).await.expect("turns").len(), after(9).await.expect("turns").len()), (1, 0));
         assert_eq!(
             turns.iter().map(|it| (it.number, it.journal.as_slice())).collect::<Vec<_>>(),
             [(1, &b"\x00\xff"[..]), (2, b"\x00\xff")]

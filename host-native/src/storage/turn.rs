@@ -73,6 +73,19 @@ pub async fn list_ended(pool: &Pool, conversation: &str) -> sqlx::Result<Vec<Sto
     pool.fetch_all(&sql, &[SqlValue::Text(conversation)]).await?.iter().map(turn_from_row).collect()
 }
 
+/// Returns at most `most` ended turns of a conversation with a number above `number`, in order.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn list_ended_after(pool: &Pool, conversation: &str, number: u32, most: i64) -> sqlx::Result<Vec<StoredTurn>> {
+    let sql = select_turns!(
+        "from ce_turn where conversation_id = $1 and status <> 'open' and number > $2 order by number limit $3",
+        "from ce_turn where conversation_id = $1::uuid and status <> 'open' and ce_turn.number > $2 order by ce_turn.number limit $3"
+    );
+    let values = [SqlValue::Text(conversation), SqlValue::Integer(i64::from(number)), SqlValue::Integer(most)];
+    pool.fetch_all(&sql, &values).await?.iter().map(turn_from_row).collect()
+}
+
 /// Returns the ended turns of a conversation whose audit rows are derived, in order. Empty when the conversation was deleted.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ use crate::stream::ID;
 pub const WITH_KEYS: [&str; 4] = ["--set", "convengine.security.mode=keys", "--set", "convengine.security.keys.recheck=1ms"];
 
 /// Every route: method, path, the scopes of which one is required, and a body. A new route needs a row here; `tenants.rs` plays them too.
-pub const ROUTES: [(&str, &str, &[&str], &str); 33] = [
+pub const ROUTES: [(&str, &str, &[&str], &str); 36] = [
     ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
     ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
     ("GET", "/api/v1/conversation", &["read"], ""),
@@ -43,6 +43,9 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 33] = [
     ("POST", "/v1/runtime/assistants/{agent}/sessions", &["admin"], r#"{"session_id":"{session}"}"#),
     ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/turns", &["admin"], r#"{"type":"user.message","text":"more please"}"#),
     ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/approvals/{call}", &["admin"], r#"{"approved":true}"#),
+    ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/handoff/status", &["admin"], r#"{"state":"accepted"}"#),
+    ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/handoff/messages", &["admin"], r#"{"text":"Hello."}"#),
+    ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}/messages", &["admin"], ""),
     ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}", &["admin"], ""),
     ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}/trace", &["admin"], ""),
     ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}/replay", &["admin"], ""),
@@ -53,7 +56,11 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 33] = [
 ];
 
 /// The only routes that a deployment token opens (see `deployments.rs`).
-pub const DEPLOYMENT_ROUTES: [(&str, &str); 2] = [("POST", DEPLOYED), ("POST", "/v1/public/runtime/sessions/{session}/turns")];
+pub const DEPLOYMENT_ROUTES: [(&str, &str); 3] = [
+    ("POST", DEPLOYED),
+    ("POST", "/v1/public/runtime/sessions/{session}/turns"),
+    ("GET", "/v1/public/runtime/sessions/{session}/messages"),
+];
 
 /// The session that the routes start and use.
 const SESSION: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a70";

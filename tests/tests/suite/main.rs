@@ -26,6 +26,7 @@ mod flow;
 mod flow_page;
 mod flows;
 mod fuzz;
+mod handoff;
 mod harness;
 mod http;
 mod invariants;

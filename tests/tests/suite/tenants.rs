@@ -139,6 +139,10 @@ fn no_route_leads_from_one_tenant_to_another() {
                 let code = |it: &Value| it["error"]["code"].clone();
                 assert_eq!((code(&answer.json()), code(&own.json())), (json!("not_found"), json!("unknown_call")));
             }
+            (_, path) if path.starts_with("/v1/runtime/assistants/{agent}/sessions/{session}/handoff/") => {
+                let code = |it: &Value| it["error"]["code"].clone();
+                assert_eq!((code(&answer.json()), code(&own.json())), (json!("not_found"), json!("not_handed_off")));
+            }
             (_, path) if path.starts_with("/v1/runtime/assistants/{agent}/sessions/{session}") => {
                 assert_eq!((answer.status, own.status), (404, 200), "{method} {path}: it is not A's session");
             }

@@ -2,6 +2,7 @@
 
 pub mod body;
 pub mod deployments;
+pub mod desk;
 pub mod flow;
 pub mod runtime;
 pub mod schemas;

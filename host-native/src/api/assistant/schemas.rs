@@ -46,6 +46,9 @@ pub fn all() -> Value {
         "TurnEvent": turn_event(),
         "UserEvent": user_event(),
         "Approval": approval(),
+        "HandoffStatus": super::desk::schemas::status(),
+        "HandoffMessage": super::desk::schemas::message(),
+        "SessionMessages": super::desk::schemas::session_messages(),
         "TurnResponse": turn_response(),
         "SessionState": session_state(),
         "SessionTrace": trace(),
@@ -124,7 +127,8 @@ fn new_session() -> Value {
 }
 
 fn turn_event() -> Value {
-    let types = ["user.message", "user.button", "timer.fired", "approval.decision", "session.end"];
+    let types =
+        ["user.message", "user.button", "timer.fired", "approval.decision", "handoff.status", "handoff.message", "session.end"];
     json!({
         "type": "object",
         "required": ["type"],
@@ -140,6 +144,11 @@ fn turn_event() -> Value {
             "approved": {"type": "boolean"},
             "edited_args": {"type": "object"},
             "reason": text("The reason"),
+            "state": {"enum": ["accepted", "failed", "completed"]},
+            "disposition": {"enum": ["resolved", "returned"]},
+            "vars": {"type": "object"},
+            "message": text("A message to the user"),
+            "author": text("The person at the desk"),
         },
     })
 }
@@ -179,6 +188,7 @@ fn turn_response() -> Value {
         "properties": {
             "id": text("The message id within the session"), "node": text("The node that sent it"), "text": text("The plain text"),
             "blocks": {"type": "array"}, "locale": text("The locale"), "final": {"type": "boolean"}, "role": {"enum": ["bot", "human"]},
+            "author": text("The person, for the role `human`"),
         },
     });
     json!({
@@ -190,6 +200,7 @@ fn turn_response() -> Value {
             "status": {"enum": ["awaiting_input", "handed_off", "completed", "failed"]},
             "messages": {"type": "array", "items": message},
             "awaiting": {"type": ["object", "null"], "description": "What the session is waiting for"},
+            "handoff": {"type": "object", "description": "The handoff, while a person has the session or should have it"},
             "debug": {"type": "object", "description": "Debug information"},
         },
     })
@@ -267,6 +278,7 @@ fn refusal() -> Value {
             "code": text("The stable error code"),
             "message": text("The problem and how to fix it"),
             "session_id": text("The session that has ended"),
+            "author": nullable_text("The person who has the conversation"),
             "scope": text("The scope of the limit"),
             "limit": {"type": "integer"},
             "reset": {"type": "integer", "description": "When the limit resets, in seconds since the Unix epoch"},

@@ -7,5 +7,6 @@ pub mod plan;
 pub mod run;
 pub mod secret_store;
 pub mod spend_budget;
+pub mod session_changes;
 pub mod timers;
 pub mod upgrade;

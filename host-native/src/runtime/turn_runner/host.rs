@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, broadcast};
 
 use crate::auth::rate::RateLimits;
 use crate::config::active::ConfigManager;
@@ -17,6 +17,7 @@ use crate::runtime::assistant::flow_cache::FlowCache;
 use crate::runtime::assistant::plan::Plan;
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::spend_budget::Budget;
+use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::journal_writer::OpenTurns;
 use crate::runtime::spend_cap::SpendTracker;
 use crate::runtime::stream::Streams;
@@ -60,6 +61,8 @@ pub struct Host {
     /// Redaction of incoming messages.
     pub redaction: Arc<Redaction>,
     /// Event streams and their subscribers.
+    /// Sessions with a new turn, for clients that wait for one.
+    pub session_changes: broadcast::Sender<SessionChange>,
     pub streams: Arc<Streams>,
     /// Stream settings.
     pub stream_settings: StreamSettings,

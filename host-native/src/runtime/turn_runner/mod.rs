@@ -26,6 +26,7 @@ use crate::config::active::ActiveConfig;
 use crate::ops::observe::{TurnObserver, refusal_reason};
 use crate::runtime::assistant::plan::Reservation;
 use crate::runtime::assistant::run::earliest_event_at;
+use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::crash;
 use crate::runtime::idempotency;
 use crate::runtime::journal_writer::{EndedTurn, JournalWriter};
@@ -216,8 +217,10 @@ async fn commit(
     }
     journal.mark_stored();
     crash::point("after the commit");
-    if ended.outcome.flow.is_some() {
+    if let Some(answer) = &ended.outcome.flow {
         host.timer_armed.notify_one();
+        // Fails while no client waits.
+        let _ = host.session_changes.send(SessionChange::from_turn(&ended.turn.journal().input, answer));
     }
     publisher.mark_stored(total);
     Ok(ended.outcome)

@@ -7,13 +7,11 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
-use super::{Visibility, events, run_event, simulator};
+use super::{Visibility, events, is_already_sent, run_event, simulator};
 use crate::api::assistant::body;
 use crate::api::error::{ApiError, not_found};
-use crate::runtime::assistant::run::event_key;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session;
 
@@ -63,11 +61,4 @@ pub async fn decide(
     members.insert("call_id".to_owned(), Value::String(call));
     let event = events::read_event(&host, &uri, members, false)?;
     run_event(&host, &uri, &running, event, Visibility { debug: true }, StatusCode::OK).await
-}
-
-/// Whether the session already has a turn with this event id.
-async fn is_already_sent(host: &Host, uri: &Uri, session: &str, members: &Map) -> Result<bool, ApiError> {
-    let Some(key) = members.get("event_id").and_then(Value::as_str).map(|it| event_key(session, it)) else { return Ok(false) };
-    let found = session::load(&host.readers, session, Some(&key)).await;
-    found.map(|it| it.is_duplicate).map_err(|it| ApiError::from_database(&it, uri))
 }

@@ -2,7 +2,9 @@
 
 pub mod approvals;
 pub mod events;
+pub mod handoff;
 pub mod inspect;
+pub mod messages;
 pub mod public;
 pub mod simulator;
 pub mod stream;
@@ -16,7 +18,7 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use crate::api::error::ApiError;
-use crate::runtime::assistant::run::RunningSession;
+use crate::runtime::assistant::run::{RunningSession, event_key};
 use crate::runtime::turn_runner::{Host, Refusal, SubmitResult};
 use crate::storage::assistant::session::{self, Session};
 
@@ -68,6 +70,16 @@ pub async fn run_event(
 pub fn refuse(refusal: &Refusal, uri: &Uri, session: &str) -> ApiError {
     let refused = ApiError::from_refusal(refusal, uri);
     if matches!(refusal, Refusal::SessionEnded) { refused.with_details(json!({"session_id": session})) } else { refused }
+}
+
+/// Whether the session already has a turn with the event id of these members.
+///
+/// # Errors
+/// 503 if the database is unavailable.
+async fn is_already_sent(host: &Host, uri: &Uri, session: &str, members: &Map) -> Result<bool, ApiError> {
+    let Some(key) = members.get("event_id").and_then(Value::as_str).map(|it| event_key(session, it)) else { return Ok(false) };
+    let found = session::load(&host.readers, session, Some(&key)).await;
+    found.map(|it| it.is_duplicate).map_err(|it| ApiError::from_database(&it, uri))
 }
 
 /// Builds the response of a turn.

@@ -16,6 +16,7 @@ use crate::api::assistant::body;
 use crate::api::error::{ApiError, not_found};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
+use crate::storage::assistant::session::Session;
 use crate::storage::assistant::{draft, version};
 
 /// Starts a session with the live version.
@@ -102,11 +103,20 @@ pub async fn turn(
     let members = body::read_object(&uri, &headers, body).await;
     let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
     let (stored, running) = load_session(&host, &uri, &id).await?;
-    if stored.deployment.as_ref() != Some(&deployment.id) {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "session not found; start a new one"));
-    }
+    check_deployment(&stored, &deployment, &uri)?;
     let event = events::read_event(&host, &uri, members?, true)?;
     run_event(&host, &uri, &running, event, visibility(&deployment, &headers), StatusCode::OK).await
+}
+
+/// Checks that a session belongs to a deployment.
+///
+/// # Errors
+/// 404 for a session of another deployment.
+pub fn check_deployment(stored: &Session, deployment: &Deployment, uri: &Uri) -> Result<(), ApiError> {
+    if stored.deployment.as_ref() == Some(&deployment.id) {
+        return Ok(());
+    }
+    Err(ApiError::new(StatusCode::NOT_FOUND, uri, "session not found; start a new one"))
 }
 
 fn visibility(deployment: &Deployment, headers: &HeaderMap) -> Visibility {

@@ -1,0 +1,161 @@
+//! `…/messages`: what a session has shown since a position, so that clients see messages of people between their own turns
+//! (docs/guide/desk.md).
+//!
+//! Nothing is stored for it: the messages are those of the journaled turns.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::Uri;
+use axum::{Extension, Json};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use super::inspect::TurnWithConfig;
+use super::public::check_deployment;
+use super::{load_session, simulator};
+use crate::api::error::{ApiError, not_found};
+use crate::api::query::QueryParams;
+use crate::ops::audit::derive::{replay_turn, run_blocking};
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::deployment::Deployment;
+use crate::storage::assistant::session;
+use crate::storage::turn;
+
+/// Longest wait of a request, below the idle timeouts of usual proxies.
+const MAX_WAIT_S: u64 = 25;
+
+/// How often a waiting request looks for turns of other processes.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Maximum turns of a response, because each is replayed.
+const MAX_TURNS: i64 = 50;
+
+/// Query parameters.
+#[derive(Debug, Default, Deserialize)]
+pub struct MessagesQuery {
+    /// The `seq` of the last response; 0 from the start.
+    #[serde(default)]
+    after: u32,
+    /// Seconds to wait for something new.
+    #[serde(default)]
+    wait_s: u64,
+}
+
+/// Returns the messages and the status of a session since a position.
+#[utoipa::path(
+    get,
+    path = "/v1/public/runtime/sessions/{session}/messages",
+    tag = "assistants",
+    params(
+        ("session" = String, Path, format = "uuid", description = "The session id"),
+        ("after" = Option<u32>, Query, description = "The `seq` of the last response; default is the start of the session"),
+        ("wait_s" = Option<u64>, Query, description = "Seconds to wait for something new, at most 25"),
+    ),
+    responses(
+        (status = 200, description = "The messages, oldest first", body = ref("#/components/schemas/SessionMessages")),
+        (status = 400, description = "A query parameter is invalid"),
+        (status = 403, description = "The origin is not allowed"),
+        (status = 404, description = "Session not found in the deployment"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn of_deployment(
+    State(host): State<Arc<Host>>,
+    Extension(deployment): Extension<Arc<Deployment>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+    QueryParams(query): QueryParams<MessagesQuery>,
+) -> Result<Json<Value>, ApiError> {
+    let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
+    let (stored, running) = load_session(&host, &uri, &id).await?;
+    check_deployment(&stored, &deployment, &uri)?;
+    wait_for_messages(&host, &uri, &running.session, &query).await.map(Json)
+}
+
+/// Returns the messages and the status of a session since a position.
+#[utoipa::path(
+    get,
+    path = "/v1/runtime/assistants/{agent}/sessions/{session}/messages",
+    tag = "assistants",
+    params(
+        ("agent" = String, Path, description = "The assistant id"),
+        ("session" = String, Path, format = "uuid", description = "The session id"),
+        ("after" = Option<u32>, Query, description = "The `seq` of the last response; default is the start of the session"),
+        ("wait_s" = Option<u64>, Query, description = "Seconds to wait for something new, at most 25"),
+    ),
+    responses(
+        (status = 200, description = "The messages, oldest first", body = ref("#/components/schemas/SessionMessages")),
+        (status = 400, description = "A query parameter is invalid"),
+        (status = 404, description = "Session not found"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn of_simulator(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+    QueryParams(query): QueryParams<MessagesQuery>,
+) -> Result<Json<Value>, ApiError> {
+    let running = simulator::load_running(&host, &uri, path).await?;
+    wait_for_messages(&host, &uri, &running.session, &query).await.map(Json)
+}
+
+async fn wait_for_messages(host: &Host, uri: &Uri, id: &str, query: &MessagesQuery) -> Result<Value, ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let mut changes = host.session_changes.subscribe();
+    let deadline = Instant::now() + Duration::from_secs(query.wait_s.min(MAX_WAIT_S));
+    loop {
+        let turns = turn::list_ended_after(&host.readers, id, query.after, MAX_TURNS).await.map_err(database)?;
+        if !turns.is_empty() || Instant::now() >= deadline {
+            return render_messages(host, uri, id, turns, query.after).await;
+        }
+        let pause = deadline.min(Instant::now() + POLL_INTERVAL);
+        let is_of_session = async { while changes.recv().await.is_ok_and(|it| *it.session != *id) {} };
+        tokio::select! {
+            _ = timeout_at(pause, is_of_session) => {}
+            // A stopping server does not wait for its clients.
+            () = host.streams.wait_closed() => return render_messages(host, uri, id, Vec::new(), query.after).await,
+        }
+    }
+}
+
+async fn render_messages(host: &Host, uri: &Uri, id: &str, turns: Vec<turn::StoredTurn>, after: u32) -> Result<Value, ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let stored = session::find(&host.readers, id).await.map_err(database)?.ok_or_else(|| not_found(uri))?;
+    let seq = turns.last().map_or(after, |it| it.number);
+    let mut runs: Vec<TurnWithConfig> = Vec::with_capacity(turns.len());
+    for turn in turns {
+        let config = host.flows.load(&host.readers, &turn.config_hash).await.map_err(database)?;
+        runs.push((turn, config));
+    }
+    let messages = run_blocking(move || runs.iter().flat_map(turn_messages).collect::<Vec<Value>>()).await.map_err(database)?;
+    let status = match stored.status.as_str() {
+        "active" => "awaiting_input",
+        "abandoned" => "completed",
+        other => other,
+    };
+    Ok(json!({
+        "session_id": id, "seq": seq, "status": status, "handoff": shown_handoff(&stored.state), "messages": messages,
+    }))
+}
+
+/// The messages of a turn; none if it cannot be replayed.
+fn turn_messages((turn, config): &TurnWithConfig) -> Vec<Value> {
+    let answer = replay_turn(turn, config.as_ref()).ok().and_then(|it| it.end).and_then(|it| it.flow);
+    let messages = answer.and_then(|mut it| it.get_mut("messages").map(Value::take));
+    if let Some(Value::Array(messages)) = messages { messages } else { Vec::new() }
+}
+
+/// What users see of a handoff, as in the response of a turn.
+fn shown_handoff(state: &Value) -> Value {
+    let Some(handoff) = state.get("handoff").filter(|it| it.is_object()) else { return Value::Null };
+    let member = |name: &str| handoff.get(name).cloned().unwrap_or_default();
+    json!({
+        "state": member("state"), "ticket": member("ticket"), "position": member("position"), "eta_ms": member("eta_ms"),
+        "author": member("author"),
+    })
+}
