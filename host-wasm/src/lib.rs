@@ -22,6 +22,8 @@ use convengine_core::turn::{
     CancelReason, Completion, Effect, EffectId, EffectResult, ExtensionRequest, Journal, LoadedSession, Millis, Notice, Outcome, Request,
     ScriptRequest, SessionView, Slice, Turn, state_hash,
 };
+#[cfg(feature = "flow")]
+use convengine_core::turn::{KnowledgeRequest, Reply};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -167,6 +169,17 @@ impl Engine {
         match self.effects.get(&EffectId(effect)).map(|it| &it.request) {
             Some(Request::Script(request)) => Ok(request.to_module_input()),
             _ => Err(unknown_effect_error()),
+        }
+    }
+
+    /// Searches a knowledge base of the pack outside of a turn; returns `{"reply", "fused"}`.
+    #[cfg(feature = "flow")]
+    pub fn search_knowledge(&self, request: &str) -> Result<String, JsValue> {
+        let request: KnowledgeRequest = parse("search", request)?;
+        let weight = request.vector_weight;
+        match self.scripted.clone().answer(&request.into()).0 {
+            EffectResult::Ok(Reply::Knowledge(reply)) => serialize(&json!({"fused": reply.fuse(weight), "reply": reply})),
+            _ => Err(js_error("BAD_INPUT", "the pack has no knowledge base")),
         }
     }
 
