@@ -70,10 +70,10 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 /// The largest response in bytes that is sent uncompressed.
 const MAX_UNCOMPRESSED_BYTES: u64 = 2048;
 
-/// The graceful shutdown timeout.
 /// The number of session changes that a waiting client may fall behind.
 const SESSION_CHANGES: usize = 256;
 
+/// The graceful shutdown timeout.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Returns the routes of a tenant with their required scopes and OpenAPI documentation.
@@ -108,6 +108,9 @@ pub fn tenant_routes(sse: bool, stomp: Option<&StompSettings>) -> Routes {
         .add_admin(routes!(assistant::runtime::simulator::start))
         .add_admin(routes!(assistant::runtime::simulator::turn))
         .add_admin(routes!(assistant::runtime::approvals::decide))
+        .add_admin(routes!(assistant::runtime::handoff::status))
+        .add_admin(routes!(assistant::runtime::handoff::message))
+        .add_admin(routes!(assistant::runtime::messages::of_simulator))
         .add_admin(routes!(assistant::runtime::inspect::state))
         .add_admin(routes!(assistant::runtime::inspect::trace))
         .add_admin(routes!(assistant::runtime::inspect::replay))
@@ -115,9 +118,6 @@ pub fn tenant_routes(sse: bool, stomp: Option<&StompSettings>) -> Routes {
         .add_deployment(routes!(assistant::runtime::public::turn))
         .add_deployment(routes!(assistant::runtime::messages::of_deployment));
     let routes = if sse { routes.add_stream(routes!(stream::events)) } else { routes };
-        .add_admin(routes!(assistant::runtime::handoff::status))
-        .add_admin(routes!(assistant::runtime::handoff::message))
-        .add_admin(routes!(assistant::runtime::messages::of_simulator))
     stomp.into_iter().fold(routes, stomp::socket::add_routes)
 }
 
@@ -219,6 +219,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         plan: settings.assistants.plan,
         workspace: settings.workspace().to_owned(),
         timer_armed: Notify::new(),
+        session_changes: broadcast::Sender::new(SESSION_CHANGES),
         redaction: Arc::clone(&settings.redaction),
         turn_settings: settings.turns,
         rate_limits: RateLimits::new(settings.security.rates).with_assistants(&settings.assistants),
@@ -226,7 +227,6 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         budget: Budget::default(),
         owner: Uuid::new_v4().to_string(),
         open_turns: Arc::default(),
-        session_changes: broadcast::Sender::new(SESSION_CHANGES),
         meter,
         traces,
     };
@@ -299,7 +299,7 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
 
 /// Spawns the background tasks of a tenant.
 fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
-    let mut tasks = vec![recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
+    let mut tasks = vec![recovery::spawn(Arc::clone(host))];
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
     tasks.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(host))));
     tasks.extend((!settings.retention.is_off()).then(|| retention::spawn(Arc::clone(host), settings.retention)));

@@ -6,7 +6,7 @@ pub mod flow_cache;
 pub mod plan;
 pub mod run;
 pub mod secret_store;
-pub mod spend_budget;
 pub mod session_changes;
+pub mod spend_budget;
 pub mod timers;
 pub mod upgrade;

@@ -16,8 +16,8 @@ use crate::ops::redaction::Redaction;
 use crate::runtime::assistant::flow_cache::FlowCache;
 use crate::runtime::assistant::plan::Plan;
 use crate::runtime::assistant::secret_store::SecretStore;
-use crate::runtime::assistant::spend_budget::Budget;
 use crate::runtime::assistant::session_changes::SessionChange;
+use crate::runtime::assistant::spend_budget::Budget;
 use crate::runtime::journal_writer::OpenTurns;
 use crate::runtime::spend_cap::SpendTracker;
 use crate::runtime::stream::Streams;
@@ -58,11 +58,11 @@ pub struct Host {
     pub workspace: String,
     /// Notified when a session arms a timer.
     pub timer_armed: Notify,
+    /// Sessions with a new turn, for clients that wait for one.
+    pub session_changes: broadcast::Sender<SessionChange>,
     /// Redaction of incoming messages.
     pub redaction: Arc<Redaction>,
     /// Event streams and their subscribers.
-    /// Sessions with a new turn, for clients that wait for one.
-    pub session_changes: broadcast::Sender<SessionChange>,
     pub streams: Arc<Streams>,
     /// Stream settings.
     pub stream_settings: StreamSettings,
