@@ -1,5 +1,6 @@
 import { mount } from 'svelte';
-import { autosaveSession } from './session/autosave.svelte';
+import { openLinked } from './session/replace-session';
+import { startAutosave } from './session/start-autosave.svelte';
 import { prefetch } from './prefetch';
 import { Simulator } from './simulator.svelte';
 import './style.css';
@@ -13,8 +14,9 @@ declare global {
     extend(pack: string, effects: string[]): Promise<string[]>;
     /** The turns of the visible branch. */
     turns(): TurnSummary[];
+    /** Resolves when the engine is ready. */
     ready: Promise<void>;
-    /** Resolves when the page works without the network. */
+    /** Resolves when the page shows its first session and works without the network. */
     complete: Promise<void>;
   };
 }
@@ -31,10 +33,11 @@ interface TurnSummary {
 }
 
 const simulator = new Simulator();
+const opened = open();
 
 globalThis.convengine = {
-  play: async (pack) => (await simulator.play(pack)).map(({ index, hash }) => ({ index, hash })),
-  extend: (pack, effects) => simulator.callExtensions(pack, effects),
+  play: async (pack) => (await simulator.client.play(pack)).map(({ index, hash }) => ({ index, hash })),
+  extend: (pack, effects) => simulator.client.callExtensions(pack, effects),
   turns: () =>
     simulator.tree.path.map(({ input, record, error, exchanges }) => ({
       message: input.message,
@@ -46,24 +49,33 @@ globalThis.convengine = {
       origins: exchanges.map((it) => it.origin),
     })),
   ready: simulator.ready,
-  complete: simulator.ready.then(prefetch),
+  complete: Promise.all([opened, simulator.ready.then(prefetch)]).then(() => {}),
 };
 
 const target = document.getElementById('page');
 if (target) mount(Page, { target, props: { simulator } });
-void openFragment();
 addEventListener('hashchange', () => void openFragment());
-autosaveSession(simulator);
+void startAutosave(simulator);
 // Caching the page must not delay its start.
 if (import.meta.env.PROD) void simulator.ready.catch(() => {}).then(() => pageUpdate.register());
 
+/** Opens the session in the address, or else plays the first sample. */
+async function open(): Promise<void> {
+  if (linkedSession() === undefined) await simulator.playOpening();
+  else await openFragment();
+}
+
 /** Opens the session in the address; if there already is one, the page asks first. */
 async function openFragment(): Promise<void> {
-  const fragment = /^#s=(.+)$/.exec(location.hash)?.[1];
+  const fragment = linkedSession();
   if (fragment === undefined) return;
-  if (simulator.tree.turns.length > 0) {
+  if (simulator.tree.turns.length > 0 && !simulator.untouched) {
     simulator.offeredLink = fragment;
     return;
   }
-  await simulator.openLink(fragment);
+  await openLinked(simulator, fragment);
+}
+
+function linkedSession(): string | undefined {
+  return /^#s=(.+)$/.exec(location.hash)?.[1];
 }

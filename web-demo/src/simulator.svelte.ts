@@ -1,7 +1,7 @@
 import { EngineClient, EngineError } from './client';
 import { parseSpans } from './json-text';
 import { locateIssue, type TextRange } from './locate';
-import type { Repeat, Ask, Decision, LoadedPack, PlayedTurn } from './protocol';
+import type { Repeat, Ask, Decision, LoadedPack } from './protocol';
 import { restoreTurns, TurnInspector } from './turn-inspector';
 import { AnswerSettings } from './answer-settings.svelte';
 import { toRecordedAnswers } from './run/recorded-answers';
@@ -9,6 +9,7 @@ import { findSyntaxIssue, type SyntaxIssue } from './syntax';
 import { START_EVENT, type FlowEvent } from './flow/event';
 import { isFlowPack } from './flow/flow-pack';
 import { findSample, samples, type Sample } from './samples';
+import type { SavedSession } from './session/session-store';
 import type { UserInput } from './session/turn-data';
 import { Tree } from './tree.svelte';
 import { Turn } from './turn.svelte';
@@ -44,7 +45,9 @@ export class Simulator {
   /** A linked session that was opened while another one existed. */
   offeredLink = $state<string>();
   /** The sessions stored in the browser: the latest, and the latest of the previous visit. */
-  savedSessions = $state.raw<string[]>([]);
+  savedSessions = $state.raw<SavedSession[]>([]);
+  /** Whether the page is as it opened: the user has neither sent, opened nor edited anything. */
+  untouched = $state(true);
   /** The number of turns that are running or queued. */
   busy = $state(0);
 
@@ -92,6 +95,12 @@ export class Simulator {
     return this.runningPack.pack;
   }
 
+  /** Plays the first conversation of the sample that the page opens with, unless the user has begun something else. */
+  async playOpening(): Promise<void> {
+    await this.ready.catch(() => {});
+    if (this.untouched && this.tree.turns.length === 0 && this.packState === 'applied') await this.playTurns(true);
+  }
+
   /** Opens a sample and plays its first conversation. */
   async openSample(name: string): Promise<void> {
     const sample = findSample(name);
@@ -108,6 +117,7 @@ export class Simulator {
   /** Opens another pack with an empty tree. */
   async openPack(text: string): Promise<void> {
     clearTimeout(this.applyTimer);
+    this.untouched = false;
     this.sessionNumber += 1;
     this.tree.turns.forEach((it) => it.running && this.stopTurn(it));
     // A new pack must not use live access granted for another one.
@@ -130,20 +140,10 @@ export class Simulator {
     return this.packs.get(turn.record?.config ?? '') ?? this.pack;
   }
 
-  /** Replaces the session with a linked one; a failure becomes a notification. */
-  async openLink(fragment: string): Promise<void> {
-    this.offeredLink = undefined;
-    try {
-      const { openLink } = await import('./session/transfer');
-      await openLink(this, fragment);
-    } catch (error) {
-      this.notification = `Could not open the link: ${(error as Error).message}`;
-    }
-  }
-
   /** Changes the text and applies it after a delay. */
   edit(text: string): void {
     if (text === this.text) return;
+    this.untouched = false;
     this.text = text;
     this.packState = 'edited';
     clearTimeout(this.applyTimer);
@@ -242,7 +242,12 @@ export class Simulator {
 
   /** Plays the pack's turns, or those of its first conversation, on a new branch; only the pack's script answers. */
   async playPack(firstOnly = false): Promise<void> {
+    this.untouched = false;
     if (this.packState === 'edited') await this.apply();
+    await this.playTurns(firstOnly);
+  }
+
+  private async playTurns(firstOnly: boolean): Promise<void> {
     // The turns belong to the pack that is being opened.
     await this.loading.catch(() => {});
     const isCurrent = this.sessionCheck();
@@ -292,16 +297,6 @@ export class Simulator {
     void this.client.stop(turn.id);
   }
 
-  /** Plays the turns of a pack without changing the page. */
-  play(pack: string): Promise<PlayedTurn[]> {
-    return this.client.play(pack);
-  }
-
-  /** Runs calls of a pack's extensions outside of a turn; returns the completions. */
-  callExtensions(pack: string, effects: string[]): Promise<string[]> {
-    return this.client.callExtensions(pack, effects);
-  }
-
   private async loadFirstPack(): Promise<void> {
     const text = (await this.sample?.load()) ?? '{"name": "new"}';
     [this.text, this.original] = [text, text];
@@ -313,6 +308,7 @@ export class Simulator {
   }
 
   private async runTurn(turn: Turn, repeat?: Repeat, by: 'user' | 'pack' | 'record' = 'user', pack?: string): Promise<Turn> {
+    if (by !== 'pack') this.untouched = false;
     this.tree.add(turn);
     this.busy += 1;
     // A new worker first restores the turns of the old one.

@@ -5,6 +5,7 @@ import { findSample } from '../samples';
 import type { Turn } from '../turn.svelte';
 import { writeSessionFile, type SessionFile } from './session-file';
 import { formatPack } from './format-pack';
+import type { SavedSession } from './session-store';
 import type { FinishedTurn } from './turn-data';
 import { decode, encode, type SharedSession } from './share';
 
@@ -42,9 +43,13 @@ export function createLink(simulator: Simulator): Promise<string> {
   return encode(toSharedSession(simulator), loadSampleText);
 }
 
-/** Opens a link and replaces the current session. Answers come from the link: no person is asked and no service is called. */
-export async function openLink(simulator: Simulator, fragment: string): Promise<void> {
-  const shared = await decode(fragment, loadSampleText);
+/** Opens a stored or linked session. */
+export async function openSession(simulator: Simulator, session: SavedSession): Promise<void> {
+  await openShared(simulator, 'fragment' in session ? await decode(session.fragment, loadSampleText) : session);
+}
+
+/** Replaces the current session. Answers come from the other one: no person is asked and no service is called. */
+async function openShared(simulator: Simulator, shared: SharedSession): Promise<void> {
   await simulator.ready.catch(() => {});
   const open = simulator.openPack(shared.pack);
   const isCurrent = simulator.sessionCheck();
@@ -60,7 +65,7 @@ export async function openLink(simulator: Simulator, fragment: string): Promise<
     if (!isCurrent()) return;
   }
   simulator.tree.showBranch(turns[shared.head]);
-  if (endHash(turns[shared.head]) !== shared.end) simulator.notification = 'This session ended differently when the link was created: its engine version differs, or its answers no longer match.';
+  if (endHash(turns[shared.head]) !== shared.end) simulator.notification = 'This session ended differently when it was saved or shared: its engine version differs, or its answers no longer match.';
   const [turn, step] = shared.cursor ?? [];
   const cursorTurn = turn === undefined ? undefined : turns[turn];
   if (cursorTurn) simulator.tree.select(cursorTurn, step);
