@@ -9,7 +9,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { firstLine, withPage } from './chromium.mjs';
+import { firstLine, textEditor, withPage } from './chromium.mjs';
 
 const WITHIN_MS = 20_000;
 const { values: options, positionals } = parseArgs({ allowPositionals: true, options: { screenshots: { type: 'string' } } });
@@ -18,7 +18,10 @@ const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.
 
 /** How to reach each screen from a freshly opened page. */
 const SCREENS = {
-  welcome: async () => {},
+  welcome: async (page) => {
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await page.locator('.welcome').waitFor();
+  },
   played: loan,
   why: async (page) => {
     await loan(page);
@@ -33,12 +36,11 @@ const SCREENS = {
   'table of rules': async (page) => {
     await loan(page);
     await show(page, 'config');
-    await page.locator('#config').getByRole('button', { name: 'Table', exact: true }).click();
     await page.locator('#config table, #config [role="grid"]').first().waitFor();
   },
   'a broken rule': async (page) => {
     await show(page, 'config');
-    const editor = page.getByRole('textbox', { name: 'Pack as JSON text' });
+    const editor = await textEditor(page);
     await editor.fill('{"name": "broken", "tables": {"ce_rule": [{"rule_id": 1, "rule_type": "REGEX", "match_pattern": "(", "action": "SET_STATE", "action_value": "A"}]}}');
     await page.locator('#config .issue.error').first().waitFor();
   },
@@ -120,10 +122,9 @@ await Promise.all(SIZES.map((size) => withPage(base, { size }, (page) => screens
 async function screens(page, size) {
   for (const [name, reach] of Object.entries(SCREENS)) {
     await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-    await page.evaluate(() => localStorage.clear());
     await page.goto('about:blank');
     await page.goto(base);
-    await page.evaluate(() => globalThis.convengine.ready);
+    await page.evaluate(() => globalThis.convengine.complete);
     await reach(page).catch((error) => {
       throw new Error(`${name}, ${size}: ${firstLine(error.message)}`);
     });
@@ -148,25 +149,26 @@ async function violations(page) {
   return found.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((it) => it.target.join(' ')) }));
 }
 
+/** The page opens with the played loan. */
 async function loan(page) {
-  await show(page, 'chat');
-  await page.getByRole('button', { name: /^Loan with confirmation/ }).click();
-  await page.waitForFunction(
-    () => globalThis.convengine.turns().length === 5 && globalThis.convengine.turns().every((it) => it.hash),
-    undefined,
-    { timeout: WITHIN_MS },
-  );
+  await played(page);
 }
 
 async function bank(page) {
+  await opened(page, 'Samples', 'Show all samples');
+  await page.getByRole('dialog').getByRole('button', { name: /^Bank assistant as a flow/ }).click();
+  await page.locator('.about', { hasText: 'Bank assistant as a flow' }).waitFor({ state: 'attached' });
+  await played(page);
   await show(page, 'chat');
-  await page.getByRole('button', { name: /^Bank assistant as a flow/ }).click();
+  await page.getByText('Timers and session end').click();
+}
+
+async function played(page) {
   await page.waitForFunction(
     () => globalThis.convengine.turns().length === 5 && globalThis.convengine.turns().every((it) => it.hash),
     undefined,
     { timeout: WITHIN_MS },
   );
-  await page.getByText('Timers and session end').click();
 }
 
 /** Shows an area on a narrow page. */

@@ -46,8 +46,10 @@ function played(page, file, text) {
 
 /** Sends the first message of the chat by keyboard alone. */
 async function chat(page) {
+  const answers = page.locator('[data-role="assistant"], [data-role="fault"]');
+  const before = await answers.count();
   await type(page, options.message);
-  const bubble = page.locator('[data-role="assistant"], [data-role="fault"]').first();
+  const bubble = answers.nth(before);
   await bubble.waitFor({ timeout: ANSWERED_WITHIN_MS }).catch(() => {
     throw new Error('no answer appeared in the chat');
   });

@@ -24,11 +24,11 @@ export function launch() {
 
 /**
  * Opens the page, waits for its engine and calls `run`; `before` can prepare the page before it is opened. With `keep` service workers are
- * allowed, so that the page is cached for offline use.
+ * allowed, so that the page is cached for offline use. `tolerated` matches the errors that a test provokes.
  *
  * Ends with exit code 1 and a line on standard error when anything fails or the page writes an error to its console.
  */
-export async function withPage(base, { size = '1440x900', dark = false, keep = false, before = async () => {} }, run) {
+export async function withPage(base, { size = '1440x900', dark = false, keep = false, tolerated = /^$/, before = async () => {} }, run) {
   const profile = await mkdtemp(join(tmpdir(), 'convengine-page-'));
   let context;
   try {
@@ -44,14 +44,15 @@ export async function withPage(base, { size = '1440x900', dark = false, keep = f
     });
     const page = context.pages()[0] ?? (await context.newPage());
     const complaints = [];
-    page.on('console', (it) => it.type() === 'error' && complaints.push(it.text()));
-    page.on('pageerror', (it) => complaints.push(it.message));
+    const complain = (text) => tolerated.test(text) || complaints.push(text);
+    page.on('console', (it) => it.type() === 'error' && complain(it.text()));
+    page.on('pageerror', (it) => complain(it.message));
     // Requests that the page aborted have not failed.
-    page.on('requestfailed', (it) => it.failure()?.errorText !== 'net::ERR_ABORTED' && complaints.push(`${it.url()} could not be fetched`));
+    page.on('requestfailed', (it) => it.failure()?.errorText !== 'net::ERR_ABORTED' && complain(`${it.url()} could not be fetched: ${it.failure()?.errorText}`));
     await before(page);
     const response = await page.goto(base, { waitUntil: 'load', timeout: LOADED_WITHIN_MS });
     if (!response?.ok()) throw new Error(`${base} answered with status ${response?.status()}`);
-    await within(LOADED_WITHIN_MS, 'the engine to be ready', page.evaluate(() => globalThis.convengine.complete ?? globalThis.convengine.ready));
+    await within(LOADED_WITHIN_MS, 'the first session', page.evaluate(() => globalThis.convengine.complete));
     await run(page);
     if (complaints.length > 0) throw new Error(`the page complained: ${complaints.join('; ')}`);
   } catch (error) {
@@ -61,6 +62,20 @@ export async function withPage(base, { size = '1440x900', dark = false, keep = f
     await context?.close();
     await rm(profile, { recursive: true, force: true });
   }
+}
+
+/** Opens a new pack without turns; returns its text editor. */
+export async function blankEditor(page) {
+  await page.locator('.pack-menu summary').click();
+  await page.getByRole('button', { name: 'New pack', exact: true }).click();
+  await page.locator('.about', { hasText: 'new pack' }).waitFor();
+  return textEditor(page);
+}
+
+/** Shows the pack as text; returns its editor. */
+export async function textEditor(page) {
+  await page.locator('#config').getByRole('button', { name: 'Text', exact: true }).click();
+  return page.getByRole('textbox', { name: 'Pack as JSON text' });
 }
 
 /** Types a message and sends it by keyboard alone. */

@@ -9,7 +9,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { type, withPage } from './chromium.mjs';
+import { blankEditor, type, withPage } from './chromium.mjs';
 
 const WITHIN_MS = 15_000;
 
@@ -25,7 +25,7 @@ async function calls(page) {
 
 async function drop(page) {
   const [message, params, ...modules] = more;
-  await page.getByRole('textbox', { name: 'Pack as JSON text' }).fill(await readFile(file, 'utf8'));
+  await (await blankEditor(page)).fill(await readFile(file, 'utf8'));
   const status = page.locator('[data-role="extension"]');
   for (const [index, module] of modules.entries()) {
     const before = await status.innerText();

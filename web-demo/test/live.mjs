@@ -4,13 +4,14 @@
  *   node test/live.mjs BASE_URL PACK.json [--screenshots FOLDER] [--dark] [--size WIDTHxHEIGHT]
  *
  * `http://SERVICE` in the pack becomes the address of the service. Prints what the chat shows while the model writes (`{"writing"}`),
- * its answers (`{"chat"}`), what the model and the service were asked (`{"asked"}`), and where a key was seen (`{"seen"}`).
+ * its answers (`{"chat"}`), what the model and the service were asked (`{"asked"}`), what it shows when neither can be reached
+ * (`{"failed"}`), and where a key was seen (`{"seen"}`).
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type, withPage } from './chromium.mjs';
+import { blankEditor, type, withPage } from './chromium.mjs';
 
 const WITHIN_MS = 15_000;
 const KEY = 'sk-live-0123456789abcdef';
@@ -28,11 +29,11 @@ const outside = createServer(answer);
 await new Promise((resolve) => outside.listen(0, '127.0.0.1', resolve));
 const address = `http://127.0.0.1:${outside.address().port}`;
 
-await withPage(base, { ...options, before: listen }, async (page) => {
+await withPage(base, { ...options, before: listen, tolerated: /ERR_CONNECTION_REFUSED/ }, async (page) => {
   const said = [];
   page.on('console', (it) => said.push(it.text()));
   await area(page, 'config');
-  await page.getByRole('textbox', { name: 'Pack as JSON text' }).fill((await readFile(pack, 'utf8')).replaceAll('http://SERVICE', address));
+  await (await blankEditor(page)).fill((await readFile(pack, 'utf8')).replaceAll('http://SERVICE', address));
   await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
   await area(page, 'chat');
   await choose(page);
@@ -55,9 +56,24 @@ await withPage(base, { ...options, before: listen }, async (page) => {
   await area(page, 'timeline');
   await picture(page, 'answered');
   asked.forEach((it) => print({ asked: it }));
+
+  outside.close();
+  outside.closeAllConnections();
+  await area(page, 'chat');
+  await type(page, 'my order');
+  print({ failed: await failures(page, 2) });
+  await type(page, 'file a case');
+  print({ failed: await failures(page, 3) });
+  await picture(page, 'failed');
   print({ seen: await seen(page, said) });
 });
 outside.close();
+
+/** The calls that a turn says have failed, when it has ended. */
+async function failures(page, index) {
+  await reply(page, index);
+  return page.locator('article.turn').nth(index).locator('.bubble .failed-calls li').allInnerTexts();
+}
 
 /** Records all messages of workers: effects, answers and everything that is shown. */
 async function listen(page) {
@@ -124,10 +140,16 @@ async function seen(page, said) {
 
 /** Runs in the page: returns everything that it has stored and that its workers have sent. */
 async function stored() {
-  const bases = await indexedDB.databases();
+  // A session is stored a second after its last change.
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  const database = await new Promise((resolve) => (indexedDB.open('convengine').onsuccess = ({ target }) => resolve(target.result)));
+  const sessions = await new Promise((resolve) => {
+    const all = database.transaction('sessions').objectStore('sessions').getAll();
+    all.onsuccess = () => resolve(all.result);
+  });
   return {
     workers: globalThis.workerMessages.join('\n'),
-    storage: JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, bases, await caches.keys()]),
+    storage: JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, sessions, await caches.keys()]),
     pack: document.querySelector('#config').innerText,
   };
 }

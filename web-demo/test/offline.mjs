@@ -73,7 +73,7 @@ async function played(page) {
   await dialog.waitFor({ timeout: WITHIN_MS });
   await dialog.getByRole('button', { name: /Shop customer service/ }).click();
   const answers = page.locator('article.turn [data-role="assistant"]');
-  await answers.nth(3).waitFor({ timeout: WITHIN_MS });
+  await answers.filter({ hasText: 'Marlow & Finch' }).first().waitFor({ timeout: WITHIN_MS });
   print({ reply: (await answers.first().locator('[data-role="reply"], pre').first().textContent()).trim() });
   // The flow engine, which is not loaded yet.
   await page.getByRole('button', { name: 'Samples', exact: true }).click();

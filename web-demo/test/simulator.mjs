@@ -1,7 +1,7 @@
 /**
  * Drives the page like a user.
  *
- *   node test/simulator.mjs BASE_URL branch                     the loan sample, offline; another message in turn 4
+ *   node test/simulator.mjs BASE_URL branch                     the first view, offline; another message in turn 4
  *   node test/simulator.mjs BASE_URL stopped                    the same, with an engine that stops before the other answer
  *   node test/simulator.mjs BASE_URL recorded ID FOLDER         imports a conversation from the server and exports it as a test
  *   node test/simulator.mjs BASE_URL edited PACK.json FROM TO   plays a pack, replaces a text in it, and plays it again
@@ -11,6 +11,8 @@
  *   node test/simulator.mjs BASE_URL row PACK.json TABLE COLUMN FROM TO   plays a pack and replaces a text in a cell of it
  *   node test/simulator.mjs BASE_URL failures TURNS EFFECT FAULT   fails each effect of turns of the loan, and then one of the last of them
  *   node test/simulator.mjs BASE_URL keyboard                   the first minute by keyboard alone
+ *   node test/simulator.mjs BASE_URL story                      the first view, two conversations, and a cancelled turn
+ *   node test/simulator.mjs BASE_URL stored                     sessions that the browser keeps
  *   node test/simulator.mjs BASE_URL talks                      exports conversations and opens them again
  *   node test/simulator.mjs BASE_URL flow                       the bank as a flow: its graph, a node, a fault and a timer
  *
@@ -18,17 +20,19 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withPage } from './chromium.mjs';
+import { blankEditor, withPage } from './chromium.mjs';
 import { print, shown, turns, WITHIN_MS } from './simulator/common.mjs';
 import { failures } from './simulator/faults.mjs';
 import { flow } from './simulator/flow.mjs';
 import { keyboard } from './simulator/keyboard.mjs';
 import { broken, row } from './simulator/rows.mjs';
 import { shared, waiting } from './simulator/sessions.mjs';
+import { stored } from './simulator/stored.mjs';
+import { story } from './simulator/story.mjs';
 import { talks } from './simulator/talks.mjs';
 
 const [base, what, ...more] = process.argv.slice(2);
-const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, talks };
+const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, story, stored, talks };
 
 await withPage(base, { before: listen }, (page) => WAYS[what](page, more));
 
@@ -51,7 +55,6 @@ async function listen(page) {
 
 async function branch(page, [], beforeBranch = () => {}) {
   await page.context().setOffline(true);
-  await page.getByRole('button', { name: /^Loan with confirmation/ }).click();
   await turns(page, 5);
   print({ played: await shown(page) });
   await page.evaluate(() => globalThis.answered.splice(0));
@@ -96,7 +99,7 @@ async function recorded(page, [id, folder]) {
 async function edited(page, [file, from, to]) {
   const pack = await readFile(file, 'utf8');
   const { turns: count } = JSON.parse(pack);
-  const editor = page.getByRole('textbox', { name: 'Pack as JSON text' });
+  const editor = await blankEditor(page);
   for (const text of [pack, pack.replaceAll(from, to)]) {
     await editor.fill(text);
     await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });

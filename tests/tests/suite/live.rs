@@ -64,5 +64,11 @@ fn a_live_chat_in_the_browser_streams_the_reply_and_keeps_its_key_in_memory() {
     assert_eq!(requests[0]["call"]["messages"][1]["content"], "The customer writes: my order\n\n");
     assert_eq!((&requests[1]["url"], &requests[1]["signed"]), (&json!("/cases/7"), &json!("Bearer crm-9876543210-\"q\"")));
     assert_eq!((&requests[1]["call"], requests[1]["key"].as_str().map(|it| it.ends_with("/0"))), (&json!({"id": "7"}), Some(true)));
+    let failed = of("failed");
+    let starts_with = |line: &Value, start: &str| line.as_str().is_some_and(|it| it.starts_with(start));
+    assert_eq!((failed[0].as_array().map(Vec::len), failed[1].as_array().map(Vec::len)), (Some(1), Some(2)), "{failed:?}");
+    assert!(starts_with(&failed[0][0], "⚠ Model response_text failed: openai:test-model: unreachable"), "{failed:?}");
+    assert!(starts_with(&failed[1][0], "⚠ Service crm.file failed: cannot call '127.0.0.1'"), "{failed:?}");
+    assert!(starts_with(&failed[1][1], "⚠ Model mcp_plan failed: openai:test-model: unreachable"), "{failed:?}");
     assert_eq!(of("seen"), [&json!([])], "the key and the secret are only where they were entered");
 }

@@ -146,6 +146,34 @@ fn a_recorded_conversation_in_the_browser_ends_with_equal_state_and_becomes_a_te
 }
 
 #[test]
+fn the_page_in_the_browser_opens_on_a_played_sample_and_tells_conversations_apart() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["story"]);
+    let core = hashes(&demo("loan.json").unwrap().pack, 5);
+    assert_eq!(members_of(&lines["opened"][0], "hash"), core.iter().collect::<Vec<_>>());
+    assert_eq!((&lines["view"][0], &lines["headings"][0]), (&json!("Table"), &json!([])));
+    assert!(lines["rows"][0].as_u64() > Some(1) && lines["timeline"][0].as_u64() > Some(1), "nothing is empty");
+
+    assert_eq!(lines["played"][0], json!(["Conversation: main", "Conversation: second thoughts"]));
+    let started =
+        |changes: &Value| changes.as_array().unwrap().iter().filter(|it| it.as_str().unwrap().ends_with("conversation started")).count();
+    assert_eq!(started(&lines["changes"][0]), 2, "one for each conversation: {}", lines["changes"][0]);
+    assert_eq!((&lines["cancelled"][0], &lines["after"][0]), (&json!("STOPPED"), &json!("CONFIRM_DETAILS")));
+    assert_eq!(lines["later"], lines["changes"], "a cancelled turn changes nothing");
+}
+
+#[test]
+fn the_browser_keeps_long_sessions_and_says_when_it_cannot() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["stored"]);
+    assert_eq!(lines["untouched"][0], 0, "the sample that the page opens with is not stored");
+    assert_eq!((&lines["adopted"][0], &lines["legacy"][0]), (&json!([["latest", ["fragment"]]]), &Value::Null));
+    assert!(lines["length"][0].as_u64() > Some(64 << 10), "longer than a link can be");
+    assert_eq!((&lines["equal"][0], &lines["offered"][0]), (&json!(true), &json!(0)));
+    assert!(lines["refused"][0].as_str().unwrap().contains("its storage is full"), "{:?}", lines["refused"]);
+}
+
+#[test]
 fn an_exported_talk_opens_in_the_browser_and_runs_as_the_core_does() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["talks"]);

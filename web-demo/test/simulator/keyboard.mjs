@@ -10,8 +10,8 @@ export async function keyboard(page) {
   await keyboard.press('F6');
   await keyboard.type('Hello');
   await keyboard.press('Enter');
-  await turns(page, 1);
-  print({ first: (await shown(page))[0] });
+  await turns(page, 6);
+  print({ first: (await shown(page))[5] });
 
   await command(page, 'loan');
   await turns(page, 5);
@@ -81,6 +81,8 @@ async function around(page, key) {
 /** Enters the pack editor, in which Tab indents unless Escape is pressed first. */
 async function throughEditor(page) {
   while ((await areaOfFocus(page)) !== 'config') await page.keyboard.press('F6');
+  await tabTo(page, 'button', 'Text');
+  await page.keyboard.press('Enter');
   await tabTo(page, 'textbox', 'Pack as JSON text');
   const hint = await page.locator('.editor-hint').innerText();
   await page.keyboard.press('Escape');

@@ -1,5 +1,6 @@
 /** Editing configuration rows in the table and in the text. */
 import { readFile } from 'node:fs/promises';
+import { blankEditor, textEditor } from '../chromium.mjs';
 import { judged, print, sample, shown, turns, WITHIN_MS } from './common.mjs';
 
 const TABLE = 'ce_rule';
@@ -18,8 +19,7 @@ export async function broken(page, [row, found, keys]) {
     print({ cell: { ...(await cell.evaluate(cellAsSeen)), issues: await issues(page) } });
   }
   await page.keyboard.press('Enter');
-  await page.locator('#config').getByRole('button', { name: 'Text', exact: true }).click();
-  await page.getByRole('textbox', { name: 'Pack as JSON text' }).focus();
+  await (await textEditor(page)).focus();
   await page.keyboard.press('Control+f');
   await page.keyboard.type(found);
   await page.keyboard.press('Enter');
@@ -36,7 +36,7 @@ export async function broken(page, [row, found, keys]) {
 export async function row(page, [file, table, column, from, to]) {
   const pack = await readFile(file, 'utf8');
   const { turns: all } = JSON.parse(pack);
-  await page.getByRole('textbox', { name: 'Pack as JSON text' }).fill(pack);
+  await (await blankEditor(page)).fill(pack);
   await judged(page);
   await page.getByRole('button', { name: 'Play pack' }).click();
   await turns(page, all.length);

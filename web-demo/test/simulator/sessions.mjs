@@ -1,12 +1,13 @@
 /** Sharing sessions, and replacing a session while an effect waits for an answer. */
 import { readFile } from 'node:fs/promises';
+import { blankEditor, textEditor } from '../chromium.mjs';
 import { judged, print, shown, turns, WITHIN_MS } from './common.mjs';
 
 /** Plays a pack, changes it, and opens the link to both branches in a new page. */
 export async function shared(page, [file, from, to]) {
   const pack = await readFile(file, 'utf8');
   const { turns: all } = JSON.parse(pack);
-  const editor = page.getByRole('textbox', { name: 'Pack as JSON text' });
+  const editor = await blankEditor(page);
   await editor.fill(pack);
   await judged(page);
   await page.getByRole('button', { name: 'Play pack' }).click();
@@ -39,13 +40,14 @@ async function branches(page, count) {
 
 /** Lets a turn wait for a manual answer, edits the pack, and opens a sample. */
 export async function waiting(page) {
+  await page.getByRole('button', { name: 'New conversation' }).click();
   await page.locator('.answer-panel summary').click();
   await page.getByRole('radio', { name: /^Manual/ }).check();
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill('I need a loan for a boat');
   await page.keyboard.press('Enter');
   await page.locator('.ask').waitFor({ timeout: WITHIN_MS });
   const rule = { rule_id: 1, rule_type: 'REGEX', match_pattern: '(', action: 'SET_STATE', action_value: 'A' };
-  await page.getByRole('textbox', { name: 'Pack as JSON text' }).fill(JSON.stringify({ name: 'broken', tables: { ce_rule: [rule] } }));
+  await (await textEditor(page)).fill(JSON.stringify({ name: 'broken', tables: { ce_rule: [rule] } }));
   await page.locator('#config .issue.error').first().waitFor({ timeout: WITHIN_MS });
   print({ linted: await page.locator('.ask').count() });
   await page.getByRole('button', { name: 'Samples', exact: true }).click();
