@@ -7,6 +7,7 @@ mod npm;
 mod page;
 mod postgres;
 mod project;
+mod python;
 mod run;
 mod sh;
 mod size;
@@ -29,6 +30,7 @@ usage: cargo xtask COMMAND
   postgres -- COMMAND
                     runs a command beside a temporary PostgreSQL, for example: cargo xtask postgres -- cargo test NAME
   wasm              builds the browser engine
+  python            builds the Python interpreter of script nodes
   page              builds the browser engine and the page
   npm               builds the browser engine as an npm package, into target/npm
   extension         builds the example extension
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         ["ready"] => |project, _| test::run_ready(project),
         ["postgres", "--", _, ..] => |project, words| test::run_with_postgres(project, words.get(2..).unwrap_or(&[])),
         ["wasm"] => |project, _| wasm::build(project),
+        ["python"] => |project, _| python::build(project),
         ["page"] => |project, _| page::build(project),
         ["npm"] => |project, _| npm::build(project),
         ["extension"] => |project, _| wasm::build_extension(project),

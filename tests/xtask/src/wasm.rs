@@ -13,7 +13,7 @@ use crate::project::Project;
 use crate::sh;
 
 /// The WebAssembly features that all current browsers support and the compiler may use.
-const FEATURES: [&str; 6] = [
+pub const FEATURES: [&str; 6] = [
     "--enable-bulk-memory",
     "--enable-sign-ext",
     "--enable-nontrapping-float-to-int",
@@ -31,7 +31,7 @@ const NATIVE_ONLY: [&str; 5] =
     ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET", "RUSTC_WORKSPACE_WRAPPER"];
 
 /// Flags that make a panic abort at once: its message and location cost bytes, and the module has nowhere to print them.
-const PANIC_FLAGS: &str = "-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none";
+pub const PANIC_FLAGS: &str = "-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none";
 
 /// Variables of the active toolchain, which would mix it into a build by another one.
 const ACTIVE_ONLY: [&str; 4] = ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "LD_LIBRARY_PATH"];
@@ -106,17 +106,35 @@ pub fn module_path(project: &Project, family: Family) -> PathBuf {
 /// Returns a cargo command for the browser target; `last` is passed to the compiler of the package itself.
 fn compile_command(project: &Project, compiler: &WasmCompiler, package: &[&str], rustc_arguments: &[&str]) -> Command {
     let build = [&["rustc", "--lib", "--target", WASM_TARGET, "--profile", "wasm"], package].concat();
-    let mut command = match compiler {
-        WasmCompiler::Active => project.cargo(&build),
-        WasmCompiler::Debian => debian_cargo(project, &build),
-    };
+    let mut command = cargo(project, compiler, &build, "");
     command.arg("--").args(rustc_arguments);
-    for name in NATIVE_ONLY {
-        command.env_remove(name);
-    }
     // Two compilers that share a target folder would invalidate each other's output.
     command.env("CARGO_TARGET_DIR", project.wasm_target());
     command
+}
+
+/// Returns a call of cargo for the browser target; `flags` are passed to the compiler of every package.
+pub fn cargo(project: &Project, compiler: &WasmCompiler, arguments: &[&str], flags: &str) -> Command {
+    let (mut command, panic_flags) = match compiler {
+        WasmCompiler::Active => (project.cargo(arguments), ""),
+        WasmCompiler::Debian => (debian_cargo(project, arguments), PANIC_FLAGS),
+    };
+    for name in NATIVE_ONLY {
+        command.env_remove(name);
+    }
+    let flags = format!("{panic_flags} {flags}");
+    if !flags.trim().is_empty() {
+        command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags.trim());
+    }
+    command
+}
+
+/// Returns a call of the compiler for the browser target.
+pub fn rustc(project: &Project, compiler: &WasmCompiler) -> Command {
+    match compiler {
+        WasmCompiler::Active => project.command("rustc"),
+        WasmCompiler::Debian => project.command("/usr/bin/rustc"),
+    }
 }
 
 fn debian_cargo(project: &Project, build: &[&str]) -> Command {
@@ -132,7 +150,6 @@ fn debian_cargo(project: &Project, build: &[&str]) -> Command {
         .env("PATH", path)
         .env("RUSTC", "/usr/bin/rustc")
         .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", PANIC_FLAGS)
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld-19");
     command
 }
