@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::fake::Fakes;
+#[cfg(feature = "flow")]
 use super::knowledge::PackKnowledge;
 use super::script_turn::ScriptTurns;
 use super::{Pack, PackError, PackTurn, ScriptedCall};
@@ -44,6 +45,7 @@ pub struct Scripted {
     rules: Vec<(ScriptRule, usize)>,
     fakes: Fakes,
     /// Shared, because checkpoints copy the script.
+    #[cfg(feature = "flow")]
     knowledge: Arc<PackKnowledge>,
     turns: ScriptTurns,
     breakers: CircuitBreakers,
@@ -73,6 +75,7 @@ impl Scripted {
     pub fn from_pack(pack: &Pack) -> Scripted {
         Scripted {
             fakes: Fakes::from_pack(pack),
+            #[cfg(feature = "flow")]
             knowledge: Arc::new(PackKnowledge::from_pack(pack)),
             turns: ScriptTurns::new(&pack.turns),
             ..Scripted::new(pack.llm.clone())
@@ -115,7 +118,10 @@ impl Scripted {
             Request::Llm(request) => of_llm(request),
             Request::Embed(request) => request.texts.iter().all(|it| of_llm(&LlmRequest::for_embedding(it))),
             Request::Sleep(_) => true,
+            #[cfg(feature = "flow")]
             Request::Knowledge(request) => self.knowledge.has_base(&request.assistant),
+            #[cfg(not(feature = "flow"))]
+            Request::Knowledge(_) => false,
             Request::Extension(_) | Request::Script(_) => false,
             Request::Task(_) | Request::Tool(_) | Request::Container(_) | Request::Http(_) | Request::Sql(_) => {
                 self.fakes.has_answer(request)
@@ -145,12 +151,16 @@ impl Scripted {
             Request::Http(request) => (self.answer_http(request), 0),
             Request::Sql(request) => (self.fakes.answer_sql(request).unwrap_or_else(|| unsupported("there is no database here")), 0),
             Request::Extension(_) => (unsupported("extensions need a host"), 0),
+            #[cfg(feature = "flow")]
             Request::Knowledge(request) => (self.search_knowledge(request), 0),
+            #[cfg(not(feature = "flow"))]
+            Request::Knowledge(_) => (unsupported("this engine runs no flows"), 0),
             Request::Script(_) => (unsupported("scripts need an interpreter"), 0),
         }
     }
 
     /// Searches the knowledge base of the pack; by vectors too if rules of the purpose `embed` answer for all texts.
+    #[cfg(feature = "flow")]
     fn search_knowledge(&mut self, request: &KnowledgeRequest) -> EffectResult {
         let knowledge = Arc::clone(&self.knowledge);
         let reply = knowledge.search(request, |texts| {
