@@ -4,7 +4,7 @@ use super::super::{Check, PackCheck, PackError};
 use super::line::{Line, parse_json};
 
 /// The roots of paths: members of the response, and results of the turn.
-pub(super) const ROOTS: [&str; 21] = [
+pub(super) const ROOTS: [&str; 22] = [
     "conversationId",
     "intent",
     "state",
@@ -18,6 +18,7 @@ pub(super) const ROOTS: [&str; 21] = [
     "turn",
     "messages",
     "awaiting",
+    "handoff",
     "debug",
     "vars",
     "params",
