@@ -1,4 +1,5 @@
 import type { Decision, Failure, TurnJournal, LoadedPack, PlayedTurn, Progress, Reply, Request, Run } from './protocol';
+import type { ScriptIssue } from './effects/script';
 import type { TurnDetails, TurnRecord } from './types';
 
 /** A failed engine request. */
@@ -107,6 +108,16 @@ export class EngineClient {
   /** Runs extension calls of a pack outside any turn; returns the completions. */
   async callExtensions(pack: string, effects: string[]): Promise<string[]> {
     return (await this.request({ type: 'extend', pack, effects }, 'extended')).completions;
+  }
+
+  /** Searches a knowledge base of the running pack; takes and returns JSON text. */
+  async searchKnowledge(search: string): Promise<string> {
+    return (await this.request({ type: 'search', search }, 'found')).found;
+  }
+
+  /** Lists what the interpreter finds in each of several scripts. */
+  async checkScripts(codes: string[]): Promise<ScriptIssue[][]> {
+    return (await this.request({ type: 'checkScripts', codes }, 'scriptIssues')).issues;
   }
 
   /** Matches texts against the pattern of a row; null where matching takes too many steps. */

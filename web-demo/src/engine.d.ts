@@ -31,6 +31,12 @@ declare module 'convengine-wasm' {
     module(sha256: string): Uint8Array | undefined;
     /** Answers an extension call with its output, or else with `{"error": …}`, in the form of `answer`. */
     complete_extension(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
+    /** Returns the input of the interpreter for an open script effect, by its id. */
+    script_input(effect: number): string;
+    /** Answers a script with the interpreter's output, or else with `{"ok": …}` or `{"error": …}`, in the form of `answer`. */
+    complete_script(effect: string, output: string | undefined, failure: string, at?: number): string;
+    /** Searches a knowledge base of the pack outside of a turn: `{"reply", "fused"}`. Only in the engine for flow documents. */
+    search_knowledge(request: string): string;
     /** Continues with a list of completions and returns the next slice. */
     resume(completions: string): string;
     /** Cancels the turn, which fails, and returns its last slice. */

@@ -15,10 +15,12 @@ export interface PartList {
 }
 
 /** Members that are shown in the title and the tags. */
-const TITLE_MEMBERS = ['kind', 'caller', 'method', 'purpose', 'mode', 'task', 'called_for', 'tool_code', 'tool_group', 'extension', 'ms', 'pageId', 'sectionId', 'containerId'];
+const TITLE_MEMBERS = ['kind', 'language', 'caller', 'method', 'purpose', 'mode', 'task', 'called_for', 'tool_code', 'tool_group', 'extension', 'ms', 'pageId', 'sectionId', 'containerId'];
 
 /** Named parts, in display order. */
 const REQUEST_PARTS: [member: string, name: string, folded: boolean][] = [
+  ['query', 'Query', false],
+  ['code', 'Code', false],
   ['user', 'User prompt', false],
   ['system', 'System prompt', true],
   ['args', 'Arguments', false],
@@ -31,6 +33,13 @@ const REQUEST_PARTS: [member: string, name: string, folded: boolean][] = [
 ];
 
 const REPLY_PARTS: [member: string, name: string, folded: boolean][] = [
+  ['failure', 'Failure', false],
+  ['logs', 'Logs', false],
+  ['changed', 'Changed variables', false],
+  ['removed', 'Removed variables', false],
+  ['branch', 'Branch', false],
+  ['message', 'Message', false],
+  ['passages', 'Passages', false],
   ['text', '', false],
   ['status', 'Status', false],
   ['body', 'Body', false],
@@ -50,7 +59,15 @@ export function effectTitle({ request }: Effect): string {
   if (kind === 'embed' && Array.isArray(texts)) return plural(texts.length, 'text');
   if (kind === 'sleep') return `${request['ms']} ms`;
   if (kind === 'http') return Object.values(request['caller'] ?? {}).join() || kind;
+  if (kind === 'knowledge') return 'search';
+  if (kind === 'script') return text('language');
   return text('purpose') || text('task') || text('tool_code') || text('tool_group') || text('extension') || kind;
+}
+
+/** Whether an effect calls the desk of a handoff. */
+export function isHandoff({ request }: { request: JsonObject }): boolean {
+  const { caller } = request;
+  return typeof caller === 'object' && caller !== null && 'handoff' in caller;
 }
 
 /** Returns the tags of an effect: its kind and details. */
@@ -61,8 +78,8 @@ export function effectTags({ request }: Effect): string[] {
 
 /** Describes what a pending effect waits for. */
 export function waitingText(effect: Effect): string {
-  const names: Record<string, string> = { llm: 'the model', task: 'the task', tool: 'the tool', container: 'the container', http: 'the service', extension: 'the extension' };
-  const name = names[effect.request.kind];
+  const names: Record<string, string> = { llm: 'the model', task: 'the task', tool: 'the tool', container: 'the container', http: 'the service', extension: 'the extension', knowledge: 'the knowledge base', script: 'the script' };
+  const name = isHandoff(effect) ? 'the desk' : names[effect.request.kind];
   return name ? `Waiting for ${name}: ${effectTitle(effect)}` : 'Working';
 }
 
@@ -77,7 +94,8 @@ export function outcomeParts({ outcome }: Completion): PartList {
     const { kind, message } = outcome.error;
     return { parts: [{ name: '', value: `${kind}: ${message}`, folded: false }], failed: true };
   }
-  return { parts: splitParts(outcome.ok, REPLY_PARTS, 'Other answer fields'), failed: false };
+  // A script that failed has answered why.
+  return { parts: splitParts(outcome.ok, REPLY_PARTS, 'Other answer fields'), failed: outcome.ok.kind === 'script' && 'failure' in outcome.ok };
 }
 
 function splitParts(from: JsonObject, known: typeof REQUEST_PARTS, restName: string): Part[] {

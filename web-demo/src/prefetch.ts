@@ -3,7 +3,7 @@ import { samples } from './samples';
 const parts = import.meta.glob([
   './view/dialog/*.svelte',
   './view/chat/AskCard.svelte',
-  './view/flow/{chat.ts,FlowView.svelte}',
+  './view/flow/{chat.ts,FlowView.svelte,Sources.svelte}',
   './view/timeline/*.svelte',
   './view/inspector/*.{svelte,ts}',
   './view/config/TableView.svelte',

@@ -1,5 +1,6 @@
 import type { Fault } from './run/fault';
 import type { LiveAccess } from './effects/live';
+import type { ScriptIssue } from './effects/script';
 import type { AnsweredEffect, Origin, UserInput } from './session/turn-data';
 import type { Effect, Issue, Json, Notice, Outcome, TurnDetails, Token, TurnRecord } from './types';
 
@@ -20,6 +21,8 @@ export type Request =
   | { id: number; type: 'conversationIds'; labels: string[] }
   | { id: number; type: 'extend'; pack: string; effects: string[] }
   | { id: number; type: 'forgetKeys' }
+  | { id: number; type: 'search'; search: string }
+  | { id: number; type: 'checkScripts'; codes: string[] }
   | { id: number; type: 'check'; extension: string; bytes: Uint8Array<ArrayBuffer> };
 
 /** A turn to run: its parent, who answers its effects, and what is reused of an earlier run. */
@@ -117,6 +120,8 @@ export type Reply =
   | { id: number; type: 'played'; turns: PlayedTurn[] }
   | { id: number; type: 'conversationIds'; ids: string[] }
   | { id: number; type: 'extended'; completions: string[] }
+  | { id: number; type: 'found'; found: string }
+  | { id: number; type: 'scriptIssues'; issues: ScriptIssue[][] }
   | { id: number; type: 'checked'; problem: string }
   | { id: number; type: 'matches'; matches: (boolean | null)[] }
   | ({ id: number; type: 'failed' } & Failure);

@@ -25,7 +25,7 @@ export function stageTone(stage: string): Tone {
 /** Derives the tone of a flow stage. */
 function flowStageTone(stage: string): Tone {
   if (/^(node\.error|gives_up|llm\.(failed|invalid)|guard\.)/.test(stage)) return 'error';
-  if (/(invalid|rejected|unsure|ambiguous|undefined|expr\.error|no_input|late|abandoned|unwired)/.test(stage)) return 'warning';
+  if (/(invalid|rejected|unsure|ambiguous|undefined|expr\.error|no_input|late|taken|relay_failed|ungrounded|ignored|knowledge\.failed|abandoned|unwired)/.test(stage)) return 'warning';
   return /^(intent\.match|route|button|entity\.(filled|prefilled))/.test(stage) ? 'success' : 'normal';
 }
 

@@ -88,6 +88,10 @@ function perform(request: Request): Reply | Promise<Reply> {
       return { id, type: 'conversationIds', ids: request.labels.map((it) => conversationId(it)) };
     case 'extend':
       return callExtensions(id, request.pack, request.effects);
+    case 'search':
+      return { id, type: 'found', found: turns.searchKnowledge(request.search) };
+    case 'checkScripts':
+      return Promise.all(request.codes.map((it) => turns.scripts.check(it))).then((issues) => ({ id, type: 'scriptIssues', issues }));
     case 'check':
       return turns.extensions.check(request.extension, request.bytes).then((problem) => ({ id, type: 'checked', problem }));
   }
@@ -134,7 +138,7 @@ function decide(id: number, key: string, decision: Decision | 'stop'): Reply {
 /** Runs the turns of a pack with its script alone, without storing them. */
 async function playPack(id: number, pack: string): Promise<Reply> {
   const engine = programs.open(pack);
-  const options = { engine, pack, extensions: turns.extensions, live: rejectLive, observer: SILENT_OBSERVER, salt: '', ask: async () => 'stop' as const };
+  const options = { engine, pack, extensions: turns.extensions, scripts: turns.scripts, live: rejectLive, observer: SILENT_OBSERVER, salt: '', ask: async () => 'stop' as const };
   const played: PlayedTurn[] = [];
   for (const [index, input] of scriptedInputs(engine, pack).entries()) {
     const handleEffect = createEffectHandler({ ...SCRIPT_ONLY, input }, options);

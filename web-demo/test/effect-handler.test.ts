@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { EffectResult, TurnObserver } from '../src/turn-runner';
 import { ExtensionRunner } from '../src/effects/extension';
 import { LiveEffects } from '../src/effects/live';
+import { ScriptEffects, type ScriptRunner } from '../src/effects/script';
 import type { Ask, Decision, Run } from '../src/protocol';
 import { createEffectHandler } from '../src/run/effect-handler';
 import { FAULTS, faultsFor, type FaultName } from '../src/run/fault';
@@ -30,8 +31,10 @@ const recorded = (user: string, text: string, origin: 'manual' | 'script' = 'man
   origin,
 });
 
+const NO_RUNNER: ScriptRunner = { run: () => Promise.reject(new Error('not built')), check: async () => '{"issues":[]}' };
+
 /** Creates a handler that answers effects in order and records what a person was asked. */
-function createHandler(run: Run, scripted: boolean, decision: Decision | 'stop' = 'stop', live?: Pick<LiveEffects, 'answer'>) {
+function createHandler(run: Run, scripted: boolean, decision: Decision | 'stop' = 'stop', live?: Pick<LiveEffects, 'answer'>, runner: ScriptRunner = NO_RUNNER) {
   const asks: Ask[] = [];
   const engine = {
     has_script: () => scripted,
@@ -41,11 +44,14 @@ function createHandler(run: Run, scripted: boolean, decision: Decision | 'stop' 
     },
     module: () => undefined,
     complete_extension: () => '',
+    script_input: () => '{"code":""}',
+    complete_script: (text: string, output: string | undefined, failure: string) => `{"completion":{"id":${(JSON.parse(text) as Effect).id},"at":10,"outcome":${output ?? failure}},"delay_ms":0}`,
     now: () => 10,
   };
   const extensions = { answer: () => undefined } as unknown as ExtensionRunner;
+  const scripts = new ScriptEffects(async () => runner);
   const ask = async (it: Ask) => (asks.push(it), decision);
-  const handleEffect = createEffectHandler(run, { engine, pack: '{}', extensions, live: async () => live ?? new LiveEffects(NO_ACCESS), observer: SILENT_OBSERVER, salt: '', ask });
+  const handleEffect = createEffectHandler(run, { engine, pack: '{}', extensions, scripts, live: async () => live ?? new LiveEffects(NO_ACCESS), observer: SILENT_OBSERVER, salt: '', ask });
   let place = 0;
   const next = async (request: JsonObject, more: Partial<Effect> = {}): Promise<EffectResult> => {
     const effect = { id: place + 7, key: 'k', class: 'read', deadline_ms: 9, request, ...more } as Effect;

@@ -35,6 +35,8 @@ class FakeEngine implements TurnEngine, EffectEngine {
   restore = () => '';
   module = () => undefined;
   complete_extension = () => '';
+  script_input = () => '';
+  complete_script = () => '';
   now = () => 77;
   /** Like the engine: an unsupported effect is not scripted. */
   has_script = () => !this.outcome.includes('unsupported') || String(this.request['url']).startsWith('${STUB}');
@@ -65,7 +67,7 @@ async function run(engine: FakeEngine, liveAccess: LiveAccess, decision: Decisio
   const models = liveAccess.models.length > 0 ? ('live' as const) : ('script' as const);
   const turn: Run = { input, parent: null, before: null, sources: { models, others: 'live', stale: {} }, liveAccess, faults: [] };
   const ask = async (it: Ask) => (asks.push(it), decision);
-  const options = { engine, pack: '{}', extensions: NO_EXTENSIONS as ExtensionRunner, live: async () => new LiveEffects(liveAccess), observer: observer, salt: 'apart-', ask };
+  const options = { engine, pack: '{}', extensions: NO_EXTENSIONS as ExtensionRunner, scripts: { answer: () => undefined }, live: async () => new LiveEffects(liveAccess), observer: observer, salt: 'apart-', ask };
   const result = await runTurn(engine, '{}', observer, createEffectHandler(turn, options));
   const [completion] = JSON.parse(engine.completions) as Completion[];
   expect(result.exchanges[0]?.completion).toEqual(completion);

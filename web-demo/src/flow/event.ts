@@ -7,10 +7,17 @@ export type FlowEvent =
   | { type: 'user.button'; button_id: string; value?: Json; label?: string }
   | { type: 'timer.fired'; timer_id: string }
   | { type: 'approval.decision'; call_id: string; approved: boolean; edited_args?: JsonObject; reason?: string }
+  | { type: 'handoff.status'; state: HandoffReport; disposition?: 'resolved' | 'returned'; vars?: JsonObject; message?: string; author?: string }
+  | { type: 'handoff.message'; text: string; author?: string }
   | { type: 'session.end'; reason?: string };
+
+/** What the desk reports about a handoff. */
+export type HandoffReport = 'accepted' | 'failed' | 'completed';
 
 /** Starts a session. */
 export const START_EVENT: FlowEvent = { type: 'session.start' };
+
+const DESK_REPORTS = { accepted: 'accepted the conversation', failed: 'declined the conversation' };
 
 /** Describes an event; for a message, its text. The result is part of the stored input of a turn. */
 export function eventText(event: FlowEvent): string {
@@ -25,11 +32,19 @@ export function eventText(event: FlowEvent): string {
       return `Timer ${event.timer_id.replaceAll('_', '-')} fired`;
     case 'approval.decision':
       return `${event.approved ? (event.edited_args ? 'Call approved with other arguments' : 'Call approved') : 'Call rejected'}${event.reason ? `: ${event.reason}` : ''}`;
+    case 'handoff.status':
+      return `${deskName(event.author)} ${event.state === 'completed' ? (event.disposition === 'returned' ? 'returned the conversation' : 'closed the conversation') : DESK_REPORTS[event.state]}`;
+    case 'handoff.message':
+      return `${deskName(event.author)} wrote`;
     case 'session.end':
       return 'Session ended';
     default:
       return (event as { type: string }).type;
   }
+}
+
+function deskName(author: string | undefined): string {
+  return author ? `${author} (desk)` : 'The desk';
 }
 
 /** Parses a stored event. */

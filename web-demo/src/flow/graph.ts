@@ -39,6 +39,8 @@ export interface FlowDocument {
   name: string;
   /** The root graph first, then intent graphs, then subflows. */
   graphs: FlowGraph[];
+  /** The declared variables. */
+  variables: string[];
   /** Dotted paths of variables whose values are hidden. */
   redacted: string[];
 }
@@ -62,7 +64,7 @@ export function parseDocument(pack: string): FlowDocument | undefined {
   const names = new Map(asList(document['intents']).map((it) => [asText(it['graph']), asText(it['name'])]));
   const graphs = asList(document['graphs']).map((it, at) => parseGraph(it, at, names));
   const rank = (it: FlowGraph) => (KINDS.indexOf(it.kind) + KINDS.length + 1) % (KINDS.length + 1);
-  return { index, name: asText(document['name']), graphs: graphs.toSorted((a, b) => rank(a) - rank(b) || a.index - b.index), redacted: redactedPaths(document) };
+  return { index, name: asText(document['name']), graphs: graphs.toSorted((a, b) => rank(a) - rank(b) || a.index - b.index), variables: asList(document['variables']).map((it) => asText(it['name'])).filter(Boolean), redacted: redactedPaths(document) };
 }
 
 function parseGraph(graph: Members, index: number, intents: Map<string, string>): FlowGraph {

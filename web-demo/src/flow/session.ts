@@ -58,6 +58,19 @@ export interface VisitedNode {
   port: string | null;
 }
 
+/** The transfer of a session to a person, as it is stored. */
+export interface Handoff {
+  correlation_id: string;
+  state: 'queued' | 'accepted';
+  queue?: string;
+  reason?: string;
+  ticket?: string;
+  position?: number;
+  eta_ms?: number;
+  author?: string;
+  requested_at: string;
+}
+
 /** The answer of a flow turn. */
 export interface FlowAnswer {
   turn: number;
@@ -105,6 +118,11 @@ export function readFlowSession(record: Pick<TurnRecord, 'outcome'> | undefined)
 export function readStack(session: JsonObject | undefined): StackFrame[] {
   const stack = session?.['stack'];
   return Array.isArray(stack) ? (stack as unknown as StackFrame[]) : [];
+}
+
+/** The handoff of a session; `undefined` while no person has the conversation. */
+export function readHandoff(session: JsonObject | undefined): Handoff | undefined {
+  return (session?.['handoff'] ?? undefined) as Handoff | undefined;
 }
 
 /** The active timers of a session. */

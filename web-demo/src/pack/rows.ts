@@ -123,7 +123,8 @@ export function addMember(text: string, object: Span, key: string, json: string,
   return replaceRange(text, end, end, style.comma + JSON.stringify(key) + style.colon + json);
 }
 
-function addItem(text: string, list: Span, item: string): string {
+/** Appends an item to a list, formatted like the previous ones. */
+export function addItem(text: string, list: Span, item: string): string {
   const [before, last] = list.elements?.slice(-2) ?? [];
   if (!before) return insertFirst(text, list, item);
   const end = (last ?? before).end;

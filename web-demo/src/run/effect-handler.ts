@@ -1,6 +1,7 @@
 import type { EffectHandler, EffectResult, TurnObserver } from '../turn-runner';
 import type { ExtensionRunner } from '../effects/extension';
 import type { LiveEffects } from '../effects/live';
+import type { ScriptEngine, ScriptEffects } from '../effects/script';
 import { effectTitle } from '../exchange';
 import { memberText } from '../json-text';
 import type { Ask, Decision, FaultRule, RecordedAnswer, Run } from '../protocol';
@@ -12,7 +13,7 @@ import { applyFault, type Fault } from './fault';
 import { effectName } from './effect-name';
 
 /** The engine methods that the effect handler needs. */
-export interface EffectEngine {
+export interface EffectEngine extends ScriptEngine {
   has_script(effect: number): boolean;
   answer(effect: number, at?: number): string;
   module(sha256: string): Uint8Array | undefined;
@@ -26,6 +27,7 @@ export interface RunOptions {
   /** The text of the pack, for the automatic model. */
   pack: string;
   extensions: ExtensionRunner;
+  scripts: Pick<ScriptEffects, 'answer'>;
   /** Live effects; loaded on first use. */
   live(): Promise<Pick<LiveEffects, 'answer'>>;
   observer: TurnObserver;
@@ -46,6 +48,8 @@ interface ResolvedAnswer {
 }
 
 const TURN_TIMEOUT_MS = 120_000;
+/** The answer of a knowledge base without sources. */
+const EMPTY_SEARCH = '{"ok":{"kind":"knowledge","stats":{"chunks":0,"total_length":0,"frequencies":[]},"keyword":[],"passages":[]}}';
 const INTERRUPTED_OUTCOME = '{"error":{"kind":"interrupted","message":"the process ended before the answer was known"}}';
 
 /** Creates the handler for the effects of one turn: recorded answers, faults, the script, the automatic model, a person or a live model. */
@@ -69,7 +73,7 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
       crashed.add(place);
       return { crash: true };
     }
-    const normal = await answerWithoutFault(effect, request, place);
+    const normal = await answerWithoutFault(effect, text, request, place);
     const applied = applyFault(fault, effect, () => normal.outcome);
     if ('outcome' in applied) return toResult(effect, request, { outcome: applied.outcome, origin: 'fault', delayMs: normal.delayMs });
     if ('delayMs' in applied) return toResult(effect, request, { ...normal, origin: 'fault', delayMs: normal.delayMs + applied.delayMs });
@@ -77,10 +81,13 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
   };
 
   /** Returns the answer without the fault, as far as known without a person or a live call. It consumes the script's answer. */
-  async function answerWithoutFault(effect: Effect, request: string, place: number): Promise<ResolvedAnswer> {
+  async function answerWithoutFault(effect: Effect, text: string, request: string, place: number): Promise<ResolvedAnswer> {
     const recorded = takeRecorded(request, effect, place);
     if (recorded && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'fault', delayMs: recorded.delayMs };
+    const own = answerByRunning(effect, text);
+    if (own) return fromEngineAnswer(await own, 'fault');
     if (options.engine.has_script(effect.id)) return fromEngineAnswer(options.engine.answer(effect.id), 'fault');
+    if (effect.request.kind === 'knowledge') return { outcome: EMPTY_SEARCH, origin: 'fault', delayMs: 0 };
     return { outcome: scriptedReply((await loadAutoModel()).autoReply(effect, options.pack) ?? '{}'), origin: 'fault', delayMs: 0 };
   }
 
@@ -105,6 +112,11 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
     return { completion, exchange };
   }
 
+  /** Runs an extension or a script; `undefined` for other effects. */
+  function answerByRunning(effect: Effect, text: string): Promise<string> | undefined {
+    return options.extensions.answer(options.engine, effect, text) ?? options.scripts.answer(options.engine, effect, text);
+  }
+
   async function resolveAnswer(effect: Effect, text: string, request: string, place: number, decision: Decision | undefined): Promise<ResolvedAnswer> {
     const { engine, extensions } = options;
     const extensionAnswer = extensions.answer(engine, effect, text);
@@ -112,6 +124,7 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
     const recorded = takeRecorded(request, effect, place);
     if (decision) return applyDecision(decision, effect, recorded?.outcome);
     if (effect.request.kind === 'sleep') return fromEngineAnswer(engine.answer(effect.id), 'script');
+    if (effect.request.kind === 'script') return runScript(effect, text, recorded?.equal ? recorded : undefined);
     const isModel = effect.request.kind === 'llm' || effect.request.kind === 'embed';
     const source = isModel ? run.sources.models : run.sources.others;
     const scripted = (source === 'script' || (source === 'live' && !isModel)) && engine.has_script(effect.id);
@@ -126,10 +139,17 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
       const remembered = run.sources.stale[effectTitle(effect)];
       return applyDecision(remembered ? { use: remembered } : await askPerson(effect, recorded), effect, recorded.outcome);
     }
+    if (effect.request.kind === 'knowledge' && source !== 'manual') return { outcome: EMPTY_SEARCH, origin: 'auto', delayMs: 0 };
     if (source === 'live' && (isModel || effect.request.kind === 'http')) return applyDecision({ use: 'live' }, effect, undefined);
     const guess = source === 'manual' ? null : (await loadAutoModel()).autoReply(effect, options.pack);
     if (guess !== null) return { outcome: scriptedReply(guess), origin: 'auto', delayMs: 0 };
     return applyDecision(await askPerson(effect, undefined), effect, undefined);
+  }
+
+  /** Runs a script, unless a person has replaced its answer in the earlier run of the turn. */
+  async function runScript(effect: Effect, text: string, recorded: { outcome: string; delayMs: number; origin: Origin } | undefined): Promise<ResolvedAnswer> {
+    if (recorded && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'reused', delayMs: recorded.delayMs };
+    return fromEngineAnswer((await options.scripts.answer(options.engine, effect, text)) ?? '{}', 'script');
   }
 
   async function applyDecision(decision: Decision | 'stop', effect: Effect, recorded: string | undefined): Promise<ResolvedAnswer> {
@@ -193,7 +213,7 @@ function matchFault(run: Run, effect: Effect, place: number, counts: Map<string,
   if (crashed.has(place)) return undefined;
   const edit = run.repeat?.edits.find((it) => it.place === place)?.decision;
   const rule = run.faults.find((it) => matchesRule(it, effect, counts));
-  for (const name of ['', effect.request.kind, effectName(effect)]) counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (const name of new Set(['', effect.request.kind, effectName(effect)])) counts.set(name, (counts.get(name) ?? 0) + 1);
   if (edit) return 'fault' in edit ? edit.fault : undefined;
   return rule?.fault;
 }

@@ -1,7 +1,8 @@
-import { effectTitle } from '../exchange';
+import { effectTitle, isHandoff } from '../exchange';
 import type { Effect } from '../types';
 
 /** Names an effect by kind and title, as fault rules do. */
 export function effectName(effect: Effect): string {
-  return `${effect.request.kind} ${effectTitle(effect)}`;
+  if (effect.request.kind === 'script') return 'script';
+  return `${isHandoff(effect) ? 'handoff' : effect.request.kind} ${effectTitle(effect)}`;
 }

@@ -2,6 +2,8 @@ import type { Engine } from 'convengine-wasm';
 import { runTurn, type TurnResult, type TurnObserver } from '../turn-runner';
 import { ExtensionRunner } from '../effects/extension';
 import type { LiveEffects, LiveAccess } from '../effects/live';
+import { ScriptEffects } from '../effects/script';
+import { loadInterpreter } from './load-interpreter';
 import { elementTexts, memberText } from '../json-text';
 import { messageText, type Ask, type Decision, type TurnJournal, type Run } from '../protocol';
 import type { AnsweredEffect, UserInput } from '../session/turn-data';
@@ -30,6 +32,7 @@ const MAX_ENGINES = 6;
 /** Runs turns and stores those of all branches, so that they can be continued and inspected. */
 export class TurnStore {
   readonly extensions = new ExtensionRunner();
+  readonly scripts = new ScriptEffects(loadInterpreter);
   private readonly stored = new Map<number, StoredTurn>();
   private readonly engines = new Map<string, Engine>();
   /** A second engine, to inspect a turn while another one waits for an answer. */
@@ -58,7 +61,7 @@ export class TurnStore {
     const before = run.before === null ? undefined : this.getTurn(run.before);
     engine.set_conversation(run.input.conversationId, before?.after);
     engine.rewind(parent?.engine === engine ? parent.mark : undefined);
-    const options = { engine, pack, extensions: this.extensions, live: () => this.getLive(run.liveAccess), observer: observer, salt: randomSalt(), ask };
+    const options = { engine, pack, extensions: this.extensions, scripts: this.scripts, live: () => this.getLive(run.liveAccess), observer: observer, salt: randomSalt(), ask };
     const begin = performance.now();
     this.runningEngine = engine;
     const result = await runTurn(engine, messageText(run.input), observer, createEffectHandler(run, options)).finally(() => (this.runningEngine = undefined));
@@ -102,6 +105,13 @@ export class TurnStore {
       const { journal, pack, config } = this.getTurn(it);
       return { journal, pack, config, stateHash: this.inspectedEngine(it).state_hash() };
     });
+  }
+
+  /** Searches a knowledge base of the loaded pack; takes and returns JSON text. */
+  searchKnowledge(search: string): string {
+    const engine = this.engines.get(this.pack);
+    if (!engine) throw new Error('no pack is loaded; choose one');
+    return engine.search_knowledge(search);
   }
 
   /** Caches an engine and frees the oldest idle ones. */

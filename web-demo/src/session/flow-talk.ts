@@ -45,6 +45,9 @@ function shortForm(event: FlowEvent): string | undefined {
       return `/timer ${event.timer_id}`;
     case 'approval.decision':
       return Object.keys(rest).length === 2 ? `/${event.approved ? 'approve' : 'reject'} ${event.call_id}` : undefined;
+    case 'handoff.status':
+    case 'handoff.message':
+      return undefined;
     case 'session.end':
       return only ? undefined : '/end';
   }

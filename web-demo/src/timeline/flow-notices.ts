@@ -1,4 +1,5 @@
-import type { JsonObject } from '../types';
+import { plural } from '../plural';
+import type { Json, JsonObject } from '../types';
 
 type DescribeDetail = (it: (key: string) => string, payload: JsonObject) => string;
 
@@ -26,6 +27,17 @@ export const FLOW_NOTICES: Record<string, [name: string, detail: DescribeDetail]
   'entity.invalid': ['Invalid value', (it) => it('variable') || it('node')],
   'entity.ambiguous': ['Ambiguous value', (it) => it('variable') || it('node')],
   'service.answer': ['Service answered', (it) => `attempt ${it('attempt')}: ${it('code')}${it('status') ? ` ${it('status')}` : ''}`],
+  'knowledge.search': ['Knowledge searched', (it, payload) => `${plural(listLength(payload['hits']), 'passage')} for “${it('query')}”`],
+  'knowledge.ungrounded': ['Answer rejected: no passage supports it', () => ''],
+  'knowledge.failed': ['Knowledge search failed', (it) => it('code').replaceAll('_', ' ')],
+  'script.run': ['Script', (it, payload) => describeScript(it, payload)],
+  'handoff.requested': ['Handed off to the desk', (it) => [it('state'), it('queue') && `queue ${it('queue')}`, it('ticket') && `ticket ${it('ticket')}`].filter(Boolean).join(', ')],
+  'handoff.accepted': ['Desk accepted', (it) => it('author')],
+  'handoff.completed': ['Desk finished', (it) => it('disposition')],
+  'handoff.late': ['Desk event ignored: nothing is handed off', () => ''],
+  'handoff.taken': ['Desk event ignored: another person has the conversation', (it) => it('author')],
+  'handoff.relay_failed': ['Message not delivered to the desk', (it) => it('code').replaceAll('_', ' ')],
+  'handoff.variable_ignored': ['Returned variable ignored', (it) => it('variable')],
   no_input: ['No input', (it) => it('count')],
   gives_up: ['Gave up', (it) => it('reason').replaceAll('_', ' ')],
   'session.completed': ['Session completed', () => ''],
@@ -34,8 +46,19 @@ export const FLOW_NOTICES: Record<string, [name: string, detail: DescribeDetail]
   'template.undefined': ['Undefined template value', (it) => it('path') || it('template')],
 };
 
+function listLength(value: Json | undefined): number {
+  return Array.isArray(value) ? value.length : 0;
+}
+
+/** The failure of a script, or what it decided and printed. */
+function describeScript(it: (key: string) => string, { failure, logs }: JsonObject): string {
+  if (typeof failure === 'object' && failure !== null && !Array.isArray(failure)) return [failure['code'], failure['message']].filter((it) => typeof it === 'string').join(': ');
+  const lines = listLength(logs);
+  return [it('branch') && `branch ${it('branch')}`, it('result') && `result ${it('result')}`, lines > 0 && plural(lines, 'log line')].filter(Boolean).join(', ') || 'done';
+}
+
 /** Flow stages shown in a story: progress and errors. */
-const STORY_STAGES = /^(intent\.|node\.error|route|resume|subflow|button|entity\.|no_input|gives_up|session\.|template\.|expr\.|guard\.|exit\.|timer\.|approval\.)/;
+const STORY_STAGES = /^(intent\.|node\.error|route|resume|subflow|button|entity\.|no_input|gives_up|session\.|knowledge\.|script\.|handoff\.|template\.|expr\.|guard\.|exit\.|timer\.|approval\.)/;
 
 /** Whether a stage belongs to a flow; pipeline stages are in capitals. */
 export function isFlowStage(stage: string): boolean {

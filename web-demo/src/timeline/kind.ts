@@ -1,11 +1,12 @@
 import type { Origin } from '../session/turn-data';
-import type { Effect } from '../types';
+import { isHandoff } from '../exchange';
+import type { JsonObject } from '../types';
 
 /** The kind of a timeline row. */
-export type RowKind = 'turn' | 'step' | 'model' | 'tool' | 'task' | 'service' | 'wait' | 'decision' | 'progress' | 'error' | 'change' | 'reply';
+export type RowKind = 'turn' | 'step' | 'model' | 'tool' | 'task' | 'service' | 'knowledge' | 'code' | 'handoff' | 'wait' | 'decision' | 'progress' | 'error' | 'change' | 'reply';
 
 /** The kinds offered as filters, in order. */
-export const FILTERS = ['model', 'tool', 'task', 'service', 'wait', 'decision', 'progress', 'error'] as const;
+export const FILTERS = ['model', 'tool', 'task', 'service', 'knowledge', 'code', 'handoff', 'wait', 'decision', 'progress', 'error'] as const;
 
 /** A kind offered as a filter. */
 export type KindFilter = (typeof FILTERS)[number];
@@ -18,6 +19,9 @@ export const KIND_LABELS: Record<RowKind, string> = {
   tool: 'Tool',
   task: 'Task',
   service: 'Service',
+  knowledge: 'Knowledge',
+  code: 'Script',
+  handoff: 'Handoff',
   wait: 'Wait',
   decision: 'Decision',
   progress: 'Message',
@@ -39,9 +43,10 @@ export const ORIGIN_LABELS: Record<Origin, string> = {
   recorded: 'recorded',
 };
 
-const EFFECT_KINDS: Record<string, RowKind> = { llm: 'model', embed: 'model', tool: 'tool', task: 'task', extension: 'task', sleep: 'wait' };
+const EFFECT_KINDS: Record<string, RowKind> = { llm: 'model', embed: 'model', tool: 'tool', task: 'task', extension: 'task', sleep: 'wait', knowledge: 'knowledge', script: 'code', handoff: 'handoff' };
 
 /** The row kind of an effect. */
-export function effectKind(effect: { request: Pick<Effect['request'], 'kind'> }): RowKind {
+export function effectKind(effect: { request: JsonObject & { kind: string } }): RowKind {
+  if (isHandoff(effect)) return 'handoff';
   return EFFECT_KINDS[effect.request.kind] ?? 'service';
 }

@@ -22,6 +22,8 @@ export interface RowReference {
 export interface NodeReference {
   graph: string;
   id: string;
+  /** The line of its script. */
+  line?: number;
 }
 
 /** The visible area, tab and dialog. */
@@ -57,8 +59,8 @@ class Layout {
   }
 
   /** Shows a node in the graph of the configuration. */
-  showNode(graph: string, id: string): void {
-    this.requestedNode = { graph, id };
+  showNode(graph: string, id: string, line?: number): void {
+    this.requestedNode = { graph, id, ...(line === undefined ? {} : { line }) };
     this.focusArea('config', false);
   }
 
