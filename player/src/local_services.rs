@@ -13,6 +13,7 @@ use convengine_host::config::import;
 use convengine_host::config::secrets::Secrets;
 use convengine_host::config::settings::{Roots, files};
 use convengine_host::effects::extension::{self, Extensions};
+use convengine_host::effects::script;
 use convengine_host::effects::sql::{self, ToolDatabase};
 use convengine_host::effects::tool;
 use convengine_host::exit::Failure;
@@ -45,6 +46,7 @@ impl LocalServices {
     pub fn answer(&mut self, request: &Request) -> Option<EffectResult> {
         let tool = match request {
             Request::Extension(request) => return Some(extension::run(&self.extensions, request)),
+            Request::Script(request) => return Some(script::run(request, None)),
             Request::Sql(request) if !self.fakes.has_script(&request.tool_code) => None,
             Request::Tool(request) if request.spec.is_some() && !self.fakes.has_tool(request) => Some(request),
             _ => return None,

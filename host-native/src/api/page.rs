@@ -49,6 +49,11 @@ pub fn serve(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response
     Ok(respond(path, file, headers, load_file))
 }
 
+/// Returns the bytes of a file of the page; `None` if this build does not have it.
+pub fn read_file(path: &str) -> Option<Bytes> {
+    load_file(path).map(|it| it.bytes)
+}
+
 fn load_file(path: &str) -> Option<PageFile> {
     let file = Page::get(path)?;
     let bytes = match file.data {

@@ -26,13 +26,13 @@ use crate::ops::observe;
 use crate::runtime::stream::TokenPublisher;
 use crate::runtime::turn_runner::Host;
 
-/// Extra time for the first call of an extension, which compiles its module.
+/// Extra time for the first call of an extension or a script, which compiles its module.
 const COMPILE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Executes an effect and returns its completion, at the latest when its deadline has passed.
 pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, tokens: Option<TokenPublisher>, effect: Effect) -> Completion {
-    // The extension runtime enforces its own timeout, which excludes compilation.
-    let extra = if matches!(effect.request, Request::Extension(_)) { COMPILE_TIMEOUT } else { Duration::ZERO };
+    // The runtimes of extensions and scripts enforce their own timeouts, which exclude compilation.
+    let extra = if matches!(effect.request, Request::Extension(_) | Request::Script(_)) { COMPILE_TIMEOUT } else { Duration::ZERO };
     let (started, started_at) = (Instant::now(), SystemTime::now());
     let deadline = started + Duration::from_millis(effect.deadline_ms.into()) + extra;
     let execution = dispatch(&host, &configured, tokens.as_ref(), deadline, &effect);
@@ -91,7 +91,7 @@ async fn dispatch(
         },
         Request::Extension(request) => extension::execute(&configured.extensions, request).await,
         Request::Knowledge(request) => knowledge::execute(host, request, deadline).await,
-        Request::Script(request) => script::execute(host, request).await,
+        Request::Script(request) => script::execute(request, host.turn_settings.script_timeout).await,
         Request::Sleep(request) => {
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;
             EffectResult::Ok(Reply::Slept)

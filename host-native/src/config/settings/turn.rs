@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
 use serde_json::Value;
 
 use super::read_bool;
+
+/// The environment variable for the time limit of scripts.
+const SCRIPT_TIMEOUT_VARIABLE: &str = "PYTHON_NODE_TIMEOUT_SECONDS";
 
 /// What is stored of a turn before it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +45,8 @@ pub struct TurnSettings {
     pub audit: AuditMode,
     /// Whether audit rows are stored with `_meta`.
     pub audit_meta: bool,
+    /// Time limit of scripts, and the default of those without one; 2 s by default and 30 s at most when absent.
+    pub script_timeout: Option<Duration>,
 }
 
 impl Default for TurnSettings {
@@ -51,6 +57,7 @@ impl Default for TurnSettings {
             journaling: Journaling::Normal,
             audit: AuditMode::DeferredBulk,
             audit_meta: false,
+            script_timeout: None,
         }
     }
 }
@@ -66,8 +73,28 @@ impl TurnSettings {
         let audit = [("IMMEDIATE", AuditMode::Immediate), ("DEFERRED_BULK", AuditMode::DeferredBulk), ("DERIVED", AuditMode::Derived)];
         let audit = read_choice(tree, "/audit/persistence/mode", &audit, problems).unwrap_or(default.audit);
         let audit_meta = read_bool(tree, "/audit/persist-meta", default.audit_meta, problems);
-        TurnSettings { max_duration, lease, journaling, audit, audit_meta }
+        TurnSettings { max_duration, lease, journaling, audit, audit_meta, script_timeout: read_script_timeout(tree, problems) }
     }
+}
+
+/// Reads the time limit of scripts: a setting, or else the variable of the original product, in seconds.
+fn read_script_timeout(tree: &Value, problems: &mut Vec<String>) -> Option<Duration> {
+    let of_setting = read_duration(tree, "/assistants/script-timeout", problems);
+    let variable = std::env::var(SCRIPT_TIMEOUT_VARIABLE).ok().filter(|_| of_setting.is_none());
+    let of_variable = variable.and_then(|text| {
+        let seconds = text.trim().parse::<u64>().ok().filter(|it| *it > 0);
+        if seconds.is_none() {
+            problems.push(format!("{SCRIPT_TIMEOUT_VARIABLE}: '{text}' is not a number of seconds; set 1 to 30"));
+        }
+        seconds.map(Duration::from_secs)
+    });
+    let found = of_setting.or(of_variable)?;
+    let longest = Duration::from_millis(MAX_SCRIPT_TIMEOUT_MS.into());
+    if found > longest {
+        let message = format!("convengine.assistants.script-timeout: {} ms is too long; set at most {} ms", found.as_millis(), longest.as_millis());
+        problems.push(message);
+    }
+    Some(found.min(longest))
 }
 
 /// Reads a duration setting: milliseconds, or a number with the unit `ms`, `s`, `m`, `h` or `d`.
@@ -130,6 +157,7 @@ mod tests {
             journaling: Journaling::Strict,
             audit: AuditMode::Derived,
             audit_meta: true,
+            script_timeout: None,
         };
         assert_eq!((turns, problems.len()), (expected, 0));
         let tree = json!({"turn": {"max-duration": "soon", "lease": 0, "journal": "some"}, "audit": {"persistence": {"mode": 5}, "persist-meta": "some"}});

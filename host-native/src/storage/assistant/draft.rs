@@ -79,6 +79,18 @@ pub async fn list_documents(connection: &mut Connection) -> sqlx::Result<Vec<Str
     connection.fetch_all(&sql, &[]).await?.iter().map(|it| it.text("draft")).collect()
 }
 
+/// Returns whether any draft or version has a node of the type `python`.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn has_scripts(pool: &Pool) -> sqlx::Result<bool> {
+    let sql = Statement::portable(
+        "select 1 as found where exists (select 1 from cs_assistant where draft like $1)
+           or exists (select 1 from cs_version where document like $1)",
+    );
+    Ok(pool.fetch_optional(&sql, &[SqlValue::Text("%\"type\":\"python\"%")]).await?.is_some())
+}
+
 /// Returns the draft of an assistant.
 ///
 /// # Errors
