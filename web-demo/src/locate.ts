@@ -1,11 +1,21 @@
 import { idColumn } from './config/id-column';
-import { position, type Span } from './json-text';
+import { parseSpans, position, type Span } from './json-text';
+import type { Issue } from './types';
 
 /** A range of a text with its first line, counted from one. */
 export interface TextRange {
   start: number;
   end: number;
   line: number;
+}
+
+/** An issue with its range in the text. */
+export type LocatedIssue = Issue & { range: TextRange | undefined };
+
+/** Locates issues in the text of a pack. */
+export function locateIssues(pack: string, issues: Issue[]): LocatedIssue[] {
+  const root = parseSpans(pack);
+  return issues.map((it) => ({ ...it, range: locateIssue(pack, root, it.path) }));
 }
 
 /** Locates the path of an issue, such as `ce_rule[3].match_pattern`, in the text of a pack; rows are named by id. */

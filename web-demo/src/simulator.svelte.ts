@@ -1,6 +1,5 @@
 import { EngineClient, EngineError } from './client';
-import { parseSpans } from './json-text';
-import { locateIssue, type TextRange } from './locate';
+import { locateIssues, type LocatedIssue } from './locate';
 import type { Repeat, Ask, Decision, LoadedPack } from './protocol';
 import { restoreTurns, TurnInspector } from './turn-inspector';
 import { AnswerSettings } from './answer-settings.svelte';
@@ -8,18 +7,15 @@ import { toRecordedAnswers } from './run/recorded-answers';
 import { findSyntaxIssue, type SyntaxIssue } from './syntax';
 import { START_EVENT, type FlowEvent } from './flow/event';
 import { isFlowPack } from './flow/flow-pack';
+import { addScriptIssues } from './flow/script-issues';
 import { findSample, samples, type Sample } from './samples';
 import type { SavedSession } from './session/session-store';
 import type { UserInput } from './session/turn-data';
 import { Tree } from './tree.svelte';
 import { Turn } from './turn.svelte';
 import { nextInput, type RerunOptions, type RecallOptions, type TypedInput } from './user-input';
-import type { Issue } from './types';
 
-export type { RerunOptions, RecallOptions, SyntaxIssue, TypedInput };
-
-/** An issue with its range in the text. */
-export type LocatedIssue = Issue & { range: TextRange | undefined };
+export type { LocatedIssue, RerunOptions, RecallOptions, SyntaxIssue, TypedInput };
 
 /** The state of the edited text. */
 export type PackState = 'loading' | 'applied' | 'edited' | 'refused';
@@ -368,8 +364,9 @@ export class Simulator {
 
   private showLoaded(loaded: LoadedPack): void {
     this.failure = undefined;
-    const root = parseSpans(this.text);
-    this.issues = loaded.issues.map((it) => ({ ...it, range: locateIssue(this.text, root, it.path) }));
+    const { text } = this;
+    this.issues = locateIssues(text, loaded.issues);
+    void addScriptIssues(this.client, text, loaded.issues).then((it) => it && text === this.text && (this.issues = locateIssues(text, it)));
     this.packState = loaded.accepted ? 'applied' : 'refused';
     if (!loaded.accepted) return;
     this.hash = loaded.hash;

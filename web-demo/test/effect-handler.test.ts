@@ -134,6 +134,67 @@ describe('recorded answers of a repeated turn', () => {
   });
 });
 
+describe('a script', () => {
+  const request = { kind: 'script', language: 'python', code: 'x', input: {} };
+  const runner: ScriptRunner = { run: async () => '{"ok":{"kind":"script","logs":["ran"]}}', check: async () => '{"issues":[]}' };
+  const again = (origin: 'script' | 'edited') => ({ recorded: [{ request: JSON.stringify(request), outcome: '{"ok":{"kind":"script","logs":["before"]}}', delayMs: 0, origin }], edits: [] });
+  const logs = (done: EffectResult) => ('completion' in done ? [done.exchange.origin, (done.exchange.completion.outcome as { ok: JsonObject }).ok['logs']] : done);
+
+  it('runs whoever answers other effects, and again when its turn is repeated', async () => {
+    for (const others of ['script', 'manual', 'live'] as const) {
+      const { next } = createHandler(plan({ sources: { models: 'script', others, stale: {} } }), false, 'stop', undefined, runner);
+      expect(logs(await next(request))).toEqual(['script', ['ran']]);
+    }
+    const { next } = createHandler(plan({ repeat: again('script') }), false, 'stop', undefined, runner);
+    expect(logs(await next(request))).toEqual(['script', ['ran']]);
+  });
+
+  it('keeps an answer that a person has given', async () => {
+    const { next } = createHandler(plan({ repeat: again('edited') }), false, 'stop', undefined, runner);
+    expect(logs(await next(request))).toEqual(['reused', ['before']]);
+  });
+
+  it('that is delayed runs too; rules call it `script`', async () => {
+    const { next } = createHandler(plan({ faults: [{ on: 'script', nth: 2, fault: { name: 'delay' } }] }), false, 'stop', undefined, runner);
+    expect(logs(await next(request))).toEqual(['script', ['ran']]);
+    expect(logs(await next(request))).toEqual(['fault', ['ran']]);
+  });
+});
+
+describe('a search', () => {
+  const request = { kind: 'knowledge', assistant: 'help', query: 'q', top_k: 5, vector_weight: 0.5 };
+
+  it('finds nothing in a pack without sources', async () => {
+    const { next } = createHandler(plan(), false);
+    const done = await next(request);
+    expect('completion' in done && JSON.parse(done.completion)).toEqual({
+      id: 7,
+      at: 10,
+      outcome: { ok: { kind: 'knowledge', stats: { chunks: 0, total_length: 0, frequencies: [] }, keyword: [], passages: [] } },
+    });
+    expect(summary(done)).toMatchObject({ origin: 'auto' });
+  });
+
+  it('waits for a person who answers everything, and fails by its name', async () => {
+    const manual = createHandler(plan({ sources: { models: 'manual', others: 'manual', stale: {} } }), true, { use: 'script' });
+    await manual.next(request);
+    expect(manual.asks).toHaveLength(1);
+    const failed = createHandler(plan({ faults: [{ on: 'knowledge search', nth: 0, fault: { name: 'unreachable' } }] }), true);
+    expect(summary(await failed.next(request))).toMatchObject({ origin: 'fault', text: 'unavailable' });
+  });
+});
+
+describe('a call of the desk', () => {
+  it('is named by what it is for', async () => {
+    const call = (purpose: string): JsonObject => ({ kind: 'http', caller: { handoff: purpose }, url: 'https://desk.example' });
+    for (const purpose of ['request', 'relay']) {
+      const { next } = createHandler(plan({ faults: [{ on: `handoff ${purpose}`, nth: 0, fault: { name: 'timeout' } }] }), true);
+      expect(summary(await next(call(purpose)))).toMatchObject({ text: 'timeout' });
+      expect(summary(await next(call('other')))).toMatchObject({ origin: 'script' });
+    }
+  });
+});
+
 describe('a fault', () => {
   const applyFault = async (name: FaultName, more: Partial<Effect> = {}, request = llm('one')) => {
     const { next } = createHandler(plan({ repeat: { recorded: [], edits: [{ place: 0, decision: { fault: { name } } }] } }), true);

@@ -48,7 +48,7 @@ export function removeSource(text: string, index: number): string {
 
 /** Proposes the id of a source from its title, different from all others. */
 export function sourceId(title: string, sources: Source[]): string {
-  const plain = title.toLowerCase().normalize('NFKD').replaceAll(/[^a-z0-9]+/g, '_').replaceAll(/^_+|_+$/g, '') || 'source';
+  const plain = title.toLowerCase().normalize('NFKD').replaceAll(/\p{M}/gu, '').replaceAll(/[^a-z0-9]+/g, '_').replaceAll(/^_+|_+$/g, '') || 'source';
   for (let at = 1; ; at++) {
     const id = at === 1 ? plain : `${plain}_${at}`;
     if (!sources.some((it) => it.id === id)) return id;

@@ -1,5 +1,6 @@
 import { skeleton as skeletonOf, answerRequest, type LlmRequestJson, type Tables } from '../answer/auto-model';
 import type { Effect } from '../types';
+import { effectName } from './effect-name';
 
 let latestPack: { pack: string; tables: Tables } | undefined;
 
@@ -12,5 +13,7 @@ export function autoReply(effect: Effect, pack: string): string | null {
 
 /** Returns an initial text for a manual answer. */
 export function skeleton(effect: Effect): string {
-  return effect.request.kind === 'llm' ? skeletonOf(effect.request as unknown as LlmRequestJson) : '{}';
+  if (effect.request.kind === 'llm') return skeletonOf(effect.request as unknown as LlmRequestJson);
+  if (effect.request.kind === 'knowledge') return '{"stats":{"chunks":0,"total_length":0,"frequencies":[]},"keyword":[],"passages":[]}';
+  return effectName(effect) === 'handoff request' ? '{"state":"queued","ticket":"T-1","position":1,"eta_ms":300000}' : '{}';
 }

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { ScriptEffects, type ScriptEngine, type ScriptRunner } from '../src/effects/script';
+import type { Effect } from '../src/types';
+
+/** An engine that shows what it was given. */
+const engine: ScriptEngine = {
+  script_input: (id) => `input of ${id}`,
+  complete_script: (_, output, failure) => output ?? failure,
+};
+
+function effect(more: Record<string, number> = {}): Effect {
+  return { id: 3, key: 'k', class: 'pure', deadline_ms: 9, request: { kind: 'script', language: 'python', code: 'x', ...more } };
+}
+
+function answer(runner: Partial<ScriptRunner>, of = effect()) {
+  const scripts = new ScriptEffects(async () => ({ run: async () => '', check: async () => '{"issues":[]}', ...runner }));
+  return scripts.answer(engine, of, JSON.stringify(of));
+}
+
+function timeout(): Promise<never> {
+  return Promise.reject(Object.assign(new Error('late'), { name: 'ScriptTimeout' }));
+}
+
+describe('a script', () => {
+  it('runs on its input, with its own time limit or 2 seconds, at most 30', async () => {
+    const limits: number[] = [];
+    const run = async (input: string, limit: number) => (limits.push(limit), `output for ${input}`);
+    expect(await answer({ run })).toBe('output for input of 3');
+    await answer({ run }, effect({ timeout_ms: 50 }));
+    await answer({ run }, effect({ timeout_ms: 90_000 }));
+    expect(limits).toEqual([2000, 50, 30_000]);
+  });
+
+  it('that takes too long fails with the words of the server', async () => {
+    expect(await answer({ run: timeout }, effect({ timeout_ms: 50 }))).toBe('{"ok":{"kind":"script","logs":[],"failure":{"code":"timeout","message":"the script took longer than 50 ms"}}}');
+  });
+
+  it('is unsupported where the interpreter cannot be loaded, and is tried again', async () => {
+    let loads = 0;
+    const scripts = new ScriptEffects(async () => {
+      if (++loads === 1) throw new Error('no network');
+      return { run: async () => 'done', check: async () => '{"issues":[{"line":2,"message":"bad"}]}' };
+    });
+    expect(await scripts.answer(engine, effect(), '{}')).toBe('{"error":{"kind":"unsupported","message":"scripts cannot run here: no network"}}');
+    expect(await scripts.answer(engine, effect(), '{}')).toBe('done');
+    expect(await scripts.check('x')).toEqual([{ line: 2, message: 'bad' }]);
+    expect(loads).toBe(2);
+  });
+
+  it('does not answer other effects', () => {
+    expect(answer({}, { ...effect(), request: { kind: 'sleep' } })).toBeUndefined();
+  });
+});
