@@ -14,6 +14,9 @@
  *   node test/simulator.mjs BASE_URL story                      the first view, two conversations, and a cancelled turn
  *   node test/simulator.mjs BASE_URL stored                     sessions that the browser keeps
  *   node test/simulator.mjs BASE_URL talks                      exports conversations and opens them again
+ *   node test/simulator.mjs BASE_URL knowledge PACK.json        searches articles, tests the retrieval, adds and removes a source
+ *   node test/simulator.mjs BASE_URL desk PACK.json             plays the desk's side of a handoff
+ *   node test/simulator.mjs BASE_URL scripts PACK.json          runs a script, fails at a line of another one and mends it
  *   node test/simulator.mjs BASE_URL flow                       the bank as a flow: its graph, a node, a fault and a timer
  *
  * Prints JSON lines, each with one named member.
@@ -25,6 +28,7 @@ import { print, shown, turns, WITHIN_MS } from './simulator/common.mjs';
 import { failures } from './simulator/faults.mjs';
 import { flow } from './simulator/flow.mjs';
 import { keyboard } from './simulator/keyboard.mjs';
+import { desk, knowledge, scripts } from './simulator/nodes.mjs';
 import { broken, row } from './simulator/rows.mjs';
 import { shared, waiting } from './simulator/sessions.mjs';
 import { stored } from './simulator/stored.mjs';
@@ -32,7 +36,7 @@ import { story } from './simulator/story.mjs';
 import { talks } from './simulator/talks.mjs';
 
 const [base, what, ...more] = process.argv.slice(2);
-const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, story, stored, talks };
+const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, story, stored, talks, knowledge, desk, scripts };
 
 await withPage(base, { before: listen }, (page) => WAYS[what](page, more));
 

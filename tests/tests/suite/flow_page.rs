@@ -59,3 +59,56 @@ fn the_sample_of_a_flow_is_a_pack_that_the_core_plays() {
     let (_, issues) = Pack::parse(&text).unwrap().compile();
     assert!(issues.is_empty(), "{issues:?}");
 }
+
+/// Returns the path of a pack of flows as an argument for the page's driver.
+fn pack(name: &str) -> String {
+    root().join("tests/packs/flow").join(name).display().to_string()
+}
+
+#[test]
+fn a_knowledge_base_in_the_browser_is_searched_cited_tested_and_edited() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["knowledge", &pack("knowledge.json")]);
+    assert_eq!(lines["answer"][0], "Parcels to islands take a week. [1]", "the stub answers from the passages");
+    let cited = lines["cited"][0].as_str().unwrap();
+    assert!(cited.starts_with("[1] Delivery times"), "{cited}");
+    let search = lines["search"][0].as_str().unwrap();
+    assert!(search.contains("Lists: keyword") && search.contains("delivery#1") && search.contains("cited"), "{search}");
+    assert_eq!(members_count(&lines["sources"][0]), 4);
+    assert!(lines["found"][0][0].as_str().unwrap().contains("Gift cards"), "{}", lines["found"][0]);
+    assert!(lines["added"][0].as_str().unwrap().contains("hours#1"), "{}", lines["added"][0]);
+}
+
+#[test]
+fn a_designer_plays_the_desk_of_a_handoff_in_the_browser() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["desk", &pack("helpdesk.json")]);
+    let facts = lines["facts"][0].as_str().unwrap();
+    assert!(facts.contains("waiting for a person") && facts.contains("it"), "{facts}");
+    let person = lines["person"][0].as_str().unwrap();
+    assert!(person.contains("Noor") && person.contains("<b>Hello</b>"), "hostile text is text: {person}");
+    assert_eq!(lines["relayed"][0], "Relayed to the desk");
+    assert_eq!(lines["returned"][0][5]["reply"], "Your key works again. Is there anything else?");
+    assert_eq!(lines["panels"][0], 0, "the desk has left");
+    let late = &lines["late"][0];
+    assert_eq!(late["message"], "Timer handoff fired");
+    assert!(late["reply"].as_str().unwrap().starts_with("Nobody is free"), "{late}");
+}
+
+#[test]
+fn a_script_in_the_browser_shows_its_output_and_the_line_at_which_it_fails() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["scripts", &pack("python.json")]);
+    let run = lines["run"][0].as_str().unwrap();
+    assert!(run.contains("prices") && run.contains("total"), "{run}");
+    let failure = lines["failure"][0].as_str().unwrap();
+    assert!(failure.starts_with("exception") && failure.contains("line 2"), "{failure}");
+    assert_eq!(lines["line"][0], "1 / 0");
+    assert!(lines["mended"][0].as_str().unwrap().contains("mended"));
+    assert!(lines["issues"][0][0].as_str().unwrap().contains("P001"));
+}
+
+/// Returns the number of elements of a list.
+fn members_count(list: &Value) -> usize {
+    list.as_array().map_or(0, Vec::len)
+}

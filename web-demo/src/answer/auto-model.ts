@@ -34,6 +34,8 @@ function jsonAnswer(request: LlmRequestJson, tables: Tables): Json {
       return planReply(request, schema, context, tables);
     case 'policy':
       return { match: matchesPolicy(request) };
+    case 'synthesis':
+      return synthesisReply(request);
     case 'sql_repair':
       return { sql: '' };
     default:
@@ -135,6 +137,24 @@ function matchesPolicy({ user }: LlmRequestJson): boolean {
   const words = [...new Set(contentWords(rule))];
   const hits = words.filter((it) => messageWords.includes(it)).length;
   return hits >= 2 && hits * 2 >= words.length;
+}
+
+/** Answers a question with the sentence of the passages that shares most words with it. */
+function synthesisReply({ user }: LlmRequestJson): Json {
+  const { question, passages } = parseObject(user);
+  const words = new Set(contentWords(asText(question)));
+  const list = Array.isArray(passages) ? passages.map(asObject) : [];
+  const sentences = list.flatMap((it) => asText(it['text']).split(/(?<=[.!?])\s+/).map((text) => ({ n: it['n'] ?? 0, text, hits: contentWords(`${asText(it['title'])} ${text}`).filter((word) => words.has(word)).length })));
+  const [best] = sentences.filter((it) => it.hits > 0).sort((a, b) => b.hits - a.hits);
+  return best ? { answer: best.text, used: [best.n], answered: true } : { answer: '', used: [], answered: false };
+}
+
+function parseObject(text: string): JsonObject {
+  try {
+    return asObject(JSON.parse(text) as Json);
+  } catch {
+    return {};
+  }
 }
 
 /** Builds a value by the schema from known values; without a schema, a message. */

@@ -189,3 +189,21 @@ describe('a manual answer', () => {
     expect(findProblem(request('response_text', ''), '{')).toBe('');
   });
 });
+
+describe('an answer from passages', () => {
+  const passages = [
+    { n: 1, title: 'Delivery', text: 'Parcels arrive within two days. Parcels to islands take a week.' },
+    { n: 2, title: 'Cards', text: 'A lost card is replaced.' },
+  ];
+  const reply = (question: string, found: JsonObject[] = passages) => json(request('synthesis', question, { user: JSON.stringify({ message: question, question, passages: found }) }));
+
+  it('is the sentence that shares most words with the question, with its passage', () => {
+    expect(reply('How long to the islands?')).toEqual({ answer: 'Parcels to islands take a week.', used: [1], answered: true });
+    expect(reply('I lost my card')).toEqual({ answer: 'A lost card is replaced.', used: [2], answered: true });
+  });
+
+  it('is not given without a common word', () => {
+    expect(reply('weather')).toEqual({ answer: '', used: [], answered: false });
+    expect(reply('anything', [])).toMatchObject({ answered: false });
+  });
+});
