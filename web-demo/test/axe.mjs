@@ -98,6 +98,34 @@ const SCREENS = {
     await page.getByRole('tab', { name: 'Variables' }).click();
     await page.locator('.frames').first().waitFor();
   },
+  'a search': async (page) => {
+    await asked(page, 'knowledge', 'a question: how long do parcels take to the islands');
+    await show(page, 'timeline');
+    await page.getByRole('row', { name: /Knowledge searched/ }).first().click();
+    await show(page, 'inspector');
+    await page.getByRole('tab', { name: 'Details' }).click();
+    await page.locator('#inspector .search-result').waitFor();
+  },
+  'a knowledge base': async (page) => {
+    await asked(page, 'knowledge', 'plain');
+    await show(page, 'config');
+    await page.locator('#config').getByRole('button', { name: 'Knowledge', exact: true }).click();
+    await page.getByLabel('Query', { exact: true }).fill('gift cards');
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.locator('.retrieval tbody tr').first().waitFor();
+    await page.getByRole('button', { name: 'Add a text' }).click();
+  },
+  'a script': async (page) => {
+    await asked(page, 'python', 'raise');
+    await show(page, 'config');
+    await page.locator('.flow-node.type-python').first().click();
+    await page.getByRole('textbox', { name: 'Code' }).waitFor();
+    await page.locator('.script-result').waitFor();
+  },
+  'the desk': async (page) => {
+    await asked(page, 'helpdesk', 'a human');
+    await page.getByRole('region', { name: 'Desk' }).getByRole('button', { name: 'Add variable' }).click();
+  },
   samples: (page) => opened(page, 'Samples', 'Show all samples'),
   import: (page) => opened(page, 'Import', 'Import a conversation'),
   export: async (page) => {
@@ -169,6 +197,20 @@ async function played(page) {
     undefined,
     { timeout: WITHIN_MS },
   );
+}
+
+/** Opens a pack of flows and sends it a message. */
+async function asked(page, pack, message) {
+  await show(page, 'config');
+  const editor = await textEditor(page);
+  await editor.fill(await readFile(new URL(`../../tests/packs/flow/${pack}.json`, import.meta.url), 'utf8'));
+  await page.waitForFunction(() => globalThis.convengine.turns().length === 1, undefined, { timeout: WITHIN_MS });
+  await show(page, 'config');
+  await page.locator('#config').getByRole('button', { name: 'Graph', exact: true }).click();
+  await show(page, 'chat');
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill(message);
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => globalThis.convengine.turns().length === 2 && globalThis.convengine.turns().every((it) => it.hash), undefined, { timeout: WITHIN_MS });
 }
 
 /** Shows an area on a narrow page. */

@@ -184,6 +184,22 @@ describe('a search', () => {
   });
 });
 
+describe('faults of scripts and searches', () => {
+  it('are offered for them alone', () => {
+    const offered = (kind: string) => faultsFor({ request: { kind } } as unknown as Effect);
+    expect(offered('script')).toEqual(expect.arrayContaining(['timeout', 'unreachable', 'script_exception', 'script_fuel', 'script_memory']));
+    expect(offered('script')).not.toContain('nothing_found');
+    expect(offered('knowledge')).toEqual(['timeout', 'unreachable', 'denied', 'nothing_found', 'delay', 'never', 'crash']);
+    expect(offered('llm')).not.toContain('script_fuel');
+  });
+
+  it('are answers of the interpreter', async () => {
+    const { next } = createHandler(plan({ faults: [{ on: 'script', nth: 0, fault: { name: 'script_fuel' } }] }), false);
+    const done = await next({ kind: 'script', language: 'python', code: 'x' });
+    expect('completion' in done && JSON.parse(done.completion)).toMatchObject({ outcome: { ok: { kind: 'script', failure: { code: 'fuel' } } } });
+  });
+});
+
 describe('a call of the desk', () => {
   it('is named by what it is for', async () => {
     const call = (purpose: string): JsonObject => ({ kind: 'http', caller: { handoff: purpose }, url: 'https://desk.example' });

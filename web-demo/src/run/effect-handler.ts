@@ -9,7 +9,7 @@ import type { Origin } from '../session/turn-data';
 import type { Completion, Effect, Json } from '../types';
 import { effectTarget } from '../session/talk-answer';
 import { outcomeFromText } from './manual-outcome';
-import { applyFault, type Fault } from './fault';
+import { applyFault, EMPTY_SEARCH, type Fault } from './fault';
 import { effectName } from './effect-name';
 
 /** The engine methods that the effect handler needs. */
@@ -48,8 +48,6 @@ interface ResolvedAnswer {
 }
 
 const TURN_TIMEOUT_MS = 120_000;
-/** The answer of a knowledge base without sources. */
-const EMPTY_SEARCH = '{"ok":{"kind":"knowledge","stats":{"chunks":0,"total_length":0,"frequencies":[]},"keyword":[],"passages":[]}}';
 const INTERRUPTED_OUTCOME = '{"error":{"kind":"interrupted","message":"the process ended before the answer was known"}}';
 
 /** Creates the handler for the effects of one turn: recorded answers, faults, the script, the automatic model, a person or a live model. */

@@ -4,6 +4,9 @@ import type { Effect, JsonObject } from '../types';
 /** The name of a fault. */
 export type FaultName = keyof typeof FAULTS;
 
+/** The answer of a knowledge base that has no match. */
+export const EMPTY_SEARCH = '{"ok":{"kind":"knowledge","stats":{"chunks":0,"total_length":0,"frequencies":[]},"keyword":[],"passages":[]}}';
+
 /** A fault to inject, with its delay if it has one. */
 export interface Fault {
   name: FaultName;
@@ -44,6 +47,9 @@ const replyWithText = (words: string | ((effect: Effect, normal: string) => stri
   }
 };
 
+const failScript = (code: string, message: string): ApplyFault =>
+  () => okOutcome({ kind: 'script', logs: [], failure: { code, message } });
+
 const TEXT_KINDS = ['llm', 'tool', 'http'];
 
 /** All faults by name, in display order. */
@@ -55,6 +61,10 @@ export const FAULTS = {
   status_503: { title: 'HTTP 503', group: 'Failure', effectKinds: ['llm', 'http', 'tool', 'embed'], apply: replyWithStatus(503) },
   denied: { title: 'Unauthorized', group: 'Failure', apply: failWith('denied', 'the credentials were not accepted') },
   filtered: { title: 'Content filter', group: 'Failure', effectKinds: ['llm'], apply: failWith('refused', 'the provider filtered the content') },
+  script_exception: { title: 'Exception', group: 'Failure', effectKinds: ['script'], apply: failScript('exception', 'an exception was raised') },
+  script_fuel: { title: 'Too many steps', group: 'Failure', effectKinds: ['script'], apply: failScript('fuel', 'the script executed too many instructions') },
+  script_memory: { title: 'Out of memory', group: 'Failure', effectKinds: ['script'], apply: failScript('memory', 'the script used too much memory') },
+  nothing_found: { title: 'Nothing found', group: 'Bad answer', effectKinds: ['knowledge'], apply: () => ({ outcome: EMPTY_SEARCH }) },
   empty: { title: 'Empty', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText('') },
   not_json: { title: 'Not JSON', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText('Sure! Here is what you asked for.') },
   wrong_type: { title: 'List instead of object', group: 'Bad answer', effectKinds: TEXT_KINDS, apply: replyWithText('[1, 2, 3]') },

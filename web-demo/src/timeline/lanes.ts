@@ -51,7 +51,7 @@ export interface Lanes {
 const MAX_WAIT_WEIGHT = 5;
 /** The width of the room after the last column. */
 export const TAIL_WEIGHT = 3;
-const ORDER: Lane['kind'][] = ['engine', 'model', 'tool', 'task', 'service', 'wait'];
+const ORDER: Lane['kind'][] = ['engine', 'model', 'tool', 'task', 'service', 'knowledge', 'code', 'handoff', 'wait'];
 
 /**
  * Lays out a turn as lanes, with a column for each stretch of engine work and for each effect, in order.
