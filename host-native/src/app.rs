@@ -114,6 +114,13 @@ pub fn tenant_routes(sse: bool, stomp: Option<&StompSettings>) -> Routes {
         .add_admin(routes!(assistant::runtime::inspect::state))
         .add_admin(routes!(assistant::runtime::inspect::trace))
         .add_admin(routes!(assistant::runtime::inspect::replay))
+        .add_desk(routes!(assistant::desk::list::conversations))
+        .add_desk(routes!(assistant::desk::list::conversation))
+        .add_desk(routes!(assistant::desk::events::events))
+        .add_desk(routes!(assistant::desk::actions::take))
+        .add_desk(routes!(assistant::desk::actions::write))
+        .add_desk(routes!(assistant::desk::actions::give_back))
+        .add_desk(routes!(assistant::desk::actions::close))
         .add_deployment(routes!(assistant::runtime::public::start))
         .add_deployment(routes!(assistant::runtime::public::turn))
         .add_deployment(routes!(assistant::runtime::messages::of_deployment));

@@ -32,6 +32,7 @@ struct PageFile {
 pub fn serve(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response, ApiError> {
     let path = match uri.path().trim_start_matches('/') {
         "" => "index.html",
+        "desk" => "desk.html",
         path => path,
     };
     // Precompressed variants are not served under their own names.

@@ -272,7 +272,7 @@ impl AuthGateway {
         let found = tenant.keys.find_active(&tenant.host.readers, text, id).await.map_err(|it| ApiError::from_database(&it, uri))?;
         let key = found.ok_or_else(invalid)?;
         let scopes = Scopes::from_names(key.scopes.split(' '));
-        Ok(AuthenticatedCall { tenant, caller: Caller::new(&format!("key {}", key.key_id)), scopes, deployment: None })
+        Ok(AuthenticatedCall { tenant, caller: Caller::new(&format!("key {}", key.key_id)).with_name(&key.name), scopes, deployment: None })
     }
 
     async fn authenticate_token(&self, text: &str, uri: &Uri) -> Result<AuthenticatedCall<'_>, ApiError> {
@@ -289,7 +289,8 @@ impl AuthGateway {
             let message = "token names no tenant of this server; use a token with a valid tenant claim";
             ApiError::new(StatusCode::FORBIDDEN, uri, message)
         })?;
-        Ok(AuthenticatedCall { tenant, caller: Caller::new(&format!("token {}", claims.subject)), scopes: claims.scopes, deployment: None })
+        let caller = Caller::new(&format!("token {}", claims.subject)).with_name(&claims.subject);
+        Ok(AuthenticatedCall { tenant, caller, scopes: claims.scopes, deployment: None })
     }
 
     /// Finds a tenant by name when credentials do not determine it.

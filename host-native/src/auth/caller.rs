@@ -8,12 +8,24 @@ use sha2::{Digest, Sha256};
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
     id: Option<Arc<str>>,
+    name: Option<Arc<str>>,
 }
 
 impl Caller {
     /// Creates a caller with an id that is unique within the tenant.
     pub fn new(id: &str) -> Caller {
-        Caller { id: Some(id.into()) }
+        Caller { id: Some(id.into()), name: None }
+    }
+
+    /// Adds the display name of the caller's key or token.
+    #[must_use]
+    pub fn with_name(self, name: &str) -> Caller {
+        Caller { name: Some(name.into()), ..self }
+    }
+
+    /// The display name; absent for the administrator and if authentication is off.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// The id; absent if authentication is off.

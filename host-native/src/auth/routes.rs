@@ -52,9 +52,19 @@ impl Routes {
 
     /// Adds documented handlers for the assistants administrator.
     #[must_use]
-    pub fn add_admin(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+    pub fn add_admin(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        self.push_admin(Scopes::ADMIN, handlers)
+    }
+
+    /// Adds documented handlers for the people at the desk, and for the assistants administrator.
+    #[must_use]
+    pub fn add_desk(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        self.push_admin(Scopes::DESK, handlers)
+    }
+
+    fn push_admin(mut self, needs: Scopes, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
         let before = self.list.len();
-        self = self.push(Scopes::ADMIN, false, handlers);
+        self = self.push(needs, false, handlers);
         self.list.iter_mut().skip(before).for_each(|it| it.is_admin = true);
         self
     }

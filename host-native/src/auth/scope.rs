@@ -13,10 +13,13 @@ impl Scopes {
     pub const READ: Scopes = Scopes(2);
     /// Everything.
     pub const ADMIN: Scopes = Scopes(4);
+    /// Use the desk: the conversations that people have, or should have.
+    pub const DESK: Scopes = Scopes(8);
     /// The scopes of which subscribers of a conversation need one.
     pub const LISTEN: Scopes = Scopes(1 | 2);
 
-    const NAMES: [(&'static str, Scopes); 3] = [("converse", Scopes::CONVERSE), ("read", Scopes::READ), ("admin", Scopes::ADMIN)];
+    const NAMES: [(&'static str, Scopes); 4] =
+        [("converse", Scopes::CONVERSE), ("read", Scopes::READ), ("desk", Scopes::DESK), ("admin", Scopes::ADMIN)];
 
     /// Parses names separated by spaces or commas.
     ///
@@ -25,9 +28,9 @@ impl Scopes {
     pub fn parse(text: &str) -> Result<Scopes, String> {
         let names: Vec<&str> = text.split([' ', ',']).map(str::trim).filter(|it| !it.is_empty()).collect();
         if let Some(unknown) = names.iter().find(|it| Scopes::from_names([**it]) == Scopes::default()) {
-            return Err(format!("unknown scope '{unknown}'; use converse, read or admin"));
+            return Err(format!("unknown scope '{unknown}'; use converse, read, desk or admin"));
         }
-        if names.is_empty() { Err("missing scope; use converse, read or admin".to_owned()) } else { Ok(Scopes::from_names(names)) }
+        if names.is_empty() { Err("missing scope; use converse, read, desk or admin".to_owned()) } else { Ok(Scopes::from_names(names)) }
     }
 
     /// Creates a set from names; unknown names are ignored, as they belong to other services.
@@ -66,6 +69,8 @@ mod tests {
         let read = |text| Scopes::parse(text).expect("scopes");
         assert!(read("admin").is_sufficient_for(Scopes::CONVERSE) && read("admin").is_sufficient_for(Scopes::LISTEN));
         assert!(read("read,converse").is_sufficient_for(Scopes::READ) && !read("read converse").is_sufficient_for(Scopes::ADMIN));
+        let desk = [Scopes::LISTEN, Scopes::READ, Scopes::CONVERSE, Scopes::ADMIN].map(|it| read("desk").is_sufficient_for(it));
+        assert!(desk == [false; 4] && read("desk").is_sufficient_for(Scopes::DESK) && !read("read").is_sufficient_for(Scopes::DESK));
         assert!(read("read").is_sufficient_for(Scopes::LISTEN) && !read("read").is_sufficient_for(Scopes::CONVERSE));
         assert_eq!((Scopes::LISTEN.to_string().as_str(), read("read, converse").to_text().as_str()), ("converse or read", "converse read"));
         assert!(

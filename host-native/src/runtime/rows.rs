@@ -117,7 +117,7 @@ fn render_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &s
         // A session has a conversation row, so that retention and deletion apply to it.
         rows.add_created_conversation(&input.conversation, input.at);
     }
-    rows.add_session(&SessionRow {
+    let row = SessionRow {
         session: &input.conversation,
         assistant,
         deployment: text("deployment"),
@@ -125,7 +125,9 @@ fn render_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &s
         snapshot: state.get("snapshot").and_then(Value::as_str).unwrap_or_default(),
         state,
         at,
-    });
+    };
+    rows.add_session(&row);
+    rows.add_handoff(&row, input.session.flow.as_ref().and_then(|it| it.get("handoff")).is_some_and(Value::is_object));
     let micros: u64 = journal.entries.iter().map(|it| cost_micros(&it.outcome)).sum();
     if micros > 0 {
         // A millionth of a currency unit is 100 microcents.

@@ -4,7 +4,7 @@
 
 use serde_json::json;
 
-use super::assistant::session;
+use super::assistant::{handoff, session};
 use super::audit;
 use super::call_log::CallLogColumns;
 use super::database::{Connection, SqlValue, Statement};
@@ -69,6 +69,9 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLogCol
     if let Some(batch) = json_array(connection, &rows.session) {
         session::save(connection, &batch).await?;
     }
+    if let Some(batch) = json_array(connection, &rows.handoff) {
+        handoff::save(connection, &batch).await?;
+    }
     if let Some(batch) = json_array(connection, &rows.usage) {
         session::add_usage(connection, &batch).await?;
     }
@@ -123,7 +126,7 @@ pub fn is_empty(rows: &TurnRows) -> bool {
         &rows.memory,
         &rows.spend,
     ];
-    let of_sessions = [&rows.session, &rows.usage];
+    let of_sessions = [&rows.session, &rows.handoff, &rows.usage];
     turns.into_iter().chain(others).chain(of_sessions).all(|it| it.count() == 0)
 }
 

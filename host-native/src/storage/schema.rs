@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::database::{Connection, SqlValue, Statement};
 
-const SQLITE_MIGRATIONS: [&str; 10] = [
+const SQLITE_MIGRATIONS: [&str; 11] = [
     include_str!("../../../migrations/sqlite/0001_control_tables.sql"),
     include_str!("../../../migrations/sqlite/0002_runtime_tables.sql"),
     include_str!("../../../migrations/sqlite/0003_turn_journal.sql"),
@@ -15,9 +15,10 @@ const SQLITE_MIGRATIONS: [&str; 10] = [
     include_str!("../../../migrations/sqlite/0009_access.sql"),
     include_str!("../../../migrations/sqlite/0010_activations.sql"),
     include_str!("../../../migrations/sqlite/0011_assistants.sql"),
+    include_str!("../../../migrations/sqlite/0013_desk.sql"),
 ];
 
-const POSTGRES_MIGRATIONS: [&str; 10] = [
+const POSTGRES_MIGRATIONS: [&str; 11] = [
     include_str!("../../../migrations/postgres/0001_control_tables.sql"),
     include_str!("../../../migrations/postgres/0002_runtime_tables.sql"),
     include_str!("../../../migrations/postgres/0003_turn_journal.sql"),
@@ -28,6 +29,7 @@ const POSTGRES_MIGRATIONS: [&str; 10] = [
     include_str!("../../../migrations/postgres/0009_access.sql"),
     include_str!("../../../migrations/postgres/0010_activations.sql"),
     include_str!("../../../migrations/postgres/0011_assistants.sql"),
+    include_str!("../../../migrations/postgres/0013_desk.sql"),
 ];
 
 /// Tables with a `ce_` name that belong to this engine and may be altered. (docs/decisions/0022-sqlite-and-postgresql-are-equals.md)
@@ -44,7 +46,7 @@ const OWN_CE_TABLES: [&str; 9] = [
 ];
 
 /// The tables required to store turns and assistants; all others are optional.
-const REQUIRED_TABLES: [&str; 18] = [
+const REQUIRED_TABLES: [&str; 19] = [
     "ce_conversation",
     "ce_audit",
     "ce_conversation_history",
@@ -63,6 +65,7 @@ const REQUIRED_TABLES: [&str; 18] = [
     "cs_usage_events",
     "cs_session",
     "cs_timer",
+    "cs_handoff",
 ];
 
 /// Returns the table names of a database.
@@ -212,7 +215,7 @@ mod tests {
         }
         // PostgreSQL uses an index instead of this virtual table.
         found[0].remove("cv_document_index");
-        assert_eq!(found[0].len(), 66);
+        assert_eq!(found[0].len(), 67);
         assert_eq!(found[0], found[1]);
     }
 

@@ -10,6 +10,9 @@ use serde_json::Value;
 
 use crate::clock;
 
+/// Characters of a message in the list of the desk.
+const PREVIEW_CHARS: usize = 120;
+
 const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
 
 /// Rows of one table as comma-separated JSON values.
@@ -101,6 +104,8 @@ pub struct TurnRows {
     pub spend: JsonRows,
     /// `cs_session`, with the rows of `cs_timer`.
     pub session: JsonRows,
+    /// `cs_handoff`.
+    pub handoff: JsonRows,
     /// `cs_usage_events`.
     pub usage: JsonRows,
 }
@@ -144,6 +149,7 @@ impl TurnRows {
         self.deleted_memory.extend(&other.deleted_memory);
         self.spend.extend(&other.spend);
         self.session.extend(&other.session);
+        self.handoff.extend(&other.handoff);
         self.usage.extend(&other.usage);
     }
 
@@ -159,6 +165,22 @@ impl TurnRows {
             row.at,
             timers.map(timer).collect::<Vec<_>>(),
         ));
+    }
+
+    /// Adds the row of the desk for a session that is handed off, or whose row of the turn before is deleted.
+    pub fn add_handoff(&mut self, row: &SessionRow<'_>, was_handed_off: bool) {
+        let Some(handoff) = row.state.get("handoff").filter(|it| it.is_object()) else {
+            if was_handed_off {
+                self.handoff.push(&(row.session, row.assistant, Value::Null));
+            }
+            return;
+        };
+        let text = |key: &str| handoff.get(key).and_then(Value::as_str);
+        let state = if text("state") == Some("queued") { "waiting" } else { "running" };
+        let about = (text("queue").unwrap_or_default(), text("reason").unwrap_or_default(), text("ticket"), text("author"));
+        let requested_at = text("requested_at").and_then(clock::parse).unwrap_or(row.at);
+        let (preview, unread) = summarize_history(row.state);
+        self.handoff.push(&(row.session, row.assistant, state, about, requested_at, row.at, preview, unread));
     }
 
     /// Adds metered usage of a turn.
@@ -259,6 +281,15 @@ impl TurnRows {
     pub fn add_audit_progress(&mut self, turn_id: &str, owner: &str, seq: u32) {
         self.audit_progress.push(&(turn_id, owner, seq));
     }
+}
+
+/// Returns the beginning of the last message, and the number of messages of the user since the last answer.
+fn summarize_history(state: &Value) -> (String, usize) {
+    let history = state.get("history").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let last = history.last().and_then(|it| it.get("text")?.as_str()).unwrap_or_default();
+    let text: String = last.chars().map(|it| if it.is_control() { ' ' } else { it }).take(PREVIEW_CHARS).collect();
+    let is_of_user = |it: &&Value| it.get("role").is_some_and(|it| it == "user");
+    (text.trim().to_owned(), history.iter().rev().take_while(is_of_user).count())
 }
 
 /// Renders a turn row. The journal is already compressed.

@@ -16,7 +16,7 @@ use crate::stream::ID;
 pub const WITH_KEYS: [&str; 4] = ["--set", "convengine.security.mode=keys", "--set", "convengine.security.keys.recheck=1ms"];
 
 /// Every route: method, path, the scopes of which one is required, and a body. A new route needs a row here; `tenants.rs` plays them too.
-pub const ROUTES: [(&str, &str, &[&str], &str); 36] = [
+pub const ROUTES: [(&str, &str, &[&str], &str); 43] = [
     ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
     ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
     ("GET", "/api/v1/conversation", &["read"], ""),
@@ -49,6 +49,13 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 36] = [
     ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}", &["admin"], ""),
     ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}/trace", &["admin"], ""),
     ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}/replay", &["admin"], ""),
+    ("GET", "/v1/desk/conversations", &["desk"], ""),
+    ("GET", "/v1/desk/conversations/{session}", &["desk"], ""),
+    ("GET", "/v1/desk/events", &["desk"], ""),
+    ("POST", "/v1/desk/conversations/{session}/take", &["desk"], r#"{"author":"Mia"}"#),
+    ("POST", "/v1/desk/conversations/{session}/messages", &["desk"], r#"{"author":"Mia","text":"Hello."}"#),
+    ("POST", "/v1/desk/conversations/{session}/return", &["desk"], r#"{"author":"Mia"}"#),
+    ("POST", "/v1/desk/conversations/{session}/close", &["desk"], r#"{"author":"Mia"}"#),
     ("PUT", "/v1/agents/{agent}/flow", &["admin"], "{desk}"),
     ("POST", "/v1/secrets", &["admin"], r#"{"name":"CRM_KEY","value":"in-the-vault"}"#),
     ("GET", "/v1/secrets", &["admin"], ""),
@@ -83,12 +90,17 @@ fn fill_path(path: &str) -> String {
         .replace("{call}", "c1")
 }
 
+/// Whether a path is an event stream, which does not end.
+fn is_stream(path: &str) -> bool {
+    path.contains("/stream/") || path == "/v1/desk/events"
+}
+
 /// Calls a path; of a stream it reads only the beginning.
 pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
     let (path, body) = (fill_path(path), body.replace("{id}", ID).replace("{session}", SESSION));
     let body = if body == "{desk}" { desk("Desk").to_string() } else { body };
     let headers = [headers, &[JSON]].concat();
-    if !path.contains("/stream/") {
+    if !is_stream(&path) {
         return server.request(method, &path, &headers, body);
     }
     let mut call = client().request(method.parse().unwrap(), format!("http://{}{path}", server.address));
@@ -125,7 +137,7 @@ pub fn assert_covers_all_routes(rows: impl Iterator<Item = (String, String)>) {
 fn a_route_accepts_only_its_scopes() {
     assert_covers_all_routes(ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned())));
     let env = TestEnv::with_pack(&orders_pack());
-    let keys = ["converse", "read", "admin"].map(|it| (it, key(&env, &["--scope", it])));
+    let keys = ["converse", "read", "desk", "admin"].map(|it| (it, key(&env, &["--scope", it])));
     let server = env.serve(&[&REGEX_ONLY[..], &WITH_KEYS].concat());
     for (method, path, needs, body) in ROUTES {
         let unauthenticated = call(&server, method, path, &[], body);
@@ -152,7 +164,7 @@ fn a_route_accepts_only_its_scopes() {
         }
     }
     for (method, path) in DEPLOYMENT_ROUTES {
-        for key in [None, Some(&keys[0].1), Some(&keys[2].1)] {
+        for key in [None, Some(&keys[0].1), Some(&keys[3].1)] {
             let headers: Vec<_> = key.map(|it| ("X-API-Key", it.as_str())).into_iter().collect();
             let answer = call(&server, method, path, &headers, "{}");
             assert_eq!((answer.status, &answer.json()["error"]["code"]), (401, &json!("unauthorized")), "{method} {path}: {answer:?}");
@@ -217,7 +229,7 @@ fn a_key_expires_and_can_be_revoked() {
 fn a_key_that_cannot_be_created_is_explained() {
     let env = TestEnv::new();
     let create = |arguments: &[&str]| env.run(&[&["key", "create"], arguments].concat());
-    assert_one_line(&create(&["--name", "x", "--scope", "write"]), 2, &["'write'", "converse, read or admin"]);
+    assert_one_line(&create(&["--name", "x", "--scope", "write"]), 2, &["'write'", "converse, read, desk or admin"]);
     assert_one_line(&create(&["--name", " ", "--scope", "read"]), 2, &["--name"]);
     assert_one_line(&create(&["--name", "x", "--scope", "read", "--expires", "soon"]), 2, &["--expires soon", "90d"]);
     assert_one_line(&create(&["--name", "x", "--scope", "read", "--tenant", "a"]), 2, &["convengine.tenants.a.database"]);

@@ -114,7 +114,8 @@ pub fn with_handoff(webhook: Option<&Webhook>, data: &Value) -> Value {
     let mut edges = edges(&["asked", "person", "back", "end"]);
     for (port, target) in [("timeout", "late"), ("unavailable", "closed")] {
         let edge = json!({"id": port, "source": "person", "source_port": port, "target": target});
-        edges.as_array_mut().unwrap().push(edge);
+        let end = json!({"id": target, "source": target, "target": "end"});
+        edges.as_array_mut().unwrap().extend([edge, end]);
     }
     let graph = json!({"id": "g_person", "kind": "intent", "entry": "asked", "edges": edges, "nodes": [
         {"id": "asked", "type": "intent", "name": "Asked", "data": {"intent_id": "person"}},

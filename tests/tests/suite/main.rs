@@ -17,6 +17,7 @@ mod database;
 mod demo;
 mod deployments;
 mod derived_audit;
+mod desk;
 mod drafts;
 mod embed;
 mod export;

@@ -6,7 +6,7 @@ use super::super::Walker;
 use super::super::failure::{EFFECT_LIMIT, Failure};
 use super::super::handoff::{Handoff, HandoffState};
 use super::super::walk::Transition;
-use crate::config::flow::document::{HandoffData, HandoffMode, Node};
+use crate::config::flow::document::{FlowTemplate, HandoffData, HandoffMode, Node};
 use crate::flow::state::{Awaiting, AwaitingKind, HistoryEntry, SessionStatus};
 use crate::text::date::Date;
 use crate::text::interpolation::OutputContext;
@@ -29,8 +29,8 @@ impl<'c> Walker<'c> {
         if let Some(message) = &data.message {
             self.send_localized(message, &self.node_key(node));
         }
-        let queue = data.queue.as_ref().map(|it| self.render_text(it)).unwrap_or_default();
-        let reason = data.reason.as_ref().map(|it| self.render_text(it)).unwrap_or_default();
+        let queue = data.queue.as_ref().map(|it| self.render_for_desk(it)).unwrap_or_default();
+        let reason = data.reason.as_ref().map(|it| self.render_for_desk(it)).unwrap_or_default();
         let correlation_id = self.visit_key(node);
         let mode = if data.mode == HandoffMode::Return { "return" } else { "transfer" };
         let body = json!({
@@ -79,6 +79,12 @@ impl<'c> Walker<'c> {
             no_input_count: 0,
             call: None,
         })
+    }
+
+    /// Renders a text that the desk shows before anybody has taken the conversation.
+    fn render_for_desk(&mut self, template: &FlowTemplate) -> String {
+        let text = self.render_text(template);
+        self.redactions().redact_text(&text)
     }
 
     /// Relays a message of the user to the desk. A failure is traced; the person still has the conversation.

@@ -48,6 +48,12 @@ pub fn all() -> Value {
         "Approval": approval(),
         "HandoffStatus": super::desk::schemas::status(),
         "HandoffMessage": super::desk::schemas::message(),
+        "DeskConversations": super::desk::schemas::conversations(),
+        "DeskConversation": super::desk::schemas::conversation(),
+        "DeskTake": super::desk::schemas::take(),
+        "DeskReturn": super::desk::schemas::give_back(),
+        "DeskClose": super::desk::schemas::close(),
+        "DeskResult": super::desk::schemas::result(),
         "SessionMessages": super::desk::schemas::session_messages(),
         "TurnResponse": turn_response(),
         "SessionState": session_state(),
@@ -127,8 +133,7 @@ fn new_session() -> Value {
 }
 
 fn turn_event() -> Value {
-    let types =
-        ["user.message", "user.button", "timer.fired", "approval.decision", "handoff.status", "handoff.message", "session.end"];
+    let types = ["user.message", "user.button", "timer.fired", "approval.decision", "handoff.status", "handoff.message", "session.end"];
     json!({
         "type": "object",
         "required": ["type"],

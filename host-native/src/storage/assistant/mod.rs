@@ -2,6 +2,7 @@
 
 pub mod deployment;
 pub mod draft;
+pub mod handoff;
 pub mod secret;
 pub mod session;
 pub mod version;

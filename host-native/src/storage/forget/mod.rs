@@ -7,7 +7,7 @@ use super::database::{Connection, DatabaseRow, SqlValue, Statement};
 use super::schema;
 
 /// Tables that reference conversations, in deletion order.
-const CONVERSATION_TABLES: [(&str, Statement); 13] = [
+const CONVERSATION_TABLES: [(&str, Statement); 14] = [
     (
         "ce_turn_effect",
         Statement::per_dialect(
@@ -78,6 +78,13 @@ const CONVERSATION_TABLES: [(&str, Statement); 13] = [
         Statement::per_dialect(
             "delete from cs_timer where session_id in (select value from json_each($1))",
             "delete from cs_timer where session_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "cs_handoff",
+        Statement::per_dialect(
+            "delete from cs_handoff where session_id in (select value from json_each($1))",
+            "delete from cs_handoff where session_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (

@@ -1,3 +1,31 @@
 //! `/v1/desk`: the conversations that people have, or should have (docs/guide/desk.md).
+//!
+//! Everything that a person does is an event of the session, as if the desk were another company's: it is journaled, and a replay needs
+//! no desk.
 
+pub mod actions;
+pub mod events;
+pub mod list;
 pub mod schemas;
+
+use axum::http::{StatusCode, Uri};
+
+use crate::api::error::ApiError;
+use crate::runtime::assistant::run::RunningSession;
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::session::Session;
+
+use super::runtime::load_session;
+
+/// Loads a conversation that a person has, or should have. The desk sees no others.
+///
+/// # Errors
+/// 404 if there is no such conversation, 503 if the database is unavailable.
+async fn load_conversation(host: &Host, uri: &Uri, id: &str) -> Result<(Session, RunningSession), ApiError> {
+    let (stored, running) = load_session(host, uri, id).await?;
+    if stored.status == "handed_off" {
+        return Ok((stored, running));
+    }
+    let message = "conversation is not at the desk; it was returned, closed or never handed off";
+    Err(ApiError::new(StatusCode::NOT_FOUND, uri, message).with_code("not_at_desk"))
+}

@@ -44,6 +44,97 @@ pub fn session_messages() -> Value {
     }))
 }
 
+/// A page of the list.
+pub fn conversations() -> Value {
+    let row = object(json!({
+        "session_id": {"type": "string", "format": "uuid"},
+        "assistant": text("The assistant id"),
+        "state": {"enum": ["waiting", "running"]},
+        "queue": text("The queue"),
+        "reason": text("Why a person was requested"),
+        "ticket": nullable_text("The number of another desk"),
+        "author": nullable_text("The person who has it"),
+        "since": text("When a person was requested, RFC 3339"),
+        "updated_at": text("When the last turn ended, RFC 3339"),
+        "preview": text("The beginning of the last message"),
+        "unread": {"type": "integer", "minimum": 0, "description": "Messages of the user since the last answer"},
+    }));
+    object(json!({"conversations": list(&row), "next_cursor": nullable_text("The cursor of the next page")}))
+}
+
+/// A conversation with transcript and variables.
+pub fn conversation() -> Value {
+    let variable = object(json!({
+        "name": text("The name"),
+        "type": {"enum": ["string", "number", "boolean", "array", "object", "any"]},
+        "value": {"description": "The value; `[name]` for a private one"},
+        "redacted": {"type": "boolean"},
+    }));
+    let entry = json!({
+        "type": "object",
+        "required": ["role", "text", "turn"],
+        "properties": {
+            "role": {"enum": ["user", "bot", "human", "system"]}, "text": text("At most 500 characters"),
+            "author": text("The person, for the role `human`"), "turn": {"type": "integer"},
+        },
+    });
+    object(json!({
+        "session_id": {"type": "string", "format": "uuid"},
+        "assistant": text("The assistant id"),
+        "seq": {"type": "integer", "description": "Changes with every turn"},
+        "locale": text("The locale of the user"),
+        "channel": text("The channel"),
+        "handoff": {"type": "object", "description": "Queue, reason, state, author and times"},
+        "history": list(&entry),
+        "variables": list(&variable),
+    }))
+}
+
+/// The body of a taking.
+pub fn take() -> Value {
+    json!({"type": "object", "properties": {"author": author(), "event_id": event_id()}})
+}
+
+/// The body of a return to the assistant.
+pub fn give_back() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "vars": {"type": "object", "description": "Values of declared variables"},
+            "message": text("A last message to the user, at most 8000 characters"), "author": author(), "event_id": event_id(),
+        },
+    })
+}
+
+/// The body of a closing.
+pub fn close() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "message": text("A last message to the user, at most 8000 characters"), "author": author(), "event_id": event_id(),
+        },
+    })
+}
+
+/// What an action has done.
+pub fn result() -> Value {
+    object(json!({
+        "session_id": {"type": "string", "format": "uuid"},
+        "status": {"enum": ["awaiting_input", "handed_off", "completed", "failed"]},
+        "handoff": shown_handoff(),
+        "messages": list(&json!({"type": "object", "description": "What the user sees"})),
+        "warnings": list(&text("A warning such as `handoff.variable_ignored`")),
+    }))
+}
+
+fn author() -> Value {
+    text("The name that the user sees; default is the name of the API key")
+}
+
+fn event_id() -> Value {
+    text("Idempotency key of the event, 1 to 200 characters")
+}
+
 fn shown_handoff() -> Value {
     json!({
         "type": ["object", "null"],

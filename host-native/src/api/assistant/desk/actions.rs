@@ -1,0 +1,208 @@
+//! What a person does with a conversation: take it, answer, return it to the assistant, close it.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::{Extension, Json};
+use convengine_core::turn::Map;
+use serde_json::{Value, json};
+
+use crate::api::assistant::body;
+use crate::api::assistant::runtime::handoff::{run_desk_event, taken};
+use crate::api::assistant::runtime::load_session;
+use crate::api::error::{ApiError, not_found};
+use crate::auth::caller::Caller;
+use crate::runtime::assistant::run::RunningSession;
+use crate::runtime::turn_runner::Host;
+
+/// Takes a waiting conversation. Of several people who take it at once, one gets it.
+#[utoipa::path(
+    post,
+    path = "/v1/desk/conversations/{session}/take",
+    tag = "desk",
+    params(("session" = String, Path, format = "uuid", description = "The session id")),
+    request_body = ref("#/components/schemas/DeskTake"),
+    responses(
+        (status = 200, description = "The conversation is the caller's", body = ref("#/components/schemas/DeskResult")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "Session not found"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "Another person has it, or it is not handed off"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "The author is missing"),
+        (status = 503, description = "The session or the database is busy; see Retry-After"),
+    ),
+)]
+pub async fn take(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    let action = DeskAction::read(&host, &caller, &uri, id, &headers, body).await?;
+    action.run("handoff.status", &["event_id"], json!({"state": "accepted"})).await
+}
+
+/// Sends a message to the user.
+#[utoipa::path(
+    post,
+    path = "/v1/desk/conversations/{session}/messages",
+    tag = "desk",
+    params(("session" = String, Path, format = "uuid", description = "The session id")),
+    request_body = ref("#/components/schemas/HandoffMessage"),
+    responses(
+        (status = 200, description = "The message is sent", body = ref("#/components/schemas/DeskResult")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "Session not found"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "Another person has it, or it is not handed off"),
+        (status = 413, description = "The request body or the text is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "The message is invalid"),
+        (status = 503, description = "The session or the database is busy; see Retry-After"),
+    ),
+)]
+pub async fn write(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    let action = DeskAction::read(&host, &caller, &uri, id, &headers, body).await?;
+    action.run("handoff.message", &["event_id", "text"], json!({})).await
+}
+
+/// Returns the conversation to the assistant, with values of declared variables.
+#[utoipa::path(
+    post,
+    path = "/v1/desk/conversations/{session}/return",
+    tag = "desk",
+    params(("session" = String, Path, format = "uuid", description = "The session id")),
+    request_body = ref("#/components/schemas/DeskReturn"),
+    responses(
+        (status = 200, description = "The assistant has it again", body = ref("#/components/schemas/DeskResult")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "Session not found"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "Another person has it, or it is not handed off"),
+        (status = 413, description = "The request body or the message is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "A member is invalid, or a variable is not declared"),
+        (status = 503, description = "The session or the database is busy; see Retry-After"),
+    ),
+)]
+pub async fn give_back(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    let action = DeskAction::read(&host, &caller, &uri, id, &headers, body).await?;
+    action.check_variables()?;
+    let status = json!({"state": "completed", "disposition": "returned"});
+    action.run("handoff.status", &["event_id", "message", "vars"], status).await
+}
+
+/// Closes the conversation: the matter is settled. A handoff that returns goes on with the assistant.
+#[utoipa::path(
+    post,
+    path = "/v1/desk/conversations/{session}/close",
+    tag = "desk",
+    params(("session" = String, Path, format = "uuid", description = "The session id")),
+    request_body = ref("#/components/schemas/DeskClose"),
+    responses(
+        (status = 200, description = "The conversation is closed", body = ref("#/components/schemas/DeskResult")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "Session not found"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "Another person has it, or it is not handed off"),
+        (status = 413, description = "The request body or the message is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "A member is invalid"),
+        (status = 503, description = "The session or the database is busy; see Retry-After"),
+    ),
+)]
+pub async fn close(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    let action = DeskAction::read(&host, &caller, &uri, id, &headers, body).await?;
+    action.run("handoff.status", &["event_id", "message"], json!({"state": "completed", "disposition": "resolved"})).await
+}
+
+/// A request of a person about a conversation.
+struct DeskAction<'r> {
+    host: &'r Arc<Host>,
+    uri: &'r Uri,
+    running: RunningSession,
+    members: Map,
+    author: String,
+}
+
+impl<'r> DeskAction<'r> {
+    async fn read(
+        host: &'r Arc<Host>,
+        caller: &Caller,
+        uri: &'r Uri,
+        id: Result<Path<String>, PathRejection>,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<DeskAction<'r>, ApiError> {
+        let members = body::read_object(uri, headers, body).await;
+        let Ok(Path(id)) = id else { return Err(not_found(uri)) };
+        let (stored, running) = load_session(host, uri, &id).await?;
+        let members = members?;
+        let author = match members.get("author").filter(|it| !it.is_null()) {
+            Some(given) => given.as_str().map(str::to_owned),
+            None => caller.name().map(str::to_owned),
+        };
+        let author = author.filter(|it| !it.trim().is_empty()).ok_or_else(|| {
+            let message = "author is missing or not a name; send the name that the user sees";
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_author")
+        })?;
+        // Messages do not change who has the conversation, so that the turn itself does not compare.
+        let holder = stored.state.pointer("/handoff/author").filter(|it| it.is_string());
+        if holder.is_some_and(|it| *it != *author) {
+            return Err(taken(uri, holder));
+        }
+        Ok(DeskAction { host, uri, running, members, author })
+    }
+
+    /// Runs the event with these members of the request.
+    async fn run(mut self, kind: &str, names: &[&str], mut event: Value) -> Result<Json<Value>, ApiError> {
+        let mut event = event.as_object_mut().map(std::mem::take).unwrap_or_default();
+        event.extend(names.iter().filter_map(|it| self.members.shift_remove_entry(*it)));
+        event.insert("author".to_owned(), Value::String(self.author));
+        let answered = run_desk_event(self.host, self.uri, &self.running, kind, event).await?;
+        let answer = answered.outcome.flow.map(|it| *it).unwrap_or_default();
+        let member = |name: &str| answer.get(name).cloned().unwrap_or_default();
+        Ok(Json(json!({
+            "session_id": self.running.session, "status": member("status"), "handoff": member("handoff"), "messages": member("messages"),
+            "warnings": answer.pointer("/debug/warnings"),
+        })))
+    }
+
+    /// Checks that the variables to return are declared.
+    fn check_variables(&self) -> Result<(), ApiError> {
+        let declared = self.running.config.flow.as_ref().map(|it| it.document.variables.as_slice()).unwrap_or_default();
+        let is_declared = |name: &str| declared.iter().any(|it| it.name.to_string() == name);
+        let given = self.members.get("vars").and_then(Value::as_object).into_iter().flatten();
+        let Some((unknown, _)) = given.into_iter().find(|it| !is_declared(it.0)) else { return Ok(()) };
+        let message = format!("variable '{unknown}' is not declared; return one that the assistant declares");
+        Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, self.uri, message).with_code("unknown_variable"))
+    }
+}

@@ -1,0 +1,150 @@
+//! `/v1/desk/conversations`: the list of the desk, and one conversation with its transcript and variables.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+use convengine_core::config::flow::Flow;
+use convengine_core::config::flow::document::ValueType;
+use convengine_core::turn::{Map, Millis};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::load_conversation;
+use crate::api::error::{ApiError, not_found};
+use crate::api::query::QueryParams;
+use crate::clock;
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::handoff::{self, DeskConversation};
+
+/// Maximum and default page size.
+const MAX_LIMIT: i64 = 200;
+const DEFAULT_LIMIT: i64 = 50;
+
+/// Query parameters of the list.
+#[derive(Debug, Default, Deserialize)]
+pub struct DeskQuery {
+    state: Option<String>,
+    limit: Option<i64>,
+    cursor: Option<String>,
+}
+
+/// Lists the conversations that wait for a person or have one, those that have waited longest first.
+#[utoipa::path(
+    get,
+    path = "/v1/desk/conversations",
+    tag = "desk",
+    params(
+        ("state" = Option<String>, Query, description = "`waiting` or `running`; default is both"),
+        ("limit" = Option<i64>, Query, description = "Page size, at most 200; default 50"),
+        ("cursor" = Option<String>, Query, description = "The `next_cursor` of the previous page"),
+    ),
+    responses(
+        (status = 200, description = "A page of conversations", body = ref("#/components/schemas/DeskConversations")),
+        (status = 400, description = "A query parameter is invalid"),
+        (status = 422, description = "The state or the cursor is invalid"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn conversations(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    QueryParams(query): QueryParams<DeskQuery>,
+) -> Result<Json<Value>, ApiError> {
+    let refuse = |message: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).with_code("invalid_query");
+    let state = query.state.as_deref().filter(|it| !it.is_empty());
+    if state.is_some_and(|it| !["waiting", "running"].contains(&it)) {
+        return Err(refuse("unknown state; use waiting or running"));
+    }
+    let (at, id) = match &query.cursor {
+        None => (Millis::MIN, Uuid::nil().to_string()),
+        Some(cursor) => parse_cursor(cursor).ok_or_else(|| refuse("invalid cursor; use the next_cursor of the previous page"))?,
+    };
+    let limit = query.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
+    let found = handoff::list(&host.readers, state, (at, &id), limit + 1).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    let page = found.get(..usize::try_from(limit).unwrap_or_default()).unwrap_or(&found);
+    let next = page.last().filter(|_| page.len() < found.len()).map(|it| format!("{}.{}", it.requested_at, it.session));
+    Ok(Json(json!({"conversations": page.iter().map(render_row).collect::<Vec<_>>(), "next_cursor": next})))
+}
+
+fn parse_cursor(cursor: &str) -> Option<(Millis, String)> {
+    let (at, id) = cursor.split_once('.')?;
+    Some((at.parse().ok()?, Uuid::try_parse(id).ok()?.to_string()))
+}
+
+fn render_row(row: &DeskConversation) -> Value {
+    json!({
+        "session_id": row.session, "assistant": row.assistant, "state": row.state, "queue": row.queue, "reason": row.reason,
+        "ticket": row.ticket, "author": row.author, "since": clock::format_iso(row.requested_at),
+        "updated_at": clock::format_iso(row.updated_at), "preview": row.preview, "unread": row.unread,
+    })
+}
+
+/// Returns a conversation with its transcript and variables; private values are masked.
+#[utoipa::path(
+    get,
+    path = "/v1/desk/conversations/{session}",
+    tag = "desk",
+    params(("session" = String, Path, format = "uuid", description = "The session id")),
+    responses(
+        (status = 200, description = "The conversation", body = ref("#/components/schemas/DeskConversation")),
+        (status = 404, description = "The conversation is not at the desk"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn conversation(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
+    let (stored, running) = load_conversation(&host, &uri, &id).await?;
+    let Some(flow) = running.config.flow.as_ref().filter(|_| !running.is_document_missing) else {
+        // Without the document it is unknown which values are private.
+        let message = "snapshot of the session is no longer stored; close the conversation";
+        return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, &uri, message).with_code("snapshot_lost"));
+    };
+    let mut state = stored.state;
+    convengine_core::flow::redact_session(flow, &mut state);
+    let declared = declared_variables(flow, state.get("vars").and_then(Value::as_object).unwrap_or(&Map::new()));
+    let mut member = |name: &str| state.get_mut(name).map(Value::take).unwrap_or_default();
+    Ok(Json(json!({
+        "session_id": running.session, "assistant": stored.assistant, "seq": member("seq"), "locale": member("locale"),
+        "channel": member("channel"), "handoff": member("handoff"), "history": member("history"), "variables": declared,
+    })))
+}
+
+/// The declared variables with their values, in the order of the document.
+fn declared_variables(flow: &Flow, vars: &Map) -> Value {
+    let all = flow.document.variables.iter();
+    all.map(|it| json!({"name": it.name.to_string(), "type": type_name(it.kind), "value": it.name.find(vars), "redacted": it.redact}))
+        .collect()
+}
+
+fn type_name(kind: ValueType) -> &'static str {
+    match kind {
+        ValueType::String => "string",
+        ValueType::Number => "number",
+        ValueType::Boolean => "boolean",
+        ValueType::Array => "array",
+        ValueType::Object => "object",
+        ValueType::Any => "any",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_a_time_and_a_session() {
+        let id = "4d7fe557-03ba-56be-b8c3-a9a5d12f0d69";
+        assert_eq!(parse_cursor(&format!("5.{id}")), Some((5, id.to_owned())));
+        for wrong in ["", "5", "5.", ".x", "x.4d7fe557-03ba-56be-b8c3-a9a5d12f0d69", "5.'"] {
+            assert_eq!(parse_cursor(wrong), None, "{wrong}");
+        }
+    }
+}
