@@ -12,8 +12,10 @@ const SESSIONS_PREFIX: &str = "/v1/runtime/assistants/";
 pub(super) fn parse_message(path: &str, body: &Value, label: Option<&str>, at: Millis, seed: u64) -> Option<Message> {
     let (_, rest) = path.strip_prefix(SESSIONS_PREFIX)?.split_once('/')?;
     let event = match rest.split('/').collect::<Vec<_>>().as_slice() {
-        ["sessions"] => start_event(body),
+        ["sessions"] => event(body, "session.start"),
         ["sessions", _, "turns"] => body.get("type")?.as_str().map(|_| body.clone())?,
+        ["sessions", _, "handoff", "status"] => event(body, "handoff.status"),
+        ["sessions", _, "handoff", "messages"] => event(body, "handoff.message"),
         _ => return None,
     };
     Some(Message {
@@ -27,8 +29,9 @@ pub(super) fn parse_message(path: &str, body: &Value, label: Option<&str>, at: M
     })
 }
 
-fn start_event(body: &Value) -> Value {
+/// The event of a body whose path says its type.
+fn event(body: &Value, kind: &str) -> Value {
     let mut event = body.as_object().cloned().unwrap_or_default();
-    event.insert("type".to_owned(), Value::from("session.start"));
+    event.insert("type".to_owned(), Value::from(kind));
     Value::Object(event)
 }

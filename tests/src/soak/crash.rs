@@ -29,7 +29,7 @@ use super::final_state::{AnsweredMessage, Comparison, FinalState, mask};
 use crate::root;
 
 /// The packs of the crash tests: models in every turn, tasks, tools of every kind, services that write, a summary.
-pub const PACKS: [&str; 15] = [
+pub const PACKS: [&str; 17] = [
     "demo/help_desk",
     "demo/model_acts",
     "demo/loan",
@@ -45,6 +45,8 @@ pub const PACKS: [&str; 15] = [
     "flow/failure_ports.talk",
     "flow/no_input_graph.talk",
     "flow/subflow_call_return_exit_port.talk",
+    "flow/handoff_relay_return.talk",
+    "flow/handoff_unavailable.talk",
 ];
 
 /// Texts with which the rows of these packs report a call in doubt.
