@@ -98,7 +98,9 @@ function compressedAhead(): Plugin {
   };
 }
 
-const NO_ENGINE = fileURLToPath(new URL('./test/no-engine.ts', import.meta.url));
+const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+const NO_ENGINE = path('./test/no-engine.ts');
 
 export default defineConfig({
   base: './',
@@ -118,6 +120,6 @@ export default defineConfig({
     target: 'es2022',
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: { output: { chunkFileNames: 'assets/[name]-[hash].js' } },
+    rolldownOptions: { input: [path('./index.html'), path('./desk.html')], output: { chunkFileNames: 'assets/[name]-[hash].js' } },
   },
 });

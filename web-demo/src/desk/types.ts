@@ -1,0 +1,58 @@
+/** The objects of `/v1/desk`. */
+
+/** A row of the list. */
+export interface Row {
+  session_id: string;
+  assistant: string;
+  state: 'waiting' | 'running';
+  queue: string;
+  reason: string;
+  ticket: string | null;
+  author: string | null;
+  since: string;
+  updated_at: string;
+  preview: string;
+  unread: number;
+}
+
+/** A page of the list. */
+export interface Page {
+  conversations: Row[];
+  next_cursor: string | null;
+}
+
+/** An entry of a transcript. */
+export interface Entry {
+  role: 'user' | 'bot' | 'human' | 'system';
+  text: string;
+  author?: string;
+  turn: number;
+}
+
+export type VariableType = 'string' | 'number' | 'boolean' | 'array' | 'object' | 'any';
+
+/** A variable that the assistant declares. */
+export interface Variable {
+  name: string;
+  type: VariableType;
+  value: unknown;
+  redacted: boolean;
+}
+
+/** A conversation with transcript and variables. */
+export interface Conversation {
+  session_id: string;
+  assistant: string;
+  seq: number;
+  locale: string;
+  channel: string;
+  handoff: { state: 'queued' | 'accepted'; queue?: string; reason?: string; author?: string; requested_at: string } | null;
+  history: Entry[];
+  variables: Variable[];
+}
+
+/** What an action has done. */
+export interface Result {
+  status: string;
+  warnings: string[] | null;
+}
