@@ -25,6 +25,9 @@ function contentPolicy(): Plugin {
   };
 }
 
+/** The script interpreter: as large as all other files together, and only loaded by packs with scripts, so not kept for use offline. */
+const INTERPRETER = 'python.wasm';
+
 /** Compiles the service worker, and injects the content hashes of the build's files into it. */
 function offline(): Plugin {
   let folder = '';
@@ -46,7 +49,7 @@ function offline(): Plugin {
         if (error) return;
         const script = join(folder, 'sw.js');
         const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((it) => it.replaceAll('\\', '/')).sort();
-        const files = found.filter((it) => it !== 'sw.js' && statSync(join(folder, it)).isFile());
+        const files = found.filter((it) => it !== 'sw.js' && it !== INTERPRETER && statSync(join(folder, it)).isFile());
         const list = JSON.stringify(files.map((it) => [it, sha256(readFileSync(join(folder, it)))]));
         const text = readFileSync(script, 'utf8').replaceAll('__FILES__', list).replaceAll('__BUILD__', JSON.stringify(sha256(list)));
         writeFileSync(script, text);

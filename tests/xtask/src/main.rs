@@ -31,7 +31,7 @@ usage: cargo xtask COMMAND
                     runs a command beside a temporary PostgreSQL, for example: cargo xtask postgres -- cargo test NAME
   wasm              builds the browser engine
   python            builds the Python interpreter of script nodes
-  page              builds the browser engine and the page
+  page              builds the browser engine, the Python interpreter and the page
   npm               builds the browser engine as an npm package, into target/npm
   extension         builds the example extension
   teeth             mutation tests: changes every expectation of the corpus, one at a time (--leaves), and sabotages the engine in

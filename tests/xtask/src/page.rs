@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::project::Project;
-use crate::{sh, wasm};
+use crate::{python, sh, wasm};
 
-/// Builds the browser engine and the page.
+/// Builds the browser engine, the script interpreter and the page.
 pub fn build(project: &Project) -> Result<()> {
     wasm::build(project)?;
+    python::build(project)?;
     sh::print_progress("building the page");
     sh::run(&mut project.npm(&["run", "--silent", "build"]))
 }
