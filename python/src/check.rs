@@ -24,6 +24,7 @@ fn find_issues(code: &str) -> Vec<Finding> {
     };
     let mut issues = prepared.imports;
     issues.extend(prepared.refused);
+    issues.extend(prepared.builtins);
     if let Err(error) = run::compile(&prepared.code) {
         let (line, message) = run::describe(&error);
         issues.push(Finding { line: line.unwrap_or(1), message });

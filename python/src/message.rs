@@ -124,6 +124,16 @@ impl Failure {
         Failure { code, message: message.into(), line }
     }
 
+    /// Creates the failure of a script that used more fuel than its limit.
+    pub fn out_of_fuel(limit: u64, line: Option<u32>) -> Failure {
+        Failure::new(FailureCode::Fuel, format!("the script used more than {limit} units of fuel"), line)
+    }
+
+    /// Creates the failure of a script that used more memory than its limit.
+    pub fn out_of_memory(limit: usize, line: Option<u32>) -> Failure {
+        Failure::new(FailureCode::Memory, format!("the script used more than {limit} bytes of memory"), line)
+    }
+
     /// Creates a failure from a finding in the source.
     pub fn from_finding(code: FailureCode, finding: Finding) -> Failure {
         Failure::new(code, finding.message, Some(finding.line))

@@ -1,5 +1,7 @@
 //! Runs a script.
 
+use std::time::Duration;
+
 use chrono::DateTime;
 use monty::{MontyRepl, MontyRun};
 use monty_types::{
@@ -8,7 +10,6 @@ use monty_types::{
 };
 use num_bigint::BigInt;
 use serde_json::{Map, Value};
-use std::time::Duration;
 
 use crate::log::Log;
 use crate::message::{Changes, Failure, FailureCode, Limits, Outcome, RunInput, RunOutput};
@@ -36,6 +37,7 @@ pub fn run(input: &[u8]) -> RunOutput {
         Ok(input) => input,
         Err(error) => return failed(Vec::new(), Failure::new(FailureCode::Exception, format!("invalid input: {error}"), None)),
     };
+    trap::set_limits(input.limits);
     let mut log = Log::new(input.limits.log_lines, input.limits.log_chars);
     match Script::prepare(&input).and_then(|script| script.run(&mut log)) {
         Ok(changes) => RunOutput { logs: log.into_lines(), outcome: Outcome::Success(changes) },
@@ -58,9 +60,8 @@ pub fn compile(code: &str) -> Result<(), MontyException> {
 
 /// Returns the line of the script at which an exception was raised, and its text.
 pub fn describe(error: &MontyException) -> (Option<u32>, String) {
-    // Frames of the modules that we supply have other file names.
-    let frame = error.traceback().iter().rev().find(|it| it.filename.starts_with(FILE) || it.filename.ends_with("input-0>"));
-    let text = error.summary().replace("The monty syntax parser does not yet support ", "not supported: ");
+    let frame = error.traceback().iter().rev().find(|it| it.filename == FILE);
+    let text = error.summary().replace("The monty syntax parser does not yet support ", "not supported: ").replace("Internal error in monty: ", "");
     (frame.map(|it| it.start.line), text.chars().take(MAX_MESSAGE_CHARS).collect())
 }
 
@@ -102,7 +103,6 @@ impl<'i> Script<'i> {
             outcome.map_err(|it| Failure::new(FailureCode::Exception, format!("module '{}': {}", module.name(), it.summary()), None))?;
         }
         let limits = self.input.limits;
-        trap::set_memory_limit(limits.memory_bytes);
         // Fails only without the allocator of this module.
         let _ = monty_alloc::set_hard_limit(memory_limit_with_headroom(Some(limits.memory_bytes), false));
         self.script_name = self.repl.next_script_name();
@@ -137,10 +137,11 @@ impl<'i> Script<'i> {
         let line = frame.map(|it| it.start.line);
         let message = error.message().unwrap_or_default();
         if error.exc_type() == ExcType::TimeoutError && meter::fuel_used().saturating_sub(self.fuel_before) > fuel {
-            return Failure::new(FailureCode::Fuel, format!("the script used more than {fuel} units of fuel"), line);
+            return Failure::out_of_fuel(fuel, line);
         }
-        if error.exc_type() == ExcType::MemoryError && message.starts_with("memory limit exceeded") {
-            return Failure::new(FailureCode::Memory, format!("the script used more than {memory_bytes} bytes of memory"), line);
+        let exceeded = message.starts_with("memory limit exceeded: ") && message.ends_with(&format!(" > {memory_bytes} bytes"));
+        if error.exc_type() == ExcType::MemoryError && exceeded {
+            return Failure::out_of_memory(memory_bytes, line);
         }
         Failure::new(FailureCode::Exception, describe(error).1, line)
     }

@@ -1,32 +1,36 @@
 //! Explains traps: the ways in which an instance ends without a result.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use monty_types::LIVE_MEMORY;
 
-use crate::message::{Failure, FailureCode, Outcome, RunOutput};
+use crate::message::{Failure, FailureCode, Limits, Outcome, RunOutput};
 use crate::meter;
+
+static FUEL_LIMIT: AtomicU64 = AtomicU64::new(0);
 
 /// Bytes in use at which a trap means that memory ran out.
 static MEMORY_LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Remembers the script's limit of memory.
-pub fn set_memory_limit(bytes: usize) {
-    MEMORY_LIMIT.store(bytes, Ordering::Relaxed);
+/// Remembers the limits of the script.
+pub fn set_limits(limits: Limits) {
+    FUEL_LIMIT.store(limits.fuel, Ordering::Relaxed);
+    MEMORY_LIMIT.store(limits.memory_bytes, Ordering::Relaxed);
 }
 
 /// Returns the result of the call that trapped.
 pub fn explain() -> RunOutput {
-    let limit = MEMORY_LIMIT.load(Ordering::Relaxed);
-    let (code, message) = if meter::is_exhausted() {
-        (FailureCode::Fuel, "the script used more fuel than it may".to_owned())
-    } else if LIVE_MEMORY.load(Ordering::Relaxed) > limit || memory_size() > limit {
+    let fuel = FUEL_LIMIT.load(Ordering::Relaxed);
+    let memory = MEMORY_LIMIT.load(Ordering::Relaxed);
+    let failure = if meter::is_exhausted() {
+        Failure::out_of_fuel(fuel, None)
+    } else if LIVE_MEMORY.load(Ordering::Relaxed) > memory || memory_size() > memory {
         // The allocator aborts at its limit, or when the memory cannot grow.
-        (FailureCode::Memory, format!("the script used more than {limit} bytes of memory"))
+        Failure::out_of_memory(memory, None)
     } else {
-        (FailureCode::Exception, "RecursionError: the script exhausted the stack".to_owned())
+        Failure::new(FailureCode::Exception, "RecursionError: the script exhausted the stack", None)
     };
-    RunOutput { logs: Vec::new(), outcome: Outcome::Failure { failure: Failure::new(code, message, None) } }
+    RunOutput { logs: Vec::new(), outcome: Outcome::Failure { failure } }
 }
 
 fn memory_size() -> usize {
