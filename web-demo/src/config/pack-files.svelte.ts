@@ -28,7 +28,7 @@ export class PackFiles {
     try {
       const { importFiles } = await import('../session/import');
       const done = await importFiles(this.simulator, await readFiles(all));
-      this.status = [done.verdict, ...done.notes].join(' ');
+      this.status = [done.verdict, ...done.notes].join('\n');
     } catch (error) {
       this.problem = (error as Error).message;
     }

@@ -53,13 +53,13 @@ function checkTalk(simulator: Simulator, { turns }: ParsedTalk, note: string | u
     if (!record || !input) return { failed: [error?.message ?? 'it was not played'], skipped: [] };
     return checkTurn({ input, exchanges: exchanges ?? [], outcome: record.outcome, notices: record.notices } satisfies FinishedTurn, checks);
   });
-  const failed = results.flatMap((it, index) => it.failed.map((reason) => `Turn ${index + 1}: ${reason}.`));
+  const failed = results.flatMap((it, index) => it.failed.map((reason) => `Turn ${index + 1}: ${reason}`));
   const skipped = results.reduce((sum, it) => sum + it.skipped.length, 0);
   const matching = results.filter((it) => it.failed.length === 0).length;
   const verdict =
     matching === turns.length
       ? `The talk was played, and ${turns.length === 1 ? 'its turn meets' : `all ${turns.length} turns meet`} its checks.`
-      : `The talk was played. ${plural(turns.length - matching, 'turn')} of ${turns.length} ${turns.length - matching === 1 ? 'does' : 'do'} not meet the checks. ${failed[0]}`;
+      : `The talk was played. ${plural(turns.length - matching, 'turn')} of ${turns.length} ${turns.length - matching === 1 ? 'does' : 'do'} not meet the checks.`;
   const left = skipped > 0 ? [`${plural(skipped, 'check')} of values that this page does not know ${skipped === 1 ? 'was' : 'were'} left out; convengine test has them all.`] : [];
-  return { verdict, turns: turns.length, matching, notes: [...failed.slice(1), ...left, ...(note ? [note] : [])] };
+  return { verdict, turns: turns.length, matching, notes: [...failed, ...left, ...(note ? [note] : [])] };
 }
