@@ -150,6 +150,7 @@ await Promise.all(SIZES.map((size) => withPage(base, { size }, (page) => screens
 async function screens(page, size) {
   for (const [name, reach] of Object.entries(SCREENS)) {
     await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+    await page.evaluate(() => indexedDB.deleteDatabase('convengine'));
     await page.goto('about:blank');
     await page.goto(base);
     await page.evaluate(() => globalThis.convengine.complete);
