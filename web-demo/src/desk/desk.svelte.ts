@@ -4,7 +4,11 @@ import { type Identity, storeIdentity, storedIdentity } from './identity';
 import { addedByUser } from './transcript';
 import type { Conversation, Result, Row } from './types';
 
+const MIN_RETRY_MS = 1000;
 const MAX_RETRY_MS = 15_000;
+
+/** What the page says while it has no connection. */
+export const LOST = 'Connection lost. Reconnecting…';
 
 /** Where the page puts the focus next. */
 export type FocusTarget = 'conversation' | 'message' | 'list';
@@ -30,7 +34,7 @@ export class DeskState {
 
   private api = new DeskApi('');
   private watching: AbortController | undefined;
-  private reading = false;
+  private reading: Promise<void> | undefined;
   private isStale = false;
   /** The key of the last action, which a retry repeats. */
   private pending: { action: string; eventId: string } | undefined;
@@ -157,29 +161,39 @@ export class DeskState {
 
   /** Follows the changes of the server, and reconnects when the connection drops. */
   private async watch(signal: AbortSignal): Promise<void> {
-    for (let retryMs = 1000; !signal.aborted; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
+    let retryMs = MIN_RETRY_MS;
+    const changed = () => {
+      if (this.connection === 'lost') this.notice = 'Connected again.';
+      this.connection = 'live';
+      retryMs = MIN_RETRY_MS;
+      void this.refresh();
+    };
+    while (!signal.aborted) {
+      // A browser that goes offline keeps its streams open.
+      const offline = new AbortController();
+      addEventListener('offline', () => offline.abort(), { signal: offline.signal });
       try {
-        await this.api.watch(() => {
-          if (this.connection === 'lost') this.notice = 'Connected again.';
-          this.connection = 'live';
-          retryMs = 1000;
-          void this.refresh();
-        }, signal);
+        await this.api.watch(changed, AbortSignal.any([signal, offline.signal]));
       } catch (error) {
         if (error instanceof Refusal && [401, 403].includes(error.status)) this.signOut(error.message);
       }
+      offline.abort();
       if (signal.aborted) return;
-      if (this.connection !== 'lost') this.notice = 'Connection lost. Reconnecting…';
+      if (this.connection !== 'lost') this.notice = LOST;
       this.connection = 'lost';
-      await new Promise((resolve) => setTimeout(resolve, retryMs));
+      await pause(retryMs);
+      retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
     }
   }
 
   /** Reads the list and the open conversation. Changes that arrive meanwhile are read afterwards, once. */
-  private async refresh(): Promise<void> {
+  private refresh(): Promise<void> {
     this.isStale = true;
-    if (this.reading) return;
-    this.reading = true;
+    this.reading ??= this.readChanges().finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+
+  private async readChanges(): Promise<void> {
     try {
       while (this.isStale) {
         this.isStale = false;
@@ -192,8 +206,6 @@ export class DeskState {
       }
     } catch {
       // The next change or reconnection reads again.
-    } finally {
-      this.reading = false;
     }
   }
 
@@ -210,6 +222,19 @@ export class DeskState {
     const added = addedByUser(open.history, found.history);
     if (added.length > 0) this.notice = `New message: ${added.map((it) => it.text).join(' ')}`;
   }
+}
+
+/** Waits, but not longer than until the browser is online again. */
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      removeEventListener('online', done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    addEventListener('online', done);
+  });
 }
 
 function ignored(result: Result): boolean {
