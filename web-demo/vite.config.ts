@@ -25,7 +25,7 @@ function contentPolicy(): Plugin {
   };
 }
 
-/** The script interpreter: as large as all other files together, and only loaded by packs with scripts, so not kept for use offline. */
+/** The script interpreter: as large as all other files together, and only loaded by packs with scripts. */
 const INTERPRETER = 'python.wasm';
 
 /** Compiles the service worker, and injects the content hashes of the build's files into it. */
@@ -49,7 +49,7 @@ function offline(): Plugin {
         if (error) return;
         const script = join(folder, 'sw.js');
         const found = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((it) => it.replaceAll('\\', '/')).sort();
-        const files = found.filter((it) => it !== 'sw.js' && it !== INTERPRETER && statSync(join(folder, it)).isFile());
+        const files = found.filter((it) => it !== 'sw.js' && (it === INTERPRETER || !it.startsWith(INTERPRETER)) && statSync(join(folder, it)).isFile());
         const list = JSON.stringify(files.map((it) => [it, sha256(readFileSync(join(folder, it)))]));
         const text = readFileSync(script, 'utf8').replaceAll('__FILES__', list).replaceAll('__BUILD__', JSON.stringify(sha256(list)));
         writeFileSync(script, text);
@@ -91,7 +91,9 @@ function compressedAhead(): Plugin {
       handler(error) {
         if (error) return;
         const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-        for (const file of files.filter((it) => COMPRESSIBLE.test(it)).map((it) => join(folder, it))) {
+        // The interpreter comes with its compressed forms.
+        const plain = files.filter((it) => COMPRESSIBLE.test(it) && !it.startsWith(INTERPRETER));
+        for (const file of plain.map((it) => join(folder, it))) {
           const bytes = readFileSync(file);
           const shorter = compressed(bytes).filter(([, it]) => it.length < bytes.length);
           for (const [ending, it] of shorter) writeFileSync(file + ending, it);

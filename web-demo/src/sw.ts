@@ -1,5 +1,6 @@
 /**
- * The service worker: caches all files of one build, so that the page works without a network.
+ * The service worker: caches all files of one build, so that the page works without a network. Large files that few sessions need are
+ * cached when they are first used.
  *
  * Each build has its own cache. Requests for other files, such as API calls, are not intercepted. A newer build is fetched alongside
  * the one in use, and takes over when the page requests it or when no page is open.
@@ -33,6 +34,8 @@ const root = worker.registration.scope;
 /** Caches belong to the whole origin, so their names contain the scope. */
 const CACHE_PREFIX = `convengine ${root} `;
 const FILE_HASHES = new Map(__FILES__.map(([path, sha256]) => [new URL(path, root).href, sha256]));
+/** The interpreter of scripts, which only documents with scripts need. */
+const ON_DEMAND = new URL('python.wasm', root).href;
 const INDEX = new URL('index.html', root).href;
 const CACHE_NAME = CACHE_PREFIX + __BUILD__;
 
@@ -47,7 +50,10 @@ worker.addEventListener('fetch', (event) => {
 /** Caches all files of the build, or fails. */
 async function install(): Promise<void> {
   const cache = await caches.open(CACHE_NAME);
-  await Promise.all([...FILE_HASHES].map(([url, sha256]) => cacheFile(cache, url, sha256)));
+  const files = [...FILE_HASHES];
+  // A page that has used it may be offline when this build takes over.
+  const isUsed = (await findCached(ON_DEMAND)) !== undefined;
+  await Promise.all(files.filter(([url]) => url !== ON_DEMAND || isUsed).map(([url, sha256]) => cacheFile(cache, url, sha256)));
 }
 
 async function cacheFile(cache: Cache, url: string, sha256: string): Promise<void> {
@@ -89,8 +95,13 @@ function requestedFile({ method, url, mode }: Request): string | undefined {
 }
 
 async function respond(url: string, request: Request): Promise<Response> {
-  const own = await (await caches.open(CACHE_NAME)).match(url);
-  return own ?? (await findCached(url)) ?? fetch(request);
+  const cache = await caches.open(CACHE_NAME);
+  const own = await cache.match(url);
+  const sha256 = url === ON_DEMAND ? FILE_HASHES.get(url) : undefined;
+  if (own || sha256 === undefined) return own ?? (await findCached(url)) ?? fetch(request);
+  const fetched = await fetchFile(url, sha256);
+  await cache.put(url, fetched.clone());
+  return fetched;
 }
 
 /** Finds a file in any build, for pages of the previous build. */

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withPage } from './chromium.mjs';
+import { blankEditor, withPage } from './chromium.mjs';
 import { serveFolder } from './folder.mjs';
 
 const WITHIN_MS = 20_000;
@@ -34,6 +34,7 @@ await withPage(server.address, { keep: true }, async (page) => {
   print({ metrics: await (await opened.goto(`${server.address}metrics`)).text() });
   await opened.close();
 
+  await runScript(page);
   const { port } = server;
   await server.close();
   await page.context().setOffline(true);
@@ -41,6 +42,7 @@ await withPage(server.address, { keep: true }, async (page) => {
   await page.reload();
   await page.evaluate(() => globalThis.convengine.ready);
   await played(page);
+  print({ script: await runScript(page) });
 
   server = await serveFolder(folder, { below: BELOW, port });
   await page.context().setOffline(false);
@@ -100,4 +102,17 @@ function sha256(text) {
 
 function print(line) {
   console.log(JSON.stringify(line));
+}
+
+/** Runs a script; the interpreter is fetched by its first use. Returns the reply. */
+async function runScript(page) {
+  const editor = await blankEditor(page);
+  await editor.fill(await readFile(new URL('../../tests/packs/flow/python.json', import.meta.url), 'utf8'));
+  await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await page.waitForFunction(() => globalThis.convengine.turns()[0]?.hash, null, { timeout: WITHIN_MS });
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('total');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => globalThis.convengine.turns()[1]?.hash, null, { timeout: WITHIN_MS });
+  return page.evaluate(() => globalThis.convengine.turns()[1].reply);
 }

@@ -21,6 +21,8 @@ fn a_browser_plays_the_page_offline_from_any_folder_and_updates_only_on_request(
         json!({"metrics": "5"}),
         json!({"reply": greeting}),
         json!({"flow": "Your checking balance is 1234.50."}),
+        // The interpreter was fetched by the first document with scripts.
+        json!({"script": "Total 6.35."}),
         json!({"offered": "A new version is ready", "still": "ConvEngine"}),
         json!({"again": "ConvEngine"}),
         json!({"then": "Newer", "offers": 0}),

@@ -140,20 +140,24 @@ function matchesPolicy({ user }: LlmRequestJson): boolean {
 }
 
 /** Answers a question with the sentence of the passages that shares most words with it. */
-function synthesisReply({ user }: LlmRequestJson): Json {
-  const { question, passages } = parseObject(user);
-  const words = new Set(contentWords(asText(question)));
-  const list = Array.isArray(passages) ? passages.map(asObject) : [];
-  const sentences = list.flatMap((it) => asText(it['text']).split(/(?<=[.!?])\s+/).map((text) => ({ n: it['n'] ?? 0, text, hits: contentWords(`${asText(it['title'])} ${text}`).filter((word) => words.has(word)).length })));
+function synthesisReply({ user, user_text: text }: LlmRequestJson): Json {
+  const words = new Set(contentWords(`${text} ${/^question: (.*)/m.exec(user)?.[1] ?? ''}`));
+  const sentences = parseObjects(/^passages: (.*)/m.exec(user)?.[1]).flatMap((it) =>
+    asText(it['text']).split(/(?<=[.!?])\s+/).map((sentence) => {
+      const hits = contentWords(`${asText(it['title'])} ${sentence}`).filter((word) => words.has(word)).length;
+      return { n: it['n'] ?? 0, sentence, hits };
+    }),
+  );
   const [best] = sentences.filter((it) => it.hits > 0).sort((a, b) => b.hits - a.hits);
-  return best ? { answer: best.text, used: [best.n], answered: true } : { answer: '', used: [], answered: false };
+  return best ? { answer: best.sentence, used: [best.n], answered: true } : { answer: '', used: [], answered: false };
 }
 
-function parseObject(text: string): JsonObject {
+function parseObjects(text = '[]'): JsonObject[] {
   try {
-    return asObject(JSON.parse(text) as Json);
+    const value = JSON.parse(text) as Json;
+    return Array.isArray(value) ? value.map(asObject) : [];
   } catch {
-    return {};
+    return [];
   }
 }
 

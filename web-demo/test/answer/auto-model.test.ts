@@ -195,7 +195,7 @@ describe('an answer from passages', () => {
     { n: 1, title: 'Delivery', text: 'Parcels arrive within two days. Parcels to islands take a week.' },
     { n: 2, title: 'Cards', text: 'A lost card is replaced.' },
   ];
-  const reply = (question: string, found: JsonObject[] = passages) => json(request('synthesis', question, { user: JSON.stringify({ message: question, question, passages: found }) }));
+  const reply = (question: string, found: JsonObject[] = passages) => json(request('synthesis', question, { user: `message: ${question}\npassages: ${JSON.stringify(found)}\nquestion: ${question}` }));
 
   it('is the sentence that shares most words with the question, with its passage', () => {
     expect(reply('How long to the islands?')).toEqual({ answer: 'Parcels to islands take a week.', used: [1], answered: true });

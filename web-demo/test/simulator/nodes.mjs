@@ -14,6 +14,7 @@ export async function knowledge(page, [file]) {
   await details.waitFor({ timeout: WITHIN_MS });
   print({ search: await details.innerText() });
   await page.locator('#config').getByRole('button', { name: 'Knowledge', exact: true }).click();
+  await page.locator('.source-name').first().waitFor({ timeout: WITHIN_MS });
   print({ sources: await page.locator('.source-name').allInnerTexts() });
   await retrieve(page, 'lost gift card');
   print({ found: await page.locator('.retrieval tbody tr').allInnerTexts() });
