@@ -98,6 +98,17 @@ export function outcomeParts({ outcome }: Completion): PartList {
   return { parts: splitParts(outcome.ok, REPLY_PARTS, 'Other answer fields'), failed: outcome.ok.kind === 'script' && 'failure' in outcome.ok };
 }
 
+/** Describes an answer in one line; `undefined` where its first part does. */
+export function answerSummary({ outcome }: Completion): string | undefined {
+  if ('error' in outcome) return undefined;
+  const { kind, passages, failure, branch, changed, removed } = outcome.ok;
+  if (kind === 'knowledge') return plural(Array.isArray(passages) ? passages.length : 0, 'passage');
+  if (kind !== 'script') return undefined;
+  if (typeof failure === 'object' && failure !== null && !Array.isArray(failure)) return `${String(failure['code'])}: ${String(failure['message'])}`;
+  const names = [...Object.keys(changed ?? {}), ...(Array.isArray(removed) ? removed : [])];
+  return [typeof branch === 'string' && `branch ${branch}`, names.length > 0 && `changed ${names.join(', ')}`].filter(Boolean).join(', ') || 'changed nothing';
+}
+
 function splitParts(from: JsonObject, known: typeof REQUEST_PARTS, restName: string): Part[] {
   const out: Part[] = [];
   for (const [member, name, folded] of known) {

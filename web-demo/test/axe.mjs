@@ -101,7 +101,7 @@ const SCREENS = {
   'a search': async (page) => {
     await asked(page, 'knowledge', 'a question: how long do parcels take to the islands');
     await show(page, 'timeline');
-    await page.getByRole('row', { name: /Knowledge searched/ }).first().click();
+    await page.getByRole('row', { name: /Knowledge search/ }).first().click();
     await show(page, 'inspector');
     await page.getByRole('tab', { name: 'Details' }).click();
     await page.locator('#inspector .search-result').waitFor();
@@ -117,10 +117,13 @@ const SCREENS = {
   },
   'a script': async (page) => {
     await asked(page, 'python', 'raise');
-    await show(page, 'config');
-    await page.locator('.flow-node.type-python').first().click();
+    await show(page, 'timeline');
+    await page.getByRole('row', { name: /Script.*failed/ }).first().click();
+    await show(page, 'inspector');
+    await page.getByRole('tab', { name: 'Details' }).click();
+    await page.getByRole('button', { name: 'Show line 2' }).click();
     await page.getByRole('textbox', { name: 'Code' }).waitFor();
-    await page.locator('.script-result').waitFor();
+    await page.locator('.flow-panel .script-result').waitFor();
   },
   'the desk': async (page) => {
     await asked(page, 'helpdesk', 'a human');

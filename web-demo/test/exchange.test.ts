@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeParts, requestParts, waitingText, effectTags, effectTitle } from '../src/exchange';
+import { answerSummary, outcomeParts, requestParts, waitingText, effectTags, effectTitle } from '../src/exchange';
 import type { Completion, Effect, JsonObject } from '../src/types';
 
 const effect = (request: JsonObject & { kind: string }): Effect => ({ id: 0, key: 'k', class: 'read', deadline_ms: 1, request });
@@ -60,5 +60,21 @@ describe('an effect', () => {
     expect(parts(outcomeParts(reply({ kind: 'http', status: 200, body: 'x' })))).toEqual([['Status', 200, false], ['Body', 'x', false]]);
     const failed = outcomeParts({ id: 0, at: 1, outcome: { error: { kind: 'timeout', message: 'no answer in time' } } });
     expect([failed.failed, ...parts(failed)]).toEqual([true, ['', 'timeout: no answer in time', false]]);
+  });
+
+  it('of a search or script is summed up in one line', () => {
+    const summary = (ok: JsonObject & { kind: string }) => answerSummary(reply(ok));
+    expect(summary({ kind: 'knowledge', passages: [{}, {}] })).toBe('2 passages');
+    expect(summary({ kind: 'script', changed: { a: 1 }, removed: ['b'], branch: 'yes' })).toBe('branch yes, changed a, b');
+    expect(summary({ kind: 'script', changed: {}, removed: [], branch: null })).toBe('changed nothing');
+    expect(summary({ kind: 'script', failure: { code: 'fuel', message: 'too long' } })).toBe('fuel: too long');
+    expect(summary({ kind: 'http', body: 'x' })).toBeUndefined();
+    expect(outcomeParts(reply({ kind: 'script', failure: { code: 'fuel', message: 'too long' } })).failed).toBe(true);
+  });
+
+  it('of the desk is named by its purpose', () => {
+    const call = effect({ kind: 'http', caller: { handoff: 'relay' }, url: 'https://desk.example' });
+    expect([effectTitle(call), waitingText(call)]).toEqual(['relay', 'Waiting for the desk: relay']);
+    expect(effectTitle(effect({ kind: 'knowledge', query: 'q' }))).toBe('search');
   });
 });

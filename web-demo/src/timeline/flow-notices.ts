@@ -58,7 +58,7 @@ function describeScript(it: (key: string) => string, { failure, logs }: JsonObje
 }
 
 /** Flow stages shown in a story: progress and errors. */
-const STORY_STAGES = /^(intent\.|node\.error|route|resume|subflow|button|entity\.|no_input|gives_up|session\.|knowledge\.|script\.|handoff\.|template\.|expr\.|guard\.|exit\.|timer\.|approval\.)/;
+const STORY_STAGES = /^(intent\.|node\.error|route|resume|subflow|button|entity\.|no_input|gives_up|session\.|knowledge\.|handoff\.|template\.|expr\.|guard\.|exit\.|timer\.|approval\.)/;
 
 /** Whether a stage belongs to a flow; pipeline stages are in capitals. */
 export function isFlowStage(stage: string): boolean {
@@ -67,5 +67,6 @@ export function isFlowStage(stage: string): boolean {
 
 /** Whether a flow stage is shown in a story. */
 export function isFlowStoryStage(stage: string): boolean {
-  return STORY_STAGES.test(stage) && !/^entity\.(prompt|skipped)/.test(stage);
+  // The rows of their effects show searches and scripts.
+  return STORY_STAGES.test(stage) && !/^(entity\.(prompt|skipped)|knowledge\.search$)/.test(stage);
 }

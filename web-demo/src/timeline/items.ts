@@ -1,4 +1,4 @@
-import { effectTitle, outcomeParts } from '../exchange';
+import { answerSummary, effectTitle, outcomeParts } from '../exchange';
 import { stageTone as toneOf, type Tone } from '../stage-tone';
 import type { AnsweredEffect, UserInput } from '../session/turn-data';
 import type { Effect, Notice, Outcome, StepInfo, TurnRecord } from '../types';
@@ -186,7 +186,7 @@ function intentAndState(outcome: { intent: string | null; state: string | null }
 
 /** The beginning of an answer. */
 function answerText({ completion }: AnsweredEffect): string {
-  const value = outcomeParts(completion).parts[0]?.value ?? '';
+  const value = answerSummary(completion) ?? outcomeParts(completion).parts[0]?.value ?? '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > 240 ? `${text.slice(0, 239)}…` : text;
 }

@@ -8,7 +8,7 @@ export async function knowledge(page, [file]) {
   await open(page, file);
   await say(page, 2, 'a question: how long do parcels take to the islands');
   print({ answer: (await shown(page))[1].reply, cited: await page.locator('.flow-citations').innerText() });
-  await page.getByRole('treegrid').getByRole('row', { name: /Knowledge searched/ }).first().click();
+  await page.getByRole('treegrid').getByRole('row', { name: /Knowledge search/ }).first().click();
   await page.getByRole('tab', { name: 'Details' }).click();
   const details = page.locator('#inspector .search-result');
   await details.waitFor({ timeout: WITHIN_MS });
