@@ -32,7 +32,7 @@ export async function knowledge(page, [file]) {
 }
 
 async function retrieve(page, query) {
-  await page.getByLabel('Query', { exact: true }).fill(query);
+  await page.locator('.retrieval').getByLabel('Query', { exact: true }).fill(query);
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   await page.locator('.retrieval .search-result q', { hasText: query }).waitFor({ timeout: WITHIN_MS });
 }
