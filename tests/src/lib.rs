@@ -5,6 +5,7 @@ pub mod effect_free;
 pub mod fuzz;
 pub mod invariants;
 pub mod reference;
+pub mod retrieval;
 pub mod simulate;
 pub mod soak;
 pub mod synthetic;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use snowball_stemmers_rs::Stemmer;
 use unicode_normalization::UnicodeNormalization;
 
 use super::language::Language;
@@ -39,7 +38,7 @@ fn question_terms(tokens: &[String], language: Option<Language>) -> Vec<String> 
     let stemmer = language.map(Language::stemmer);
     let is_stop = |token: &&String| language.is_some_and(|it| is_stop_word(token, it));
     let only_stop_words = tokens.iter().all(|it| is_stop(&it));
-    tokens.iter().filter(|it| only_stop_words || !is_stop(it)).map(|it| stem(it, stemmer.as_ref())).collect()
+    tokens.iter().filter(|it| only_stop_words || !is_stop(it)).map(|it| stem(it, stemmer)).collect()
 }
 
 /// Counts the terms of a text.
@@ -50,13 +49,12 @@ pub(super) fn count_terms(text: &str, locale: &str, counts: &mut BTreeMap<String
         *tokens.entry(token).or_default() += 1;
     }
     for (token, count) in tokens {
-        *counts.entry(stem(&token, stemmer.as_ref())).or_default() += count;
+        *counts.entry(stem(&token, stemmer)).or_default() += count;
     }
 }
 
-fn stem(token: &str, stemmer: Option<&Stemmer>) -> String {
-    let stem = stemmer.map(|it| it.stem(token)).filter(|it| !it.is_empty());
-    stem.map_or_else(|| token.to_owned(), |it| it.into_owned())
+fn stem(token: &str, stemmer: Option<fn(&str) -> String>) -> String {
+    stemmer.map(|it| it(token)).filter(|it| !it.is_empty()).unwrap_or_else(|| token.to_owned())
 }
 
 /// What becomes of text that has no spaces between words.

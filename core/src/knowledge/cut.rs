@@ -7,9 +7,13 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::analysis::count_terms;
 use super::markdown::{self, Section};
 use super::source::{Chunk, Source, SourceFormat};
+use crate::text::collapse_whitespace;
 
 /// How many characters a chunk has at most: about 300 words, an abstract or a section of a help page.
 pub const MAX_CHUNK_CHARS: usize = 2_000;
+
+/// How long a title is at most: it is kept and analysed with every chunk.
+const MAX_TITLE_CHARS: usize = 200;
 
 /// How often a term of the title counts.
 const TITLE_WEIGHT: u32 = 1;
@@ -59,7 +63,7 @@ fn clean(text: &str) -> String {
 }
 
 fn clean_title(title: &str) -> String {
-    crate::text::collapse_whitespace(&clean(title))
+    collapse_whitespace(&clean(title)).chars().take(MAX_TITLE_CHARS).collect()
 }
 
 /// A document often repeats its title as its first heading.
@@ -193,6 +197,8 @@ mod tests {
         assert_whole(&"🧑‍🚀".repeat(3_000));
         assert_whole(&"\u{7}x\n".repeat(20_000));
         assert_whole(&"# \n".repeat(2_000));
+        let chunks = cut_source(&source(&"t".repeat(9_000), &format!("# {}", "[h](".repeat(9_000)), SourceFormat::Markdown));
+        assert!(chunks.iter().all(|it| it.title.chars().count() < 2 * MAX_TITLE_CHARS + 10));
         cut_source(&source("", &"# \n#\n```\n---\na\n---\n".repeat(2_000), SourceFormat::Markdown));
     }
 

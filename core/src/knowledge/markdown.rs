@@ -3,6 +3,9 @@
 /// How short neighbouring sections are that become one.
 const MERGED_CHARS: usize = 500;
 
+/// How long a heading is at most where it is part of a title.
+const MAX_HEADING_CHARS: usize = 200;
+
 /// How far the end of the front matter is looked for.
 const FRONT_MATTER_LINES: usize = 60;
 
@@ -182,7 +185,7 @@ fn plain(title: &str) -> String {
         rest = after;
     }
     out.push_str(rest);
-    out.replace(['*', '`'], "").trim().to_owned()
+    out.replace(['*', '`'], "").trim().chars().take(MAX_HEADING_CHARS).collect()
 }
 
 /// Returns where the text begins after metadata between two lines of `---`.

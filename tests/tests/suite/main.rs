@@ -46,6 +46,7 @@ mod recovery;
 mod reference;
 mod reference_pages;
 mod replay;
+mod retrieval;
 mod scaled;
 mod schemas;
 mod seed;
