@@ -76,6 +76,11 @@ fn a_knowledge_base_in_the_browser_is_searched_cited_tested_and_edited() {
     assert!(search.contains("Lists: keyword") && search.contains("delivery#1") && search.contains("cited"), "{search}");
     assert_eq!(members_count(&lines["sources"][0]), 4);
     assert!(lines["found"][0][0].as_str().unwrap().contains("Gift cards"), "{}", lines["found"][0]);
+    assert!(
+        lines["dropped"][0].as_str().unwrap().contains("Gift wrap › Ribbons"),
+        "Markdown is cut at its headings: {}",
+        lines["dropped"][0]
+    );
     assert!(lines["added"][0].as_str().unwrap().contains("hours#1"), "{}", lines["added"][0]);
 }
 

@@ -55,7 +55,9 @@ export function selectAnswers(turns: AnsweredEffect[][], all: boolean): Answered
 }
 
 /** Whether the test runner would give this answer itself; it has databases, documents and files that a page lacks. */
-function isScripted({ origin, completion: { outcome } }: AnsweredEffect): boolean {
+function isScripted({ origin, effect, completion: { outcome } }: AnsweredEffect): boolean {
+  // A knowledge base without sources finds nothing there either.
+  if (effect.request.kind === 'knowledge' && origin === 'auto') return true;
   return origin === 'script' && !('error' in outcome && ['unsupported', 'not_found'].includes(outcome.error.kind));
 }
 

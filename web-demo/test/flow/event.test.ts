@@ -34,7 +34,16 @@ describe('flow events', () => {
     expect(all.map(eventText)).toEqual(['Session started', 'hi', 'Checking', 'x', 'Timer no-input fired']);
     const decided = (more: object) => eventText({ type: 'approval.decision', call_id: 'c', approved: true, ...more });
     expect([{}, { edited_args: {} }, { approved: false, reason: 'no' }].map(decided)).toEqual(['Call approved', 'Call approved with other arguments', 'Call rejected: no']);
-    expect([PRESS, START_EVENT, undefined].map(isUserEvent)).toEqual([true, false, true]);
+    const report = (more: object) => eventText({ type: 'handoff.status', state: 'completed', author: 'Ann', ...more });
+    expect([{ state: 'accepted' }, { state: 'failed', author: undefined }, {}, { disposition: 'returned' }].map(report)).toEqual([
+      'Ann (desk) accepted the conversation',
+      'The desk declined the conversation',
+      'Ann (desk) closed the conversation',
+      'Ann (desk) returned the conversation',
+    ]);
+    const wrote: FlowEvent = { type: 'handoff.message', text: 'hi' };
+    expect(eventText(wrote)).toBe('The desk wrote');
+    expect([PRESS, START_EVENT, undefined, wrote].map(isUserEvent)).toEqual([true, false, true, false]);
   });
 
   it('replace the message, and follow the previous turn by its clock', () => {

@@ -27,6 +27,10 @@ export async function knowledge(page, [file]) {
   await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
   await retrieve(page, 'when does the shop open');
   print({ added: await page.locator('.retrieval tbody tr').first().innerText() });
+  await page.locator('.sources input[type="file"]').setInputFiles({ name: 'Gift wrap.md', mimeType: 'text/markdown', buffer: Buffer.from('# Ribbons\n\nRibbons cost one euro.') });
+  await page.locator('.source-list li', { hasText: 'Gift wrap' }).waitFor({ timeout: WITHIN_MS });
+  await retrieve(page, 'ribbons');
+  print({ dropped: await page.locator('.retrieval tbody tr').first().innerText() });
   await page.getByRole('button', { name: 'Remove Opening hours' }).click();
   await page.locator('.source-list li', { hasText: 'Opening hours' }).waitFor({ state: 'detached' });
 }
