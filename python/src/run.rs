@@ -123,7 +123,8 @@ impl<'i> Script<'i> {
             values::to_python(&input.event),
             values::to_python(&input.params),
             MontyObject::string(input.now.as_str()),
-            MontyObject::bigint(BigInt::from(input.seed)),
+            // As in JSON, whose numbers cannot hold it.
+            MontyObject::string(input.seed.to_string()),
             MontyObject::none(),
             MontyObject::none(),
             MontyObject::none(),

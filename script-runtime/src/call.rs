@@ -1,10 +1,8 @@
 //! One call: passes JSON in and reads JSON out, with an instance of its own.
 
-use std::time::{Duration, Instant};
-
 use wasmtime::{Instance, Memory, Store, StoreLimits, StoreLimitsBuilder, TypedFunc};
 
-use crate::deadline::{self, OutOfTime};
+use crate::deadline::{Deadline, OutOfTime};
 use crate::{RunError, ScriptRuntime};
 
 /// Maximum memory of an instance: the module's own maximum.
@@ -18,13 +16,12 @@ const STACK_EXHAUSTED: &str =
     r#"{"logs":[],"failure":{"code":"exception","message":"RecursionError: the script exhausted the stack","line":null}}"#;
 
 /// Calls an exported function with an input, and returns its output.
-pub fn call(runtime: &ScriptRuntime, function: &str, input: &str, end: Instant) -> Result<String, RunError> {
-    let begin = Instant::now();
-    let mut store = create_store(runtime, end);
+pub fn call(runtime: &ScriptRuntime, function: &str, input: &str, deadline: Deadline) -> Result<String, RunError> {
+    let mut store = create_store(runtime, deadline);
     let instance = runtime.instance_pre.instantiate(&mut store).map_err(|it| broken(&it))?;
-    let mut guest = Guest { store, instance, timeout: end.saturating_duration_since(begin) };
+    let mut guest = Guest { store, instance, deadline };
     match guest.exchange(function, input) {
-        Err(CallError::Trap(error)) if error.is::<OutOfTime>() => Err(RunError::Timeout(guest.timeout)),
+        Err(CallError::Trap(error)) if error.is::<OutOfTime>() => Err(deadline.error()),
         // A check returns no failures, and needs too little to be stopped by accident.
         Err(CallError::Trap(_)) if function == "run" => guest.explain_trap(),
         Err(CallError::Trap(error) | CallError::Broken(error)) => Err(broken(&error)),
@@ -35,7 +32,7 @@ pub fn call(runtime: &ScriptRuntime, function: &str, input: &str, end: Instant) 
 struct Guest {
     store: Store<StoreLimits>,
     instance: Instance,
-    timeout: Duration,
+    deadline: Deadline,
 }
 
 enum CallError {
@@ -64,7 +61,7 @@ impl Guest {
         let explain: TypedFunc<(), u64> = self.function("explain_trap").map_err(|it| broken(&it))?;
         match explain.call(&mut self.store, ()) {
             Ok(output) => self.read(memory, output).map_err(|it| broken(&it)),
-            Err(error) if error.is::<OutOfTime>() => Err(RunError::Timeout(self.timeout)),
+            Err(error) if error.is::<OutOfTime>() => Err(self.deadline.error()),
             Err(_) => Ok(STACK_EXHAUSTED.to_owned()),
         }
     }
@@ -86,12 +83,12 @@ impl Guest {
     }
 }
 
-fn create_store(runtime: &ScriptRuntime, end: Instant) -> Store<StoreLimits> {
+fn create_store(runtime: &ScriptRuntime, deadline: Deadline) -> Store<StoreLimits> {
     let limits =
         StoreLimitsBuilder::new().memory_size(MAX_MEMORY_BYTES).memories(1).tables(4).table_elements(MAX_TABLE_ELEMENTS).instances(1);
     let mut store = Store::new(&runtime.engine, limits.build());
     store.limiter(|it| it);
-    deadline::set(&mut store, end);
+    deadline.limit(&mut store);
     store
 }
 

@@ -8,36 +8,63 @@ use wasmtime::{Engine, Store, StoreLimits, UpdateDeadline};
 
 use crate::RunError;
 
+/// The time between two attempts to interrupt a call, which reacts at its next loop or call.
+const PAUSE: Duration = Duration::from_millis(1);
+
 /// The call exceeded its deadline.
 #[derive(Debug, thiserror::Error)]
 #[error("out of time")]
 pub struct OutOfTime;
 
-/// Makes a call, which gets its deadline, and beside it a thread that advances the engine's epoch at that time.
-///
-/// # Errors
-/// If the thread cannot be started.
-pub fn with<T>(engine: &Engine, timeout: Duration, call: impl FnOnce(Instant) -> T) -> Result<T, RunError> {
-    let end = Instant::now() + timeout;
-    let (ended, is_ended) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        let watch = move || {
-            // Stops waiting as soon as the sender is dropped.
-            while is_ended.recv_timeout(end.saturating_duration_since(Instant::now())) == Err(RecvTimeoutError::Timeout) {
-                engine.increment_epoch();
-                thread::sleep(Duration::from_millis(1));
-            }
-        };
-        let watcher = thread::Builder::new().name("script-deadline".to_owned()).spawn_scoped(scope, watch);
-        watcher.map_err(|it| RunError::Broken(format!("cannot start a thread: {it}")))?;
-        let result = call(end);
-        drop(ended);
-        Ok(result)
-    })
+/// The time at which a call must have ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    timeout: Duration,
+    end: Instant,
 }
 
-/// Interrupts the calls of a store at their deadline. The deadlines of other stores advance the epoch as well.
-pub fn set(store: &mut Store<StoreLimits>, end: Instant) {
-    store.set_epoch_deadline(1);
-    store.epoch_deadline_callback(move |_| if Instant::now() < end { Ok(UpdateDeadline::Continue(1)) } else { Err(OutOfTime.into()) });
+impl Deadline {
+    /// Creates a deadline from now.
+    pub fn after(timeout: Duration) -> Deadline {
+        Deadline { timeout, end: Instant::now() + timeout }
+    }
+
+    /// Returns the error of a call that exceeds the deadline.
+    pub fn error(self) -> RunError {
+        RunError::Timeout(self.timeout)
+    }
+
+    /// Makes a call, and beside it a thread that advances the engine's epoch at the deadline.
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    pub fn watch<T>(self, engine: &Engine, call: impl FnOnce() -> T) -> Result<T, RunError> {
+        let (ended, is_ended) = mpsc::channel::<()>();
+        let watch = move || {
+            // Stops waiting as soon as the sender is dropped.
+            while is_ended.recv_timeout(self.remaining()) == Err(RecvTimeoutError::Timeout) {
+                engine.increment_epoch();
+                thread::sleep(PAUSE);
+            }
+        };
+        thread::scope(|scope| {
+            let watcher = thread::Builder::new().name("script-deadline".to_owned()).spawn_scoped(scope, watch);
+            watcher.map_err(|it| RunError::Broken(format!("cannot start a thread: {it}")))?;
+            let result = call();
+            drop(ended);
+            Ok(result)
+        })
+    }
+
+    /// Lets the epoch interrupt the calls of a store. The deadlines of other stores advance the epoch as well.
+    pub fn limit(self, store: &mut Store<StoreLimits>) {
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(move |_| {
+            if self.remaining() > Duration::ZERO { Ok(UpdateDeadline::Continue(1)) } else { Err(OutOfTime.into()) }
+        });
+    }
+
+    fn remaining(self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
 }

@@ -9,6 +9,7 @@ mod deadline;
 use std::path::Path;
 use std::time::Duration;
 
+use deadline::Deadline;
 use wasmtime::{Cache, CacheConfig, Config, Engine, InstancePre, Linker, StoreLimits};
 
 /// Maximum stack size of a call in bytes. The module's own stack, in its memory, overflows earlier.
@@ -54,7 +55,7 @@ impl ScriptRuntime {
     /// # Errors
     /// [`RunError::Timeout`] at the deadline; [`RunError::Broken`] if the module is not the interpreter.
     pub fn run(&self, input: &str, timeout: Duration) -> Result<String, RunError> {
-        deadline::with(&self.engine, timeout, |end| call::call(self, "run", input, end))?
+        self.call("run", input, timeout)
     }
 
     /// Checks a script without running it, and returns its issues as JSON: `{"issues": [{"line", "message"}]}`.
@@ -63,7 +64,12 @@ impl ScriptRuntime {
     /// As [`ScriptRuntime::run`].
     pub fn check(&self, code: &str, timeout: Duration) -> Result<String, RunError> {
         let input = serde_json::json!({ "code": code }).to_string();
-        deadline::with(&self.engine, timeout, |end| call::call(self, "check", &input, end))?
+        self.call("check", &input, timeout)
+    }
+
+    fn call(&self, function: &str, input: &str, timeout: Duration) -> Result<String, RunError> {
+        let deadline = Deadline::after(timeout);
+        deadline.watch(&self.engine, || call::call(self, function, input, deadline))?
     }
 }
 

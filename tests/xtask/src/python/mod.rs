@@ -23,6 +23,19 @@ const FLAGS: &str = "--cfg getrandom_backend=\"custom\"";
 /// The optimiser's passes.
 const PASSES: [&str; 3] = ["-O1", "--strip-debug", "--strip-producers"];
 
+/// Compresses the file that is its argument as the page's build does with others: that takes half a minute, so the result is cached as well.
+const COMPRESS: &str = "
+const { readFileSync, writeFileSync } = require('node:fs');
+const { brotliCompressSync, constants, gzipSync } = require('node:zlib');
+const bytes = readFileSync(process.argv[1]);
+const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length, [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS };
+writeFileSync(process.argv[1] + '.br', brotliCompressSync(bytes, { params }));
+writeFileSync(process.argv[1] + '.gz', gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }));
+";
+
+/// The module and its compressed forms, by the ending of the file name.
+const ENDINGS: [&str; 3] = ["", ".br", ".gz"];
+
 /// Builds the module into the page's public folder, unless a module of the same content is in the cache.
 pub fn build(project: &Project) -> Result<()> {
     let compiler = install::ensure_wasm_compiler(project)?;
@@ -32,12 +45,20 @@ pub fn build(project: &Project) -> Result<()> {
         sh::print_progress("building the Python interpreter, which takes a few minutes and is then cached");
         compile(project, &compiler, &cached)?;
     }
-    let public = module_path(project);
-    let bytes = fs::read(&cached)?;
-    if fs::read(&public).ok().as_ref() != Some(&bytes) {
-        fs::write(&public, bytes).with_context(|| format!("cannot write '{}'", public.display()))?;
+    for ending in ENDINGS {
+        let (cached, public) = (with_ending(&cached, ending), with_ending(&module_path(project), ending));
+        let bytes = fs::read(&cached).with_context(|| format!("cannot read '{}'", cached.display()))?;
+        if fs::read(&public).ok().as_ref() != Some(&bytes) {
+            fs::write(&public, bytes).with_context(|| format!("cannot write '{}'", public.display()))?;
+        }
     }
     Ok(())
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 /// Returns the path of the module in the page's public folder.
@@ -61,7 +82,11 @@ fn compile(project: &Project, compiler: &WasmCompiler, cached: &Path) -> Result<
     fs::write(&unfinished, metered)?;
     let mut optimise = project.command(project.web_demo().join("node_modules/.bin/wasm-opt"));
     sh::run(optimise.args(PASSES).args(wasm::FEATURES).arg(&unfinished).arg("-o").arg(&unfinished))?;
-    fs::rename(&unfinished, cached)?;
+    sh::run(project.command("node").args(["-e", COMPRESS]).arg(&unfinished))?;
+    // The module comes last, because its presence means that all are there.
+    for ending in ENDINGS.into_iter().rev() {
+        fs::rename(with_ending(&unfinished, ending), with_ending(cached, ending))?;
+    }
     Ok(())
 }
 
@@ -82,7 +107,7 @@ fn fingerprint(project: &Project, compiler: &WasmCompiler) -> Result<String> {
         hasher.write(&fs::read(&file).with_context(|| format!("cannot read '{}'", file.display()))?);
     }
     let version = sh::output(wasm::rustc(project, compiler).arg("--version")).context("the compiler has no version")?;
-    for text in [&version, FLAGS, wasm::PANIC_FLAGS, include_str!("meter.rs")].into_iter().chain(PASSES) {
+    for text in [&version, FLAGS, wasm::PANIC_FLAGS, COMPRESS, include_str!("meter.rs")].into_iter().chain(PASSES) {
         hasher.write(text.as_bytes());
     }
     hasher.write(&fs::read(project.web_demo().join("package-lock.json"))?);
