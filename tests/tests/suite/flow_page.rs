@@ -74,6 +74,11 @@ fn a_knowledge_base_in_the_browser_is_searched_cited_tested_and_edited() {
     assert!(cited.starts_with("[1] Delivery times"), "{cited}");
     let search = lines["search"][0].as_str().unwrap();
     assert!(search.contains("Lists: keyword") && search.contains("delivery#1") && search.contains("cited"), "{search}");
+    assert!(
+        lines["step"][0].as_str().unwrap().contains("g_ask/search"),
+        "an effect belongs to the node that requests it: {}",
+        lines["step"][0]
+    );
     assert_eq!(members_count(&lines["sources"][0]), 4);
     assert!(lines["found"][0][0].as_str().unwrap().contains("Gift cards"), "{}", lines["found"][0]);
     assert!(

@@ -38,6 +38,7 @@ export function parseValue(typed: string): Json {
 export function handoffFacts(handoff: Handoff, at: number): [name: string, value: string][] {
   const { state, queue, reason, ticket, position, eta_ms: expected, author, requested_at: since } = handoff;
   const waited = at - Date.parse(since);
+  const wait = waited > 0 ? formatWait(waited) : 'this turn';
   const facts: [string, string | undefined][] = [
     ['State', state === 'queued' ? 'waiting for a person' : 'accepted'],
     ['With', author],
@@ -46,7 +47,7 @@ export function handoffFacts(handoff: Handoff, at: number): [name: string, value
     ['Ticket', ticket],
     ['Position', position?.toString()],
     ['Expected wait', expected === undefined ? undefined : formatWait(expected)],
-    [state === 'queued' ? 'Waiting for' : 'Requested before', waited > 0 ? formatWait(waited) : 'this turn'],
+    state === 'queued' ? ['Waiting for', wait] : ['Requested', waited > 0 ? `${wait} ago` : wait],
   ];
   return facts.flatMap(([name, value]) => (value ? [[name, value]] : []));
 }

@@ -164,7 +164,13 @@ export class TurnStore {
 
 /** Reads the details of a turn; empty if it was not observed. */
 function readDetails(engine: Engine): TurnDetails {
-  return { steps: JSON.parse(engine.steps()) as StepInfo[], explanations: JSON.parse(engine.explanations()) as Explanation[], stateHash: engine.state_hash() };
+  const steps = (JSON.parse(engine.steps()) as StepInfo[]).map(includeEntry);
+  return { steps, explanations: JSON.parse(engine.explanations()) as Explanation[], stateHash: engine.state_hash() };
+}
+
+/** Lets a step of a flow begin with the notice that its node was entered, as steps of the pipeline do. The engine publishes it first. */
+function includeEntry(it: StepInfo): StepInfo {
+  return it.step.includes('/') ? { ...it, seq: Math.max(0, it.seq - 1) } : it;
 }
 
 function randomSalt(): string {

@@ -31,7 +31,8 @@ describe('the desk', () => {
   it('sees ticket, position and times', () => {
     const facts = Object.fromEntries(handoffFacts(handoff({ ticket: 'T-7', position: 2, eta_ms: 300_000, queue: 'cards' }), Date.parse(SINCE) + 60_000));
     expect(facts).toEqual({ State: 'waiting for a person', Queue: 'cards', Ticket: 'T-7', Position: '2', 'Expected wait': '5 min', 'Waiting for': '60 s' });
-    expect(handoffFacts(handoff({ state: 'accepted', author: 'Ann' }), Date.parse(SINCE))).toContainEqual(['With', 'Ann']);
+    const accepted = handoffFacts(handoff({ state: 'accepted', author: 'Ann' }), Date.parse(SINCE) + 180_000);
+    expect(Object.fromEntries(accepted)).toEqual({ State: 'accepted', With: 'Ann', Requested: '3 min ago' });
   });
 });
 

@@ -12,7 +12,7 @@ export async function knowledge(page, [file]) {
   await page.getByRole('tab', { name: 'Details' }).click();
   const details = page.locator('#inspector .search-result');
   await details.waitFor({ timeout: WITHIN_MS });
-  print({ search: await details.innerText() });
+  print({ search: await details.innerText(), step: await page.locator('#inspector .area-head').innerText() });
   await page.locator('#config').getByRole('button', { name: 'Knowledge', exact: true }).click();
   await page.locator('.source-name').first().waitFor({ timeout: WITHIN_MS });
   print({ sources: await page.locator('.source-name').allInnerTexts() });
