@@ -68,7 +68,9 @@ export async function withPage(base, { size = '1440x900', dark = false, keep = f
 export async function blankEditor(page) {
   await page.locator('.pack-menu summary').click();
   await page.getByRole('button', { name: 'New pack', exact: true }).click();
-  await page.locator('.about', { hasText: 'new pack' }).waitFor();
+  await page.locator('.about', { hasText: 'new pack' }).waitFor({ state: 'attached' });
+  // The pack before it may have been a flow.
+  await page.locator('#config').getByRole('button', { name: 'Table', exact: true }).waitFor();
   return textEditor(page);
 }
 
