@@ -61,7 +61,10 @@ pub fn compile(code: &str) -> Result<(), MontyException> {
 /// Returns the line of the script at which an exception was raised, and its text.
 pub fn describe(error: &MontyException) -> (Option<u32>, String) {
     let frame = error.traceback().iter().rev().find(|it| it.filename == FILE);
-    let text = error.summary().replace("The monty syntax parser does not yet support ", "not supported: ").replace("Internal error in monty: ", "");
+    let text = error
+        .summary()
+        .replace("The monty syntax parser does not yet support ", "not supported: ")
+        .replace("Internal error in monty: ", "");
     (frame.map(|it| it.start.line), text.chars().take(MAX_MESSAGE_CHARS).collect())
 }
 

@@ -12,20 +12,8 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use crate::modules::Supplied;
 
 /// The modules that scripts may import and the interpreter provides.
-const PROVIDED: [&str; 12] = [
-    "base64",
-    "collections",
-    "datetime",
-    "decimal",
-    "functools",
-    "hashlib",
-    "itertools",
-    "json",
-    "math",
-    "random",
-    "re",
-    "unicodedata",
-];
+const PROVIDED: [&str; 12] =
+    ["base64", "collections", "datetime", "decimal", "functools", "hashlib", "itertools", "json", "math", "random", "re", "unicodedata"];
 
 /// Builtins that run text as a program. They are refused wherever they are read, since no import in such a text could be checked.
 const REFUSED: [&str; 2] = ["eval", "exec"];
@@ -62,10 +50,8 @@ pub fn prepare(code: &str) -> Result<Prepared, Finding> {
     if !monty::source_within_nesting_bound(code, 0) {
         return Err(Finding { line: 1, message: "SyntaxError: too many nested expressions".to_owned() });
     }
-    let parsed = ruff_python_parser::parse_module(code).map_err(|error| Finding {
-        line: line_at(code, error.location.start()),
-        message: format!("SyntaxError: {}", error.error),
-    })?;
+    let parsed = ruff_python_parser::parse_module(code)
+        .map_err(|error| Finding { line: line_at(code, error.location.start()), message: format!("SyntaxError: {}", error.error) })?;
     let mut rewriter = Rewriter { code, ..Rewriter::default() };
     rewriter.visit_body(&parsed.syntax().body);
     if let Some(finding) = rewriter.misplaced.take() {

@@ -42,9 +42,7 @@ pub fn find_missing_builtins(code: &str, body: &[Stmt]) -> Vec<Finding> {
     let mut names = Names::default();
     names.visit_body(body);
     let missing = names.read.iter().filter(|(name, _)| MISSING.contains(name) && !names.bound.contains(*name));
-    missing
-        .map(|(name, at)| Finding { line: line_at(code, *at), message: format!("NameError: name '{name}' is not defined") })
-        .collect()
+    missing.map(|(name, at)| Finding { line: line_at(code, *at), message: format!("NameError: name '{name}' is not defined") }).collect()
 }
 
 /// The names that a script reads, where it first does so, and those that it binds.

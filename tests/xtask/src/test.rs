@@ -105,6 +105,7 @@ fn parse_count(line: &str, word: &str) -> usize {
 fn run_checks(project: &Project) -> Result<()> {
     sh::print_progress("checking the format");
     sh::run(&mut project.cargo(&["fmt", "--all", "--check"]))?;
+    sh::run(&mut project.cargo(&["fmt", "--all", "--check", "--manifest-path", "python/Cargo.toml"]))?;
     sh::print_progress("running clippy");
     sh::run(&mut project.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }

@@ -96,7 +96,7 @@ fn compile_command(project: &Project, compiler: &WasmCompiler) -> Command {
     command
 }
 
-/// Hashes everything that determines the module's content.
+/// Hashes everything that determines the module's content: all files but the documentation, and the tools.
 fn fingerprint(project: &Project, compiler: &WasmCompiler) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     let mut files = Vec::new();
@@ -118,10 +118,11 @@ fn fingerprint(project: &Project, compiler: &WasmCompiler) -> Result<String> {
 fn list_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("cannot list '{}'", folder.display()))? {
         let entry = entry?;
+        let path = entry.path();
         if !entry.file_type()?.is_dir() {
-            files.push(entry.path());
+            files.extend((path.extension() != Some("md".as_ref())).then_some(path));
         } else if entry.file_name() != OsString::from("target") {
-            list_files(&entry.path(), files)?;
+            list_files(&path, files)?;
         }
     }
     Ok(())
