@@ -41,12 +41,14 @@ use crate::config::watch;
 use crate::effects::container::Containers;
 use crate::effects::http::HttpClient;
 use crate::effects::llm::Models;
+use crate::effects::script;
 use crate::effects::sql::ToolDatabase;
 use crate::effects::tls;
 use crate::exit::Failure;
 use crate::ops::observe::{self, Meter, SpanSender};
 use crate::ops::retention;
 use crate::runtime::assistant::flow_cache::FlowCache;
+use crate::runtime::assistant::knowledge::{KnowledgeBases, embedding, indexing};
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::spend_budget::Budget;
 use crate::runtime::assistant::timers;
@@ -57,6 +59,7 @@ use crate::runtime::turn_queue::TurnQueue;
 use crate::runtime::turn_runner::Host;
 use crate::runtime::writer::Writer;
 use crate::storage;
+use crate::storage::assistant::draft;
 
 /// The path for sending messages.
 pub const MESSAGE_PATH: &str = "/api/v1/conversation/message";
@@ -102,6 +105,11 @@ pub fn tenant_routes(sse: bool, stomp: Option<&StompSettings>) -> Routes {
         .add_admin(routes!(assistant::versions::list))
         .add_admin(routes!(assistant::versions::restore))
         .add_admin(routes!(assistant::deployments::create))
+        .add_admin(routes!(assistant::knowledge::put))
+        .add_admin(routes!(assistant::knowledge::list))
+        .add_admin(routes!(assistant::knowledge::search))
+        .add_admin(routes!(assistant::knowledge::read))
+        .add_admin(routes!(assistant::knowledge::delete))
         .add_admin(routes!(assistant::secrets::put))
         .add_admin(routes!(assistant::secrets::list))
         .add_admin(routes!(assistant::secrets::delete))
@@ -223,6 +231,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         secrets: Arc::clone(&settings.secrets),
         secret_store: vault,
         flows: FlowCache::default(),
+        knowledge: KnowledgeBases::default(),
         plan: settings.assistants.plan,
         workspace: settings.workspace().to_owned(),
         timer_armed: Notify::new(),
@@ -306,11 +315,23 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
 
 /// Spawns the background tasks of a tenant.
 fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
-    let mut tasks = vec![recovery::spawn(Arc::clone(host))];
+    let mut tasks = vec![spawn_interpreter(Arc::clone(host)), recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
+    tasks.extend(embedding::spawn_embedding(Arc::clone(host)));
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
     tasks.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(host))));
     tasks.extend((!settings.retention.is_off()).then(|| retention::spawn(Arc::clone(host), settings.retention)));
     tasks
+}
+
+/// Compiles the interpreter of scripts if a document has any.
+fn spawn_interpreter(host: Arc<Host>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        match draft::has_scripts(&host.readers).await {
+            Ok(true) => script::prepare(),
+            Ok(false) => {}
+            Err(error) => tracing::warn!("cannot look for scripts: {error}"),
+        }
+    })
 }
 
 /// The exposure of a server and its authentication mode.

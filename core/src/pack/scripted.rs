@@ -164,7 +164,7 @@ impl Scripted {
     fn search_knowledge(&mut self, request: &KnowledgeRequest) -> EffectResult {
         let knowledge = Arc::clone(&self.knowledge);
         let reply = knowledge.search(request, |texts| {
-            if !self.rules.iter().any(|it| it.0.purpose.as_deref() == Some("embed")) {
+            if !self.has_embeddings() {
                 return None;
             }
             let EffectResult::Ok(Reply::Embed(reply)) = self.embed(&EmbedRequest { texts }) else { return None };
@@ -184,6 +184,11 @@ impl Scripted {
         let answer = self.fakes.answer_http(request).unwrap_or_else(|| EffectResult::Error(outside()));
         self.breakers.release(admission, request, Some(&answer), self.elapsed);
         answer
+    }
+
+    /// Whether a rule has the purpose `embed`.
+    pub fn has_embeddings(&self) -> bool {
+        self.rules.iter().any(|it| it.0.purpose.as_deref() == Some("embed"))
     }
 
     /// Embeds each text with the first matching rule of the purpose `embed`, whose reply is the vector.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::database::{Connection, SqlValue, Statement};
 
-const SQLITE_MIGRATIONS: [&str; 11] = [
+const SQLITE_MIGRATIONS: [&str; 12] = [
     include_str!("../../../migrations/sqlite/0001_control_tables.sql"),
     include_str!("../../../migrations/sqlite/0002_runtime_tables.sql"),
     include_str!("../../../migrations/sqlite/0003_turn_journal.sql"),
@@ -15,10 +15,11 @@ const SQLITE_MIGRATIONS: [&str; 11] = [
     include_str!("../../../migrations/sqlite/0009_access.sql"),
     include_str!("../../../migrations/sqlite/0010_activations.sql"),
     include_str!("../../../migrations/sqlite/0011_assistants.sql"),
+    include_str!("../../../migrations/sqlite/0012_knowledge.sql"),
     include_str!("../../../migrations/sqlite/0013_desk.sql"),
 ];
 
-const POSTGRES_MIGRATIONS: [&str; 11] = [
+const POSTGRES_MIGRATIONS: [&str; 12] = [
     include_str!("../../../migrations/postgres/0001_control_tables.sql"),
     include_str!("../../../migrations/postgres/0002_runtime_tables.sql"),
     include_str!("../../../migrations/postgres/0003_turn_journal.sql"),
@@ -29,6 +30,7 @@ const POSTGRES_MIGRATIONS: [&str; 11] = [
     include_str!("../../../migrations/postgres/0009_access.sql"),
     include_str!("../../../migrations/postgres/0010_activations.sql"),
     include_str!("../../../migrations/postgres/0011_assistants.sql"),
+    include_str!("../../../migrations/postgres/0012_knowledge.sql"),
     include_str!("../../../migrations/postgres/0013_desk.sql"),
 ];
 
@@ -46,7 +48,7 @@ const OWN_CE_TABLES: [&str; 9] = [
 ];
 
 /// The tables required to store turns and assistants; all others are optional.
-const REQUIRED_TABLES: [&str; 19] = [
+const REQUIRED_TABLES: [&str; 24] = [
     "ce_conversation",
     "ce_audit",
     "ce_conversation_history",
@@ -66,6 +68,11 @@ const REQUIRED_TABLES: [&str; 19] = [
     "cs_session",
     "cs_timer",
     "cs_handoff",
+    "cs_knowledge_base",
+    "cs_knowledge_source",
+    "cs_knowledge_chunk",
+    "cs_knowledge_index",
+    "cs_knowledge_vector",
 ];
 
 /// Returns the table names of a database.
@@ -213,9 +220,10 @@ mod tests {
             assert!(statements.iter().filter_map(|it| added_column(it)).all(|it| is_own_table(it.0)));
             found.push(statements.iter().filter_map(|it| statement_table(it)).collect::<BTreeSet<&str>>());
         }
-        // PostgreSQL uses an index instead of this virtual table.
+        // PostgreSQL uses an index instead of these virtual tables.
         found[0].remove("cv_document_index");
-        assert_eq!(found[0].len(), 67);
+        found[0].remove("cs_knowledge_posting");
+        assert_eq!(found[0].len(), 72);
         assert_eq!(found[0], found[1]);
     }
 

@@ -49,7 +49,11 @@ pub async fn read_object(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<M
     }
 }
 
-async fn read_whole(uri: &Uri, mut body: Body, max_bytes: usize) -> Result<Option<Vec<u8>>, ApiError> {
+/// Reads a body of at most `max_bytes` bytes. Returns `None` for a larger one.
+///
+/// # Errors
+/// 408 if it times out.
+pub async fn read_whole(uri: &Uri, mut body: Body, max_bytes: usize) -> Result<Option<Vec<u8>>, ApiError> {
     let (mut kept, mut bytes_read) = (Vec::new(), 0);
     loop {
         let Ok(frame) = timeout(BODY_IDLE_TIMEOUT, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await else {

@@ -1,9 +1,10 @@
-//! `/v1`: assistants, their versions, deployments, secrets and sessions (docs/spec/flows-http.md#1 to docs/spec/flows-http.md#3).
+//! `/v1`: assistants, their versions, deployments, secrets, knowledge bases and sessions (docs/spec/flows-http.md#1 to docs/spec/flows-http.md#3).
 
 pub mod body;
 pub mod deployments;
 pub mod desk;
 pub mod flow;
+pub mod knowledge;
 pub mod runtime;
 pub mod schemas;
 pub mod secrets;

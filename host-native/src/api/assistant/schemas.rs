@@ -40,6 +40,10 @@ pub fn all() -> Value {
         "NewSecret": new_secret(),
         "KeptSecret": object(json!({"name": text("The secret name"), "prefix": text("At most the first 3 characters of the value")})),
         "KeptSecrets": object(json!({"secrets": list(&secret)})),
+        "NewKnowledgeSource": new_knowledge_source(),
+        "KnowledgeSource": knowledge_source(),
+        "KnowledgeSources": object(json!({"sources": list(&knowledge_source())})),
+        "KnowledgeSearch": knowledge_search(),
         "DocumentIssue": issue(),
         "AssistantRefusal": refusal(),
         "NewSession": new_session(),
@@ -93,6 +97,65 @@ fn new_secret() -> Value {
             "value": {"type": "string", "minLength": 1, "description": "The value, which no route returns"},
         },
     })
+}
+
+fn new_knowledge_source() -> Value {
+    json!({
+        "type": "object",
+        "required": ["id", "text"],
+        "properties": {
+            "id": {"type": "string", "minLength": 1, "maxLength": 128, "description": "The source id"},
+            "title": {"type": ["string", "null"], "maxLength": 300, "description": "Shown in citations; default the document's own title or the id"},
+            "text": {"type": "string", "minLength": 1, "description": "The text; Base64 for a PDF"},
+            "url": {"type": ["string", "null"], "description": "Where users find the document"},
+            "locale": {"type": ["string", "null"], "description": "The language of the text; default the assistant's default locale"},
+            "format": {"enum": ["text", "markdown", "html", "pdf", null], "description": "Default `text`"},
+        },
+    })
+}
+
+fn knowledge_source() -> Value {
+    object(json!({
+        "id": text("The source id"),
+        "title": text("The title"),
+        "url": nullable_text("Where users find the document"),
+        "locale": text("The language of the text"),
+        "format": {"enum": ["text", "markdown"], "description": "The format of the stored text"},
+        "status": {"enum": ["ready", "indexing", "failed"]},
+        "error": nullable_text("Why indexing failed"),
+        "progress": {"type": "number", "minimum": 0, "maximum": 1},
+        "chunks": {"type": "integer", "minimum": 0},
+        "embedding": object(json!({
+            "model": nullable_text("The model whose vectors all chunks have"),
+            "error": nullable_text("Why the last attempt to embed the chunks failed"),
+        })),
+        "updated_at": text("RFC 3339"),
+    }))
+}
+
+fn knowledge_search() -> Value {
+    let hit = |more: Value| {
+        let mut properties = json!({
+            "source_id": text("The source id"),
+            "chunk_id": text("The chunk id"),
+            "title": text("The title of the source and the headings above the chunk"),
+            "url": nullable_text("Where users find the document"),
+            "score": {"type": "number", "description": "BM25, the cosine, or the reciprocal rank score"},
+            "text": text("The text of the chunk"),
+        });
+        if let (Value::Object(properties), Value::Object(more)) = (&mut properties, more) {
+            properties.extend(more);
+        }
+        list(&object(properties))
+    };
+    object(json!({
+        "query": text("The question"),
+        "conf": {"type": "number", "description": "The confidence of the best chunk"},
+        "keyword": hit(json!({})),
+        "vector": hit(json!({})),
+        "fused": hit(json!({"conf": {"type": "number", "description": "The confidence of the chunk"}})),
+        "lists": {"type": "array", "items": {"enum": ["keyword", "vector"]}, "description": "The lists that found something"},
+    }))
 }
 
 fn issue() -> Value {

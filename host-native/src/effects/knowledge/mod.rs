@@ -1,11 +1,42 @@
 //! Searches the knowledge bases of assistants. (docs/spec/flows.md#4.12)
 
-use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, KnowledgeRequest};
+use std::time::Duration;
+
+use convengine_core::knowledge::rank_keyword;
+use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Reply};
 use tokio::time::Instant;
 
+use crate::runtime::assistant::knowledge::search::Searcher;
 use crate::runtime::turn_runner::Host;
 
+/// The longest search outside of a turn, with the embedding of its query.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(15);
+
 /// Executes a search.
-pub async fn execute(_host: &Host, _request: &KnowledgeRequest, _deadline: Instant) -> EffectResult {
-    EffectResult::Error(EffectError::new(EffectErrorKind::Unsupported, "there is no knowledge base"))
+pub async fn execute(host: &Host, request: &KnowledgeRequest, deadline: Instant) -> EffectResult {
+    match Searcher::new(host, deadline).search(request).await {
+        Ok(reply) => EffectResult::Ok(Reply::Knowledge(Box::new(reply))),
+        Err(error) => {
+            tracing::error!(%error, "cannot search a knowledge base");
+            EffectResult::Error(EffectError::new(EffectErrorKind::Unavailable, "the knowledge base cannot be read"))
+        }
+    }
+}
+
+/// Searches, and reads the passages of both lists instead of those of the best chunks.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn search_lists(host: &Host, request: &KnowledgeRequest) -> sqlx::Result<KnowledgeReply> {
+    Searcher::new(host, Instant::now() + SEARCH_TIMEOUT).search_passages(request, |reply| listed_chunks(request, reply)).await
+}
+
+fn listed_chunks(request: &KnowledgeRequest, reply: &KnowledgeReply) -> Vec<String> {
+    let most = usize::try_from(request.top_k).unwrap_or(usize::MAX);
+    let keyword = rank_keyword(&reply.stats, &reply.keyword, KNOWLEDGE_LIST_DEPTH).into_iter().take(most).map(|it| it.0);
+    let vector = reply.vector.iter().take(most).map(|it| it.chunk.clone());
+    let mut names: Vec<String> = keyword.chain(vector).chain(reply.chunks_to_read(request)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }

@@ -128,6 +128,22 @@ impl Models {
         price.cost(tokens as u64, self.llm.max_tokens)
     }
 
+    /// Returns the first model that embeds texts: a name to store with its vectors. `None` without one, and for scripted models, whose
+    /// vectors are not worth storing.
+    pub fn embedding_model(&self) -> Option<String> {
+        let order = self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_)));
+        match order.first()? {
+            Model::Off | Model::Scripted(_) => None,
+            Model::Remote(remote) => Some(format!("{}:{}", remote.protocol.name(), remote.model)),
+        }
+    }
+
+    /// Whether a script answers for the model that embeds texts.
+    pub fn is_embedding_scripted(&self) -> bool {
+        let order = self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_)));
+        matches!(order.first(), Some(Model::Scripted(script)) if script.has_embeddings())
+    }
+
     /// Embeds texts within `deadline`.
     pub async fn embed(&self, request: &EmbedRequest, deadline: Instant) -> EffectResult {
         let order = self

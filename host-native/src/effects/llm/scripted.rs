@@ -43,6 +43,11 @@ impl ScriptedModel {
         answer
     }
 
+    /// Whether the script embeds texts.
+    pub fn has_embeddings(&self) -> bool {
+        self.rules().has_embeddings()
+    }
+
     /// Embeds texts.
     pub fn embed(&self, request: &EmbedRequest) -> EffectResult {
         self.rules().embed(request)

@@ -2,10 +2,13 @@
 
 use convengine_core::config::flow::{DocumentIssue, UNREADABLE_CODES, snapshot_hash as document_hash};
 use convengine_core::lint::flow::{self, PublishTarget};
+use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
 use serde_json::Value;
 
 use crate::config::settings::network::read_list;
+use crate::effects::script;
 use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::knowledge::source;
 use crate::storage::assistant::secret;
 
 /// The largest document in bytes.
@@ -21,9 +24,22 @@ pub async fn check_document(host: &Host, document: Value) -> sqlx::Result<(Value
     host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await?;
     let revoked = secret::list_revoked(&host.readers).await?;
     let (secrets, allowed) = (host.secrets.names(), read_list(host.config_manager.settings(), "outbound.allow"));
+    let assistant = document.get("id").and_then(Value::as_str).unwrap_or_default().replace('\0', "");
+    let sources = source::list(&host.readers, &assistant).await?;
+    let knowledge = sources.into_iter().map(|it| (it.source.id, it.is_searchable)).collect();
+    let script_timeout = host.turn_settings.script_timeout.map_or(MAX_SCRIPT_TIMEOUT_MS.into(), |it| it.as_millis());
+    let script_timeout_ms = u64::try_from(script_timeout).unwrap_or(u64::MAX);
     crate::ops::audit::derive::run_blocking(move || {
-        let context =
-            PublishTarget { secrets: Some(&secrets), revoked_secrets: &revoked, allowed_targets: &allowed, ..PublishTarget::empty() };
+        let script_issues = script::check_document(&document);
+        let context = PublishTarget {
+            secrets: Some(&secrets),
+            revoked_secrets: &revoked,
+            allowed_targets: &allowed,
+            script_timeout_ms: Some(script_timeout_ms),
+            script_issues: &script_issues,
+            knowledge: Some(&knowledge),
+            ..PublishTarget::empty()
+        };
         let issues = flow::check_document(&document, &context);
         (document, issues)
     })

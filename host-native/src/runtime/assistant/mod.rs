@@ -1,8 +1,9 @@
-//! Assistants defined by flow documents: validation, deployment, sessions, timers, quotas and secrets.
+//! Assistants defined by flow documents: validation, deployment, sessions, timers, quotas, secrets and knowledge bases.
 
 pub mod check;
 pub mod deployment;
 pub mod flow_cache;
+pub mod knowledge;
 pub mod plan;
 pub mod run;
 pub mod secret_store;

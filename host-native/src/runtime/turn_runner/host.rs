@@ -14,6 +14,7 @@ use crate::effects::{llm::Models, sql::ToolDatabase};
 use crate::ops::observe::{Meter, SpanSender};
 use crate::ops::redaction::Redaction;
 use crate::runtime::assistant::flow_cache::FlowCache;
+use crate::runtime::assistant::knowledge::KnowledgeBases;
 use crate::runtime::assistant::plan::Plan;
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::session_changes::SessionChange;
@@ -52,6 +53,8 @@ pub struct Host {
     pub secret_store: SecretStore,
     /// Compiled flow documents of sessions.
     pub flows: FlowCache,
+    /// The knowledge bases of assistants.
+    pub knowledge: KnowledgeBases,
     /// The plan's quotas.
     pub plan: Plan,
     /// The workspace of the assistants: the tenant, or `default`.

@@ -1,0 +1,182 @@
+//! `/v1/agents/{agent}/knowledge`: the sources of knowledge bases. (docs/spec/flows-http.md#3)
+
+mod new_source;
+mod search;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use serde_json::{Value, json};
+
+use super::{assistant_not_found, parse_assistant_id};
+use crate::api::error::{ApiError, not_found};
+use crate::clock;
+use crate::runtime::assistant::knowledge::indexing;
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::draft;
+use crate::storage::assistant::knowledge::source::{self, SourceRow, format_name};
+
+pub use search::{__path_search, search};
+
+/// Stores a source of a knowledge base and replaces an existing one with the same id.
+#[utoipa::path(
+    post,
+    path = "/v1/agents/{agent}/knowledge",
+    tag = "assistants",
+    params(("agent" = String, Path, description = "The assistant id")),
+    request_body = ref("#/components/schemas/NewKnowledgeSource"),
+    responses(
+        (status = 201, description = "The source is stored and searchable", body = ref("#/components/schemas/KnowledgeSource")),
+        (status = 202, description = "The source is stored and will be indexed", body = ref("#/components/schemas/KnowledgeSource")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "Assistant not found"),
+        (status = 408, description = "The request body timed out"),
+        (status = 413, description = "The request body or its text is too large"),
+        (status = 415, description = "The Content-Type is not supported"),
+        (status = 422, description = "A member of the body is invalid, or its text cannot be read"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn put(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let received = new_source::read(&uri, &headers, body).await;
+    let assistant = parse_assistant_id(id, &uri)?;
+    let locale = assistant_locale(&host, &uri, &assistant).await?;
+    let source = received?.into_source(&uri, &locale).await?;
+    let (id, database) = (source.id.clone(), host.config_manager.database());
+    indexing::put_source(database, &assistant, source).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    host.knowledge.notify_stored();
+    let stored = find_source(&host, &uri, &assistant, &id).await?;
+    let status = if stored.status == "indexing" { StatusCode::ACCEPTED } else { StatusCode::CREATED };
+    Ok((status, Json(describe(&stored))))
+}
+
+/// Lists the sources of a knowledge base.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/knowledge",
+    tag = "assistants",
+    params(("agent" = String, Path, description = "The assistant id")),
+    responses(
+        (status = 200, description = "The sources, ordered by id", body = ref("#/components/schemas/KnowledgeSources")),
+        (status = 404, description = "Assistant not found"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn list(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
+    let assistant = parse_assistant_id(id, &uri)?;
+    require_assistant(&host, &uri, &assistant).await?;
+    let all = source::list(&host.readers, &assistant).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    Ok(Json(json!({"sources": all.iter().map(describe).collect::<Vec<_>>()})))
+}
+
+/// Returns a source of a knowledge base.
+#[utoipa::path(
+    get,
+    path = "/v1/agents/{agent}/knowledge/{source}",
+    tag = "assistants",
+    params(
+        ("agent" = String, Path, description = "The assistant id"),
+        ("source" = String, Path, description = "The source id"),
+    ),
+    responses(
+        (status = 200, description = "The source and the state of its indexing", body = ref("#/components/schemas/KnowledgeSource")),
+        (status = 404, description = "Assistant or source not found"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn read(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let Ok(Path((agent, id))) = path else { return Err(not_found(&uri)) };
+    let assistant = parse_assistant_id(Ok(Path(agent)), &uri)?;
+    require_assistant(&host, &uri, &assistant).await?;
+    Ok(Json(describe(&find_source(&host, &uri, &assistant, &id).await?)))
+}
+
+/// Deletes a source of a knowledge base.
+#[utoipa::path(
+    delete,
+    path = "/v1/agents/{agent}/knowledge/{source}",
+    tag = "assistants",
+    params(
+        ("agent" = String, Path, description = "The assistant id"),
+        ("source" = String, Path, description = "The source id"),
+    ),
+    responses(
+        (status = 204, description = "The source is deleted"),
+        (status = 404, description = "Assistant or source not found"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn delete(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<StatusCode, ApiError> {
+    let Ok(Path((agent, id))) = path else { return Err(not_found(&uri)) };
+    let assistant = parse_assistant_id(Ok(Path(agent)), &uri)?;
+    require_assistant(&host, &uri, &assistant).await?;
+    let database = host.config_manager.database();
+    let existed =
+        !id.contains('\0') && indexing::delete_source(database, &assistant, &id).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    if existed { Ok(StatusCode::NO_CONTENT) } else { Err(source_not_found(&uri)) }
+}
+
+async fn find_source(host: &Host, uri: &Uri, assistant: &str, id: &str) -> Result<SourceRow, ApiError> {
+    if id.contains('\0') {
+        return Err(source_not_found(uri));
+    }
+    let found = source::find(&host.readers, assistant, id).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    found.ok_or_else(|| source_not_found(uri))
+}
+
+async fn require_assistant(host: &Host, uri: &Uri, assistant: &str) -> Result<(), ApiError> {
+    let found = draft::find_assistant(&host.readers, assistant).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    found.map(|_| ()).ok_or_else(|| assistant_not_found(uri))
+}
+
+/// Returns the default locale of the assistant's draft.
+async fn assistant_locale(host: &Host, uri: &Uri, assistant: &str) -> Result<String, ApiError> {
+    let found = draft::find(&host.readers, assistant).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let text = found.ok_or_else(|| assistant_not_found(uri))?.document;
+    Ok(indexing::default_locale(&text))
+}
+
+fn source_not_found(uri: &Uri) -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, uri, "knowledge source not found; list the sources of the assistant").with_code("source_not_found")
+}
+
+/// The JSON form of a source.
+fn describe(row: &SourceRow) -> Value {
+    let progress = match row.status.as_str() {
+        "ready" => json!(1),
+        _ if row.total_chunks == 0 => json!(0),
+        #[allow(clippy::cast_precision_loss, reason = "there are fewer chunks than f64 has digits")]
+        _ => json!((row.chunks as f64 / row.total_chunks as f64 * 100.0).round() / 100.0),
+    };
+    json!({
+        "id": row.source.id,
+        "title": row.source.title,
+        "url": row.source.url,
+        "locale": row.source.locale,
+        "format": format_name(row.source.format),
+        "status": row.status,
+        "error": row.error,
+        "progress": progress,
+        "chunks": row.chunks,
+        "embedding": {"model": row.embedding_model, "error": row.embedding_error},
+        "updated_at": clock::format_iso(row.updated_at),
+    })
+}

@@ -1,0 +1,129 @@
+//! The chunks of knowledge bases without their texts, cached by revision.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::storage::Pool;
+use crate::storage::assistant::knowledge::{DirectoryRow, load_directory};
+
+/// The number of knowledge bases in the cache.
+const MAX_CACHED: usize = 64;
+
+/// The searchable chunks of a knowledge base.
+#[derive(Debug, Default)]
+pub struct Directory {
+    /// The number of the knowledge base.
+    pub base: i64,
+    /// The revision; 0 if there is no knowledge base.
+    pub revision: i64,
+    /// The searchable sources.
+    pub sources: Vec<DirectorySource>,
+    /// Where each chunk is, by its database id.
+    places: Vec<(i64, ChunkPlace)>,
+}
+
+/// A searchable source.
+#[derive(Debug)]
+pub struct DirectorySource {
+    /// Its id.
+    pub id: String,
+    /// The locale of its terms.
+    pub locale: String,
+    /// The database id and the length of each chunk.
+    pub chunks: Vec<(i64, u32)>,
+}
+
+/// The place of a chunk in a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkPlace {
+    /// The index of its source.
+    pub source: usize,
+    /// The index among the chunks of the source.
+    pub chunk: usize,
+}
+
+impl Directory {
+    fn from_rows(rows: Vec<DirectoryRow>) -> Directory {
+        let first = rows.first();
+        let mut directory =
+            Directory { base: first.map_or(0, |it| it.base), revision: first.map_or(0, |it| it.revision), ..Directory::default() };
+        for row in rows {
+            let Some(id) = row.source else { continue };
+            let source = directory.sources.len();
+            let places = row.chunks.iter().enumerate().map(|(chunk, it)| (it.0, ChunkPlace { source, chunk }));
+            directory.places.extend(places);
+            directory.sources.push(DirectorySource { id, locale: row.locale, chunks: row.chunks });
+        }
+        directory.places.sort_unstable_by_key(|it| it.0);
+        directory
+    }
+
+    /// Returns the position of a chunk among all chunks of the directory by its database id.
+    pub fn position(&self, id: i64) -> Option<usize> {
+        self.places.binary_search_by_key(&id, |it| it.0).ok()
+    }
+
+    /// Returns the place of the chunk at a position.
+    pub fn place(&self, position: usize) -> Option<ChunkPlace> {
+        self.places.get(position).map(|it| it.1)
+    }
+
+    /// Returns the name of the chunk at a position, `{source}#{n}`.
+    pub fn name(&self, position: usize) -> Option<String> {
+        let place = self.place(position)?;
+        Some(format!("{}#{}", self.sources.get(place.source)?.id, place.chunk + 1))
+    }
+
+    /// The number of chunks.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are no chunks.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Returns the database id of a chunk by its name, `{source}#{n}`.
+    pub fn chunk_id(&self, name: &str) -> Option<i64> {
+        let (source, number) = name.rsplit_once('#')?;
+        let index = number.parse::<usize>().ok()?.checked_sub(1)?;
+        self.sources.iter().find(|it| it.id == source)?.chunks.get(index).map(|it| it.0)
+    }
+}
+
+/// The directories of recently searched knowledge bases.
+#[derive(Debug, Default)]
+pub struct DirectoryCache(Mutex<BTreeMap<String, Arc<Directory>>>);
+
+impl DirectoryCache {
+    /// Returns the directory of an assistant; it may be outdated.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn get(&self, pool: &Pool, assistant: &str) -> sqlx::Result<Arc<Directory>> {
+        let cached = self.lock().get(assistant).cloned();
+        match cached {
+            Some(directory) => Ok(directory),
+            None => self.reload(pool, assistant).await,
+        }
+    }
+
+    /// Reads the directory of an assistant again.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn reload(&self, pool: &Pool, assistant: &str) -> sqlx::Result<Arc<Directory>> {
+        let directory = Arc::new(Directory::from_rows(load_directory(pool, assistant).await?));
+        let mut cached = self.lock();
+        if cached.len() >= MAX_CACHED {
+            cached.clear();
+        }
+        cached.insert(assistant.to_owned(), Arc::clone(&directory));
+        Ok(directory)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Directory>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,214 @@
+//! Searches a knowledge base. (docs/spec/flows.md#4.12)
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use convengine_core::knowledge::{CollectionStats, KeywordCandidate, query_terms, rank_vector, select_candidates};
+use convengine_core::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
+use tokio::time::Instant;
+
+use super::directory::{ChunkPlace, Directory, DirectoryCache};
+use super::embedding::embed;
+use super::vectors::VectorCache;
+use crate::effects::llm::Models;
+use crate::runtime::turn_runner::Host;
+use crate::storage::Pool;
+use crate::storage::assistant::knowledge::{Posting, chunk, find_postings};
+
+/// How often a search starts again because a source has changed meanwhile.
+const MAX_ATTEMPTS: u32 = 8;
+
+/// The database, the caches and the models of searches.
+#[derive(Debug, Clone, Copy)]
+pub struct Searcher<'a> {
+    pool: &'a Pool,
+    directories: &'a DirectoryCache,
+    embedder: Option<Embedder<'a>>,
+}
+
+/// How a query is embedded.
+#[derive(Debug, Clone, Copy)]
+struct Embedder<'a> {
+    models: &'a Models,
+    vectors: &'a VectorCache,
+    deadline: Instant,
+}
+
+impl<'a> Searcher<'a> {
+    /// Creates a searcher by keywords and, if there is a model for embeddings, by vectors.
+    pub fn new(host: &'a Host, deadline: Instant) -> Searcher<'a> {
+        let knowledge = &host.knowledge;
+        let embedder = Embedder { models: &host.models, vectors: &knowledge.vectors, deadline };
+        Searcher { pool: &host.readers, directories: &knowledge.directories, embedder: Some(embedder) }
+    }
+
+    /// Creates a searcher by keywords.
+    pub fn by_keyword(pool: &'a Pool, directories: &'a DirectoryCache) -> Searcher<'a> {
+        Searcher { pool, directories, embedder: None }
+    }
+
+    /// Executes a search: lists and passages belong to one revision of the knowledge base.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn search(&self, request: &KnowledgeRequest) -> sqlx::Result<KnowledgeReply> {
+        self.search_passages(request, |reply| reply.chunks_to_read(request)).await
+    }
+
+    /// Executes a search; `names` selects the chunks whose passages are added.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn search_passages(
+        &self,
+        request: &KnowledgeRequest,
+        names: impl Fn(&KnowledgeReply) -> Vec<String>,
+    ) -> sqlx::Result<KnowledgeReply> {
+        for _ in 0..MAX_ATTEMPTS {
+            let directory = self.directories.get(self.pool, &request.assistant).await?;
+            let Some(mut reply) = self.search_lists(request, &directory).await? else {
+                self.directories.reload(self.pool, &request.assistant).await?;
+                continue;
+            };
+            let wanted = names(&reply);
+            let Some(passages) = self.read_passages(&directory, &wanted).await? else {
+                self.directories.reload(self.pool, &request.assistant).await?;
+                continue;
+            };
+            reply.passages = passages;
+            return Ok(reply);
+        }
+        Err(sqlx::Error::Protocol("the knowledge base changes too often to be searched".to_owned()))
+    }
+
+    /// Returns the lists, or `None` if the directory is outdated.
+    async fn search_lists(&self, request: &KnowledgeRequest, directory: &Arc<Directory>) -> sqlx::Result<Option<KnowledgeReply>> {
+        let is_searched = searched_sources(directory, request.sources.as_deref());
+        let terms = query_terms(&request.query, &locales(directory, &is_searched));
+        let (revision, postings) = find_postings(self.pool, &request.assistant, directory.base, &terms).await?;
+        if revision != directory.revision {
+            return Ok(None);
+        }
+        let (stats, keyword) = select_keyword(directory, &is_searched, terms.len(), &postings);
+        let Some(vector) = self.search_vectors(request, directory, &is_searched).await? else { return Ok(None) };
+        Ok(Some(KnowledgeReply { stats, keyword, vector, passages: Vec::new() }))
+    }
+
+    /// Returns the nearest chunks, none without embeddings, or `None` if the directory is outdated. Without an answer of the model, the
+    /// keyword list is enough.
+    async fn search_vectors(
+        &self,
+        request: &KnowledgeRequest,
+        directory: &Directory,
+        is_searched: &[bool],
+    ) -> sqlx::Result<Option<Vec<VectorHit>>> {
+        let Some(embedder) = self.embedder else { return Ok(Some(Vec::new())) };
+        if embedder.models.is_embedding_scripted() {
+            return self.search_scripted_vectors(embedder, request, directory, is_searched).await;
+        }
+        let Some(model) = embedder.models.embedding_model() else { return Ok(Some(Vec::new())) };
+        let vectors = embedder.vectors.get(self.pool, &request.assistant, &model, directory).await?;
+        if !vectors.is_useful(directory, is_searched) {
+            return Ok(Some(Vec::new()));
+        }
+        // Some of the deadline is left for the rest of the search.
+        let deadline = embedder.deadline.checked_sub(Duration::from_secs(5)).unwrap_or(embedder.deadline);
+        match embed(embedder.models, vec![request.query.clone()], deadline).await {
+            Ok(query) => Ok(Some(vectors.search(directory, is_searched, query.first().map_or(&[], Vec::as_slice)))),
+            Err(error) => {
+                tracing::warn!(%error, assistant = request.assistant, "cannot embed a query; the knowledge base is searched by keywords alone");
+                Ok(Some(Vec::new()))
+            }
+        }
+    }
+
+    /// Embeds query and chunks with the rules of a script, as the player of packs does.
+    async fn search_scripted_vectors(
+        &self,
+        embedder: Embedder<'_>,
+        request: &KnowledgeRequest,
+        directory: &Directory,
+        is_searched: &[bool],
+    ) -> sqlx::Result<Option<Vec<VectorHit>>> {
+        let searched = directory.sources.iter().zip(is_searched).filter(|it| *it.1);
+        let mut sources: Vec<_> = searched.map(|it| it.0).collect();
+        sources.sort_unstable_by(|left, right| left.id.cmp(&right.id));
+        let names: Vec<String> = sources.iter().flat_map(|it| (1..=it.chunks.len()).map(|n| format!("{}#{n}", it.id))).collect();
+        let Some(passages) = self.read_passages(directory, &names).await? else { return Ok(None) };
+        if passages.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let texts = std::iter::once(request.query.clone()).chain(passages.iter().map(|it| format!("{}\n{}", it.title, it.text)));
+        let Ok(vectors) = embed(embedder.models, texts.collect(), embedder.deadline).await else { return Ok(Some(Vec::new())) };
+        let Some((query, vectors)) = vectors.split_first() else { return Ok(Some(Vec::new())) };
+        let pairs = names.iter().zip(vectors).map(|(name, it)| (name.as_str(), it.as_slice()));
+        let ranked = rank_vector(query, pairs, KNOWLEDGE_LIST_DEPTH);
+        Ok(Some(ranked.into_iter().map(|(chunk, score)| VectorHit { chunk, score }).collect()))
+    }
+
+    /// Returns the passages of chunks in order, or `None` if one is gone.
+    async fn read_passages(&self, directory: &Directory, names: &[String]) -> sqlx::Result<Option<Vec<Passage>>> {
+        if names.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let ids: Vec<i64> = names.iter().filter_map(|it| directory.chunk_id(it)).collect();
+        let found = chunk::find_passages(self.pool, &ids).await?;
+        Ok(names.iter().map(|name| found.iter().find(|it| it.chunk == *name).cloned()).collect())
+    }
+}
+
+/// For each source of a directory, whether a search covers it.
+fn searched_sources(directory: &Directory, sources: Option<&[String]>) -> Vec<bool> {
+    directory.sources.iter().map(|it| sources.is_none_or(|ids| ids.contains(&it.id))).collect()
+}
+
+fn locales<'d>(directory: &'d Directory, is_searched: &[bool]) -> Vec<&'d str> {
+    let searched = directory.sources.iter().zip(is_searched).filter(|it| *it.1);
+    let mut locales: Vec<&str> = searched.map(|it| it.0.locale.as_str()).collect();
+    locales.sort_unstable();
+    locales.dedup();
+    locales
+}
+
+/// Selects the best chunks of the searched sources, with the numbers that their scores depend on.
+fn select_keyword(
+    directory: &Directory,
+    is_searched: &[bool],
+    terms: usize,
+    postings: &[Posting],
+) -> (CollectionStats, Vec<KeywordCandidate>) {
+    let mut stats = CollectionStats { frequencies: vec![0; terms], ..CollectionStats::default() };
+    for (source, _) in directory.sources.iter().zip(is_searched).filter(|it| *it.1) {
+        stats.chunks += source.chunks.len() as u64;
+        stats.total_length += source.chunks.iter().map(|it| u64::from(it.1)).sum::<u64>();
+    }
+    let mut candidates: Vec<KeywordCandidate> = Vec::new();
+    let mut slots: Vec<Option<usize>> = vec![None; directory.len()];
+    for Posting { term, counts } in postings {
+        for (id, count) in counts {
+            let Some(position) = directory.position(*id) else { continue };
+            let Some(place) = directory.place(position).filter(|it| is_searched.get(it.source) == Some(&true)) else { continue };
+            let Some(slot) = slots.get_mut(position) else { continue };
+            let index = *slot.get_or_insert_with(|| {
+                candidates.push(candidate(directory, place, terms));
+                candidates.len() - 1
+            });
+            let Some(sum) = candidates.get_mut(index).and_then(|it| it.counts.get_mut(*term)) else { continue };
+            if *sum == 0
+                && let Some(frequency) = stats.frequencies.get_mut(*term)
+            {
+                *frequency += 1;
+            }
+            *sum += count;
+        }
+    }
+    let selected = select_candidates(&stats, &candidates, KNOWLEDGE_LIST_DEPTH);
+    (stats, selected)
+}
+
+fn candidate(directory: &Directory, place: ChunkPlace, terms: usize) -> KeywordCandidate {
+    let source = directory.sources.get(place.source);
+    let length = source.and_then(|it| it.chunks.get(place.chunk)).map_or(0, |it| it.1);
+    let chunk = format!("{}#{}", source.map_or("", |it| it.id.as_str()), place.chunk + 1);
+    KeywordCandidate { chunk, length, counts: vec![0; terms] }
+}

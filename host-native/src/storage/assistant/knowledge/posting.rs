@@ -1,0 +1,104 @@
+//! What a search reads: the chunks of a knowledge base, and where terms occur. Both name the revision that they belong to.
+
+use serde_json::json;
+
+use super::chunk::{quote, token};
+use crate::storage::database::{DatabaseRow, Pool, SqlValue, Statement};
+
+/// A searchable source and its chunks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectoryRow {
+    /// The number of the knowledge base.
+    pub base: i64,
+    /// The revision of the knowledge base.
+    pub revision: i64,
+    /// The source; absent if no source is searchable.
+    pub source: Option<String>,
+    /// The locale of its terms.
+    pub locale: String,
+    /// The database id and the length of each chunk in order.
+    pub chunks: Vec<(i64, u32)>,
+}
+
+/// The occurrences of a term.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Posting {
+    /// The place of the term in the query.
+    pub term: usize,
+    /// The database ids of chunks with a count; an id may be repeated, its counts are added.
+    pub counts: Vec<(i64, u32)>,
+}
+
+/// Returns the searchable sources of an assistant; none if there is no knowledge base.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn load_directory(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<DirectoryRow>> {
+    let sql = Statement::per_dialect(
+        "select b.id as base, b.revision, s.source_id, s.indexed_locale,
+           (select group_concat(c.id || ':' || c.length, ' ' order by c.number) from cs_knowledge_chunk c
+            where c.assistant_id = s.assistant_id and c.source_id = s.source_id and c.version = s.indexed_version) as chunks
+         from cs_knowledge_base b left join cs_knowledge_source s on s.assistant_id = b.assistant_id and s.indexed_version is not null
+         where b.assistant_id = $1",
+        "select b.id as base, b.revision, s.source_id, s.indexed_locale,
+           (select string_agg(c.id || ':' || c.length, ' ' order by c.number) from cs_knowledge_chunk c
+            where c.assistant_id = s.assistant_id and c.source_id = s.source_id and c.version = s.indexed_version) as chunks
+         from cs_knowledge_base b left join cs_knowledge_source s on s.assistant_id = b.assistant_id and s.indexed_version is not null
+         where b.assistant_id = $1",
+    );
+    let row = |it: &DatabaseRow| {
+        Ok(DirectoryRow {
+            base: it.integer("base")?,
+            revision: it.integer("revision")?,
+            source: it.optional_text("source_id")?,
+            locale: it.optional_text("indexed_locale")?.unwrap_or_default(),
+            chunks: parse_pairs(it.optional_text("chunks")?.as_deref().unwrap_or_default())?,
+        })
+    };
+    pool.fetch_all(&sql, &[SqlValue::Text(assistant)]).await?.iter().map(row).collect()
+}
+
+/// Returns the revision of a knowledge base, 0 if there is none, and where terms occur in it.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_postings(pool: &Pool, assistant: &str, base: i64, terms: &[String]) -> sqlx::Result<(i64, Vec<Posting>)> {
+    // One row for each term, because transferring a row costs more than reading a posting.
+    let sql = Statement::per_dialect(
+        "select (select revision from cs_knowledge_base where assistant_id = $1) as revision, null as term, null as chunks
+         union all
+         select null, q.value, (select group_concat(p.doc, ' ') from cs_knowledge_posting p where p.term = q.value) from json_each($2) q",
+        "select (select revision from cs_knowledge_base where assistant_id = $1) as revision, null::text as term, null::text as chunks
+         union all
+         select null, t.lexeme, string_agg(i.rowid || ':' || t.positions[1], ' ')
+         from cs_knowledge_index i,
+           unnest(ts_filter(setweight(i.terms, 'A', array(select json_array_elements_text($2::json))), '{a}')) t
+         where i.terms @@ $3::text::tsquery group by t.lexeme",
+    );
+    let tokens: Vec<String> = terms.iter().map(|it| token(base, it)).collect();
+    let any = tokens.iter().map(|it| quote(it)).collect::<Vec<_>>().join(" | ");
+    let tokens_json = json!(tokens).to_string();
+    let values = [SqlValue::Text(assistant), SqlValue::Text(&tokens_json), SqlValue::Text(&any)];
+    let used = if pool.is_shared() { 3 } else { 2 };
+    let rows = pool.fetch_all(&sql, values.get(..used).unwrap_or_default()).await?;
+    let (mut revision, mut postings) = (0, Vec::with_capacity(terms.len()));
+    for row in &rows {
+        let Some(token) = row.optional_text("term")? else {
+            revision = row.optional_integer("revision")?.unwrap_or(0);
+            continue;
+        };
+        let Some(term) = tokens.iter().position(|it| *it == token) else { continue };
+        postings.push(Posting { term, counts: parse_pairs(row.optional_text("chunks")?.as_deref().unwrap_or_default())? });
+    }
+    Ok((revision, postings))
+}
+
+/// Parses `id:number` pairs; a number that is absent is 1.
+fn parse_pairs(text: &str) -> sqlx::Result<Vec<(i64, u32)>> {
+    let pair = |it: &str| {
+        let (id, number) = it.split_once(':').unwrap_or((it, "1"));
+        Some((id.parse().ok()?, number.parse().ok()?))
+    };
+    let parse = |it| pair(it).ok_or_else(|| sqlx::Error::Decode(format!("'{it}' is not a pair of numbers").into()));
+    text.split_ascii_whitespace().map(parse).collect()
+}

@@ -1,0 +1,283 @@
+//! `cs_knowledge_base` and `cs_knowledge_source`: the sources and the state of their indexing.
+
+use convengine_core::knowledge::{Source, SourceFormat};
+use convengine_core::turn::Millis;
+
+use crate::storage::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+
+/// The knowledge base of an assistant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Base {
+    /// Its number, which prefixes the terms in the index.
+    pub id: i64,
+    /// Incremented by every change.
+    pub revision: i64,
+}
+
+/// A source without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceRow {
+    /// The source without its text.
+    pub source: Source,
+    /// `indexing`, `ready` or `failed`.
+    pub status: String,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// Whether searches find a version of it.
+    pub is_searchable: bool,
+    /// The number of chunks stored so far.
+    pub chunks: i64,
+    /// The number of chunks that there will be.
+    pub total_chunks: i64,
+    /// The model whose vectors all chunks have.
+    pub embedding_model: Option<String>,
+    /// Why the chunks could not be embedded.
+    pub embedding_error: Option<String>,
+    /// When it was stored.
+    pub updated_at: Millis,
+}
+
+/// A version of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SourceVersion<'a> {
+    /// The assistant.
+    pub assistant: &'a str,
+    /// The id of the source.
+    pub source: &'a str,
+    /// The version.
+    pub version: i64,
+}
+
+impl<'a> SourceVersion<'a> {
+    pub(super) fn values(&self) -> [SqlValue<'a>; 3] {
+        [SqlValue::Text(self.assistant), SqlValue::Text(self.source), SqlValue::Integer(self.version)]
+    }
+}
+
+/// A source that is to be indexed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexingJob {
+    /// The assistant.
+    pub assistant: String,
+    /// The source.
+    pub source: Source,
+    /// The version to index.
+    pub version: i64,
+}
+
+/// Increments the revision of a knowledge base, which is created if it does not exist. The row stays locked until the transaction ends.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn increment_revision(connection: &mut Connection, assistant: &str) -> sqlx::Result<Base> {
+    let sql = Statement::portable(
+        "insert into cs_knowledge_base (assistant_id, revision) values ($1, 1)
+         on conflict (assistant_id) do update set revision = cs_knowledge_base.revision + 1 returning id, revision",
+    );
+    let row = connection.fetch_optional(&sql, &[SqlValue::Text(assistant)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    Ok(Base { id: row.integer("id")?, revision: row.integer("revision")? })
+}
+
+/// Returns the knowledge base of an assistant.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_base(connection: &mut Connection, assistant: &str) -> sqlx::Result<Option<Base>> {
+    let sql = Statement::portable("select id, revision from cs_knowledge_base where assistant_id = $1");
+    let row = connection.fetch_optional(&sql, &[SqlValue::Text(assistant)]).await?;
+    row.map(|it| Ok(Base { id: it.integer("id")?, revision: it.integer("revision")? })).transpose()
+}
+
+/// Stores a source that is to be indexed as `version`, from `not_before` on; searches find its previous version meanwhile.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn put(
+    connection: &mut Connection,
+    assistant: &str,
+    source: &Source,
+    version: i64,
+    now: Millis,
+    not_before: Millis,
+) -> sqlx::Result<()> {
+    let sql = Statement::portable(
+        "insert into cs_knowledge_source (assistant_id, source_id, title, url, locale, format, status, version, chunks, total_chunks,
+           updated_at, leased_until, text) values ($1, $2, $3, $4, $5, $6, 'indexing', $7, 0, 0, $8, $9, $10)
+         on conflict (assistant_id, source_id) do update set title = excluded.title, url = excluded.url, locale = excluded.locale,
+           format = excluded.format, status = excluded.status, error = null, version = excluded.version, chunks = 0, total_chunks = 0,
+           leased_until = excluded.leased_until, updated_at = excluded.updated_at, text = excluded.text",
+    );
+    let values = [
+        SqlValue::Text(assistant),
+        SqlValue::Text(&source.id),
+        SqlValue::Text(&source.title),
+        SqlValue::OptionalText(source.url.as_deref()),
+        SqlValue::Text(&source.locale),
+        SqlValue::Text(format_name(source.format)),
+        SqlValue::Integer(version),
+        SqlValue::Integer(now),
+        SqlValue::Integer(not_before),
+        SqlValue::Text(&source.text),
+    ];
+    connection.execute(&sql, &values).await.map(|_| ())
+}
+
+const COLUMNS_OF_ONE: &str = "select source_id, title, url, locale, format, status, error, indexed_version, chunks, total_chunks,
+       embedding_model, embedding_error, updated_at
+     from cs_knowledge_source where assistant_id = $1 and source_id = $2";
+
+/// Returns a source without its text.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find(pool: &Pool, assistant: &str, source: &str) -> sqlx::Result<Option<SourceRow>> {
+    let sql = Statement::portable(COLUMNS_OF_ONE);
+    pool.fetch_optional(&sql, &[SqlValue::Text(assistant), SqlValue::Text(source)]).await?.as_ref().map(source_row).transpose()
+}
+
+/// Returns the sources of an assistant without their texts, ordered by id.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn list(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<SourceRow>> {
+    let sql = Statement::per_dialect(
+        "select source_id, title, url, locale, format, status, error, indexed_version, chunks, total_chunks, embedding_model,
+           embedding_error, updated_at from cs_knowledge_source where assistant_id = $1 order by source_id",
+        "select source_id, title, url, locale, format, status, error, indexed_version, chunks, total_chunks, embedding_model,
+           embedding_error, updated_at from cs_knowledge_source where assistant_id = $1 order by source_id collate \"C\"",
+    );
+    pool.fetch_all(&sql, &[SqlValue::Text(assistant)]).await?.iter().map(source_row).collect()
+}
+
+/// Returns all sources with their texts and assistants, ordered by assistant and id.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn list_texts(connection: &mut Connection) -> sqlx::Result<Vec<(String, Source)>> {
+    let sql = Statement::per_dialect(
+        "select assistant_id, source_id, title, url, locale, format, text from cs_knowledge_source order by assistant_id, source_id",
+        "select assistant_id, source_id, title, url, locale, format, text from cs_knowledge_source
+         order by assistant_id collate \"C\", source_id collate \"C\"",
+    );
+    let source = |it: &DatabaseRow| Ok((it.text("assistant_id")?, Source { text: it.text("text")?, ..source_without_text(it)? }));
+    connection.fetch_all(&sql, &[]).await?.iter().map(source).collect()
+}
+
+/// Returns whether the table exists.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn has_table(connection: &mut Connection) -> sqlx::Result<bool> {
+    Ok(crate::storage::schema::list_tables(connection).await?.contains("cs_knowledge_source"))
+}
+
+/// Deletes a source. Returns whether it existed; its chunks are deleted with [`super::chunk::delete_others`].
+///
+/// # Errors
+/// Returns any database error.
+pub async fn delete(connection: &mut Connection, assistant: &str, source: &str) -> sqlx::Result<bool> {
+    let sql = Statement::portable("delete from cs_knowledge_source where assistant_id = $1 and source_id = $2");
+    Ok(connection.execute(&sql, &[SqlValue::Text(assistant), SqlValue::Text(source)]).await? > 0)
+}
+
+/// Leases a source that waits to be indexed, if any, until `until`.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn lease_next(pool: &Pool, now: Millis, until: Millis) -> sqlx::Result<Option<IndexingJob>> {
+    let sql = Statement::per_dialect(
+        "update cs_knowledge_source set leased_until = $2 where rowid =
+           (select rowid from cs_knowledge_source where status = 'indexing' and leased_until < $1 order by updated_at limit 1)
+         returning assistant_id, source_id, title, url, locale, format, version, text",
+        "update cs_knowledge_source set leased_until = $2 where (assistant_id, source_id) =
+           (select assistant_id, source_id from cs_knowledge_source where status = 'indexing' and leased_until < $1
+            order by updated_at limit 1 for update skip locked)
+         returning assistant_id, source_id, title, url, locale, format, version, text",
+    );
+    let row = pool.fetch_optional(&sql, &[SqlValue::Integer(now), SqlValue::Integer(until)]).await?;
+    row.map(|it| {
+        let source = Source { text: it.text("text")?, ..source_without_text(&it)? };
+        Ok(IndexingJob { assistant: it.text("assistant_id")?, source, version: it.integer("version")? })
+    })
+    .transpose()
+}
+
+/// Records progress and renews the lease. Returns `false` if the version has been replaced or deleted.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn record_progress(
+    connection: &mut Connection,
+    of: &SourceVersion<'_>,
+    chunks: i64,
+    total: i64,
+    until: Millis,
+) -> sqlx::Result<bool> {
+    let sql = Statement::portable(
+        "update cs_knowledge_source set chunks = $4, total_chunks = $5, leased_until = $6
+         where assistant_id = $1 and source_id = $2 and version = $3 and status = 'indexing'",
+    );
+    let [assistant, source, version] = of.values();
+    let more = [SqlValue::Integer(chunks), SqlValue::Integer(total), SqlValue::Integer(until)];
+    Ok(connection.execute(&sql, &[assistant, source, version, more[0], more[1], more[2]]).await? > 0)
+}
+
+/// Makes searches find a version. Returns `false` if it has been replaced or deleted.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn finish(connection: &mut Connection, of: &SourceVersion<'_>, chunks: i64) -> sqlx::Result<bool> {
+    let sql = Statement::portable(
+        "update cs_knowledge_source set status = 'ready', error = null, chunks = $4, total_chunks = $4, indexed_version = version,
+           indexed_locale = locale, embedding_model = null, embedding_error = null, embedding_retry_at = 0, leased_until = 0
+         where assistant_id = $1 and source_id = $2 and version = $3 and status = 'indexing'",
+    );
+    let [assistant, source, version] = of.values();
+    Ok(connection.execute(&sql, &[assistant, source, version, SqlValue::Integer(chunks)]).await? > 0)
+}
+
+/// Records that a version cannot be indexed; searches go on to find the previous one.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn fail(pool: &Pool, of: &SourceVersion<'_>, error: &str) -> sqlx::Result<()> {
+    let sql = Statement::portable(
+        "update cs_knowledge_source set status = 'failed', error = $4, leased_until = 0
+         where assistant_id = $1 and source_id = $2 and version = $3 and status = 'indexing'",
+    );
+    let [assistant, source, version] = of.values();
+    pool.execute(&sql, &[assistant, source, version, SqlValue::Text(error)]).await.map(|_| ())
+}
+
+fn source_row(row: &DatabaseRow) -> sqlx::Result<SourceRow> {
+    Ok(SourceRow {
+        source: source_without_text(row)?,
+        status: row.text("status")?,
+        error: row.optional_text("error")?,
+        is_searchable: row.optional_integer("indexed_version")?.is_some(),
+        chunks: row.integer("chunks")?,
+        total_chunks: row.integer("total_chunks")?,
+        embedding_model: row.optional_text("embedding_model")?,
+        embedding_error: row.optional_text("embedding_error")?,
+        updated_at: row.integer("updated_at")?,
+    })
+}
+
+fn source_without_text(row: &DatabaseRow) -> sqlx::Result<Source> {
+    Ok(Source {
+        id: row.text("source_id")?,
+        title: row.text("title")?,
+        text: String::new(),
+        url: row.optional_text("url")?,
+        locale: row.text("locale")?,
+        format: if row.text("format")? == "markdown" { SourceFormat::Markdown } else { SourceFormat::Text },
+    })
+}
+
+/// The name of a format, as documents and packs write it.
+pub fn format_name(format: SourceFormat) -> &'static str {
+    match format {
+        SourceFormat::Text => "text",
+        SourceFormat::Markdown => "markdown",
+    }
+}

@@ -1,0 +1,66 @@
+//! Calls every statement on both databases.
+
+use convengine_core::knowledge::{Source, SourceFormat, cut_source};
+
+use super::source::{
+    SourceVersion, delete, fail, find, find_base, finish, has_table, increment_revision, lease_next, list, list_texts, put,
+};
+use super::{chunk, find_postings, load_directory};
+use crate::storage::testing::each_database;
+
+fn source(id: &str, text: &str) -> Source {
+    let (id, text) = (id.to_owned(), text.to_owned());
+    let url = Some("https://bank.example/fees".to_owned());
+    Source { id, title: "It's \"Fees\"".to_owned(), text, url, locale: "en".to_owned(), format: SourceFormat::Markdown }
+}
+
+#[tokio::test]
+async fn a_source_is_stored_indexed_and_deleted() {
+    for mut database in each_database().await {
+        let (connection, pool) = (&mut database.connection, &database.pool);
+        assert!(has_table(connection).await.expect("an answer"));
+        assert_eq!(find_base(connection, "desk").await.expect("an answer"), None);
+        assert_eq!(load_directory(pool, "desk").await.expect("an answer"), []);
+        let base = increment_revision(connection, "desk").await.expect("a base");
+        assert_eq!(find_base(connection, "desk").await.expect("an answer"), Some(base));
+        let fees = source("fees", "# Cards\n\ncard card's \\ 'card'\n\n# Accounts\n\naccount");
+        put(connection, "desk", &fees, base.revision, 5, 0).await.expect("stored");
+        let job = lease_next(pool, 6, 10).await.expect("an answer").expect("a job");
+        assert_eq!((job.assistant.as_str(), &job.source, job.version), ("desk", &fees, base.revision));
+        assert_eq!(lease_next(pool, 9, 20).await.expect("an answer"), None);
+        let version = SourceVersion { assistant: "desk", source: "fees", version: base.revision };
+        let chunks = cut_source(&fees);
+        chunk::insert(connection, &version, base.id, 1, &chunks).await.expect("stored");
+        let directory = load_directory(pool, "desk").await.expect("a directory");
+        assert_eq!(directory.iter().filter(|it| it.source.is_some()).count(), 0, "not published");
+        assert!(super::source::record_progress(connection, &version, 1, 2, 30).await.expect("an answer"));
+        let row = find(pool, "desk", "fees").await.expect("an answer").expect("a source");
+        assert_eq!((row.status.as_str(), row.chunks, row.total_chunks, row.is_searchable), ("indexing", 1, 2, false));
+        assert!(finish(connection, &version, 2).await.expect("an answer"));
+        assert!(!finish(connection, &version, 2).await.expect("an answer"), "it is ready");
+        chunk::delete_others(connection, &version).await.expect("deleted");
+
+        let directory = load_directory(pool, "desk").await.expect("a directory");
+        let lengths: Vec<u32> = directory[0].chunks.iter().map(|it| it.1).collect();
+        assert_eq!((directory[0].source.as_deref(), lengths), (Some("fees"), chunks.iter().map(|it| it.length).collect()));
+        let terms = ["card", "account", "weather"].map(str::to_owned);
+        let (revision, postings) = find_postings(pool, "desk", base.id, &terms).await.expect("postings");
+        assert_eq!(revision, base.revision);
+        let sum = |term: usize| postings.iter().filter(|it| it.term == term).flat_map(|it| &it.counts).map(|it| it.1).sum::<u32>();
+        assert_eq!((sum(0), sum(1), sum(2)), (chunks[0].count("card"), chunks[1].count("account"), 0));
+        let ids: Vec<i64> = directory[0].chunks.iter().map(|it| it.0).collect();
+        let passages = chunk::find_passages(pool, &ids[..1]).await.expect("passages");
+        assert_eq!((passages[0].chunk.as_str(), &passages[0].text, passages[0].url.is_some()), ("fees#1", &chunks[0].text, true));
+
+        put(connection, "desk", &source("a", "b"), 2, 7, 0).await.expect("stored");
+        fail(pool, &SourceVersion { assistant: "desk", source: "a", version: 2 }, "no").await.expect("stored");
+        let rows = list(pool, "desk").await.expect("sources");
+        let shown: Vec<_> = rows.iter().map(|it| (it.source.id.as_str(), it.status.as_str(), it.error.as_deref())).collect();
+        assert_eq!(shown, [("a", "failed", Some("no")), ("fees", "ready", None)]);
+        assert_eq!(list_texts(connection).await.expect("sources")[1], ("desk".to_owned(), fees));
+        chunk::delete_version(connection, &version).await.expect("deleted");
+        assert!(find_postings(pool, "desk", base.id, &terms).await.expect("postings").1.iter().all(|it| it.counts.is_empty()));
+        assert!(delete(connection, "desk", "fees").await.expect("an answer"));
+        assert!(!delete(connection, "desk", "fees").await.expect("an answer"));
+    }
+}

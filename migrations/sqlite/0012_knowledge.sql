@@ -1,0 +1,65 @@
+-- Knowledge bases of assistants: sources, and the chunks that searches find. Times are milliseconds since 1970.
+
+create table if not exists cs_knowledge_base (
+  id integer primary key autoincrement,
+  assistant_id text not null unique,
+  -- Incremented by every change.
+  revision integer not null
+);
+
+create table if not exists cs_knowledge_source (
+  assistant_id text not null,
+  source_id text not null,
+  title text not null,
+  url text,
+  locale text not null,
+  -- text or markdown.
+  format text not null,
+  -- indexing, ready or failed.
+  status text not null,
+  error text,
+  -- The revision of the base when the text was stored.
+  version integer not null,
+  -- The version that searches find, and its locale; absent until the first one is indexed.
+  indexed_version integer,
+  indexed_locale text,
+  -- The chunks stored so far, and all that there will be.
+  chunks integer not null,
+  total_chunks integer not null,
+  -- The model whose vectors all chunks of the indexed version have.
+  embedding_model text,
+  embedding_error text,
+  embedding_retry_at integer not null default 0,
+  -- Until when another process leaves the source to the one that is indexing it.
+  leased_until integer not null default 0,
+  updated_at integer not null,
+  text text not null,
+  primary key (assistant_id, source_id)
+);
+
+create table if not exists cs_knowledge_chunk (
+  id integer primary key autoincrement,
+  assistant_id text not null,
+  source_id text not null,
+  version integer not null,
+  -- Counted from 1.
+  number integer not null,
+  -- The number of its terms.
+  length integer not null,
+  title text not null,
+  url text,
+  text text not null
+);
+create unique index if not exists ux_cs_knowledge_chunk on cs_knowledge_chunk (assistant_id, source_id, version, number);
+
+-- The terms of each chunk, as the core stems them: `{base}_{term}`, as often as they occur.
+create virtual table if not exists cs_knowledge_index using fts5(terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_'");
+
+create virtual table if not exists cs_knowledge_posting using fts5vocab(cs_knowledge_index, instance);
+
+create table if not exists cs_knowledge_vector (
+  chunk_id integer primary key not null,
+  model text not null,
+  -- Little-endian 32-bit floats.
+  vector blob not null
+);
