@@ -91,6 +91,12 @@ pub enum Command {
         #[command(subcommand)]
         command: KeyCommand,
     },
+    /// Manage the knowledge bases of assistants
+    Knowledge {
+        /// The subcommand
+        #[command(subcommand)]
+        command: KnowledgeCommand,
+    },
     /// Delete conversations and all their data
     Forget {
         /// Conversation to delete
@@ -183,6 +189,54 @@ pub enum AuditCommand {
         /// Only turns received before this time
         #[arg(long, value_name = "TIME")]
         to: Option<String>,
+    },
+}
+
+/// Knowledge base commands.
+#[derive(Debug, Clone, Subcommand)]
+pub enum KnowledgeCommand {
+    /// Add files as sources, replacing those with the same ids
+    Add {
+        /// Text, Markdown, HTML or PDF files
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Assistant that searches them
+        #[arg(long, value_name = "ID")]
+        assistant: String,
+        /// Id of the source [default: the file name without its extension]
+        #[arg(long, value_name = "ID")]
+        id: Option<String>,
+        /// Title in citations [default: that of the document, else the file name]
+        #[arg(long)]
+        title: Option<String>,
+        /// Address where users find the document
+        #[arg(long)]
+        url: Option<String>,
+        /// Language of the text [default: the default locale of the assistant]
+        #[arg(long)]
+        locale: Option<String>,
+    },
+    /// List the sources of an assistant
+    List {
+        /// The assistant
+        #[arg(long, value_name = "ID")]
+        assistant: String,
+    },
+    /// Remove a source
+    Remove {
+        /// Id of the source
+        source: String,
+        /// Assistant that searches it
+        #[arg(long, value_name = "ID")]
+        assistant: String,
+    },
+    /// Search by keywords and print the best passages with their confidence
+    Search {
+        /// The question
+        query: String,
+        /// Assistant whose sources are searched
+        #[arg(long, value_name = "ID")]
+        assistant: String,
     },
 }
 

@@ -16,6 +16,7 @@ use convengine_host::exit::Failure;
 use convengine_host::ops::audit::materialise;
 use convengine_host::ops::forget;
 use convengine_host::ops::journal_export;
+use convengine_host::ops::knowledge;
 use convengine_host::ops::observe::log;
 use convengine_host::ops::replay;
 use convengine_host::ops::retention;
@@ -41,6 +42,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Forget { conversation, person } => {
             run_with_settings(&options, async |it| forget::command(it, forget::ForgetTarget { conversation, person }).await)
         }
+        Command::Knowledge { command } => run_with_settings(&options, async |it| knowledge::run(it, command).await),
         Command::Retention => run_with_settings(&options, retention::run),
         Command::Audit { command: AuditCommand::Materialise { from, to } } => {
             run_with_settings(&options, async |it| materialise::command(it, from.as_deref(), to.as_deref()).await)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use convengine_core::config::Tables;
-use convengine_core::pack::{Fakes, extension_from_row};
+use convengine_core::pack::{Fakes, PackSource, extension_from_row};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
@@ -11,7 +11,8 @@ use crate::config::compile;
 use crate::config::import;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
-use crate::storage;
+use crate::storage::assistant::knowledge::source;
+use crate::storage::{self, Connection};
 use crate::storage::{module, script};
 
 /// The table of extension manifests.
@@ -54,8 +55,24 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     if !http.is_empty() {
         pack.push(("http", PackMember::Value(json!(http))));
     }
+    let knowledge = load_knowledge(&mut connection).await.map_err(unusable)?;
+    if !knowledge.is_empty() {
+        pack.push(("knowledge", PackMember::Rows(knowledge)));
+    }
     print!("{}", render(&pack));
     Ok(())
+}
+
+/// Returns the sources of all knowledge bases.
+async fn load_knowledge(connection: &mut Connection) -> sqlx::Result<Vec<Map>> {
+    if !source::has_table(connection).await? {
+        return Ok(Vec::new());
+    }
+    let row = |(assistant, source)| match json!(PackSource { assistant: Some(assistant), source }) {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    };
+    Ok(source::list_texts(connection).await?.into_iter().map(row).collect())
 }
 
 /// Removes the extension rows with a stored module from the tables and returns them with their modules, as a pack combines both.
@@ -83,6 +100,8 @@ pub enum PackMember {
     Value(Value),
     /// Each member on its own line.
     Lines(Map),
+    /// Each item on its own line.
+    Rows(Vec<Map>),
     /// Each row on its own line.
     Tables(Vec<(String, Vec<Map>)>),
 }
@@ -99,6 +118,10 @@ fn render_member(member: &PackMember) -> String {
         PackMember::Lines(members) => {
             let lines: Vec<String> = members.iter().map(|(name, value)| format!("    {}: {value}", json!(name))).collect();
             render_block('{', &lines, "  ", '}')
+        }
+        PackMember::Rows(rows) => {
+            let lines: Vec<String> = rows.iter().map(|it| format!("    {}", json!(it))).collect();
+            render_block('[', &lines, "  ", ']')
         }
         PackMember::Tables(tables) => {
             let lines: Vec<String> = tables.iter().map(|(name, rows)| format!("    {}: {}", json!(name), render_rows(rows))).collect();

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod feedback;
 pub mod forget;
 pub mod journal_export;
+pub mod knowledge;
 pub mod observe;
 pub mod redaction;
 pub mod replay;

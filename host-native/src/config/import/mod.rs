@@ -1,6 +1,7 @@
 //! `convengine import`: atomically replaces the tables and scripted answers that a pack contains.
 
 pub mod documents;
+mod knowledge;
 mod modules;
 mod scripts;
 
@@ -58,6 +59,7 @@ pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result
     problems.extend(scripts.find_problems());
     let documents = documents::check_pack(&pack, &settings.tree);
     problems.extend(documents::find_problems(&documents));
+    problems.extend(knowledge::find_problems(&pack));
     if !problems.is_empty() {
         return Err(Failure::check_failed(problems));
     }
@@ -65,6 +67,7 @@ pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result
     scripts.store(&mut connection).await.map_err(unusable)?;
     let drafts = documents::compare_drafts(&mut connection, &documents).await.map_err(unusable)?;
     documents::store(&mut connection, &documents, settings.workspace()).await.map_err(unusable)?;
+    knowledge::store(&mut connection, &pack).await.map_err(unusable)?;
     let after = ConfigState::read(&mut connection, &settings.tree).await.map_err(unusable)?;
     let of_documents = || documents.iter().flat_map(|it| &it.issues);
     let refused = how.strict && (after.issues.iter().any(Issue::is_error) || of_documents().any(DocumentIssue::is_error));
@@ -87,7 +90,9 @@ pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result
     let rows: usize = pack.tables.0.values().map(Vec::len).sum();
     let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
     let drafts = if documents.is_empty() { String::new() } else { format!(" and {}", count(documents.len(), "document")) };
-    println!("imported {} into {}{drafts}", count(rows, "row"), count(pack.tables.0.len(), "table"));
+    let sources =
+        if pack.knowledge.is_empty() { String::new() } else { format!(" and {}", count(pack.knowledge.len(), "knowledge source")) };
+    println!("imported {} into {}{drafts}{sources}", count(rows, "row"), count(pack.tables.0.len(), "table"));
     Ok(())
 }
 
