@@ -108,9 +108,9 @@ pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)],
         call = call.header(name, value);
     }
     let mut response = call.timeout(TIMEOUT).send().unwrap();
-    let mut first = vec![0; 16];
-    let read = response.read(&mut first).unwrap();
-    first.truncate(read);
+    let mut first = Vec::new();
+    let most = if response.status().is_success() { 16 } else { u64::MAX };
+    response.by_ref().take(most).read_to_end(&mut first).unwrap();
     Answer { status: response.status().as_u16(), headers: response.headers().clone(), text: String::from_utf8(first).unwrap() }
 }
 
