@@ -1,6 +1,7 @@
 //! A knowledge base in memory, for the page, the pack player and tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,16 +21,23 @@ pub struct KeywordSearch {
     pub candidates: Vec<KeywordCandidate>,
 }
 
-/// Sources and their chunks.
+/// Sources, their chunks, and where each term occurs.
 #[derive(Debug, Clone, Default)]
 pub struct KnowledgeIndex {
     sources: BTreeMap<String, IndexedSource>,
+    /// The chunks by slot; a removed chunk leaves its slot empty.
+    chunks: Vec<Option<Chunk>>,
+    /// The slots and counts of each term.
+    postings: BTreeMap<String, Vec<(usize, u32)>>,
 }
 
 #[derive(Debug, Clone)]
 struct IndexedSource {
     locale: String,
-    chunks: Vec<Chunk>,
+    /// The slots of its chunks, in order.
+    slots: Range<usize>,
+    /// The sum of their lengths.
+    length: u64,
 }
 
 impl KnowledgeIndex {
@@ -40,48 +48,74 @@ impl KnowledgeIndex {
 
     /// Adds a source, or replaces the one with its id; returns the number of its chunks.
     pub fn add(&mut self, source: &Source) -> usize {
+        self.remove(&source.id);
         let chunks = cut_source(source);
-        let count = chunks.len();
-        self.sources.insert(source.id.clone(), IndexedSource { locale: source.locale.clone(), chunks });
+        let start = self.chunks.len();
+        let length = chunks.iter().map(|it| u64::from(it.length)).sum();
+        for chunk in chunks {
+            let slot = self.chunks.len();
+            for (term, count) in &chunk.terms {
+                self.postings.entry(term.clone()).or_default().push((slot, *count));
+            }
+            self.chunks.push(Some(chunk));
+        }
+        let slots = start..self.chunks.len();
+        let count = slots.len();
+        self.sources.insert(source.id.clone(), IndexedSource { locale: source.locale.clone(), slots, length });
         count
     }
 
     /// Removes a source; returns whether there was one.
     pub fn remove(&mut self, source: &str) -> bool {
-        self.sources.remove(source).is_some()
+        let Some(removed) = self.sources.remove(source) else { return false };
+        for slot in removed.slots {
+            let Some(chunk) = self.chunks.get_mut(slot).and_then(Option::take) else { continue };
+            for (term, _) in chunk.terms {
+                if let Some(places) = self.postings.get_mut(&term) {
+                    places.retain(|it| it.0 != slot);
+                    if places.is_empty() {
+                        self.postings.remove(&term);
+                    }
+                }
+            }
+        }
+        true
     }
 
     /// Returns a chunk by its id.
     pub fn chunk(&self, id: &str) -> Option<&Chunk> {
         let (source, number) = id.rsplit_once('#')?;
-        self.sources.get(source)?.chunks.get(number.parse::<usize>().ok()?.checked_sub(1)?)
+        let slot = self.sources.get(source)?.slots.clone().nth(number.parse::<usize>().ok()?.checked_sub(1)?)?;
+        self.chunks.get(slot)?.as_ref()
     }
 
     /// Returns all chunks, by source.
     pub fn chunks(&self) -> impl Iterator<Item = &Chunk> {
-        self.sources.values().flat_map(|it| &it.chunks)
+        self.sources.values().flat_map(|it| it.slots.clone()).filter_map(|it| self.chunks.get(it)?.as_ref())
     }
 
     /// Searches the given sources, or all: returns the best `depth` chunks that contain a term of the question.
     pub fn search(&self, query: &str, sources: Option<&[String]>, depth: usize) -> KeywordSearch {
-        let searched: Vec<&IndexedSource> =
-            self.sources.iter().filter(|it| sources.is_none_or(|ids| ids.contains(it.0))).map(|it| it.1).collect();
-        let mut locales: Vec<&str> = searched.iter().map(|it| it.locale.as_str()).collect();
-        locales.sort_unstable();
-        locales.dedup();
-        let terms = query_terms(query, &locales);
-        let mut stats = CollectionStats { frequencies: vec![0; terms.len()], ..CollectionStats::default() };
-        let mut candidates = Vec::new();
-        for chunk in searched.iter().flat_map(|it| &it.chunks) {
-            stats.chunks += 1;
-            stats.total_length += u64::from(chunk.length);
-            let counts: Vec<u32> = terms.iter().map(|it| chunk.count(it)).collect();
-            stats.frequencies.iter_mut().zip(&counts).for_each(|(sum, count)| *sum += u64::from(*count > 0));
-            if counts.iter().any(|it| *it > 0) {
-                candidates.push(KeywordCandidate { chunk: chunk.id.clone(), length: chunk.length, counts });
+        let sources: Option<BTreeSet<&str>> = sources.map(|ids| ids.iter().map(String::as_str).collect());
+        let is_searched = |id: &str| sources.as_ref().is_none_or(|ids| ids.contains(id));
+        let searched: Vec<&IndexedSource> = self.sources.iter().filter(|it| is_searched(it.0)).map(|it| it.1).collect();
+        let locales: BTreeSet<&str> = searched.iter().map(|it| it.locale.as_str()).collect();
+        let terms = query_terms(query, &Vec::from_iter(locales));
+        let mut frequencies = vec![0; terms.len()];
+        let mut found: BTreeMap<usize, KeywordCandidate> = BTreeMap::new();
+        for (place, (term, frequency)) in terms.iter().zip(&mut frequencies).enumerate() {
+            for (slot, count) in self.postings.get(term).into_iter().flatten() {
+                let Some(chunk) = self.chunks.get(*slot).and_then(Option::as_ref).filter(|it| is_searched(&it.source)) else { continue };
+                *frequency += 1;
+                let new = || KeywordCandidate { chunk: chunk.id.clone(), length: chunk.length, counts: vec![0; terms.len()] };
+                if let Some(counted) = found.entry(*slot).or_insert_with(new).counts.get_mut(place) {
+                    *counted = *count;
+                }
             }
         }
-        candidates = select_candidates(&stats, &candidates, depth);
+        let chunks = searched.iter().map(|it| it.slots.len() as u64).sum();
+        let stats = CollectionStats { chunks, total_length: searched.iter().map(|it| it.length).sum(), frequencies };
+        let candidates = select_candidates(&stats, &Vec::from_iter(found.into_values()), depth);
         KeywordSearch { terms, stats, candidates }
     }
 }
@@ -133,5 +167,6 @@ mod tests {
             assert!(index.chunk(id).is_none(), "{id}");
         }
         assert_eq!(index.chunks().count(), 2);
+        assert!(!index.postings.contains_key("card"), "nothing is left of removed sources");
     }
 }
