@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use convengine_core::config::Config;
-use convengine_core::turn::{Completion, Effect, EffectErrorKind, EffectResult, NoticeBody, Slice, Turn};
+use convengine_core::turn::{Completion, Effect, EffectErrorKind, EffectResult, NoticeBody, Request, Slice, Turn};
 use convengine_host::storage::turn::{StoredTurn, decompress, find_open, list_effects};
 use convengine_host::storage::{Pool, config};
 use convengine_player::fake_http::RecordedCall;
@@ -47,12 +47,19 @@ pub async fn replay_effects(pool: &Pool, stored: &StoredTurn) -> Result<(Vec<Jou
         found.push(JournalEffect {
             effect: (stored.turn_id.clone(), effect.id.0),
             non_repeatable: has_side_effects(&effect) && !effect.repeatable,
-            key: effect.key,
+            key: sent_key(effect.key, &effect.request),
             interrupted: matches!(&entry.outcome, EffectResult::Error(error) if error.kind == EffectErrorKind::Interrupted),
         });
         take(turn.resume(vec![Completion { id: entry.effect, at: entry.at, outcome: entry.outcome }])?, &mut open);
     }
     Ok((found, rows))
+}
+
+/// The idempotency key that a call sends: its request may set another one than that of the effect.
+fn sent_key(key: String, request: &Request) -> String {
+    let Request::Http(request) = request else { return key };
+    let own = request.headers.iter().find(|it| it.0.eq_ignore_ascii_case("idempotency-key"));
+    own.map_or(key, |it| it.1.clone())
 }
 
 /// Returns the effects of open turns that were sent and have no stored answer.
