@@ -14,6 +14,15 @@ const SKIPPED: [&str; 17] = [
     "object", "img", "dialog",
 ];
 
+/// More open elements would take the parser, whose time grows with their square, too long.
+const MAX_OPEN: usize = 1_000;
+
+/// Elements without an end tag, or whose end tag may be omitted.
+const OPEN_ENDED: [&str; 31] = [
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr", "p", "li", "dt", "dd", "option",
+    "optgroup", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup", "rt", "rp", "html", "head", "body",
+];
+
 /// A web page.
 #[derive(Debug)]
 pub struct Page {
@@ -28,6 +37,10 @@ pub struct Page {
 /// # Errors
 /// The reason why it cannot be converted.
 pub fn convert(html: &str) -> Result<Page, String> {
+    let too_deep = || format!("its elements are nested more than {MAX_DEPTH} levels deep");
+    if has_many_open_elements(html) {
+        return Err(too_deep());
+    }
     // The addresses of links are not text that is searched for.
     let converter = HtmlToMarkdown::builder().skip_tags(SKIPPED.to_vec()).add_handler(vec!["a"], text_of).build();
     let tree = converter.html_to_tree(html).map_err(|_| "it cannot be parsed")?;
@@ -38,10 +51,28 @@ pub fn convert(html: &str) -> Result<Page, String> {
             break;
         }
         if depth > MAX_DEPTH {
-            return Err(format!("its elements are nested more than {MAX_DEPTH} levels deep"));
+            return Err(too_deep());
         }
     }
     Ok(Page { title: title(html), markdown: converter.tree_to_markdown(&tree) })
+}
+
+/// Whether start tags without end tags pile up.
+fn has_many_open_elements(html: &str) -> bool {
+    let mut open: usize = 0;
+    for tag in html.split('<').skip(1) {
+        let (is_end, tag) = tag.strip_prefix('/').map_or((false, tag), |it| (true, it));
+        let end = tag.find(|it: char| !it.is_ascii_alphanumeric()).unwrap_or(tag.len());
+        let name = tag.get(..end).unwrap_or_default();
+        if name.is_empty() || OPEN_ENDED.iter().any(|it| it.eq_ignore_ascii_case(name)) {
+            continue;
+        }
+        open = if is_end { open.saturating_sub(1) } else { open + 1 };
+        if open > MAX_OPEN {
+            return true;
+        }
+    }
+    false
 }
 
 fn text_of(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {

@@ -47,7 +47,9 @@ async fn a_source_is_stored_indexed_and_deleted() {
         let (revision, postings) = find_postings(pool, "desk", base.id, &terms).await.expect("postings");
         assert_eq!(revision, base.revision);
         let sum = |term: usize| postings.iter().filter(|it| it.term == term).flat_map(|it| &it.counts).map(|it| it.1).sum::<u32>();
-        assert_eq!((sum(0), sum(1), sum(2)), (chunks[0].count("card"), chunks[1].count("account"), 0));
+        let expected = |term: &str| chunks.iter().map(|it| it.count(term)).sum::<u32>();
+        assert_eq!((sum(0), sum(1), sum(2)), (expected("card"), expected("account"), 0));
+        assert!(expected("card") > 1 && expected("account") > 0);
         let ids: Vec<i64> = directory[0].chunks.iter().map(|it| it.0).collect();
         let passages = chunk::find_passages(pool, &ids[..1]).await.expect("passages");
         assert_eq!((passages[0].chunk.as_str(), &passages[0].text, passages[0].url.is_some()), ("fees#1", &chunks[0].text, true));
