@@ -1,0 +1,210 @@
+//! Knowledge bases over HTTP, on the command line and in packs.
+
+use serde_json::{Value, json};
+
+use crate::flows::{JSON, assert_refused, desk, edges, send, serve_desk};
+use crate::harness::{REGEX_ONLY, Server, TestEnv, assert_one_line, orders_pack, wait_until};
+
+const KNOWLEDGE: &str = "/v1/agents/desk/knowledge";
+
+fn put(server: &Server, id: &str, text: &str) -> (u16, Value) {
+    let answer = send(server, "POST", KNOWLEDGE, &json!({"id": id, "title": "Fees", "text": text, "url": "https://bank.example/fees"}));
+    (answer.status, answer.json())
+}
+
+fn found(server: &Server, query: &str) -> Vec<String> {
+    let answer = server.get(&format!("{KNOWLEDGE}/search?q={query}"));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let body = answer.json();
+    body["fused"].as_array().unwrap().iter().map(|it| it["chunk_id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn sources_are_stored_searched_replaced_and_deleted() {
+    let (_env, server) = serve_desk(&desk("Desk"), &[]);
+    let (status, stored) = put(&server, "fees", "A card costs five euros.\n\nTransfers are free.");
+    assert_eq!((status, &stored["id"], &stored["status"], &stored["chunks"]), (201, &json!("fees"), &json!("ready"), &json!(1)));
+    assert_eq!((&stored["locale"], &stored["progress"], &stored["error"]), (&json!("en-US"), &json!(1), &Value::Null));
+    assert_eq!(put(&server, "gebühren/1", "Karten kosten nichts.").0, 201);
+    assert_eq!(server.get(&format!("{KNOWLEDGE}/fees")).json(), stored);
+    let listed = server.get(KNOWLEDGE).json();
+    assert_eq!(listed["sources"].as_array().unwrap().iter().map(|it| it["id"].clone()).collect::<Vec<_>>(), ["fees", "gebühren/1"]);
+
+    let answer = server.get(&format!("{KNOWLEDGE}/search?q=What%20do%20cards%20cost&top_k=1&sources=fees,none")).json();
+    assert_eq!((&answer["query"], &answer["vector"], &answer["lists"]), (&json!("What do cards cost"), &json!([]), &json!(["keyword"])));
+    let hit = &answer["keyword"][0];
+    assert_eq!((&hit["source_id"], &hit["chunk_id"], &hit["title"]), (&json!("fees"), &json!("fees#1"), &json!("Fees")));
+    assert!(hit["text"].as_str().is_some_and(|it| it.starts_with("A card costs")), "{hit}");
+    let score = hit["score"].as_f64().unwrap();
+    let conf = answer["conf"].as_f64().unwrap();
+    assert!((conf - score / (score + 1.5)).abs() < 1e-5 && conf == answer["fused"][0]["conf"], "{answer}");
+    assert_eq!(answer["fused"][0]["score"], 1.0);
+    assert_eq!(found(&server, "weather"), [""; 0]);
+
+    assert_eq!(put(&server, "fees", "Accounts only.").0, 201);
+    assert_eq!((found(&server, "transfers"), found(&server, "account")), (vec![], vec!["fees#1".to_owned()]));
+    assert_eq!(server.request("DELETE", &format!("{KNOWLEDGE}/geb%C3%BChren%2F1"), &[], "").status, 204);
+    assert_refused(&server.request("DELETE", &format!("{KNOWLEDGE}/geb%C3%BChren%2F1"), &[], ""), 404, "source_not_found");
+    assert_eq!(found(&server, "Karten"), [""; 0]);
+}
+
+#[test]
+fn documents_of_other_formats_become_text() {
+    let (_env, server) = serve_desk(&desk("Desk"), &[]);
+    let page = "<title>Opening hours</title><script>secret()</script><h1>Weekdays</h1><p>The branch opens at nine.";
+    let raw =
+        |kind: &str, query: &str, body: Vec<u8>| server.request("POST", &format!("{KNOWLEDGE}?{query}"), &[("Content-Type", kind)], body);
+    let answer = raw("text/html; charset=utf-8", "id=hours", page.into());
+    assert_eq!((answer.status, answer.json()["title"].clone()), (201, json!("Opening hours")), "{answer:?}");
+    assert_eq!((found(&server, "branch"), found(&server, "secret")), (vec!["hours#1".to_owned()], vec![]));
+    let sections = ["five ".repeat(300), "ten ".repeat(400)].map(|it| format!("# Section\n\n{it}")).join("\n\n");
+    assert_eq!(raw("text/markdown", "id=md&title=Cards", sections.into()).json()["chunks"], 2);
+    let answer = raw("application/pdf", "id=pdf&title=Terms", pdf("Deposits mature yearly"));
+    assert_eq!(answer.status, 201, "{answer:?}");
+    assert_eq!(found(&server, "deposit"), ["pdf#1"]);
+    for (kind, body, status, code) in [
+        ("application/pdf", b"%PDF-1.4 nothing".to_vec(), 422, "unreadable_document"),
+        ("text/plain", vec![0xff], 422, "unreadable_document"),
+        ("text/plain", b" \n ".to_vec(), 422, "empty_text"),
+        ("text/html", "<div>".repeat(50_000).into_bytes(), 422, "unreadable_document"),
+        ("image/png", vec![1], 415, "unsupported_media_type"),
+        ("text/plain", vec![b'a'; (10 << 20) + 1], 413, "source_too_large"),
+    ] {
+        assert_refused(&raw(kind, "id=bad", body), status, code);
+    }
+    assert_eq!(server.get(KNOWLEDGE).json()["sources"].as_array().unwrap().len(), 3);
+}
+
+/// A PDF with one line of text.
+fn pdf(text: &str) -> Vec<u8> {
+    let content = format!("BT /F1 12 Tf 72 720 Td ({text}) Tj ET");
+    let objects = [
+        "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>".to_owned(),
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>".to_owned(),
+        format!("<</Length {}>>stream\n{content}\nendstream", content.len()),
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>".to_owned(),
+    ];
+    let mut file = "%PDF-1.4\n".to_owned();
+    let mut offsets = Vec::new();
+    for (index, object) in objects.iter().enumerate() {
+        offsets.push(file.len());
+        file += &format!("{} 0 obj\n{object}\nendobj\n", index + 1);
+    }
+    let start = file.len();
+    file += &format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
+    offsets.iter().for_each(|it| file += &format!("{it:010} 00000 n \n"));
+    file += &format!("trailer\n<</Size {}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n", objects.len() + 1);
+    file.into_bytes()
+}
+
+#[test]
+fn invalid_requests_change_nothing() {
+    let (env, server) = serve_desk(&desk("Desk"), &[]);
+    let before = env.sql().dump();
+    for (body, status, code) in [
+        (json!([]), 400, "not_json"),
+        (json!({"id": "a"}), 422, "invalid_source"),
+        (json!({"text": "a"}), 422, "invalid_source"),
+        (json!({"id": "a,b", "text": "a"}), 422, "invalid_source"),
+        (json!({"id": "search", "text": "a"}), 422, "invalid_source"),
+        (json!({"id": "a", "text": 5}), 422, "invalid_source"),
+        (json!({"id": "a", "text": " "}), 422, "empty_text"),
+        (json!({"id": "a", "text": "a", "title": 5}), 422, "invalid_source"),
+        (json!({"id": "a", "text": "a", "url": "javascript:alert(1)"}), 422, "invalid_source"),
+        (json!({"id": "a", "text": "a", "locale": "../x"}), 422, "invalid_source"),
+        (json!({"id": "a", "text": "a", "format": "docx"}), 422, "invalid_source"),
+        (json!({"id": "a", "text": "?", "format": "pdf"}), 422, "invalid_source"),
+    ] {
+        assert_refused(&send(&server, "POST", KNOWLEDGE, &body), status, code);
+    }
+    assert_refused(&server.request("POST", KNOWLEDGE, &[JSON], "{"), 400, "not_json");
+    assert_refused(&send(&server, "POST", "/v1/agents/shop/knowledge", &json!({"id": "a", "text": "a"})), 404, "not_found");
+    assert_refused(&server.get("/v1/agents/shop/knowledge"), 404, "not_found");
+    assert_refused(&server.get("/v1/agents/shop/knowledge/search?q=a"), 404, "not_found");
+    assert_refused(&server.get(&format!("{KNOWLEDGE}/none")), 404, "source_not_found");
+    for query in ["", "?q=a&top_k=0", "?q=a&top_k=51", "?q=a&vector_weight=2"] {
+        assert_refused(&server.get(&format!("{KNOWLEDGE}/search{query}")), 400, "invalid_search");
+    }
+    assert!(env.sql().dump() == before, "nothing has changed");
+}
+
+#[test]
+fn a_large_source_is_indexed_behind_the_request() {
+    let (env, mut server) = serve_desk(&desk("Desk"), &[]);
+    assert_eq!(put(&server, "fees", "Old fees.").0, 201);
+    let (status, stored) = put(&server, "fees", &"New fees apply from January. ".repeat(20_000));
+    assert_eq!((status, &stored["status"]), (202, &json!("indexing")));
+    // The process dies while it indexes; the next one goes on when the lease has expired.
+    server.kill();
+    server = env.serve(&REGEX_ONLY);
+    let state = || server.get(&format!("{KNOWLEDGE}/fees")).json();
+    assert!(wait_until(|| { !found(&server, "fees").is_empty() && state()["status"] == "ready" }), "{}", state());
+    assert!(state()["chunks"].as_u64().is_some_and(|it| it > 200), "{}", state());
+    assert_eq!(found(&server, "old"), [""; 0]);
+}
+
+/// The desk with a node that answers from its knowledge base without a model.
+fn knowing_desk() -> Value {
+    let mut document = desk("Desk");
+    let node = |id: &str, kind: &str, data: Value| json!({"id": id, "type": kind, "name": id, "data": data});
+    let nodes = [
+        node("asked", "intent", json!({"intent_id": "count"})),
+        node("look", "knowledge", json!({"query": {"from": ["last_user"]}, "synthesize": false, "reply": true, "top_k": 1})),
+        node("end", "end", json!({})),
+    ];
+    document["graphs"][1]["nodes"] = json!(nodes);
+    document["graphs"][1]["edges"] = edges(&["asked", "look", "end"]);
+    document
+}
+
+#[test]
+fn packs_carry_sources_and_the_command_line_manages_them() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let mut pack = orders_pack();
+    pack["documents"] = json!([knowing_desk()]);
+    pack["knowledge"] = json!([
+        {"id": "fees", "title": "Fees", "text": "# Cards\n\nOnce more please: a card costs five euros.", "format": "markdown"},
+        {"id": "de", "title": "Gebühren", "text": "Karten kosten nichts.", "locale": "de"},
+    ]);
+    let file = env.write_pack("knowing.json", &pack);
+    let output = env.run(&["import", &file]);
+    assert!(output.code == 0 && output.stdout.contains("and 2 knowledge sources"), "{output:?}");
+    let exported: Value = serde_json::from_str(&env.run(&["export"]).stdout).unwrap();
+    let row = |id: &str| exported["knowledge"].as_array().unwrap().iter().find(|it| it["id"] == id).cloned().unwrap();
+    assert_eq!((&row("fees")["assistant"], &row("fees")["locale"], &row("de")["locale"]), (&json!("desk"), &json!("en-US"), &json!("de")));
+
+    let text = env.write("hours.md", "# Hours\n\nThe branch opens at nine.");
+    let output = env.run(&["knowledge", "add", &text, "--assistant", "desk", "--title", "Hours"]);
+    assert_eq!((output.code, output.stdout.as_str()), (0, "hours: 1 chunk\n"), "{output:?}");
+    let output = env.run(&["knowledge", "search", "When does the branch open?", "--assistant", "desk"]);
+    assert!(output.code == 0 && output.stdout.contains("hours#1 Hours"), "{output:?}");
+    assert_eq!(env.run(&["knowledge", "list", "--assistant", "desk"]).stdout.lines().count(), 3);
+    assert_eq!(env.run(&["knowledge", "remove", "hours", "--assistant", "desk"]).code, 0);
+    assert_one_line(&env.run(&["knowledge", "remove", "hours", "--assistant", "desk"]), 1, &["hours", "not found"]);
+    assert_one_line(&env.run(&["knowledge", "list", "--assistant", "shop"]), 1, &["shop", "not found"]);
+    assert_one_line(&env.run(&["knowledge", "add", &text, &text, "--id", "a", "--assistant", "desk"]), 2, &["--id"]);
+    assert_one_line(&env.run(&["knowledge", "add", &env.write("a.docx", "x"), "--assistant", "desk"]), 1, &["unknown format"]);
+
+    let server = env.serve(&REGEX_ONLY);
+    let started = send(&server, "POST", "/v1/runtime/assistants/desk/sessions", &json!({}));
+    let path = format!("/v1/runtime/assistants/desk/sessions/{}/turns", started.json()["session_id"].as_str().unwrap());
+    let answer = send(&server, "POST", &path, &json!({"type": "user.message", "text": "more please"}));
+    assert!(answer.text.contains("a card costs five euros"), "{answer:?}");
+    let replay = server.get(&path.replace("/turns", "/replay")).json();
+    assert_eq!(replay["equal"], true, "{replay}");
+}
+
+#[test]
+fn publishing_reports_sources_that_do_not_exist() {
+    let mut document = knowing_desk();
+    document["graphs"][1]["nodes"][1]["data"]["sources"] = json!(["fees"]);
+    let (_env, server) = serve_desk(&document, &[]);
+    let codes = || {
+        let body = send(&server, "POST", "/v1/agents/desk/flow/validate-publish", &json!({})).json();
+        body["issues"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(codes().contains(&"K001".to_owned()), "{:?}", codes());
+    assert_eq!(put(&server, "fees", "five euros").0, 201);
+    assert!(!codes().contains(&"K001".to_owned()), "{:?}", codes());
+}
