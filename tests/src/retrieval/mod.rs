@@ -99,7 +99,7 @@ impl Searcher {
             let Passage { id, title, text, locale } = passage.clone();
             index.add(&Source { id, title, text, url: None, locale, format: SourceFormat::Text });
         }
-        let embeddings = index.chunks().map(|it| (it.id.clone(), embed(&format!("{}\n{}", it.title, it.text)))).collect();
+        let embeddings = index.chunks().map(|it| (it.id.clone(), embed(&it.embedding_text()))).collect();
         Searcher { index, embeddings }
     }
 
