@@ -50,7 +50,6 @@ mod replay;
 mod retrieval;
 mod scaled;
 mod schemas;
-mod scripts;
 mod seed;
 mod server;
 mod sessions;
