@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 use crate::project::Project;
 use crate::{page, sh};
 
-const PACK: &str = "tests/packs/demo/help_desk.json";
+/// The packs of the demo: tables, and an assistant with a knowledge base.
+const PACKS: [&str; 2] = ["tests/packs/demo/help_desk.json", "tests/packs/flow/helpdesk.json"];
 
 /// Builds everything and replaces this process by the server, on a new database with the demo.
 pub fn run(project: &Project, options: &[&str]) -> Result<()> {
@@ -18,10 +19,18 @@ pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     sh::run(&mut project.cargo(&["build", "--release", "--package", "convengine-server"]))?;
     let database = create_database(project)?;
     sh::run(&mut server_command(project, &database, &["migrate"]))?;
-    sh::run(&mut server_command(project, &database, &["import", PACK]))?;
+    for pack in PACKS {
+        sh::run(&mut server_command(project, &database, &["import", pack]))?;
+    }
     // A child process would outlive this one if only this one is killed.
     let error = server_command(project, &database, &["serve"]).args(options).exec();
     Err(error).context("cannot start the server")
+}
+
+/// Each pack brings the replies to its own calls.
+fn model_specs() -> String {
+    let [tables, assistant] = PACKS;
+    format!("scripted:{tables},intent_match=scripted:{assistant},synthesis=scripted:{assistant}")
 }
 
 fn create_database(project: &Project) -> Result<String> {
@@ -40,6 +49,6 @@ fn server_command(project: &Project, database: &str, arguments: &[&str]) -> Comm
         .args(arguments)
         .env("CONVENGINE_DATABASE", database)
         .env("CONVENGINE_LISTEN", "127.0.0.1:8080")
-        .env("CONVENGINE_LLM", format!("scripted:{PACK}"));
+        .env("CONVENGINE_LLM", model_specs());
     command
 }
