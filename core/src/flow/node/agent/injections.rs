@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use super::tests::{AgentSession, message_texts, tool_calls_reply};
 use crate::turn::LlmRequest;
 
-const CORPUS: &str = include_str!("../../../../../tests/packs/flow/injections.json");
+pub(super) const CORPUS: &str = include_str!("../../../../../tests/packs/flow/injections.json");
 
 /// The text of a harmless result.
-const HARMLESS: &str = "All is well.";
+pub(super) const HARMLESS: &str = "All is well.";
 
 /// The parts of a model request other than its messages.
-fn request_frame(request: &LlmRequest) -> Value {
+pub(super) fn request_frame(request: &LlmRequest) -> Value {
     let dialogue = request.dialogue.as_ref().unwrap();
     json!([request.system, dialogue.tools, dialogue.model, dialogue.temperature, request.mode, request.user])
 }

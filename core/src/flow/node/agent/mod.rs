@@ -5,6 +5,8 @@
 
 mod approval;
 #[cfg(test)]
+mod injected_passages;
+#[cfg(test)]
 mod injections;
 mod memory;
 #[cfg(test)]
