@@ -2,7 +2,6 @@
 
 mod meter;
 
-use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -121,7 +120,7 @@ fn list_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         let path = entry.path();
         if !entry.file_type()?.is_dir() {
             files.extend((path.extension() != Some("md".as_ref())).then_some(path));
-        } else if entry.file_name() != OsString::from("target") {
+        } else if entry.file_name() != "target" {
             list_files(&path, files)?;
         }
     }
