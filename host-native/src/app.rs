@@ -315,7 +315,8 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
 
 /// Spawns the background tasks of a tenant.
 fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
-    let mut tasks = vec![spawn_interpreter(Arc::clone(host)), recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
+    let mut tasks =
+        vec![spawn_interpreter(Arc::clone(host)), recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
     tasks.extend(embedding::spawn_embedding(Arc::clone(host)));
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
     tasks.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(host))));

@@ -129,6 +129,13 @@ impl Walker<'_> {
         self.is_late = true;
     }
 
+    /// Ends a turn whose message did not reach the desk; the person still has the conversation.
+    pub(super) fn cancel_relay(&mut self, reason: &'static str) {
+        self.warn("handoff.relay_failed", json!({"code": reason}));
+        self.send_error();
+        self.stop_reason = reason;
+    }
+
     /// No person has accepted in time.
     pub(super) async fn on_handoff_timeout(&mut self) {
         self.leave_handoff(Transition::Port("timeout".to_owned())).await;

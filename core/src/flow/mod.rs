@@ -184,10 +184,15 @@ impl<'c> Walker<'c> {
 
     /// Ends a turn that the host canceled.
     pub fn into_canceled_outcome(mut self, reason: CancelReason) -> Outcome {
-        self.abort_turn(match reason {
+        let reason = match reason {
             CancelReason::Timeout => "turn_timeout",
             CancelReason::Lost => "turn_lost",
-        });
+        };
+        if self.state.status == SessionStatus::HandedOff {
+            self.cancel_relay(reason);
+        } else {
+            self.abort_turn(reason);
+        }
         outcome::build_outcome(self)
     }
 }

@@ -25,7 +25,7 @@ struct Column {
 }
 
 /// The sections of the page with the tables of each.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 8] = [
     (
         "Configuration",
         &[
@@ -63,7 +63,11 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Feedback", &["ce_mcp_user_feedback", "ce_user_query_knowledge", "ce_semantic_query_failures"]),
     ("Journal and snapshots", &["ce_turn", "ce_turn_effect", "ce_config_snapshot", "cv_activation"]),
     ("Access and cost", &["cv_api_key", "cv_spend"]),
-    ("Assistants", &["cs_assistant", "cs_version", "cs_deployment", "cs_secret", "cs_session", "cs_timer", "cs_usage_events"]),
+    (
+        "Assistants",
+        &["cs_assistant", "cs_version", "cs_deployment", "cs_secret", "cs_session", "cs_timer", "cs_handoff", "cs_usage_events"],
+    ),
+    ("Knowledge bases", &["cs_knowledge_base", "cs_knowledge_source", "cs_knowledge_chunk", "cs_knowledge_vector"]),
 ];
 
 /// Generates the page.

@@ -39,6 +39,11 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 43] = [
     ("POST", "/v1/agents/{agent}/publish", &["admin"], ""),
     ("GET", "/v1/agents/{agent}/versions", &["admin"], ""),
     ("POST", "/v1/agents/{agent}/versions/{version}/restore", &["admin"], ""),
+    ("POST", "/v1/agents/{agent}/knowledge", &["admin"], r#"{"id":"faq","title":"FAQ","text":"Only A sells cards."}"#),
+    ("GET", "/v1/agents/{agent}/knowledge", &["admin"], ""),
+    ("GET", "/v1/agents/{agent}/knowledge/search", &["admin"], ""),
+    ("GET", "/v1/agents/{agent}/knowledge/{source}", &["admin"], ""),
+    ("DELETE", "/v1/agents/{agent}/knowledge/{source}", &["admin"], ""),
     ("POST", "/v1/agents/{agent}/deployments", &["admin"], r#"{"name":"shop","origins":["https://shop.example"]}"#),
     ("POST", "/v1/runtime/assistants/{agent}/sessions", &["admin"], r#"{"session_id":"{session}"}"#),
     ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/turns", &["admin"], r#"{"type":"user.message","text":"more please"}"#),
@@ -86,6 +91,8 @@ fn fill_path(path: &str) -> String {
         .replace("{agent}", "desk")
         .replace("{version}", "1")
         .replace("{name}", "CRM_KEY")
+        .replace("{source}", "faq")
+        .replace("/knowledge/search", "/knowledge/search?q=cards")
         .replace("{session}", SESSION)
         .replace("{call}", "c1")
 }

@@ -50,6 +50,7 @@ mod replay;
 mod retrieval;
 mod scaled;
 mod schemas;
+mod scripts;
 mod seed;
 mod server;
 mod sessions;

@@ -131,6 +131,15 @@ fn no_route_leads_from_one_tenant_to_another() {
             ("POST", "/v1/agents/{agent}/publish" | "/v1/agents/{agent}/deployments") => {
                 assert_eq!((answer.status, own.status), (404, 201), "{method} {path}: it is not A's assistant");
             }
+            ("POST", "/v1/agents/{agent}/knowledge") => {
+                assert_eq!((answer.status, own.status), (404, 201), "{method} {path}: it is not A's assistant");
+            }
+            ("DELETE", "/v1/agents/{agent}/knowledge/{source}") => {
+                assert_eq!((answer.status, own.status), (404, 204), "{method} {path}: it is not A's assistant");
+            }
+            (_, path) if path.starts_with("/v1/agents/{agent}/knowledge") => {
+                assert_eq!((answer.status, own.status), (404, 200), "{method} {path}: it is not A's assistant");
+            }
             ("POST", "/v1/runtime/assistants/{agent}/sessions") => {
                 assert_eq!((answer.status, own.status), (404, 201), "the assistant is not A's");
                 assert!(own_text.contains("Welcome to Only B"), "{own_text}");

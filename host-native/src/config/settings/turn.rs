@@ -91,7 +91,8 @@ fn read_script_timeout(tree: &Value, problems: &mut Vec<String>) -> Option<Durat
     let found = of_setting.or(of_variable)?;
     let longest = Duration::from_millis(MAX_SCRIPT_TIMEOUT_MS.into());
     if found > longest {
-        let message = format!("convengine.assistants.script-timeout: {} ms is too long; set at most {} ms", found.as_millis(), longest.as_millis());
+        let message =
+            format!("convengine.assistants.script-timeout: {} ms is too long; set at most {} ms", found.as_millis(), longest.as_millis());
         problems.push(message);
     }
     Some(found.min(longest))

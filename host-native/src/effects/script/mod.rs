@@ -22,8 +22,7 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(2);
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Scripts that run at the same time: their time limits are of the clock, so more of them than processors would stop one another.
-static RUNS: LazyLock<Semaphore> =
-    LazyLock::new(|| Semaphore::new(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)));
+static RUNS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)));
 
 /// Compiles the interpreter in the background, so that no turn waits for it.
 pub fn prepare() {

@@ -38,7 +38,6 @@ pub async fn check_document(host: &Host, document: Value) -> sqlx::Result<(Value
             script_timeout_ms: Some(script_timeout_ms),
             script_issues: &script_issues,
             knowledge: Some(&knowledge),
-            ..PublishTarget::empty()
         };
         let issues = flow::check_document(&document, &context);
         (document, issues)
