@@ -81,8 +81,8 @@ export const samples: Sample[] = [
     title: 'Help desk with articles and people',
     description: 'Questions are answered from twelve articles with citations, a Python script computes when a ticket is due, and a person takes over.',
     experiments: [
-      { title: 'Ask something that no article answers', turn: 1, say: 'What is for lunch?' },
-      { title: 'Let the problem affect everyone', turn: 4, say: 'everyone' },
+      { title: 'Ask something that no article answers', turn: 2, say: 'What is for lunch?' },
+      { title: 'Let the problem affect everyone', turn: 5, say: 'everyone' },
       { title: 'Show the script', node: { graph: 'report', id: 'plan' } },
     ],
     load: () => defaultExport(import('../../tests/packs/flow/helpdesk.json?raw')),

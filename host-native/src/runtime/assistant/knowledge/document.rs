@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn ids_can_be_listed_and_addressed() {
-        for id in ["fees", "docs/fees.md", "Gebühren #1", "it's", &"x".repeat(128)] {
+        for id in ["fees", "articles/fees.md", "Gebühren #1", "it's", &"x".repeat(128)] {
             assert!(is_source_id(id), "{id}");
         }
         for id in ["", " ", " a", "a,b", "a\n", "search", &"x".repeat(129)] {
