@@ -91,7 +91,6 @@ fn instructions_in_passages_change_nothing() {
     let corpus: Value = serde_json::from_str(CORPUS).unwrap();
     let mut count = 0;
     for case in corpus.as_array().unwrap() {
-        println!("{}", case["name"]);
         // A longer text would be two chunks.
         let text: String = case["text"].as_str().unwrap().chars().take(MAX_CHUNK_CHARS).collect();
         assert_passage_is_harmless(&text);
