@@ -48,6 +48,7 @@ mod fault;
 pub mod flow;
 mod intent;
 pub mod json;
+#[cfg(feature = "flow")]
 pub mod knowledge;
 pub mod lint;
 mod llm;

@@ -19,11 +19,11 @@ use convengine_core::config::{Config, Issue};
 use convengine_core::lint;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_id_for_label};
 use convengine_core::turn::{
-    CancelReason, Completion, Effect, EffectId, EffectResult, ExtensionRequest, Journal, LoadedSession, Millis, Notice, Outcome, Request,
-    ScriptRequest, SessionView, Slice, Turn, state_hash,
+    CancelReason, Completion, Effect, EffectId, EffectResult, ExtensionRequest, Journal, LoadedSession, Millis, Notice, Outcome,
+    SessionView, Slice, Turn, state_hash,
 };
 #[cfg(feature = "flow")]
-use convengine_core::turn::{KnowledgeRequest, Reply};
+use convengine_core::turn::{KnowledgeRequest, Reply, Request, ScriptRequest};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -154,6 +154,7 @@ impl Engine {
 
     /// Returns the completion of a script that JavaScript has run, in the format of `answer`: from the interpreter's output, or from
     /// `failure`, which is `{"ok": …}` or `{"error": …}`.
+    #[cfg(feature = "flow")]
     pub fn complete_script(&self, effect: &str, output: Option<String>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
         let effect: Value = parse("effect", effect)?;
         let outcome = match output {
@@ -165,6 +166,7 @@ impl Engine {
     }
 
     /// Returns the input of the interpreter for an open script effect.
+    #[cfg(feature = "flow")]
     pub fn script_input(&self, effect: u32) -> Result<String, JsValue> {
         match self.effects.get(&EffectId(effect)).map(|it| &it.request) {
             Some(Request::Script(request)) => Ok(request.to_module_input()),

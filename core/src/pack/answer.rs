@@ -36,7 +36,9 @@ impl ScriptedCall {
                 HttpCaller::Extension(_) | HttpCaller::Handoff(_) => None,
             },
             Request::Sql(request) => Some(ScriptedCall::Tool(request.tool_code.clone())),
-            Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) | Request::Knowledge(_) | Request::Script(_) => None,
+            Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => None,
+            #[cfg(feature = "flow")]
+            Request::Knowledge(_) | Request::Script(_) => None,
         }
     }
 }

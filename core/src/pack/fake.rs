@@ -76,9 +76,9 @@ impl Fakes {
             Request::Llm(_)
             | Request::Embed(_)
             | Request::Sleep(_)
-            | Request::Extension(_)
-            | Request::Knowledge(_)
-            | Request::Script(_) => false,
+            | Request::Extension(_) => false,
+            #[cfg(feature = "flow")]
+            Request::Knowledge(_) | Request::Script(_) => false,
         }
     }
 

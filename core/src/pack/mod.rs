@@ -12,6 +12,7 @@ mod fake_http;
 #[cfg(feature = "flow")]
 mod flow_turn;
 mod json_schema;
+#[cfg(feature = "flow")]
 mod knowledge;
 mod message;
 mod script_turn;
@@ -26,6 +27,7 @@ pub use extension::extension_from_row;
 pub use fake::Fakes;
 pub use fake_http::{HttpAnswer, HttpRule};
 pub use json_schema::json_schema;
+#[cfg(feature = "flow")]
 pub use knowledge::PackSource;
 pub use message::Message;
 pub use scripted::{ScriptRule, Scripted};
@@ -82,6 +84,7 @@ pub struct Pack {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<Value>,
     /// Sources of the knowledge bases of the documents.
+    #[cfg(feature = "flow")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knowledge: Vec<PackSource>,
     /// The conversation.

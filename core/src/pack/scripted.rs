@@ -11,7 +11,7 @@ use super::knowledge::PackKnowledge;
 use super::script_turn::ScriptTurns;
 use super::{Pack, PackError, PackTurn, ScriptedCall};
 use crate::turn::{
-    CircuitBreakers, EffectError, EffectErrorKind, EffectResult, EmbedReply, EmbedRequest, HttpRequest, KnowledgeRequest, LlmMode,
+    CircuitBreakers, EffectError, EffectErrorKind, EffectResult, EmbedReply, EmbedRequest, HttpRequest, LlmMode,
     LlmReply, LlmRequest, Millis, Reply, Request, TurnInput,
 };
 
@@ -120,9 +120,9 @@ impl Scripted {
             Request::Sleep(_) => true,
             #[cfg(feature = "flow")]
             Request::Knowledge(request) => self.knowledge.has_base(&request.assistant),
-            #[cfg(not(feature = "flow"))]
-            Request::Knowledge(_) => false,
-            Request::Extension(_) | Request::Script(_) => false,
+            Request::Extension(_) => false,
+            #[cfg(feature = "flow")]
+            Request::Script(_) => false,
             Request::Task(_) | Request::Tool(_) | Request::Container(_) | Request::Http(_) | Request::Sql(_) => {
                 self.fakes.has_answer(request)
             }
@@ -153,15 +153,14 @@ impl Scripted {
             Request::Extension(_) => (unsupported("extensions need a host"), 0),
             #[cfg(feature = "flow")]
             Request::Knowledge(request) => (self.search_knowledge(request), 0),
-            #[cfg(not(feature = "flow"))]
-            Request::Knowledge(_) => (unsupported("this engine runs no flows"), 0),
+            #[cfg(feature = "flow")]
             Request::Script(_) => (unsupported("scripts need an interpreter"), 0),
         }
     }
 
     /// Searches the knowledge base of the pack; by vectors too if rules of the purpose `embed` answer for all texts.
     #[cfg(feature = "flow")]
-    fn search_knowledge(&mut self, request: &KnowledgeRequest) -> EffectResult {
+    fn search_knowledge(&mut self, request: &crate::turn::KnowledgeRequest) -> EffectResult {
         let knowledge = Arc::clone(&self.knowledge);
         let reply = knowledge.search(request, |texts| {
             if !self.has_embeddings() {

@@ -60,9 +60,9 @@ mod tests {
                 | Request::Container(_)
                 | Request::Http(_)
                 | Request::Sql(_)
-                | Request::Extension(_)
-                | Request::Knowledge(_)
-                | Request::Script(_) => {}
+                | Request::Extension(_) => {}
+                #[cfg(feature = "flow")]
+                Request::Knowledge(_) | Request::Script(_) => {}
             }
             let (outcome, delay_ms) = scripted.answer(&effect.request);
             let at = turn.now() + i64::try_from(delay_ms).unwrap();

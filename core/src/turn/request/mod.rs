@@ -5,8 +5,10 @@ mod dialogue;
 mod embed;
 mod extension;
 mod http;
+#[cfg(feature = "flow")]
 mod knowledge;
 mod llm;
+#[cfg(feature = "flow")]
 mod script;
 mod sleep;
 mod sql;
@@ -18,8 +20,10 @@ pub use dialogue::{LlmDialogue, LlmMessage, LlmRole, LlmTool, LlmToolCall};
 pub use embed::{EmbedReply, EmbedRequest};
 pub use extension::{ExtensionReply, ExtensionRequest};
 pub use http::{BreakerPolicy, HttpCaller, HttpReply, HttpRequest, RetryConditions, STUB_ADDRESS, SecretHeader};
+#[cfg(feature = "flow")]
 pub use knowledge::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
 pub use llm::{LLM_PURPOSES, LlmMode, LlmReply, LlmRequest, Usage};
+#[cfg(feature = "flow")]
 pub use script::{MAX_SCRIPT_TIMEOUT_MS, ScriptFailure, ScriptLimits, ScriptReply, ScriptRequest};
 pub use sleep::SleepRequest;
 pub use sql::{SqlReply, SqlRequest};
@@ -51,8 +55,10 @@ pub enum Request {
     /// A call of an extension.
     Extension(ExtensionRequest),
     /// A search of the knowledge base.
+    #[cfg(feature = "flow")]
     Knowledge(KnowledgeRequest),
     /// A run of a script.
+    #[cfg(feature = "flow")]
     Script(Box<ScriptRequest>),
 }
 
@@ -79,7 +85,9 @@ pub enum Reply {
     /// The last message of an extension.
     Extension(ExtensionReply),
     /// Chunks of the knowledge base.
+    #[cfg(feature = "flow")]
     Knowledge(Box<KnowledgeReply>),
     /// What a script did.
+    #[cfg(feature = "flow")]
     Script(Box<ScriptReply>),
 }
