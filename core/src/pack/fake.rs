@@ -73,10 +73,7 @@ impl Fakes {
                 };
                 by_caller || request.url.starts_with(STUB_ADDRESS)
             }
-            Request::Llm(_)
-            | Request::Embed(_)
-            | Request::Sleep(_)
-            | Request::Extension(_) => false,
+            Request::Llm(_) | Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => false,
             #[cfg(feature = "flow")]
             Request::Knowledge(_) | Request::Script(_) => false,
         }

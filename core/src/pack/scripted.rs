@@ -11,8 +11,8 @@ use super::knowledge::PackKnowledge;
 use super::script_turn::ScriptTurns;
 use super::{Pack, PackError, PackTurn, ScriptedCall};
 use crate::turn::{
-    CircuitBreakers, EffectError, EffectErrorKind, EffectResult, EmbedReply, EmbedRequest, HttpRequest, LlmMode,
-    LlmReply, LlmRequest, Millis, Reply, Request, TurnInput,
+    CircuitBreakers, EffectError, EffectErrorKind, EffectResult, EmbedReply, EmbedRequest, HttpRequest, LlmMode, LlmReply, LlmRequest,
+    Millis, Reply, Request, TurnInput,
 };
 
 /// A rule of the scripted model. All its conditions must match.

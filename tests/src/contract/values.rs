@@ -92,7 +92,7 @@ impl<'d> ValueGenerator<'d> {
     pub fn generate_query_parameter(&mut self, name: &str, schema: &Value) -> String {
         match (name, self.generate(schema, 0)) {
             ("from" | "to", _) => "2026-01-31T12:00:00Z".to_owned(),
-            ("after", _) => format!("1700000000000:{}", self.known),
+            ("after", Value::String(_)) => format!("1700000000000:{}", self.known),
             // An unknown schema is rejected.
             ("schema", _) => String::new(),
             ("prefix", _) => "ce_turn".to_owned(),

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use convengine_core::config::Config;
 use convengine_core::turn::{EffectId, EffectResult, Journal, Reply, Request, Write};
 use convengine_host::storage::turn::compress;
+use serde_json::Value;
 
 use crate::simulate::fault::{Fault, Garbage, LONG_CHARS};
 use crate::simulate::run::TurnRun;
@@ -98,8 +99,13 @@ fn check_end(scene: &TurnUnderTest<'_>) -> Option<String> {
             // A decision about a call that no longer waits is not from a user, so its reply may be empty.
             let event = scene.run.input.event.flow.as_ref().and_then(|it| it.get("type")?.as_str());
             let of_users = event.is_none_or(|it| it.starts_with("user."));
-            let may_be_empty =
-                scene.fault.is_none() || !of_users || scene.rows.has_values_only_reply(scene.run) || is_model_reply_empty(scene.run);
+            // A person answers, whenever they do.
+            let is_handed_off = outcome.flow.as_ref().is_some_and(|it| it.get("status").and_then(Value::as_str) == Some("handed_off"));
+            let may_be_empty = scene.fault.is_none()
+                || !of_users
+                || is_handed_off
+                || scene.rows.has_values_only_reply(scene.run)
+                || is_model_reply_empty(scene.run);
             (!may_be_empty && payload.value.trim().is_empty()).then(|| "the reply is empty".to_owned())
         }
     }

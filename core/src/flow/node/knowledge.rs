@@ -16,6 +16,9 @@ const VERBATIM_CONFIDENCE: f64 = 0.75;
 /// The number of user messages that replace a summary.
 const MESSAGES_FOR_SUMMARY: usize = 3;
 
+/// Maximum characters of a passage: more than a chunk has, so only a broken host is cut.
+const MAX_PASSAGE_CHARS: usize = 4000;
+
 /// Maximum characters of a query.
 const MAX_QUERY_CHARS: usize = 2000;
 
@@ -275,7 +278,9 @@ fn passages_in_order(ranked: &[Fused], mut passages: Vec<Passage>, most: u32) ->
     let mut ordered = Vec::new();
     for hit in ranked.iter().take(most) {
         if let Some(at) = passages.iter().position(|it| it.chunk == hit.chunk) {
-            ordered.push((passages.swap_remove(at), hit.rrf));
+            let passage = passages.swap_remove(at);
+            let cut = |text: String| text.chars().take(MAX_PASSAGE_CHARS).collect();
+            ordered.push((Passage { title: cut(passage.title), text: cut(passage.text), ..passage }, hit.rrf));
         }
     }
     ordered
