@@ -18,4 +18,4 @@ pub use cut::{MAX_CHUNK_CHARS, cut_source};
 pub use fusion::{Fused, fuse};
 pub use index::{KeywordSearch, KnowledgeIndex};
 pub use score::{CollectionStats, KeywordCandidate, bm25, cosine, rank_keyword, rank_vector, select_candidates};
-pub use source::{Chunk, Source, SourceFormat};
+pub use source::{Chunk, Source, SourceFormat, embedding_text};

@@ -52,10 +52,15 @@ pub struct Chunk {
     pub length: u32,
 }
 
+/// Returns the text that is embedded for a chunk: the title and the text.
+pub fn embedding_text(title: &str, text: &str) -> String {
+    format!("{title}\n{text}")
+}
+
 impl Chunk {
     /// Returns the text that is embedded: the title and the text.
     pub fn embedding_text(&self) -> String {
-        format!("{}\n{}", self.title, self.text)
+        embedding_text(&self.title, &self.text)
     }
 
     /// Returns how often a term occurs in the chunk.

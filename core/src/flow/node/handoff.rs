@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::super::Walker;
-use super::super::failure::{EFFECT_LIMIT, Failure};
+use super::super::failure::Failure;
 use super::super::handoff::{Handoff, HandoffState};
 use super::super::walk::Transition;
 use crate::config::flow::document::{FlowTemplate, HandoffData, HandoffMode, Node};
-use crate::flow::state::{Awaiting, AwaitingKind, HistoryEntry, SessionStatus};
+use crate::flow::state::{AwaitingKind, HistoryEntry, SessionStatus};
 use crate::text::date::Date;
 use crate::text::interpolation::OutputContext;
 use crate::turn::{EffectClass, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader};
@@ -69,16 +69,7 @@ impl<'c> Walker<'c> {
         self.trace("handoff.requested", json!({"state": handoff.state, "queue": handoff.queue, "ticket": handoff.ticket}));
         self.state.handoff = Some(handoff);
         self.state.status = SessionStatus::HandedOff;
-        Transition::Wait(Awaiting {
-            kind: AwaitingKind::Handoff,
-            node: node.id.clone(),
-            entity: None,
-            variable: None,
-            options: Vec::new(),
-            since: Some(Date::from_millis(self.effects.now()).to_rfc3339_millis()),
-            no_input_count: 0,
-            call: None,
-        })
+        Transition::Wait(self.new_awaiting(AwaitingKind::Handoff, node, Vec::new()))
     }
 
     /// Renders a text that the desk shows before anybody has taken the conversation.
@@ -103,9 +94,7 @@ impl<'c> Walker<'c> {
     /// Calls the webhook of the desk; without one, the answer is that the handoff is queued.
     async fn call_desk(&mut self, call: &str, key: &str, body: Value) -> Result<Value, Failure> {
         let Some(template) = &self.settings().handoff_webhook_url else { return Ok(json!({"state": "queued"})) };
-        if self.effects_left() == 0 {
-            return Err(Failure::new(EFFECT_LIMIT, "the turn has requested too many effects"));
-        }
+        self.check_effects_left()?;
         let unavailable = |reason: String| Failure::new("unavailable", reason);
         let Ok(interpolation) = &template.compiled else { return Err(unavailable("the address of the desk is not a template".to_owned())) };
         let url = interpolation.render_with_secrets(&self.scope(), OutputContext::Url);

@@ -106,6 +106,17 @@ impl Walker<'_> {
         MAX_EFFECTS.saturating_sub(self.debug.effects.len())
     }
 
+    /// Checks that the turn may request another effect.
+    ///
+    /// # Errors
+    /// Returns the failure at the limit of the turn.
+    pub(super) fn check_effects_left(&self) -> Result<(), Failure> {
+        match self.effects_left() {
+            0 => Err(Failure::new(EFFECT_LIMIT, "the turn has requested too many effects")),
+            _ => Ok(()),
+        }
+    }
+
     /// The current graph and node, for traces.
     pub(super) fn trace_location(&self) -> Map {
         let place = self.frame().map(|it| json!({"graph": it.graph, "node": it.node}));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::Walker;
-use super::super::failure::{EFFECT_LIMIT, Failure};
+use super::super::failure::Failure;
 use super::super::matching::IntentSearch;
 use super::super::walk::Transition;
 use crate::config::flow::document::{Citations, KnowledgeData, QueryPart};
@@ -162,9 +162,7 @@ impl<'c> Walker<'c> {
     }
 
     async fn search_knowledge(&mut self, data: &KnowledgeData, query: &str) -> Result<KnowledgeReply, Failure> {
-        if self.effects_left() == 0 {
-            return Err(Failure::new(EFFECT_LIMIT, "the turn has requested too many effects"));
-        }
+        self.check_effects_left()?;
         let request = KnowledgeRequest {
             assistant: self.flow.document.id.clone(),
             sources: data.sources.clone().or_else(|| self.intent_sources()),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::Walker;
-use super::super::failure::{EFFECT_LIMIT, Failure};
+use super::super::failure::Failure;
 use super::super::walk::Transition;
 use crate::config::flow::document::{Node, PythonData};
 use crate::text::date::Date;
@@ -15,8 +15,8 @@ const AGENT_MEMORY: &str = "_agent_memory";
 
 impl<'c> Walker<'c> {
     pub(super) async fn run_python(&mut self, node: &'c Node, data: &'c PythonData) -> Transition {
-        if self.effects_left() == 0 {
-            return Transition::Fail(Failure::new(EFFECT_LIMIT, "the turn has requested too many effects"));
+        if let Err(failure) = self.check_effects_left() {
+            return Transition::Fail(failure);
         }
         let outcome = self.effects.perform(self.script_request(node, data)).await;
         let is_done = outcome.as_ref().is_ok_and(|it| it.failure.is_none());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use convengine_core::knowledge::{CollectionStats, KeywordCandidate, query_terms, rank_vector, select_candidates};
+use convengine_core::knowledge::{CollectionStats, KeywordCandidate, embedding_text, query_terms, rank_vector, select_candidates};
 use convengine_core::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
 use tokio::time::Instant;
 
@@ -138,7 +138,7 @@ impl<'a> Searcher<'a> {
         if passages.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        let texts = std::iter::once(request.query.clone()).chain(passages.iter().map(|it| format!("{}\n{}", it.title, it.text)));
+        let texts = std::iter::once(request.query.clone()).chain(passages.iter().map(|it| embedding_text(&it.title, &it.text)));
         let Ok(vectors) = embed(embedder.models, texts.collect(), embedder.deadline).await else { return Ok(Some(Vec::new())) };
         let Some((query, vectors)) = vectors.split_first() else { return Ok(Some(Vec::new())) };
         let pairs = names.iter().zip(vectors).map(|(name, it)| (name.as_str(), it.as_slice()));

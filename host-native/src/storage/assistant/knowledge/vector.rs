@@ -1,5 +1,6 @@
 //! `cs_knowledge_vector`: the embeddings of chunks, with the model that made them.
 
+use convengine_core::knowledge::embedding_text;
 use convengine_core::turn::Millis;
 
 use super::source::SourceVersion;
@@ -71,8 +72,7 @@ pub async fn list_missing(pool: &Pool, of: &SourceVersion<'_>, model: &str, limi
     );
     let [assistant, source, version] = of.values();
     let rows = pool.fetch_all(&sql, &[assistant, source, version, SqlValue::Text(model), SqlValue::Integer(limit)]).await?;
-    // As the core's `Chunk::embedding_text`.
-    rows.iter().map(|it| Ok((it.integer("id")?, format!("{}\n{}", it.text("title")?, it.text("text")?)))).collect()
+    rows.iter().map(|it| Ok((it.integer("id")?, embedding_text(&it.text("title")?, &it.text("text")?)))).collect()
 }
 
 /// Stores the vector of a chunk.
