@@ -163,12 +163,7 @@ fn parse_values(text: &str) -> Result<ValueSource, String> {
 fn parse_auth(text: &str) -> Result<Option<SecretHeader>, String> {
     let text = text.trim();
     if !text.starts_with('{') {
-        return Ok(Some(SecretHeader {
-            header: "Authorization".to_owned(),
-            prefix: "Bearer ".to_owned(),
-            secret: text.to_owned(),
-            optional: false,
-        }));
+        return Ok(Some(SecretHeader::bearer(text)));
     }
     let value: Value = serde_json::from_str(text).map_err(|it| format!("is no JSON object: {it}"))?;
     let member = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -181,7 +176,7 @@ fn parse_auth(text: &str) -> Result<Option<SecretHeader>, String> {
     };
     let Some(secret) = member("secret") else { return Err("names no 'secret'".to_owned()) };
     let header = member("header").or_else(|| member("headerName")).unwrap_or_else(|| header.to_owned());
-    Ok(Some(SecretHeader { header, prefix: member("prefix").unwrap_or_else(|| prefix.to_owned()), secret, optional: false }))
+    Ok(Some(SecretHeader::new(header, member("prefix").unwrap_or_else(|| prefix.to_owned()), secret)))
 }
 
 /// Parses a mode, or `{"mode", "path", "fields"}`.
@@ -257,9 +252,7 @@ mod tests {
     fn a_secret_is_named_and_writing_calls_are_not_repeated_by_default() {
         let source = HttpCallSource { method: Some("post".to_owned()), auth: Some("crm".to_owned()), ..with_url("http://a/") };
         let call = compile(source).unwrap();
-        let expected =
-            SecretHeader { header: "Authorization".to_owned(), prefix: "Bearer ".to_owned(), secret: "crm".to_owned(), optional: false };
-        assert_eq!((call.auth, call.idempotent), (Some(expected), false));
+        assert_eq!((call.auth, call.idempotent), (Some(SecretHeader::bearer("crm")), false));
         assert!(matches!(call.body, ValueSource::AllArguments));
     }
 }

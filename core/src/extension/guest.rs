@@ -124,12 +124,7 @@ async fn perform_request(cx: &mut StepContext<'_>, extension: &Extension, reques
     match request {
         GuestRequest::Http { method, url, headers, body, secret } => {
             let method = method.to_uppercase();
-            let auth = secret.map(|secret| SecretHeader {
-                header: "Authorization".to_owned(),
-                prefix: "Bearer ".to_owned(),
-                secret,
-                optional: false,
-            });
+            let auth = secret.map(SecretHeader::bearer);
             let request = HttpRequest {
                 caller: HttpCaller::Extension(extension.name.clone()),
                 class: if ["GET", "HEAD"].contains(&method.as_str()) { EffectClass::Read } else { EffectClass::Write },

@@ -33,7 +33,9 @@ impl ScriptedCall {
             Request::Http(request) => match &request.caller {
                 HttpCaller::Tool(code) => Some(ScriptedCall::Tool(code.clone())),
                 HttpCaller::Task(name) => Some(ScriptedCall::Task(name.clone())),
-                HttpCaller::Extension(_) | HttpCaller::Handoff(_) => None,
+                HttpCaller::Extension(_) => None,
+                #[cfg(feature = "flow")]
+                HttpCaller::Handoff(_) => None,
             },
             Request::Sql(request) => Some(ScriptedCall::Tool(request.tool_code.clone())),
             Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => None,

@@ -69,7 +69,9 @@ impl Fakes {
                 let by_caller = match &request.caller {
                     HttpCaller::Tool(code) => self.has_script(code),
                     HttpCaller::Task(name) => self.tasks.contains_key(name),
-                    HttpCaller::Extension(_) | HttpCaller::Handoff(_) => false,
+                    HttpCaller::Extension(_) => false,
+                    #[cfg(feature = "flow")]
+                    HttpCaller::Handoff(_) => false,
                 };
                 by_caller || request.url.starts_with(STUB_ADDRESS)
             }
@@ -124,7 +126,9 @@ impl Fakes {
             HttpCaller::Task(name) => {
                 self.tasks.get(name).map(|it| it.get("error").map_or_else(|| Ok(it.to_string()), |it| Err(scripted_error(it))))
             }
-            HttpCaller::Extension(_) | HttpCaller::Handoff(_) => None,
+            HttpCaller::Extension(_) => None,
+            #[cfg(feature = "flow")]
+            HttpCaller::Handoff(_) => None,
         };
         let reply = |body| EffectResult::Ok(Reply::Http(HttpReply { status: 200, body, retry_after_ms: None, broken_json: false }));
         if let Some(scripted) = scripted {

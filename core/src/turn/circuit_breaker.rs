@@ -78,6 +78,7 @@ fn breaker_name(caller: &HttpCaller) -> String {
         HttpCaller::Tool(code) => ("tool", code),
         HttpCaller::Task(name) => ("task", name),
         HttpCaller::Extension(name) => ("extension", name),
+        #[cfg(feature = "flow")]
         HttpCaller::Handoff(call) => ("handoff", call),
     };
     format!("{kind} {}", name.trim().to_uppercase())

@@ -6,6 +6,7 @@ use super::super::Walker;
 use super::super::failure::Failure;
 use super::super::handoff::{Handoff, HandoffState};
 use super::super::walk::Transition;
+use super::http_request::{SIGNATURE_HEADER, SIGNATURE_PREFIX};
 use crate::config::flow::document::{FlowTemplate, HandoffData, HandoffMode, Node};
 use crate::flow::state::{AwaitingKind, HistoryEntry, SessionStatus};
 use crate::text::date::Date;
@@ -117,12 +118,7 @@ impl<'c> Walker<'c> {
             idempotent: true,
             key: None,
             breaker: None,
-            sign: Some(SecretHeader {
-                header: super::http_request::SIGNATURE_HEADER.to_owned(),
-                prefix: "sha256=".to_owned(),
-                secret: SIGNING_SECRET.to_owned(),
-                optional: true,
-            }),
+            sign: Some(SecretHeader { optional: true, ..SecretHeader::new(SIGNATURE_HEADER, SIGNATURE_PREFIX, SIGNING_SECRET) }),
         };
         let outcome = self.effects.perform(request).await;
         let is_accepted = |it: &HttpReply| (200..300).contains(&it.status);

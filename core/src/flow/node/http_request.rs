@@ -25,6 +25,8 @@ const MULTIPART_TYPE: &str = "multipart/form-data";
 
 /// The header of the request signature.
 pub(super) const SIGNATURE_HEADER: &str = "X-Convoship-Signature";
+/// The text before the signature.
+pub(super) const SIGNATURE_PREFIX: &str = "sha256=";
 
 /// A call ready to be made.
 pub(super) struct HttpCall<'c> {
@@ -152,7 +154,7 @@ fn prepare_call<'c>(walker: &mut Walker<'c>, plan: HttpCallPlan<'c>) -> Result<H
         request.idempotent = plan.declared_key.is_some();
     }
     if let Some(secret) = tool.and_then(|it| it.signing_secret.clone()) {
-        request.sign = Some(SecretHeader { header: SIGNATURE_HEADER.to_owned(), prefix: "sha256=".to_owned(), secret, optional: false });
+        request.sign = Some(SecretHeader::new(SIGNATURE_HEADER, SIGNATURE_PREFIX, secret));
     }
     Ok(HttpCall { request, tool, retry: retry.cloned().unwrap_or_default(), attempts, success: plan.success, extra_roots: extra })
 }

@@ -63,6 +63,7 @@ pub enum HttpCaller {
     /// An extension, by its name.
     Extension(String),
     /// A handoff: `request` or `relay`.
+    #[cfg(feature = "flow")]
     Handoff(String),
 }
 
@@ -77,8 +78,27 @@ pub struct SecretHeader {
     /// The name of the secret.
     pub secret: String,
     /// Whether the header is left out when the secret does not exist.
+    #[cfg(feature = "flow")]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
+}
+
+impl SecretHeader {
+    /// Creates a header whose secret must exist.
+    pub fn new(header: impl Into<String>, prefix: impl Into<String>, secret: impl Into<String>) -> SecretHeader {
+        SecretHeader {
+            header: header.into(),
+            prefix: prefix.into(),
+            secret: secret.into(),
+            #[cfg(feature = "flow")]
+            optional: false,
+        }
+    }
+
+    /// Creates the header `Authorization: Bearer …`.
+    pub fn bearer(secret: impl Into<String>) -> SecretHeader {
+        SecretHeader::new("Authorization", "Bearer ", secret)
+    }
 }
 
 /// A circuit breaker: after a number of consecutive failures, calls fail immediately for a while. The host keeps its state, by caller.

@@ -129,7 +129,7 @@ fn http_client_with_resolver(allowed: &str, names: &Arc<ScriptedResolver>) -> Ht
 const SECRET: &str = "s3cr\"t/token+1";
 
 fn auth(secret: &str) -> Option<SecretHeader> {
-    Some(SecretHeader { header: "Authorization".into(), prefix: "Bearer ".into(), secret: secret.into(), optional: false })
+    Some(SecretHeader::bearer(secret))
 }
 
 fn get(url: impl Into<String>) -> HttpRequest {

@@ -81,7 +81,7 @@ async fn headers_cannot_inject_requests() {
     }
     let folded = execute_request(&http, &HttpRequest { auth: auth("folded"), ..request() }).await.expect_err("a secret with two lines");
     assert_eq!(folded.message, "the value of the header 'Authorization' has control characters in it");
-    let header = SecretHeader { header: "a\nb".into(), prefix: String::new(), secret: "crm".into(), optional: false };
+    let header = SecretHeader::new("a\nb", "", "crm");
     for invalid in [
         HttpRequest { auth: Some(header), ..request() },
         HttpRequest { key: Some("a\r\nb".into()), class: EffectClass::Write, ..request() },
