@@ -212,6 +212,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let models = Models::new(&settings.llm, Arc::clone(&settings.secrets))?.with_meter(meter.clone());
     let mut connection = storage::connect_or_create(database).await?;
     let current = ConfigManager::load(&mut connection, database, &settings.tree).await?;
+    let knowledge = KnowledgeBases::new(&mut connection, &models).await.map_err(|it| storage::database_failure(database, &it))?;
     let readers = storage::open_reader_pool(database).await?;
     let vault = SecretStore::default();
     vault.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
@@ -231,7 +232,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         secrets: Arc::clone(&settings.secrets),
         secret_store: vault,
         flows: FlowCache::default(),
-        knowledge: KnowledgeBases::default(),
+        knowledge,
         plan: settings.assistants.plan,
         workspace: settings.workspace().to_owned(),
         timer_armed: Notify::new(),

@@ -62,6 +62,6 @@ create index if not exists idx_cs_knowledge_index on cs_knowledge_index using gi
 create table if not exists cs_knowledge_vector (
   chunk_id bigint primary key not null,
   model text not null,
-  -- Little-endian 32-bit floats.
-  vector bytea not null
+  -- 32-bit floats.
+  vector real[] not null
 );

@@ -46,6 +46,8 @@ pub enum SqlValue<'v> {
     Integer(i64),
     /// Bytes.
     Bytes(&'v [u8]),
+    /// A vector, or several one after the other.
+    Vector(&'v [f32]),
 }
 
 /// A connection pool.
@@ -228,7 +230,13 @@ fn sqlite_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> SqliteQue
         SqlValue::OptionalText(it) => query.bind(it.map(str::to_owned)),
         SqlValue::Integer(it) => query.bind(*it),
         SqlValue::Bytes(it) => query.bind(it.to_vec()),
+        SqlValue::Vector(it) => query.bind(vector_bytes(it)),
     })
+}
+
+/// A vector as SQLite stores it: little-endian 32-bit floats.
+fn vector_bytes(vector: &[f32]) -> Vec<u8> {
+    vector.iter().flat_map(|it| it.to_le_bytes()).collect()
 }
 
 fn postgres_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> PostgresQuery<'v> {
@@ -237,6 +245,7 @@ fn postgres_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> Postgre
         SqlValue::OptionalText(it) => query.bind(it.map(str::to_owned)),
         SqlValue::Integer(it) => query.bind(*it),
         SqlValue::Bytes(it) => query.bind(it.to_vec()),
+        SqlValue::Vector(it) => query.bind(it.to_vec()),
     })
 }
 
@@ -302,6 +311,17 @@ impl DatabaseRow {
     pub(super) fn bytes(&self, column: &str) -> sqlx::Result<Vec<u8>> {
         match self {
             DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::Postgres(row) => row.try_get(column),
+        }
+    }
+
+    /// A vector; `real[]` on PostgreSQL.
+    pub(super) fn vector(&self, column: &str) -> sqlx::Result<Vec<f32>> {
+        match self {
+            DatabaseRow::Sqlite(row) => {
+                let bytes: &[u8] = row.try_get(column)?;
+                Ok(bytes.as_chunks().0.iter().map(|it| f32::from_le_bytes(*it)).collect())
+            }
             DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }

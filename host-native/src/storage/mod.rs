@@ -185,6 +185,7 @@ async fn ensure_ready(config: &DatabaseConfig, mut connection: Connection, table
 /// # Errors
 /// Returns any SQLite error.
 pub async fn in_memory() -> Result<Connection, sqlx::Error> {
+    convengine_sqlite_vector::register();
     let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(false);
     let mut connection = Connection::Sqlite(Box::new(options.connect().await?));
     schema::migrate(&mut connection).await?;
@@ -243,6 +244,7 @@ fn sqlite_options(config: &DatabaseConfig) -> sqlx::Result<SqliteConnectOptions>
     if !config.url.starts_with("sqlite:") {
         return Err(sqlx::Error::Configuration("unknown database type".into()));
     }
+    convengine_sqlite_vector::register();
     let synchronous = if config.full_sync { SqliteSynchronous::Full } else { SqliteSynchronous::Normal };
     let options = SqliteConnectOptions::from_str(&config.url)?;
     // Overwrites deleted data, so that deleted conversations cannot be recovered from the file.

@@ -146,11 +146,17 @@ impl Models {
 
     /// Embeds texts within `deadline`.
     pub async fn embed(&self, request: &EmbedRequest, deadline: Instant) -> EffectResult {
-        let order = self
-            .models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_)))
-            .into_iter()
-            .map(|it| (it, None))
-            .collect::<Vec<_>>();
+        self.embed_with(usize::MAX, request, deadline).await
+    }
+
+    /// Embeds texts with the first model within `deadline`: vectors of different models cannot be compared.
+    pub async fn embed_with_first(&self, request: &EmbedRequest, deadline: Instant) -> EffectResult {
+        self.embed_with(1, request, deadline).await
+    }
+
+    async fn embed_with(&self, most: usize, request: &EmbedRequest, deadline: Instant) -> EffectResult {
+        let order = self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_)));
+        let order: Vec<_> = order.into_iter().take(most).map(|it| (it, None)).collect();
         self.call_in_order(&order, ModelRequest::Embed(request), deadline, "no model for embeddings is set up").await
     }
 

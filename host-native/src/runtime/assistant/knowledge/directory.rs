@@ -29,6 +29,8 @@ pub struct DirectorySource {
     pub id: String,
     /// The locale of its terms.
     pub locale: String,
+    /// The model whose vectors all its chunks have.
+    pub embedding_model: Option<String>,
     /// The database id and the length of each chunk.
     pub chunks: Vec<(i64, u32)>,
 }
@@ -52,7 +54,7 @@ impl Directory {
             let source = directory.sources.len();
             let places = row.chunks.iter().enumerate().map(|(chunk, it)| (it.0, ChunkPlace { source, chunk }));
             directory.places.extend(places);
-            directory.sources.push(DirectorySource { id, locale: row.locale, chunks: row.chunks });
+            directory.sources.push(DirectorySource { id, locale: row.locale, embedding_model: row.embedding_model, chunks: row.chunks });
         }
         directory.places.sort_unstable_by_key(|it| it.0);
         directory
@@ -72,6 +74,12 @@ impl Directory {
     pub fn name(&self, position: usize) -> Option<String> {
         let place = self.place(position)?;
         Some(format!("{}#{}", self.sources.get(place.source)?.id, place.chunk + 1))
+    }
+
+    /// Returns whether a searched source has vectors of `model`.
+    pub fn has_vectors(&self, model: &str, is_searched: &[bool]) -> bool {
+        let searched = self.sources.iter().zip(is_searched).filter(|it| *it.1);
+        searched.map(|it| it.0).any(|it| it.embedding_model.as_deref() == Some(model) && !it.chunks.is_empty())
     }
 
     /// The number of chunks.

@@ -28,21 +28,32 @@ const RETRY_MS: i64 = 60_000;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Embeds texts within `deadline`.
+/// The largest number of dimensions that pgvector compares.
+const MAX_DIMENSIONS: usize = 16_000;
+
+/// Embeds texts with the first model for embeddings within `deadline`. All vectors have the same length.
 ///
 /// # Errors
 /// The error of the model.
 pub async fn embed(models: &Models, texts: Vec<String>, deadline: Instant) -> Result<Vec<Vec<f32>>, EffectError> {
     let expected = texts.len();
-    match models.embed(&EmbedRequest { texts }, deadline).await {
-        EffectResult::Ok(Reply::Embed(reply)) if reply.vectors.len() == expected => {
-            #[allow(clippy::cast_possible_truncation, reason = "embeddings have single precision")]
-            let single = |it: Vec<f64>| it.into_iter().map(|it| it as f32).collect();
-            Ok(reply.vectors.into_iter().map(single).collect())
-        }
-        EffectResult::Ok(_) => Err(EffectError::new(EffectErrorKind::Mismatch, "the answer does not have one vector for each text")),
-        EffectResult::Error(error) => Err(error),
-    }
+    let mismatch = || EffectError::new(EffectErrorKind::Mismatch, "the answer does not have one vector of finite numbers for each text");
+    let reply = match models.embed_with_first(&EmbedRequest { texts }, deadline).await {
+        EffectResult::Ok(Reply::Embed(reply)) => reply,
+        EffectResult::Ok(_) => return Err(mismatch()),
+        EffectResult::Error(error) => return Err(error),
+    };
+    #[allow(clippy::cast_possible_truncation, reason = "embeddings have single precision")]
+    let single = |it: Vec<f64>| it.into_iter().map(|it| it as f32).collect();
+    let vectors: Vec<Vec<f32>> = reply.vectors.into_iter().map(single).collect();
+    if vectors.len() == expected && are_comparable(&vectors) { Ok(vectors) } else { Err(mismatch()) }
+}
+
+/// Whether vectors have the same length and can be stored and compared by all databases.
+fn are_comparable(vectors: &[Vec<f32>]) -> bool {
+    let length = vectors.first().map_or(1, Vec::len);
+    let is_usable = |it: &Vec<f32>| it.len() == length && it.iter().all(|it| it.is_finite());
+    (1..=MAX_DIMENSIONS).contains(&length) && vectors.iter().all(is_usable)
 }
 
 /// Spawns the task that embeds searchable sources while the server runs; `None` without a model for embeddings.
@@ -93,17 +104,14 @@ async fn embed_source(host: &Host, job: &EmbeddingJob, model: &str) -> sqlx::Res
             Ok(vectors) => vectors,
             Err(error) => return Ok(Err(error)),
         };
-        store_batch(database, model, ids.into_iter().zip(vectors)).await?;
+        let vectors: Vec<ChunkVector> = ids.into_iter().zip(vectors).map(|(chunk, vector)| ChunkVector { chunk, vector }).collect();
+        store_batch(database, model, &vectors).await?;
     }
 }
 
-async fn store_batch(database: &DatabaseConfig, model: &str, vectors: impl Iterator<Item = (i64, Vec<f32>)>) -> sqlx::Result<()> {
+async fn store_batch(database: &DatabaseConfig, model: &str, vectors: &[ChunkVector]) -> sqlx::Result<()> {
     let mut connection = storage::open(database, false).await?;
-    connection.begin().await?;
-    for (chunk, vector) in vectors {
-        vector::put(&mut connection, model, &ChunkVector { chunk, vector }).await?;
-    }
-    connection.commit().await?;
+    vector::put(&mut connection, model, vectors).await?;
     connection.close().await
 }
 

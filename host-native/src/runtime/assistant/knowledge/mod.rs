@@ -14,21 +14,47 @@ pub mod vectors;
 
 use tokio::sync::Notify;
 
+use crate::effects::llm::Models;
+use crate::storage::Connection;
+use crate::storage::assistant::knowledge::vector::{self, VectorSearch};
 use directory::DirectoryCache;
 use vectors::VectorCache;
 
 /// What a server keeps of its knowledge bases.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct KnowledgeBases {
     /// The directories of recently searched knowledge bases.
     pub directories: DirectoryCache,
-    /// The vectors of recently searched knowledge bases.
+    /// Where the nearest vectors are found.
+    pub vector_search: VectorSearch,
+    /// The vectors of recently searched knowledge bases, if they are searched in memory.
     pub vectors: VectorCache,
     stored: Notify,
     indexed: Notify,
 }
 
 impl KnowledgeBases {
+    /// Creates what a server keeps of the knowledge bases in the database of `connection`.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn new(connection: &mut Connection, models: &Models) -> sqlx::Result<KnowledgeBases> {
+        let mut vector_search = VectorSearch::Memory;
+        if models.embedding_model().is_some() {
+            vector_search = vector::prepare_search(connection).await?;
+            if vector_search == VectorSearch::Memory {
+                tracing::warn!("vectors are searched in memory, up to 50,000 chunks an assistant; install pgvector for more");
+            }
+        }
+        Ok(KnowledgeBases {
+            directories: DirectoryCache::default(),
+            vector_search,
+            vectors: VectorCache::default(),
+            stored: Notify::new(),
+            indexed: Notify::new(),
+        })
+    }
+
     /// Wakes the background tasks: a source has been stored.
     pub fn notify_stored(&self) {
         self.stored.notify_one();

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use convengine_core::knowledge::{CollectionStats, KeywordCandidate, embedding_text, query_terms, rank_vector, select_candidates};
 use convengine_core::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
+use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use super::directory::{ChunkPlace, Directory, DirectoryCache};
 use super::embedding::embed;
-use super::vectors::VectorCache;
+use super::vectors::{VectorCache, VectorQuery};
 use crate::effects::llm::Models;
 use crate::runtime::turn_runner::Host;
 use crate::storage::Pool;
+use crate::storage::assistant::knowledge::vector::VectorSearch;
 use crate::storage::assistant::knowledge::{Posting, chunk, find_postings};
 
 /// How often a search starts again because a source has changed meanwhile.
@@ -30,15 +32,19 @@ pub struct Searcher<'a> {
 #[derive(Debug, Clone, Copy)]
 struct Embedder<'a> {
     models: &'a Models,
+    place: VectorSearch,
     vectors: &'a VectorCache,
     deadline: Instant,
 }
+
+/// The vector of a query once it is embedded; `None` if the model does not answer.
+type QueryVector = OnceCell<Option<Vec<f32>>>;
 
 impl<'a> Searcher<'a> {
     /// Creates a searcher by keywords and, if there is a model for embeddings, by vectors.
     pub fn new(host: &'a Host, deadline: Instant) -> Searcher<'a> {
         let knowledge = &host.knowledge;
-        let embedder = Embedder { models: &host.models, vectors: &knowledge.vectors, deadline };
+        let embedder = Embedder { models: &host.models, place: knowledge.vector_search, vectors: &knowledge.vectors, deadline };
         Searcher { pool: &host.readers, directories: &knowledge.directories, embedder: Some(embedder) }
     }
 
@@ -64,9 +70,10 @@ impl<'a> Searcher<'a> {
         request: &KnowledgeRequest,
         names: impl Fn(&KnowledgeReply) -> Vec<String>,
     ) -> sqlx::Result<KnowledgeReply> {
+        let vector = QueryVector::new();
         for _ in 0..MAX_ATTEMPTS {
             let directory = self.directories.get(self.pool, &request.assistant).await?;
-            let Some(mut reply) = self.search_lists(request, &directory).await? else {
+            let Some(mut reply) = self.search_lists(request, &directory, &vector).await? else {
                 self.directories.reload(self.pool, &request.assistant).await?;
                 continue;
             };
@@ -82,7 +89,12 @@ impl<'a> Searcher<'a> {
     }
 
     /// Returns the lists, or `None` if the directory is outdated.
-    async fn search_lists(&self, request: &KnowledgeRequest, directory: &Arc<Directory>) -> sqlx::Result<Option<KnowledgeReply>> {
+    async fn search_lists(
+        &self,
+        request: &KnowledgeRequest,
+        directory: &Arc<Directory>,
+        vector: &QueryVector,
+    ) -> sqlx::Result<Option<KnowledgeReply>> {
         let is_searched = searched_sources(directory, request.sources.as_deref());
         let terms = query_terms(&request.query, &locales(directory, &is_searched));
         let (revision, postings) = find_postings(self.pool, &request.assistant, directory.base, &terms).await?;
@@ -90,7 +102,7 @@ impl<'a> Searcher<'a> {
             return Ok(None);
         }
         let (stats, keyword) = select_keyword(directory, &is_searched, terms.len(), &postings);
-        let Some(vector) = self.search_vectors(request, directory, &is_searched).await? else { return Ok(None) };
+        let Some(vector) = self.search_vectors(request, directory, &is_searched, vector).await? else { return Ok(None) };
         Ok(Some(KnowledgeReply { stats, keyword, vector, passages: Vec::new() }))
     }
 
@@ -101,25 +113,21 @@ impl<'a> Searcher<'a> {
         request: &KnowledgeRequest,
         directory: &Directory,
         is_searched: &[bool],
+        vector: &QueryVector,
     ) -> sqlx::Result<Option<Vec<VectorHit>>> {
         let Some(embedder) = self.embedder else { return Ok(Some(Vec::new())) };
         if embedder.models.is_embedding_scripted() {
             return self.search_scripted_vectors(embedder, request, directory, is_searched).await;
         }
         let Some(model) = embedder.models.embedding_model() else { return Ok(Some(Vec::new())) };
-        let vectors = embedder.vectors.get(self.pool, &request.assistant, &model, directory).await?;
-        if !vectors.is_useful(directory, is_searched) {
+        if !directory.has_vectors(&model, is_searched) {
             return Ok(Some(Vec::new()));
         }
-        // Some of the deadline is left for the rest of the search.
-        let deadline = embedder.deadline.checked_sub(Duration::from_secs(5)).unwrap_or(embedder.deadline);
-        match embed(embedder.models, vec![request.query.clone()], deadline).await {
-            Ok(query) => Ok(Some(vectors.search(directory, is_searched, query.first().map_or(&[], Vec::as_slice)))),
-            Err(error) => {
-                tracing::warn!(%error, assistant = request.assistant, "cannot embed a query; the knowledge base is searched by keywords alone");
-                Ok(Some(Vec::new()))
-            }
-        }
+        let vector = vector.get_or_init(|| embedder.embed_query(request)).await;
+        let Some(vector) = vector.as_deref() else { return Ok(Some(Vec::new())) };
+        let (assistant, sources) = (request.assistant.as_str(), request.sources.as_deref());
+        let query = VectorQuery { pool: self.pool, assistant, model: &model, sources, directory, is_searched, vector };
+        query.find_nearest(embedder.place, embedder.vectors).await
     }
 
     /// Embeds query and chunks with the rules of a script, as the player of packs does.
@@ -154,6 +162,21 @@ impl<'a> Searcher<'a> {
         let ids: Vec<i64> = names.iter().filter_map(|it| directory.chunk_id(it)).collect();
         let found = chunk::find_passages(self.pool, &ids).await?;
         Ok(names.iter().map(|name| found.iter().find(|it| it.chunk == *name).cloned()).collect())
+    }
+}
+
+impl Embedder<'_> {
+    /// Returns the vector of a query, or `None` if the model does not answer.
+    async fn embed_query(&self, request: &KnowledgeRequest) -> Option<Vec<f32>> {
+        // Some of the deadline is left for the rest of the search.
+        let deadline = self.deadline.checked_sub(Duration::from_secs(5)).unwrap_or(self.deadline);
+        match embed(self.models, vec![request.query.clone()], deadline).await {
+            Ok(vectors) => vectors.into_iter().next(),
+            Err(error) => {
+                tracing::warn!(%error, assistant = request.assistant, "cannot embed a query; the knowledge base is searched by keywords alone");
+                None
+            }
+        }
     }
 }
 

@@ -1,13 +1,15 @@
 //! Searches on both databases find what the core's index finds.
 
-use convengine_core::knowledge::{KnowledgeIndex, Source, SourceFormat};
-use convengine_core::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest};
+use convengine_core::knowledge::{KnowledgeIndex, Source, SourceFormat, rank_vector};
+use convengine_core::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, VectorHit};
 
-use super::directory::DirectoryCache;
+use super::directory::{Directory, DirectoryCache};
 use super::indexing::{MAX_IMMEDIATE_BYTES, delete_source, index_next, put_source};
 use super::search::Searcher;
+use super::vectors::{VectorCache, VectorQuery};
 use crate::clock;
-use crate::storage::assistant::knowledge::source;
+use crate::storage::assistant::knowledge::source::{self, SourceVersion};
+use crate::storage::assistant::knowledge::vector::{self, ChunkVector, VectorSearch};
 use crate::storage::testing::{Database, each_database};
 
 const WORDS: &str = "card cards fee fees transfer account Karte Gebühr Überweisung limit über straße l'été café ÇA don't C++ 100% 5€ 咖啡 \
@@ -140,4 +142,74 @@ async fn searches_see_the_old_or_the_new_chunks() {
         };
         tokio::join!(replace, look);
     }
+}
+
+/// Vectors with directions that repeat, some of zeros, and some of another length.
+fn random_vector(random: &mut Random) -> Vec<f32> {
+    let length = if random.below(20) == 0 { 4 } else { 5 };
+    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
+    let number = |random: &mut Random| random.below(7) as f32 / 3.0 - 1.0;
+    if random.below(50) == 0 { vec![0.0; length] } else { (0..length).map(|_| number(random)).collect() }
+}
+
+/// Stores sources with a vector for each chunk, and returns the vectors with the names of the chunks.
+async fn put_vectors(database: &mut Database, random: &mut Random) -> Vec<(String, Vec<f32>)> {
+    let mut all = Vec::new();
+    for id in ["fees", "limits", "it's"] {
+        let text = (0..200).map(|it| format!("# Part {it}\n\n{}\n\n", "word ".repeat(150))).collect();
+        let of = Source { id: id.to_owned(), title: String::new(), text, url: None, locale: String::new(), format: SourceFormat::Markdown };
+        put_source(&database.config, "desk", of).await.expect("stored");
+    }
+    while let Some(job) = vector::lease_next(&database.pool, "m", 1, 2).await.expect("an answer") {
+        let version = SourceVersion { assistant: "desk", source: &job.source, version: job.version };
+        let missing = vector::list_missing(&database.pool, &version, "m", 1_000).await.expect("chunks");
+        for (number, (chunk, _)) in (1..).zip(missing) {
+            let vector = random_vector(random);
+            all.push((format!("{}#{number}", job.source), vector.clone()));
+            vector::put(&mut database.connection, "m", &[ChunkVector { chunk, vector }]).await.expect("stored");
+        }
+        vector::finish(&mut database.connection, &version, "m").await.expect("stored");
+    }
+    all
+}
+
+#[tokio::test]
+async fn vectors_are_found_in_the_database_as_in_memory() {
+    for mut database in each_database().await {
+        let mut random = Random(3);
+        let all = put_vectors(&mut database, &mut random).await;
+        assert!(all.len() > 500, "{}", all.len());
+        let directory = DirectoryCache::default().reload(&database.pool, "desk").await.expect("a directory");
+        let has_database_search = vector::prepare_search(&mut database.connection).await.expect("an answer") == VectorSearch::Database;
+        assert!(has_database_search || database.pool.is_shared(), "SQLite has the functions");
+        let cache = VectorCache::default();
+        for round in 0..30 {
+            let sources = [None, Some(vec!["it's".to_owned(), "none".to_owned()]), Some(vec![])][round % 3].clone();
+            let vector = random_vector(&mut random);
+            let is_searched = search_of(&directory, sources.as_deref());
+            let query = VectorQuery {
+                pool: &database.pool,
+                assistant: "desk",
+                model: "m",
+                sources: sources.as_deref(),
+                directory: &directory,
+                is_searched: &is_searched,
+                vector: &vector,
+            };
+            let in_memory = query.find_nearest(VectorSearch::Memory, &cache).await.expect("an answer").expect("hits");
+            if has_database_search {
+                let in_database = query.find_nearest(VectorSearch::Database, &cache).await.expect("an answer").expect("hits");
+                assert_eq!(in_database, in_memory, "{vector:?} {sources:?}");
+            }
+            let is_covered = |name: &str| sources.as_ref().is_none_or(|it| it.iter().any(|id| name.starts_with(&format!("{id}#"))));
+            let covered = all.iter().filter(|it| is_covered(&it.0) && it.1.len() == vector.len());
+            let exact = rank_vector(&vector, covered.map(|it| (it.0.as_str(), it.1.as_slice())), KNOWLEDGE_LIST_DEPTH);
+            let scores = |hits: &[VectorHit]| hits.iter().map(|it| it.score).collect::<Vec<_>>();
+            assert_eq!(scores(&in_memory), exact.iter().map(|it| it.1).collect::<Vec<_>>(), "{vector:?} {sources:?}");
+        }
+    }
+}
+
+fn search_of(directory: &Directory, sources: Option<&[String]>) -> Vec<bool> {
+    directory.sources.iter().map(|it| sources.is_none_or(|ids| ids.contains(&it.id))).collect()
 }

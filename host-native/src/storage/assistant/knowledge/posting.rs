@@ -16,6 +16,8 @@ pub struct DirectoryRow {
     pub source: Option<String>,
     /// The locale of its terms.
     pub locale: String,
+    /// The model whose vectors all its chunks have.
+    pub embedding_model: Option<String>,
     /// The database id and the length of each chunk in order.
     pub chunks: Vec<(i64, u32)>,
 }
@@ -35,12 +37,12 @@ pub struct Posting {
 /// Returns any database error.
 pub async fn load_directory(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<DirectoryRow>> {
     let sql = Statement::per_dialect(
-        "select b.id as base, b.revision, s.source_id, s.indexed_locale,
+        "select b.id as base, b.revision, s.source_id, s.indexed_locale, s.embedding_model,
            (select group_concat(c.id || ':' || c.length, ' ' order by c.number) from cs_knowledge_chunk c
             where c.assistant_id = s.assistant_id and c.source_id = s.source_id and c.version = s.indexed_version) as chunks
          from cs_knowledge_base b left join cs_knowledge_source s on s.assistant_id = b.assistant_id and s.indexed_version is not null
          where b.assistant_id = $1",
-        "select b.id as base, b.revision, s.source_id, s.indexed_locale,
+        "select b.id as base, b.revision, s.source_id, s.indexed_locale, s.embedding_model,
            (select string_agg(c.id || ':' || c.length, ' ' order by c.number) from cs_knowledge_chunk c
             where c.assistant_id = s.assistant_id and c.source_id = s.source_id and c.version = s.indexed_version) as chunks
          from cs_knowledge_base b left join cs_knowledge_source s on s.assistant_id = b.assistant_id and s.indexed_version is not null
@@ -52,6 +54,7 @@ pub async fn load_directory(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Di
             revision: it.integer("revision")?,
             source: it.optional_text("source_id")?,
             locale: it.optional_text("indexed_locale")?.unwrap_or_default(),
+            embedding_model: it.optional_text("embedding_model")?,
             chunks: parse_pairs(it.optional_text("chunks")?.as_deref().unwrap_or_default())?,
         })
     };

@@ -5,6 +5,7 @@ use convengine_core::knowledge::{Source, SourceFormat, cut_source};
 use super::source::{
     SourceVersion, delete, fail, find, find_base, finish, has_table, increment_revision, lease_next, list, list_texts, put,
 };
+use super::vector::{self, ChunkVector, EmbeddingJob, VectorSearch, prepare_search};
 use super::{chunk, find_postings, load_directory};
 use crate::storage::testing::each_database;
 
@@ -64,5 +65,55 @@ async fn a_source_is_stored_indexed_and_deleted() {
         assert!(find_postings(pool, "desk", base.id, &terms).await.expect("postings").1.iter().all(|it| it.counts.is_empty()));
         assert!(delete(connection, "desk", "fees").await.expect("an answer"));
         assert!(!delete(connection, "desk", "fees").await.expect("an answer"));
+    }
+}
+
+#[tokio::test]
+async fn vectors_are_stored_compared_and_deleted() {
+    for mut database in each_database().await {
+        let (connection, pool) = (&mut database.connection, &database.pool);
+        let base = increment_revision(connection, "desk").await.expect("a base");
+        let fees = source("fees", "# Cards\n\ncard\n\n# Accounts\n\naccount\n\n# Loans\n\nloan");
+        put(connection, "desk", &fees, base.revision, 5, 0).await.expect("stored");
+        let version = SourceVersion { assistant: "desk", source: "fees", version: base.revision };
+        let mut chunks = cut_source(&fees);
+        chunks = chunks.iter().cycle().take(4).cloned().collect();
+        chunk::insert(connection, &version, base.id, 1, &chunks).await.expect("stored");
+        assert!(finish(connection, &version, 4).await.expect("an answer"));
+
+        let job = vector::lease_next(pool, "m", 6, 10).await.expect("an answer");
+        assert_eq!(job, Some(EmbeddingJob { assistant: "desk".to_owned(), source: "fees".to_owned(), version: base.revision }));
+        let missing = vector::list_missing(pool, &version, "m", 3).await.expect("chunks");
+        assert_eq!(missing.len(), 3);
+        let mut vectors: Vec<ChunkVector> = missing.iter().map(|it| ChunkVector { chunk: it.0, vector: vec![0.5, 1.0 / 3.0] }).collect();
+        vectors.push(ChunkVector { chunk: i64::MAX, vector: vec![1.0, 2.0] });
+        vectors[1].vector = vec![-0.0, f32::MIN_POSITIVE];
+        vector::put(connection, "old", &vectors[..1]).await.expect("stored");
+        vector::put(connection, "m", &vectors).await.expect("stored");
+        let last = vector::list_missing(pool, &version, "m", 9).await.expect("chunks")[0].0;
+        vector::put(connection, "m", &[ChunkVector { chunk: last, vector: vec![1.0] }]).await.expect("stored");
+        assert!(vector::finish(connection, &version, "m").await.expect("an answer"));
+        vectors[3] = ChunkVector { chunk: last, vector: vec![1.0] };
+        let mut loaded = vector::load(pool, "desk", "m", 9).await.expect("vectors");
+        loaded.sort_by_key(|it| it.chunk);
+        assert_eq!(loaded, vectors, "without the chunk that does not exist");
+        assert_eq!(vector::load(pool, "desk", "old", 9).await.expect("vectors"), []);
+        assert_eq!(load_directory(pool, "desk").await.expect("a directory")[0].embedding_model.as_deref(), Some("m"));
+
+        if prepare_search(connection).await.expect("an answer") == VectorSearch::Database {
+            let find = async |query: &[f32], sources: Option<&[String]>, limit: i64| {
+                let (revision, found) = vector::find_nearest(pool, "desk", "m", query, sources, limit).await.expect("vectors");
+                assert_eq!(revision, base.revision);
+                found
+            };
+            assert_eq!(find(&[0.0, 1.0], None, 9).await, [vectors[1].clone(), vectors[0].clone(), vectors[2].clone()]);
+            assert_eq!(find(&[0.0, 0.0], None, 2).await, vectors[..2], "no angles");
+            assert_eq!(find(&[1.0], Some(&["it's".to_owned(), "fees".to_owned()]), 9).await, vectors[3..]);
+            assert_eq!(find(&[1.0], Some(&["other".to_owned()]), 9).await, []);
+            assert_eq!(vector::find_nearest(pool, "none", "m", &[1.0], None, 9).await.expect("vectors"), (0, vec![]));
+        }
+        chunk::delete_others(connection, &SourceVersion { version: 0, ..version }).await.expect("deleted");
+        assert_eq!(vector::delete_orphans(connection).await.expect("an answer"), 0, "the vectors are gone with the chunks");
+        assert_eq!(vector::load(pool, "desk", "m", 9).await.expect("vectors"), []);
     }
 }

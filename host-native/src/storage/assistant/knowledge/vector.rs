@@ -2,6 +2,7 @@
 
 use convengine_core::knowledge::embedding_text;
 use convengine_core::turn::Millis;
+use serde_json::json;
 
 use super::source::SourceVersion;
 use crate::storage::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
@@ -75,17 +76,27 @@ pub async fn list_missing(pool: &Pool, of: &SourceVersion<'_>, model: &str, limi
     rows.iter().map(|it| Ok((it.integer("id")?, embedding_text(&it.text("title")?, &it.text("text")?)))).collect()
 }
 
-/// Stores the vector of a chunk.
+/// Stores the vectors of chunks in one statement; all have the same length. Chunks that are gone are left out.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn put(connection: &mut Connection, model: &str, one: &ChunkVector) -> sqlx::Result<()> {
-    let sql = Statement::portable(
-        "insert into cs_knowledge_vector (chunk_id, model, vector) values ($1, $2, $3)
+pub async fn put(connection: &mut Connection, model: &str, vectors: &[ChunkVector]) -> sqlx::Result<()> {
+    let sql = Statement::per_dialect(
+        "insert into cs_knowledge_vector (chunk_id, model, vector)
+         select i.value, $1, substr($3, i.key * $4 * 4 + 1, $4 * 4) from json_each($2) i
+         where exists (select 1 from cs_knowledge_chunk c where c.id = i.value)
+         on conflict (chunk_id) do update set model = excluded.model, vector = excluded.vector",
+        "insert into cs_knowledge_vector (chunk_id, model, vector)
+         select i.id::bigint, $1, ($3::real[])[((i.place - 1) * $4 + 1)::int : (i.place * $4)::int]
+         from json_array_elements_text($2::json) with ordinality as i (id, place)
+         where exists (select 1 from cs_knowledge_chunk c where c.id = i.id::bigint)
          on conflict (chunk_id) do update set model = excluded.model, vector = excluded.vector",
     );
-    let bytes: Vec<u8> = one.vector.iter().flat_map(|it| it.to_le_bytes()).collect();
-    connection.execute(&sql, &[SqlValue::Integer(one.chunk), SqlValue::Text(model), SqlValue::Bytes(&bytes)]).await.map(|_| ())
+    let ids = json!(vectors.iter().map(|it| it.chunk).collect::<Vec<_>>()).to_string();
+    let numbers: Vec<f32> = vectors.iter().flat_map(|it| &it.vector).copied().collect();
+    let length = vectors.first().map_or(0, |it| i64::try_from(it.vector.len()).unwrap_or(i64::MAX));
+    let values = [SqlValue::Text(model), SqlValue::Text(&ids), SqlValue::Vector(&numbers), SqlValue::Integer(length)];
+    connection.execute(&sql, &values).await.map(|_| ())
 }
 
 /// Records that all chunks of a version have vectors of `model`. Returns `false` if the version has been replaced or deleted.
@@ -134,10 +145,96 @@ pub async fn load(pool: &Pool, assistant: &str, model: &str, limit: i64) -> sqlx
          join cs_knowledge_vector v on v.chunk_id = c.id and v.model = s.embedding_model
          where s.assistant_id = $1 and s.embedding_model = $2 limit $3",
     );
-    let vector = |it: &DatabaseRow| {
-        let bytes = it.bytes("vector")?;
-        let vector = bytes.as_chunks::<4>().0.iter().map(|it| f32::from_le_bytes(*it)).collect();
-        Ok(ChunkVector { chunk: it.integer("chunk_id")?, vector })
-    };
-    pool.fetch_all(&sql, &[SqlValue::Text(assistant), SqlValue::Text(model), SqlValue::Integer(limit)]).await?.iter().map(vector).collect()
+    let values = [SqlValue::Text(assistant), SqlValue::Text(model), SqlValue::Integer(limit)];
+    pool.fetch_all(&sql, &values).await?.iter().map(chunk_vector).collect()
+}
+
+/// Returns the revision of a knowledge base, 0 if there is none, and the chunks whose vectors have the smallest angles to `query`, at most
+/// `limit`; only those of `sources`, unless it is `None`. Vectors of another length are left out.
+///
+/// # Errors
+/// Returns any database error, also when the database [cannot compare vectors](prepare_search).
+pub async fn find_nearest(
+    pool: &Pool,
+    assistant: &str,
+    model: &str,
+    query: &[f32],
+    sources: Option<&[String]>,
+    limit: i64,
+) -> sqlx::Result<(i64, Vec<ChunkVector>)> {
+    // A vector of zeros has no angle and counts as a right angle, as in the core.
+    let sql = Statement::per_dialect(
+        "select (select revision from cs_knowledge_base where assistant_id = $1) as revision, null as chunk_id, null as vector
+         union all
+         select null, n.chunk_id, v.vector from
+           (select v.chunk_id from cs_knowledge_source s
+            join cs_knowledge_chunk c on c.assistant_id = s.assistant_id and c.source_id = s.source_id and c.version = s.indexed_version
+            join cs_knowledge_vector v on v.chunk_id = c.id and v.model = s.embedding_model
+            where s.assistant_id = $1 and s.embedding_model = $2 and ($3 is null or s.source_id in (select value from json_each($3)))
+              and length(v.vector) = length($4)
+            order by coalesce(vec_distance_cosine(v.vector, $4), 1), v.chunk_id limit $5) n
+         join cs_knowledge_vector v on v.chunk_id = n.chunk_id",
+        "select (select revision from cs_knowledge_base where assistant_id = $1) as revision, null::bigint as chunk_id, null::real[] as vector
+         union all
+         select null, n.chunk_id, v.vector from
+           (select v.chunk_id from cs_knowledge_source s
+            join cs_knowledge_chunk c on c.assistant_id = s.assistant_id and c.source_id = s.source_id and c.version = s.indexed_version
+            join cs_knowledge_vector v on v.chunk_id = c.id and v.model = s.embedding_model
+            where s.assistant_id = $1 and s.embedding_model = $2
+              and ($3::text is null or s.source_id in (select json_array_elements_text($3::json)))
+              and cardinality(v.vector) = cardinality($4::real[])
+            order by coalesce(nullif(v.vector::vector <=> $4::real[]::vector, 'NaN'), 1), v.chunk_id limit $5) n
+         join cs_knowledge_vector v on v.chunk_id = n.chunk_id",
+    );
+    let sources = sources.map(|it| json!(it).to_string());
+    let values = [
+        SqlValue::Text(assistant),
+        SqlValue::Text(model),
+        SqlValue::OptionalText(sources.as_deref()),
+        SqlValue::Vector(query),
+        SqlValue::Integer(limit),
+    ];
+    let (mut revision, mut nearest) = (0, Vec::new());
+    for row in &pool.fetch_all(&sql, &values).await? {
+        match row.optional_integer("chunk_id")? {
+            Some(_) => nearest.push(chunk_vector(row)?),
+            None => revision = row.optional_integer("revision")?.unwrap_or(0),
+        }
+    }
+    Ok((revision, nearest))
+}
+
+fn chunk_vector(row: &DatabaseRow) -> sqlx::Result<ChunkVector> {
+    Ok(ChunkVector { chunk: row.integer("chunk_id")?, vector: row.vector("vector")? })
+}
+
+/// Where the nearest vectors are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VectorSearch {
+    /// In the database: SQLite, and PostgreSQL with the extension `vector`.
+    Database,
+    /// In memory.
+    Memory,
+}
+
+/// Returns where the nearest vectors are found. Creates the extension `vector` on a PostgreSQL server that has it, if the user may.
+///
+/// # Errors
+/// Returns any database error, except that the extension cannot be created.
+pub async fn prepare_search(connection: &mut Connection) -> sqlx::Result<VectorSearch> {
+    if matches!(connection, Connection::Sqlite(_)) || has_vector_type(connection).await? {
+        return Ok(VectorSearch::Database);
+    }
+    if let Err(error) = connection.execute(&Statement::portable("create extension if not exists vector"), &[]).await {
+        tracing::debug!(%error, "cannot create the extension vector");
+    }
+    Ok(if has_vector_type(connection).await? { VectorSearch::Database } else { VectorSearch::Memory })
+}
+
+/// Returns whether statements can use the type `vector`: the extension exists in a schema that is searched.
+async fn has_vector_type(connection: &mut Connection) -> sqlx::Result<bool> {
+    let sql = Statement::portable(
+        "select to_regtype('vector') is not null and exists (select 1 from pg_extension where extname = 'vector') as has_type",
+    );
+    connection.fetch_optional(&sql, &[]).await?.map_or(Ok(false), |it| it.boolean("has_type"))
 }
