@@ -32,6 +32,7 @@ mod harness;
 mod http;
 mod invariants;
 mod knowledge;
+mod knowledge_vectors;
 mod links;
 mod lint;
 mod live;

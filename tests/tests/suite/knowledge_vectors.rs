@@ -1,0 +1,231 @@
+//! Knowledge bases with a model for embeddings, served by a stub: batches, both lists, another model, and no model.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use convengine_core::knowledge::{KnowledgeIndex, Source, SourceFormat, fuse, rank_keyword, rank_vector};
+use convengine_tests::retrieval::embed;
+use serde_json::{Value, json};
+
+use crate::flows::{desk, save_draft, send};
+use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, orders_pack, wait_until};
+
+const KNOWLEDGE: &str = "/v1/agents/desk/knowledge";
+
+const WORDS: [&str; 8] = ["bicycle", "cancel", "contract", "discount", "invoice", "repair", "battery", "delivery"];
+
+/// A call of the stub.
+#[derive(Clone, Debug, PartialEq)]
+struct EmbedCall {
+    path: String,
+    model: String,
+    texts: Vec<String>,
+}
+
+/// A provider of embeddings with the routes of OpenAI and Ollama.
+struct EmbeddingStub {
+    address: String,
+    calls: Arc<Mutex<Vec<EmbedCall>>>,
+    is_down: Arc<AtomicBool>,
+}
+
+impl EmbeddingStub {
+    fn start() -> EmbeddingStub {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let stub = EmbeddingStub { address, calls: Arc::default(), is_down: Arc::default() };
+        let (calls, is_down) = (Arc::clone(&stub.calls), Arc::clone(&stub.is_down));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (calls, is_down) = (Arc::clone(&calls), Arc::clone(&is_down));
+                thread::spawn(move || exchange(stream.unwrap(), &calls, is_down.load(Ordering::SeqCst)));
+            }
+        });
+        stub
+    }
+
+    /// Serves the knowledge bases of an environment with this model for embeddings.
+    fn serve(&self, env: &TestEnv, model: &str) -> Server {
+        let arguments = [&SERVE[..], &REGEX_ONLY, &["--llm", model]].concat();
+        let mut command = env.command(&arguments);
+        let command = command.env("OPENAI_BASE_URL", format!("{}/v1", self.address)).env("OPENAI_API_KEY", "sk-suite-0123456789abcdef");
+        env.start(command.env("OLLAMA_HOST", &self.address))
+    }
+
+    /// Returns the calls since the last time.
+    fn take_calls(&self) -> Vec<EmbedCall> {
+        std::mem::take(&mut self.calls.lock().unwrap())
+    }
+}
+
+fn exchange(mut stream: TcpStream, calls: &Mutex<Vec<EmbedCall>>, is_down: bool) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut head, mut length) = (String::new(), 0);
+    while !head.ends_with("\r\n\r\n") {
+        let mut line = String::new();
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the call has no complete head: {head}");
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        head += &line;
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let call: Value = serde_json::from_slice(&body).unwrap();
+    let path = head.split(' ').nth(1).unwrap().to_owned();
+    let (model, texts): (String, Vec<String>) =
+        (serde_json::from_value(call["model"].clone()).unwrap(), serde_json::from_value(call["input"].clone()).unwrap());
+    let vectors: Vec<Vec<f32>> = texts.iter().map(|it| embed_with(&model, it)).collect();
+    let answer = match path.as_str() {
+        "/v1/embeddings" => {
+            let row = |(index, it): (usize, &Vec<f32>)| json!({"index": index, "embedding": it});
+            json!({"data": vectors.iter().enumerate().rev().map(row).collect::<Vec<_>>()})
+        }
+        "/api/embed" => json!({"embeddings": vectors}),
+        other => panic!("unknown route {other}"),
+    };
+    let (status, answer) = if is_down { (400, json!({"error": {"message": "the model is being moved"}})) } else { (200, answer) };
+    calls.lock().unwrap().push(EmbedCall { path, model, texts });
+    let answer = answer.to_string();
+    let head = format!("HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close", answer.len());
+    write!(stream, "{head}\r\n\r\n{answer}").unwrap();
+}
+
+/// The embeddings of `small` have fewer dimensions.
+fn embed_with(model: &str, text: &str) -> Vec<f32> {
+    let mut vector = embed(text);
+    vector.truncate(if model == "small" { 256 } else { usize::MAX });
+    vector
+}
+
+/// A document of so many chunks.
+fn sections(count: usize) -> String {
+    let section = |number: usize| {
+        let words: String = (0..160).map(|it| format!("{} ", WORDS[(number * 3 + it * it / 7) % WORDS.len()])).collect();
+        format!("# Section {number}\n\n{words}\n\n")
+    };
+    (1..=count).map(section).collect()
+}
+
+fn put(server: &Server, id: &str, text: &str) -> Value {
+    let answer = send(server, "POST", KNOWLEDGE, &json!({"id": id, "title": "Shop", "text": text, "format": "markdown", "locale": "en"}));
+    assert_eq!(answer.status, 201, "{answer:?}");
+    answer.json()
+}
+
+fn search(server: &Server, query: &str) -> Value {
+    let answer = server.get(&format!("{KNOWLEDGE}/search?q={}&top_k=50", query.replace(' ', "%20")));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+fn wait_for_model(server: &Server, id: &str, model: &str) {
+    let source = || server.get(&format!("{KNOWLEDGE}/{id}")).json();
+    assert!(wait_until(|| source()["embedding"] == json!({"model": model, "error": null})), "{} {}", source(), server.log());
+}
+
+/// What the core finds, in the form of a list of the answer: chunks with their scores.
+fn expected_lists(sources: &[(&str, &str)], model: &str, query: &str) -> [Vec<(String, f64)>; 3] {
+    let mut index = KnowledgeIndex::new();
+    for (id, text) in sources {
+        let (id, text) = ((*id).to_owned(), (*text).to_owned());
+        index.add(&Source { id, title: "Shop".to_owned(), text, url: None, locale: "en".to_owned(), format: SourceFormat::Markdown });
+    }
+    let found = index.search(query, None, 50);
+    let keyword = rank_keyword(&found.stats, &found.candidates, 50);
+    let embeddings: Vec<_> = index.chunks().map(|it| (it.id.clone(), embed_with(model, &it.embedding_text()))).collect();
+    let vector = rank_vector(&embed_with(model, query), embeddings.iter().map(|it| (it.0.as_str(), it.1.as_slice())), 50);
+    let fused = fuse(&keyword, &vector, 0.5).into_iter().map(|it| (it.chunk, it.rrf)).take(50).collect();
+    [keyword, vector, fused].map(|list: Vec<(String, f64)>| list.into_iter().map(|it| (it.0, (it.1 * 1e6).round() / 1e6)).collect())
+}
+
+fn lists(answer: &Value) -> [Vec<(String, f64)>; 3] {
+    ["keyword", "vector", "fused"].map(|list| {
+        let hits = answer[list].as_array().unwrap().iter();
+        hits.map(|it| (it["chunk_id"].as_str().unwrap().to_owned(), it["score"].as_f64().unwrap())).collect()
+    })
+}
+
+fn serve_embedded(model: &str) -> (EmbeddingStub, TestEnv, Server) {
+    let (stub, env) = (EmbeddingStub::start(), TestEnv::with_pack(&orders_pack()));
+    let server = stub.serve(&env, model);
+    save_draft(&server, &desk("Desk"));
+    (stub, env, server)
+}
+
+#[test]
+fn knowledge_is_embedded_in_batches_and_again_by_another_model() {
+    let (stub, env, server) = serve_embedded("embed=openai:large");
+    let (long, short) = (sections(150), "How to mend a flat tyre.");
+    let chunks = put(&server, "long", &long)["chunks"].as_u64().unwrap();
+    assert!((129..=192).contains(&chunks), "three batches: {chunks}");
+    wait_for_model(&server, "long", "openai:large");
+    let calls = stub.take_calls();
+    let sizes: Vec<usize> = calls.iter().map(|it| it.texts.len()).collect();
+    assert_eq!(sizes, [64, 64, usize::try_from(chunks).unwrap() - 128]);
+    assert!(calls.iter().all(|it| it.path == "/v1/embeddings" && it.model == "large"));
+    put(&server, "short", short);
+    wait_for_model(&server, "short", "openai:large");
+    assert_eq!(stub.take_calls().iter().map(|it| it.texts.len()).collect::<Vec<_>>(), [1], "only the new source");
+
+    let sources = [("long", long.as_str()), ("short", short)];
+    for query in ["puncture of my bike", "cancel the contract", "zebra"] {
+        let answer = search(&server, query);
+        assert_eq!(lists(&answer), expected_lists(&sources, "large", query), "{query}");
+        let keyword = answer["keyword"].as_array().unwrap().is_empty();
+        assert_eq!(answer["lists"], if keyword { json!(["vector"]) } else { json!(["keyword", "vector"]) }, "{query}");
+        assert_eq!(stub.take_calls().iter().map(|it| it.texts.clone()).collect::<Vec<_>>(), [[query.to_owned()]], "one call a search");
+    }
+    let is_in_memory = env.is_postgres() && env.sql().texts("select extname::text from pg_extension where extname = 'vector'").is_empty();
+    assert_eq!(server.log().contains("vectors are searched in memory, up to 50,000 chunks"), is_in_memory, "{}", server.log());
+
+    drop(server);
+    let server = stub.serve(&env, "embed=ollama:small");
+    wait_for_model(&server, "long", "ollama:small");
+    wait_for_model(&server, "short", "ollama:small");
+    let calls = stub.take_calls();
+    assert_eq!(calls.iter().map(|it| it.texts.len() as u64).sum::<u64>(), chunks + 1);
+    assert!(calls.iter().all(|it| it.path == "/api/embed" && it.model == "small" && it.texts.len() <= 64));
+    assert_eq!(env.sql().texts("select distinct model from cs_knowledge_vector"), ["ollama:small"]);
+    let query = "puncture of my bike";
+    assert_eq!(lists(&search(&server, query)), expected_lists(&sources, "small", query));
+}
+
+#[test]
+fn knowledge_is_found_by_words_while_the_model_is_down() {
+    let (stub, env, server) = serve_embedded("embed=openai:large");
+    put(&server, "a", "How to mend a flat tyre.");
+    wait_for_model(&server, "a", "openai:large");
+    stub.is_down.store(true, Ordering::SeqCst);
+    assert_eq!(put(&server, "b", "Bicycles cost nothing.")["status"], "ready");
+    let state = || server.get(&format!("{KNOWLEDGE}/b")).json();
+    let is_reported = || state()["embedding"]["error"].as_str().is_some_and(|it| it.contains("the model is being moved"));
+    assert!(wait_until(is_reported), "{}", state());
+    assert_eq!((&state()["status"], &state()["embedding"]["model"]), (&json!("ready"), &Value::Null));
+    let answer = search(&server, "bicycle");
+    assert_eq!((&answer["lists"], &answer["vector"], &answer["fused"][0]["chunk_id"]), (&json!(["keyword"]), &json!([]), &json!("b#1")));
+
+    stub.is_down.store(false, Ordering::SeqCst);
+    assert_eq!(lists(&search(&server, "bicycle"))[1].len(), 1, "what is embedded is found");
+    // Instead of a minute.
+    env.sql().run("update cs_knowledge_source set embedding_retry_at = 0");
+    wait_for_model(&server, "b", "openai:large");
+    assert_eq!(search(&server, "bicycle")["lists"], json!(["keyword", "vector"]));
+}
+
+#[test]
+fn knowledge_that_is_replaced_has_no_vectors() {
+    let (_stub, env, server) = serve_embedded("embed=openai:large");
+    put(&server, "a", &sections(5));
+    wait_for_model(&server, "a", "openai:large");
+    let rows = || env.sql().texts("select count(*) || '' from cs_knowledge_vector");
+    assert_eq!(rows(), ["5"]);
+    put(&server, "a", "How to mend a flat tyre.");
+    assert!(wait_until(|| lists(&search(&server, "puncture"))[1].len() == 1), "{}", search(&server, "puncture"));
+    assert_eq!(rows(), ["1"]);
+    assert_eq!(server.request("DELETE", &format!("{KNOWLEDGE}/a"), &[], "").status, 204);
+    assert_eq!((rows(), lists(&search(&server, "puncture"))), (vec!["0".to_owned()], [vec![], vec![], vec![]]));
+}
