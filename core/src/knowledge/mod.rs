@@ -17,5 +17,5 @@ pub use analysis::query_terms;
 pub use cut::{MAX_CHUNK_CHARS, cut_source};
 pub use fusion::{Fused, fuse};
 pub use index::{KeywordSearch, KnowledgeIndex};
-pub use score::{CollectionStats, KeywordCandidate, bm25, cosine, rank_keyword, rank_vector, select_candidates};
+pub use score::{Bm25, CollectionStats, KeywordCandidate, cosine, rank_keyword, rank_vector, select_candidates};
 pub use source::{Chunk, Source, SourceFormat, embedding_text};

@@ -32,9 +32,28 @@ pub struct KeywordCandidate {
     pub counts: Vec<u32>,
 }
 
-/// Returns the BM25 score of a chunk (k1 1.2, b 0.75), 0 or more.
-pub fn bm25(stats: &CollectionStats, candidate: &KeywordCandidate) -> f64 {
-    score(&weights(stats), average_length(stats), candidate)
+/// BM25 (k1 1.2, b 0.75) of the terms of a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bm25 {
+    weights: Vec<f64>,
+    average_length: f64,
+}
+
+impl Bm25 {
+    /// Weighs the terms of a question by how rare they are.
+    pub fn new(stats: &CollectionStats) -> Bm25 {
+        Bm25 { weights: weights(stats), average_length: average_length(stats) }
+    }
+
+    /// Returns the score of a chunk of `length` terms that contains each term of the question `counts` times, 0 or more.
+    pub fn score(&self, length: u32, counts: &[u32]) -> f64 {
+        let saturation = K1 * (1.0 - B + B * f64::from(length) / self.average_length);
+        let terms = self.weights.iter().zip(counts);
+        terms.fold(0.0, |sum, (weight, count)| {
+            let count = f64::from(*count);
+            if count > 0.0 { sum + weight * count * (K1 + 1.0) / (count + saturation) } else { sum }
+        })
+    }
 }
 
 /// Ranks chunks by BM25, best first, and returns at most `depth`; equal scores are ordered by id.
@@ -48,18 +67,9 @@ pub fn select_candidates(stats: &CollectionStats, candidates: &[KeywordCandidate
 }
 
 fn best<'a>(stats: &CollectionStats, candidates: &'a [KeywordCandidate], depth: usize) -> Vec<(&'a KeywordCandidate, f64)> {
-    let (weights, average) = (weights(stats), average_length(stats));
-    let scored = candidates.iter().map(|it| (it, score(&weights, average, it))).filter(|it| it.1 > 0.0);
+    let bm25 = Bm25::new(stats);
+    let scored = candidates.iter().map(|it| (it, bm25.score(it.length, &it.counts))).filter(|it| it.1 > 0.0);
     top(scored.collect(), depth, |left, right| left.chunk.cmp(&right.chunk))
-}
-
-fn score(weights: &[f64], average: f64, candidate: &KeywordCandidate) -> f64 {
-    let saturation = K1 * (1.0 - B + B * f64::from(candidate.length) / average);
-    let terms = weights.iter().zip(&candidate.counts);
-    terms.fold(0.0, |sum, (weight, count)| {
-        let count = f64::from(*count);
-        if count > 0.0 { sum + weight * count * (K1 + 1.0) / (count + saturation) } else { sum }
-    })
 }
 
 /// The inverse document frequencies. A frequency above the number of chunks is a host's mistake and counts as that number.
@@ -116,6 +126,10 @@ mod tests {
 
     fn stats(chunks: u64, total_length: u64, frequencies: &[u64]) -> CollectionStats {
         CollectionStats { chunks, total_length, frequencies: frequencies.to_vec() }
+    }
+
+    fn bm25(stats: &CollectionStats, candidate: &KeywordCandidate) -> f64 {
+        Bm25::new(stats).score(candidate.length, &candidate.counts)
     }
 
     #[test]

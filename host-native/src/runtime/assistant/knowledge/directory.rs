@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::keyword::OccurrenceCache;
 use crate::storage::Pool;
 use crate::storage::assistant::knowledge::{DirectoryRow, load_directory};
 
@@ -20,6 +21,8 @@ pub struct Directory {
     pub sources: Vec<DirectorySource>,
     /// Where each chunk is, by its database id.
     places: Vec<(i64, ChunkPlace)>,
+    /// Where recently searched terms occur.
+    pub occurrences: OccurrenceCache,
 }
 
 /// A searchable source.
@@ -68,6 +71,12 @@ impl Directory {
     /// Returns the place of the chunk at a position.
     pub fn place(&self, position: usize) -> Option<ChunkPlace> {
         self.places.get(position).map(|it| it.1)
+    }
+
+    /// Returns the length of the chunk at a position in terms; 0 if there is none.
+    pub fn chunk_length(&self, position: usize) -> u32 {
+        let chunk = self.place(position).and_then(|it| self.sources.get(it.source)?.chunks.get(it.chunk));
+        chunk.map_or(0, |it| it.1)
     }
 
     /// Returns the name of the chunk at a position, `{source}#{n}`.

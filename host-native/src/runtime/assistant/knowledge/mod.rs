@@ -8,6 +8,7 @@ pub mod document;
 pub mod embedding;
 mod html;
 pub mod indexing;
+pub mod keyword;
 mod pdf;
 pub mod search;
 pub mod vectors;

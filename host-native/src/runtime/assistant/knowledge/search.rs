@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use convengine_core::knowledge::{CollectionStats, KeywordCandidate, embedding_text, query_terms, rank_vector, select_candidates};
+use convengine_core::knowledge::{embedding_text, query_terms, rank_vector};
 use convengine_core::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-use super::directory::{ChunkPlace, Directory, DirectoryCache};
+use super::directory::{Directory, DirectoryCache};
 use super::embedding::embed;
+use super::keyword::{self, Occurrences, locate};
 use super::vectors::{VectorCache, VectorQuery};
 use crate::effects::llm::Models;
 use crate::runtime::turn_runner::Host;
@@ -97,13 +98,29 @@ impl<'a> Searcher<'a> {
     ) -> sqlx::Result<Option<KnowledgeReply>> {
         let is_searched = searched_sources(directory, request.sources.as_deref());
         let terms = query_terms(&request.query, &locales(directory, &is_searched));
-        let (revision, postings) = find_postings(self.pool, &request.assistant, directory.base, &terms).await?;
+        let Some(occurrences) = self.find_occurrences(&request.assistant, directory, &terms).await? else { return Ok(None) };
+        let (stats, keyword) = keyword::select(directory, &is_searched, &occurrences);
+        let Some(vector) = self.search_vectors(request, directory, &is_searched, vector).await? else { return Ok(None) };
+        Ok(Some(KnowledgeReply { stats, keyword, vector, passages: Vec::new() }))
+    }
+
+    /// Returns where each term occurs, or `None` if the directory is outdated. Reads terms that are not cached, and always the revision.
+    async fn find_occurrences(&self, assistant: &str, directory: &Directory, terms: &[String]) -> sqlx::Result<Option<Vec<Occurrences>>> {
+        let cached: Vec<Option<Occurrences>> = terms.iter().map(|it| directory.occurrences.get(it)).collect();
+        let missing: Vec<String> = terms.iter().zip(&cached).filter(|it| it.1.is_none()).map(|it| it.0.clone()).collect();
+        let (revision, postings) = find_postings(self.pool, assistant, directory.base, &missing).await?;
         if revision != directory.revision {
             return Ok(None);
         }
-        let (stats, keyword) = select_keyword(directory, &is_searched, terms.len(), &postings);
-        let Some(vector) = self.search_vectors(request, directory, &is_searched, vector).await? else { return Ok(None) };
-        Ok(Some(KnowledgeReply { stats, keyword, vector, passages: Vec::new() }))
+        let mut read: Vec<Occurrences> = vec![Occurrences::default(); missing.len()];
+        for Posting { term, counts } in &postings {
+            if let Some(occurrences) = read.get_mut(*term) {
+                *occurrences = locate(directory, counts);
+            }
+        }
+        missing.iter().zip(&read).for_each(|(term, it)| directory.occurrences.insert(term, it));
+        let mut read = read.into_iter();
+        Ok(Some(cached.into_iter().map(|it| it.or_else(|| read.next()).unwrap_or_default()).collect()))
     }
 
     /// Returns the nearest chunks, none without embeddings, or `None` if the directory is outdated. Without an answer of the model, the
@@ -191,47 +208,4 @@ fn locales<'d>(directory: &'d Directory, is_searched: &[bool]) -> Vec<&'d str> {
     locales.sort_unstable();
     locales.dedup();
     locales
-}
-
-/// Selects the best chunks of the searched sources, with the numbers that their scores depend on.
-fn select_keyword(
-    directory: &Directory,
-    is_searched: &[bool],
-    terms: usize,
-    postings: &[Posting],
-) -> (CollectionStats, Vec<KeywordCandidate>) {
-    let mut stats = CollectionStats { frequencies: vec![0; terms], ..CollectionStats::default() };
-    for (source, _) in directory.sources.iter().zip(is_searched).filter(|it| *it.1) {
-        stats.chunks += source.chunks.len() as u64;
-        stats.total_length += source.chunks.iter().map(|it| u64::from(it.1)).sum::<u64>();
-    }
-    let mut candidates: Vec<KeywordCandidate> = Vec::new();
-    let mut slots: Vec<Option<usize>> = vec![None; directory.len()];
-    for Posting { term, counts } in postings {
-        for (id, count) in counts {
-            let Some(position) = directory.position(*id) else { continue };
-            let Some(place) = directory.place(position).filter(|it| is_searched.get(it.source) == Some(&true)) else { continue };
-            let Some(slot) = slots.get_mut(position) else { continue };
-            let index = *slot.get_or_insert_with(|| {
-                candidates.push(candidate(directory, place, terms));
-                candidates.len() - 1
-            });
-            let Some(sum) = candidates.get_mut(index).and_then(|it| it.counts.get_mut(*term)) else { continue };
-            if *sum == 0
-                && let Some(frequency) = stats.frequencies.get_mut(*term)
-            {
-                *frequency += 1;
-            }
-            *sum += count;
-        }
-    }
-    let selected = select_candidates(&stats, &candidates, KNOWLEDGE_LIST_DEPTH);
-    (stats, selected)
-}
-
-fn candidate(directory: &Directory, place: ChunkPlace, terms: usize) -> KeywordCandidate {
-    let source = directory.sources.get(place.source);
-    let length = source.and_then(|it| it.chunks.get(place.chunk)).map_or(0, |it| it.1);
-    let chunk = format!("{}#{}", source.map_or("", |it| it.id.as_str()), place.chunk + 1);
-    KeywordCandidate { chunk, length, counts: vec![0; terms] }
 }

@@ -66,6 +66,11 @@ pub async fn load_directory(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Di
 /// # Errors
 /// Returns any database error.
 pub async fn find_postings(pool: &Pool, assistant: &str, base: i64, terms: &[String]) -> sqlx::Result<(i64, Vec<Posting>)> {
+    if terms.is_empty() {
+        let sql = Statement::portable("select revision from cs_knowledge_base where assistant_id = $1");
+        let row = pool.fetch_optional(&sql, &[SqlValue::Text(assistant)]).await?;
+        return Ok((row.map_or(Ok(0), |it| it.integer("revision"))?, Vec::new()));
+    }
     // One row for each term, because transferring a row costs more than reading a posting.
     let sql = Statement::per_dialect(
         "select (select revision from cs_knowledge_base where assistant_id = $1) as revision, null as term, null as chunks
