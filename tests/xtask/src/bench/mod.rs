@@ -4,6 +4,7 @@
 //! printed and never fail.
 
 mod counts;
+mod knowledge;
 mod page;
 mod replay;
 mod scale;
@@ -14,8 +15,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use self::counts::Counts;
+use self::knowledge::Knowledge;
 use self::page::Page;
 use self::replay::Replay;
 use self::scale::Scale;
@@ -49,13 +52,17 @@ pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     if let Some(replay) = &replay {
         replay.print();
     }
+    let knowledge = extent.map(|extent| Knowledge::measure(&bench, extent.searches)).transpose()?;
+    if let Some(knowledge) = &knowledge {
+        knowledge.print();
+    }
     let page = extent.map(|extent| Page::measure(&bench, extent.page_rounds)).transpose()?;
     if let Some(page) = &page {
         page.print();
     }
     println!("\ntargets");
-    let timed =
-        speed.iter().flat_map(Speed::targets).chain(replay.iter().flat_map(Replay::targets)).chain(page.iter().flat_map(Page::targets));
+    let timed = speed.iter().flat_map(Speed::targets).chain(replay.iter().flat_map(Replay::targets));
+    let timed = timed.chain(knowledge.iter().flat_map(Knowledge::targets)).chain(page.iter().flat_map(Page::targets));
     for aim in counts.targets().into_iter().chain(scale.targets()).chain(timed) {
         aim.print();
     }
@@ -96,6 +103,11 @@ fn create_folder(project: &Project) -> Result<PathBuf> {
     }
     fs::create_dir_all(&folder)?;
     Ok(folder)
+}
+
+/// Returns a number that a benchmark has printed; 0 if it is absent.
+fn number(of: &Value, name: &str) -> u64 {
+    of.get(name).and_then(Value::as_u64).unwrap_or_default()
 }
 
 /// A target with its measurement.

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{Bench, PACK, Target};
+use super::{Bench, PACK, Target, number};
 use crate::{sh, wasm};
 
 /// The targets in turns per second, for turns without effects.
@@ -54,8 +54,4 @@ impl Replay {
         let native = number(&self.native, "replayed_all_cores");
         vec![aim("native", NATIVE_TARGET, native), aim("page", PAGE_TARGET, number(&self.page, "replayed"))]
     }
-}
-
-fn number(of: &Value, name: &str) -> u64 {
-    of.get(name).and_then(Value::as_u64).unwrap_or_default()
 }

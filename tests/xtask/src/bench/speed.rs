@@ -18,11 +18,13 @@ pub struct Extent {
     conversations: u64,
     /// How often the page is opened in each configuration.
     pub page_rounds: usize,
+    /// The number of searches in each knowledge base.
+    pub searches: u64,
 }
 
 impl Extent {
-    pub const FULL: Extent = Extent { rounds: 5, seconds: 10, conversations: 10_000, page_rounds: 5 };
-    pub const QUICK: Extent = Extent { rounds: 1, seconds: 3, conversations: 0, page_rounds: 1 };
+    pub const FULL: Extent = Extent { rounds: 5, seconds: 10, conversations: 10_000, page_rounds: 5, searches: 2_000 };
+    pub const QUICK: Extent = Extent { rounds: 1, seconds: 3, conversations: 0, page_rounds: 1, searches: 200 };
 }
 
 /// The number of conversations from which the memory target applies.
