@@ -68,16 +68,17 @@ impl NewSource {
         };
         let (id, title) = (self.id(), self.text("title", MAX_TITLE_CHARS));
         let (url, locale) = (self.url(), self.text("locale", MAX_LOCALE_CHARS));
-        let invalid = |it: String| refuse(uri, "invalid_source", &it);
+        let invalid = |it: String| refuse(uri, &it).with_code("invalid_source");
         let (id, title, url, locale) = (id.map_err(invalid)?, title.map_err(invalid)?, url.map_err(invalid)?, locale.map_err(invalid)?);
         let is_locale = |it: &String| it.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_'));
         if !locale.iter().all(is_locale) {
             return Err(invalid("locale is not a language tag; send one such as en-GB".to_owned()));
         }
         let format = document.format;
-        let converted = document.convert().await.map_err(|it| refuse(uri, "unreadable_document", &format!("{}: {it}", format.name())))?;
+        let converted =
+            document.convert().await.map_err(|it| refuse(uri, &format!("{}: {it}", format.name())).with_code("unreadable_document"))?;
         if converted.text.trim().is_empty() {
-            return Err(refuse(uri, "empty_text", "the source has no text; send some"));
+            return Err(refuse(uri, "the source has no text; send some").with_code("empty_text"));
         }
         let title = title.or(converted.title).unwrap_or_else(|| id.clone());
         Ok(Source {
@@ -91,7 +92,7 @@ impl NewSource {
     }
 
     fn document(&self, uri: &Uri) -> Result<Document, ApiError> {
-        let invalid = |it: &str| refuse(uri, "invalid_source", it);
+        let invalid = |it: &str| refuse(uri, it).with_code("invalid_source");
         let format = match self.members.get("format").filter(|it| !it.is_null()) {
             None => DocumentFormat::Text,
             Some(it) => it
@@ -135,8 +136,8 @@ impl NewSource {
     }
 }
 
-fn refuse(uri: &Uri, code: &'static str, message: &str) -> ApiError {
-    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code(code)
+fn refuse(uri: &Uri, message: &str) -> ApiError {
+    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message)
 }
 
 fn bad_request(uri: &Uri, message: &str) -> ApiError {
