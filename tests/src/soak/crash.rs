@@ -29,7 +29,7 @@ use super::final_state::{AnsweredMessage, Comparison, FinalState, mask};
 use crate::root;
 
 /// The packs of the crash tests: models in every turn, tasks, tools of every kind, services that write, a summary.
-pub const PACKS: [&str; 17] = [
+pub const PACKS: [&str; 19] = [
     "demo/help_desk",
     "demo/model_acts",
     "demo/loan",
@@ -47,6 +47,8 @@ pub const PACKS: [&str; 17] = [
     "flow/subflow_call_return_exit_port.talk",
     "flow/handoff_relay_return.talk",
     "flow/handoff_unavailable.talk",
+    "flow/helpdesk.talk",
+    "flow/python_scripts.talk",
 ];
 
 /// Texts with which the rows of these packs report a call in doubt.
