@@ -31,7 +31,7 @@ impl<'c> Walker<'c> {
         }
         if self.state.stack.first().is_none_or(|it| self.flow.graph(&it.graph).is_none()) {
             self.state.status = SessionStatus::Failed;
-            self.stop_reason = "root_missing";
+            self.record.stop_reason = "root_missing";
             self.send_error();
             return;
         }
@@ -139,7 +139,7 @@ impl<'c> Walker<'c> {
 
     /// Handles a message without an intent: the fallback message, then the fallback graph, intent or node.
     async fn run_fallback(&mut self, search: IntentSearch<'c>) {
-        let before = self.messages.len();
+        let before = self.record.messages.len();
         self.state.counters.fallbacks += 1;
         self.publish_match_record(&search, None, "fallback", 0.0, json!({"count": self.state.counters.fallbacks}));
         let settings = self.settings();
@@ -169,7 +169,7 @@ impl<'c> Walker<'c> {
             self.run_nodes().await;
             // A slot filled from the message does not make it a match.
             self.state.counters.fallbacks = count;
-        } else if self.messages.len() == before {
+        } else if self.record.messages.len() == before {
             // Every message is answered.
             self.send_text(NOT_UNDERSTOOD);
         }

@@ -40,7 +40,7 @@ impl<'c> Walker<'c> {
     pub(super) fn fail_node(&mut self, node: &'c Node, failure: Failure) -> bool {
         self.record_failure(node, &failure);
         if failure.code == EFFECT_LIMIT {
-            self.warn("guard.effect_limit", json!({"effects": self.debug.effects.len()}));
+            self.warn("guard.effect_limit", json!({"effects": self.record.debug.effects.len()}));
             self.abort_turn(EFFECT_LIMIT);
             return false;
         }
@@ -172,7 +172,7 @@ impl<'c> Walker<'c> {
         self.trace("gives_up", json!({"reason": reason}));
         self.send_error();
         self.reset_to_root();
-        self.stop_reason = reason;
+        self.record.stop_reason = reason;
     }
 }
 

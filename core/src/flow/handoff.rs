@@ -133,7 +133,7 @@ impl Walker<'_> {
     pub(super) fn cancel_relay(&mut self, reason: &'static str) {
         self.warn("handoff.relay_failed", json!({"code": reason}));
         self.send_error();
-        self.stop_reason = reason;
+        self.record.stop_reason = reason;
     }
 
     /// No person has accepted in time.

@@ -10,9 +10,9 @@ const MAX_TRACED_NODES: usize = 16;
 impl Walker<'_> {
     /// Aborts the turn; variables are kept.
     pub(super) fn abort_at_step_limit(&mut self) {
-        let from = self.steps.len().saturating_sub(MAX_TRACED_NODES);
-        let last: Vec<String> = self.steps.iter().skip(from).map(|it| format!("{}/{}", it.graph, it.id)).collect();
-        self.warn("guard.step_limit", json!({"steps": self.steps.len(), "last": last}));
+        let from = self.record.steps.len().saturating_sub(MAX_TRACED_NODES);
+        let last: Vec<String> = self.record.steps.iter().skip(from).map(|it| format!("{}/{}", it.graph, it.id)).collect();
+        self.warn("guard.step_limit", json!({"steps": self.record.steps.len(), "last": last}));
         self.abort_turn("step_limit");
     }
 }

@@ -289,7 +289,7 @@ impl<'c> Walker<'c> {
         self.trace("intent.match", Value::Object(record));
         // The welcome does not answer a message.
         if source != "welcome" {
-            self.debug.matched_intent = matched;
+            self.record.debug.matched_intent = matched;
         }
     }
 

@@ -41,11 +41,11 @@ impl Walker<'_> {
 
     /// Sends the document's error message, or the default one.
     pub(super) fn send_error(&mut self) {
-        let before = self.messages.len();
+        let before = self.record.messages.len();
         if let Some(text) = self.settings().error_message.as_ref() {
             self.send_localized(text, "settings");
         }
-        if self.messages.len() == before {
+        if self.record.messages.len() == before {
             self.send_text(DEFAULT_ERROR_MESSAGE);
         }
     }
@@ -189,7 +189,7 @@ impl Walker<'_> {
         let blocks = channel.lower_blocks(channel.with_numbered_buttons(blocks));
         let text = channel.plain_text(&blocks);
         crate::json::into_members(json!({
-            "id": format!("{}.{}", self.event_number, self.messages.len() + 1),
+            "id": format!("{}.{}", self.event_number, self.record.messages.len() + 1),
             "node": self.frame().map(|it| it.node.clone()),
             "text": text,
             "blocks": blocks,
@@ -204,12 +204,12 @@ impl Walker<'_> {
         let bytes = message.get("blocks").and_then(crate::json::serialized_length).unwrap_or_default();
         if bytes > MAX_BLOCKS_BYTES {
             self.warn(MESSAGE_TOO_LARGE, json!({"bytes": bytes}));
-            self.is_oversized = true;
+            self.record.is_oversized = true;
             return;
         }
         self.effects.publish(NoticeBody::Message { message: message.clone() });
         let text = message.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-        self.messages.push(message);
+        self.record.messages.push(message);
         self.append_entry(role, text, author);
     }
 

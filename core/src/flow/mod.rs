@@ -24,6 +24,7 @@ mod template;
 mod tests;
 mod timers;
 mod trace;
+mod turn_record;
 mod variables;
 mod walk;
 
@@ -36,10 +37,11 @@ use serde_json::{Value, json};
 use crate::config::flow::Flow;
 use crate::config::flow::document::ValueType;
 use crate::flow::state::{Awaiting, Counters, FlowEvent, FlowUsage, Frame, FrameKind, SessionState, SessionStatus};
+use crate::flow::turn_record::TurnRecord;
 use crate::flow::variables::coerce;
 use crate::text::date::Date;
 use crate::text::variable_path::VariablePath;
-use crate::turn::{CancelReason, EffectContext, Map, NoticeBody, Outcome, TurnInput, Write};
+use crate::turn::{CancelReason, EffectContext, Map, NoticeBody, Outcome, TurnInput};
 
 /// Version of the stored session format; sessions of any other version are rejected.
 const SCHEMA_VERSION: &str = "1.0";
@@ -58,32 +60,18 @@ pub struct Walker<'c> {
     version: Option<u64>,
     /// The number of this event in the session, from 1.
     event_number: u64,
-    /// Nodes entered so far.
-    steps: Vec<trace::StepRecord<'c>>,
-    /// Messages published so far.
-    messages: Vec<Value>,
-    /// The `debug` object of the answer.
-    debug: trace::DebugInfo,
+    /// What the turn has produced so far. A nested program continues the record of the program that runs it.
+    record: TurnRecord<'c>,
     /// The message that triggered the intent, while it is the event of this turn.
     trigger: Option<IntentTrigger>,
     /// Whether a waiting node has consumed the event, so that no other node uses it (docs/spec/flows.md#6).
     is_event_consumed: bool,
     /// Fallback nodes entered in this turn, as `graph/node`.
     entered_fallbacks: Vec<String>,
-    /// Rows of the model call log.
-    model_call_writes: Vec<Write>,
-    /// The remaining spend budget for models.
-    budget: spend_budget::SpendBudget,
-    /// Why the turn stopped early; empty when it did not.
-    stop_reason: &'static str,
     /// Whether the stored session could not be read; it is left unchanged then.
     is_unreadable: bool,
     /// Whether the event is stale and changes nothing.
     is_late: bool,
-    /// Whether a message exceeded the size limit; the turn fails then.
-    is_oversized: bool,
-    /// Texts redacted in this turn, each with the name of its variable.
-    redacted_texts: Vec<(String, String)>,
     /// The summary of the conversation, once a model has written it in this turn.
     summary: Option<String>,
     /// The stored session before the turn.
@@ -146,19 +134,12 @@ impl<'c> Walker<'c> {
             event,
             version,
             event_number,
-            steps: Vec::new(),
-            messages: Vec::new(),
-            debug: trace::DebugInfo::default(),
+            record: TurnRecord { budget, ..TurnRecord::default() },
             trigger: None,
             is_event_consumed: false,
             entered_fallbacks: Vec::new(),
-            model_call_writes: Vec::new(),
-            budget,
-            stop_reason: "",
             is_unreadable,
             is_late: false,
-            is_oversized: false,
-            redacted_texts: Vec::new(),
             summary: None,
             session_before,
         }

@@ -63,7 +63,7 @@ impl Walker<'_> {
                 self.warn("llm.failed", json!({"purpose": purpose, "kind": error.kind}));
             }
         }
-        self.model_call_writes.push(Write::LlmCall(row));
+        self.record.model_call_writes.push(Write::LlmCall(row));
         outcome
     }
 

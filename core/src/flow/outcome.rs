@@ -17,8 +17,8 @@ const MAX_SESSION_BYTES: usize = 256 * 1024;
 pub(super) fn build_outcome(mut walker: Walker<'_>) -> Outcome {
     walker.set_timers();
     let mut fits = serialized_length(&walker.state).is_some_and(|it| it <= MAX_SESSION_BYTES);
-    if !fits || walker.is_oversized {
-        let reason = if walker.is_oversized { MESSAGE_TOO_LARGE } else { "state_too_large" };
+    if !fits || walker.record.is_oversized {
+        let reason = if walker.record.is_oversized { MESSAGE_TOO_LARGE } else { "state_too_large" };
         fits = fail_turn(&mut walker, reason);
     }
     let status = match walker.state.status {
@@ -28,19 +28,19 @@ pub(super) fn build_outcome(mut walker: Walker<'_>) -> Outcome {
         SessionStatus::Failed => TurnStatus::Failed,
     };
     let now = walker.effects.now();
-    let nodes: Vec<Value> = take(&mut walker.steps).into_iter().map(|it| it.into_json(now)).collect();
+    let nodes: Vec<Value> = take(&mut walker.record.steps).into_iter().map(|it| it.into_json(now)).collect();
     let debug = object([
-        ("matched_intent", take(&mut walker.debug.matched_intent)),
+        ("matched_intent", take(&mut walker.record.debug.matched_intent)),
         ("nodes", Value::Array(nodes)),
-        ("effects", Value::Array(take(&mut walker.debug.effects))),
-        ("variables_changed", json!(walker.debug.changed_variables)),
-        ("warnings", json!(walker.debug.warnings)),
+        ("effects", Value::Array(take(&mut walker.record.debug.effects))),
+        ("variables_changed", json!(walker.record.debug.changed_variables)),
+        ("warnings", json!(walker.record.debug.warnings)),
         ("usage", json!(walker.state.usage)),
-        ("stop_reason", if walker.stop_reason.is_empty() { Value::Null } else { json!(walker.stop_reason) }),
-        ("effective_agent_provider", take(&mut walker.debug.provider)),
-        ("effective_agent_model", take(&mut walker.debug.model)),
+        ("stop_reason", if walker.record.stop_reason.is_empty() { Value::Null } else { json!(walker.record.stop_reason) }),
+        ("effective_agent_provider", take(&mut walker.record.debug.provider)),
+        ("effective_agent_model", take(&mut walker.record.debug.model)),
     ]);
-    let texts: Vec<&str> = walker.messages.iter().filter_map(|it| it.get("text")?.as_str()).collect();
+    let texts: Vec<&str> = walker.record.messages.iter().filter_map(|it| it.get("text")?.as_str()).collect();
     let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
     let place = walker.current_node_key();
     let intent = walker.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -58,14 +58,14 @@ pub(super) fn build_outcome(mut walker: Walker<'_>) -> Outcome {
         ("session_id", json!(walker.state.session_id)),
         ("turn", json!(walker.state.turn)),
         ("status", json!(status)),
-        ("messages", Value::Array(take(&mut walker.messages))),
+        ("messages", Value::Array(take(&mut walker.record.messages))),
         ("awaiting", json!(walker.state.awaiting)),
         ("debug", debug),
     ]);
     if let (Some(handoff), Some(output)) = (handoff, output.as_object_mut()) {
         output.insert("handoff".to_owned(), handoff);
     }
-    let mut writes = take(&mut walker.model_call_writes);
+    let mut writes = take(&mut walker.record.model_call_writes);
     let conversation_id = walker.state.session_id.clone();
     let stored = fits && !walker.is_unreadable;
     writes.extend(stored.then(|| Write::Flow { state: Box::new(serde_json::to_value(&walker.state).unwrap_or_default()) }));
@@ -88,8 +88,8 @@ fn fail_turn(walker: &mut Walker<'_>, reason: &'static str) -> bool {
     if reason != MESSAGE_TOO_LARGE {
         walker.warn(reason, json!({}));
     }
-    walker.messages.clear();
-    walker.debug.changed_variables.clear();
+    walker.record.messages.clear();
+    walker.record.debug.changed_variables.clear();
     let Some(before) = walker.session_before.as_deref().and_then(parse_session) else {
         walker.abort_turn(reason);
         return false;
@@ -102,7 +102,7 @@ fn fail_turn(walker: &mut Walker<'_>, reason: &'static str) -> bool {
     walker.state.counters.visits = now.counters.visits;
     walker.trace("gives_up", json!({"reason": reason}));
     walker.send_error();
-    walker.stop_reason = reason;
+    walker.record.stop_reason = reason;
     walker.set_timers();
     serialized_length(&walker.state).is_some_and(|it| it <= MAX_SESSION_BYTES)
 }

@@ -11,7 +11,7 @@ const MICROCENTS_PER_CENT: i64 = 1_000_000;
 
 /// The remaining budget, reduced while the turn runs.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct SpendBudget {
+pub struct SpendBudget {
     /// In microcents; `None` without a cap.
     remaining_microcents: Option<i64>,
     /// The monthly cap, in microcents.
@@ -36,7 +36,7 @@ impl Walker<'_> {
     /// # Errors
     /// Returns `Limited` with the detail `BUDGET` when the budget is used up.
     pub(super) fn check_budget(&mut self, purpose: &str) -> Result<(), EffectError> {
-        let SpendBudget { remaining_microcents: Some(left), cap_microcents: cap, is_low_reported: is_reported } = self.budget else {
+        let SpendBudget { remaining_microcents: Some(left), cap_microcents: cap, is_low_reported: is_reported } = self.record.budget else {
             return Ok(());
         };
         if left <= 0 {
@@ -46,7 +46,7 @@ impl Walker<'_> {
         }
         // Traced once when a fifth is left.
         if left <= cap / 5 && !is_reported {
-            self.budget.is_low_reported = true;
+            self.record.budget.is_low_reported = true;
             self.trace("budget.low", json!({"left_microcents": left, "cap_microcents": cap}));
         }
         Ok(())
@@ -57,7 +57,7 @@ impl Walker<'_> {
         // 1 micro-unit is 100 microcents.
         let microcents = usage.cost_micros.unwrap_or(0).saturating_mul(100);
         self.state.usage.cost_microcents += microcents;
-        if let Some(left) = &mut self.budget.remaining_microcents {
+        if let Some(left) = &mut self.record.budget.remaining_microcents {
             *left = left.saturating_sub(i64::try_from(microcents).unwrap_or(i64::MAX));
         }
     }

@@ -1,36 +1,9 @@
-//! Records a turn for observers: trace events, entered nodes, effects and warnings.
-
-use std::borrow::Cow;
+//! Traces a turn for observers, and records effects, warnings and ports.
 
 use serde_json::{Value, json};
 
 use super::Walker;
-use crate::json::object;
-use crate::turn::{Millis, NoticeBody};
-
-/// A node entered in this turn.
-#[derive(Debug, Clone)]
-pub struct StepRecord<'c> {
-    pub graph: String,
-    pub id: Cow<'c, str>,
-    pub name: Cow<'c, str>,
-    pub kind: &'c str,
-    pub port: Option<String>,
-    pub entered_at: Millis,
-    pub left_at: Option<Millis>,
-}
-
-/// The `debug` object of the answer, except for its steps.
-#[derive(Debug, Clone, Default)]
-pub struct DebugInfo {
-    pub matched_intent: Value,
-    pub effects: Vec<Value>,
-    pub changed_variables: Vec<String>,
-    pub warnings: Vec<&'static str>,
-    /// Provider and model of the last agent reply.
-    pub provider: Value,
-    pub model: Value,
-}
+use crate::turn::NoticeBody;
 
 impl Walker<'_> {
     /// Publishes a trace event with the current graph and node.
@@ -57,7 +30,7 @@ impl Walker<'_> {
 
     /// Publishes a warning by its code.
     pub(super) fn warn(&mut self, code: &'static str, data: Value) {
-        self.debug.warnings.push(code);
+        self.record.debug.warnings.push(code);
         self.trace(code, data);
     }
 
@@ -67,7 +40,7 @@ impl Walker<'_> {
         if let (Some(purpose), Some(effect)) = (purpose, effect.as_object_mut()) {
             effect.insert("purpose".to_owned(), json!(purpose));
         }
-        self.debug.effects.push(effect);
+        self.record.debug.effects.push(effect);
     }
 
     /// Records the port by which a node of the current graph was left.
@@ -75,25 +48,10 @@ impl Walker<'_> {
         let now = self.effects.now();
         let Some(graph) = self.state.stack.last().map(|it| it.graph.as_str()) else { return };
         // No step when the node was entered in an earlier turn.
-        let step = self.steps.iter_mut().rev().find(|it| it.id == node && it.graph == graph);
+        let step = self.record.steps.iter_mut().rev().find(|it| it.id == node && it.graph == graph);
         if let Some(step) = step.filter(|it| it.port.is_none()) {
             step.port = Some(port.to_owned());
             step.left_at = Some(now);
         }
-    }
-}
-
-impl StepRecord<'_> {
-    /// Converts the step to its form in the answer.
-    pub fn into_json(self, now: Millis) -> Value {
-        let ms = self.left_at.unwrap_or(now) - self.entered_at;
-        object([
-            ("id", self.id.into_owned().into()),
-            ("name", self.name.into_owned().into()),
-            ("type", self.kind.into()),
-            ("graph", self.graph.into()),
-            ("ms", ms.into()),
-            ("port", self.port.into()),
-        ])
     }
 }

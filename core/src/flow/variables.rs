@@ -23,7 +23,7 @@ impl Walker<'_> {
     /// Takes a snapshot of the variables.
     pub(super) fn snapshot_variables(&self) -> VariableSnapshot {
         let locals = self.frame().and_then(|it| it.locals.clone());
-        VariableSnapshot { vars: self.state.vars.clone(), locals, changed: self.debug.changed_variables.len() }
+        VariableSnapshot { vars: self.state.vars.clone(), locals, changed: self.record.debug.changed_variables.len() }
     }
 
     /// Restores a snapshot.
@@ -32,7 +32,7 @@ impl Walker<'_> {
         if let Some(frame) = self.state.stack.last_mut() {
             frame.locals = before.locals;
         }
-        self.debug.changed_variables.truncate(before.changed);
+        self.record.debug.changed_variables.truncate(before.changed);
     }
 
     /// Writes a variable: to the current frame when it is local, else to the session.
@@ -73,8 +73,8 @@ impl Walker<'_> {
 
     pub(super) fn mark_changed(&mut self, path: &VariablePath) {
         let name = path.to_string();
-        if !self.debug.changed_variables.contains(&name) {
-            self.debug.changed_variables.push(name);
+        if !self.record.debug.changed_variables.contains(&name) {
+            self.record.debug.changed_variables.push(name);
         }
     }
 

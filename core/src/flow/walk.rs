@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Walker;
 use super::failure::Failure;
-use super::trace::StepRecord;
+use super::turn_record::StepRecord;
 use crate::config::flow::document::{EdgeDef, Node, NodeKind};
 use crate::flow::state::{Awaiting, FrameKind, Resume};
 use crate::json::object;
@@ -50,7 +50,7 @@ impl<'c> Walker<'c> {
     /// Runs nodes from the current one until the turn ends.
     pub(super) async fn run_nodes(&mut self) {
         loop {
-            if self.is_oversized {
+            if self.record.is_oversized {
                 return;
             }
             let Some(node) = self.current_node() else {
@@ -84,14 +84,14 @@ impl<'c> Walker<'c> {
     /// Records the entry of a node or of a parameter. Returns `false` at the step limit.
     pub(super) fn record_step(&mut self, graph: String, id: Cow<'c, str>, name: Cow<'c, str>, kind: &'c str) -> bool {
         let most = usize::try_from(self.settings().max_steps_per_turn).unwrap_or(64).min(64);
-        if self.steps.len() >= most {
+        if self.record.steps.len() >= most {
             self.abort_at_step_limit();
             return false;
         }
         let members = [("graph", graph.as_str()), ("node", &id), ("name", &name), ("type", kind)];
         self.trace("node.enter", object(members.map(|(name, text)| (name, text.into()))));
         *self.state.counters.visits.entry([&graph, "/", &id].concat()).or_default() += 1;
-        self.steps.push(StepRecord { graph, id, name, kind, port: None, entered_at: self.effects.now(), left_at: None });
+        self.record.steps.push(StepRecord { graph, id, name, kind, port: None, entered_at: self.effects.now(), left_at: None });
         true
     }
 

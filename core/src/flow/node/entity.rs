@@ -101,9 +101,9 @@ impl<'c> Walker<'c> {
     pub(super) fn prompt_for_slot(&mut self, node: &'c Node, id: &str, data: &EntityData) -> Awaiting {
         self.state.vars.shift_remove(CANDIDATE_VARIABLE);
         let place = self.slot_key(id);
-        let before = self.messages.len();
+        let before = self.record.messages.len();
         let mut options = self.send_question(&data.prompt, &data.buttons, &place);
-        if self.messages.len() == before {
+        if self.record.messages.len() == before {
             let name = data.variable.to_string().replace(['.', '_'], " ");
             options = self.send_question(&literal_text(format!("{name}?")), &data.buttons, &place);
         }
@@ -259,9 +259,9 @@ impl<'c> Walker<'c> {
         }
         let last = data.reprompt.len().min(usize::try_from(attempts).unwrap_or(usize::MAX));
         let again = message.or_else(|| data.reprompt.get(last.checked_sub(1)?)).unwrap_or(&data.prompt);
-        let before = self.messages.len();
+        let before = self.record.messages.len();
         let mut options = self.send_question(again, &data.buttons, &place);
-        if self.messages.len() == before {
+        if self.record.messages.len() == before {
             options = self.send_question(&literal_text(format!("{}?", data.variable)), &data.buttons, &place);
         }
         SlotResult::Prompted(self.slot_awaiting(node, data, options))

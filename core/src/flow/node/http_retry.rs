@@ -103,7 +103,7 @@ impl Walker<'_> {
 
     /// The number of effects left in the turn.
     pub(super) fn effects_left(&self) -> usize {
-        MAX_EFFECTS.saturating_sub(self.debug.effects.len())
+        MAX_EFFECTS.saturating_sub(self.record.debug.effects.len())
     }
 
     /// Checks that the turn may request another effect.

@@ -13,7 +13,7 @@ const MIN_REDACTED_CHARS: usize = 4;
 impl Walker<'_> {
     /// Returns the values to redact now.
     pub(in crate::flow) fn redactions(&self) -> Redactions {
-        let mut found = self.redacted_texts.clone();
+        let mut found = self.record.redacted_texts.clone();
         for path in self.flow.redacted_variables() {
             if let Some(value) = self.variable(path) {
                 collect_scalars(value, path, &mut found);
@@ -44,7 +44,7 @@ impl Walker<'_> {
         let text = self.input_text();
         // A short input is a confirmation rather than a value.
         if text.chars().count() >= MIN_REDACTED_CHARS {
-            self.redacted_texts.push((text.trim().to_owned(), variable.to_string()));
+            self.record.redacted_texts.push((text.trim().to_owned(), variable.to_string()));
         }
         let matched = self.state.vars.get_mut("_last_intent").and_then(Value::as_object_mut);
         if let Some(matched) = matched
@@ -55,7 +55,7 @@ impl Walker<'_> {
         let value = self.variable(variable).map(crate::text::plain_text);
         let hidden: Vec<String> = [Some(text), value].into_iter().flatten().filter(|it| !it.trim().is_empty()).collect();
         let redact = |text: &str| hidden.iter().fold(text.to_owned(), |text, it| text.replace(it.as_str(), &name));
-        for write in &mut self.model_call_writes {
+        for write in &mut self.record.model_call_writes {
             if let Write::LlmCall(row) = write {
                 row.prompt_text = redact(&row.prompt_text);
                 row.response_text = row.response_text.take().map(|it| redact(&it));

@@ -150,8 +150,8 @@ impl<'c> Walker<'c> {
     async fn run_steps(&mut self, mut run: AgentRun<'c>) -> Transition {
         for step in 1..=run.data.max_steps.min(MAX_STEPS) {
             if self.effects_left() == 0 {
-                self.warn("guard.effect_limit", json!({"effects": self.debug.effects.len()}));
-                self.stop_reason = EFFECT_LIMIT;
+                self.warn("guard.effect_limit", json!({"effects": self.record.debug.effects.len()}));
+                self.record.stop_reason = EFFECT_LIMIT;
                 return self.end_turn_at_limit(run);
             }
             match self.run_step(&mut run, step).await {
@@ -163,7 +163,7 @@ impl<'c> Walker<'c> {
             }
         }
         self.warn("agent.max_steps", json!({"node": run.node.id}));
-        self.stop_reason = "max_steps";
+        self.record.stop_reason = "max_steps";
         self.end_turn_at_limit(run)
     }
 
@@ -183,7 +183,7 @@ impl<'c> Walker<'c> {
             Ok(reply) => reply,
             Err(error) => return AgentTransition::Fail(model_failure(&error)),
         };
-        (self.debug.provider, self.debug.model) = (json!(provider), json!(model));
+        (self.record.debug.provider, self.record.debug.model) = (json!(provider), json!(model));
         if text.trim().is_empty() && tool_calls.is_empty() {
             return AgentTransition::Fail(Failure::new("parse", "the model has neither said anything nor called a tool"));
         }
