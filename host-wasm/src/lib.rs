@@ -77,7 +77,7 @@ impl Engine {
     pub fn issues(&self) -> Result<String, JsValue> {
         #[cfg(feature = "flow")]
         if let Some(document) = self.pack.flow_document() {
-            return to_text(&flow::document_issues(document, &self.pack));
+            return to_text(&flow::document_issues(&document, &self.pack));
         }
         #[cfg(feature = "tables")]
         let found = lint::check(&self.pack.tables, self.config.settings.profile, &self.issues);

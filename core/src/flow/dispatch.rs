@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Walker;
 use super::failure::FallbackSearch;
 use super::matching::{IntentMatch, IntentSearch, ResolvedMessage};
-use crate::config::flow::document::FallbackOn;
+use crate::config::flow::document::{FallbackOn, NodeKind, ProgramKind};
 use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, Resume, SessionStatus};
 
 /// Maximum characters of a message; the rest is cut.
@@ -18,6 +18,10 @@ impl<'c> Walker<'c> {
     /// Handles the event.
     pub(super) async fn dispatch_event(&mut self) {
         self.trace("event", json!({"event": event_name(&self.event)}));
+        if let Some((node, data)) = self.running_program().filter(|_| !self.is_own_event()) {
+            self.continue_program(node, data).await;
+            return;
+        }
         if self.state.status == SessionStatus::HandedOff {
             self.dispatch_to_desk().await;
             return;
@@ -79,6 +83,12 @@ impl<'c> Walker<'c> {
             self.trace("session.begun", json!({}));
             return;
         }
+        if self.flow.kind == ProgramKind::Workflow {
+            if self.speaks_first() {
+                self.run_nodes().await;
+            }
+            return;
+        }
         let welcome = &self.flow.document.events.welcome;
         if welcome.enabled {
             self.publish_match_record(&self.start_search(), None, "welcome", 1.0, json!({}));
@@ -99,6 +109,21 @@ impl<'c> Walker<'c> {
         self.run_nodes().await;
     }
 
+    /// Whether the first node that runs has something to say before the user does.
+    fn speaks_first(&self) -> bool {
+        let Some((graph, frame)) = self.graph().zip(self.frame()) else { return false };
+        let mut node = graph.node(&frame.node);
+        for _ in 0..graph.definition.nodes.len() {
+            let Some(trigger) = node.filter(|it| matches!(it.kind, NodeKind::Start(_))) else { break };
+            node = graph.edges(&trigger.id, "out").next().and_then(|it| graph.node(&it.target));
+        }
+        node.is_some_and(|it| match &it.kind {
+            NodeKind::InstructionAgent(data) => data.greeting.is_some(),
+            NodeKind::Program(data) => data.kind == ProgramKind::Assistant,
+            _ => false,
+        })
+    }
+
     /// Handles a message, a button or an approval decision.
     async fn on_input(&mut self) {
         if self.state.awaiting.is_some() {
@@ -117,6 +142,10 @@ impl<'c> Walker<'c> {
         }
         // A migrated session restarts at the node where the migration left it.
         if self.state.stack.last_mut().and_then(|it| it.resume.take_if(|it| *it == Resume::After)).is_some() {
+            self.run_nodes().await;
+            return;
+        }
+        if self.flow.kind == ProgramKind::Workflow {
             self.run_nodes().await;
             return;
         }

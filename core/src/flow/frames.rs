@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Walker;
 use crate::config::flow::GraphRef;
-use crate::config::flow::document::Param;
+use crate::config::flow::document::{Param, ProgramKind};
 use crate::flow::state::{Frame, FrameKind, Resume};
 use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
@@ -68,8 +68,15 @@ impl<'c> Walker<'c> {
     pub(super) fn reset_to_root(&mut self) {
         self.state.stack.truncate(1);
         self.state.counters.attempts.clear();
+        let entry = self.flow.graph(&self.flow.document.root).map(|it| &it.definition.entry);
         if let Some(root) = self.state.stack.last_mut() {
             root.resume = None;
+            // A workflow has nowhere to idle: it begins again with the next message.
+            if self.flow.kind == ProgramKind::Workflow
+                && let Some(entry) = entry
+            {
+                entry.clone_into(&mut root.node);
+            }
         }
         self.state.awaiting = None;
         self.state.vars.shift_remove("_slot");

@@ -13,6 +13,7 @@ mod matching;
 mod messages;
 mod migrate;
 mod model_calls;
+mod nested;
 mod node;
 mod outcome;
 mod redaction;
@@ -34,8 +35,8 @@ pub use redaction::redact_session;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::config::flow::Flow;
 use crate::config::flow::document::ValueType;
+use crate::config::flow::{Flow, GraphRef};
 use crate::flow::state::{Awaiting, Counters, FlowEvent, FlowUsage, Frame, FrameKind, SessionState, SessionStatus};
 use crate::flow::turn_record::TurnRecord;
 use crate::flow::variables::coerce;
@@ -50,6 +51,10 @@ const SCHEMA_VERSION: &str = "1.0";
 pub struct Walker<'c> {
     /// The compiled document.
     flow: &'c Flow,
+    /// The document of the session, which knows those that it runs.
+    root_flow: &'c Flow,
+    /// The programs around this one, the outermost first.
+    outer: Vec<nested::OuterProgram<'c>>,
     /// The session state.
     state: SessionState,
     /// Requests effects and publishes notices.
@@ -129,6 +134,8 @@ impl<'c> Walker<'c> {
         }
         Walker {
             flow,
+            root_flow: flow,
+            outer: Vec::new(),
             state,
             effects,
             event,
@@ -174,6 +181,7 @@ impl<'c> Walker<'c> {
         } else {
             self.abort_turn(reason);
         }
+        self.leave_all_programs();
         outcome::build_outcome(self)
     }
 }
@@ -183,10 +191,17 @@ fn parse_session(stored: &Value) -> Option<SessionState> {
     SessionState::deserialize(stored).ok()
 }
 
+/// The node at which a session starts: the trigger of the event, else the entry of the graph.
+fn entry_of(graph: GraphRef<'_>, event: &FlowEvent) -> String {
+    let trigger = if let FlowEvent::Start { trigger, .. } = event { trigger.as_ref() } else { None };
+    let is_trigger = |it: &&String| graph.node(it).is_some_and(|it| it.type_name == "trigger");
+    trigger.filter(is_trigger).unwrap_or(&graph.definition.entry).clone()
+}
+
 /// Creates a session with the document's defaults and the parameters of the event.
 fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str) -> SessionState {
     let (params, locale, channel, user) = match event {
-        FlowEvent::Start { params, locale, channel, user } => (params.clone(), locale.clone(), channel.clone(), user.clone()),
+        FlowEvent::Start { params, locale, channel, user, .. } => (params.clone(), locale.clone(), channel.clone(), user.clone()),
         FlowEvent::Message { .. }
         | FlowEvent::Button { .. }
         | FlowEvent::Timer { .. }
@@ -211,7 +226,7 @@ fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at
     let root = flow.graph(&flow.document.root);
     let frame = root.map(|it| Frame {
         graph: it.definition.id.clone(),
-        node: it.definition.entry.clone(),
+        node: entry_of(it, event),
         kind: FrameKind::Root,
         intent_id: None,
         locals: None,
@@ -223,7 +238,7 @@ fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at
         schema_version: SCHEMA_VERSION.to_owned(),
         session_id: session.to_owned(),
         workspace_id: String::new(),
-        program: "assistant".to_owned(),
+        program: flow.kind.name().to_owned(),
         snapshot: format!("sha256:{snapshot}"),
         channel: channel.unwrap_or_else(|| "web".to_owned()),
         locale: locale.unwrap_or_else(|| flow.document.default_locale.clone()),

@@ -27,6 +27,9 @@ pub enum FlowEvent {
         /// The user's profile from the host.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<Value>,
+        /// The trigger of a workflow graph, by the id of its node.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trigger: Option<String>,
     },
     /// The user sends a message.
     #[serde(rename = "user.message")]
@@ -138,7 +141,7 @@ pub struct SessionState {
     /// The workspace that owns the session.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub workspace_id: String,
-    /// `assistant`.
+    /// `assistant` or `workflow`.
     pub program: String,
     /// Content hash of the document version that it runs on.
     pub snapshot: String,
@@ -315,6 +318,17 @@ pub struct FlowUsage {
     pub cost_microcents: u64,
     /// Tool calls.
     pub tool_calls: u32,
+}
+
+impl FlowUsage {
+    /// Adds what a nested program has used between two points.
+    pub fn add_difference(&mut self, before: FlowUsage, after: FlowUsage) {
+        self.llm_calls += after.llm_calls.saturating_sub(before.llm_calls);
+        self.input_tokens += after.input_tokens.saturating_sub(before.input_tokens);
+        self.output_tokens += after.output_tokens.saturating_sub(before.output_tokens);
+        self.cost_microcents += after.cost_microcents.saturating_sub(before.cost_microcents);
+        self.tool_calls += after.tool_calls.saturating_sub(before.tool_calls);
+    }
 }
 
 /// An entry of the history.

@@ -13,14 +13,15 @@ use crate::text::date::Date;
 const NO_INPUT: &str = "no_input";
 
 /// The timer for an abandoned session.
-const SESSION_TIMER: &str = "session";
+pub(super) const SESSION_TIMER: &str = "session";
 
 impl<'c> Walker<'c> {
     /// Arms the timers that run until the next event.
     pub(super) fn set_timers(&mut self) {
         let before = std::mem::take(&mut self.state.timers);
         if self.state.status == SessionStatus::HandedOff {
-            self.state.timers = self.handoff_timer(before).into_iter().collect();
+            let nested = self.child_timers();
+            self.state.timers = if nested.is_empty() { self.handoff_timer(before).into_iter().collect() } else { nested };
             return;
         }
         if self.state.status != SessionStatus::Active {
@@ -29,10 +30,15 @@ impl<'c> Walker<'c> {
         let now = self.effects.now();
         let due = |ms: u64| Date::from_millis(now.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX))).to_rfc3339_millis();
         let timer = |name: &str, ms: u64| Timer { id: name.to_owned(), due: due(ms), purpose: name.to_owned() };
-        let mut timers = Vec::new();
+        let mut timers = self.child_timers();
         if let Some(ms) = self.no_input_ms() {
             let running = before.iter().find(|it| self.is_late && it.id == NO_INPUT);
             timers.push(running.cloned().unwrap_or_else(|| timer(NO_INPUT, ms)));
+        }
+        // Only the outermost program has this timer.
+        if !self.outer.is_empty() {
+            self.state.timers = timers;
+            return;
         }
         // Timer events are not activity of the user, so they keep the running timer.
         let by_clock = matches!(self.event, FlowEvent::Timer { .. });

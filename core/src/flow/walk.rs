@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Walker;
 use super::failure::Failure;
 use super::turn_record::StepRecord;
-use crate::config::flow::document::{EdgeDef, Node, NodeKind};
+use crate::config::flow::document::{EdgeDef, Node, NodeKind, ProgramKind};
 use crate::flow::state::{Awaiting, FrameKind, Resume};
 use crate::json::object;
 use crate::turn::Map;
@@ -113,6 +113,7 @@ impl<'c> Walker<'c> {
     /// Leaves a node by a port. Returns whether the turn continues.
     pub(super) fn leave_node(&mut self, node: &'c Node, port: &str) -> bool {
         let found = match node.kind {
+            _ if self.flow.kind == ProgramKind::Workflow => self.choose_workflow_edge(node, port),
             NodeKind::Decision | NodeKind::Router => self.choose_branch(node, "out"),
             // A script with branches may have several edges on a port.
             NodeKind::Python(_) if self.graph().is_some_and(|it| it.edges(&node.id, port).count() > 1) => self.choose_branch(node, port),
@@ -128,7 +129,9 @@ impl<'c> Walker<'c> {
             | NodeKind::InstructionAgent(_)
             | NodeKind::Knowledge(_)
             | NodeKind::Python(_)
-            | NodeKind::Handoff(_) => {
+            | NodeKind::Handoff(_)
+            | NodeKind::Program(_)
+            | NodeKind::Draft => {
                 self.record_port(&node.id, port);
                 self.find_edge(node, port)
             }
@@ -136,7 +139,9 @@ impl<'c> Walker<'c> {
         match found {
             EdgeTarget::To(target) => {
                 let graph = self.frame().map(|it| it.graph.as_str()).unwrap_or_default();
-                self.trace("edge", object([("node", node.id.as_str().into()), ("target", target.into()), ("graph", graph.into())]));
+                if self.flow.kind != ProgramKind::Workflow {
+                    self.trace("edge", object([("node", node.id.as_str().into()), ("target", target.into()), ("graph", graph.into())]));
+                }
                 if let Some(frame) = self.state.stack.last_mut() {
                     target.clone_into(&mut frame.node);
                 }
@@ -171,6 +176,24 @@ impl<'c> Walker<'c> {
         }
         self.record_port(&node.id, "else");
         self.find_edge(node, "else")
+    }
+
+    /// Chooses the first edge of a port of a workflow whose condition is true; for a node that branches, else the port `else`.
+    fn choose_workflow_edge(&mut self, node: &'c Node, port: &str) -> EdgeTarget<'c> {
+        let is_branching = matches!(node.kind, NodeKind::Decision | NodeKind::Router);
+        for port in [port, "else"].into_iter().take(if is_branching { 2 } else { 1 }) {
+            let edges: Vec<&'c EdgeDef> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, port)).collect();
+            for edge in edges {
+                if edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.is_condition_true(&it.expr, Map::new())) {
+                    self.record_port(&node.id, port);
+                    let members = [("node", &node.id), ("edge", &edge.id), ("target", &edge.target)];
+                    self.trace("node.route", object(members.map(|(name, it)| (name, it.as_str().into()))));
+                    return EdgeTarget::To(&edge.target);
+                }
+            }
+        }
+        self.record_port(&node.id, if is_branching { "else" } else { port });
+        EdgeTarget::None
     }
 
     /// Returns from a graph. Returns whether the turn continues.

@@ -8,9 +8,17 @@ use crate::turn::{Map, Millis};
 /// The path prefix of the sessions of a draft.
 const SESSIONS_PREFIX: &str = "/v1/runtime/assistants/";
 
+/// The path prefixes of the sessions of a workflow graph: to start one, and of one that runs.
+const WORKFLOWS_PREFIX: &str = "/v1/runtime/workflows/";
+
 /// Parses a turn of a session; `None` for other paths and for events without a type.
 pub(super) fn parse_message(path: &str, body: &Value, label: Option<&str>, at: Millis, seed: u64) -> Option<Message> {
-    let (_, rest) = path.strip_prefix(SESSIONS_PREFIX)?.split_once('/')?;
+    let rest = match path.strip_prefix(WORKFLOWS_PREFIX) {
+        // The id of a session is enough.
+        Some(rest) if rest.starts_with("sessions/") => rest,
+        Some(rest) => rest.split_once('/')?.1,
+        None => path.strip_prefix(SESSIONS_PREFIX)?.split_once('/')?.1,
+    };
     let event = match rest.split('/').collect::<Vec<_>>().as_slice() {
         ["sessions"] => event(body, "session.start"),
         ["sessions", _, "turns"] => body.get("type")?.as_str().map(|_| body.clone())?,

@@ -37,7 +37,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+#[cfg(feature = "flow")]
+use serde_json::json;
 
+#[cfg(feature = "flow")]
+use crate::config::flow::document::ProgramKind;
 use crate::config::{Config, Issue, Tables};
 use crate::turn::{Map, Millis};
 
@@ -83,6 +87,10 @@ pub struct Pack {
     /// Flow documents. A pack with a flow document and no tables plays the document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<Value>,
+    /// The tools of the workspace, which workflow graphs call.
+    #[cfg(feature = "flow")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workspace_tools: Vec<Value>,
     /// Sources of the knowledge bases of the documents.
     #[cfg(feature = "flow")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -173,7 +181,7 @@ impl Pack {
         #[cfg(feature = "flow")]
         if let Some(document) = self.flow_document() {
             let unreadable = |reason| (Config::default(), vec![Issue::error("documents", reason, "correct the document")]);
-            return Config::from_flow(document).map_or_else(unreadable, |config| (config, Vec::new()));
+            return Config::from_flow(&document).map_or_else(unreadable, |config| (config, Vec::new()));
         }
         #[cfg(feature = "tables")]
         return Config::compile(&self.tables, &self.settings);
@@ -181,10 +189,18 @@ impl Pack {
         (Config::default(), vec![Issue::error("documents", "the pack has no flow document", "add one")])
     }
 
-    /// Returns the flow document that the pack plays; `None` if it has tables, which take precedence.
-    pub fn flow_document(&self) -> Option<&Value> {
-        let is_flow = |it: &&Value| it.get("doc").and_then(Value::as_str) == Some("conversation_flow");
-        self.documents.iter().find(is_flow).filter(|_| self.tables.0.is_empty())
+    /// Returns the document that the pack plays, the first one, with what it is bound to: the other documents and the tools of the
+    /// workspace. `None` if it has tables, which take precedence.
+    #[cfg(feature = "flow")]
+    pub fn flow_document(&self) -> Option<Value> {
+        let kind = |it: &Value| crate::config::flow::document_kind(it);
+        let (at, root) = self.documents.iter().enumerate().find(|it| kind(it.1).is_some()).filter(|_| self.tables.0.is_empty())?;
+        if kind(root) == Some(ProgramKind::Assistant) {
+            return Some(root.clone());
+        }
+        let others = self.documents.iter().enumerate().filter(|it| it.0 != at && kind(it.1).is_some());
+        let bound: Vec<Value> = others.map(|it| json!({"document": it.1})).collect();
+        Some(json!({"root": root, "bound": bound, "tools": self.workspace_tools}))
     }
 
     /// Returns the message of a turn with its time and seed; `None` if the turn is not a plain message.

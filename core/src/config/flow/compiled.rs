@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::document::{Document, EdgeCondition, EdgeDef, EntityDef, FlowCondition, FlowTool, GraphDef, IntentDef, Node, NodeKind};
+use super::bound::{BoundFlow, Bundle, read_document};
+use super::document::{
+    Document, EdgeCondition, EdgeDef, EntityDef, FlowCondition, FlowTool, GraphDef, IntentDef, Node, NodeKind, ProgramData, ProgramKind,
+};
 use super::redaction;
 use crate::entity::Entity;
 use crate::text::expr::Expr;
@@ -14,11 +17,15 @@ use crate::text::variable_path::VariablePath;
 /// Codes of issues that make a document unreadable, so that even a draft is rejected. (docs/spec/flows-http.md#2)
 pub const UNREADABLE_CODES: [&str; 5] = ["D001", "D002", "D004", "D005", "D006"];
 
-/// A compiled flow document.
+/// A compiled flow document or workflow graph.
 #[derive(Debug, Clone)]
 pub struct Flow {
+    /// The kind of the document.
+    pub kind: ProgramKind,
     /// The document.
     pub document: Document,
+    /// The documents that it runs, directly or not.
+    bound: Vec<BoundFlow>,
     /// Graphs by id.
     graphs: BTreeMap<String, GraphIndex>,
     /// Entities by id; `None` for one that does not compile.
@@ -58,21 +65,33 @@ pub struct GraphRef<'f> {
 }
 
 impl Flow {
-    /// Compiles a document. Only issues that make it unreadable are errors; publishing reports the others.
+    /// Compiles a document, alone or with those that it is bound to: `{"root", "bound": [{"version"?, "document"}], "tools"}`. Only issues
+    /// that make it unreadable are errors; publishing reports the others.
     ///
     /// # Errors
-    /// The first issue that makes the document unreadable.
+    /// The first issue that makes a document unreadable.
     pub fn compile(source: &Value) -> Result<Flow, String> {
+        let bundle = Bundle::new(source);
+        let mut flow = Flow::compile_document(bundle.root, bundle.tools)?;
+        for (version, document) in bundle.bound {
+            flow.bound.push(BoundFlow { version, flow: Flow::compile_document(document, bundle.tools)? });
+        }
+        Ok(flow)
+    }
+
+    fn compile_document(source: &Value, tools: &[Value]) -> Result<Flow, String> {
         let refused = super::check_structure(source).into_iter().find(|it| UNREADABLE_CODES.contains(&it.code));
         if let Some(issue) = refused {
             return Err(issue.to_string());
         }
-        let mut document = Document::read(source);
+        let (kind, mut document) = read_document(source, tools);
         document.graphs.iter_mut().for_each(normalize_decision_ports);
         let locale = document.default_locale.clone();
         let phrases = |texts: &[String]| texts.iter().map(|it| Phrase::new(it, &locale)).collect::<Vec<_>>();
         let of_intent = |it: &IntentDef| IntentPhrases { positive: phrases(&it.phrases), negative: phrases(&it.negative_phrases) };
         Ok(Flow {
+            kind,
+            bound: Vec::new(),
             graphs: document.graphs.iter().enumerate().map(|(at, it)| (it.id.clone(), GraphIndex::new(at, it))).collect(),
             entities: document.entities.iter().map(|it| (it.id.clone(), compile_entity(it))).collect(),
             phrases: document.intents.iter().map(of_intent).collect(),
@@ -85,6 +104,16 @@ impl Flow {
     /// Returns the variables whose values are redacted in logs.
     pub fn redacted_variables(&self) -> &[VariablePath] {
         &self.redacted
+    }
+
+    /// Returns the documents that it runs, directly or not.
+    pub fn bound(&self) -> &[BoundFlow] {
+        &self.bound
+    }
+
+    /// Returns the document that a node of it, or of one that it runs, is bound to.
+    pub fn find_bound(&self, data: &ProgramData) -> Option<&Flow> {
+        self.bound.iter().find(|it| it.is_target(data)).map(|it| &it.flow)
     }
 
     /// Returns a graph by id.

@@ -1,5 +1,6 @@
 //! Flow documents: the check of their structure, their JSON Schema, and their compiled form. (docs/spec/flows.md#2, docs/spec/flows.md#3)
 
+mod bound;
 mod compiled;
 pub mod document;
 mod import;
@@ -11,6 +12,7 @@ mod snapshot;
 mod structure;
 
 pub use crate::entity::system_entity_names;
+pub use bound::{BoundFlow, document_kind};
 pub use compiled::{Flow, GraphRef, IntentPhrases, UNREADABLE_CODES};
 pub use import::import_canvas;
 pub use issue::{DocumentIssue, DocumentSeverity};

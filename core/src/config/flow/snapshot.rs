@@ -5,19 +5,34 @@ use sha2::{Digest, Sha256};
 
 use crate::json::jcs;
 
-/// Returns the hash of a document without its `meta` and the canvas positions of its nodes, which do not affect behaviour.
+/// Returns the hash of a document, alone or with those that it is bound to, without `meta` and the canvas positions of nodes, which do not
+/// affect behaviour.
 pub fn snapshot_hash(source: &Value) -> String {
     let mut document = source.clone();
-    if let Some(members) = document.as_object_mut() {
-        members.shift_remove("meta");
-    }
-    let graphs = document.get_mut("graphs").and_then(Value::as_array_mut).into_iter().flatten();
-    let nodes = graphs.filter_map(|it| it.get_mut("nodes")?.as_array_mut()).flatten();
-    for node in nodes.filter_map(Value::as_object_mut) {
-        node.shift_remove("position");
+    remove_irrelevant(&mut document);
+    if document.get("root").is_some_and(Value::is_object) {
+        let bound = document.get_mut("bound").and_then(Value::as_array_mut).into_iter().flatten();
+        bound.filter_map(|it| it.get_mut("document")).for_each(remove_irrelevant);
+        document.get_mut("root").into_iter().for_each(remove_irrelevant);
     }
     let hash = Sha256::digest(jcs::to_text(&document).as_bytes());
     hash.iter().fold("sha256:".to_owned(), |text, it| text + &format!("{it:02x}"))
+}
+
+/// Removes what does not affect behaviour from a document.
+fn remove_irrelevant(document: &mut Value) {
+    if let Some(members) = document.as_object_mut() {
+        members.shift_remove("meta");
+    }
+    let remove_positions = |form: &mut Value| {
+        let nodes = form.get_mut("nodes").and_then(Value::as_array_mut).into_iter().flatten();
+        for node in nodes.filter_map(Value::as_object_mut) {
+            node.shift_remove("position");
+        }
+    };
+    document.get_mut("graphs").and_then(Value::as_array_mut).into_iter().flatten().for_each(remove_positions);
+    // A workflow graph has its nodes itself.
+    remove_positions(document);
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl<'c> Walker<'c> {
     }
 
     /// The key of a node in counters, as `graph/node`.
-    pub(super) fn node_key(&self, node: &Node) -> String {
+    pub(in crate::flow) fn node_key(&self, node: &Node) -> String {
         format!("{}/{}", self.frame().map_or("", |it| &it.graph), node.id)
     }
 

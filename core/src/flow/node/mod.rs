@@ -40,6 +40,8 @@ impl<'c> Walker<'c> {
             NodeKind::Knowledge(data) => self.run_knowledge(data).await,
             NodeKind::Python(data) => self.run_python(node, data).await,
             NodeKind::Handoff(data) => self.run_handoff(node, data).await,
+            NodeKind::Program(data) => self.start_program(node, data).await,
+            NodeKind::Draft => Transition::Fail(Failure::new("not_supported", format!("'{}' nodes do not run", node.type_name))),
         }
     }
 
@@ -74,7 +76,9 @@ impl<'c> Walker<'c> {
             | NodeKind::Subflow(_)
             | NodeKind::Knowledge(_)
             | NodeKind::Python(_)
-            | NodeKind::Handoff(_) => Transition::EndTurn,
+            | NodeKind::Handoff(_)
+            | NodeKind::Program(_)
+            | NodeKind::Draft => Transition::EndTurn,
         }
     }
 }

@@ -15,7 +15,15 @@ const MAX_STORED_BYTES: usize = 64 * 1024;
 
 impl<'c> Walker<'c> {
     pub(super) async fn run_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Transition {
-        match self.call_service(node, data).await {
+        let called = self.call_service(node, data).await;
+        if node.type_name == "tool" {
+            let mut event = json!({"node": node.id, "tool": data.tool_id, "ok": called.is_ok()});
+            if let Err(failure) = &called {
+                event["code"] = json!(failure.code);
+            }
+            self.trace("tool.executed", event);
+        }
+        match called {
             Ok(()) => Transition::Port("success".to_owned()),
             Err(failure) => Transition::Fail(failure),
         }

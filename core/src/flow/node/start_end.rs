@@ -1,9 +1,11 @@
 //! `start` and `end` nodes (docs/spec/flows.md#4.1).
 
+use serde_json::json;
+
 use super::super::Walker;
 use super::super::frames::into_members;
 use super::super::walk::{GraphReturn, Transition};
-use crate::config::flow::document::{EndData, Node, StartData};
+use crate::config::flow::document::{EndData, Node, ProgramKind, StartData};
 use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
 
@@ -23,6 +25,9 @@ impl<'c> Walker<'c> {
         if let Some(text) = &data.final_message {
             let place = self.frame().map(|it| format!("{}/{}", it.graph, it.node)).unwrap_or_default();
             self.send_localized(text, &place);
+        }
+        if self.flow.kind == ProgramKind::Workflow {
+            self.trace("end", json!({"node": node.id}));
         }
         let returned = data.outputs.as_ref().map(|it| into_members(self.render_json(it, Map::new()))).unwrap_or_default();
         self.record_port(&node.id, &data.exit);

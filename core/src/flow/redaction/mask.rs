@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::values::{Redactions, collect_scalars};
 use crate::config::flow::Flow;
+use crate::config::flow::document::NodeKind;
 use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
 
@@ -14,17 +15,7 @@ const MIN_NUMBER_DIGITS: usize = 4;
 /// in the `event` and `data` of a turn that is published.
 pub fn redact_session(flow: &Flow, state: &mut Value) {
     let mut found = Vec::new();
-    for path in flow.redacted_variables() {
-        let frames = state.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
-        let locals = frames.filter_map(|it| it.get_mut("locals")?.as_object_mut());
-        locals.for_each(|it| redact_variable(path, it, &mut found));
-        for place in ["/vars", "/event/params"] {
-            if let Some(vars) = state.pointer_mut(place).and_then(Value::as_object_mut) {
-                redact_variable(path, vars, &mut found);
-                redact_candidate(path, vars, &mut found);
-            }
-        }
-    }
+    redact_variables(flow, flow, state, &mut found);
     if found.is_empty() {
         return;
     }
@@ -35,6 +26,28 @@ pub fn redact_session(flow: &Flow, state: &mut Value) {
     }
     let frames = state.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
     frames.filter_map(|it| it.get_mut("locals")).for_each(strike);
+}
+
+/// Replaces the redacted variables of a state and of the nested programs in it, and collects their values.
+fn redact_variables(root: &Flow, flow: &Flow, state: &mut Value, found: &mut Vec<(String, String)>) {
+    for path in flow.redacted_variables() {
+        let frames = state.get_mut("stack").and_then(Value::as_array_mut).into_iter().flatten();
+        let locals = frames.filter_map(|it| it.get_mut("locals")?.as_object_mut());
+        locals.for_each(|it| redact_variable(path, it, found));
+        for place in ["/vars", "/event/params"] {
+            if let Some(vars) = state.pointer_mut(place).and_then(Value::as_object_mut) {
+                redact_variable(path, vars, found);
+                redact_candidate(path, vars, found);
+            }
+        }
+    }
+    let children = state.pointer_mut("/vars/_child").and_then(Value::as_object_mut).into_iter().flatten();
+    for (node, child) in children {
+        let Some(NodeKind::Program(data)) = flow.node(&flow.document.root, node).map(|it| &it.kind) else { continue };
+        if let Some(flow) = root.find_bound(data) {
+            redact_variables(root, flow, child, found);
+        }
+    }
 }
 
 fn redact_variable(path: &VariablePath, vars: &mut Map, found: &mut Vec<(String, String)>) {

@@ -134,6 +134,8 @@ fn find_first_call<'g>(context: &FlowContext<'g>, cycle: &[usize]) -> Option<(&'
         | NodeKind::InstructionAgent(_)
         | NodeKind::Knowledge(_)
         | NodeKind::Python(_)
+        | NodeKind::Program(_)
+        | NodeKind::Draft
         | NodeKind::Handoff(_) => false,
     })?;
     Some((graph_cx.definition.id.as_str(), graph_cx.node_location(call).join("/data/graph")))

@@ -81,6 +81,8 @@ impl ChangingNodes {
             | NodeKind::InstructionAgent(_)
             | NodeKind::Knowledge(_)
             | NodeKind::Python(_)
+            | NodeKind::Program(_)
+            | NodeKind::Draft
             | NodeKind::Handoff(_) => true,
             // Inputs and outputs write variables.
             NodeKind::Subflow(data) => !data.outputs.is_empty() || data.inputs.is_some(),

@@ -32,6 +32,7 @@ mod tool;
 mod variable_use;
 mod variable_writes;
 mod wait;
+mod workflow;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,6 +40,8 @@ use serde_json::Value;
 
 pub use self::codes::CODES;
 use self::context::FlowContext;
+pub use self::workflow::BoundPrograms;
+use crate::config::flow::document::ProgramKind;
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_structure};
 
 /// The environment that a document is published to.
@@ -54,6 +57,8 @@ pub struct PublishTarget<'a> {
     pub script_timeout_ms: Option<u64>,
     /// What the interpreter reports of scripts, by the SHA-256 of their code, each with its line.
     pub script_issues: &'a BTreeMap<String, Vec<(u32, String)>>,
+    /// What workflow graphs are bound to; `None` if unknown.
+    pub programs: Option<&'a BoundPrograms>,
     /// The knowledge sources of the assistant, each with whether it is ready; `None` if unknown.
     pub knowledge: Option<&'a BTreeMap<String, bool>>,
 }
@@ -69,6 +74,7 @@ impl PublishTarget<'_> {
             allowed_targets: &[],
             script_timeout_ms: None,
             script_issues: NO_ISSUES,
+            programs: None,
             knowledge: None,
         }
     }
@@ -88,6 +94,10 @@ pub fn check_document(source: &Value, target: &PublishTarget<'_>) -> Vec<Documen
         return findings;
     }
     let Ok(flow) = Flow::compile(source) else { return findings };
+    if flow.kind == ProgramKind::Workflow {
+        findings.extend(workflow::check_workflow(source, &flow, target));
+        return findings;
+    }
     let context = FlowContext::new(source, &flow, target);
     for check in [
         graph::check,

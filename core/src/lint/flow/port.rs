@@ -26,6 +26,8 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
                 | NodeKind::InstructionAgent(_)
                 | NodeKind::Knowledge(_)
                 | NodeKind::Python(_)
+                | NodeKind::Program(_)
+                | NodeKind::Draft
                 | NodeKind::Handoff(_) => {}
             }
         }
@@ -91,7 +93,9 @@ fn can_branch(node: &Node, port: &str) -> bool {
         | NodeKind::Subflow(_)
         | NodeKind::InstructionAgent(_)
         | NodeKind::Knowledge(_)
-        | NodeKind::Handoff(_) => false,
+        | NodeKind::Handoff(_)
+        | NodeKind::Program(_)
+        | NodeKind::Draft => false,
     }
 }
 
@@ -109,7 +113,7 @@ fn ports(context: &FlowContext<'_>, node: &Node) -> Vec<String> {
         NodeKind::Entity(_) => all(&["out", "no_input", "failed"]),
         NodeKind::Decision | NodeKind::Router => all(&["out", "else", "error"]),
         NodeKind::Service(_) => all(&["success", "failure"]),
-        NodeKind::Set(_) => all(&["out", "error"]),
+        NodeKind::Set(_) | NodeKind::Program(_) | NodeKind::Draft => all(&["out", "error"]),
         NodeKind::Subflow(data) if data.mode == CallMode::Goto => Vec::new(),
         NodeKind::Subflow(data) => all(&["out", "error"]).into_iter().chain(exits_of(context, data)).collect(),
         NodeKind::InstructionAgent(_) => all(&["done", "max_turns", "handoff", "error"]),

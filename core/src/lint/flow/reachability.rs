@@ -73,7 +73,9 @@ fn check_dead_end(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, at: us
         | NodeKind::Subflow(_)
         | NodeKind::InstructionAgent(_)
         | NodeKind::Knowledge(_)
-        | NodeKind::Python(_) => false,
+        | NodeKind::Python(_)
+        | NodeKind::Program(_)
+        | NodeKind::Draft => false,
     };
     // A fallback is entered at most once per turn, so it does not catch itself.
     let is_caught = !matches!(node.kind, NodeKind::Fallback(_)) && has_fallback(graph_cx, FallbackOn::NoEdge);
@@ -107,6 +109,8 @@ fn can_return_through_out(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>
         | NodeKind::InstructionAgent(_)
         | NodeKind::Knowledge(_)
         | NodeKind::Python(_)
+        | NodeKind::Program(_)
+        | NodeKind::Draft
         | NodeKind::Handoff(_) => false,
     })
 }
@@ -155,7 +159,13 @@ fn can_fail(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Node,
             };
             callee.is_some_and(|callee| callee.definition.nodes.iter().any(|it| fails(callee, it)))
         }
-        NodeKind::Service(_) | NodeKind::InstructionAgent(_) | NodeKind::Knowledge(_) | NodeKind::Python(_) | NodeKind::Handoff(_) => true,
+        NodeKind::Service(_)
+        | NodeKind::InstructionAgent(_)
+        | NodeKind::Knowledge(_)
+        | NodeKind::Python(_)
+        | NodeKind::Program(_)
+        | NodeKind::Draft
+        | NodeKind::Handoff(_) => true,
         NodeKind::Start(_) | NodeKind::End(_) | NodeKind::Message(_) | NodeKind::Decision | NodeKind::Router | NodeKind::Fallback(_) => {
             false
         }

@@ -147,6 +147,8 @@ fn check_unread_outputs(context: &FlowContext<'_>, findings: &mut Vec<DocumentIs
             | NodeKind::InstructionAgent(_)
             | NodeKind::Knowledge(_)
             | NodeKind::Python(_)
+            | NodeKind::Program(_)
+            | NodeKind::Draft
             | NodeKind::Handoff(_) => {}
         }
     }

@@ -105,6 +105,7 @@ impl Writes {
                     }
                 }
             }
+            NodeKind::Program(data) => data.outputs.values().for_each(|it| add(it, UNKNOWN_TYPE)),
             NodeKind::InstructionAgent(data) => {
                 if let Some(output) = &data.output {
                     add(&output.variable, UNKNOWN_TYPE);
@@ -121,7 +122,8 @@ impl Writes {
             | NodeKind::Decision
             | NodeKind::Router
             | NodeKind::Fallback(_)
-            | NodeKind::Handoff(_) => {}
+            | NodeKind::Handoff(_)
+            | NodeKind::Draft => {}
         }
     }
 

@@ -88,7 +88,9 @@ fn waiting_nodes(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>) -> Vec<
         | NodeKind::Fallback(_)
         | NodeKind::Subflow(_)
         | NodeKind::Knowledge(_)
-        | NodeKind::Python(_) => false,
+        | NodeKind::Python(_)
+        | NodeKind::Program(_)
+        | NodeKind::Draft => false,
     };
     graph_cx.definition.nodes.iter().map(waits).collect()
 }
@@ -150,6 +152,8 @@ fn can_end_without(graph_cx: &GraphContext<'_>, must: &[bool]) -> bool {
         | NodeKind::InstructionAgent(_)
         | NodeKind::Knowledge(_)
         | NodeKind::Python(_)
+        | NodeKind::Program(_)
+        | NodeKind::Draft
         | NodeKind::Handoff(_) => false,
     };
     graph_cx.definition.nodes.iter().zip(reached).any(|(node, reached)| reached && leaves(node))

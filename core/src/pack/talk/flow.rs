@@ -5,11 +5,35 @@ use serde_json::{Value, json};
 use super::super::{PackError, PackRequest};
 use super::line::{self, Line};
 
-/// Returns the request of an event, with the placeholder `${SESSION}` for the session id.
-pub(super) fn parse_event(line: &Line<'_>, assistant: &str) -> Result<PackRequest, PackError> {
+/// The document that a talk plays.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Document<'t> {
+    /// An assistant, by its id.
+    Assistant(&'t str),
+    /// A workflow graph, by its id.
+    Workflow(&'t str),
+}
+
+impl Document<'_> {
+    /// The paths that start a session and that send an event to one, with the placeholder `${SESSION}` for its id.
+    fn paths(self) -> (String, String) {
+        match self {
+            Document::Assistant(id) => {
+                let sessions = format!("/v1/runtime/assistants/{id}/sessions");
+                (sessions.clone(), format!("{sessions}/${{SESSION}}/turns"))
+            }
+            Document::Workflow(id) => {
+                (format!("/v1/runtime/workflows/{id}/sessions"), "/v1/runtime/workflows/sessions/${SESSION}/turns".to_owned())
+            }
+        }
+    }
+}
+
+/// Returns the request of an event.
+pub(super) fn parse_event(line: &Line<'_>, document: Document<'_>) -> Result<PackRequest, PackError> {
     let (word, rest) = line.split_word();
     let id = |what: &str| rest.required(what);
-    let sessions = format!("/v1/runtime/assistants/{assistant}/sessions");
+    let (sessions, turns) = document.paths();
     let body = match word.text {
         "/start" => {
             let body =
@@ -25,7 +49,7 @@ pub(super) fn parse_event(line: &Line<'_>, assistant: &str) -> Result<PackReques
         _ if line.text.starts_with('{') => line::parse_json(line, "a line that begins with { is an event as JSON")?,
         _ => json!({"type": "user.message", "text": line.text}),
     };
-    Ok(post_request(format!("{sessions}/${{SESSION}}/turns"), body))
+    Ok(post_request(turns, body))
 }
 
 fn post_request(path: String, body: Value) -> PackRequest {

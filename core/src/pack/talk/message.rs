@@ -18,7 +18,7 @@ pub(super) struct TalkMessage {
 }
 
 /// Parses the text after `>`: `@label`, `+45m`, then a text or a JSON object.
-pub(super) fn parse_message(line: &Line<'_>, assistant: Option<&str>) -> Result<TalkMessage, PackError> {
+pub(super) fn parse_message(line: &Line<'_>, document: Option<flow::Document<'_>>) -> Result<TalkMessage, PackError> {
     let mut rest = *line;
     let mut conversation = "main".to_owned();
     if rest.text.starts_with('@') {
@@ -35,8 +35,8 @@ pub(super) fn parse_message(line: &Line<'_>, assistant: Option<&str>) -> Result<
         }
         rest = if wait.is_some() { after } else { rest };
     }
-    if let Some(assistant) = assistant {
-        return Ok(TalkMessage { request: flow::parse_event(&rest, assistant)?, conversation, wait });
+    if let Some(document) = document {
+        return Ok(TalkMessage { request: flow::parse_event(&rest, document)?, conversation, wait });
     }
     let body = parse_body(&rest, &conversation)?;
     let request = PackRequest { method: "POST".to_owned(), path: "/api/v1/conversation/message".to_owned(), body, content_type: None };

@@ -25,8 +25,8 @@ struct Header<'t> {
     name: Option<&'t str>,
     at: Option<Millis>,
     config: Option<Line<'t>>,
-    /// The assistant id, if the talk plays a flow.
-    assistant: Option<&'t str>,
+    /// The document, if the talk plays one.
+    document: Option<flow::Document<'t>>,
     settings: Vec<(Line<'t>, Value)>,
 }
 
@@ -71,7 +71,7 @@ pub fn talk_words() -> Vec<&'static str> {
 
 /// Creates a turn, by default one minute after the previous one.
 fn new_turn(line: &Line<'_>, header: &Header<'_>, clock: &mut Option<Millis>) -> Result<PackTurn, PackError> {
-    let message = message::parse_message(line, header.assistant)?;
+    let message = message::parse_message(line, header.document)?;
     let start = header.at.unwrap_or(FIRST_TURN_AT);
     let at = match (*clock, message.wait) {
         (Some(previous), wait) => previous.saturating_add(wait.unwrap_or(TURN_INTERVAL)),
@@ -125,11 +125,16 @@ impl<'t> Header<'t> {
             }
             "program" if rest.text.starts_with("flow") => {
                 let (_, id) = rest.split_word();
-                self.assistant = Some(id.required("the id of the assistant")?);
+                self.document = Some(flow::Document::Assistant(id.required("the id of the assistant")?));
+            }
+            "program" if rest.text.starts_with("workflow") => {
+                let (_, id) = rest.split_word();
+                self.document = Some(flow::Document::Workflow(id.required("the id of the workflow graph")?));
             }
             "program" => {
                 let profile = rest.text.strip_prefix("pipeline").map(str::trim_start).filter(|it| ["", "v1", "v2"].contains(it));
-                let profile = profile.ok_or_else(|| rest.error("unknown program; write pipeline v1, pipeline v2 or flow ID"))?;
+                let profile =
+                    profile.ok_or_else(|| rest.error("unknown program; write pipeline v1, pipeline v2, flow ID or workflow ID"))?;
                 if !profile.is_empty() {
                     self.settings.push((Line { text: "pipeline.profile", ..rest }, Value::from(profile)));
                 }

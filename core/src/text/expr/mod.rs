@@ -115,6 +115,11 @@ impl Expr {
         }
     }
 
+    /// Returns the text that the user's last message must contain, if that is the condition.
+    pub fn searched_text(&self) -> Option<&str> {
+        if let ConditionForm::MessageContains(text) = &self.0 { Some(text) } else { None }
+    }
+
     /// Returns whether the condition is `default` or `else`.
     pub fn is_default(&self) -> bool {
         self.0 == ConditionForm::Default

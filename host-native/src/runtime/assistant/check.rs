@@ -37,6 +37,7 @@ pub async fn check_document(host: &Host, document: Value) -> sqlx::Result<(Value
             allowed_targets: &allowed,
             script_timeout_ms: Some(script_timeout_ms),
             script_issues: &script_issues,
+            programs: None,
             knowledge: Some(&knowledge),
         };
         let issues = flow::check_document(&document, &context);

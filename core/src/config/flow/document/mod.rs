@@ -6,11 +6,13 @@ mod handoff;
 mod knowledge;
 mod message;
 mod node;
+mod program;
 mod python;
 mod service;
 mod slot;
 mod text;
 mod top_level;
+mod workflow;
 
 pub use assignment::{AssignOp, Assignment, SetData};
 pub use handoff::{HandoffData, HandoffMode};
@@ -20,6 +22,7 @@ pub use node::{
     AgentData, AgentMemory, AgentOutput, AgentTool, Approval, Await, CallMode, EndData, FallbackData, FallbackOn, IntentData, MemoryReset,
     MessageData, Node, NodeKind, OnError, Selection, StartData, SubflowData,
 };
+pub use program::{ProgramData, ProgramKind};
 pub use python::PythonData;
 pub use service::{FINISH, FlowTool, HttpRequestDef, OutputMapping, REQUEST_HUMAN, Retry, ServiceData, ValueType, is_built_in};
 pub use slot::{Ask, EntityData, Validation};

@@ -1,12 +1,13 @@
 //! Nodes and the data of each kind.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::assignment::{Assignment, SetData};
 use super::fields::{self, Fields};
 use super::handoff::HandoffData;
 use super::knowledge::KnowledgeData;
 use super::message::Block;
+use super::program::{ProgramData, ProgramKind};
 use super::python::PythonData;
 use super::service::ServiceData;
 use super::slot::EntityData;
@@ -76,6 +77,10 @@ pub enum NodeKind {
     Python(Box<PythonData>),
     /// Transfers the conversation to a person.
     Handoff(Box<HandoffData>),
+    /// Runs another document.
+    Program(Box<ProgramData>),
+    /// A type that only drafts of workflow graphs may hold.
+    Draft,
 }
 
 /// Data of `start`.
@@ -277,6 +282,18 @@ impl Node {
     }
 }
 
+impl Node {
+    /// Reads a node of a workflow graph.
+    pub(super) fn read_of_workflow(fields: Fields<'_>) -> Option<Node> {
+        let type_name = fields.text("type").unwrap_or_default();
+        if ["script", "set", "human", "parallel", "wait", "datastore"].contains(&type_name) {
+            let node = Node::read(Fields(&json!({"type": "decision", "name": fields.string("name"), "id": fields.string("id")})))?;
+            return Some(Node { kind: NodeKind::Draft, type_name: type_name.to_owned(), ..node });
+        }
+        Node::read(fields)
+    }
+}
+
 impl NodeKind {
     fn read(type_name: &str, fields: Fields<'_>) -> Option<NodeKind> {
         Some(match type_name {
@@ -315,6 +332,11 @@ impl NodeKind {
             "knowledge" => NodeKind::Knowledge(Box::new(KnowledgeData::read(fields))),
             "python" => NodeKind::Python(Box::new(PythonData::read(fields))),
             "handoff" => NodeKind::Handoff(Box::new(HandoffData::read(fields))),
+            "trigger" => NodeKind::Start(StartData::default()),
+            "tool" => NodeKind::Service(Box::new(ServiceData::read_tool(fields))),
+            "flow-agent" => NodeKind::Program(Box::new(ProgramData::read(ProgramKind::Assistant, "assistant_id", fields))),
+            "workflow" => NodeKind::Program(Box::new(ProgramData::read(ProgramKind::Workflow, "workflow_id", fields))),
+            "agent" => NodeKind::Program(Box::new(ProgramData::read(ProgramKind::Agent, "agent_id", fields))),
             _ => return None,
         })
     }
@@ -373,7 +395,9 @@ impl Node {
             | NodeKind::Subflow(_)
             | NodeKind::Knowledge(_)
             | NodeKind::Python(_)
-            | NodeKind::Handoff(_) => "out",
+            | NodeKind::Handoff(_)
+            | NodeKind::Program(_)
+            | NodeKind::Draft => "out",
         }
     }
 
@@ -389,7 +413,9 @@ impl Node {
             | NodeKind::Subflow(_)
             | NodeKind::InstructionAgent(_)
             | NodeKind::Knowledge(_)
-            | NodeKind::Python(_) => Some("error"),
+            | NodeKind::Python(_)
+            | NodeKind::Program(_)
+            | NodeKind::Draft => Some("error"),
             NodeKind::Start(_) | NodeKind::End(_) | NodeKind::Message(_) | NodeKind::Fallback(_) => None,
         }
     }

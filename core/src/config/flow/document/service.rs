@@ -241,6 +241,11 @@ pub fn is_built_in(name: &str) -> bool {
 }
 
 impl ServiceData {
+    /// Reads the data of `tool`, a call of a tool of the workspace.
+    pub(super) fn read_tool(fields: Fields<'_>) -> ServiceData {
+        ServiceData { tool_id: fields.optional_string("tool_name"), ..ServiceData::read(fields) }
+    }
+
     pub(super) fn read(fields: Fields<'_>) -> ServiceData {
         let status = |it: Fields<'_>| it.0.as_u64().and_then(|it| u16::try_from(it).ok()).unwrap_or(0);
         ServiceData {

@@ -64,7 +64,7 @@ impl GraphDef {
 }
 
 impl EdgeDef {
-    fn read(fields: Fields<'_>) -> EdgeDef {
+    pub(super) fn read(fields: Fields<'_>) -> EdgeDef {
         let condition = fields.object_or_empty("condition").text("expr");
         EdgeDef {
             id: fields.string("id"),

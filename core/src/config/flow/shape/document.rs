@@ -173,7 +173,7 @@ static SETTINGS: Definition = Definition::part(
     ]),
 );
 
-static VARIABLE: Definition = Definition::part(
+pub(super) static VARIABLE: Definition = Definition::part(
     "VarDecl",
     Object(&[
         required("name", PATH),

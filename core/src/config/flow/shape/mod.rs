@@ -4,9 +4,11 @@ mod document;
 mod node;
 mod parts;
 mod pattern;
+mod workflow;
 
 pub(super) use document::DOCUMENT;
 pub(super) use pattern::Pattern;
+pub(super) use workflow::WORKFLOW;
 
 /// The allowed values at a location.
 #[derive(Debug, Clone, Copy)]

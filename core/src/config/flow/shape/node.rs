@@ -74,7 +74,7 @@ const ENTITY: super::Shape = Object(&[
     optional("no_input_ms", Integer(NO_MIN, NO_MAX)),
 ]);
 
-const BRANCHING: super::Shape = Object(&[optional("comment", STRING)]);
+pub(super) const BRANCHING: super::Shape = Object(&[optional("comment", STRING)]);
 
 const SERVICE: super::Shape = Object(&[
     optional("tool_id", ID),
@@ -121,7 +121,7 @@ const SUBFLOW: super::Shape = Object(&[
     optional("outputs", Map(&PATH)),
 ]);
 
-const KNOWLEDGE: super::Shape = Object(&[
+pub(super) const KNOWLEDGE: super::Shape = Object(&[
     optional("sources", Items(&List::new(NON_EMPTY))),
     required(
         "query",
@@ -137,7 +137,7 @@ const KNOWLEDGE: super::Shape = Object(&[
     optional("citations", Enum(&["none", "inline", "list"])).with_default(r#""inline""#),
 ]);
 
-const AGENT: super::Shape = Object(&[
+pub(super) const AGENT: super::Shape = Object(&[
     required("instructions", TEMPLATE),
     optional("tools", Items(&List::new(Object(&[required("tool", ID), optional("approval", Enum(&["never", "always", "write"]))])))),
     optional("model", NON_EMPTY),

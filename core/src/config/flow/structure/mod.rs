@@ -11,8 +11,10 @@ use serde_json::Value;
 
 use self::checker::Checker;
 use self::location::FormLocation;
+use super::bound::document_kind;
+use super::document::ProgramKind;
 use super::issue::DocumentIssue;
-use super::shape::{DOCUMENT, Shape};
+use super::shape::{DOCUMENT, Shape, WORKFLOW};
 
 /// The maximum size of a document, in bytes of compact JSON.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -29,6 +31,7 @@ pub fn check_structure(source: &Value) -> Vec<DocumentIssue> {
         let message = format!("the document has {size} bytes; the maximum is {MAX_BYTES}");
         checker.report_error(|| place.error("D005", message).with_fix("split the assistant or move long texts out of it"));
     }
-    checker.check(&Shape::Ref(&DOCUMENT), source, &place);
+    let shape = if document_kind(source) == Some(ProgramKind::Workflow) { &WORKFLOW } else { &DOCUMENT };
+    checker.check(&Shape::Ref(shape), source, &place);
     checker.issues
 }

@@ -1,0 +1,198 @@
+//! Workflow graphs and what they are bound to. (W001–W014)
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::context::{FlowContext, GraphContext, Location};
+use super::{PublishTarget, agent, expression, knowledge, request_target, secret, sort_issues, template, tool};
+use crate::config::flow::document::{EdgeDef, Node, NodeKind, ProgramData, ProgramKind};
+use crate::config::flow::{DocumentIssue, Flow};
+
+/// Types that only drafts may hold.
+const DRAFT_TYPES: [&str; 6] = ["script", "datastore", "set", "human", "parallel", "wait"];
+
+/// The maximum depth of workflows that run one another.
+const MAX_DEPTH: usize = 8;
+
+/// The shortest text that is searched for in messages without a warning.
+const MIN_SEARCHED_CHARS: usize = 3;
+
+/// The documents and tools of a workspace, which workflow graphs are bound to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BoundPrograms {
+    /// The published versions by kind and id, with `latest`; none for a document that is not published.
+    pub versions: BTreeMap<(ProgramKind, String), BTreeSet<String>>,
+    /// The workflows that a workflow runs.
+    pub nested: BTreeMap<String, Vec<String>>,
+    /// The tools.
+    pub tools: BTreeSet<String>,
+}
+
+impl BoundPrograms {
+    /// Those of a document that is compiled with what it is bound to.
+    pub fn from_flow(flow: &Flow) -> BoundPrograms {
+        let mut programs = BoundPrograms::default();
+        for bound in flow.bound() {
+            let (kind, id) = (bound.flow.kind, bound.flow.document.id.clone());
+            let versions = programs.versions.entry((kind, id.clone())).or_default();
+            // A document without a version serves as any.
+            versions.insert(bound.version.clone().unwrap_or_else(|| "*".to_owned()));
+            if kind == ProgramKind::Workflow {
+                programs.nested.insert(id, nested_workflows(&bound.flow).map(|it| it.2.id.clone()).collect());
+            }
+        }
+        programs.tools = flow.document.tools.iter().map(|it| it.id.clone()).collect();
+        programs
+    }
+}
+
+/// Returns the issues of a workflow graph besides those of its structure.
+pub(super) fn check_workflow(source: &Value, flow: &Flow, target: &PublishTarget<'_>) -> Vec<DocumentIssue> {
+    // The other checks look for nodes in graphs.
+    let graph = json!({"id": flow.document.id, "nodes": source.get("nodes"), "edges": source.get("edges")});
+    let mut form = source.clone();
+    if let Some(members) = form.as_object_mut() {
+        members.insert("graphs".to_owned(), json!([graph]));
+    }
+    let context = FlowContext::new(&form, flow, target);
+    let mut findings = Vec::new();
+    for check in [expression::check, template::check, tool::check, request_target::check, secret::check, knowledge::check, agent::check] {
+        check(&context, &mut findings);
+    }
+    if let Some(graph_cx) = context.graphs.first() {
+        check_graph(&context, graph_cx, &mut findings);
+    }
+    let mut findings = sort_issues(findings, &context);
+    for issue in &mut findings {
+        if let Some(rest) = issue.path.strip_prefix("/graphs/0") {
+            issue.path = rest.to_owned();
+        }
+    }
+    findings
+}
+
+fn check_graph(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, findings: &mut Vec<DocumentIssue>) {
+    if graph_cx.entry_index().is_none() {
+        let issue = graph_cx.location().join("/entries").error("W001", "no entry leads to a node that runs, and there is no root");
+        findings.push(issue.with_fix("add a trigger to 'entries', or name the first node in 'root'"));
+    } else if !graph_cx.definition.nodes.iter().enumerate().any(|(at, it)| graph_cx.is_reachable(at) && is_goal(it)) {
+        let issue = graph_cx.location().error("W003", "no agent, assistant, knowledge search or end is reachable");
+        findings.push(issue.with_fix("connect one with an entry"));
+    }
+    for (at, node) in graph_cx.definition.nodes.iter().enumerate() {
+        check_node(context, graph_cx, node, graph_cx.node_location(at), findings);
+    }
+    let mut open: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for (at, edge) in graph_cx.definition.edges.iter().enumerate() {
+        check_edge(edge, graph_cx.edge_location(at), findings);
+        let count = open.entry((&edge.source, &edge.source_port)).or_default();
+        *count += usize::from(edge.condition.is_none());
+        if *count == 2 && edge.condition.is_none() {
+            let message = format!("several edges leave the port '{}' without a condition; only the first is taken", edge.source_port);
+            findings.push(graph_cx.edge_location(at).warning("W014", message).with_fix("remove the others, or add conditions"));
+        }
+    }
+}
+
+fn is_goal(node: &Node) -> bool {
+    matches!(node.kind, NodeKind::InstructionAgent(_) | NodeKind::Program(_) | NodeKind::Knowledge(_) | NodeKind::End(_))
+}
+
+fn check_node(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Node, location: Location, findings: &mut Vec<DocumentIssue>) {
+    if DRAFT_TYPES.contains(&node.type_name.as_str()) {
+        let message = format!("nodes of the type '{}' cannot be published", node.type_name);
+        findings.push(location.error("W002", message).with_fix("remove the node, or do its work in an assistant"));
+        return;
+    }
+    match &node.kind {
+        NodeKind::Decision | NodeKind::Router if !graph_cx.is_wired(node, "out") && !graph_cx.is_wired(node, "else") => {
+            findings.push(location.error("W011", format!("no edge leaves '{}'", node.name)).with_fix("connect it"));
+        }
+        NodeKind::Service(data) => {
+            let tool = data.tool_id.as_deref().unwrap_or_default();
+            if context.target.programs.is_some_and(|it| !it.tools.contains(tool)) {
+                let message = format!("the workspace has no tool '{tool}'");
+                findings.push(location.join("/data/tool_name").error("W007", message).with_fix("add the tool, or correct its name"));
+            }
+        }
+        NodeKind::Program(data) => findings.extend(check_program(context, data, &location)),
+        _ => {}
+    }
+}
+
+fn check_program(context: &FlowContext<'_>, data: &ProgramData, location: &Location) -> Option<DocumentIssue> {
+    let programs = context.target.programs?;
+    let (member, missing, unpublished) = match data.kind {
+        ProgramKind::Assistant => ("assistant_id", "W004", "W005"),
+        ProgramKind::Workflow => ("workflow_id", "W008", "W008"),
+        ProgramKind::Agent => ("agent_id", "W006", "W006"),
+    };
+    let (kind, id) = (data.kind.name(), &data.id);
+    let location = location.join(&format!("/data/{member}"));
+    if data.kind == ProgramKind::Workflow {
+        let root = &context.flow.document.id;
+        let depth = nesting_depth(programs, id, &mut vec![root.as_str()]);
+        match depth {
+            None => {
+                let message = format!("the workflow '{id}' runs itself again");
+                return Some(location.error("W009", message).with_fix("remove the node from one of the workflows"));
+            }
+            Some(depth) if depth > MAX_DEPTH => {
+                let message = format!("workflows are nested {depth} deep; at most {MAX_DEPTH} are possible");
+                return Some(location.error("W010", message).with_fix("nest fewer workflows"));
+            }
+            Some(_) => {}
+        }
+    }
+    let Some(versions) = programs.versions.get(&(data.kind, id.clone())) else {
+        return Some(location.error(missing, format!("there is no {kind} '{id}'")).with_fix("create it, or correct the id"));
+    };
+    if versions.contains("*") || versions.contains(&data.version) {
+        return None;
+    }
+    let message = match data.version.as_str() {
+        "latest" => format!("the {kind} '{id}' has no published version"),
+        version => format!("the {kind} '{id}' has no version {version}"),
+    };
+    Some(location.error(unpublished, message).with_fix("publish it, or choose another version"))
+}
+
+/// The depth of a workflow with those that it runs; `None` for a cycle.
+fn nesting_depth<'p>(programs: &'p BoundPrograms, id: &'p str, path: &mut Vec<&'p str>) -> Option<usize> {
+    if path.contains(&id) {
+        return None;
+    }
+    // Deeper is refused anyway.
+    if path.len() > MAX_DEPTH {
+        return Some(path.len());
+    }
+    path.push(id);
+    let mut deepest = path.len() - 1;
+    for nested in programs.nested.get(id).into_iter().flatten() {
+        deepest = deepest.max(nesting_depth(programs, nested, path)?);
+    }
+    path.pop();
+    Some(deepest)
+}
+
+fn nested_workflows(flow: &Flow) -> impl Iterator<Item = (&str, &Node, &ProgramData)> {
+    let nodes = flow.document.graphs.iter().flat_map(|graph| graph.nodes.iter().map(|it| (graph.id.as_str(), it)));
+    nodes.filter_map(|(graph, node)| match &node.kind {
+        NodeKind::Program(data) if data.kind == ProgramKind::Workflow => Some((graph, node, &**data)),
+        _ => None,
+    })
+}
+
+fn check_edge(edge: &EdgeDef, location: Location, findings: &mut Vec<DocumentIssue>) {
+    let Some(condition) = &edge.condition else { return };
+    let location = location.join("/condition/expr");
+    let Ok(expr) = &condition.expr.compiled else {
+        findings.push(location.error("W012", "the condition is empty").with_fix("write a condition, or remove it"));
+        return;
+    };
+    if let Some(text) = expr.searched_text().filter(|it| it.chars().count() < MIN_SEARCHED_CHARS) {
+        let message = format!("'{text}' is searched for in the message of the user, and such a short text occurs in many words");
+        findings.push(location.warning("W013", message).with_fix("search for a longer text, or write a condition"));
+    }
+}
