@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use convengine_core::config::flow::{DocumentIssue, DocumentSeverity, import_canvas};
-use convengine_core::lint::flow::{PublishTarget, check_document};
+use convengine_core::lint::flow::{BoundPrograms, PublishTarget, check_document, check_workflow};
 use convengine_core::pack::Pack;
 use convengine_core::turn::STUB_ADDRESS;
 use serde_json::{Value, json};
@@ -13,6 +13,11 @@ pub fn document_issues(document: &Value, pack: &Pack) -> Value {
     // The pack's fake service may be called.
     let text = document.to_string().replace(STUB_ADDRESS, "https://stub.example");
     let document = import_canvas(serde_json::from_str(&text).unwrap_or_default());
+    if let Some(root) = document.get("root").filter(|it| it.is_object()) {
+        let programs = BoundPrograms::from_pack(&pack.documents, &pack.workspace_tools);
+        let target = PublishTarget { programs: Some(&programs), ..PublishTarget::empty() };
+        return check_workflow(root, &pack.workspace_tools, &target).iter().map(issue_to_json).collect();
+    }
     let id = document.get("id").and_then(Value::as_str).unwrap_or_default();
     let knowledge: BTreeMap<String, bool> = pack.sources(id).into_iter().map(|it| (it.id, true)).collect();
     check_document(&document, &PublishTarget { knowledge: Some(&knowledge), ..PublishTarget::empty() }).iter().map(issue_to_json).collect()

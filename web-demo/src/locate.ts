@@ -1,4 +1,5 @@
 import { idColumn } from './config/id-column';
+import { isProgram } from './flow/flow-pack';
 import { parseSpans, position, type Span } from './json-text';
 import type { Issue } from './types';
 
@@ -41,8 +42,11 @@ export function followPointer(root: Span, pointer: string): Span {
 
 /** Locates an issue of a flow document. */
 function locateInDocument(pack: string, root: Span, pointer: string): TextRange | undefined {
-  const doc = (it: Span) => it.members?.get('doc');
-  const document = root.members?.get('documents')?.elements?.find((it) => pack.slice(doc(it)?.start, doc(it)?.end) === '"conversation_flow"');
+  const kind = ({ members }: Span) => {
+    const doc = members?.get('doc');
+    return doc && pack.slice(doc.start + 1, doc.end - 1);
+  };
+  const document = root.members?.get('documents')?.elements?.find((it) => isProgram({ doc: kind(it) }));
   if (!document) return undefined;
   const { start, end } = followPointer(document, pointer);
   return { start, end, line: position(pack, start).line };

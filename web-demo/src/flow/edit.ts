@@ -21,7 +21,9 @@ export function findNodeIndex(document: FlowDocument, graph: string, node: strin
 /** The span of a node in the text of a pack. */
 export function findNodeSpan(text: string, { document, graph, node }: NodeIndex): Span | undefined {
   const documentSpan = parseSpans(text).members?.get('documents')?.elements?.[document];
-  return documentSpan?.members?.get('graphs')?.elements?.[graph]?.members?.get('nodes')?.elements?.[node];
+  // A workflow graph has its nodes itself.
+  const graphSpan = documentSpan?.members?.get('graphs')?.elements?.[graph] ?? documentSpan;
+  return graphSpan?.members?.get('nodes')?.elements?.[node];
 }
 
 /** The data of a node, unindented; a long single line is expanded. */

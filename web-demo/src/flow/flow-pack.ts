@@ -1,21 +1,29 @@
+/** The kinds of documents that run conversations. */
+const KINDS = ['conversation_flow', 'workflow_graph'];
+
+/** Whether a document runs conversations: a flow document or a workflow graph. */
+export function isProgram(document: unknown): boolean {
+  return KINDS.includes(String((document as { doc?: unknown } | null)?.doc));
+}
+
 /**
- * Whether a pack runs a flow document: it has one and no tables, as in the engine.
+ * Whether a pack runs a document: it has one and no tables, as in the engine.
  *
- * Packs without a flow document are recognised without parsing them.
+ * Packs without a document are recognised without parsing them.
  */
 export function isFlowPack(pack: string): boolean {
-  if (!pack.includes('conversation_flow')) return false;
+  if (!KINDS.some((it) => pack.includes(it))) return false;
   try {
     const { documents, tables } = JSON.parse(pack) as { documents?: unknown; tables?: unknown };
     const none = typeof tables !== 'object' || tables === null || Object.keys(tables).length === 0;
-    return none && Array.isArray(documents) && documents.some((it) => (it as { doc?: unknown } | null)?.doc === 'conversation_flow');
+    return none && Array.isArray(documents) && documents.some(isProgram);
   } catch {
     return false;
   }
 }
 
-/** The assistant id of a pack's flow document. */
+/** The id of the document that a pack runs. */
 export function assistantId(pack: string): string {
   const { documents = [] } = JSON.parse(pack) as { documents?: { doc?: unknown; id?: unknown }[] };
-  return String(documents.find((it) => it.doc === 'conversation_flow')?.id ?? 'assistant');
+  return String(documents.find(isProgram)?.id ?? 'assistant');
 }

@@ -1,4 +1,5 @@
 /** Reads the graphs of a flow document for drawing; lenient, because a document is often invalid while it is edited. */
+import { isProgram } from './flow-pack';
 
 /** A node of a graph. */
 export interface FlowNode {
@@ -58,13 +59,21 @@ export function parseDocument(pack: string): FlowDocument | undefined {
     return undefined;
   }
   const all = asList(documents);
-  const index = all.findIndex((it) => it['doc'] === 'conversation_flow');
+  const index = all.findIndex(isProgram);
   const document = all[index];
   if (!document) return undefined;
   const names = new Map(asList(document['intents']).map((it) => [asText(it['graph']), asText(it['name'])]));
-  const graphs = asList(document['graphs']).map((it, at) => parseGraph(it, at, names));
+  // A workflow graph is one graph.
+  const own = document['doc'] === 'workflow_graph' ? [{ ...document, kind: 'root', entry: workflowEntry(document) }] : asList(document['graphs']);
+  const graphs = own.map((it, at) => parseGraph(it, at, names));
   const rank = (it: FlowGraph) => (KINDS.indexOf(it.kind) + KINDS.length + 1) % (KINDS.length + 1);
-  return { index, name: asText(document['name']), graphs: graphs.toSorted((a, b) => rank(a) - rank(b) || a.index - b.index), variables: asList(document['variables']).map((it) => asText(it['name'])).filter(Boolean), redacted: redactedPaths(document) };
+  return { index, name: asText(document['name']), graphs: graphs.toSorted((a, b) => rank(a) - rank(b) || a.index - b.index), variables: asList(document['variables'] ?? document['shared_state']).map((it) => asText(it['name'])).filter(Boolean), redacted: redactedPaths(document) };
+}
+
+/** The node at which a workflow graph begins: its first entry, or its root. */
+function workflowEntry(document: Members): string {
+  const entries = document['entries'];
+  return asText(Array.isArray(entries) ? entries[0] : undefined) || asText(document['root']) || 'root_agent';
 }
 
 function parseGraph(graph: Members, index: number, intents: Map<string, string>): FlowGraph {

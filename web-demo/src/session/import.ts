@@ -1,3 +1,4 @@
+import { isProgram } from '../flow/flow-pack';
 import { fromSql } from '../pack/sql';
 import { parseSpans } from '../json-text';
 import { plural } from '../plural';
@@ -42,10 +43,10 @@ async function importText(simulator: Simulator, text: string, name: string): Pro
   }
   parseSpans(text);
   const value = JSON.parse(text) as unknown;
-  if ((value as { doc?: unknown } | null)?.doc === 'conversation_flow') {
+  if (isProgram(value)) {
     await simulator.openPack(`{\n"name": ${JSON.stringify(name.replace(/(\.flow)?\.json$/i, ''))},\n"documents": [\n${text.trim()}\n]\n}\n`);
     simulator.restart();
-    return { verdict: 'The flow document was opened as a new pack.', turns: 0, matching: 0, notes: [], personalData: [] };
+    return { verdict: 'The document was opened as a new pack.', turns: 0, matching: 0, notes: [], personalData: [] };
   }
   if (isPack(value)) {
     await simulator.openPack(text);

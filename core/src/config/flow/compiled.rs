@@ -80,8 +80,11 @@ impl Flow {
     }
 
     fn compile_document(source: &Value, tools: &[Value]) -> Result<Flow, String> {
-        let refused = super::check_structure(source).into_iter().find(|it| UNREADABLE_CODES.contains(&it.code));
-        if let Some(issue) = refused {
+        let issues = match super::document_kind(source) {
+            Some(ProgramKind::Workflow) => super::check_workflow_structure(source),
+            Some(ProgramKind::Assistant | ProgramKind::Agent) | None => super::check_structure(source),
+        };
+        if let Some(issue) = issues.into_iter().find(|it| UNREADABLE_CODES.contains(&it.code)) {
             return Err(issue.to_string());
         }
         let (kind, mut document) = read_document(source, tools);

@@ -40,8 +40,7 @@ use serde_json::Value;
 
 pub use self::codes::CODES;
 use self::context::FlowContext;
-pub use self::workflow::BoundPrograms;
-use crate::config::flow::document::ProgramKind;
+pub use self::workflow::{BoundPrograms, check_workflow};
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_structure};
 
 /// The environment that a document is published to.
@@ -86,7 +85,7 @@ impl Default for PublishTarget<'_> {
     }
 }
 
-/// Returns all issues of a document: first those of the whole, then by graph and node. For a document that cannot be parsed, returns
+/// Returns all issues of a flow document: first those of the whole, then by graph and node. For a document that cannot be parsed, returns
 /// only the structural issues.
 pub fn check_document(source: &Value, target: &PublishTarget<'_>) -> Vec<DocumentIssue> {
     let mut findings = check_structure(source);
@@ -94,10 +93,6 @@ pub fn check_document(source: &Value, target: &PublishTarget<'_>) -> Vec<Documen
         return findings;
     }
     let Ok(flow) = Flow::compile(source) else { return findings };
-    if flow.kind == ProgramKind::Workflow {
-        findings.extend(workflow::check_workflow(source, &flow, target));
-        return findings;
-    }
     let context = FlowContext::new(source, &flow, target);
     for check in [
         graph::check,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::context::{FlowContext, GraphContext, Location};
 use super::{PublishTarget, agent, expression, knowledge, request_target, secret, sort_issues, template, tool};
 use crate::config::flow::document::{EdgeDef, Node, NodeKind, ProgramData, ProgramKind};
-use crate::config::flow::{DocumentIssue, Flow};
+use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_workflow_structure, document_kind};
 
 /// Types that only drafts may hold.
 const DRAFT_TYPES: [&str; 6] = ["script", "datastore", "set", "human", "parallel", "wait"];
@@ -17,6 +17,9 @@ const MAX_DEPTH: usize = 8;
 
 /// The shortest text that is searched for in messages without a warning.
 const MIN_SEARCHED_CHARS: usize = 3;
+
+/// The version of a document that serves as any.
+const ANY_VERSION: &str = "*";
 
 /// The documents and tools of a workspace, which workflow graphs are bound to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,25 +33,36 @@ pub struct BoundPrograms {
 }
 
 impl BoundPrograms {
-    /// Those of a document that is compiled with what it is bound to.
-    pub fn from_flow(flow: &Flow) -> BoundPrograms {
-        let mut programs = BoundPrograms::default();
-        for bound in flow.bound() {
-            let (kind, id) = (bound.flow.kind, bound.flow.document.id.clone());
-            let versions = programs.versions.entry((kind, id.clone())).or_default();
-            // A document without a version serves as any.
-            versions.insert(bound.version.clone().unwrap_or_else(|| "*".to_owned()));
+    /// Those of a pack, whose documents serve as any version.
+    pub fn from_pack(documents: &[Value], tools: &[Value]) -> BoundPrograms {
+        let text = |it: &Value, name: &str| it.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut programs = BoundPrograms { tools: tools.iter().map(|it| text(it, "id")).collect(), ..BoundPrograms::default() };
+        for document in documents {
+            let Some(kind) = document_kind(document) else { continue };
+            programs.versions.entry((kind, text(document, "id"))).or_default().insert(ANY_VERSION.to_owned());
+            let nodes = document.get("nodes").and_then(Value::as_array).into_iter().flatten();
+            let nested = nodes.filter_map(|it| it.pointer("/data/workflow_id")?.as_str().map(str::to_owned)).collect();
             if kind == ProgramKind::Workflow {
-                programs.nested.insert(id, nested_workflows(&bound.flow).map(|it| it.2.id.clone()).collect());
+                programs.nested.insert(text(document, "id"), nested);
             }
         }
-        programs.tools = flow.document.tools.iter().map(|it| it.id.clone()).collect();
         programs
     }
 }
 
-/// Returns the issues of a workflow graph besides those of its structure.
-pub(super) fn check_workflow(source: &Value, flow: &Flow, target: &PublishTarget<'_>) -> Vec<DocumentIssue> {
+/// Returns all issues of a workflow graph. For one that cannot be parsed, returns only the structural issues. The target says what it is
+/// bound to; `tools` are those of the workspace.
+pub fn check_workflow(source: &Value, tools: &[Value], target: &PublishTarget<'_>) -> Vec<DocumentIssue> {
+    let mut findings = check_workflow_structure(source);
+    if findings.iter().any(|it| UNREADABLE_CODES.contains(&it.code)) {
+        return findings;
+    }
+    let Ok(flow) = Flow::compile(&json!({"root": source, "tools": tools})) else { return findings };
+    findings.extend(check_compiled(source, &flow, target));
+    findings
+}
+
+fn check_compiled(source: &Value, flow: &Flow, target: &PublishTarget<'_>) -> Vec<DocumentIssue> {
     // The other checks look for nodes in graphs.
     let graph = json!({"id": flow.document.id, "nodes": source.get("nodes"), "edges": source.get("edges")});
     let mut form = source.clone();
@@ -148,7 +162,7 @@ fn check_program(context: &FlowContext<'_>, data: &ProgramData, location: &Locat
     let Some(versions) = programs.versions.get(&(data.kind, id.clone())) else {
         return Some(location.error(missing, format!("there is no {kind} '{id}'")).with_fix("create it, or correct the id"));
     };
-    if versions.contains("*") || versions.contains(&data.version) {
+    if versions.contains(ANY_VERSION) || versions.contains(&data.version) {
         return None;
     }
     let message = match data.version.as_str() {
@@ -174,14 +188,6 @@ fn nesting_depth<'p>(programs: &'p BoundPrograms, id: &'p str, path: &mut Vec<&'
     }
     path.pop();
     Some(deepest)
-}
-
-fn nested_workflows(flow: &Flow) -> impl Iterator<Item = (&str, &Node, &ProgramData)> {
-    let nodes = flow.document.graphs.iter().flat_map(|graph| graph.nodes.iter().map(|it| (graph.id.as_str(), it)));
-    nodes.filter_map(|(graph, node)| match &node.kind {
-        NodeKind::Program(data) if data.kind == ProgramKind::Workflow => Some((graph, node, &**data)),
-        _ => None,
-    })
 }
 
 fn check_edge(edge: &EdgeDef, location: Location, findings: &mut Vec<DocumentIssue>) {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use convengine_core::config::flow::{DocumentIssue, import_canvas};
-use convengine_core::lint::flow::{self, PublishTarget};
+use convengine_core::config::flow::document::ProgramKind;
+use convengine_core::config::flow::{DocumentIssue, document_kind, import_canvas};
+use convengine_core::lint::flow::{self, BoundPrograms, PublishTarget};
 use convengine_core::pack::Pack;
 use serde_json::{Value, json};
 
@@ -28,7 +29,24 @@ pub struct CheckedDocument {
 
 /// Checks the documents of a pack; secrets are not checked here.
 pub fn check_pack(pack: &Pack, settings: &Value) -> Vec<CheckedDocument> {
-    check_documents(pack.documents.iter().cloned(), settings)
+    let mut checked = check_documents(pack.documents.iter().filter(|it| !is_workflow(it)).cloned(), settings);
+    let (allowed, revoked) = (read_list(settings, "outbound.allow"), BTreeSet::new());
+    let programs = BoundPrograms::from_pack(&pack.documents, &pack.workspace_tools);
+    let target =
+        PublishTarget { revoked_secrets: &revoked, allowed_targets: &allowed, programs: Some(&programs), ..PublishTarget::empty() };
+    for document in pack.documents.iter().filter(|it| is_workflow(it)).cloned() {
+        let issues = flow::check_workflow(&document, &pack.workspace_tools, &target);
+        checked.push(CheckedDocument { id: document_id(&document), issues, document });
+    }
+    checked
+}
+
+fn is_workflow(document: &Value) -> bool {
+    document_kind(document) == Some(ProgramKind::Workflow)
+}
+
+fn document_id(document: &Value) -> String {
+    document.get("id").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 /// Checks documents.
@@ -37,8 +55,7 @@ pub fn check_documents(documents: impl Iterator<Item = Value>, settings: &Value)
     let check = |document: Value| {
         let document = import_canvas(document);
         let context = PublishTarget { revoked_secrets: &revoked, allowed_targets: &allowed, ..PublishTarget::empty() };
-        let id = document.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        CheckedDocument { id, issues: flow::check_document(&document, &context), document }
+        CheckedDocument { id: document_id(&document), issues: flow::check_document(&document, &context), document }
     };
     documents.map(check).collect()
 }
@@ -47,8 +64,10 @@ pub fn check_documents(documents: impl Iterator<Item = Value>, settings: &Value)
 pub fn find_problems(documents: &[CheckedDocument]) -> Vec<String> {
     let of_document = |it: &CheckedDocument| {
         let invalid_id = (!is_assistant_id(&it.id)).then(|| "documents: a document has no valid assistant id".to_owned());
+        let workflow = is_workflow(&it.document)
+            .then(|| format!("documents.{}: workflow graphs run in packs and not on the server; take it out of the pack", it.id));
         let refused = it.issues.iter().filter(|it| prevents_saving(it)).map(|issue| format!("documents.{}: {issue}", it.id));
-        invalid_id.into_iter().chain(refused).collect::<Vec<_>>()
+        invalid_id.into_iter().chain(workflow).chain(refused).collect::<Vec<_>>()
     };
     documents.iter().flat_map(of_document).collect()
 }

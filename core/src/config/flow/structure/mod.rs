@@ -11,19 +11,26 @@ use serde_json::Value;
 
 use self::checker::Checker;
 use self::location::FormLocation;
-use super::bound::document_kind;
-use super::document::ProgramKind;
 use super::issue::DocumentIssue;
-use super::shape::{DOCUMENT, Shape, WORKFLOW};
+use super::shape::{DOCUMENT, Definition, Shape, WORKFLOW};
 
 /// The maximum size of a document, in bytes of compact JSON.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Returns the structural issues of a document: of its top-level lists first, then by graph and node, at most a thousand errors
+/// Returns the structural issues of a flow document: of its top-level lists first, then by graph and node, at most a thousand errors
 /// and a thousand warnings.
 ///
 /// Some bounds have their own code: `N002` `N006` `V006` `K004` `A004` `B005` `T006`.
 pub fn check_structure(source: &Value) -> Vec<DocumentIssue> {
+    check_shape(source, &DOCUMENT)
+}
+
+/// Returns the structural issues of a workflow graph.
+pub fn check_workflow_structure(source: &Value) -> Vec<DocumentIssue> {
+    check_shape(source, &WORKFLOW)
+}
+
+fn check_shape(source: &Value, shape: &'static Definition) -> Vec<DocumentIssue> {
     let mut checker = Checker::new(source);
     let place = FormLocation::document();
     let size = crate::json::serialized_length(source).unwrap_or_default();
@@ -31,7 +38,6 @@ pub fn check_structure(source: &Value) -> Vec<DocumentIssue> {
         let message = format!("the document has {size} bytes; the maximum is {MAX_BYTES}");
         checker.report_error(|| place.error("D005", message).with_fix("split the assistant or move long texts out of it"));
     }
-    let shape = if document_kind(source) == Some(ProgramKind::Workflow) { &WORKFLOW } else { &DOCUMENT };
     checker.check(&Shape::Ref(shape), source, &place);
     checker.issues
 }
