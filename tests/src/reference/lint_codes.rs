@@ -13,7 +13,7 @@ use super::{Meanings, Page, prose, read_source};
 use crate::root;
 
 /// What the first letter of a code stands for, in the order of the page.
-const GROUPS: [(&str, &str); 15] = [
+const GROUPS: [(&str, &str); 16] = [
     ("D", "Structure"),
     ("G", "Graphs"),
     ("I", "Intents"),
@@ -28,6 +28,7 @@ const GROUPS: [(&str, &str); 15] = [
     ("K", "Knowledge"),
     ("H", "Handoff"),
     ("P", "Scripts"),
+    ("W", "Workflow graphs"),
     ("U", "Not supported yet"),
 ];
 

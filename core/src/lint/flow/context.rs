@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::PublishTarget;
 use super::source_text::{self, SourceText};
 use super::variable_writes::Writes;
-use crate::config::flow::document::{Await, GraphDef, GraphKind, Node, NodeKind};
+use crate::config::flow::document::{Await, GraphDef, GraphKind, Node, NodeKind, ProgramKind};
 use crate::config::flow::{DocumentIssue, Flow, GraphRef};
 
 /// A document with its indexes.
@@ -61,7 +61,7 @@ impl<'g> FlowContext<'g> {
     pub fn new(source: &'g Value, flow: &'g Flow, target: &'g PublishTarget<'g>) -> FlowContext<'g> {
         let of_graph = |(at, form): (usize, &'g GraphDef)| {
             let graph = flow.graph(&form.id)?;
-            Some(GraphContext::new(at, form, graph, source))
+            Some(GraphContext::new(at, form, graph, source, flow.kind))
         };
         let graphs: Vec<_> = flow.document.graphs.iter().enumerate().filter_map(of_graph).collect();
         let writes = Writes::new(source, flow, &graphs);
@@ -135,7 +135,7 @@ impl<'g> FlowContext<'g> {
 }
 
 impl<'g> GraphContext<'g> {
-    fn new(at: usize, form: &'g GraphDef, graph: GraphRef<'g>, source: &'g Value) -> GraphContext<'g> {
+    fn new(at: usize, form: &'g GraphDef, graph: GraphRef<'g>, source: &'g Value, kind: ProgramKind) -> GraphContext<'g> {
         let list = |name: &str| source.pointer(&format!("/graphs/{at}/{name}")).and_then(Value::as_array);
         let sources: Vec<&Value> = list("nodes").into_iter().flatten().collect();
         let edges: Vec<&Value> = list("edges").into_iter().flatten().collect();
@@ -152,7 +152,13 @@ impl<'g> GraphContext<'g> {
             }
             let condition = edges.get(number).and_then(|it| it.pointer("/condition/expr"));
             if let (Some(texts), Some(condition)) = (texts.get_mut(*from), condition.and_then(Value::as_str)) {
-                texts.push(SourceText::from_condition(format!("/graphs/{at}/edges/{number}/condition/expr"), condition, &[]));
+                let path = format!("/graphs/{at}/edges/{number}/condition/expr");
+                // A condition of a workflow is always valid, unless it is empty, which has its own code.
+                let text = match kind {
+                    ProgramKind::Workflow => SourceText::from_workflow_condition(path, condition),
+                    ProgramKind::Assistant | ProgramKind::Agent => SourceText::from_condition(path, condition, &[]),
+                };
+                texts.push(text);
             }
         }
         let name = source.pointer(&format!("/graphs/{at}/name")).and_then(Value::as_str);

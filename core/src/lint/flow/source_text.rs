@@ -63,6 +63,12 @@ impl<'g> SourceText<'g> {
         SourceText { path, source, kind, parsed: ParsedText::Interpolation(Interpolation::parse(source)), extra_roots, owner_name: None }
     }
 
+    /// Parses a condition of a workflow graph.
+    pub fn from_workflow_condition(path: String, source: &'g str) -> SourceText<'g> {
+        let parsed = ParsedText::Expr(Expr::parse_workflow(if source.trim().is_empty() { "else" } else { source }));
+        SourceText { path, source, kind: TextKind::Condition, parsed, extra_roots: &[], owner_name: None }
+    }
+
     /// Parses a condition.
     pub fn from_condition(path: String, source: &'g str, extra_roots: &'static [&'static str]) -> SourceText<'g> {
         SourceText { path, source, kind: TextKind::Condition, parsed: ParsedText::Expr(Expr::parse(source)), extra_roots, owner_name: None }

@@ -15,8 +15,8 @@ const DRAFT_TYPES: [&str; 6] = ["script", "datastore", "set", "human", "parallel
 /// The maximum depth of workflows that run one another.
 const MAX_DEPTH: usize = 8;
 
-/// The shortest text that is searched for in messages without a warning.
-const MIN_SEARCHED_CHARS: usize = 3;
+/// The letters of the shortest text that is searched for in messages without a warning.
+const MIN_SEARCHED_LETTERS: usize = 3;
 
 /// The version of a document that serves as any.
 const ANY_VERSION: &str = "*";
@@ -197,7 +197,8 @@ fn check_edge(edge: &EdgeDef, location: Location, findings: &mut Vec<DocumentIss
         findings.push(location.error("W012", "the condition is empty").with_fix("write a condition, or remove it"));
         return;
     };
-    if let Some(text) = expr.searched_text().filter(|it| it.chars().count() < MIN_SEARCHED_CHARS) {
+    let letters = |it: &str| it.chars().filter(|it| it.is_alphanumeric()).count();
+    if let Some(text) = expr.searched_text().filter(|it| letters(it) < MIN_SEARCHED_LETTERS) {
         let message = format!("'{text}' is searched for in the message of the user, and such a short text occurs in many words");
         findings.push(location.warning("W013", message).with_fix("search for a longer text, or write a condition"));
     }

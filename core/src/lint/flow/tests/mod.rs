@@ -4,6 +4,7 @@ mod calls;
 mod graphs;
 mod texts;
 mod words;
+mod workflow;
 
 use std::collections::BTreeSet;
 
@@ -89,7 +90,8 @@ fn the_shop_is_valid() {
 
 #[test]
 fn every_code_has_a_case() {
-    let covered: BTreeSet<&str> = cases().iter().map(|it| it.1).collect();
+    let workflows = workflow::cases();
+    let covered: BTreeSet<&str> = cases().iter().map(|it| it.1).chain(workflows.iter().map(|it| it.1)).collect();
     let listed: BTreeSet<&str> = CODES.iter().map(|it| it.0).collect();
     assert_eq!(covered, listed);
     assert_eq!(CODES.len(), listed.len());
