@@ -117,11 +117,9 @@ impl<'c> Walker<'c> {
             let Some(trigger) = node.filter(|it| matches!(it.kind, NodeKind::Start(_))) else { break };
             node = graph.edges(&trigger.id, "out").next().and_then(|it| graph.node(&it.target));
         }
-        node.is_some_and(|it| match &it.kind {
-            NodeKind::InstructionAgent(data) => data.greeting.is_some(),
-            NodeKind::Program(data) => data.kind == ProgramKind::Assistant,
-            _ => false,
-        })
+        let Some(node) = node else { return false };
+        matches!(&node.kind, NodeKind::InstructionAgent(data) if data.greeting.is_some())
+            || matches!(&node.kind, NodeKind::Program(data) if data.kind == ProgramKind::Assistant)
     }
 
     /// Handles a message, a button or an approval decision.

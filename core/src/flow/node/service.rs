@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::Walker;
 use super::super::failure::Failure;
+use super::super::messages::with_member;
 use super::super::walk::Transition;
 use super::http_request;
 use super::http_retry::{call_with_retry, parse_body, status_failure_code};
@@ -17,11 +18,9 @@ impl<'c> Walker<'c> {
     pub(super) async fn run_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Transition {
         let called = self.call_service(node, data).await;
         if node.type_name == "tool" {
-            let mut event = json!({"node": node.id, "tool": data.tool_id, "ok": called.is_ok()});
-            if let Err(failure) = &called {
-                event["code"] = json!(failure.code);
-            }
-            self.trace("tool.executed", event);
+            let event = json!({"node": node.id, "tool": data.tool_id, "ok": called.is_ok()});
+            let code = called.as_ref().err().map(|it| it.code.as_str());
+            self.trace("tool.executed", with_member(event, "code", code));
         }
         match called {
             Ok(()) => Transition::Port("success".to_owned()),

@@ -6,11 +6,8 @@ use serde_json::{Value, json};
 
 use super::context::{FlowContext, GraphContext, Location};
 use super::{PublishTarget, agent, expression, knowledge, request_target, secret, sort_issues, template, tool};
-use crate::config::flow::document::{EdgeDef, Node, NodeKind, ProgramData, ProgramKind};
+use crate::config::flow::document::{DRAFT_TYPES, EdgeDef, Node, NodeKind, ProgramData, ProgramKind};
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_workflow_structure, document_kind};
-
-/// Types that only drafts may hold.
-const DRAFT_TYPES: [&str; 6] = ["script", "datastore", "set", "human", "parallel", "wait"];
 
 /// The maximum depth of workflows that run one another.
 const MAX_DEPTH: usize = 8;
@@ -119,19 +116,20 @@ fn check_node(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Nod
         findings.push(location.error("W002", message).with_fix("remove the node, or do its work in an assistant"));
         return;
     }
-    match &node.kind {
-        NodeKind::Decision | NodeKind::Router if !graph_cx.is_wired(node, "out") && !graph_cx.is_wired(node, "else") => {
-            findings.push(location.error("W011", format!("no edge leaves '{}'", node.name)).with_fix("connect it"));
+    let is_branching = matches!(node.kind, NodeKind::Decision | NodeKind::Router);
+    if is_branching && !graph_cx.is_wired(node, "out") && !graph_cx.is_wired(node, "else") {
+        findings.push(location.error("W011", format!("no edge leaves '{}'", node.name)).with_fix("connect it"));
+        return;
+    }
+    if let NodeKind::Service(data) = &node.kind {
+        let tool = data.tool_id.as_deref().unwrap_or_default();
+        if context.target.programs.is_some_and(|it| !it.tools.contains(tool)) {
+            let message = format!("the workspace has no tool '{tool}'");
+            findings.push(location.join("/data/tool_name").error("W007", message).with_fix("add the tool, or correct its name"));
         }
-        NodeKind::Service(data) => {
-            let tool = data.tool_id.as_deref().unwrap_or_default();
-            if context.target.programs.is_some_and(|it| !it.tools.contains(tool)) {
-                let message = format!("the workspace has no tool '{tool}'");
-                findings.push(location.join("/data/tool_name").error("W007", message).with_fix("add the tool, or correct its name"));
-            }
-        }
-        NodeKind::Program(data) => findings.extend(check_program(context, data, &location)),
-        _ => {}
+    }
+    if let NodeKind::Program(data) = &node.kind {
+        findings.extend(check_program(context, data, &location));
     }
 }
 

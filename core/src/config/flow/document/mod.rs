@@ -6,6 +6,7 @@ mod handoff;
 mod knowledge;
 mod message;
 mod node;
+mod node_ports;
 mod program;
 mod python;
 mod service;
@@ -27,6 +28,7 @@ pub use python::PythonData;
 pub use service::{FINISH, FlowTool, HttpRequestDef, OutputMapping, REQUEST_HUMAN, Retry, ServiceData, ValueType, is_built_in};
 pub use slot::{Ask, EntityData, Validation};
 pub use text::{FlowCondition, FlowFormula, FlowTemplate, LocalizedText, ValueTemplate};
+pub use workflow::DRAFT_TYPES;
 
 use serde_json::Value;
 

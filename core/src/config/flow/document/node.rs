@@ -1,6 +1,6 @@
 //! Nodes and the data of each kind.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::assignment::{Assignment, SetData};
 use super::fields::{self, Fields};
@@ -282,18 +282,6 @@ impl Node {
     }
 }
 
-impl Node {
-    /// Reads a node of a workflow graph.
-    pub(super) fn read_of_workflow(fields: Fields<'_>) -> Option<Node> {
-        let type_name = fields.text("type").unwrap_or_default();
-        if ["script", "set", "human", "parallel", "wait", "datastore"].contains(&type_name) {
-            let node = Node::read(Fields(&json!({"type": "decision", "name": fields.string("name"), "id": fields.string("id")})))?;
-            return Some(Node { kind: NodeKind::Draft, type_name: type_name.to_owned(), ..node });
-        }
-        Node::read(fields)
-    }
-}
-
 impl NodeKind {
     fn read(type_name: &str, fields: Fields<'_>) -> Option<NodeKind> {
         Some(match type_name {
@@ -373,50 +361,6 @@ impl AgentData {
                 variable: fields::parse_path(it.text("variable").unwrap_or_default()),
                 schema: it.value("schema").cloned(),
             }),
-        }
-    }
-}
-
-impl Node {
-    /// Returns the port by which it is left normally.
-    pub fn default_port(&self) -> &'static str {
-        match self.kind {
-            NodeKind::Service(_) => "success",
-            NodeKind::InstructionAgent(_) => "done",
-            NodeKind::Start(_)
-            | NodeKind::End(_)
-            | NodeKind::Intent(_)
-            | NodeKind::Message(_)
-            | NodeKind::Entity(_)
-            | NodeKind::Decision
-            | NodeKind::Router
-            | NodeKind::Set(_)
-            | NodeKind::Fallback(_)
-            | NodeKind::Subflow(_)
-            | NodeKind::Knowledge(_)
-            | NodeKind::Python(_)
-            | NodeKind::Handoff(_)
-            | NodeKind::Program(_)
-            | NodeKind::Draft => "out",
-        }
-    }
-
-    /// Returns the port by which it is left on failure; `None` for a node that cannot fail.
-    pub fn failure_port(&self) -> Option<&'static str> {
-        match &self.kind {
-            NodeKind::Intent(_) | NodeKind::Entity(_) => Some("failed"),
-            NodeKind::Service(_) => Some("failure"),
-            NodeKind::Handoff(_) => Some("unavailable"),
-            NodeKind::Decision
-            | NodeKind::Router
-            | NodeKind::Set(_)
-            | NodeKind::Subflow(_)
-            | NodeKind::InstructionAgent(_)
-            | NodeKind::Knowledge(_)
-            | NodeKind::Python(_)
-            | NodeKind::Program(_)
-            | NodeKind::Draft => Some("error"),
-            NodeKind::Start(_) | NodeKind::End(_) | NodeKind::Message(_) | NodeKind::Fallback(_) => None,
         }
     }
 }

@@ -8,6 +8,9 @@ use super::fields::Fields;
 use super::{Document, EdgeDef, FlowTool, GraphDef, GraphKind, Node, NodeKind};
 use crate::text::expr::Expr;
 
+/// Types that only drafts may hold.
+pub const DRAFT_TYPES: [&str; 6] = ["script", "datastore", "set", "human", "parallel", "wait"];
+
 /// The id of the node at which a graph starts that names no other.
 const ROOT_AGENT: &str = "root_agent";
 
@@ -27,18 +30,29 @@ impl Document {
         let entry = find_entry(fields, &nodes, &edges);
         let settings = fields.object_or_empty("settings");
         let depth = settings.count("max_depth").unwrap_or(MAX_DEPTH).min(MAX_DEPTH);
-        let mut members = json!({"max_call_depth": depth});
-        for name in ["max_steps_per_turn", "error_message"] {
-            if let Some(value) = settings.value(name) {
-                members[name] = value.clone();
-            }
-        }
+        let members = json!({
+            "max_call_depth": depth,
+            "max_steps_per_turn": settings.value("max_steps_per_turn"),
+            "error_message": settings.value("error_message"),
+        });
         let base = json!({
             "id": id, "name": fields.string("name"), "root": id, "settings": members, "variables": fields.value("shared_state"),
         });
         let graph = GraphDef { id, kind: GraphKind::Root, entry, nodes, edges, params: Vec::new(), returns: Vec::new(), exits: Vec::new() };
         let tools = tools.iter().map(|it| FlowTool::read(Fields(it))).collect();
         Document { graphs: vec![graph], tools, ..Document::read(&base) }
+    }
+}
+
+impl Node {
+    /// Reads a node of a workflow graph.
+    fn read_of_workflow(fields: Fields<'_>) -> Option<Node> {
+        let type_name = fields.text("type").unwrap_or_default();
+        if DRAFT_TYPES.contains(&type_name) {
+            let node = Node::read(Fields(&json!({"type": "decision", "name": fields.string("name"), "id": fields.string("id")})))?;
+            return Some(Node { kind: NodeKind::Draft, type_name: type_name.to_owned(), ..node });
+        }
+        Node::read(fields)
     }
 }
 
