@@ -22,6 +22,12 @@ export function isFlowPack(pack: string): boolean {
   }
 }
 
+/** The document that a pack runs, as a talk names it: `flow ID` or `workflow ID`. */
+export function talkProgram(pack: string): string {
+  const { documents = [] } = JSON.parse(pack) as { documents?: { doc?: unknown; id?: unknown }[] };
+  return `${documents.find(isProgram)?.doc === 'workflow_graph' ? 'workflow' : 'flow'} ${assistantId(pack)}`;
+}
+
 /** The id of the document that a pack runs. */
 export function assistantId(pack: string): string {
   const { documents = [] } = JSON.parse(pack) as { documents?: { doc?: unknown; id?: unknown }[] };

@@ -72,8 +72,8 @@ class Header {
   name = '';
   config = '';
   at = FIRST_TURN_AT;
-  /** The assistant, if the talk plays a flow. */
-  assistant: string | undefined;
+  /** The paths that start a session and send it an event, if the talk plays a document. */
+  paths: { sessions: string; turns: string } | undefined;
   settings: [key: string, json: string][] = [];
 
   parseLine(line: TalkLine): void {
@@ -101,8 +101,13 @@ class Header {
 
   private parseProgram(line: TalkLine): void {
     const [word, rest] = splitWord(line);
-    if (word === 'flow') this.assistant = requireText(rest, 'the id of the assistant');
-    else if (word !== 'pipeline' || !['', 'v1', 'v2'].includes(rest.text)) throw new TalkError(line.number, 'unknown program; write pipeline v1, pipeline v2 or flow ID');
+    if (word === 'flow') {
+      const sessions = `/v1/runtime/assistants/${requireText(rest, 'the id of the assistant')}/sessions`;
+      this.paths = { sessions, turns: `${sessions}/\${SESSION}/turns` };
+    } else if (word === 'workflow') {
+      const id = requireText(rest, 'the id of the workflow graph');
+      this.paths = { sessions: `/v1/runtime/workflows/${id}/sessions`, turns: '/v1/runtime/workflows/sessions/${SESSION}/turns' };
+    } else if (word !== 'pipeline' || !['', 'v1', 'v2'].includes(rest.text)) throw new TalkError(line.number, 'unknown program; write pipeline v1, pipeline v2, flow ID or workflow ID');
     else if (rest.text) this.settings.push(['pipeline.profile', JSON.stringify(rest.text)]);
   }
 }
@@ -132,7 +137,7 @@ function parseMessage(line: TalkLine, header: Header, previous: TalkTurn | undef
   const wait = parseDuration(word);
   if (wait !== undefined) rest = after;
   const at = previous ? previous.at + (wait ?? TURN_INTERVAL_MS) : header.at + (wait ?? 0);
-  const request = header.assistant === undefined ? { body: parseBody(rest) } : parseEvent(rest, header.assistant);
+  const request = header.paths === undefined ? { body: parseBody(rest) } : parseEvent(rest, header.paths);
   return { line: line.number, conversation, at, ...request, answers: [], checks: [] };
 }
 
@@ -143,14 +148,12 @@ function parseBody(line: TalkLine): string {
 }
 
 /** Parses the message or event of a flow session. */
-function parseEvent(line: TalkLine, assistant: string): { path: string; body: string } {
+function parseEvent(line: TalkLine, { sessions, turns }: NonNullable<Header['paths']>): { path: string; body: string } {
   const [word, rest] = splitWord(line);
-  const sessions = `/v1/runtime/assistants/${assistant}/sessions`;
   if (word === '/start') {
     if (rest.text !== '') parseLineJson(rest, 'write the data of the session as a JSON object');
     return { path: sessions, body: rest.text || '{}' };
   }
-  const turns = `${sessions}/\${SESSION}/turns`;
   if (line.text.startsWith('{')) {
     parseLineJson(line, 'a line that begins with { is an event as JSON');
     return { path: turns, body: line.text };

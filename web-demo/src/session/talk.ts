@@ -39,7 +39,7 @@ const SUPPORTED_ROOTS = ['conversationId', 'intent', 'state', 'payload', 'contex
 const UNSUPPORTED_ROOTS = ['params', 'row', 'calls', 'audit'];
 
 /** Writes a talk. */
-export function writeTalk(turns: FinishedTurn[], pack: { file: string; name: string; /** The assistant of a flow. */ flow?: string }, assertions: Assertions): Talk {
+export function writeTalk(turns: FinishedTurn[], pack: { file: string; name: string; /** The document of a flow, as `flow ID` or `workflow ID`. */ flow?: string }, assertions: Assertions): Talk {
   const notes: string[] = [];
   const [first] = turns;
   const start = Math.min(Math.max(first?.input.at ?? 0, 0), MAX_TIME);
@@ -48,7 +48,7 @@ export function writeTalk(turns: FinishedTurn[], pack: { file: string; name: str
     `# A recorded chat with ${collapseSpaces(pack.name) || 'a pack'}.`,
     `config ${collapseSpaces(pack.file)}`,
     ...(collapseSpaces(pack.name) ? [`name ${collapseSpaces(pack.name)}`] : []),
-    ...(pack.flow ? [`program flow ${pack.flow}`] : []),
+    ...(pack.flow ? [`program ${pack.flow}`] : []),
     `at ${new Date(second).toISOString().slice(0, 19)}Z`,
   ];
   const names = conversationLabels(turns);

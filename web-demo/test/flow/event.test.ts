@@ -79,7 +79,7 @@ describe('flow events', () => {
       play({ type: 'approval.decision', call_id: 'c1', approved: false }, outcome([])),
       play({ type: 'session.end' }, outcome([], { status: 'completed' })),
     ];
-    const { text, notes } = writeTalk(turns, { file: 'bank.json', name: 'bank', flow: 'bank' }, { ...DEFAULT_ASSERTIONS, calls: false, context: ['kind', 'awaiting'] });
+    const { text, notes } = writeTalk(turns, { file: 'bank.json', name: 'bank', flow: 'flow bank' }, { ...DEFAULT_ASSERTIONS, calls: false, context: ['kind', 'awaiting'] });
     expect(notes.filter((it) => !it.includes('was said before'))).toEqual([]);
     expect(text).toContain('program flow bank\n');
     const lines = text.split('\n').filter((it) => it.startsWith('>')).map((it) => it.replace(/^> (\+\S+ )?/, ''));

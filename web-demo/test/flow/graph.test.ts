@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { parseDocument, type FlowGraph } from '../../src/flow/graph';
+import { findNodeIndex, readNodeData } from '../../src/flow/edit';
 import { drawGraph, NODE_HEIGHT, NODE_WIDTH } from '../../src/flow/layout';
-import { assistantId, isFlowPack } from '../../src/flow/flow-pack';
+import { assistantId, isFlowPack, talkProgram } from '../../src/flow/flow-pack';
 import { framesAtStep, currentFrames, tracePath } from '../../src/flow/flow-path';
 import { packs } from '../demo';
 import { Script } from '../timeline/turn';
+import SUPPORT from '../../../tests/packs/workflow/support.json?raw';
 import { BANK } from './bank';
 
 const bank = parseDocument(BANK);
@@ -35,6 +37,15 @@ describe('a pack', () => {
 });
 
 describe('parseDocument', () => {
+  it('reads a workflow graph as one graph, whose nodes can be found in the text', () => {
+    const support = parseDocument(SUPPORT);
+    expect([isFlowPack(SUPPORT), talkProgram(SUPPORT), talkProgram(BANK)]).toEqual([true, 'workflow support', 'flow bank']);
+    expect(support?.graphs.map((it) => [it.id, it.kind, it.entry, it.nodes.length])).toEqual([['support', 'root', 'opened', 7]]);
+    expect(support?.variables).toEqual(['topic', 'order.status', 'rating']);
+    const place = support && findNodeIndex(support, 'support', 'look');
+    expect(place && JSON.parse(readNodeData(SUPPORT, place))).toMatchObject({ tool_name: 'order_status' });
+  });
+
   it('reads the graphs by name, the root first and subflows last', () => {
     expect(bank?.graphs.map((it) => [it.kind, it.name])).toEqual([
       ['root', 'root'],
