@@ -21,8 +21,8 @@ const ANY_VERSION: &str = "*";
 /// The documents and tools of a workspace, which workflow graphs are bound to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BoundPrograms {
-    /// The published versions by kind and id, with `latest`; none for a document that is not published.
-    pub versions: BTreeMap<(ProgramKind, String), BTreeSet<String>>,
+    /// The published versions by [key](Self::key), with `latest`; none for a document that is not published.
+    pub versions: BTreeMap<String, Vec<String>>,
     /// The workflows that a workflow runs.
     pub nested: BTreeMap<String, Vec<String>>,
     /// The tools.
@@ -30,13 +30,18 @@ pub struct BoundPrograms {
 }
 
 impl BoundPrograms {
+    /// The key of a document in `versions`.
+    pub fn key(kind: ProgramKind, id: &str) -> String {
+        [kind.name(), " ", id].concat()
+    }
+
     /// Those of a pack, whose documents serve as any version.
     pub fn from_pack(documents: &[Value], tools: &[Value]) -> BoundPrograms {
         let text = |it: &Value, name: &str| it.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut programs = BoundPrograms { tools: tools.iter().map(|it| text(it, "id")).collect(), ..BoundPrograms::default() };
         for document in documents {
             let Some(kind) = document_kind(document) else { continue };
-            programs.versions.entry((kind, text(document, "id"))).or_default().insert(ANY_VERSION.to_owned());
+            programs.versions.insert(BoundPrograms::key(kind, &text(document, "id")), vec![ANY_VERSION.to_owned()]);
             let nodes = document.get("nodes").and_then(Value::as_array).into_iter().flatten();
             let nested = nodes.filter_map(|it| it.pointer("/data/workflow_id")?.as_str().map(str::to_owned)).collect();
             if kind == ProgramKind::Workflow {
@@ -94,12 +99,10 @@ fn check_graph(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, findings:
     for (at, node) in graph_cx.definition.nodes.iter().enumerate() {
         check_node(context, graph_cx, node, graph_cx.node_location(at), findings);
     }
-    let mut open: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut open: BTreeSet<(&str, &str)> = BTreeSet::new();
     for (at, edge) in graph_cx.definition.edges.iter().enumerate() {
         check_edge(edge, graph_cx.edge_location(at), findings);
-        let count = open.entry((&edge.source, &edge.source_port)).or_default();
-        *count += usize::from(edge.condition.is_none());
-        if *count == 2 && edge.condition.is_none() {
+        if edge.condition.is_none() && !open.insert((&edge.source, &edge.source_port)) {
             let message = format!("several edges leave the port '{}' without a condition; only the first is taken", edge.source_port);
             findings.push(graph_cx.edge_location(at).warning("W014", message).with_fix("remove the others, or add conditions"));
         }
@@ -157,10 +160,10 @@ fn check_program(context: &FlowContext<'_>, data: &ProgramData, location: &Locat
             Some(_) => {}
         }
     }
-    let Some(versions) = programs.versions.get(&(data.kind, id.clone())) else {
+    let Some(versions) = programs.versions.get(&BoundPrograms::key(data.kind, id)) else {
         return Some(location.error(missing, format!("there is no {kind} '{id}'")).with_fix("create it, or correct the id"));
     };
-    if versions.contains(ANY_VERSION) || versions.contains(&data.version) {
+    if versions.iter().any(|it| it == ANY_VERSION || *it == data.version) {
         return None;
     }
     let message = match data.version.as_str() {

@@ -13,14 +13,7 @@ pub(super) static NODE: Definition = Definition {
     role: Role::Node,
     shape: Union(&Kinds {
         tag: "type",
-        common: &[
-            required("id", ID),
-            required("name", PatternText(Pattern::Name)),
-            optional("position", Object(&[required("x", Number(NO_MIN, NO_MAX)), required("y", Number(NO_MIN, NO_MAX))])),
-            optional("notes", STRING),
-            optional("disabled", Bool).with_default("false"),
-            optional("on_error", Enum(&["port", "continue", "stop"])).with_default(r#""port""#),
-        ],
+        common: COMMON,
         kinds: &[
             ("start", &[required("data", Object(&[optional("init", AnyObject)]))]),
             ("end", &[required("data", END)]),
@@ -40,6 +33,16 @@ pub(super) static NODE: Definition = Definition {
         ],
     }),
 };
+
+/// The members of every node.
+pub(super) static COMMON: &[MemberShape] = &[
+    required("id", ID),
+    required("name", PatternText(Pattern::Name)),
+    optional("position", Object(&[required("x", Number(NO_MIN, NO_MAX)), required("y", Number(NO_MIN, NO_MAX))])),
+    optional("notes", STRING),
+    optional("disabled", Bool).with_default("false"),
+    optional("on_error", Enum(&["port", "continue", "stop"])).with_default(r#""port""#),
+];
 
 const END: super::Shape = Object(&[
     optional("exit", STRING).with_default(r#""out""#),

@@ -1,12 +1,10 @@
 //! The shape of workflow graphs. (docs/spec/flows.md#9)
 
-use super::Shape::{AnyObject, Bool, Bounded, Const, Enum, Integer, List as Items, Map, Number, Object, PatternText, Ref, Union};
+use super::Shape::{AnyObject, Bounded, Const, Enum, Integer, List as Items, Map, Object, PatternText, Ref, Union};
 use super::document::VARIABLE;
-use super::node::{AGENT, BRANCHING, EDGE, KNOWLEDGE};
+use super::node::{AGENT, BRANCHING, COMMON, EDGE, KNOWLEDGE};
 use super::parts::{ID, LOCALIZED, NON_EMPTY, OUTPUTS, PATH, STRING};
-use super::{
-    BoundedShape as Codes, Definition, List, MemberShape, NO_MAX, NO_MIN, Pattern, Role, TaggedUnion as Kinds, UniqueBy, optional, required,
-};
+use super::{BoundedShape as Codes, Definition, List, MemberShape, Pattern, Role, TaggedUnion as Kinds, UniqueBy, optional, required};
 
 /// A workflow graph.
 pub(in crate::config::flow) static WORKFLOW: Definition = Definition::part(
@@ -40,14 +38,7 @@ static NODE: Definition = Definition {
     role: Role::Node,
     shape: Union(&Kinds {
         tag: "type",
-        common: &[
-            required("id", ID),
-            required("name", PatternText(Pattern::Name)),
-            optional("position", Object(&[required("x", Number(NO_MIN, NO_MAX)), required("y", Number(NO_MIN, NO_MAX))])),
-            optional("notes", STRING),
-            optional("disabled", Bool).with_default("false"),
-            optional("on_error", Enum(&["port", "continue", "stop"])).with_default(r#""port""#),
-        ],
+        common: COMMON,
         kinds: &[
             ("trigger", &[required("data", Object(&[optional("kind", Enum(&["manual", "channel", "api"]))]))]),
             ("instruction_agent", &[required("data", AGENT)]),

@@ -38,9 +38,9 @@ fn issues_of(changes: &[(&'static str, Value)]) -> Vec<DocumentIssue> {
     let pack: Value = serde_json::from_str(SUPPORT).unwrap();
     let tools = pack["workspace_tools"].as_array().unwrap();
     let mut programs = BoundPrograms::from_pack(pack["documents"].as_array().unwrap(), tools);
-    let assistant = |id: &str| (ProgramKind::Assistant, id.to_owned());
-    programs.versions.insert(assistant("draft"), std::collections::BTreeSet::new());
-    programs.versions.insert(assistant("live"), ["latest".to_owned(), "1".to_owned()].into());
+    let assistant = |id: &str| BoundPrograms::key(ProgramKind::Assistant, id);
+    programs.versions.insert(assistant("draft"), Vec::new());
+    programs.versions.insert(assistant("live"), vec!["latest".to_owned(), "1".to_owned()]);
     programs.nested.insert("circle".to_owned(), vec!["support".to_owned()]);
     for level in 1..9 {
         programs.nested.insert(format!("deep{level}"), vec![format!("deep{}", level + 1)]);
