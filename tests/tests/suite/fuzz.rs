@@ -19,6 +19,8 @@ fn regressions() -> Vec<(&'static str, Vec<u8>)> {
         // A frame that arrives byte by byte was parsed anew with each byte.
         ("stomp", b"SEND\nx:".repeat(8_000)),
         ("stomp", [b"SEND\ncontent-length:60000\n\n".to_vec(), vec![0; 50_000]].concat()),
+        // A frame whose escapes make it longer than a frame may be was taken for one that cannot be read back.
+        ("stomp", [b"SEND\n".to_vec(), [b"a:", &b":".repeat(40_000)[..], b"\n\n\0"].concat()].concat()),
         // A time outside the range of nanoseconds.
         ("journal", far_future_journal()),
     ]

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use anyhow::Result;
 use convengine_host::api::attachment::AttachmentFilter;
 use convengine_host::api::request::MessageBody;
-use convengine_host::api::stomp::frame::{Frame, Parsed, Version, parse};
+use convengine_host::api::stomp::frame::{Frame, Parsed, Version, parse, parse_within};
 use convengine_host::api::stomp::session::StompSession;
 use convengine_host::api::stomp::sockjs;
 use convengine_host::arguments::Options;
@@ -158,6 +158,7 @@ fn check_round_trip(frame: &Frame, version: Version) -> Result<(), String> {
         return Ok(());
     }
     let text = frame.render(version);
-    let again = parse(text.as_bytes(), version);
+    // Escapes make a frame longer than it was.
+    let again = parse_within(text.as_bytes(), version, text.len());
     require(again == Ok(Parsed::Frame(frame.clone(), text.len())), || format!("differs when read back: {again:?}"))
 }
