@@ -17,6 +17,7 @@ mod nested;
 mod node;
 mod outcome;
 mod redaction;
+mod request_renderer;
 mod scope;
 mod spend_budget;
 mod state;

@@ -79,7 +79,7 @@ impl Flow {
         Ok(flow)
     }
 
-    fn compile_document(source: &Value, tools: &[Value]) -> Result<Flow, String> {
+    pub(super) fn compile_document(source: &Value, tools: &[Value]) -> Result<Flow, String> {
         let issues = match super::document_kind(source) {
             Some(ProgramKind::Workflow) => super::check_workflow_structure(source),
             Some(ProgramKind::Assistant | ProgramKind::Agent) | None => super::check_structure(source),

@@ -1,6 +1,7 @@
 //! Flow documents: the check of their structure, their JSON Schema, and their compiled form. (docs/spec/flows.md#2, docs/spec/flows.md#3)
 
 mod bound;
+mod chain;
 mod compiled;
 pub mod document;
 mod import;
@@ -13,9 +14,10 @@ mod structure;
 
 pub use crate::entity::system_entity_names;
 pub use bound::{BoundFlow, document_kind};
+pub use chain::{Chain, chain_references, is_chain, is_same_name};
 pub use compiled::{Flow, GraphRef, IntentPhrases, UNREADABLE_CODES};
 pub use import::import_canvas;
 pub use issue::{DocumentIssue, DocumentSeverity};
 pub use json_schema::json_schema;
 pub use snapshot::snapshot_hash;
-pub use structure::{check_structure, check_workflow_structure};
+pub use structure::{check_chain_structure, check_structure, check_workflow_structure};

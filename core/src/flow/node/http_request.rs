@@ -4,24 +4,13 @@ use serde_json::Value;
 
 use super::super::Walker;
 use super::super::failure::Failure;
+use super::super::request_renderer::{DEFAULT_TIMEOUT_MS, IDEMPOTENCY_HEADER, RequestRenderer};
 use crate::config::flow::document::{FlowTemplate, FlowTool, HttpRequestDef, Node, Retry, ServiceData};
-use crate::text::interpolation::{Interpolated, OutputContext, TextWithSecrets, percent_encode};
+use crate::text::interpolation::OutputContext;
 use crate::turn::{EffectClass, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader};
-
-/// Default timeout in milliseconds.
-const DEFAULT_TIMEOUT_MS: u32 = 10_000;
 
 /// Maximum response bytes of an agent tool.
 const MAX_TOOL_RESPONSE_BYTES: u32 = 262_144;
-
-/// The header of the idempotency key.
-const IDEMPOTENCY_HEADER: &str = "Idempotency-Key";
-
-/// Content type of JSON.
-const JSON_TYPE: &str = "application/json";
-
-/// Content type of multipart forms.
-const MULTIPART_TYPE: &str = "multipart/form-data";
 
 /// The header of the request signature.
 pub(super) const SIGNATURE_HEADER: &str = "X-Convoship-Signature";
@@ -128,7 +117,7 @@ fn method_effect_class(method: &str) -> EffectClass {
 fn prepare_call<'c>(walker: &mut Walker<'c>, plan: HttpCallPlan<'c>) -> Result<HttpCall<'c>, Failure> {
     let tool = plan.tool;
     let extra = plan.extra_roots;
-    let mut request = render_request(walker, plan.form, plan.caller, &extra, plan.declared_key.is_some())?;
+    let mut request = walker.with_renderer(&extra, |it| it.render(plan.form, plan.caller, plan.declared_key.is_some()))?;
     request.class = plan.class.or_else(|| tool.and_then(|it| it.effect_class)).unwrap_or(method_effect_class(&request.method));
     request.timeout_ms = plan.timeout_ms.or_else(|| tool.and_then(|it| it.timeout_ms)).unwrap_or(DEFAULT_TIMEOUT_MS).min(60_000);
     request.connect_timeout_ms = request.timeout_ms;
@@ -161,117 +150,8 @@ fn prepare_call<'c>(walker: &mut Walker<'c>, plan: HttpCallPlan<'c>) -> Result<H
 
 /// Renders the declared idempotency key. A blank key is refused, because all writes would share it.
 fn render_declared_key(walker: &mut Walker<'_>, template: &FlowTemplate, extra: &Map) -> Result<String, Failure> {
-    let key = render_part(walker, template, OutputContext::Header, extra, true)?.text;
+    let key = walker.with_renderer(extra, |it| it.render_part(template, OutputContext::Header, true))?.text;
     if key.trim().is_empty() { Err(Failure::new("template_undefined", "the key of a write is empty")) } else { Ok(key) }
-}
-
-/// Renders a request; `keyed` omits the idempotency header of the document.
-fn render_request(
-    walker: &mut Walker<'_>,
-    form: &HttpRequestDef,
-    caller: HttpCaller,
-    extra: &Map,
-    keyed: bool,
-) -> Result<HttpRequest, Failure> {
-    let mut secrets = Vec::new();
-    // Undefined names are allowed in the query, not in the path.
-    let (path, query) = split_url(&form.url.source);
-    let mut url = render_part(walker, &path.into(), OutputContext::Url, extra, true)?;
-    if !query.is_empty() {
-        let query = render_part(walker, &query.into(), OutputContext::Url, extra, false)?;
-        url.secrets.extend(query.secrets.into_iter().map(|(at, secret)| (url.text.len() + at, secret)));
-        url.text.push_str(&query.text);
-    }
-    record_secrets(&mut secrets, "url", &url);
-    for (name, value) in &form.query {
-        url.text.push(if url.text.contains('?') { '&' } else { '?' });
-        url.text.push_str(&percent_encode(name));
-        url.text.push('=');
-        let value = render_part(walker, value, OutputContext::Query, extra, false)?;
-        let from = url.text.len();
-        secrets.extend(value.secrets.iter().map(|(at, secret)| format!("url {} {secret}", from + at)));
-        url.text.push_str(&value.text);
-    }
-    let mut headers = Vec::new();
-    for (name, value) in form.headers.iter().filter(|it| !keyed || !it.0.eq_ignore_ascii_case(IDEMPOTENCY_HEADER)) {
-        let value = render_part(walker, value, OutputContext::Header, extra, true)?;
-        record_secrets(&mut secrets, &headers.len().to_string(), &value);
-        headers.push((name.clone(), value.text));
-    }
-    let mut body = None;
-    if let Some(filling) = &form.body
-        && form.body_type.as_deref() != Some("none")
-    {
-        let RenderedBody { sealed, kind, part } = walker.render_body(filling, form.body_type.as_deref(), extra);
-        record_secrets(&mut secrets, part, &sealed);
-        let of_author = headers.iter_mut().find(|it: &&mut (String, String)| it.0.eq_ignore_ascii_case("content-type"));
-        match of_author {
-            // Only this value has the boundary.
-            Some(header) if kind.starts_with(MULTIPART_TYPE) => header.1 = kind,
-            Some(_) => {}
-            None => headers.push(("Content-Type".to_owned(), kind)),
-        }
-        body = Some(sealed.text);
-    }
-    Ok(HttpRequest {
-        caller,
-        method: form.method.clone(),
-        url: url.text,
-        headers,
-        body,
-        auth: None,
-        connect_timeout_ms: DEFAULT_TIMEOUT_MS,
-        timeout_ms: DEFAULT_TIMEOUT_MS,
-        max_bytes: 0,
-        class: EffectClass::Read,
-        idempotent: false,
-        key: None,
-        breaker: None,
-        secrets,
-        sign: None,
-    })
-}
-
-/// Splits a URL into the part before the query and the query with its `?`. Placeholders are skipped; the fragment is dropped.
-fn split_url(url: &str) -> (String, String) {
-    let (mut is_placeholder, mut query, mut end) = (false, None, url.len());
-    for (at, character) in url.char_indices() {
-        let rest = url.get(at..).unwrap_or_default();
-        is_placeholder = if is_placeholder { !rest.starts_with("}}") } else { rest.starts_with("{{") };
-        match character {
-            '?' if !is_placeholder && query.is_none() => query = Some(at),
-            '#' if !is_placeholder => {
-                end = at;
-                break;
-            }
-            _ => {}
-        }
-    }
-    let query = query.unwrap_or(end);
-    (url.get(..query).unwrap_or_default().to_owned(), url.get(query..end).unwrap_or_default().to_owned())
-}
-
-fn record_secrets(secrets: &mut Vec<String>, part: &str, sealed: &TextWithSecrets) {
-    secrets.extend(sealed.secrets.iter().map(|(at, secret)| format!("{part} {at} {secret}")));
-}
-
-/// Renders a part of a request; with `strict`, an undefined name is an error.
-fn render_part(
-    walker: &mut Walker<'_>,
-    template: &FlowTemplate,
-    place: OutputContext,
-    extra: &Map,
-    strict: bool,
-) -> Result<TextWithSecrets, Failure> {
-    let Ok(interpolation) = &template.compiled else {
-        return Err(Failure::new("template_undefined", format!("the template '{}' cannot be read", template.source)));
-    };
-    let Interpolated { output: part, undefined } = interpolation.render_with_secrets(&walker.scope_with(extra.clone()), place);
-    walker.warn_undefined(&undefined);
-    match undefined.first().filter(|_| strict) {
-        Some(name) => Err(Failure::new("template_undefined", format!("'{name}' is not defined"))),
-        None => Ok(part),
-    }
 }
 
 /// Whether the retry policy covers an outcome.
@@ -318,60 +198,14 @@ impl<'c> Walker<'c> {
         format!("{}:{}:{}:{visit}", self.state.session_id, self.state.turn, self.node_key(node))
     }
 
-    /// Renders the body of a request.
-    fn render_body(&mut self, filling: &crate::config::flow::document::ValueTemplate, kind: Option<&str>, extra: &Map) -> RenderedBody {
-        let Ok(tree) = &filling.compiled else {
-            let sealed = TextWithSecrets { text: filling.source.to_string(), secrets: Vec::new() };
-            return RenderedBody { sealed, kind: JSON_TYPE.to_owned(), part: "json" };
+    /// Renders with the names of the session and extra roots, and warns about undefined ones.
+    fn with_renderer<T>(&mut self, extra: &Map, render: impl FnOnce(&mut RequestRenderer<'_>) -> T) -> T {
+        let (rendered, undefined) = {
+            let names = self.scope_with(extra.clone());
+            let mut renderer = RequestRenderer::new(&names);
+            (render(&mut renderer), renderer.undefined)
         };
-        let names = self.scope_with(extra.clone());
-        let (rendered, kind, part) = match (kind, &filling.source) {
-            (Some("form"), _) => (tree.render_form(&names), "application/x-www-form-urlencoded".to_owned(), "form"),
-            (Some("multipart"), _) => {
-                let Interpolated { output: members, undefined } = tree.render_members(&names);
-                let (body, boundary) = encode_multipart(members);
-                (Interpolated { output: body, undefined }, format!("{MULTIPART_TYPE}; boundary={boundary}"), "body")
-            }
-            (Some("text") | None, Value::String(source)) => {
-                (render_plain_text(source, &names), "text/plain; charset=utf-8".to_owned(), "body")
-            }
-            // A text is JSON already, unless it is a single placeholder, whose value is converted to JSON.
-            _ => (tree.render_text(&names).unwrap_or_else(|| tree.render_with_secrets(&names)), JSON_TYPE.to_owned(), "json"),
-        };
-        self.warn_undefined(&rendered.undefined);
-        RenderedBody { sealed: rendered.output, kind, part }
+        undefined.iter().for_each(|it| self.warn_undefined(it));
+        rendered
     }
-}
-
-/// A rendered body.
-struct RenderedBody {
-    sealed: TextWithSecrets,
-    /// Its content type.
-    kind: String,
-    /// How secrets are escaped in it: as JSON (`json`), form-encoded (`form`), or not at all (`body`).
-    part: &'static str,
-}
-
-/// Encodes a multipart form (RFC 7578). Returns the body and its boundary, which is a hash of all parts.
-fn encode_multipart(members: Vec<(&str, TextWithSecrets)>) -> (TextWithSecrets, String) {
-    let name = |it: &str| it.replace('\r', "%0D").replace('\n', "%0A").replace('"', "%22");
-    let mut hash = crate::json::canonical::Hasher::default();
-    members.iter().for_each(|(name, value)| hash.add_json(&serde_json::json!([name, value.text])));
-    let boundary = format!("part-{:.32}", hash.finish());
-    let mut body = TextWithSecrets::default();
-    for (member, value) in members {
-        body.text.push_str(&format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"\r\n\r\n", name(member)));
-        let from = body.text.len();
-        body.secrets.extend(value.secrets.into_iter().map(|(at, secret)| (from + at, secret)));
-        body.text.push_str(&value.text);
-        body.text.push_str("\r\n");
-    }
-    body.text.push_str(&format!("--{boundary}--\r\n"));
-    (body, boundary)
-}
-
-fn render_plain_text(source: &str, names: &dyn crate::text::names::NameResolver) -> Interpolated<TextWithSecrets> {
-    crate::text::interpolation::Interpolation::parse(source)
-        .map(|it| it.render_with_secrets(names, OutputContext::Text))
-        .unwrap_or_default()
 }

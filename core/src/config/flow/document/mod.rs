@@ -1,6 +1,7 @@
 //! The typed form of a flow document. (docs/spec/flows.md#3)
 
 mod assignment;
+pub mod chain;
 mod fields;
 mod handoff;
 mod knowledge;

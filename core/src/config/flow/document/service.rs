@@ -164,7 +164,7 @@ impl HttpRequestDef {
 }
 
 impl OutputMapping {
-    fn read(fields: Fields<'_>) -> OutputMapping {
+    pub(super) fn read(fields: Fields<'_>) -> OutputMapping {
         OutputMapping {
             path: fields.string("path"),
             variable: super::fields::parse_path(fields.text("variable").unwrap_or_default()),
@@ -192,7 +192,7 @@ impl ValueType {
 }
 
 impl Retry {
-    fn read(fields: Fields<'_>) -> Retry {
+    pub(super) fn read(fields: Fields<'_>) -> Retry {
         let default = Retry::default();
         Retry {
             max_attempts: fields.count_u32("max_attempts").unwrap_or(default.max_attempts),

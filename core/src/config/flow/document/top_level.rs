@@ -78,7 +78,7 @@ impl EdgeDef {
 }
 
 impl Param {
-    fn read(fields: Fields<'_>) -> Param {
+    pub(super) fn read(fields: Fields<'_>) -> Param {
         Param {
             name: fields::parse_path(fields.text("name").unwrap_or_default()),
             kind: ValueType::read(fields),

@@ -4,6 +4,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::config::flow) enum Pattern {
     Id,
+    /// The id of a chain, which is part of its addresses.
+    Slug,
     /// The path of a variable.
     Path,
     JsonPath,
@@ -20,6 +22,7 @@ impl Pattern {
     pub fn source(self) -> &'static str {
         match self {
             Pattern::Id => "^[A-Za-z][A-Za-z0-9_.-]{0,63}$",
+            Pattern::Slug => "^[a-z0-9][a-z0-9-]{0,63}$",
             Pattern::Path => r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+|\[[0-9]+\])*$",
             Pattern::JsonPath => r"^\$",
             Pattern::Secret => "^[A-Z][A-Z0-9_]{0,63}$",
@@ -34,7 +37,7 @@ impl Pattern {
     /// The code of the issue for a string that does not match.
     pub fn code(self) -> &'static str {
         match self {
-            Pattern::Id | Pattern::Path | Pattern::JsonPath | Pattern::Secret => "D001",
+            Pattern::Id | Pattern::Slug | Pattern::Path | Pattern::JsonPath | Pattern::Secret => "D001",
             Pattern::Name => "D009",
             Pattern::Locale => "D007",
         }
@@ -44,6 +47,7 @@ impl Pattern {
     pub fn description(self) -> &'static str {
         match self {
             Pattern::Id => "an id: a letter, then at most 63 letters, digits, '_', '.' or '-'",
+            Pattern::Slug => "a slug: a lower-case letter or digit, then at most 63 of them or '-'",
             Pattern::Path => "a variable path such as 'account.kind' or 'items[0]'",
             Pattern::JsonPath => "a JSONPath starting with '$'",
             Pattern::Secret => "a secret name: a capital letter, then at most 63 capital letters, digits or '_'",
@@ -60,6 +64,10 @@ impl Pattern {
         };
         match self {
             Pattern::Id => starts(u8::is_ascii_alphabetic, |it| it.is_ascii_alphanumeric() || b"_.-".contains(it)),
+            Pattern::Slug => {
+                let is_plain = |it: &u8| it.is_ascii_lowercase() || it.is_ascii_digit();
+                starts(is_plain, |it| *it == b'-' || it.is_ascii_lowercase() || it.is_ascii_digit())
+            }
             Pattern::Secret => starts(u8::is_ascii_uppercase, |it| it.is_ascii_uppercase() || it.is_ascii_digit() || *it == b'_'),
             Pattern::Path => bytes.first().is_some_and(u8::is_ascii_alphabetic) && text.split('.').all(is_path_segment),
             Pattern::JsonPath => text.starts_with('$'),
@@ -116,7 +124,8 @@ mod tests {
     use super::*;
     use crate::text::regex::Regex;
 
-    const ALL: [Pattern; 6] = [Pattern::Id, Pattern::Path, Pattern::JsonPath, Pattern::Secret, Pattern::Name, Pattern::Locale];
+    const ALL: [Pattern; 7] =
+        [Pattern::Id, Pattern::Slug, Pattern::Path, Pattern::JsonPath, Pattern::Secret, Pattern::Name, Pattern::Locale];
 
     #[test]
     fn the_predicate_agrees_with_the_regex() {

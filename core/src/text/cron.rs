@@ -1,0 +1,141 @@
+//! The times of a schedule: a cron expression in a time zone. (docs/spec/chains.md#6)
+//!
+//! The expression is evaluated in local time, and each time is then an instant of its zone: a local time that is skipped when clocks go
+//! forward becomes the end of the gap, and one that occurs twice counts once, at its first instant.
+
+use croner::Cron;
+use croner::parser::{CronParser, Seconds, Year};
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, TimeZone};
+
+/// How many candidates are tried for an instant after another; gaps and doubled times reject only a few.
+const MAX_CANDIDATES: usize = 10_000;
+
+/// A schedule.
+#[derive(Debug, Clone)]
+pub struct CronSchedule {
+    cron: Cron,
+    zone: TimeZone,
+}
+
+impl CronSchedule {
+    /// Parses a cron expression (five fields, six with seconds first, or a nickname such as `@daily`) and the IANA name of a time zone.
+    ///
+    /// # Errors
+    /// Returns what is wrong.
+    pub fn parse(expression: &str, timezone: &str) -> Result<CronSchedule, String> {
+        let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
+        let cron = parser.parse(expression.trim()).map_err(|it| format!("invalid cron expression '{expression}': {it}"))?;
+        let zone = TimeZone::get(timezone.trim()).map_err(|_| format!("unknown time zone '{timezone}'"))?;
+        Ok(CronSchedule { cron, zone })
+    }
+
+    /// Returns the first instant after another one; `None` when there is none.
+    pub fn next_after(&self, after: i64) -> Option<i64> {
+        let start = Timestamp::from_millisecond(after).ok()?;
+        // An instant in a doubled hour may precede local times that have passed, and the end of a gap follows times before it.
+        let mut local = self.zone.to_datetime(start).checked_sub(jiff::Span::new().hours(3)).ok()?;
+        for _ in 0..MAX_CANDIDATES {
+            local = self.cron.find_next_occurrence(&local, false).ok()?;
+            let at = self.instant(local)?;
+            if at > after {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// Returns the last instant that is not after another one, and later than `since`; `None` when there is none.
+    pub fn last_until(&self, since: i64, until: i64) -> Option<i64> {
+        let end = Timestamp::from_millisecond(until).ok()?;
+        let mut local = self.zone.to_datetime(end).checked_add(jiff::Span::new().hours(3)).ok()?;
+        for _ in 0..MAX_CANDIDATES {
+            local = self.cron.find_previous_occurrence(&local, false).ok()?;
+            let at = self.instant(local)?;
+            if at <= until {
+                return (at > since).then_some(at);
+            }
+        }
+        None
+    }
+
+    /// The instant of a local time.
+    fn instant(&self, local: DateTime) -> Option<i64> {
+        let instant = match self.zone.to_ambiguous_timestamp(local).offset() {
+            AmbiguousOffset::Unambiguous { offset } | AmbiguousOffset::Fold { before: offset, .. } => offset.to_timestamp(local).ok()?,
+            AmbiguousOffset::Gap { after, .. } => {
+                // With the later offset, the local time is an instant before the gap.
+                let before = after.to_timestamp(local).ok()?;
+                self.zone.following(before).next()?.timestamp()
+            }
+        };
+        Some(instant.as_millisecond())
+    }
+}
+
+/// Parses an instant in RFC 3339, or a date, which is midnight in UTC.
+pub fn parse_instant(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let instant = text.parse::<Timestamp>().ok().map(Timestamp::as_millisecond);
+    let midnight = || Some(text.parse::<jiff::civil::Date>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond());
+    instant.or_else(midnight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::date::Date;
+
+    fn next(expression: &str, zone: &str, after: &str, count: usize) -> Vec<String> {
+        let schedule = CronSchedule::parse(expression, zone).unwrap();
+        let mut at = parse_instant(after).unwrap();
+        let mut found = Vec::new();
+        for _ in 0..count {
+            at = schedule.next_after(at).unwrap();
+            found.push(Date::from_millis(at).to_rfc3339_millis().replace(":00.000Z", ""));
+        }
+        found
+    }
+
+    #[test]
+    fn times_are_local() {
+        assert_eq!(next("30 9 * * MON-FRI", "Europe/Berlin", "2026-07-03T08:00:00Z", 2), ["2026-07-06T07:30", "2026-07-07T07:30"]);
+        assert_eq!(next("@daily", "UTC", "2026-01-01T00:00:00Z", 1), ["2026-01-02T00:00"]);
+        assert_eq!(next("30 0 0 1 1 *", "UTC", "2026-01-01T00:00:00Z", 1), ["2026-01-01T00:00:30.000Z"]);
+        // Day of the month or day of the week, as in Vixie cron.
+        assert_eq!(next("0 0 13 * FRI", "UTC", "2026-02-07T00:00:00Z", 2), ["2026-02-13T00:00", "2026-02-20T00:00"]);
+    }
+
+    #[test]
+    fn a_skipped_time_is_the_end_of_the_gap() {
+        assert_eq!(next("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", 2), ["2026-03-29T01:00", "2026-03-30T00:30"]);
+        assert_eq!(next("*/20 * * * *", "America/New_York", "2026-03-08T06:40:00Z", 2), ["2026-03-08T07:00", "2026-03-08T07:20"]);
+    }
+
+    #[test]
+    fn a_doubled_time_counts_once() {
+        assert_eq!(next("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", 2), ["2026-10-25T00:30", "2026-10-26T01:30"]);
+        let hourly = next("0 * * * *", "Europe/Berlin", "2026-10-24T23:30:00Z", 3);
+        assert_eq!(hourly, ["2026-10-25T00:00", "2026-10-25T02:00", "2026-10-25T03:00"]);
+    }
+
+    #[test]
+    fn the_last_missed_time_is_found() {
+        let schedule = CronSchedule::parse("0 * * * *", "UTC").unwrap();
+        let at = |text: &str| parse_instant(text).unwrap();
+        let (since, until) = (at("2026-01-01T00:00:00Z"), at("2026-01-01T05:30:00Z"));
+        assert_eq!(schedule.last_until(since, until), Some(at("2026-01-01T05:00:00Z")));
+        assert_eq!(schedule.last_until(at("2026-01-01T05:00:00Z"), until), None);
+    }
+
+    #[test]
+    fn invalid_schedules_are_refused() {
+        for (expression, zone) in [("", "UTC"), ("* * *", "UTC"), ("61 * * * *", "UTC"), ("0 0 0 1 1 * 2030", "UTC"), ("* * * * *", "Mars")]
+        {
+            assert!(CronSchedule::parse(expression, zone).is_err(), "{expression} {zone}");
+        }
+        let never = CronSchedule::parse("0 0 30 2 *", "UTC").unwrap();
+        assert_eq!(never.next_after(0), None);
+    }
+}
