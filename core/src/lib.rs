@@ -40,6 +40,8 @@
 #![cfg_attr(not(all(feature = "tables", feature = "flow")), allow(dead_code, unused_imports))]
 
 mod audit;
+#[cfg(feature = "flow")]
+pub mod chain;
 pub mod config;
 mod entity;
 mod extension;

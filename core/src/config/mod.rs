@@ -135,6 +135,8 @@ pub struct Config {
     pub verbose: VerboseRows,
     /// The flow document, when the program is a flow.
     pub flow: Option<Arc<flow::Flow>>,
+    /// The chain, when the program is a chain.
+    pub chain: Option<Arc<flow::Chain>>,
     hash: String,
     source: Value,
 }
@@ -177,20 +179,26 @@ impl Config {
             verbose: VerboseRows::compile(tables, &scopes, &mut issues),
             settings,
             flow: None,
+            chain: None,
             hash: hash_source(&source),
             source,
         };
         (config, issues)
     }
 
-    /// Compiles a flow document.
+    /// Compiles a flow document or a chain.
     ///
     /// # Errors
     /// The first issue that makes the document unreadable.
     pub fn from_flow(document: &Value) -> Result<Config, String> {
-        let flow = flow::Flow::compile(document)?;
         let hash = flow::snapshot_hash(document).trim_start_matches("sha256:").to_owned();
-        Ok(Config { hash, source: json!({"flow": document}), flow: Some(Arc::new(flow)), ..Config::default() })
+        let config = Config { hash, source: json!({"flow": document}), ..Config::default() };
+        if flow::is_chain(document) {
+            let chain = flow::Chain::compile(document)?;
+            return Ok(Config { chain: Some(Arc::new(chain)), ..config });
+        }
+        let flow = flow::Flow::compile(document)?;
+        Ok(Config { flow: Some(Arc::new(flow)), ..config })
     }
 
     /// Recompiles a stored snapshot.
@@ -220,7 +228,11 @@ impl Config {
 
     /// The program that a user message runs.
     pub fn program(&self) -> ProgramRef {
-        if self.flow.is_some() { ProgramRef::Flow } else { self.settings.profile.program }
+        match (&self.flow, &self.chain) {
+            (Some(_), _) => ProgramRef::Flow,
+            (None, Some(_)) => ProgramRef::Chain,
+            (None, None) => self.settings.profile.program,
+        }
     }
 
     /// Why no turn can run: the path and reason of an invalid policy row.

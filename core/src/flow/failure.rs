@@ -17,7 +17,7 @@ pub(super) const EFFECT_LIMIT: &str = "effect_limit";
 
 /// Why a node failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Failure {
+pub struct Failure {
     /// A stable code.
     pub code: String,
     /// What happened, without text from users, models or services.

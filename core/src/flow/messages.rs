@@ -231,7 +231,7 @@ impl Walker<'_> {
 }
 
 /// Adds a member to an object, if there is one.
-pub(super) fn with_member(mut value: Value, name: &str, member: Option<impl Into<Value>>) -> Value {
+pub fn with_member(mut value: Value, name: &str, member: Option<impl Into<Value>>) -> Value {
     if let (Some(member), Some(value)) = (member, value.as_object_mut()) {
         value.insert(name.to_owned(), member.into());
     }

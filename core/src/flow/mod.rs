@@ -4,6 +4,7 @@
 
 mod button_input;
 mod channel;
+mod child_session;
 mod dispatch;
 mod failure;
 mod frames;
@@ -30,6 +31,13 @@ mod turn_record;
 mod variables;
 mod walk;
 
+pub(crate) use child_session::{ChildTurn, continue_child_session, start_child_session};
+pub(crate) use failure::Failure;
+pub(crate) use messages::with_member;
+pub(crate) use node::{effect_failure_code, is_retryable, next_wait_ms, parse_body, read_output, status_failure_code};
+pub(crate) use request_renderer::{IDEMPOTENCY_HEADER, RequestRenderer};
+pub(crate) use state::{FlowUsage, Timer};
+pub(crate) use variables::coerce;
 pub use migrate::{Migration, MigrationKind, migrate};
 pub use redaction::redact_session;
 
@@ -38,9 +46,8 @@ use serde_json::{Value, json};
 
 use crate::config::flow::document::ValueType;
 use crate::config::flow::{Flow, GraphRef};
-use crate::flow::state::{Awaiting, Counters, FlowEvent, FlowUsage, Frame, FrameKind, SessionState, SessionStatus};
+use crate::flow::state::{Awaiting, Counters, FlowEvent, Frame, FrameKind, SessionState, SessionStatus};
 use crate::flow::turn_record::TurnRecord;
-use crate::flow::variables::coerce;
 use crate::text::date::Date;
 use crate::text::variable_path::VariablePath;
 use crate::turn::{CancelReason, EffectContext, Map, NoticeBody, Outcome, TurnInput};

@@ -119,7 +119,7 @@ impl Walker<'_> {
 }
 
 /// Coerces a value to a type; the error is the unchanged value.
-pub(super) fn coerce(value: Value, kind: ValueType) -> Result<Value, Value> {
+pub(crate) fn coerce(value: Value, kind: ValueType) -> Result<Value, Value> {
     let fits = match kind {
         ValueType::Any => true,
         ValueType::String => value.is_string(),

@@ -35,7 +35,7 @@ impl ScriptedCall {
                 HttpCaller::Task(name) => Some(ScriptedCall::Task(name.clone())),
                 HttpCaller::Extension(_) => None,
                 #[cfg(feature = "flow")]
-                HttpCaller::Handoff(_) => None,
+                HttpCaller::Handoff(_) | HttpCaller::Notify(_) => None,
             },
             Request::Sql(request) => Some(ScriptedCall::Tool(request.tool_code.clone())),
             Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => None,

@@ -12,6 +12,9 @@ use crate::turn::{
     STUB_ADDRESS, SqlReply, SqlRequest, TaskReply, TaskRequest, ToolReply, ToolRequest,
 };
 
+/// The scheme of the addresses of notification channels, which packs answer at `/notify/CHANNEL`.
+const CHANNEL_PREFIX: &str = "notify:";
+
 /// Scripted tasks, tools, containers and HTTP services.
 #[derive(Debug, Clone, Default)]
 pub struct Fakes {
@@ -72,6 +75,8 @@ impl Fakes {
                     HttpCaller::Extension(_) => false,
                     #[cfg(feature = "flow")]
                     HttpCaller::Handoff(_) => false,
+                    #[cfg(feature = "flow")]
+                    HttpCaller::Notify(_) => request.url.starts_with(CHANNEL_PREFIX),
                 };
                 by_caller || request.url.starts_with(STUB_ADDRESS)
             }
@@ -128,11 +133,17 @@ impl Fakes {
             }
             HttpCaller::Extension(_) => None,
             #[cfg(feature = "flow")]
-            HttpCaller::Handoff(_) => None,
+            HttpCaller::Handoff(_) | HttpCaller::Notify(_) => None,
         };
         let reply = |body| EffectResult::Ok(Reply::Http(HttpReply { status: 200, body, retry_after_ms: None, broken_json: false }));
         if let Some(scripted) = scripted {
             return Some(scripted.map_or_else(EffectResult::Error, reply));
+        }
+        if let Some(channel) = request.url.strip_prefix(CHANNEL_PREFIX) {
+            let path = format!("/notify/{channel}");
+            let is_configured = self.http.iter().any(|it| path.starts_with(&it.path_prefix));
+            let missing = || EffectResult::Error(EffectError::new(EffectErrorKind::Unsupported, "the channel has no address"));
+            return Some(if is_configured { self.answer_fake_http(&path) } else { missing() });
         }
         let path = request.url.strip_prefix(STUB_ADDRESS)?;
         Some(self.answer_fake_http(path))

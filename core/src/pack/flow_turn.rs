@@ -1,6 +1,6 @@
 //! Turns of flow sessions in packs, as requests of the simulator routes. (docs/spec/flows-http.md#4)
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Message, conversation_id_for_label};
 use crate::turn::{Map, Millis};
@@ -11,8 +11,24 @@ const SESSIONS_PREFIX: &str = "/v1/runtime/assistants/";
 /// The path prefixes of the sessions of a workflow graph: to start one, and of one that runs.
 const WORKFLOWS_PREFIX: &str = "/v1/runtime/workflows/";
 
-/// Parses a turn of a session; `None` for other paths and for events without a type.
+/// The path prefixes of the runs of a chain, and of the webhooks that it awaits.
+const CHAINS_PREFIX: &str = "/v1/workflow-chains/";
+const INGRESS_PREFIX: &str = "/v1/public/chains/";
+
+/// Parses a turn of a session or of a run; `None` for other paths and for events without a type.
 pub(super) fn parse_message(path: &str, body: &Value, label: Option<&str>, at: Millis, seed: u64) -> Option<Message> {
+    let message = |event: Value| Message {
+        conversation_id: Some(conversation_id_for_label(label.unwrap_or("main"))),
+        message: None,
+        reset: false,
+        input_params: Map::new(),
+        at,
+        seed,
+        flow: Some(event),
+    };
+    if path.starts_with(CHAINS_PREFIX) || path.starts_with(INGRESS_PREFIX) {
+        return parse_run_event(path, body).map(message);
+    }
     let rest = match path.strip_prefix(WORKFLOWS_PREFIX) {
         // The id of a session is enough.
         Some(rest) if rest.starts_with("sessions/") => rest,
@@ -26,15 +42,29 @@ pub(super) fn parse_message(path: &str, body: &Value, label: Option<&str>, at: M
         ["sessions", _, "handoff", "messages"] => event(body, "handoff.message"),
         _ => return None,
     };
-    Some(Message {
-        conversation_id: Some(conversation_id_for_label(label.unwrap_or("main"))),
-        message: None,
-        reset: false,
-        input_params: Map::new(),
-        at,
-        seed,
-        flow: Some(event),
-    })
+    Some(message(event))
+}
+
+/// The event of a run. A path below `timers` fires a timer, which no route of the server does.
+fn parse_run_event(path: &str, body: &Value) -> Option<Value> {
+    let with_type = |kind: &str| event(body, kind);
+    if let Some(rest) = path.strip_prefix(INGRESS_PREFIX) {
+        let (_, step) = rest.split_once("/ingress")?;
+        let step = step.split('?').next().unwrap_or_default().trim_start_matches('/');
+        return Some(match step {
+            "" => json!({"type": "chain.start", "trigger": {"kind": "webhook", "body": body}}),
+            step => json!({"type": "run.ingress", "step": step, "body": body}),
+        });
+    }
+    match path.strip_prefix(CHAINS_PREFIX)?.split('/').collect::<Vec<_>>().as_slice() {
+        [_, "run"] => Some(json!({"type": "chain.start", "trigger": {"kind": "manual", "body": body.get("input")}})),
+        [_, "runs", _, "resume"] => Some(with_type("run.resume")),
+        [_, "runs", _, "cancel"] => Some(with_type("run.cancel")),
+        [_, "runs", _, "retry"] => Some(with_type("run.retry")),
+        [_, "runs", _, "token"] => Some(with_type("run.token")),
+        [_, "runs", _, "timers", timer] => Some(json!({"type": "timer.fired", "timer_id": timer})),
+        _ => None,
+    }
 }
 
 /// The event of a body whose path says its type.

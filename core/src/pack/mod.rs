@@ -194,7 +194,8 @@ impl Pack {
     #[cfg(feature = "flow")]
     pub fn flow_document(&self) -> Option<Value> {
         let kind = |it: &Value| crate::config::flow::document_kind(it);
-        let (at, root) = self.documents.iter().enumerate().find(|it| kind(it.1).is_some()).filter(|_| self.tables.0.is_empty())?;
+        let is_program = |it: &Value| kind(it).is_some() || crate::config::flow::is_chain(it);
+        let (at, root) = self.documents.iter().enumerate().find(|it| is_program(it.1)).filter(|_| self.tables.0.is_empty())?;
         if kind(root) == Some(ProgramKind::Assistant) {
             return Some(root.clone());
         }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod explanation_tests;
 #[cfg(feature = "flow")]
+mod chain;
+#[cfg(feature = "flow")]
 mod flow;
 #[cfg(feature = "tables")]
 mod tables;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 use crate::config::Config;
 use crate::fault::Fault;
 use crate::turn::{
-    CancelReason, EffectContext, Journal, LaunchMode, Map, Observation, Outcome, Program, RescuedTurn, SessionAfter, Slice, Turn,
+    CancelReason, EffectContext, Journal, LaunchMode, Map, Observation, Outcome, Program, ProgramRef, RescuedTurn, SessionAfter, Slice, Turn,
     TurnError, TurnInput,
 };
 
@@ -103,8 +105,10 @@ type ProgramFactory = fn(TurnInput, EffectContext, Arc<Config>) -> Program;
 #[cfg_attr(not(feature = "flow"), allow(unused_variables))]
 fn select_program(config: &Config) -> ProgramFactory {
     #[cfg(feature = "flow")]
-    if config.flow.is_some() {
-        return flow::build_program;
+    match config.program() {
+        ProgramRef::Flow => return flow::build_program,
+        ProgramRef::Chain => return chain::build_program,
+        ProgramRef::PipelineV2 | ProgramRef::PipelineV1 => {}
     }
     #[cfg(feature = "tables")]
     return tables::build_program;

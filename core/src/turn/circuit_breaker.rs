@@ -80,6 +80,8 @@ fn breaker_name(caller: &HttpCaller) -> String {
         HttpCaller::Extension(name) => ("extension", name),
         #[cfg(feature = "flow")]
         HttpCaller::Handoff(call) => ("handoff", call),
+        #[cfg(feature = "flow")]
+        HttpCaller::Notify(channel) => ("notify", channel),
     };
     format!("{kind} {}", name.trim().to_uppercase())
 }

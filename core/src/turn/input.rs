@@ -16,6 +16,8 @@ pub enum ProgramRef {
     PipelineV1,
     /// A flow document.
     Flow,
+    /// A chain.
+    Chain,
 }
 
 /// A user event.

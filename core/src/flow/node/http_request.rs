@@ -155,7 +155,7 @@ fn render_declared_key(walker: &mut Walker<'_>, template: &FlowTemplate, extra: 
 }
 
 /// Whether the retry policy covers an outcome.
-pub(super) fn is_retryable(retry: &Retry, outcome: &Result<HttpReply, EffectError>) -> bool {
+pub fn is_retryable(retry: &Retry, outcome: &Result<HttpReply, EffectError>) -> bool {
     let listed = |it: &Value| retry.on.contains(it);
     match outcome {
         Ok(reply) => listed(&Value::from(reply.status)),
@@ -177,7 +177,7 @@ pub(super) fn is_retryable(retry: &Retry, outcome: &Result<HttpReply, EffectErro
 
 /// The next wait, in milliseconds.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "milliseconds are small")]
-pub(super) fn next_wait_ms(wait: u64, multiplier: f64) -> u64 {
+pub fn next_wait_ms(wait: u64, multiplier: f64) -> u64 {
     ((wait as f64 * multiplier).round() as u64).max(1)
 }
 

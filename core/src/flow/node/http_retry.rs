@@ -135,7 +135,8 @@ impl Walker<'_> {
     ) -> Result<(), Failure> {
         let mut taken = Vec::new();
         for output in outputs {
-            taken.extend(self.read_output(output, body, extra)?.map(|it| (&output.variable, it)));
+            let default = |it: &Value| self.render_json(&ValueTemplate::from(it.clone()), extra.clone());
+            taken.extend(read_output(output, body, default)?.map(|it| (&output.variable, it)));
         }
         let before = self.snapshot_variables();
         for (variable, value) in taken {
@@ -146,30 +147,33 @@ impl Walker<'_> {
         }
         Ok(())
     }
+}
 
-    /// Reads an output; `None` when it is absent and not required.
-    fn read_output(&mut self, output: &OutputMapping, body: &Value, extra: &Map) -> Result<Option<Value>, Failure> {
-        let path = Query::compile(&output.path)
-            .map_err(|reason| Failure::new("output_missing", format!("the path '{}' cannot be read: {reason}", output.path)))?;
-        let value = match (path.value(body), &output.default) {
-            (Some(value), _) => value,
-            (None, Some(default)) => self.render_json(&ValueTemplate::from(default.clone()), extra.clone()),
-            (None, None) if output.required => {
-                return Err(Failure::new("output_missing", format!("the answer has nothing at '{}'", output.path)));
-            }
-            (None, None) => return Ok(None),
-        };
-        let Some(kind) = output.kind else { return Ok(Some(value)) };
-        let mismatch = |_| Failure::new("type_mismatch", format!("what is at '{}' is not {}", output.path, kind.name_with_article()));
-        coerce(value, kind).map(Some).map_err(mismatch)
-    }
+/// Reads an output of a response; `None` when it is absent and not required. `render_default` renders a default.
+///
+/// # Errors
+/// Returns `output_missing` or `type_mismatch`.
+pub fn read_output(output: &OutputMapping, body: &Value, render_default: impl FnOnce(&Value) -> Value) -> Result<Option<Value>, Failure> {
+    let path = Query::compile(&output.path)
+        .map_err(|reason| Failure::new("output_missing", format!("the path '{}' cannot be read: {reason}", output.path)))?;
+    let value = match (path.value(body), &output.default) {
+        (Some(value), _) => value,
+        (None, Some(default)) => render_default(default),
+        (None, None) if output.required => {
+            return Err(Failure::new("output_missing", format!("the answer has nothing at '{}'", output.path)));
+        }
+        (None, None) => return Ok(None),
+    };
+    let Some(kind) = output.kind else { return Ok(Some(value)) };
+    let mismatch = |_| Failure::new("type_mismatch", format!("what is at '{}' is not {}", output.path, kind.name_with_article()));
+    coerce(value, kind).map(Some).map_err(mismatch)
 }
 
 /// Parses a response body: JSON, or else text.
 ///
 /// # Errors
 /// Returns `parse` when the content type is JSON and the body is not.
-pub(super) fn parse_body(reply: &HttpReply) -> Result<Value, Failure> {
+pub fn parse_body(reply: &HttpReply) -> Result<Value, Failure> {
     if reply.broken_json {
         return Err(Failure::new("parse", "the answer says that it is JSON, and it is none"));
     }
@@ -177,12 +181,12 @@ pub(super) fn parse_body(reply: &HttpReply) -> Result<Value, Failure> {
 }
 
 /// The failure code of an unsuccessful status; statuses below 400 share the code of 4xx.
-pub(super) fn status_failure_code(status: u16) -> &'static str {
+pub fn status_failure_code(status: u16) -> &'static str {
     if status >= 500 { "status_5xx" } else { "status_4xx" }
 }
 
 /// The failure code of an effect that failed.
-pub(super) fn effect_failure_code(error: &EffectError) -> &'static str {
+pub fn effect_failure_code(error: &EffectError) -> &'static str {
     let known = error.detail.as_ref().and_then(|it| HOST_FAILURE_CODES.into_iter().find(|code| *code == it.code()));
     if let Some(code) = known {
         return code;

@@ -17,6 +17,9 @@ mod subflow;
 mod tests;
 mod validation;
 
+pub use http_request::{is_retryable, next_wait_ms};
+pub use http_retry::{effect_failure_code, parse_body, read_output, status_failure_code};
+
 use super::Walker;
 use super::failure::Failure;
 use super::walk::Transition;

@@ -12,6 +12,8 @@ pub(super) enum Document<'t> {
     Assistant(&'t str),
     /// A workflow graph, by its id.
     Workflow(&'t str),
+    /// A chain, by its slug.
+    Chain(&'t str),
 }
 
 impl Document<'_> {
@@ -25,12 +27,18 @@ impl Document<'_> {
             Document::Workflow(id) => {
                 (format!("/v1/runtime/workflows/{id}/sessions"), "/v1/runtime/workflows/sessions/${SESSION}/turns".to_owned())
             }
+            Document::Chain(slug) => {
+                (format!("/v1/workflow-chains/{slug}/run"), format!("/v1/workflow-chains/{slug}/runs/${{SESSION}}/resume"))
+            }
         }
     }
 }
 
 /// Returns the request of an event.
 pub(super) fn parse_event(line: &Line<'_>, document: Document<'_>) -> Result<PackRequest, PackError> {
+    if let Document::Chain(slug) = document {
+        return parse_run_event(line, slug);
+    }
     let (word, rest) = line.split_word();
     let id = |what: &str| rest.required(what);
     let (sessions, turns) = document.paths();
@@ -50,6 +58,32 @@ pub(super) fn parse_event(line: &Line<'_>, document: Document<'_>) -> Result<Pac
         _ => json!({"type": "user.message", "text": line.text}),
     };
     Ok(post_request(turns, body))
+}
+
+/// Returns the request of an event of a run: `/run JSON`, `/ingress [STEP] JSON`, `/resume JSON`, `/cancel`, `/retry`, `/timer ID`, or a
+/// text for the assistant that the run talks to.
+fn parse_run_event(line: &Line<'_>, slug: &str) -> Result<PackRequest, PackError> {
+    let (word, rest) = line.split_word();
+    let object = |line: &Line<'_>| {
+        if line.text.is_empty() { Ok(json!({})) } else { line::parse_json(line, "write the data of the event as a JSON object") }
+    };
+    let run = |action: &str| format!("/v1/workflow-chains/{slug}/runs/${{SESSION}}/{action}");
+    Ok(match word.text {
+        "/run" => {
+            let input = if rest.text.is_empty() { Value::Null } else { object(&rest)? };
+            post_request(format!("/v1/workflow-chains/{slug}/run"), json!({"input": input}))
+        }
+        "/ingress" if rest.text.starts_with('{') => post_request(format!("/v1/public/chains/{slug}/ingress"), object(&rest)?),
+        "/ingress" => {
+            let (step, body) = rest.split_word();
+            let step = step.required("the id of the step, or the body as a JSON object")?;
+            post_request(format!("/v1/public/chains/{slug}/ingress/{step}?run=${{SESSION}}"), object(&body)?)
+        }
+        "/resume" => post_request(run("resume"), object(&rest)?),
+        "/cancel" | "/retry" | "/token" => post_request(run(word.text.trim_start_matches('/')), object(&rest)?),
+        "/timer" => post_request(run(&format!("timers/{}", rest.required("the id of the timer")?)), json!({})),
+        _ => post_request(run("resume"), json!({"text": line.text})),
+    })
 }
 
 fn post_request(path: String, body: Value) -> PackRequest {

@@ -65,6 +65,9 @@ pub enum HttpCaller {
     /// A handoff: `request` or `relay`.
     #[cfg(feature = "flow")]
     Handoff(String),
+    /// A notification of a chain, by its channel. The URL of a channel other than `webhook` is `notify:CHANNEL`; the host has its address.
+    #[cfg(feature = "flow")]
+    Notify(String),
 }
 
 /// A header with a secret that the host looks up by name.

@@ -176,18 +176,27 @@ impl OutputMapping {
 }
 
 impl ValueType {
+    const NAMES: [(&'static str, ValueType); 6] = [
+        ("string", ValueType::String),
+        ("number", ValueType::Number),
+        ("boolean", ValueType::Boolean),
+        ("array", ValueType::Array),
+        ("object", ValueType::Object),
+        ("any", ValueType::Any),
+    ];
+
     pub(super) fn read(fields: Fields<'_>) -> Option<ValueType> {
-        fields.keyword(
-            "type",
-            &[
-                ("string", ValueType::String),
-                ("number", ValueType::Number),
-                ("boolean", ValueType::Boolean),
-                ("array", ValueType::Array),
-                ("object", ValueType::Object),
-                ("any", ValueType::Any),
-            ],
-        )
+        fields.keyword("type", &ValueType::NAMES)
+    }
+
+    /// Returns the type of a name.
+    pub fn from_name(name: &str) -> Option<ValueType> {
+        ValueType::NAMES.iter().find(|it| it.0 == name).map(|it| it.1)
+    }
+
+    /// Its name in documents.
+    pub fn name(self) -> &'static str {
+        ValueType::NAMES.iter().find(|it| it.1 == self).map_or("any", |it| it.0)
     }
 }
 

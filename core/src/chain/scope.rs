@@ -1,0 +1,86 @@
+//! The names that templates and expressions of a chain can read. (docs/spec/chains.md#3)
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use super::state::RunState;
+use crate::text::date::Date;
+use crate::text::names::NameResolver;
+use crate::text::variable_path::{VariablePath, get_at};
+use crate::turn::Millis;
+
+/// The names of a run.
+pub(super) struct RunScope<'r> {
+    pub state: &'r RunState,
+    pub now: Millis,
+    /// The text that conditions search.
+    pub text: &'r str,
+}
+
+impl RunScope<'_> {
+    fn system_value(&self, name: &str) -> Option<Value> {
+        Some(match name {
+            "run_id" => json!(self.state.id),
+            "chain" => json!(self.state.chain),
+            "attempt" => json!(self.state.attempt),
+            "now" => json!(Date::from_millis(self.now).to_rfc3339_millis()),
+            _ => return None,
+        })
+    }
+
+    /// `steps.ID.output`, `.status`, `.error` or `.attempt` of the last attempt of a step.
+    fn step_value(&self, path: &VariablePath) -> Option<Cow<'_, Value>> {
+        let inside = path.rest()?;
+        let attempt = self.state.last_attempt(inside.first_name())?;
+        let member = inside.rest()?;
+        match member.first_name() {
+            "output" => get_at(attempt.output.as_ref()?, path.parts().get(3..)?).map(Cow::Borrowed),
+            "error" => get_at(attempt.error.as_ref()?, path.parts().get(3..)?).map(Cow::Borrowed),
+            "status" => serde_json::to_value(attempt.status).ok().map(Cow::Owned),
+            "attempt" => Some(Cow::Owned(json!(attempt.attempt))),
+            _ => None,
+        }
+    }
+}
+
+impl NameResolver for RunScope<'_> {
+    fn value(&self, path: &VariablePath) -> Option<Cow<'_, Value>> {
+        match path.first_name() {
+            "trigger" => match path.rest() {
+                Some(inside) => inside.find(&self.state.trigger).map(Cow::Borrowed),
+                None => Some(Cow::Owned(Value::Object(self.state.trigger.clone()))),
+            },
+            "steps" => self.step_value(path),
+            "system" => self.system_value(path.rest()?.first_name()).map(Cow::Owned),
+            "event" if path.rest()?.first_name() == "text" => Some(Cow::Owned(json!(self.text))),
+            "context" | "session" => match path.rest() {
+                Some(inside) => inside.find(&self.state.context).map(Cow::Borrowed),
+                None => Some(Cow::Owned(Value::Object(self.state.context.clone()))),
+            },
+            _ => path.find(&self.state.context).map(Cow::Borrowed),
+        }
+    }
+
+    fn user_message(&self) -> &str {
+        self.text
+    }
+
+    fn now(&self) -> i64 {
+        self.now
+    }
+
+    fn locale(&self) -> &str {
+        "en"
+    }
+}
+
+/// The text of an output: a string, an object's `text` or `decision`, else JSON; empty for null.
+pub(super) fn output_text(output: &Value) -> String {
+    let member = |name: &str| output.get(name).and_then(Value::as_str);
+    match output {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        _ => member("text").or_else(|| member("decision")).map_or_else(|| output.to_string(), str::to_owned),
+    }
+}
