@@ -30,7 +30,10 @@ impl<'c> Runner<'c> {
     pub(super) async fn advance(&mut self) {
         if self.state.started_at.is_none() {
             self.state.started_at = Some(self.now_text());
-            self.trace("workflow_chain.run", json!({"run": self.state.id, "chain": self.state.chain, "trigger": self.state.trigger.get("kind")}));
+            self.trace(
+                "workflow_chain.run",
+                json!({"run": self.state.id, "chain": self.state.chain, "trigger": self.state.trigger.get("kind")}),
+            );
         }
         self.state.status = RunStatus::Running;
         while self.state.status == RunStatus::Running && self.state.wait.is_none() {
@@ -105,7 +108,11 @@ impl<'c> Runner<'c> {
             ended_at: None,
         };
         let is_primary = self.state.frames.len() <= 1;
-        if is_primary { self.state.primary_trace.push(run) } else { self.state.branch_trace.push(run) }
+        if is_primary {
+            self.state.primary_trace.push(run)
+        } else {
+            self.state.branch_trace.push(run)
+        }
         self.trace_step(path, StepStatus::Running);
     }
 

@@ -58,10 +58,8 @@ impl<'c> Runner<'c> {
             let due = self.effects.now().saturating_add(i64::try_from(delay).unwrap_or(i64::MAX));
             let attempt = self.state.attempts().rev().find(|it| it.path == path).map_or(1, |it| it.attempt);
             self.state.status = RunStatus::Sleeping;
-            self.state.wait = Some(Wait {
-                due: Some(Date::from_millis(due).to_rfc3339_millis()),
-                ..Wait::new(WaitKind::Retry, path, &step.id, attempt)
-            });
+            self.state.wait =
+                Some(Wait { due: Some(Date::from_millis(due).to_rfc3339_millis()), ..Wait::new(WaitKind::Retry, path, &step.id, attempt) });
             return;
         }
         match (step.on_error, &step.error_branch) {

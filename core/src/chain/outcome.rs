@@ -42,8 +42,7 @@ pub(super) fn build_outcome(mut runner: Runner<'_>) -> Outcome {
     let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
     answer = with_member(answer, "messages", Some(Value::Array(take(&mut runner.messages))));
     let place = runner.state.cursor.clone().unwrap_or_default();
-    let session =
-        SessionAfter { intent: String::new(), state: place.clone(), context: runner.state.context.clone(), params: Map::new() };
+    let session = SessionAfter { intent: String::new(), state: place.clone(), context: runner.state.context.clone(), params: Map::new() };
     let mut writes = take(&mut runner.writes);
     if !is_unchanged {
         writes.push(Write::Flow { state: Box::new(state) });

@@ -34,12 +34,12 @@ mod walk;
 pub(crate) use child_session::{ChildTurn, continue_child_session, start_child_session};
 pub(crate) use failure::Failure;
 pub(crate) use messages::with_member;
+pub use migrate::{Migration, MigrationKind, migrate};
 pub(crate) use node::{effect_failure_code, is_retryable, next_wait_ms, parse_body, read_output, status_failure_code};
+pub use redaction::redact_session;
 pub(crate) use request_renderer::{IDEMPOTENCY_HEADER, RequestRenderer};
 pub(crate) use state::{FlowUsage, Timer};
 pub(crate) use variables::coerce;
-pub use migrate::{Migration, MigrationKind, migrate};
-pub use redaction::redact_session;
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
 //! Starts and restores turns: selects the program and produces the outcome.
 
-#[cfg(test)]
-mod explanation_tests;
 #[cfg(feature = "flow")]
 mod chain;
+#[cfg(test)]
+mod explanation_tests;
 #[cfg(feature = "flow")]
 mod flow;
 #[cfg(feature = "tables")]
@@ -14,8 +14,8 @@ use std::sync::Arc;
 use crate::config::Config;
 use crate::fault::Fault;
 use crate::turn::{
-    CancelReason, EffectContext, Journal, LaunchMode, Map, Observation, Outcome, Program, ProgramRef, RescuedTurn, SessionAfter, Slice, Turn,
-    TurnError, TurnInput,
+    CancelReason, EffectContext, Journal, LaunchMode, Map, Observation, Outcome, Program, ProgramRef, RescuedTurn, SessionAfter, Slice,
+    Turn, TurnError, TurnInput,
 };
 
 impl Turn {

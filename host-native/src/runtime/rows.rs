@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use convengine_core::turn::{Map, Millis, Notice, NoticeBody, Outcome, Turn, Write, state_hash};
+use convengine_core::turn::{Map, Millis, Notice, NoticeBody, Outcome, ProgramRef, Turn, Write, state_hash};
 use serde_json::Value;
 
 use crate::clock;
@@ -127,6 +127,9 @@ fn render_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &s
         at,
     };
     rows.add_session(&row);
+    if input.program == ProgramRef::Chain {
+        rows.add_run(&row);
+    }
     rows.add_handoff(&row, input.session.flow.as_ref().and_then(|it| it.get("handoff")).is_some_and(Value::is_object));
     let micros: u64 = journal.entries.iter().map(|it| cost_micros(&it.outcome)).sum();
     if micros > 0 {

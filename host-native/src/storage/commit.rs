@@ -7,6 +7,7 @@ use serde_json::json;
 use super::assistant::{handoff, session};
 use super::audit;
 use super::call_log::CallLogColumns;
+use super::chain::run;
 use super::database::{Connection, SqlValue, Statement};
 use super::spend;
 use super::turn_rows::{JsonRows, TurnRows};
@@ -69,6 +70,12 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLogCol
     if let Some(batch) = json_array(connection, &rows.session) {
         session::save(connection, &batch).await?;
     }
+    if let Some(batch) = json_array(connection, &rows.new_runs) {
+        run::create(connection, &batch).await?;
+    }
+    if let Some(batch) = json_array(connection, &rows.run) {
+        run::save(connection, &batch).await?;
+    }
     if let Some(batch) = json_array(connection, &rows.handoff) {
         handoff::save(connection, &batch).await?;
     }
@@ -126,14 +133,14 @@ pub fn is_empty(rows: &TurnRows) -> bool {
         &rows.memory,
         &rows.spend,
     ];
-    let of_sessions = [&rows.session, &rows.handoff, &rows.usage];
+    let of_sessions = [&rows.session, &rows.new_runs, &rows.run, &rows.handoff, &rows.usage];
     turns.into_iter().chain(others).chain(of_sessions).all(|it| it.count() == 0)
 }
 
 /// Returns whether the rows only open turns and record their effects. These statements need no transaction: the effect is dispatched
 /// only after both its turn and its dispatch marker are stored.
 pub fn needs_no_transaction(rows: &TurnRows) -> bool {
-    rows.ended_turns == 0 && rows.audit_progress.count() == 0 && rows.deleted_memory.count() == 0
+    rows.ended_turns == 0 && rows.new_runs.count() == 0 && rows.audit_progress.count() == 0 && rows.deleted_memory.count() == 0
 }
 
 /// Returns the first reserved audit id of each turn as a JSON array, allocated from `next`; null for a turn that reserves none.

@@ -44,6 +44,8 @@ pub enum SqlValue<'v> {
     OptionalText(Option<&'v str>),
     /// A number.
     Integer(i64),
+    /// A number, or null.
+    OptionalInteger(Option<i64>),
     /// Bytes.
     Bytes(&'v [u8]),
     /// A vector, or several one after the other.
@@ -229,6 +231,7 @@ fn sqlite_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> SqliteQue
         SqlValue::Text(it) => query.bind((*it).to_owned()),
         SqlValue::OptionalText(it) => query.bind(it.map(str::to_owned)),
         SqlValue::Integer(it) => query.bind(*it),
+        SqlValue::OptionalInteger(it) => query.bind(*it),
         SqlValue::Bytes(it) => query.bind(it.to_vec()),
         SqlValue::Vector(it) => query.bind(vector_bytes(it)),
     })
@@ -244,6 +247,7 @@ fn postgres_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> Postgre
         SqlValue::Text(it) => query.bind((*it).to_owned()),
         SqlValue::OptionalText(it) => query.bind(it.map(str::to_owned)),
         SqlValue::Integer(it) => query.bind(*it),
+        SqlValue::OptionalInteger(it) => query.bind(*it),
         SqlValue::Bytes(it) => query.bind(it.to_vec()),
         SqlValue::Vector(it) => query.bind(it.to_vec()),
     })

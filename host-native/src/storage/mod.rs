@@ -7,6 +7,7 @@ pub mod api_key;
 pub mod assistant;
 pub mod audit;
 pub mod call_log;
+pub mod chain;
 pub mod commit;
 pub mod config;
 pub mod conversations;

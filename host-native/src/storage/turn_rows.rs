@@ -104,6 +104,10 @@ pub struct TurnRows {
     pub spend: JsonRows,
     /// `cs_session`, with the rows of `cs_timer`.
     pub session: JsonRows,
+    /// New rows of `cs_session`, `cs_timer`, `cs_run` and `cs_run_key`: runs that have not begun.
+    pub new_runs: JsonRows,
+    /// `cs_run`.
+    pub run: JsonRows,
     /// `cs_handoff`.
     pub handoff: JsonRows,
     /// `cs_usage_events`.
@@ -149,6 +153,8 @@ impl TurnRows {
         self.deleted_memory.extend(&other.deleted_memory);
         self.spend.extend(&other.spend);
         self.session.extend(&other.session);
+        self.new_runs.extend(&other.new_runs);
+        self.run.extend(&other.run);
         self.handoff.extend(&other.handoff);
         self.usage.extend(&other.usage);
     }
@@ -165,6 +171,17 @@ impl TurnRows {
             row.at,
             timers.map(timer).collect::<Vec<_>>(),
         ));
+    }
+
+    /// Adds a run that has not begun, with its timer, unless its key has started another run.
+    pub fn add_new_run(&mut self, row: &SessionRow<'_>, chain: &str, key: Option<(&str, &str, &str)>, valid_since: Millis) {
+        self.new_runs.push(&((row.session, chain, row.assistant, row.version, row.snapshot), row.state, row.at, key, valid_since));
+    }
+
+    /// Adds the row of a run after a turn.
+    pub fn add_run(&mut self, row: &SessionRow<'_>) {
+        let text = |key: &str| row.state.get(key).and_then(Value::as_str);
+        self.run.push(&(row.session, text("chain"), text("status"), text("branch_taken"), row.at));
     }
 
     /// Adds the row of the desk for a session that is handed off, or whose row of the turn before is deleted.

@@ -23,7 +23,8 @@ impl<'c> Runner<'c> {
             return StepResult::Done(json!({"deliveries": []}));
         }
         // A channel without recipients has its own, such as the room of a chat.
-        let recipients: Vec<Value> = if to.is_empty() && data.channel != "webhook" { vec![Value::Null] } else { to.iter().map(|it| json!(it)).collect() };
+        let recipients: Vec<Value> =
+            if to.is_empty() && data.channel != "webhook" { vec![Value::Null] } else { to.iter().map(|it| json!(it)).collect() };
         let mut deliveries = Vec::new();
         let mut failed: Option<StepFailure> = None;
         for (number, recipient) in recipients.iter().enumerate() {

@@ -137,8 +137,8 @@ impl<'t> Header<'t> {
             }
             "program" => {
                 let profile = rest.text.strip_prefix("pipeline").map(str::trim_start).filter(|it| ["", "v1", "v2"].contains(it));
-                let profile =
-                    profile.ok_or_else(|| rest.error("unknown program; write pipeline v1, pipeline v2, flow ID, workflow ID or chain SLUG"))?;
+                let profile = profile
+                    .ok_or_else(|| rest.error("unknown program; write pipeline v1, pipeline v2, flow ID, workflow ID or chain SLUG"))?;
                 if !profile.is_empty() {
                     self.settings.push((Line { text: "pipeline.profile", ..rest }, Value::from(profile)));
                 }

@@ -103,6 +103,7 @@ fn describe_request(request: &Request, provider_and_model: Option<(&str, &str)>)
             HttpCaller::Tool(code) => tool_span(code, SpanKind::Client),
             HttpCaller::Task(task) => other(format!("task {}", sanitize_name(task)), SpanKind::Client),
             HttpCaller::Extension(name) => other(format!("extension {}", sanitize_name(name)), SpanKind::Client),
+            HttpCaller::Notify(channel) => other(format!("notify {}", sanitize_name(channel)), SpanKind::Client),
             HttpCaller::Handoff(call) => other(format!("handoff {}", sanitize_name(call)), SpanKind::Client),
         },
         Request::Task(request) => other(format!("task {}", sanitize_name(&request.task)), SpanKind::Internal),

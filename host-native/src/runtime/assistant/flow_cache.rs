@@ -50,7 +50,8 @@ impl FlowCache {
         let Some(source) = config::find_snapshot(pool, hash).await? else { return Ok(None) };
         let config = Arc::new(run_blocking(move || Config::from_source(&source).0).await?);
         // The snapshot may be of tables instead of a document.
-        Ok(config.flow.is_some().then(|| self.insert(config)))
+        let is_document = config.flow.is_some() || config.chain.is_some();
+        Ok(is_document.then(|| self.insert(config)))
     }
 
     fn insert(&self, config: Arc<Config>) -> Arc<Config> {

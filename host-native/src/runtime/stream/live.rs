@@ -65,6 +65,7 @@ fn effect_type(request: &Request) -> &'static str {
         Request::Http(request) => match &request.caller {
             HttpCaller::Handoff(call) if call == "relay" => "handoff.relay",
             HttpCaller::Handoff(_) => "handoff.request",
+            HttpCaller::Notify(_) => "notify",
             HttpCaller::Tool(_) | HttpCaller::Task(_) | HttpCaller::Extension(_) => "http.request",
         },
         Request::Tool(_) | Request::Extension(_) => "tool.call",

@@ -37,7 +37,7 @@ impl<'s> TurnPublisher<'s> {
     /// Creates the publisher of a new turn.
     pub fn new(streams: &'s Arc<Streams>, input: &TurnInput) -> Self {
         let turn = Arc::from(input.turn.as_str());
-        let (conversation, is_flow) = (input.conversation.clone(), input.program == ProgramRef::Flow);
+        let (conversation, is_flow) = (input.conversation.clone(), matches!(input.program, ProgramRef::Flow | ProgramRef::Chain));
         TurnPublisher { streams, conversation, turn, is_flow, notices: TurnNotices::default(), published: 0, total: 0, subscriber: None }
     }
 

@@ -7,7 +7,7 @@ use super::database::{Connection, DatabaseRow, SqlValue, Statement};
 use super::schema;
 
 /// Tables that reference conversations, in deletion order.
-const CONVERSATION_TABLES: [(&str, Statement); 14] = [
+const CONVERSATION_TABLES: [(&str, Statement); 17] = [
     (
         "ce_turn_effect",
         Statement::per_dialect(
@@ -85,6 +85,27 @@ const CONVERSATION_TABLES: [(&str, Statement); 14] = [
         Statement::per_dialect(
             "delete from cs_handoff where session_id in (select value from json_each($1))",
             "delete from cs_handoff where session_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "cs_run",
+        Statement::per_dialect(
+            "delete from cs_run where run_id in (select value from json_each($1))",
+            "delete from cs_run where run_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "cs_run_key",
+        Statement::per_dialect(
+            "delete from cs_run_key where run_id in (select value from json_each($1))",
+            "delete from cs_run_key where run_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "cs_resume_token",
+        Statement::per_dialect(
+            "delete from cs_resume_token where run_id in (select value from json_each($1))",
+            "delete from cs_resume_token where run_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     (
