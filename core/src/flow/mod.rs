@@ -30,6 +30,7 @@ mod variables;
 mod walk;
 
 pub use migrate::{Migration, MigrationKind, migrate};
+pub use nested::{active_document, active_state};
 pub use redaction::redact_session;
 
 use serde::Deserialize;

@@ -82,7 +82,8 @@ impl DocumentKind {
         text.len() <= 64 && text.starts_with(is_first) && text.chars().all(is_other)
     }
 
-    fn from_name(name: &str) -> Option<DocumentKind> {
+    /// The kind with a name.
+    pub fn from_name(name: &str) -> Option<DocumentKind> {
         DocumentKind::ALL.into_iter().find(|it| it.name() == name)
     }
 }
