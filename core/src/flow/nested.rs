@@ -39,6 +39,31 @@ pub(super) struct OuterProgram<'c> {
     usage: FlowUsage,
 }
 
+/// Returns the state of the document that has the conversation of a stored session: its own, or that of the innermost one that it runs.
+pub fn active_state(mut state: &Value) -> &Value {
+    while let Some((_, child)) = running_child(state) {
+        state = child;
+    }
+    state
+}
+
+/// Returns the document that has the conversation of a stored session: its own, or the innermost one that it runs.
+pub fn active_document<'c>(root: &'c Flow, mut state: &Value) -> &'c Flow {
+    let mut flow = root;
+    while let Some((node, child)) = running_child(state) {
+        let Some(NodeKind::Program(data)) = flow.node(&flow.document.root, node).map(|it| &it.kind) else { break };
+        let Some(bound) = root.find_bound(data) else { break };
+        (flow, state) = (bound, child);
+    }
+    flow
+}
+
+/// The node of a stored state that runs another document, and the state of that.
+fn running_child(state: &Value) -> Option<(&str, &Value)> {
+    let node = state.get("stack")?.as_array()?.last()?.get("node")?.as_str()?;
+    Some((node, state.get("vars")?.get(CHILDREN)?.get(node)?))
+}
+
 impl<'c> Walker<'c> {
     /// Runs the document of a node from its start.
     pub(super) async fn start_program(&mut self, node: &'c Node, data: &'c ProgramData) -> Transition {

@@ -15,6 +15,9 @@ pub struct PackSource {
     /// The id of the document whose knowledge base it belongs to; the first document when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assistant: Option<String>,
+    /// The kind of the document, if it is not an assistant and the pack does not contain it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// The source; its locale is that of the document when absent.
     #[serde(flatten)]
     pub source: Source,

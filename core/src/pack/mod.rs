@@ -42,6 +42,8 @@ use serde_json::json;
 
 #[cfg(feature = "flow")]
 use crate::config::flow::document::ProgramKind;
+#[cfg(feature = "flow")]
+use crate::config::flow::{document_kind, is_chain};
 use crate::config::{Config, Issue, Tables};
 use crate::turn::{Map, Millis};
 
@@ -193,13 +195,19 @@ impl Pack {
     /// workspace. `None` if it has tables, which take precedence.
     #[cfg(feature = "flow")]
     pub fn flow_document(&self) -> Option<Value> {
-        let kind = |it: &Value| crate::config::flow::document_kind(it);
-        let is_program = |it: &Value| kind(it).is_some() || crate::config::flow::is_chain(it);
-        let (at, root) = self.documents.iter().enumerate().find(|it| is_program(it.1)).filter(|_| self.tables.0.is_empty())?;
-        if kind(root) == Some(ProgramKind::Assistant) {
+        let is_program = |it: &Value| document_kind(it).is_some() || is_chain(it);
+        let at = self.documents.iter().position(is_program).filter(|_| self.tables.0.is_empty())?;
+        self.bundle(at)
+    }
+
+    /// Returns a document with what it is bound to: the other documents and the tools of the workspace; an assistant alone.
+    #[cfg(feature = "flow")]
+    pub fn bundle(&self, at: usize) -> Option<Value> {
+        let root = self.documents.get(at)?;
+        if document_kind(root) == Some(ProgramKind::Assistant) {
             return Some(root.clone());
         }
-        let others = self.documents.iter().enumerate().filter(|it| it.0 != at && kind(it.1).is_some());
+        let others = self.documents.iter().enumerate().filter(|it| it.0 != at && document_kind(it.1).is_some());
         let bound: Vec<Value> = others.map(|it| json!({"document": it.1})).collect();
         Some(json!({"root": root, "bound": bound, "tools": self.workspace_tools}))
     }

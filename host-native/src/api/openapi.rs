@@ -60,6 +60,7 @@ fn base_document() -> Value {
         "tags": [
             {"name": "conversation", "description": "Messages, conversations and their audit"},
             {"name": "assistants", "description": "Assistants, their versions, deployments, secrets and sessions"},
+            {"name": "workflows", "description": "Workflows, workflow chains, AI agents and the tools that they call"},
             {"name": "operations", "description": "Operation of the server"},
         ],
         "components": {

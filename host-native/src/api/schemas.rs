@@ -27,6 +27,7 @@ pub fn all() -> Value {
         "JsonSchemas": json_schemas(),
     });
     merge(&mut all, assistant::schemas::all());
+    merge(&mut all, assistant::document::schemas::all());
     all
 }
 

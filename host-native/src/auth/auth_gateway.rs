@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tower::ServiceExt;
 use tower_http::cors::{AllowOrigin, CorsLayer};
+use uuid::Uuid;
 
 use super::admin_token::{AdminToken, is_local};
 use super::caller::Caller;
@@ -28,6 +29,8 @@ use crate::config::settings::AuthMode;
 use crate::runtime::assistant::deployment::{self, AccessDenied, hash_token};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::{Deployment, find_by_token_hash, is_origin_allowed};
+use crate::storage::assistant::session::find_program;
+use crate::storage::assistant::{DocumentKind, ProgramKey};
 
 const X_API_KEY: &str = "x-api-key";
 const X_TENANT: &str = "x-tenant";
@@ -73,11 +76,23 @@ struct AuthenticatedCall<'d> {
 }
 
 impl AuthenticatedCall<'_> {
-    /// The assistant that the request counts against, and whether a deployment of it calls.
-    fn rate_limited_assistant(&self, uri: &Uri) -> Option<(String, bool)> {
-        let of_path = || uri.path().strip_prefix("/v1/runtime/assistants/")?.split('/').next();
-        let simulated = || Some((of_path()?.to_owned(), false));
-        self.deployment.as_ref().map(|it| (it.assistant.clone(), true)).or_else(simulated)
+    /// The assistant or workflow that the request counts against, and whether a deployment of it calls.
+    async fn rate_limited_program(&self, uri: &Uri) -> Option<(ProgramKey, bool)> {
+        if let Some(deployment) = &self.deployment {
+            return Some((deployment.program.clone(), true));
+        }
+        let mut parts = uri.path().strip_prefix("/v1/runtime/")?.split('/');
+        let simulated = match (parts.next()?, parts.next()?) {
+            ("assistants", id) => ProgramKey::new(DocumentKind::Assistant, id),
+            // The path has the session alone, which is looked up where it is limited.
+            ("workflows", "sessions") if self.tenant.host.rate_limits.limits_simulator() => {
+                let session = Uuid::try_parse(parts.next()?).ok()?.to_string();
+                find_program(&self.tenant.host.readers, &session).await.ok()??
+            }
+            ("workflows", id) => ProgramKey::new(DocumentKind::Workflow, id),
+            _ => return None,
+        };
+        Some((simulated, false))
     }
 }
 
@@ -112,8 +127,8 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
         Ok(call) => call,
         Err(refusal) => return refuse(refusal),
     };
-    let assistant_status = match call.rate_limited_assistant(&uri) {
-        Some((id, deployed)) => match call.tenant.host.rate_limits.check_assistant(&id, deployed, &uri) {
+    let program_status = match call.rate_limited_program(&uri).await {
+        Some((program, deployed)) => match call.tenant.host.rate_limits.check_program(&program, deployed, &uri) {
             Ok(status) => status,
             Err(refusal) => return refuse(refusal),
         },
@@ -127,7 +142,7 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
     request.extensions_mut().insert(call.caller);
     request.extensions_mut().extend(call.deployment.map(deployment_extension).unwrap_or_default());
     let Ok(mut response) = call.tenant.router.clone().oneshot(request).await;
-    for status in [status, assistant_status].into_iter().flatten() {
+    for status in [status, program_status].into_iter().flatten() {
         status.write_headers(response.headers_mut());
     }
     response

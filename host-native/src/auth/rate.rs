@@ -13,6 +13,7 @@ use governor::{Quota, RateLimiter};
 use crate::api::error::ApiError;
 use crate::clock;
 use crate::config::settings::{AssistantSettings, Rate, Rates};
+use crate::storage::assistant::ProgramKey;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -47,13 +48,19 @@ impl RateLimits {
         RateLimits { deployments: deployed, simulator: simulated, ..self }
     }
 
-    /// Counts a call of an assistant by a deployment or the simulator. Returns the status, or `None` without a limit.
+    /// Whether calls of the simulator are limited.
+    pub fn limits_simulator(&self) -> bool {
+        self.simulator.is_some()
+    }
+
+    /// Counts a call of an assistant or workflow by a deployment or the simulator. Returns the status, or `None` without a limit.
     ///
     /// # Errors
     /// 429 if the limit is exceeded.
-    pub fn check_assistant(&self, id: &str, deployed: bool, uri: &Uri) -> Result<Option<RateStatus>, ApiError> {
+    pub fn check_program(&self, program: &ProgramKey, deployed: bool, uri: &Uri) -> Result<Option<RateStatus>, ApiError> {
         let limiter = if deployed { self.deployments.as_ref() } else { self.simulator.as_ref() };
-        check(limiter, id, uri, "assistant rate limit exceeded").map_err(|it| it.with_limit_scope("assistant"))
+        let kind = program.kind().name();
+        check(limiter, program.as_str(), uri, &format!("{kind} rate limit exceeded")).map_err(|it| it.with_limit_scope(kind))
     }
 
     /// Counts a call of a caller. Returns the status, or `None` without a limit.

@@ -1,8 +1,9 @@
-//! `convengine export`: writes the authors' rows and scripted answers of a database as a pack.
+//! `convengine export`: writes the authors' rows, documents and scripted answers of a database as a pack.
 
 use std::collections::BTreeMap;
 
 use convengine_core::config::Tables;
+use convengine_core::json::into_members;
 use convengine_core::pack::{Fakes, PackSource, extension_from_row};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use crate::config::import;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
 use crate::storage::assistant::knowledge::source;
+use crate::storage::assistant::{DocumentKind, ProgramKey, draft, tool};
 use crate::storage::{self, Connection};
 use crate::storage::{module, script};
 
@@ -55,6 +57,12 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     if !http.is_empty() {
         pack.push(("http", PackMember::Value(json!(http))));
     }
+    let (documents, tools) = load_documents(&mut connection).await.map_err(unusable)?;
+    for (name, rows) in [("documents", documents), ("workspace_tools", tools)] {
+        if !rows.is_empty() {
+            pack.push((name, PackMember::Rows(rows)));
+        }
+    }
     let knowledge = load_knowledge(&mut connection).await.map_err(unusable)?;
     if !knowledge.is_empty() {
         pack.push(("knowledge", PackMember::Rows(knowledge)));
@@ -68,11 +76,20 @@ async fn load_knowledge(connection: &mut Connection) -> sqlx::Result<Vec<Map>> {
     if !source::has_table(connection).await? {
         return Ok(Vec::new());
     }
-    let row = |(assistant, source)| match json!(PackSource { assistant: Some(assistant), source }) {
-        Value::Object(members) => members,
-        _ => Map::new(),
+    let row = |(key, source): (String, _)| {
+        let key = ProgramKey::parse(&key);
+        let program = (key.kind() != DocumentKind::Assistant).then(|| key.kind().name().to_owned());
+        into_members(json!(PackSource { assistant: Some(key.id().to_owned()), program, source }))
     };
     Ok(source::list_texts(connection).await?.into_iter().map(row).collect())
+}
+
+/// Returns the drafts of all documents and the tools of the workspace.
+async fn load_documents(connection: &mut Connection) -> sqlx::Result<(Vec<Map>, Vec<Map>)> {
+    let parse = |all: Vec<String>| all.iter().filter_map(|it| serde_json::from_str(it).ok()).collect();
+    let drafts = if draft::has_table(connection).await? { draft::list_documents(connection).await? } else { Vec::new() };
+    let tools = if tool::has_table(connection).await? { tool::list(connection).await? } else { Vec::new() };
+    Ok((parse(drafts), parse(tools)))
 }
 
 /// Removes the extension rows with a stored module from the tables and returns them with their modules, as a pack combines both.

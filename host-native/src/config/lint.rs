@@ -4,7 +4,7 @@ use std::path::Path;
 
 use convengine_core::config::Issue;
 use convengine_core::config::flow::DocumentIssue;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::config::compile;
 use crate::config::import;
@@ -57,6 +57,10 @@ async fn lint_database(settings: &Settings) -> Result<Findings, Failure> {
         true => storage::assistant::draft::list_documents(&mut connection).await.map_err(unusable)?,
         false => Vec::new(),
     };
-    let drafts = drafts.into_iter().filter_map(|it| serde_json::from_str(&it).ok());
-    Ok(Findings { rows, documents: documents::check_documents(drafts, &settings.tree) })
+    let tools = match storage::assistant::tool::has_table(&mut connection).await.map_err(unusable)? {
+        true => storage::assistant::tool::list(&mut connection).await.map_err(unusable)?,
+        false => Vec::new(),
+    };
+    let parse = |all: Vec<String>| all.iter().filter_map(|it| serde_json::from_str(it).ok()).collect::<Vec<Value>>();
+    Ok(Findings { rows, documents: documents::check_documents(parse(drafts), &parse(tools), &settings.tree) })
 }

@@ -115,7 +115,7 @@ async fn remove(settings: &Settings, assistant: &str, id: &str) -> Result<(), Fa
 /// Searches by keywords, which needs no model.
 async fn search(settings: &Settings, pool: &Pool, query: String, assistant: String) -> Result<(), Failure> {
     find_document(settings, pool, &assistant).await?;
-    let request = KnowledgeRequest { assistant, sources: None, query, top_k: TOP_K, vector_weight: 0.0 };
+    let request = KnowledgeRequest { assistant, program: None, sources: None, query, top_k: TOP_K, vector_weight: 0.0 };
     let directories = DirectoryCache::default();
     let found = Searcher::by_keyword(pool, &directories).search(&request).await;
     let reply = found.map_err(|it| storage::database_failure(&settings.database, &it))?;

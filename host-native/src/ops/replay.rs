@@ -18,6 +18,7 @@ use crate::exit::Failure;
 use crate::ops::audit::meta;
 use crate::ops::journal_export;
 use crate::storage::Pool;
+use crate::storage::assistant::ProgramKey;
 use crate::storage::audit::AuditRow;
 use crate::storage::turn::StoredTurn;
 use crate::storage::{self, audit, config, turn};
@@ -74,15 +75,13 @@ fn check_failed(line: String) -> Failure {
 
 /// Compiles a pack for a conversation: the document of its assistant, or the tables if it has none.
 fn compile_pack(pack: &Pack, turns: &[StoredTurn]) -> Result<Config, Failure> {
-    let assistant = turns.iter().find_map(|it| {
-        let event = turn::decompress(&it.journal).ok()?.input.event.flow?;
-        event.get("assistant")?.as_str().map(str::to_owned)
-    });
-    let Some(assistant) = assistant else { return Ok(Config::compile(&pack.tables, &pack.settings).0) };
-    let documents = pack.documents.iter().cloned().map(import_canvas);
-    let document = documents.into_iter().find(|it| it.get("id").and_then(Value::as_str) == Some(assistant.as_str()));
-    let none = || check_failed(format!("the pack has no document of assistant '{assistant}'; use a file that contains it"));
-    Config::from_flow(&document.ok_or_else(none)?).map_err(|it| check_failed(format!("cannot compile the document of '{assistant}': {it}")))
+    let program = turns.iter().find_map(|it| ProgramKey::from_event(turn::decompress(&it.journal).ok()?.input.event.flow.as_deref()?));
+    let Some(program) = program else { return Ok(Config::compile(&pack.tables, &pack.settings).0) };
+    let pack = Pack { documents: pack.documents.iter().cloned().map(import_canvas).collect(), ..pack.clone() };
+    let at = pack.documents.iter().position(|it| ProgramKey::of_document(it) == program);
+    let none = || check_failed(format!("the pack has no document of {program}; use a file that contains it"));
+    let document = at.and_then(|it| pack.bundle(it)).ok_or_else(none)?;
+    Config::from_flow(&document).map_err(|it| check_failed(format!("cannot compile the document of {program}: {it}")))
 }
 
 /// How to compare audit rows.

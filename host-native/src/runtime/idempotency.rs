@@ -8,13 +8,14 @@ use convengine_core::turn::{Journal, Outcome, RescuedTurn, Turn, UserEvent};
 use crate::runtime::recovery::{load_config, read_journal, settle_conversation};
 use crate::runtime::turn_runner::{Host, Message, Refusal};
 use crate::runtime::writer::CommitError;
+use crate::storage::assistant::ProgramKey;
 use crate::storage::turn::{self, StoredTurn};
 
 /// Returns the outcome of a message that already has a turn, or `None`. Waits for a turn that is still open.
 ///
 /// # Errors
 /// Returns [`Refusal::OtherMessage`] when the key was used for a different message, [`Refusal::Taken`] when the session id belongs to
-/// another assistant.
+/// another program.
 pub async fn find_outcome(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
     let Some(key) = message.idempotency_key.as_deref() else { return Ok(None) };
     let Some(stored) = turn::find_by_message_key(&host.readers, key).await? else { return Ok(None) };
@@ -63,10 +64,10 @@ fn check_same_message(message: &Message, stored: &StoredTurn) -> Result<(), Refu
     if same_conversation && input.event == message.event { Ok(()) } else { Err(Refusal::KeyReused) }
 }
 
-/// Returns whether the stored event belongs to a session of another assistant with the same id.
+/// Returns whether the stored event belongs to a session of another program with the same id.
 fn is_foreign(message: &Message, stored: &StoredTurn) -> bool {
     let Ok(journal) = read_journal(stored) else { return false };
-    let of = |event: &UserEvent| event.flow.as_ref().and_then(|it| it.get("assistant").cloned());
+    let of = |event: &UserEvent| event.flow.as_deref().and_then(ProgramKey::from_event);
     of(&journal.input.event) != of(&message.event)
 }
 

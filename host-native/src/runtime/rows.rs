@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::clock;
 use crate::ops::audit::meta;
 use crate::runtime::spend_cap::cost_micros;
+use crate::storage::assistant::ProgramKey;
 use crate::storage::turn::compress;
 use crate::storage::turn_rows::{SessionRow, TurnRow, TurnRows};
 
@@ -105,14 +106,15 @@ pub fn render_turn(
     Ok(rows)
 }
 
-/// Adds the session row of an assistant and its metered usage.
+/// Adds the session row of an assistant or workflow and its metered usage.
 fn render_session(rows: &mut TurnRows, turn: &Turn, state: &Value, workspace: &str) {
     let journal = turn.journal();
     let input = &journal.input;
     let event = input.event.flow.as_deref();
     let text = |key: &str| event.and_then(|it| it.get(key)?.as_str());
     let at = turn.now();
-    let assistant = text("assistant").unwrap_or_default();
+    let program = event.and_then(ProgramKey::from_event);
+    let assistant = program.as_ref().map_or("", ProgramKey::as_str);
     if input.session.turns == 0 {
         // A session has a conversation row, so that retention and deletion apply to it.
         rows.add_created_conversation(&input.conversation, input.at);

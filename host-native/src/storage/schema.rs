@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::database::{Connection, SqlValue, Statement};
 
-const SQLITE_MIGRATIONS: [&str; 13] = [
+const SQLITE_MIGRATIONS: [&str; 14] = [
     include_str!("../../../migrations/sqlite/0001_control_tables.sql"),
     include_str!("../../../migrations/sqlite/0002_runtime_tables.sql"),
     include_str!("../../../migrations/sqlite/0003_turn_journal.sql"),
@@ -17,10 +17,11 @@ const SQLITE_MIGRATIONS: [&str; 13] = [
     include_str!("../../../migrations/sqlite/0011_assistants.sql"),
     include_str!("../../../migrations/sqlite/0012_knowledge.sql"),
     include_str!("../../../migrations/sqlite/0013_desk.sql"),
+    include_str!("../../../migrations/sqlite/0014_programs.sql"),
     include_str!("../../../migrations/sqlite/0015_chains.sql"),
 ];
 
-const POSTGRES_MIGRATIONS: [&str; 13] = [
+const POSTGRES_MIGRATIONS: [&str; 14] = [
     include_str!("../../../migrations/postgres/0001_control_tables.sql"),
     include_str!("../../../migrations/postgres/0002_runtime_tables.sql"),
     include_str!("../../../migrations/postgres/0003_turn_journal.sql"),
@@ -33,6 +34,7 @@ const POSTGRES_MIGRATIONS: [&str; 13] = [
     include_str!("../../../migrations/postgres/0011_assistants.sql"),
     include_str!("../../../migrations/postgres/0012_knowledge.sql"),
     include_str!("../../../migrations/postgres/0013_desk.sql"),
+    include_str!("../../../migrations/postgres/0014_programs.sql"),
     include_str!("../../../migrations/postgres/0015_chains.sql"),
 ];
 
@@ -50,7 +52,7 @@ const OWN_CE_TABLES: [&str; 9] = [
 ];
 
 /// The tables required to store turns and assistants; all others are optional.
-const REQUIRED_TABLES: [&str; 28] = [
+const REQUIRED_TABLES: [&str; 29] = [
     "ce_conversation",
     "ce_audit",
     "ce_conversation_history",
@@ -66,6 +68,7 @@ const REQUIRED_TABLES: [&str; 28] = [
     "cs_version",
     "cs_deployment",
     "cs_secret",
+    "cs_tool",
     "cs_usage_events",
     "cs_session",
     "cs_timer",
@@ -229,7 +232,7 @@ mod tests {
         // PostgreSQL uses an index instead of these virtual tables.
         found[0].remove("cv_document_index");
         found[0].remove("cs_knowledge_posting");
-        assert_eq!(found[0].len(), 72);
+        assert_eq!(found[0].len(), 73);
         assert_eq!(found[0], found[1]);
     }
 

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use convengine_core::flow::active_state;
 use convengine_core::turn::{ConversationRow, HistoryRow, JournalEntry, LlmCallRow, MemoryRow, Millis, Notice, NoticeBody};
 use serde::Serialize;
 use serde_json::Value;
@@ -196,7 +197,7 @@ impl TurnRows {
         let state = if text("state") == Some("queued") { "waiting" } else { "running" };
         let about = (text("queue").unwrap_or_default(), text("reason").unwrap_or_default(), text("ticket"), text("author"));
         let requested_at = text("requested_at").and_then(clock::parse).unwrap_or(row.at);
-        let (preview, unread) = summarize_history(row.state);
+        let (preview, unread) = summarize_history(active_state(row.state));
         self.handoff.push(&(row.session, row.assistant, state, about, requested_at, row.at, preview, unread));
     }
 

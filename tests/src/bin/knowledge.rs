@@ -50,7 +50,7 @@ async fn main() -> Result<()> {
     let (mut times, mut found) = (Vec::new(), 0);
     for number in 0..=searches {
         let query = random.words(3 + number % 8);
-        let request = KnowledgeRequest { assistant: "desk".to_owned(), sources: None, query, top_k: 5, vector_weight: 0.5 };
+        let request = KnowledgeRequest { assistant: "desk".to_owned(), program: None, sources: None, query, top_k: 5, vector_weight: 0.5 };
         let started = Instant::now();
         let reply = searcher.search(&request).await?;
         found = reply.stats.chunks;

@@ -19,7 +19,7 @@ export interface SqlImport {
 const RUNTIME_TABLES = new Set(
   ('ce_audit ce_config_snapshot ce_conversation ce_conversation_history ce_llm_call_log ce_mcp_user_feedback ce_mcp_user_query_knowledge ' +
     'ce_memory ce_semantic_query_failures ce_turn ce_turn_effect ce_user_query_knowledge ' +
-    'cs_assistant cs_deployment cs_secret cs_session cs_timer cs_usage_events cs_version cv_activation cv_api_key cv_module cv_script cv_spend').split(' '),
+    'cs_assistant cs_deployment cs_secret cs_session cs_timer cs_tool cs_usage_events cs_version cv_activation cv_api_key cv_module cv_script cv_spend').split(' '),
 );
 /** Functions that return their argument. */
 const WRAPPERS = ['json', 'jsonb', 'to_json', 'to_jsonb', 'to_clob', 'to_nclob', 'to_char', 'text'];

@@ -6,7 +6,7 @@ use super::super::Walker;
 use super::super::failure::Failure;
 use super::super::matching::IntentSearch;
 use super::super::walk::Transition;
-use crate::config::flow::document::{Citations, KnowledgeData, QueryPart};
+use crate::config::flow::document::{Citations, KnowledgeData, ProgramKind, QueryPart};
 use crate::knowledge::Fused;
 use crate::turn::{KnowledgeReply, KnowledgeRequest, LlmMode, LlmRequest, Passage};
 
@@ -165,6 +165,7 @@ impl<'c> Walker<'c> {
         self.check_effects_left()?;
         let request = KnowledgeRequest {
             assistant: self.flow.document.id.clone(),
+            program: (self.flow.kind != ProgramKind::Assistant).then(|| self.flow.kind.name().to_owned()),
             sources: data.sources.clone().or_else(|| self.intent_sources()),
             query: query.to_owned(),
             top_k: data.top_k,

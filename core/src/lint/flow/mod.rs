@@ -33,6 +33,7 @@ mod variable_use;
 mod variable_writes;
 mod wait;
 mod workflow;
+mod workspace_tool;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,6 +42,7 @@ use serde_json::Value;
 pub use self::codes::CODES;
 use self::context::FlowContext;
 pub use self::workflow::{BoundPrograms, check_workflow};
+pub use self::workspace_tool::check_workspace_tool;
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_structure};
 
 /// The environment that a document is published to.

@@ -147,7 +147,7 @@ fn check_program(context: &FlowContext<'_>, data: &ProgramData, location: &Locat
     let location = location.join(&format!("/data/{member}"));
     if data.kind == ProgramKind::Workflow {
         let root = &context.flow.document.id;
-        let depth = nesting_depth(programs, id, &mut vec![root.as_str()]);
+        let depth = nesting_depth(programs, id, &mut BTreeMap::from([(root.as_str(), None)]));
         match depth {
             None => {
                 let message = format!("the workflow '{id}' runs itself again");
@@ -173,22 +173,18 @@ fn check_program(context: &FlowContext<'_>, data: &ProgramData, location: &Locat
     Some(location.error(unpublished, message).with_fix("publish it, or choose another version"))
 }
 
-/// The depth of a workflow with those that it runs; `None` for a cycle.
-fn nesting_depth<'p>(programs: &'p BoundPrograms, id: &'p str, path: &mut Vec<&'p str>) -> Option<usize> {
-    if path.contains(&id) {
-        return None;
+/// The depth of a workflow with those that it runs; `None` for a cycle. `known` has the depths so far, `None` for workflows around it.
+fn nesting_depth<'p>(programs: &'p BoundPrograms, id: &'p str, known: &mut BTreeMap<&'p str, Option<usize>>) -> Option<usize> {
+    if let Some(depth) = known.get(id) {
+        return *depth;
     }
-    // Deeper is refused anyway.
-    if path.len() > MAX_DEPTH {
-        return Some(path.len());
-    }
-    path.push(id);
-    let mut deepest = path.len() - 1;
+    known.insert(id, None);
+    let mut deepest = 0;
     for nested in programs.nested.get(id).into_iter().flatten() {
-        deepest = deepest.max(nesting_depth(programs, nested, path)?);
+        deepest = deepest.max(nesting_depth(programs, nested, known)?);
     }
-    path.pop();
-    Some(deepest)
+    known.insert(id, Some(deepest + 1));
+    Some(deepest + 1)
 }
 
 fn check_edge(edge: &EdgeDef, location: Location, findings: &mut Vec<DocumentIssue>) {

@@ -14,6 +14,9 @@ const DEADLINE_MS: u32 = 15_000;
 pub struct KnowledgeRequest {
     /// The assistant, by the id of its document.
     pub assistant: String,
+    /// The kind of the document if it is not an assistant, such as `workflow`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// The sources to search; all when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<Vec<String>>,

@@ -1,4 +1,4 @@
-//! `/v1/agents/{agent}/deployments`: deployments of assistants to pages.
+//! `/v1/agents/{agent}/deployments` and `/v1/workflows/{id}/deployments`: deployments to pages.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{assistant_not_found, body, parse_assistant_id};
+use super::{body, document};
 use crate::api::error::ApiError;
 use crate::clock;
 use crate::runtime::assistant::deployment::{generate_token, hash_token, is_origin};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::{self, Deployment};
-use crate::storage::assistant::draft;
+use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
 
 /// Creates a deployment. The token is shown only once.
 #[utoipa::path(
@@ -46,18 +46,53 @@ pub async fn create(
     body: Body,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
-    let (assistant, members) = (parse_assistant_id(id, &uri)?, members?);
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
-    let about = draft::find_assistant(&host.readers, &assistant).await.map_err(database)?.ok_or_else(|| assistant_not_found(&uri))?;
-    let request = NewDeployment::parse(&members)
-        .map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).with_code("invalid_deployment"))?;
+    let program = document::parse_key(DocumentKind::Assistant, id, &uri)?;
+    deploy(&host, &uri, program, &members?).await
+}
+
+/// Creates a deployment of a workflow. The token is shown only once.
+#[utoipa::path(
+    post,
+    path = "/v1/workflows/{id}/deployments",
+    tag = "workflows",
+    params(("id" = String, Path, description = "The workflow id")),
+    request_body = ref("#/components/schemas/Deployment"),
+    responses(
+        (status = 201, description = "The deployment is created", body = ref("#/components/schemas/Deployed")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "Workflow not found"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The workflow has no published version"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "A member of the body is invalid"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn create_of_workflow(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let members = body::read_object(&uri, &headers, body).await;
+    let program = document::parse_key(DocumentKind::Workflow, id, &uri)?;
+    deploy(&host, &uri, program, &members?).await
+}
+
+async fn deploy(host: &Host, uri: &Uri, program: ProgramKey, members: &Map) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let about = draft::find_assistant(&host.readers, program.as_str()).await.map_err(database)?;
+    let about = about.ok_or_else(|| document::document_not_found(program.kind(), uri))?;
+    let request = NewDeployment::parse(members)
+        .map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, it).with_code("invalid_deployment"))?;
     if about.live_version.is_none() {
-        let message = "assistant has no published version; publish it first";
-        return Err(ApiError::new(StatusCode::CONFLICT, &uri, message).with_code("not_published"));
+        return Err(document::not_published(program.kind(), uri));
     }
     let NewDeployment { name, channel, origins, debug } = request;
     let (id, token) = (Uuid::new_v4().to_string(), generate_token());
-    let created = Deployment { id, assistant, name, channel, origins, debug, created_at: clock::now() };
+    let created = Deployment { id, program, name, channel, origins, debug, created_at: clock::now() };
     deployment::insert(&host.readers, &created, &hash_token(&token)).await.map_err(database)?;
     Ok((StatusCode::CREATED, Json(json!({"id": created.id, "token": token}))))
 }

@@ -6,17 +6,16 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
-use convengine_core::config::flow::{DocumentIssue, import_canvas};
-use serde_json::{Value, json};
+use axum::http::{HeaderMap, Uri};
+use axum::response::Response;
+use serde_json::Value;
 
-use super::{assistant_not_found, body, parse_assistant_id};
-use crate::api::error::{ApiError, not_found};
-use crate::clock;
-use crate::runtime::assistant::check;
+use super::document;
+use crate::api::error::ApiError;
 use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::draft;
+use crate::storage::assistant::DocumentKind;
+
+const KIND: DocumentKind = DocumentKind::Assistant;
 
 /// Lists the assistants.
 #[utoipa::path(
@@ -29,9 +28,7 @@ use crate::storage::assistant::draft;
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
-    let all = draft::list(&host.readers).await.map_err(|it| ApiError::from_database(&it, &uri))?;
-    let one = |it: &draft::Assistant| json!({"id": it.id, "name": it.name, "revision": it.revision, "live_version": it.live_version});
-    Ok(Json(json!({"agents": all.iter().map(one).collect::<Vec<_>>()})))
+    document::list(&host, &uri, KIND).await
 }
 
 /// Returns the draft of an assistant as its author saved it.
@@ -47,10 +44,8 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>
     ),
 )]
 pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
-    let id = parse_assistant_id(id, &uri)?;
-    let found = draft::find(&host.readers, &id).await.map_err(|it| ApiError::from_database(&it, &uri))?;
-    let document = found.ok_or_else(|| assistant_not_found(&uri))?.document;
-    Ok(([(header::CONTENT_TYPE, "application/json")], document).into_response())
+    let key = document::parse_key(KIND, id, &uri)?;
+    document::read(&host, &uri, &key).await
 }
 
 /// Saves a draft. Creates the assistant if it does not exist.
@@ -76,31 +71,5 @@ pub async fn save(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
-    let read = body::read_json(&uri, &headers, body, check::MAX_DOCUMENT_BYTES).await;
-    let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
-    let read = read.map_err(|it| if it.has_code("not_json") { refuse(&uri, &[unreadable_issue()]) } else { it })?;
-    let document = read.ok_or_else(|| refuse(&uri, &[check::too_large_issue()]))?;
-    let document = import_canvas(document);
-    if document.get("id").and_then(Value::as_str).is_some_and(|it| it != id) {
-        let message = format!("document id does not match the path; set its id to '{id}' or use the path of its own id");
-        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message).with_code("id_mismatch"));
-    }
-    let (document, issues) = check::check_document(&host, document).await.map_err(|it| ApiError::from_database(&it, &uri))?;
-    if issues.iter().any(check::prevents_saving) {
-        return Err(refuse(&uri, &issues));
-    }
-    // NUL, which text columns cannot store, is kept in the document.
-    let name = document.get("name").and_then(Value::as_str).unwrap_or_default().replace('\0', "\u{fffd}");
-    let saved = draft::save(&host.readers, &id, &name, &document.to_string(), clock::now()).await;
-    let revision = saved.map_err(|it| ApiError::from_database(&it, &uri))?;
-    Ok(Json(json!({"id": id, "revision": revision, "issues": issues})))
-}
-
-fn refuse(uri: &Uri, issues: &[DocumentIssue]) -> ApiError {
-    let message = "document cannot be saved; correct the errors among its issues";
-    ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_document").with_issues(issues)
-}
-
-fn unreadable_issue() -> DocumentIssue {
-    DocumentIssue::error("D001", "", "the document is not JSON").with_fix("send a flow document")
+    document::save(&host, &uri, KIND, id, &headers, body).await
 }

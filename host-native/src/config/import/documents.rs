@@ -1,9 +1,8 @@
-//! Imports the flow documents of a pack: each becomes the draft of its assistant.
+//! Imports the documents of a pack, each as a draft, and the tools of its workspace.
 
 use std::collections::BTreeSet;
 
-use convengine_core::config::flow::document::ProgramKind;
-use convengine_core::config::flow::{DocumentIssue, document_kind, import_canvas};
+use convengine_core::config::flow::{DocumentIssue, import_canvas};
 use convengine_core::lint::flow::{self, BoundPrograms, PublishTarget};
 use convengine_core::pack::Pack;
 use serde_json::{Value, json};
@@ -13,15 +12,15 @@ use crate::config::settings::Settings;
 use crate::config::settings::network::read_list;
 use crate::exit::Failure;
 use crate::ops::snapshot::{Change, DraftChange};
-use crate::runtime::assistant::check::{is_assistant_id, prevents_saving};
+use crate::runtime::assistant::check::prevents_saving;
 use crate::runtime::assistant::plan::month_start;
-use crate::storage::assistant::{draft, session};
+use crate::storage::assistant::{DocumentKind, ProgramKey, draft, session};
 use crate::storage::{self, Connection};
 
 /// A document with its issues.
 #[derive(Debug)]
 pub struct CheckedDocument {
-    id: String,
+    key: ProgramKey,
     document: Value,
     /// The issues that publishing it would report.
     pub issues: Vec<DocumentIssue>,
@@ -29,45 +28,40 @@ pub struct CheckedDocument {
 
 /// Checks the documents of a pack; secrets are not checked here.
 pub fn check_pack(pack: &Pack, settings: &Value) -> Vec<CheckedDocument> {
-    let mut checked = check_documents(pack.documents.iter().filter(|it| !is_workflow(it)).cloned(), settings);
+    check_documents(pack.documents.clone(), &pack.workspace_tools, settings)
+}
+
+/// Checks documents, which may run each other and call the tools.
+pub fn check_documents(documents: Vec<Value>, tools: &[Value], settings: &Value) -> Vec<CheckedDocument> {
+    let documents: Vec<Value> = documents.into_iter().map(import_canvas).collect();
     let (allowed, revoked) = (read_list(settings, "outbound.allow"), BTreeSet::new());
-    let programs = BoundPrograms::from_pack(&pack.documents, &pack.workspace_tools);
+    let programs = BoundPrograms::from_pack(&documents, tools);
     let target =
         PublishTarget { revoked_secrets: &revoked, allowed_targets: &allowed, programs: Some(&programs), ..PublishTarget::empty() };
-    for document in pack.documents.iter().filter(|it| is_workflow(it)).cloned() {
-        let issues = flow::check_workflow(&document, &pack.workspace_tools, &target);
-        checked.push(CheckedDocument { id: document_id(&document), issues, document });
-    }
-    checked
-}
-
-fn is_workflow(document: &Value) -> bool {
-    document_kind(document) == Some(ProgramKind::Workflow)
-}
-
-fn document_id(document: &Value) -> String {
-    document.get("id").and_then(Value::as_str).unwrap_or_default().to_owned()
-}
-
-/// Checks documents.
-pub fn check_documents(documents: impl Iterator<Item = Value>, settings: &Value) -> Vec<CheckedDocument> {
-    let (allowed, revoked) = (read_list(settings, "outbound.allow"), BTreeSet::new());
     let check = |document: Value| {
-        let document = import_canvas(document);
-        let context = PublishTarget { revoked_secrets: &revoked, allowed_targets: &allowed, ..PublishTarget::empty() };
-        CheckedDocument { id: document_id(&document), issues: flow::check_document(&document, &context), document }
+        let key = ProgramKey::of_document(&document);
+        let issues = match key.kind() {
+            DocumentKind::Assistant => flow::check_document(&document, &target),
+            DocumentKind::Workflow => flow::check_workflow(&document, tools, &target),
+            // The checks of these kinds take the place of this arm.
+            DocumentKind::Chain | DocumentKind::Agent => vec![unsupported_issue(key.kind())],
+        };
+        CheckedDocument { key, document, issues }
     };
-    documents.map(check).collect()
+    documents.into_iter().map(check).collect()
+}
+
+fn unsupported_issue(kind: DocumentKind) -> DocumentIssue {
+    DocumentIssue::error("D001", "/doc", format!("documents of the kind '{}' are not supported", kind.doc()))
 }
 
 /// Returns a line for each problem that prevents storing a document.
 pub fn find_problems(documents: &[CheckedDocument]) -> Vec<String> {
     let of_document = |it: &CheckedDocument| {
-        let invalid_id = (!is_assistant_id(&it.id)).then(|| "documents: a document has no valid assistant id".to_owned());
-        let workflow = is_workflow(&it.document)
-            .then(|| format!("documents.{}: workflow graphs run in packs and not on the server; take it out of the pack", it.id));
-        let refused = it.issues.iter().filter(|it| prevents_saving(it)).map(|issue| format!("documents.{}: {issue}", it.id));
-        invalid_id.into_iter().chain(workflow).chain(refused).collect::<Vec<_>>()
+        let (kind, id) = (it.key.kind(), it.key.id());
+        let invalid_id = (!kind.is_id(id)).then(|| format!("documents: a document has no valid {} {}", kind.title(), kind.id_member()));
+        let refused = it.issues.iter().filter(|it| prevents_saving(it)).map(|issue| format!("documents.{id}: {issue}"));
+        invalid_id.into_iter().chain(refused).collect::<Vec<_>>()
     };
     documents.iter().flat_map(of_document).collect()
 }
@@ -92,15 +86,10 @@ pub async fn check_quota(connection: &mut Connection, documents: &[CheckedDocume
 /// The failure of the database.
 pub async fn compare_drafts(connection: &mut Connection, documents: &[CheckedDocument]) -> sqlx::Result<Vec<DraftChange>> {
     let mut changes = Vec::with_capacity(documents.len());
-    for CheckedDocument { id, document, .. } in documents {
-        let stored = draft::find_document(connection, id).await?;
-        let is_same = |text: String| serde_json::from_str::<Value>(&text).is_ok_and(|it| it == *document);
-        let change = match stored.map(is_same) {
-            None => Change::New,
-            Some(true) => Change::Equal,
-            Some(false) => Change::Replaced,
-        };
-        changes.push(DraftChange { id: id.clone(), change });
+    for CheckedDocument { key, document, .. } in documents {
+        let change = Change::between(draft::find_document(connection, key.as_str()).await?.as_deref(), document);
+        let program = (key.kind() != DocumentKind::Assistant).then(|| key.kind().name());
+        changes.push(DraftChange { id: key.id().to_owned(), program, change });
     }
     Ok(changes)
 }
@@ -110,10 +99,10 @@ pub async fn compare_drafts(connection: &mut Connection, documents: &[CheckedDoc
 /// # Errors
 /// The failure of the database.
 pub async fn store(connection: &mut Connection, documents: &[CheckedDocument], workspace: &str) -> sqlx::Result<()> {
-    for CheckedDocument { id, document, .. } in documents {
-        let name = document.get("name").and_then(Value::as_str).unwrap_or_default().replace('\0', "\u{fffd}");
-        draft::save_in_transaction(connection, id, &name, &document.to_string(), clock::now()).await?;
-        let usage = json!([[workspace, "import", clock::now(), 1, id]]).to_string();
+    for CheckedDocument { key, document, .. } in documents {
+        let name = draft::display_name(document);
+        draft::save_in_transaction(connection, key.as_str(), &name, &document.to_string(), clock::now()).await?;
+        let usage = json!([[workspace, "import", clock::now(), 1, key.as_str()]]).to_string();
         session::add_usage(connection, &usage).await?;
     }
     Ok(())

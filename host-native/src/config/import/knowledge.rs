@@ -2,13 +2,11 @@
 
 use convengine_core::knowledge::Source;
 use convengine_core::pack::Pack;
-use serde_json::Value;
 
-use crate::runtime::assistant::check::is_assistant_id;
 use crate::runtime::assistant::knowledge::document::is_source_id;
 use crate::runtime::assistant::knowledge::indexing::{default_locale, put_in_transaction};
 use crate::storage::Connection;
-use crate::storage::assistant::draft;
+use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
 
 /// Returns a line for each source that cannot be stored.
 pub fn find_problems(pack: &Pack) -> Vec<String> {
@@ -21,7 +19,8 @@ pub fn find_problems(pack: &Pack) -> Vec<String> {
         let texts = [("title", Some(&it.source.title)), ("url", it.source.url.as_ref()), ("locale", Some(&it.source.locale))];
         let nul = texts.iter().filter(|it| it.1.is_some_and(|it| it.contains('\0')));
         problems.extend(nul.map(|it| format!("{place}.{}: contains NUL; remove it", it.0)));
-        if !is_assistant_id(assistant(pack, index)) {
+        let key = base_key(pack, index);
+        if !key.kind().is_id(key.id()) {
             problems.push(format!("{place}.assistant: no document with a valid id; set the id of the assistant"));
         }
     }
@@ -34,20 +33,26 @@ pub fn find_problems(pack: &Pack) -> Vec<String> {
 /// The failure of the database.
 pub async fn store(connection: &mut Connection, pack: &Pack) -> sqlx::Result<()> {
     for (index, it) in pack.knowledge.iter().enumerate() {
-        let assistant = assistant(pack, index);
+        let key = base_key(pack, index);
         let mut source: Source = it.source.clone();
         if source.locale.is_empty() {
-            let document = draft::find_document(connection, assistant).await?;
+            let document = draft::find_document(connection, key.as_str()).await?;
             source.locale = document.map(|it| default_locale(&it)).unwrap_or_default();
         }
-        put_in_transaction(connection, assistant, &source).await?;
+        put_in_transaction(connection, key.as_str(), &source).await?;
     }
     Ok(())
 }
 
-/// Returns the assistant of a source: the one that it names, else the first document.
-fn assistant(pack: &Pack, index: usize) -> &str {
-    let named = pack.knowledge.get(index).and_then(|it| it.assistant.as_deref());
-    let first = || pack.documents.first().and_then(|it| it.get("id")).and_then(Value::as_str);
-    named.or_else(first).unwrap_or_default()
+/// Returns the document of a source: the one that it names, else the first of the pack.
+fn base_key(pack: &Pack, index: usize) -> ProgramKey {
+    let source = pack.knowledge.get(index);
+    let Some(id) = source.and_then(|it| it.assistant.as_deref()) else {
+        return pack.documents.first().map_or_else(|| ProgramKey::parse(""), ProgramKey::of_document);
+    };
+    if let Some(kind) = source.and_then(|it| it.program.as_deref()).and_then(DocumentKind::from_name) {
+        return ProgramKey::new(kind, id);
+    }
+    let keys = pack.documents.iter().map(ProgramKey::of_document);
+    keys.into_iter().find(|it| it.id() == id).unwrap_or_else(|| ProgramKey::new(DocumentKind::Assistant, id))
 }

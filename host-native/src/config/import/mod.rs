@@ -4,6 +4,7 @@ pub mod documents;
 mod knowledge;
 mod modules;
 mod scripts;
+mod workspace_tools;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -59,17 +60,23 @@ pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result
     problems.extend(scripts.find_problems());
     let documents = documents::check_pack(&pack, &settings.tree);
     problems.extend(documents::find_problems(&documents));
+    let tools = workspace_tools::check_pack(&pack, &settings.tree);
+    problems.extend(workspace_tools::find_problems(&tools));
     problems.extend(knowledge::find_problems(&pack));
     if !problems.is_empty() {
         return Err(Failure::check_failed(problems));
     }
     documents::check_quota(&mut connection, &documents, settings).await?;
     scripts.store(&mut connection).await.map_err(unusable)?;
-    let drafts = documents::compare_drafts(&mut connection, &documents).await.map_err(unusable)?;
+    let mut drafts = documents::compare_drafts(&mut connection, &documents).await.map_err(unusable)?;
+    if !tools.is_empty() {
+        drafts.extend(workspace_tools::compare(&mut connection, &tools).await.map_err(unusable)?);
+    }
     documents::store(&mut connection, &documents, settings.workspace()).await.map_err(unusable)?;
+    workspace_tools::store(&mut connection, &tools).await.map_err(unusable)?;
     knowledge::store(&mut connection, &pack).await.map_err(unusable)?;
     let after = ConfigState::read(&mut connection, &settings.tree).await.map_err(unusable)?;
-    let of_documents = || documents.iter().flat_map(|it| &it.issues);
+    let of_documents = || documents.iter().flat_map(|it| &it.issues).chain(tools.iter().flat_map(|it| &it.issues));
     let refused = how.strict && (after.issues.iter().any(Issue::is_error) || of_documents().any(DocumentIssue::is_error));
     if how.dry_run {
         connection.rollback().await.map_err(unusable)?;
@@ -89,10 +96,10 @@ pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result
     connection.commit().await.map_err(unusable)?;
     let rows: usize = pack.tables.0.values().map(Vec::len).sum();
     let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
-    let drafts = if documents.is_empty() { String::new() } else { format!(" and {}", count(documents.len(), "document")) };
-    let sources =
-        if pack.knowledge.is_empty() { String::new() } else { format!(" and {}", count(pack.knowledge.len(), "knowledge source")) };
-    println!("imported {} into {}{drafts}{sources}", count(rows, "row"), count(pack.tables.0.len(), "table"));
+    let also = |number: usize, noun: &str| if number == 0 { String::new() } else { format!(" and {}", count(number, noun)) };
+    let (drafts, tools) = (also(documents.len(), "document"), also(tools.len(), "tool"));
+    let sources = also(pack.knowledge.len(), "knowledge source");
+    println!("imported {} into {}{drafts}{tools}{sources}", count(rows, "row"), count(pack.tables.0.len(), "table"));
     Ok(())
 }
 

@@ -8,13 +8,16 @@ use tokio::time::Instant;
 
 use crate::runtime::assistant::knowledge::search::Searcher;
 use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::{DocumentKind, ProgramKey};
 
 /// The longest search outside of a turn, with the embedding of its query.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Executes a search.
 pub async fn execute(host: &Host, request: &KnowledgeRequest, deadline: Instant) -> EffectResult {
-    match Searcher::new(host, deadline).search(request).await {
+    let kind = request.program.as_deref().and_then(DocumentKind::from_name).unwrap_or(DocumentKind::Assistant);
+    let base = ProgramKey::new(kind, &request.assistant).as_str().to_owned();
+    match Searcher::new(host, deadline).search(&KnowledgeRequest { assistant: base, ..request.clone() }).await {
         Ok(reply) => EffectResult::Ok(Reply::Knowledge(Box::new(reply))),
         Err(error) => {
             tracing::error!(%error, "cannot search a knowledge base");

@@ -33,8 +33,11 @@ pub struct Difference {
 /// The change of a draft.
 #[derive(Debug, Serialize)]
 pub struct DraftChange {
-    /// The id of its assistant.
+    /// The id of its document, or of a tool.
     pub id: String,
+    /// The kind of what it is, if not an assistant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<&'static str>,
     /// How it changes.
     pub change: Change,
 }
@@ -49,6 +52,17 @@ pub enum Change {
     Replaced,
     /// The draft is already the same.
     Equal,
+}
+
+impl Change {
+    /// How a document changes that was stored as JSON text, if it was.
+    pub fn between(stored: Option<&str>, document: &Value) -> Change {
+        match stored.map(|it| serde_json::from_str::<Value>(it).is_ok_and(|it| it == *document)) {
+            None => Change::New,
+            Some(true) => Change::Equal,
+            Some(false) => Change::Replaced,
+        }
+    }
 }
 
 impl Display for Change {
@@ -201,7 +215,7 @@ fn diff_columns(old: &Map, new: &Map) -> BTreeMap<String, ValueChange> {
 impl Display for Difference {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "before {}\nafter  {}", self.before, self.after)?;
-        self.drafts.iter().try_for_each(|it| writeln!(f, "draft {}: {}", it.id, it.change))?;
+        self.drafts.iter().try_for_each(|it| writeln!(f, "{} {}: {}", it.program.unwrap_or("draft"), it.id, it.change))?;
         if self.is_empty() {
             return writeln!(f, "no difference");
         }

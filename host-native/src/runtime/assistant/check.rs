@@ -1,46 +1,117 @@
-//! Validation of flow documents before they are saved and published. (docs/spec/flows.md#2.1, docs/spec/flows.md#11)
+//! Validation of documents of all kinds before they are saved and published. (docs/spec/flows.md#2.1, docs/spec/flows.md#11)
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use convengine_core::config::flow::{DocumentIssue, UNREADABLE_CODES, snapshot_hash as document_hash};
 use convengine_core::lint::flow::{self, PublishTarget};
 use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
 use serde_json::Value;
 
+use super::bundle;
 use crate::config::settings::network::read_list;
 use crate::effects::script;
+use crate::ops::audit::derive::run_blocking;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::knowledge::source;
-use crate::storage::assistant::secret;
+use crate::storage::assistant::{DocumentKind, ProgramKey, secret};
 
 /// The largest document in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 4 * 1024 * 1024;
 
-/// Validates a document against the secrets and settings of a host. Returns it with its issues; an issue that prevents saving is
-/// returned alone.
+/// Why a document cannot be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The server does not know documents of this kind.
+    #[error("documents of the kind '{0}' are not supported")]
+    Unsupported(&'static str),
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+/// Validates a document against the secrets, settings and other documents of a host. Returns it with its issues; an issue that prevents
+/// saving is returned alone.
+///
+/// # Errors
+/// Returns [`CheckError`].
+pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> Result<(Value, Vec<DocumentIssue>), CheckError> {
+    let environment = Environment::load(host).await?;
+    match key.kind() {
+        DocumentKind::Assistant => {
+            let sources = load_sources(host, key).await?;
+            let check = move |document: &Value| {
+                let script_issues = script::check_document(document);
+                let target = PublishTarget { script_issues: &script_issues, knowledge: Some(&sources), ..environment.target() };
+                flow::check_document(document, &target)
+            };
+            Ok(run(document, check).await?)
+        }
+        DocumentKind::Workflow => {
+            let sources = load_sources(host, key).await?;
+            let tools = bundle::find_tools(&host.readers, key.kind(), &document).await?;
+            let programs = bundle::load_programs(&host.readers, &document, &tools).await?;
+            let check = move |document: &Value| {
+                let target = PublishTarget { programs: Some(&programs), knowledge: Some(&sources), ..environment.target() };
+                flow::check_workflow(document, &tools, &target)
+            };
+            Ok(run(document, check).await?)
+        }
+        // The checks of these kinds take the place of this arm.
+        DocumentKind::Chain | DocumentKind::Agent => Err(CheckError::Unsupported(key.kind().doc())),
+    }
+}
+
+/// Validates a tool of the workspace. Returns it with its issues.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn check_document(host: &Host, document: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
-    // Another process may have just changed a secret.
-    host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await?;
-    let revoked = secret::list_revoked(&host.readers).await?;
-    let (secrets, allowed) = (host.secrets.names(), read_list(host.config_manager.settings(), "outbound.allow"));
-    let assistant = document.get("id").and_then(Value::as_str).unwrap_or_default().replace('\0', "");
-    let sources = source::list(&host.readers, &assistant).await?;
-    let knowledge = sources.into_iter().map(|it| (it.source.id, it.is_searchable)).collect();
-    let script_timeout = host.turn_settings.script_timeout.map_or(MAX_SCRIPT_TIMEOUT_MS.into(), |it| it.as_millis());
-    let script_timeout_ms = u64::try_from(script_timeout).unwrap_or(u64::MAX);
-    crate::ops::audit::derive::run_blocking(move || {
-        let script_issues = script::check_document(&document);
-        let context = PublishTarget {
-            secrets: Some(&secrets),
-            revoked_secrets: &revoked,
-            allowed_targets: &allowed,
-            script_timeout_ms: Some(script_timeout_ms),
-            script_issues: &script_issues,
-            programs: None,
-            knowledge: Some(&knowledge),
-        };
-        let issues = flow::check_document(&document, &context);
+pub async fn check_tool(host: &Host, tool: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
+    let environment = Environment::load(host).await?;
+    run(tool, move |tool| flow::check_workspace_tool(tool, &environment.target())).await
+}
+
+/// What documents of all kinds are checked against.
+struct Environment {
+    secrets: BTreeSet<String>,
+    revoked: BTreeSet<String>,
+    allowed: Vec<String>,
+    script_timeout_ms: u64,
+}
+
+impl Environment {
+    async fn load(host: &Host) -> sqlx::Result<Environment> {
+        // Another process may have just changed a secret.
+        host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await?;
+        let revoked = secret::list_revoked(&host.readers).await?;
+        let (secrets, allowed) = (host.secrets.names(), read_list(host.config_manager.settings(), "outbound.allow"));
+        let script_timeout = host.turn_settings.script_timeout.map_or(MAX_SCRIPT_TIMEOUT_MS.into(), |it| it.as_millis());
+        Ok(Environment { secrets, revoked, allowed, script_timeout_ms: u64::try_from(script_timeout).unwrap_or(u64::MAX) })
+    }
+
+    fn target(&self) -> PublishTarget<'_> {
+        PublishTarget {
+            secrets: Some(&self.secrets),
+            revoked_secrets: &self.revoked,
+            allowed_targets: &self.allowed,
+            script_timeout_ms: Some(self.script_timeout_ms),
+            ..PublishTarget::empty()
+        }
+    }
+}
+
+/// The sources of the document's knowledge base, each with whether it is ready.
+async fn load_sources(host: &Host, key: &ProgramKey) -> sqlx::Result<BTreeMap<String, bool>> {
+    let sources = source::list(&host.readers, &key.as_str().replace('\0', "")).await?;
+    Ok(sources.into_iter().map(|it| (it.source.id, it.is_searchable)).collect())
+}
+
+/// Runs a check, which may take long.
+async fn run(
+    document: Value,
+    check: impl FnOnce(&Value) -> Vec<DocumentIssue> + Send + 'static,
+) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
+    run_blocking(move || {
+        let issues = check(&document);
         (document, issues)
     })
     .await
@@ -61,12 +132,6 @@ pub fn prevents_saving(issue: &DocumentIssue) -> bool {
     issue.is_error() && UNREADABLE_CODES.contains(&issue.code)
 }
 
-/// Returns whether a text is a valid assistant id.
-pub fn is_assistant_id(text: &str) -> bool {
-    let rest = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '-');
-    text.len() <= 64 && text.starts_with(|it: char| it.is_ascii_alphabetic()) && text.chars().all(rest)
-}
-
 /// Encodes bytes in lower case hexadecimal.
 pub fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|it| format!("{it:02x}")).collect()
@@ -77,11 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_begins_with_a_letter() {
+    fn a_document_that_is_too_large_is_not_saved() {
         assert!(prevents_saving(&too_large_issue()));
-        for id in ["", "-a", "a b", "\u{e4}", "a/b", "a\0", &"a".repeat(65)] {
-            assert!(!is_assistant_id(id), "{id}");
-        }
-        assert!(is_assistant_id("A.b_c-9") && is_assistant_id(&"a".repeat(64)));
     }
 }

@@ -63,6 +63,8 @@ pub fn is_origin(text: &str) -> bool {
 mod tests {
     use axum::http::{HeaderName, HeaderValue};
 
+    use crate::storage::assistant::ProgramKey;
+
     use super::*;
 
     fn headers(name: HeaderName, value: &str) -> HeaderMap {
@@ -92,7 +94,7 @@ mod tests {
     fn a_page_is_admitted_by_its_exact_origin() {
         let deployment = Deployment {
             id: "4d7fe557-03ba-56be-b8c3-a9a5d12f0d69".to_owned(),
-            assistant: "desk".to_owned(),
+            program: ProgramKey::parse("desk"),
             name: "shop".to_owned(),
             channel: "web".to_owned(),
             origins: vec!["https://shop.example".to_owned(), "http://localhost:3000".to_owned()],

@@ -1,10 +1,12 @@
-//! Assistants defined by flow documents: validation, deployment, sessions, timers, quotas, secrets and knowledge bases.
+//! Assistants and workflows defined by documents: validation, deployment, sessions, timers, quotas, secrets and knowledge bases.
 
+pub mod bundle;
 pub mod check;
 pub mod deployment;
 pub mod flow_cache;
 pub mod knowledge;
 pub mod plan;
+pub mod references;
 pub mod run;
 pub mod secret_store;
 pub mod session_changes;

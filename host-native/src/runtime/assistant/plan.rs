@@ -6,6 +6,7 @@ use convengine_core::turn::Millis;
 use crate::api::error::ApiError;
 use crate::clock;
 use crate::runtime::turn_runner::{Host, Refusal};
+use crate::storage::assistant::ProgramKey;
 use crate::storage::assistant::session::{self, SessionReservation};
 
 /// Microcents per cent.
@@ -28,14 +29,15 @@ pub struct Plan {
 pub struct Reservation(i64);
 
 impl Reservation {
-    /// Reserves one of the month's sessions for an assistant.
+    /// Reserves one of the month's sessions for an assistant or workflow.
     ///
     /// # Errors
     /// Returns [`Refusal::UsedUp`] when the quota is exceeded, [`Refusal::Load`] for a database error.
-    pub async fn reserve(host: &Host, assistant: &str) -> Result<Reservation, Refusal> {
+    pub async fn reserve(host: &Host, program: &ProgramKey) -> Result<Reservation, Refusal> {
         let at = clock::now();
         let most = host.plan.sessions.map_or(i64::MAX, i64::from);
-        let reserved = SessionReservation { workspace: &host.workspace, assistant, at, month_start: month_start(at), quota: most };
+        let reserved =
+            SessionReservation { workspace: &host.workspace, assistant: program.as_str(), at, month_start: month_start(at), quota: most };
         let number = session::reserve(&host.readers, &reserved).await?;
         number.map(Reservation).ok_or(Refusal::QuotaExceeded(host.plan.sessions.unwrap_or(0)))
     }

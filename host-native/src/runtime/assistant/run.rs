@@ -12,6 +12,7 @@ use crate::clock;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_runner::{self, Host, Message, Refusal, SubmitResult};
 use crate::storage::assistant::session::{self, Session};
+use crate::storage::assistant::{DocumentKind, ProgramKey};
 
 /// The member of a `timer.fired` event with the sequence number of the session that armed the timer.
 pub const ARMED_SEQ: &str = "of_seq";
@@ -21,8 +22,8 @@ pub const ARMED_SEQ: &str = "of_seq";
 pub struct RunningSession {
     /// The session.
     pub session: String,
-    /// Its assistant.
-    pub assistant: String,
+    /// Its assistant or workflow.
+    pub program: ProgramKey,
     /// The deployment that started it; absent in the simulator.
     pub deployment: Option<String>,
     /// The published version it runs on; absent for a draft.
@@ -56,12 +57,12 @@ impl RunningSession {
                     snapshot = stored.snapshot,
                     "the document of a session is no longer stored; its next turn will fail"
                 );
-                (host.flows.compile_and_store(host, &empty_document(&stored.assistant)).await?.ok_or(sqlx::Error::RowNotFound)?, None)
+                (host.flows.compile_and_store(host, &empty_document(&stored.program)).await?.ok_or(sqlx::Error::RowNotFound)?, None)
             }
         };
         Ok(RunningSession {
             session: id.to_owned(),
-            assistant: stored.assistant.clone(),
+            program: stored.program.clone(),
             deployment: stored.deployment.clone(),
             version: stored.version,
             config,
@@ -90,42 +91,48 @@ impl RunningSession {
         subscriber: Option<Subscriber>,
     ) -> Result<SubmitResult, Refusal> {
         let key = event.get("event_id").and_then(Value::as_str).map(|it| event_key(&self.session, it));
-        event.insert("assistant".to_owned(), json!(self.assistant));
+        self.program.write_to(&mut event);
         event.extend(self.version.map(|it| ("version".to_owned(), json!(it))));
         event.extend(self.deployment.as_ref().map(|it| ("deployment".to_owned(), json!(it))));
         let left = self.remaining_budget(host, clock::now()).await?;
         event.extend(left.map(|it| ("budget_left".to_owned(), json!(it))));
         let message = Message::for_session(&self.session, UserEvent::from_flow_event(Value::Object(event)), Arc::clone(&self.config));
         // Simulator sessions are not metered.
-        let metered = self.metered_assistant();
+        let metered = self.metered_program();
         turn_runner::submit(
             Arc::clone(host),
-            Message { subscriber, metered_assistant: metered, upgrade: self.upgrade.clone(), ..message.with_key(key) },
+            Message { subscriber, metered_program: metered, upgrade: self.upgrade.clone(), ..message.with_key(key) },
         )
         .await
     }
 
-    /// Returns the assistant to meter when this starts a session of a deployment.
-    fn metered_assistant(&self) -> Option<String> {
-        (self.is_new && self.deployment.is_some()).then(|| self.assistant.clone())
+    /// Returns the assistant or workflow to meter when this starts a session of a deployment.
+    fn metered_program(&self) -> Option<ProgramKey> {
+        (self.is_new && self.deployment.is_some()).then(|| self.program.clone())
     }
 
     /// Returns the remaining model budget of this month in microcents; `None` without a cap.
     async fn remaining_budget(&self, host: &Host, now: Millis) -> sqlx::Result<Option<i64>> {
         let cap = self.config.flow.as_ref().and_then(|it| it.document.settings.monthly_llm_spend_cap_cents);
         let Some(cap) = cap else { return Ok(None) };
-        let spent = session::sum_usage(&host.readers, &host.workspace, "llm", plan::month_start(now), Some(&self.assistant)).await?;
+        let spent = session::sum_usage(&host.readers, &host.workspace, "llm", plan::month_start(now), Some(self.program.as_str())).await?;
         let cap = i64::try_from(cap.saturating_mul(plan::MICROCENTS_PER_CENT)).unwrap_or(i64::MAX);
         Ok(Some(cap.saturating_sub(spent).max(0)))
     }
 }
 
 /// Returns a minimal document that has none of a session's graphs.
-fn empty_document(assistant: &str) -> Value {
+fn empty_document(program: &ProgramKey) -> Value {
+    let id = program.id();
+    if program.kind() == DocumentKind::Workflow {
+        return json!({"schema_version": "1.0", "doc": "workflow_graph", "id": id, "name": id, "root": "end", "edges": [], "nodes": [
+            {"id": "end", "type": "end", "name": "End", "data": {}},
+        ]});
+    }
     let graph = json!({"id": "lost", "kind": "root", "name": "Lost", "entry": "end", "nodes": [
         {"id": "end", "type": "end", "name": "End", "data": {}},
     ], "edges": []});
-    json!({"schema_version": "1.0", "doc": "conversation_flow", "id": assistant, "name": assistant, "root": "lost",
+    json!({"schema_version": "1.0", "doc": "conversation_flow", "id": id, "name": id, "root": "lost",
         "default_locale": "en", "graphs": [graph], "intents": []})
 }
 

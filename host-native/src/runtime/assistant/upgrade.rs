@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::ops::audit::derive::run_blocking;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session::{self, Session};
-use crate::storage::assistant::{draft, version};
+use crate::storage::assistant::{ProgramKey, draft, version};
 
 /// The page size of the dry run.
 const PAGE_SIZE: i64 = 200;
@@ -38,9 +38,9 @@ impl Upgrade {
         let (Some(own), Some(VersionPolicy::MigrateAtRoot | VersionPolicy::MigrateEager)) = (stored.version, policy) else {
             return Ok(None);
         };
-        let live = draft::find_assistant(&host.readers, &stored.assistant).await?.and_then(|it| it.live_version);
+        let live = draft::find_assistant(&host.readers, stored.program.as_str()).await?.and_then(|it| it.live_version);
         let Some(live) = live.filter(|it| *it != own) else { return Ok(None) };
-        let Some(text) = version::find_document(&host.readers, &stored.assistant, live).await? else { return Ok(None) };
+        let Some(text) = version::find_document(&host.readers, stored.program.as_str(), live).await? else { return Ok(None) };
         let Ok(document) = serde_json::from_str(&text) else { return Ok(None) };
         let to = host.flows.compile_and_store(host, &document).await?;
         Ok(to.map(|to| Upgrade { target: to, version: live }))
@@ -83,13 +83,13 @@ impl DryRun {
     ///
     /// # Errors
     /// Returns any database error.
-    pub async fn run(host: &Host, assistant: &str, document: &Value) -> sqlx::Result<DryRun> {
+    pub async fn run(host: &Host, program: &ProgramKey, document: &Value) -> sqlx::Result<DryRun> {
         let mut counted = DryRun::default();
         let Ok(to) = Config::from_flow(document) else { return Ok(counted) };
         let to = Arc::new(to);
         let mut after = MIN_ID.to_owned();
         loop {
-            let found = session::list_open(&host.readers, assistant, &after, PAGE_SIZE).await?;
+            let found = session::list_open(&host.readers, program.as_str(), &after, PAGE_SIZE).await?;
             let Some((last, _)) = found.last() else { return Ok(counted) };
             after.clone_from(last);
             let mut pairs = Vec::with_capacity(found.len());

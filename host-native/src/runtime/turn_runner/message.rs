@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::runtime::assistant::upgrade::Upgrade;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_queue::WAIT_TIMEOUT;
+use crate::storage::assistant::ProgramKey;
 
 /// An incoming message or session event.
 #[derive(Debug, Clone)]
@@ -33,8 +34,8 @@ pub struct Message {
     pub upgrade: Option<Upgrade>,
     /// The subscriber that receives the turn's events while it runs.
     pub subscriber: Option<Subscriber>,
-    /// The assistant whose session quota the message consumes.
-    pub metered_assistant: Option<String>,
+    /// The assistant or workflow whose session quota the message consumes.
+    pub metered_program: Option<ProgramKey>,
 }
 
 impl Message {
@@ -53,7 +54,7 @@ impl Message {
             flow: None,
             upgrade: None,
             subscriber: None,
-            metered_assistant: None,
+            metered_program: None,
         }
     }
 

@@ -34,6 +34,7 @@ use crate::runtime::stream::TurnPublisher;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_queue::Busy;
 use crate::runtime::writer::CommitError;
+use crate::storage::assistant::ProgramKey;
 
 /// Submits a message and returns the outcome of its turn. The turn runs to its end even if the caller is dropped.
 ///
@@ -66,8 +67,8 @@ pub async fn submit(host: Arc<Host>, mut message: Message) -> Result<SubmitResul
 
 /// Admits a message: reserves a session of the plan where it is metered, and waits for the turns before it.
 async fn admit(host: Arc<Host>, message: Message) -> Result<SubmitResult, Refusal> {
-    let reservation = match &message.metered_assistant {
-        Some(assistant) => Some(Reservation::reserve(&host, assistant).await?),
+    let reservation = match &message.metered_program {
+        Some(program) => Some(Reservation::reserve(&host, program).await?),
         None => None,
     };
     let result = run_in_order(&host, &message).await;
@@ -182,14 +183,14 @@ async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Resu
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
     let mut publisher = TurnPublisher::new(&streams, input).with_subscriber(open.subscriber.clone());
     let mut observer = TurnObserver::new(input, open.active_config.config.hash_source(), received, open.caller_span.clone());
-    let budgeted = open.active_config.config.flow.as_ref().map(|it| (it.document.id.clone(), input.turn.clone()));
+    let budgeted = open.active_config.config.flow.as_ref().map(|it| (ProgramKey::of_flow(it), input.turn.clone()));
     async {
         let outcome = match execute(host, open, &mut publisher, &mut observer).await {
             Ok((ended, journal)) => commit(host, ended, journal, received, &mut publisher).await,
             Err(refusal) => Err(refusal),
         };
-        if let Some((assistant, turn)) = budgeted {
-            host.budget.release_turn(&assistant, &turn).await;
+        if let Some((program, turn)) = budgeted {
+            host.budget.release_turn(&program, &turn).await;
         }
         publish(publisher, &outcome);
         observer.finish(host, outcome.as_ref());

@@ -4,13 +4,15 @@ use convengine_core::turn::Millis;
 
 use crate::storage::database::{DatabaseRow, Pool, SqlValue, Statement};
 
+use super::program_key::ProgramKey;
+
 /// A channel that exposes an assistant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deployment {
     /// Its id, a UUID.
     pub id: String,
-    /// The assistant.
-    pub assistant: String,
+    /// The assistant or workflow.
+    pub program: ProgramKey,
     /// The display name.
     pub name: String,
     /// The channel type.
@@ -37,7 +39,7 @@ pub async fn insert(pool: &Pool, deployment: &Deployment, token_hash: &str) -> s
     let origins = serde_json::json!(deployment.origins).to_string();
     let values = [
         SqlValue::Text(&deployment.id),
-        SqlValue::Text(&deployment.assistant),
+        SqlValue::Text(deployment.program.as_str()),
         SqlValue::Text(&deployment.name),
         SqlValue::Text(&deployment.channel),
         SqlValue::Text(&origins),
@@ -75,7 +77,7 @@ pub async fn is_origin_allowed(pool: &Pool, origin: &str) -> sqlx::Result<bool> 
 fn deployment_from_row(row: &DatabaseRow) -> sqlx::Result<Deployment> {
     Ok(Deployment {
         id: row.text("id")?,
-        assistant: row.text("assistant_id")?,
+        program: ProgramKey::parse(&row.text("assistant_id")?),
         name: row.text("name")?,
         channel: row.text("channel")?,
         origins: serde_json::from_str(&row.text("origins")?).map_err(|it| sqlx::Error::Decode(Box::new(it)))?,
@@ -93,7 +95,7 @@ mod tests {
     async fn a_deployment_is_found_by_the_hash_of_its_token() {
         let one = |id: &str, debug| Deployment {
             id: id.to_owned(),
-            assistant: "desk".to_owned(),
+            program: ProgramKey::parse("workflow:desk"),
             name: "the shop's page".to_owned(),
             channel: "web".to_owned(),
             origins: vec!["https://shop.example".to_owned()],

@@ -1,15 +1,18 @@
-//! `cs_assistant`: assistants and their draft documents.
+//! `cs_assistant`: assistants and other documents by their keys, with their drafts.
 
 use convengine_core::turn::Millis;
+use serde_json::Value;
 
 use crate::storage::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 use crate::storage::schema;
 
-/// An assistant without its draft document.
+use super::program_key::{DocumentKind, ProgramKey};
+
+/// An assistant, or another document, without its draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assistant {
-    /// Its id.
-    pub id: String,
+    /// Its key.
+    pub key: ProgramKey,
     /// The display name.
     pub name: String,
     /// The draft revision, incremented on every save.
@@ -25,6 +28,11 @@ pub struct Draft {
     pub revision: i64,
     /// The document as JSON.
     pub document: String,
+}
+
+/// Returns the display name of a document, as it can be stored: NUL, which text columns cannot hold, stays in the document only.
+pub fn display_name(document: &Value) -> String {
+    document.get("name").and_then(Value::as_str).unwrap_or_default().replace('\0', "\u{fffd}")
 }
 
 /// Inserts or replaces the draft of an assistant. Returns the new revision.
@@ -110,21 +118,22 @@ pub async fn find_assistant(pool: &Pool, id: &str) -> sqlx::Result<Option<Assist
     pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(assistant_from_row).transpose()
 }
 
-/// Returns all assistants, ordered by id.
+/// Returns all documents of a kind, ordered by id.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn list(pool: &Pool) -> sqlx::Result<Vec<Assistant>> {
+pub async fn list(pool: &Pool, kind: DocumentKind) -> sqlx::Result<Vec<Assistant>> {
     let sql = Statement::per_dialect(
         "select id, name, revision, live_version from cs_assistant order by id",
         "select id, name, revision, live_version from cs_assistant order by id collate \"C\"",
     );
-    pool.fetch_all(&sql, &[]).await?.iter().map(assistant_from_row).collect()
+    let all: Vec<Assistant> = pool.fetch_all(&sql, &[]).await?.iter().map(assistant_from_row).collect::<sqlx::Result<_>>()?;
+    Ok(all.into_iter().filter(|it| it.key.kind() == kind).collect())
 }
 
 fn assistant_from_row(row: &DatabaseRow) -> sqlx::Result<Assistant> {
     Ok(Assistant {
-        id: row.text("id")?,
+        key: ProgramKey::parse(&row.text("id")?),
         name: row.text("name")?,
         revision: row.integer("revision")?,
         live_version: row.optional_integer("live_version")?,
@@ -146,9 +155,13 @@ mod tests {
                 let found = find(pool, "desk").await.expect("an answer").expect("a draft");
                 assert_eq!((found.revision, found.document.as_str()), (expected, document));
             }
-            assert_eq!(save(pool, "Zoo", "Zoo", "{}", 6).await.expect("saved"), 1);
-            let all = list(pool).await.expect("assistants");
-            let shown: Vec<_> = all.iter().map(|it| (it.id.as_str(), it.revision, it.live_version)).collect();
+            for key in ["Zoo", "workflow:Zoo"] {
+                assert_eq!(save(pool, key, "Zoo", "{}", 6).await.expect("saved"), 1);
+            }
+            let workflows = list(pool, DocumentKind::Workflow).await.expect("workflows");
+            assert_eq!(workflows.iter().map(|it| it.key.id()).collect::<Vec<_>>(), ["Zoo"]);
+            let all = list(pool, DocumentKind::Assistant).await.expect("assistants");
+            let shown: Vec<_> = all.iter().map(|it| (it.key.id(), it.revision, it.live_version)).collect();
             assert_eq!(shown, [("Zoo", 1, None), ("desk", 2, None)]);
             assert_eq!(find_assistant(pool, "Zoo").await.expect("an answer").as_ref(), all.first());
         }

@@ -4,13 +4,15 @@ use convengine_core::turn::Millis;
 
 use crate::storage::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 
+use super::program_key::ProgramKey;
+
 /// A conversation at the desk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeskConversation {
     /// The session.
     pub session: String,
-    /// Its assistant.
-    pub assistant: String,
+    /// Its assistant or workflow.
+    pub program: ProgramKey,
     /// `waiting` or `running`.
     pub state: String,
     /// The queue.
@@ -61,7 +63,7 @@ pub async fn find_revision(pool: &Pool) -> sqlx::Result<(i64, Millis)> {
 fn conversation_from_row(row: &DatabaseRow) -> sqlx::Result<DeskConversation> {
     Ok(DeskConversation {
         session: row.text("session_id")?,
-        assistant: row.text("assistant_id")?,
+        program: ProgramKey::parse(&row.text("assistant_id")?),
         state: row.text("state")?,
         queue: row.text("queue")?,
         reason: row.text("reason")?,

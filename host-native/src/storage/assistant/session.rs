@@ -6,11 +6,13 @@ use serde_json::Value as Json;
 use crate::storage::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 use crate::storage::load::LoadedConversation;
 
+use super::program_key::ProgramKey;
+
 /// A stored session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
-    /// Its assistant.
-    pub assistant: String,
+    /// Its assistant or workflow.
+    pub program: ProgramKey,
     /// The deployment that started it; absent in the simulator.
     pub deployment: Option<String>,
     /// The published version it runs on; absent for a draft.
@@ -44,6 +46,19 @@ pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Session>> {
         "select assistant_id, deployment_id::text, version, snapshot, status, state from cs_session where session_id = $1::uuid",
     );
     pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(session_from_row).transpose()
+}
+
+/// Returns the assistant or workflow of a session.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_program(pool: &Pool, id: &str) -> sqlx::Result<Option<ProgramKey>> {
+    let sql = Statement::per_dialect(
+        "select assistant_id from cs_session where session_id = $1",
+        "select assistant_id from cs_session where session_id = $1::uuid",
+    );
+    let row = pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?;
+    row.map(|it| it.text("assistant_id")).transpose().map(|it| it.as_deref().map(ProgramKey::parse))
 }
 
 /// Loads a session for a new turn. `key` is the idempotency key of the event.
@@ -195,7 +210,7 @@ pub async fn list_open(pool: &Pool, assistant: &str, after: &str, count: i64) ->
 fn session_from_row(row: &DatabaseRow) -> sqlx::Result<Session> {
     let state = row.text("state")?;
     Ok(Session {
-        assistant: row.text("assistant_id")?,
+        program: ProgramKey::parse(&row.text("assistant_id")?),
         deployment: row.optional_text("deployment_id")?,
         version: row.optional_integer("version")?,
         snapshot: row.text("snapshot")?,

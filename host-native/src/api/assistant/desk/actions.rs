@@ -7,6 +7,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::{Extension, Json};
+use convengine_core::flow::active_document;
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
@@ -149,6 +150,7 @@ struct DeskAction<'r> {
     host: &'r Arc<Host>,
     uri: &'r Uri,
     running: RunningSession,
+    state: Value,
     members: Map,
     author: String,
 }
@@ -179,7 +181,7 @@ impl<'r> DeskAction<'r> {
         if holder.is_some_and(|it| *it != *author) {
             return Err(taken(uri, holder));
         }
-        Ok(DeskAction { host, uri, running, members, author })
+        Ok(DeskAction { host, uri, running, state: stored.state, members, author })
     }
 
     /// Runs the event with these members of the request.
@@ -198,7 +200,8 @@ impl<'r> DeskAction<'r> {
 
     /// Checks that the variables to return are declared.
     fn check_variables(&self) -> Result<(), ApiError> {
-        let declared = self.running.config.flow.as_ref().map(|it| it.document.variables.as_slice()).unwrap_or_default();
+        let flow = self.running.config.flow.as_deref().map(|it| active_document(it, &self.state));
+        let declared = flow.map(|it| it.document.variables.as_slice()).unwrap_or_default();
         let is_declared = |name: &str| declared.iter().any(|it| it.name.to_string() == name);
         let given = self.members.get("vars").and_then(Value::as_object).into_iter().flatten();
         let Some((unknown, _)) = given.into_iter().find(|it| !is_declared(it.0)) else { return Ok(()) };

@@ -8,6 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use convengine_core::config::flow::Flow;
 use convengine_core::config::flow::document::ValueType;
+use convengine_core::flow::{active_document, active_state};
 use convengine_core::turn::{Map, Millis};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ use crate::api::query::QueryParams;
 use crate::clock;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::handoff::{self, DeskConversation};
+use crate::storage::assistant::{DocumentKind, ProgramKey};
 
 /// Maximum and default page size.
 const MAX_LIMIT: i64 = 200;
@@ -76,11 +78,20 @@ fn parse_cursor(cursor: &str) -> Option<(Millis, String)> {
 }
 
 fn render_row(row: &DeskConversation) -> Value {
-    json!({
-        "session_id": row.session, "assistant": row.assistant, "state": row.state, "queue": row.queue, "reason": row.reason,
+    let mut shown = json!({
+        "session_id": row.session, "assistant": row.program.id(), "state": row.state, "queue": row.queue, "reason": row.reason,
         "ticket": row.ticket, "author": row.author, "since": clock::format_iso(row.requested_at),
         "updated_at": clock::format_iso(row.updated_at), "preview": row.preview, "unread": row.unread,
-    })
+    });
+    add_program(&mut shown, &row.program);
+    shown
+}
+
+/// Names the kind of the document that has the conversation, if it is not an assistant.
+fn add_program(shown: &mut Value, program: &ProgramKey) {
+    if program.kind() != DocumentKind::Assistant {
+        shown["program"] = json!(program.kind().name());
+    }
 }
 
 /// Returns a conversation with its transcript and variables; private values are masked.
@@ -109,12 +120,17 @@ pub async fn conversation(
     };
     let mut state = stored.state;
     convengine_core::flow::redact_session(flow, &mut state);
-    let declared = declared_variables(flow, state.get("vars").and_then(Value::as_object).unwrap_or(&Map::new()));
+    // A person talks with, and returns variables to, the document that handed off.
+    let active = active_state(&state);
+    let declared = declared_variables(active_document(flow, &state), active.get("vars").and_then(Value::as_object).unwrap_or(&Map::new()));
+    let history = active.get("history").cloned();
     let mut member = |name: &str| state.get_mut(name).map(Value::take).unwrap_or_default();
-    Ok(Json(json!({
-        "session_id": running.session, "assistant": stored.assistant, "seq": member("seq"), "locale": member("locale"),
-        "channel": member("channel"), "handoff": member("handoff"), "history": member("history"), "variables": declared,
-    })))
+    let mut shown = json!({
+        "session_id": running.session, "assistant": stored.program.id(), "seq": member("seq"), "locale": member("locale"),
+        "channel": member("channel"), "handoff": member("handoff"), "history": history, "variables": declared,
+    });
+    add_program(&mut shown, &stored.program);
+    Ok(Json(shown))
 }
 
 /// The declared variables with their values, in the order of the document.

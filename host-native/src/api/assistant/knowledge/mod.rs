@@ -1,7 +1,8 @@
-//! `/v1/agents/{agent}/knowledge`: the sources of knowledge bases. (docs/spec/flows-http.md#3)
+//! `/v1/agents/{agent}/knowledge` and `/v1/workflows/{id}/knowledge`: the sources of knowledge bases. (docs/spec/flows-http.md#3)
 
 mod new_source;
 mod search;
+pub mod workflows;
 
 use std::sync::Arc;
 
@@ -12,15 +13,18 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use serde_json::{Value, json};
 
-use super::{assistant_not_found, parse_assistant_id};
+use self::new_source::NewSource;
+use super::document;
 use crate::api::error::{ApiError, not_found};
 use crate::clock;
 use crate::runtime::assistant::knowledge::indexing;
 use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::draft;
 use crate::storage::assistant::knowledge::source::{self, SourceRow, format_name};
+use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
 
 pub use search::{__path_search, search};
+
+const KIND: DocumentKind = DocumentKind::Assistant;
 
 /// Stores a source of a knowledge base and replaces an existing one with the same id.
 #[utoipa::path(
@@ -49,15 +53,7 @@ pub async fn put(
     body: Body,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let received = new_source::read(&uri, &headers, body).await;
-    let assistant = parse_assistant_id(id, &uri)?;
-    let locale = assistant_locale(&host, &uri, &assistant).await?;
-    let source = received?.into_source(&uri, &locale).await?;
-    let (id, database) = (source.id.clone(), host.config_manager.database());
-    indexing::put_source(database, &assistant, source).await.map_err(|it| ApiError::from_database(&it, &uri))?;
-    host.knowledge.notify_stored();
-    let stored = find_source(&host, &uri, &assistant, &id).await?;
-    let status = if stored.status == "indexing" { StatusCode::ACCEPTED } else { StatusCode::CREATED };
-    Ok((status, Json(describe(&stored))))
+    put_source(&host, &uri, &document::parse_key(KIND, id, &uri)?, received).await
 }
 
 /// Lists the sources of a knowledge base.
@@ -73,10 +69,7 @@ pub async fn put(
     ),
 )]
 pub async fn list(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
-    let assistant = parse_assistant_id(id, &uri)?;
-    require_assistant(&host, &uri, &assistant).await?;
-    let all = source::list(&host.readers, &assistant).await.map_err(|it| ApiError::from_database(&it, &uri))?;
-    Ok(Json(json!({"sources": all.iter().map(describe).collect::<Vec<_>>()})))
+    list_sources(&host, &uri, &document::parse_key(KIND, id, &uri)?).await
 }
 
 /// Returns a source of a knowledge base.
@@ -99,10 +92,8 @@ pub async fn read(
     uri: Uri,
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<Value>, ApiError> {
-    let Ok(Path((agent, id))) = path else { return Err(not_found(&uri)) };
-    let assistant = parse_assistant_id(Ok(Path(agent)), &uri)?;
-    require_assistant(&host, &uri, &assistant).await?;
-    Ok(Json(describe(&find_source(&host, &uri, &assistant, &id).await?)))
+    let (key, id) = parse_path(KIND, path, &uri)?;
+    read_source(&host, &uri, &key, &id).await
 }
 
 /// Deletes a source of a knowledge base.
@@ -125,37 +116,72 @@ pub async fn delete(
     uri: Uri,
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<StatusCode, ApiError> {
-    let Ok(Path((agent, id))) = path else { return Err(not_found(&uri)) };
-    let assistant = parse_assistant_id(Ok(Path(agent)), &uri)?;
-    require_assistant(&host, &uri, &assistant).await?;
-    let database = host.config_manager.database();
-    let existed =
-        !id.contains('\0') && indexing::delete_source(database, &assistant, &id).await.map_err(|it| ApiError::from_database(&it, &uri))?;
-    if existed { Ok(StatusCode::NO_CONTENT) } else { Err(source_not_found(&uri)) }
+    let (key, id) = parse_path(KIND, path, &uri)?;
+    delete_source(&host, &uri, &key, &id).await
 }
 
-async fn find_source(host: &Host, uri: &Uri, assistant: &str, id: &str) -> Result<SourceRow, ApiError> {
+/// Stores a source of a document's knowledge base.
+async fn put_source(
+    host: &Host,
+    uri: &Uri,
+    key: &ProgramKey,
+    received: Result<NewSource, ApiError>,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let locale = indexing::default_locale(&document::find_draft(host, uri, key).await?.document);
+    let source = received?.into_source(uri, &locale).await?;
+    let (id, database) = (source.id.clone(), host.config_manager.database());
+    indexing::put_source(database, key.as_str(), source).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    host.knowledge.notify_stored();
+    let stored = find_source(host, uri, key, &id).await?;
+    let status = if stored.status == "indexing" { StatusCode::ACCEPTED } else { StatusCode::CREATED };
+    Ok((status, Json(describe(&stored))))
+}
+
+async fn list_sources(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Json<Value>, ApiError> {
+    require_document(host, uri, key).await?;
+    let all = source::list(&host.readers, key.as_str()).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    Ok(Json(json!({"sources": all.iter().map(describe).collect::<Vec<_>>()})))
+}
+
+async fn read_source(host: &Host, uri: &Uri, key: &ProgramKey, id: &str) -> Result<Json<Value>, ApiError> {
+    require_document(host, uri, key).await?;
+    Ok(Json(describe(&find_source(host, uri, key, id).await?)))
+}
+
+async fn delete_source(host: &Host, uri: &Uri, key: &ProgramKey, id: &str) -> Result<StatusCode, ApiError> {
+    require_document(host, uri, key).await?;
+    let database = host.config_manager.database();
+    let existed =
+        !id.contains('\0') && indexing::delete_source(database, key.as_str(), id).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    if existed { Ok(StatusCode::NO_CONTENT) } else { Err(source_not_found(uri)) }
+}
+
+async fn find_source(host: &Host, uri: &Uri, key: &ProgramKey, id: &str) -> Result<SourceRow, ApiError> {
     if id.contains('\0') {
         return Err(source_not_found(uri));
     }
-    let found = source::find(&host.readers, assistant, id).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let found = source::find(&host.readers, key.as_str(), id).await.map_err(|it| ApiError::from_database(&it, uri))?;
     found.ok_or_else(|| source_not_found(uri))
 }
 
-async fn require_assistant(host: &Host, uri: &Uri, assistant: &str) -> Result<(), ApiError> {
-    let found = draft::find_assistant(&host.readers, assistant).await.map_err(|it| ApiError::from_database(&it, uri))?;
-    found.map(|_| ()).ok_or_else(|| assistant_not_found(uri))
+async fn require_document(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<(), ApiError> {
+    let found = draft::find_assistant(&host.readers, key.as_str()).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    found.map(|_| ()).ok_or_else(|| document::document_not_found(key.kind(), uri))
 }
 
-/// Returns the default locale of the assistant's draft.
-async fn assistant_locale(host: &Host, uri: &Uri, assistant: &str) -> Result<String, ApiError> {
-    let found = draft::find(&host.readers, assistant).await.map_err(|it| ApiError::from_database(&it, uri))?;
-    let text = found.ok_or_else(|| assistant_not_found(uri))?.document;
-    Ok(indexing::default_locale(&text))
+/// Reads the document and the id of a source from a path.
+fn parse_path(
+    kind: DocumentKind,
+    path: Result<Path<(String, String)>, PathRejection>,
+    uri: &Uri,
+) -> Result<(ProgramKey, String), ApiError> {
+    let Ok(Path((id, source))) = path else { return Err(not_found(uri)) };
+    Ok((document::parse_key(kind, Ok(Path(id)), uri)?, source))
 }
 
 fn source_not_found(uri: &Uri) -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, uri, "knowledge source not found; list the sources of the assistant").with_code("source_not_found")
+    ApiError::new(StatusCode::NOT_FOUND, uri, "knowledge source not found; list the sources of the knowledge base")
+        .with_code("source_not_found")
 }
 
 /// The JSON form of a source.

@@ -11,11 +11,12 @@ use convengine_core::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeReque
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{parse_assistant_id, require_assistant};
+use super::{KIND, document, require_document};
 use crate::api::error::ApiError;
 use crate::api::query::QueryParams;
 use crate::effects::knowledge;
 use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::ProgramKey;
 
 const DEFAULT_TOP_K: u32 = 10;
 const MAX_QUERY_CHARS: usize = 4_000;
@@ -54,11 +55,16 @@ pub async fn search(
     id: Result<Path<String>, PathRejection>,
     QueryParams(params): QueryParams<SearchParams>,
 ) -> Result<Json<Value>, ApiError> {
-    let assistant = parse_assistant_id(id, &uri)?;
-    require_assistant(&host, &uri, &assistant).await?;
-    let request =
-        params.into_request(assistant).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it).with_code("invalid_search"))?;
-    let reply = knowledge::search_lists(&host, &request).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    search_base(&host, &uri, &document::parse_key(KIND, id, &uri)?, params).await
+}
+
+/// Searches the knowledge base of a document.
+pub(super) async fn search_base(host: &Host, uri: &Uri, key: &ProgramKey, params: SearchParams) -> Result<Json<Value>, ApiError> {
+    require_document(host, uri, key).await?;
+    let request = params
+        .into_request(key.as_str().to_owned())
+        .map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, uri, it).with_code("invalid_search"))?;
+    let reply = knowledge::search_lists(host, &request).await.map_err(|it| ApiError::from_database(&it, uri))?;
     Ok(Json(describe(&request, &reply)))
 }
 
@@ -77,6 +83,7 @@ impl SearchParams {
         let sources = self.sources.map(|it| it.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect());
         Ok(KnowledgeRequest {
             assistant,
+            program: None,
             sources: sources.filter(|it: &Vec<String>| !it.is_empty()),
             query,
             top_k: top_k.ok_or("invalid top_k; send a number from 1 to 50")?,

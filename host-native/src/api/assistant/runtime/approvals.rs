@@ -7,11 +7,13 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
+use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use super::{Visibility, events, is_already_sent, run_event, simulator};
 use crate::api::assistant::body;
 use crate::api::error::{ApiError, not_found};
+use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session;
 
@@ -48,17 +50,30 @@ pub async fn decide(
     let members = body::read_object(&uri, &headers, body).await;
     let Ok(Path((assistant, id, call))) = path else { return Err(not_found(&uri)) };
     let running = simulator::load_running(&host, &uri, Ok(Path((assistant, id)))).await?;
-    let mut members = members?;
-    let stored = session::find(&host.readers, &running.session).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    decide_call(&host, &uri, &running, call, members?).await
+}
+
+/// Runs the decision about a pending call as a turn.
+///
+/// # Errors
+/// 404 `unknown_call` if no such call is pending, 422 if the decision is invalid, and the refusals of any turn.
+pub async fn decide_call(
+    host: &Arc<Host>,
+    uri: &Uri,
+    running: &RunningSession,
+    call: String,
+    mut members: Map,
+) -> Result<Response, ApiError> {
+    let stored = session::find(&host.readers, &running.session).await.map_err(|it| ApiError::from_database(&it, uri))?;
     let active = stored.as_ref().is_some_and(|it| it.status == "active");
     let pending = stored.and_then(|it| it.state.pointer("/awaiting/call/call_id")?.as_str().map(str::to_owned));
     // An ended session is reported by the turn itself, and a repeated decision returns its first response.
-    if active && pending.as_deref() != Some(call.as_str()) && !is_already_sent(&host, &uri, &running.session, &members).await? {
+    if active && pending.as_deref() != Some(call.as_str()) && !is_already_sent(host, uri, &running.session, &members).await? {
         let message = "no such call is pending in the session; it may already be decided";
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message).with_code("unknown_call"));
+        return Err(ApiError::new(StatusCode::NOT_FOUND, uri, message).with_code("unknown_call"));
     }
     members.insert("type".to_owned(), json!("approval.decision"));
     members.insert("call_id".to_owned(), Value::String(call));
-    let event = events::read_event(&host, &uri, members, false)?;
-    run_event(&host, &uri, &running, event, Visibility { debug: true }, StatusCode::OK).await
+    let event = events::read_event(host, uri, members, false)?;
+    run_event(host, uri, running, event, Visibility { debug: true }, StatusCode::OK).await
 }

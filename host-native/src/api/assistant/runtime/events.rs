@@ -37,7 +37,7 @@ fn check_event(uri: &Uri, mut members: Map, from_users: bool, max_chars: usize) 
     check_event_id(&members).map_err(|it| refuse(&it))?;
     members.retain(|_, it| !it.is_null());
     // Members that only the host may set.
-    let of_host = ["assistant", "version", "deployment", "budget_left", "migrated", ARMED_SEQ];
+    let of_host = ["assistant", "program", "version", "deployment", "budget_left", "migrated", ARMED_SEQ];
     of_host.into_iter().for_each(|it| drop(members.shift_remove(it)));
     flow::check_event(&Value::Object(members.clone())).map_err(|it| refuse(&format!("invalid event: {it}")))?;
     Ok(members)

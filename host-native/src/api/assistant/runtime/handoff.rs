@@ -63,8 +63,7 @@ pub async fn status(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let running = simulator::load_running(&host, &uri, path).await?;
-    let answered = run_desk_event(&host, &uri, &running, "handoff.status", members?).await?;
-    to_response(answered, &uri, DEBUG_VISIBILITY, StatusCode::OK)
+    report(&host, &uri, &running, "handoff.status", members?).await
 }
 
 /// Sends a message of a person to the user.
@@ -98,8 +97,16 @@ pub async fn message(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let running = simulator::load_running(&host, &uri, path).await?;
-    let answered = run_desk_event(&host, &uri, &running, "handoff.message", members?).await?;
-    to_response(answered, &uri, DEBUG_VISIBILITY, StatusCode::OK)
+    report(&host, &uri, &running, "handoff.message", members?).await
+}
+
+/// Runs an event of a desk as a turn and returns its response.
+///
+/// # Errors
+/// As [`run_desk_event`].
+pub async fn report(host: &Arc<Host>, uri: &Uri, running: &RunningSession, kind: &str, members: Map) -> Result<Response, ApiError> {
+    let answered = run_desk_event(host, uri, running, kind, members).await?;
+    to_response(answered, uri, DEBUG_VISIBILITY, StatusCode::OK)
 }
 
 /// Runs an event of a desk as a turn.

@@ -12,7 +12,10 @@ use serde_json::{Value, json};
 use super::{load_session, simulator, trace_events};
 use crate::api::error::{ApiError, not_found};
 use crate::ops::audit::derive::{replay_and_compare, run_blocking};
+use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::session::Session;
+use crate::storage::assistant::{DocumentKind, ProgramKey};
 use crate::storage::turn::{self, StoredTurn};
 
 /// Returns the state of a session with private values masked.
@@ -37,19 +40,10 @@ pub async fn state(
 ) -> Result<Json<Value>, ApiError> {
     let Ok(Path((assistant, id))) = path else { return Err(not_found(&uri)) };
     let (stored, running) = load_session(&host, &uri, &id).await?;
-    if stored.assistant != assistant {
+    if stored.program != ProgramKey::new(DocumentKind::Assistant, &assistant) {
         return Err(not_found(&uri));
     }
-    if running.is_document_missing {
-        // Without the document it is unknown which values are private.
-        let message = "snapshot of the session is no longer stored; start a new session";
-        return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, &uri, message).with_code("snapshot_lost"));
-    }
-    let mut state = stored.state;
-    if let Some(flow) = &running.config.flow {
-        convengine_core::flow::redact_session(flow, &mut state);
-    }
-    Ok(Json(state))
+    render_state(&uri, stored, &running).map(Json)
 }
 
 /// Returns the trace of a session, turn by turn.
@@ -72,11 +66,8 @@ pub async fn trace(
     uri: Uri,
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<Value>, ApiError> {
-    let turns = load_turns(&host, &uri, path).await?;
-    let events =
-        run_blocking(move || number_turns(&turns).map(|(number, run)| trace_events::render_turn(run, number)).collect::<Vec<Value>>())
-            .await;
-    Ok(Json(json!({"turns": events.map_err(|it| ApiError::from_database(&it, &uri))?})))
+    let running = simulator::load_running(&host, &uri, path).await?;
+    render_trace(&host, &uri, &running).await.map(Json)
 }
 
 /// Replays the turns of a session and compares the results.
@@ -99,19 +90,56 @@ pub async fn replay(
     uri: Uri,
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<Value>, ApiError> {
-    let turns = load_turns(&host, &uri, path).await?;
+    let running = simulator::load_running(&host, &uri, path).await?;
+    check_replay(&host, &uri, &running).await.map(Json)
+}
+
+/// Renders the state of a session with private values masked.
+///
+/// # Errors
+/// 500 `snapshot_lost` if its document is no longer stored.
+pub fn render_state(uri: &Uri, stored: Session, running: &RunningSession) -> Result<Value, ApiError> {
+    if running.is_document_missing {
+        // Without the document it is unknown which values are private.
+        let message = "snapshot of the session is no longer stored; start a new session";
+        return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, message).with_code("snapshot_lost"));
+    }
+    let mut state = stored.state;
+    if let Some(flow) = &running.config.flow {
+        convengine_core::flow::redact_session(flow, &mut state);
+    }
+    Ok(state)
+}
+
+/// Renders the trace of a session, turn by turn.
+///
+/// # Errors
+/// 503 if the database is unavailable.
+pub async fn render_trace(host: &Host, uri: &Uri, running: &RunningSession) -> Result<Value, ApiError> {
+    let turns = load_turns(host, uri, running).await?;
+    let events =
+        run_blocking(move || number_turns(&turns).map(|(number, run)| trace_events::render_turn(run, number)).collect::<Vec<Value>>())
+            .await;
+    Ok(json!({"turns": events.map_err(|it| ApiError::from_database(&it, uri))?}))
+}
+
+/// Replays the turns of a session and compares the results.
+///
+/// # Errors
+/// 503 if the database is unavailable.
+pub async fn check_replay(host: &Host, uri: &Uri, running: &RunningSession) -> Result<Value, ApiError> {
+    let turns = load_turns(host, uri, running).await?;
     let count = turns.len();
     let divergence = run_blocking(move || number_turns(&turns).find_map(|(number, run)| find_divergence(run, number)))
         .await
-        .map_err(|it| ApiError::from_database(&it, &uri))?;
-    Ok(Json(json!({"equal": divergence.is_none(), "turns": count, "divergence": divergence})))
+        .map_err(|it| ApiError::from_database(&it, uri))?;
+    Ok(json!({"equal": divergence.is_none(), "turns": count, "divergence": divergence}))
 }
 
 /// A stored turn with its configuration.
 pub(super) type TurnWithConfig = (StoredTurn, Option<Arc<Config>>);
 
-async fn load_turns(host: &Host, uri: &Uri, path: Result<Path<(String, String)>, PathRejection>) -> Result<Vec<TurnWithConfig>, ApiError> {
-    let running = simulator::load_running(host, uri, path).await?;
+async fn load_turns(host: &Host, uri: &Uri, running: &RunningSession) -> Result<Vec<TurnWithConfig>, ApiError> {
     let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
     let turns = turn::list_ended(&host.readers, &running.session).await.map_err(database)?;
     let mut runs = Vec::with_capacity(turns.len());

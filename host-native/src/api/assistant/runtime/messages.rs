@@ -104,7 +104,11 @@ pub async fn of_simulator(
     wait_for_messages(&host, &uri, &running.session, &query).await.map(Json)
 }
 
-async fn wait_for_messages(host: &Host, uri: &Uri, id: &str, query: &MessagesQuery) -> Result<Value, ApiError> {
+/// Returns the messages of a session since a position, and waits for them as long as requested.
+///
+/// # Errors
+/// 503 if the database is unavailable.
+pub async fn wait_for_messages(host: &Host, uri: &Uri, id: &str, query: &MessagesQuery) -> Result<Value, ApiError> {
     let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
     let mut changes = host.session_changes.subscribe();
     let deadline = Instant::now() + Duration::from_secs(query.wait_s.min(MAX_WAIT_S));

@@ -1,4 +1,5 @@
-//! `/v1/runtime` and `/v1/public/runtime`: sessions of assistants and their turns (docs/spec/flows-http.md#4).
+//! `/v1/runtime` and `/v1/public/runtime`: sessions of assistants and workflows, and their turns (docs/spec/flows-http.md#4,
+//! docs/spec/workflows-http.md#3).
 
 pub mod approvals;
 pub mod events;
@@ -9,6 +10,7 @@ pub mod public;
 pub mod simulator;
 pub mod stream;
 mod trace_events;
+pub mod workflows;
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `/v1/public/runtime/sessions`: sessions of assistants for the pages of a deployment.
+//! `/v1/public/runtime/sessions`: sessions of assistants and workflows for the pages of a deployment.
 
 use std::sync::Arc;
 
@@ -10,14 +10,13 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use uuid::Uuid;
 
-use super::simulator::{SessionStart, begin_session, parse_document};
+use super::simulator::{SessionStart, begin_session};
 use super::{Visibility, events, load_session, run_event};
-use crate::api::assistant::body;
+use crate::api::assistant::{body, document};
 use crate::api::error::{ApiError, not_found};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
 use crate::storage::assistant::session::Session;
-use crate::storage::assistant::{draft, version};
 
 /// Starts a session with the live version.
 #[utoipa::path(
@@ -50,19 +49,14 @@ pub async fn start(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await?;
     let event = events::read_start(&uri, &members, Some(&deployment.channel))?;
-    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
-    let assistant = deployment.assistant.clone();
-    let about = draft::find_assistant(&host.readers, &assistant).await.map_err(database)?.ok_or_else(|| not_found(&uri))?;
-    let none =
-        || ApiError::new(StatusCode::CONFLICT, &uri, "assistant has no published version; publish it first").with_code("not_published");
-    let live = about.live_version.ok_or_else(none)?;
-    let text = version::find_document(&host.readers, &assistant, live).await.map_err(database)?.ok_or_else(none)?;
+    let program = deployment.program.clone();
+    let (live, document) = document::live_document(&host, &uri, &program).await?;
     let beginning = SessionStart {
         session: Uuid::new_v4().to_string(),
-        assistant,
+        program,
         deployment: Some(deployment.id.clone()),
         version: Some(live),
-        document: parse_document(&text, &uri)?,
+        document,
     };
     let running = begin_session(&host, &uri, beginning).await?;
     run_event(&host, &uri, &running, event, visibility(&deployment, &headers), StatusCode::CREATED).await

@@ -12,12 +12,13 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Visibility, events, load_session, run_event};
-use crate::api::assistant::{assistant_not_found, body, parse_assistant_id, parse_version_number};
+use crate::api::assistant::{body, document, parse_version_number};
 use crate::api::error::{ApiError, not_found};
+use crate::runtime::assistant::bundle::resolve_bundle;
 use crate::runtime::assistant::run::{RunningSession, event_key};
 use crate::runtime::turn_runner::Host;
 use crate::storage;
-use crate::storage::assistant::{draft, version};
+use crate::storage::assistant::{DocumentKind, ProgramKey, draft, version};
 
 /// Authors see debug information.
 const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };
@@ -52,12 +53,8 @@ pub async fn start(
     body: Body,
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
-    let (assistant, members) = (parse_assistant_id(id, &uri)?, members?);
-    let event = events::read_start(&uri, &members, None)?;
-    let (document, version) = load_requested_document(&host, &uri, &assistant, members.get("version")).await?;
-    let session = choose_session_id(&host, &uri, &members).await?;
-    let running = begin_session(&host, &uri, SessionStart { session, assistant, deployment: None, version, document }).await?;
-    run_event(&host, &uri, &running, event, DEBUG_VISIBILITY, StatusCode::CREATED).await
+    let (key, members) = (document::parse_key(DocumentKind::Assistant, id, &uri)?, members?);
+    start_session(&host, &uri, key, &members).await
 }
 
 /// Sends an event to a session.
@@ -92,8 +89,43 @@ pub async fn turn(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let running = load_running(&host, &uri, path).await?;
-    let event = events::read_event(&host, &uri, members?, false)?;
-    run_event(&host, &uri, &running, event, DEBUG_VISIBILITY, StatusCode::OK).await
+    run_turn(&host, &uri, &running, members?).await
+}
+
+/// Starts a session with the draft or a version of a document.
+///
+/// # Errors
+/// 404 if there is no such document or version, 409 if the session id exists, 422 if a member is invalid or the document cannot run, 503
+/// if the database is unavailable.
+pub async fn start_session(host: &Arc<Host>, uri: &Uri, program: ProgramKey, members: &Map) -> Result<Response, ApiError> {
+    let mut event = events::read_start(uri, members, None)?;
+    let (document, version) = load_requested_document(host, uri, &program, members.get("version")).await?;
+    if let Some(trigger) = members.get("trigger").filter(|it| !it.is_null() && program.kind() == DocumentKind::Workflow) {
+        check_trigger(uri, &document, trigger)?;
+        event.insert("trigger".to_owned(), trigger.clone());
+    }
+    let session = choose_session_id(host, uri, members).await?;
+    let running = begin_session(host, uri, SessionStart { session, program, deployment: None, version, document }).await?;
+    run_event(host, uri, &running, event, DEBUG_VISIBILITY, StatusCode::CREATED).await
+}
+
+/// Checks that a workflow has a trigger with an id.
+fn check_trigger(uri: &Uri, document: &Value, id: &Value) -> Result<(), ApiError> {
+    let mut nodes = document.get("nodes").and_then(Value::as_array).into_iter().flatten();
+    if nodes.any(|it| it.get("id") == Some(id) && it.get("type").is_some_and(|it| it == "trigger")) {
+        return Ok(());
+    }
+    let message = "trigger is not the id of a trigger of the workflow; send one or omit it";
+    Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_session"))
+}
+
+/// Runs the turn of an event of any type.
+///
+/// # Errors
+/// 422 if the event is invalid, and the refusals of any turn.
+pub async fn run_turn(host: &Arc<Host>, uri: &Uri, running: &RunningSession, members: Map) -> Result<Response, ApiError> {
+    let event = events::read_event(host, uri, members, false)?;
+    run_event(host, uri, running, event, DEBUG_VISIBILITY, StatusCode::OK).await
 }
 
 /// Loads the session of a path.
@@ -103,7 +135,7 @@ pub async fn turn(
 pub async fn load_running(host: &Host, uri: &Uri, path: Result<Path<(String, String)>, PathRejection>) -> Result<RunningSession, ApiError> {
     let Ok(Path((assistant, session))) = path else { return Err(not_found(uri)) };
     let (_, running) = load_session(host, uri, &session).await?;
-    if running.assistant == assistant { Ok(running) } else { Err(not_found(uri)) }
+    if running.program == ProgramKey::new(DocumentKind::Assistant, &assistant) { Ok(running) } else { Err(not_found(uri)) }
 }
 
 /// What a new session starts with.
@@ -111,47 +143,46 @@ pub async fn load_running(host: &Host, uri: &Uri, path: Result<Path<(String, Str
 pub struct SessionStart {
     /// The session id.
     pub session: String,
-    /// The assistant id.
-    pub assistant: String,
+    /// The assistant or workflow.
+    pub program: ProgramKey,
     /// The deployment that starts the session, if any.
     pub deployment: Option<String>,
     /// The version the session runs on; absent for the draft.
     pub version: Option<i64>,
-    /// The flow document.
+    /// The document.
     pub document: Value,
 }
 
-/// Compiles and stores the document of a new session.
+/// Compiles and stores the document of a new session, with what it is bound to at this time.
 ///
 /// # Errors
-/// 422 if the document cannot run, 503 if the database is unavailable.
+/// 422 if the document cannot run or runs too many others, 503 if the database is unavailable.
 pub async fn begin_session(host: &Host, uri: &Uri, beginning: SessionStart) -> Result<RunningSession, ApiError> {
-    let SessionStart { session, assistant, deployment, version, document } = beginning;
+    let SessionStart { session, program, deployment, version, document } = beginning;
     let message = "document is invalid; save a valid one";
     let unreadable = || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_document");
+    let bundle = resolve_bundle(&host.readers, &program, document).await.map_err(|it| document::bundle_failed(&it, uri))?;
     let config =
-        host.flows.compile_and_store(host, &document).await.map_err(|it| ApiError::from_database(&it, uri))?.ok_or_else(unreadable)?;
-    Ok(RunningSession { session, assistant, deployment, version, config, is_document_missing: false, is_new: true, upgrade: None })
+        host.flows.compile_and_store(host, &bundle).await.map_err(|it| ApiError::from_database(&it, uri))?.ok_or_else(unreadable)?;
+    Ok(RunningSession { session, program, deployment, version, config, is_document_missing: false, is_new: true, upgrade: None })
 }
 
 /// Loads the requested document: the draft or a version.
 async fn load_requested_document(
     host: &Host,
     uri: &Uri,
-    assistant: &str,
+    program: &ProgramKey,
     requested: Option<&Value>,
 ) -> Result<(Value, Option<i64>), ApiError> {
     let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-    let unknown = || ApiError::new(StatusCode::NOT_FOUND, uri, "version not found; list the versions of the assistant");
     let (text, version) = match requested.filter(|it| !it.is_null()) {
-        None => {
-            let draft = draft::find(&host.readers, assistant).await.map_err(database)?;
-            (draft.ok_or_else(|| assistant_not_found(uri))?.document, None)
-        }
+        None => (document::find_draft(host, uri, program).await?.document, None),
         Some(requested) => {
-            draft::find_assistant(&host.readers, assistant).await.map_err(database)?.ok_or_else(|| assistant_not_found(uri))?;
+            let unknown = || document::version_not_found(program.kind(), uri);
+            let found = draft::find_assistant(&host.readers, program.as_str()).await.map_err(database)?;
+            found.ok_or_else(|| document::document_not_found(program.kind(), uri))?;
             let number = parse_version_number(&requested.to_string()).ok_or_else(unknown)?;
-            let text = version::find_document(&host.readers, assistant, number).await.map_err(database)?;
+            let text = version::find_document(&host.readers, program.as_str(), number).await.map_err(database)?;
             (text.ok_or_else(unknown)?, Some(number))
         }
     };

@@ -11,10 +11,8 @@ use crate::clock;
 use crate::ops::audit::derive::replay_turn;
 use crate::ops::observe::ids::span_id;
 use crate::runtime::assistant::run::ARMED_SEQ;
+use crate::storage::assistant::{DocumentKind, ProgramKey};
 use crate::storage::turn::{StoredTurn, decompress};
-
-/// The program that runs turns of sessions.
-pub const PROGRAM: &str = "assistant";
 
 /// Stages with level `error`, besides `guard.…` and `….failed`.
 const ERROR_STAGES: [&str; 3] = ["node.error", "gives_up", "state_too_large"];
@@ -37,7 +35,8 @@ pub fn render_turn((turn, config): &TurnWithConfig, number: u64) -> Value {
     match replay_turn(turn, config.as_ref()) {
         Ok(slice) => {
             let (event, data) = mask_private(config.as_deref(), event, &slice);
-            let events = TraceRenderer { turn, number, warnings: warning_codes(&slice), entered: BTreeMap::new() };
+            let kind = ProgramKey::from_event(&event).map_or(DocumentKind::Assistant, |it| it.kind());
+            let events = TraceRenderer { turn, number, program: kind.name(), warnings: warning_codes(&slice), entered: BTreeMap::new() };
             json!({"turn": number, "number": turn.number, "event": event, "events": events.render(&slice, data)})
         }
         Err(reason) => json!({"turn": number, "number": turn.number, "event": Value::Null, "events": [], "reason": reason}),
@@ -105,6 +104,8 @@ fn warning_codes(slice: &Slice) -> Vec<String> {
 struct TraceRenderer<'t> {
     turn: &'t StoredTurn,
     number: u64,
+    /// The kind of the document of the session.
+    program: &'static str,
     warnings: Vec<String>,
     /// Spans of entered nodes by node path.
     entered: BTreeMap<String, String>,
@@ -129,7 +130,7 @@ impl TraceRenderer<'_> {
             ("span".to_owned(), json!(span)),
             ("parent".to_owned(), json!(parent)),
             ("kind".to_owned(), json!(kind)),
-            ("program".to_owned(), json!(PROGRAM)),
+            ("program".to_owned(), json!(self.program)),
             ("at".to_owned(), json!(at)),
             ("time".to_owned(), json!(clock::format_iso(notice.at))),
             ("level".to_owned(), json!(self.level(kind))),

@@ -42,7 +42,7 @@ impl Random {
 }
 
 fn request(query: String, sources: Option<Vec<String>>) -> KnowledgeRequest {
-    KnowledgeRequest { assistant: "desk".to_owned(), sources, query, top_k: 5, vector_weight: 0.5 }
+    KnowledgeRequest { assistant: "desk".to_owned(), program: None, sources, query, top_k: 5, vector_weight: 0.5 }
 }
 
 async fn search(database: &Database, directories: &DirectoryCache, request: &KnowledgeRequest) -> KnowledgeReply {

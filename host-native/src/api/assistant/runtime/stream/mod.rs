@@ -85,7 +85,7 @@ pub async fn stream_turn(
     });
     // A refusal before the first event is returned with its status.
     let first = events.recv().await;
-    let mut writer = EventWriter::new(form, sees, uri, &running.session);
+    let mut writer = EventWriter::new(form, sees, uri, &running.session, running.program.kind());
     writer.write_start();
     let Some(first) = first else {
         let answered = outcome.await.unwrap_or_else(|_| Err(Refusal::Internal("turn ended without an outcome".to_owned())));

@@ -4,13 +4,14 @@ use axum::http::Uri;
 use convengine_core::turn::{Notice, NoticeBody};
 use serde_json::{Value, json};
 
-use super::super::trace_events::{PROGRAM, node_path};
+use super::super::trace_events::node_path;
 use super::super::{Visibility, filter_answer, refuse};
 use super::StreamFormat;
 use super::pieces::{Part, Pieces, ShownPiece};
 use crate::clock;
 use crate::runtime::stream::live::LiveEvent;
 use crate::runtime::turn_runner::{Refusal, SubmitResult};
+use crate::storage::assistant::DocumentKind;
 
 /// Writes events into an output buffer.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub struct EventWriter {
     visibility: Visibility,
     uri: Uri,
     session: String,
+    /// The kind of the document of the session.
+    program: &'static str,
     /// Number of messages written.
     message_count: usize,
     /// Pieces shown of messages to come.
@@ -28,9 +31,9 @@ pub struct EventWriter {
 
 impl EventWriter {
     /// Creates a writer with an empty buffer.
-    pub fn new(form: StreamFormat, visibility: Visibility, uri: &Uri, session: &str) -> EventWriter {
-        let (uri, session) = (uri.clone(), session.to_owned());
-        EventWriter { form, visibility, uri, session, message_count: 0, pieces: Pieces::default(), output: String::new() }
+    pub fn new(form: StreamFormat, visibility: Visibility, uri: &Uri, session: &str, program: DocumentKind) -> EventWriter {
+        let (uri, session, program) = (uri.clone(), session.to_owned(), program.name());
+        EventWriter { form, visibility, uri, session, program, message_count: 0, pieces: Pieces::default(), output: String::new() }
     }
 
     /// Whether the buffer is empty.
@@ -115,7 +118,7 @@ impl EventWriter {
             }
             NoticeBody::Audit { stage, payload } if self.visibility.debug => {
                 let (at, time) = (node_path(payload), clock::format_iso(notice.at));
-                let event = json!({"seq": notice.seq, "kind": stage, "program": PROGRAM, "at": at, "time": time, "data": payload});
+                let event = json!({"seq": notice.seq, "kind": stage, "program": self.program, "at": at, "time": time, "data": payload});
                 if self.form == StreamFormat::Ui && stage == "agent.tool" {
                     self.write_tool_call(payload);
                 }
@@ -219,7 +222,7 @@ mod tests {
     use convengine_core::turn::{EffectId, Outcome};
 
     fn write_all(form: StreamFormat, all: &[LiveEvent]) -> (EventWriter, Vec<String>) {
-        let mut writing = EventWriter::new(form, Visibility { debug: false }, &Uri::from_static("/x"), "s");
+        let mut writing = EventWriter::new(form, Visibility { debug: false }, &Uri::from_static("/x"), "s", DocumentKind::Assistant);
         all.iter().for_each(|it| writing.write_live_event(it.clone()));
         let written = take_lines(&mut writing);
         (writing, written)

@@ -1,0 +1,124 @@
+//! Publishing drafts, listing and restoring versions.
+
+use axum::Json;
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
+use axum::http::{StatusCode, Uri};
+use convengine_core::config::flow::DocumentIssue;
+use serde_json::{Value, json};
+
+use super::{check_failed, document_not_found, find_draft, not_published, parse_key, version_not_found};
+use crate::api::assistant::parse_version_number;
+use crate::api::assistant::runtime::simulator::parse_document;
+use crate::api::error::{ApiError, not_found};
+use crate::clock;
+use crate::runtime::assistant::check;
+use crate::runtime::assistant::upgrade::DryRun;
+use crate::runtime::turn_runner::Host;
+use crate::storage;
+use crate::storage::assistant::draft;
+use crate::storage::assistant::version::{self, NewVersion};
+use crate::storage::assistant::{DocumentKind, ProgramKey};
+
+/// A draft with its issues.
+struct CheckedDraft {
+    revision: i64,
+    document: Value,
+    text: String,
+    issues: Vec<DocumentIssue>,
+    /// The effect of publishing on open sessions.
+    migration: DryRun,
+}
+
+/// Checks whether a draft can be published, without changing anything.
+///
+/// # Errors
+/// 404 if there is no draft, 503 if the database is unavailable.
+pub async fn validate(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Json<Value>, ApiError> {
+    let checked = check_draft(host, uri, key).await?;
+    let ok = !checked.issues.iter().any(DocumentIssue::is_error);
+    Ok(Json(json!({"ok": ok, "issues": checked.issues, "migration": checked.migration})))
+}
+
+/// Publishes a draft as the live version.
+///
+/// # Errors
+/// 422 `publish_blocked` if it has errors, 409 if it was changed concurrently, 404 if there is none, 503 if the database is unavailable.
+pub async fn publish(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let CheckedDraft { revision, document, text, issues, migration } = check_draft(host, uri, key).await?;
+    if issues.iter().any(DocumentIssue::is_error) {
+        let message = "draft has errors; correct them and publish again";
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("publish_blocked").with_issues(&issues));
+    }
+    let snapshot = check::snapshot_hash(&document);
+    let published = NewVersion { assistant: key.as_str(), revision, snapshot: &snapshot, document: &text };
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let mut connection = storage::open(host.config_manager.database(), false).await.map_err(database)?;
+    let number = version::publish(&mut connection, &published, clock::now()).await.map_err(database)?;
+    connection.close().await.map_err(database)?;
+    let Some(number) = number else {
+        let message = "draft was changed concurrently; review it and publish again";
+        return Err(ApiError::new(StatusCode::CONFLICT, uri, message).with_code("draft_changed"));
+    };
+    Ok((StatusCode::CREATED, Json(json!({"version": number, "snapshot": snapshot, "issues": issues, "migration": migration}))))
+}
+
+/// Lists the versions of a document, newest first.
+///
+/// # Errors
+/// 404 if there is no such document, 503 if the database is unavailable.
+pub async fn versions(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Json<Value>, ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let found = draft::find_assistant(&host.readers, key.as_str()).await.map_err(database)?;
+    found.ok_or_else(|| document_not_found(key.kind(), uri))?;
+    let all = version::list(&host.readers, key.as_str()).await.map_err(database)?;
+    let one = |it: &version::Version| {
+        let state = if it.live { "live" } else { "archived" };
+        json!({"version": it.number, "snapshot": it.snapshot, "state": state, "published_at": clock::format_iso(it.published_at)})
+    };
+    Ok(Json(json!({"versions": all.iter().map(one).collect::<Vec<_>>()})))
+}
+
+/// Restores a version as the draft.
+///
+/// # Errors
+/// 404 if there is no such document or version, 503 if the database is unavailable.
+pub async fn restore(
+    host: &Host,
+    uri: &Uri,
+    kind: DocumentKind,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let Ok(Path((id, requested))) = path else { return Err(not_found(uri)) };
+    let key = parse_key(kind, Ok(Path(id)), uri)?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let unknown = || version_not_found(kind, uri);
+    let number = parse_version_number(&requested).ok_or_else(unknown)?;
+    let text = version::find_document(&host.readers, key.as_str(), number).await.map_err(database)?.ok_or_else(unknown)?;
+    let name = draft::display_name(&parse_document(&text, uri)?);
+    let revision = draft::save(&host.readers, key.as_str(), &name, &text, clock::now()).await.map_err(database)?;
+    Ok(Json(json!({"id": key.id(), "revision": revision})))
+}
+
+/// Returns the live version with its document.
+///
+/// # Errors
+/// 404 if there is no such document, 409 `not_published` if it has no version, 503 if the database is unavailable.
+pub async fn live_document(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<(i64, Value), ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let about = draft::find_assistant(&host.readers, key.as_str()).await.map_err(database)?.ok_or_else(|| not_found(uri))?;
+    let none = || not_published(key.kind(), uri);
+    let live = about.live_version.ok_or_else(none)?;
+    let text = version::find_document(&host.readers, key.as_str(), live).await.map_err(database)?.ok_or_else(none)?;
+    Ok((live, parse_document(&text, uri)?))
+}
+
+/// Loads a draft and checks it.
+async fn check_draft(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<CheckedDraft, ApiError> {
+    let draft = find_draft(host, uri, key).await?;
+    let document = parse_document(&draft.document, uri)?;
+    let (document, mut issues) = check::check_document(host, key, document).await.map_err(|it| check_failed(&it, uri))?;
+    let migration = DryRun::run(host, key, &document).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    issues.extend(migration.warning());
+    Ok(CheckedDraft { revision: draft.revision, document, text: draft.document, issues, migration })
+}

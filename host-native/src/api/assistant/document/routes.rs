@@ -1,0 +1,218 @@
+//! The routes of workflows, workflow chains and AI agents, which differ in their paths only.
+
+use crate::auth::routes::Routes;
+
+/// Adds the routes of all three kinds.
+pub fn add_all(routes: Routes) -> Routes {
+    let routes = workflows::add(routes);
+    ai_agents::add(chains::add(routes))
+}
+
+/// Defines a module with the handlers of a kind of document.
+macro_rules! document_routes {
+    (
+        $(#[$about:meta])*
+        $module:ident, $kind:ident, $schema:tt, $param:tt,
+        $list:tt, $draft:tt, $validate:tt, $publish:tt, $versions:tt, $restore:tt
+    ) => {
+        $(#[$about])*
+        pub mod $module {
+            use std::sync::Arc;
+
+            use axum::Json;
+            use axum::body::Body;
+            use axum::extract::rejection::PathRejection;
+            use axum::extract::{Path, State};
+            use axum::http::{HeaderMap, StatusCode, Uri};
+            use axum::response::Response;
+            use serde_json::Value;
+            use utoipa_axum::routes;
+
+            use crate::api::assistant::document;
+            use crate::api::error::ApiError;
+            use crate::auth::routes::Routes;
+            use crate::runtime::turn_runner::Host;
+            use crate::storage::assistant::DocumentKind;
+
+            const KIND: DocumentKind = DocumentKind::$kind;
+
+            /// Adds the routes.
+            pub fn add(routes: Routes) -> Routes {
+                routes
+                    .add_admin(routes!(list))
+                    .add_admin(routes!(read))
+                    .add_admin(routes!(save))
+                    .add_admin(routes!(validate))
+                    .add_admin(routes!(publish))
+                    .add_admin(routes!(versions))
+                    .add_admin(routes!(restore))
+            }
+
+            /// Lists the documents.
+            #[utoipa::path(
+                get,
+                path = $list,
+                tag = "workflows",
+                responses(
+                    (status = 200, description = "The documents, ordered by id", body = ref($schema)),
+                    (status = 503, description = "The database is unavailable"),
+                ),
+            )]
+            pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
+                document::list(&host, &uri, KIND).await
+            }
+
+            /// Returns a draft as its author saved it.
+            #[utoipa::path(
+                get,
+                path = $draft,
+                tag = "workflows",
+                params(($param = String, Path, description = "The id of the document")),
+                responses(
+                    (status = 200, description = "The document", body = ref("#/components/schemas/Draft")),
+                    (status = 404, description = "Document not found"),
+                    (status = 503, description = "The database is unavailable"),
+                ),
+            )]
+            pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
+                let key = document::parse_key(KIND, id, &uri)?;
+                document::read(&host, &uri, &key).await
+            }
+
+            /// Saves a draft. Creates the document if it does not exist.
+            #[utoipa::path(
+                put,
+                path = $draft,
+                tag = "workflows",
+                params(($param = String, Path, description = "The id of the document")),
+                request_body = ref("#/components/schemas/Draft"),
+                responses(
+                    (status = 200, description = "The draft is saved; the response lists its issues", body = ref("#/components/schemas/Saved")),
+                    (status = 404, description = "The path is invalid"),
+                    (status = 408, description = "The request body timed out"),
+                    (status = 415, description = "The Content-Type is not JSON"),
+                    (status = 422, description = "The body is not JSON, not such a document, or has another id"),
+                    (status = 503, description = "The database is unavailable"),
+                ),
+            )]
+            pub async fn save(
+                State(host): State<Arc<Host>>,
+                uri: Uri,
+                id: Result<Path<String>, PathRejection>,
+                headers: HeaderMap,
+                body: Body,
+            ) -> Result<Json<Value>, ApiError> {
+                document::save(&host, &uri, KIND, id, &headers, body).await
+            }
+
+            /// Checks whether a draft can be published, without changing anything.
+            #[utoipa::path(
+                post,
+                path = $validate,
+                tag = "workflows",
+                params(($param = String, Path, description = "The id of the document")),
+                responses(
+                    (status = 200, description = "Whether the draft can be published", body = ref("#/components/schemas/Validated")),
+                    (status = 404, description = "Document not found"),
+                    (status = 503, description = "The database is unavailable"),
+                ),
+            )]
+            pub async fn validate(
+                State(host): State<Arc<Host>>,
+                uri: Uri,
+                id: Result<Path<String>, PathRejection>,
+            ) -> Result<Json<Value>, ApiError> {
+                let key = document::parse_key(KIND, id, &uri)?;
+                document::validate(&host, &uri, &key).await
+            }
+
+            /// Publishes a draft as the live version.
+            #[utoipa::path(
+                post,
+                path = $publish,
+                tag = "workflows",
+                params(($param = String, Path, description = "The id of the document")),
+                responses(
+                    (status = 201, description = "The draft is published", body = ref("#/components/schemas/Published")),
+                    (status = 404, description = "Document not found"),
+                    (status = 409, description = "The draft was changed concurrently"),
+                    (status = 422, description = "The draft has errors; the live version is unchanged"),
+                    (status = 503, description = "The database is unavailable"),
+                ),
+            )]
+            pub async fn publish(
+                State(host): State<Arc<Host>>,
+                uri: Uri,
+                id: Result<Path<String>, PathRejection>,
+            ) -> Result<(StatusCode, Json<Value>), ApiError> {
+                let key = document::parse_key(KIND, id, &uri)?;
+                document::publish(&host, &uri, &key).await
+            }
+
+            /// Lists the versions of a document, newest first.
+            #[utoipa::path(
+                get,
+                path = $versions,
+                tag = "workflows",
+                params(($param = String, Path, description = "The id of the document")),
+                responses(
+                    (status = 200, description = "The versions and which one is live", body = ref("#/components/schemas/Versions")),
+                    (status = 404, description = "Document not found"),
+                    (status = 503, description = "The database is unavailable"),
+                ),
+            )]
+            pub async fn versions(
+                State(host): State<Arc<Host>>,
+                uri: Uri,
+                id: Result<Path<String>, PathRejection>,
+            ) -> Result<Json<Value>, ApiError> {
+                let key = document::parse_key(KIND, id, &uri)?;
+                document::versions(&host, &uri, &key).await
+            }
+
+            /// Restores a version as the draft.
+            #[utoipa::path(
+                post,
+                path = $restore,
+                tag = "workflows",
+                params(
+                    ($param = String, Path, description = "The id of the document"),
+                    ("version" = String, Path, description = "The version number"),
+                ),
+                responses(
+                    (status = 200, description = "The version is restored as a new revision of the draft", body = ref("#/components/schemas/Restored")),
+                    (status = 404, description = "Document or version not found"),
+                    (status = 503, description = "The database is unavailable"),
+                ),
+            )]
+            pub async fn restore(
+                State(host): State<Arc<Host>>,
+                uri: Uri,
+                path: Result<Path<(String, String)>, PathRejection>,
+            ) -> Result<Json<Value>, ApiError> {
+                document::restore(&host, &uri, KIND, path).await
+            }
+        }
+    };
+}
+
+document_routes!(
+    /// `/v1/workflows`: workflow graphs.
+    workflows, Workflow, "#/components/schemas/Workflows", "id",
+    "/v1/workflows", "/v1/workflows/{id}/draft", "/v1/workflows/{id}/validate-publish", "/v1/workflows/{id}/publish",
+    "/v1/workflows/{id}/versions", "/v1/workflows/{id}/versions/{version}/restore"
+);
+
+document_routes!(
+    /// `/v1/workflow-chains`: workflow chains.
+    chains, Chain, "#/components/schemas/Chains", "slug",
+    "/v1/workflow-chains", "/v1/workflow-chains/{slug}/draft", "/v1/workflow-chains/{slug}/validate-publish",
+    "/v1/workflow-chains/{slug}/publish", "/v1/workflow-chains/{slug}/versions", "/v1/workflow-chains/{slug}/versions/{version}/restore"
+);
+
+document_routes!(
+    /// `/v1/ai-agents`: AI agents.
+    ai_agents, Agent, "#/components/schemas/AiAgents", "id",
+    "/v1/ai-agents", "/v1/ai-agents/{id}/draft", "/v1/ai-agents/{id}/validate-publish", "/v1/ai-agents/{id}/publish",
+    "/v1/ai-agents/{id}/versions", "/v1/ai-agents/{id}/versions/{version}/restore"
+);
