@@ -11,9 +11,12 @@ const SESSIONS_PREFIX: &str = "/v1/runtime/assistants/";
 /// The path prefixes of the sessions of a workflow graph: to start one, and of one that runs.
 const WORKFLOWS_PREFIX: &str = "/v1/runtime/workflows/";
 
+/// The path prefix of AI agents and of their sessions.
+const AGENTS_PREFIX: &str = "/v1/runtime/ai-agents/";
+
 /// Parses a turn of a session; `None` for other paths and for events without a type.
 pub(super) fn parse_message(path: &str, body: &Value, label: Option<&str>, at: Millis, seed: u64) -> Option<Message> {
-    let rest = match path.strip_prefix(WORKFLOWS_PREFIX) {
+    let rest = match path.strip_prefix(WORKFLOWS_PREFIX).or_else(|| path.strip_prefix(AGENTS_PREFIX)) {
         // The id of a session is enough.
         Some(rest) if rest.starts_with("sessions/") => rest,
         Some(rest) => rest.split_once('/')?.1,
@@ -21,6 +24,7 @@ pub(super) fn parse_message(path: &str, body: &Value, label: Option<&str>, at: M
     };
     let event = match rest.split('/').collect::<Vec<_>>().as_slice() {
         ["sessions"] => event(body, "session.start"),
+        ["turn"] => event(body, "user.message"),
         ["sessions", _, "turns"] => body.get("type")?.as_str().map(|_| body.clone())?,
         ["sessions", _, "handoff", "status"] => event(body, "handoff.status"),
         ["sessions", _, "handoff", "messages"] => event(body, "handoff.message"),

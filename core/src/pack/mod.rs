@@ -84,7 +84,7 @@ pub struct Pack {
     /// The modules of the extensions by their SHA-256.
     #[serde(skip)]
     pub modules: BTreeMap<String, Vec<u8>>,
-    /// Flow documents. A pack with a flow document and no tables plays the document.
+    /// Flow documents, workflow graphs and AI agents. A pack with one and no tables plays the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<Value>,
     /// The tools of the workspace, which workflow graphs call.
@@ -195,7 +195,8 @@ impl Pack {
     pub fn flow_document(&self) -> Option<Value> {
         let kind = |it: &Value| crate::config::flow::document_kind(it);
         let (at, root) = self.documents.iter().enumerate().find(|it| kind(it.1).is_some()).filter(|_| self.tables.0.is_empty())?;
-        if kind(root) == Some(ProgramKind::Assistant) {
+        // Only workflow graphs run other documents.
+        if kind(root) != Some(ProgramKind::Workflow) {
             return Some(root.clone());
         }
         let others = self.documents.iter().enumerate().filter(|it| it.0 != at && kind(it.1).is_some());

@@ -12,6 +12,8 @@ pub(super) enum Document<'t> {
     Assistant(&'t str),
     /// A workflow graph, by its id.
     Workflow(&'t str),
+    /// An AI agent, by its id.
+    Agent(&'t str),
 }
 
 impl Document<'_> {
@@ -25,12 +27,15 @@ impl Document<'_> {
             Document::Workflow(id) => {
                 (format!("/v1/runtime/workflows/{id}/sessions"), "/v1/runtime/workflows/sessions/${SESSION}/turns".to_owned())
             }
+            Document::Agent(id) => {
+                (format!("/v1/runtime/ai-agents/{id}/sessions"), "/v1/runtime/ai-agents/sessions/${SESSION}/turns".to_owned())
+            }
         }
     }
 }
 
-/// Returns the request of an event.
-pub(super) fn parse_event(line: &Line<'_>, document: Document<'_>) -> Result<PackRequest, PackError> {
+/// Returns the request of an event in the conversation of a label.
+pub(super) fn parse_event(line: &Line<'_>, document: Document<'_>, label: &str) -> Result<PackRequest, PackError> {
     let (word, rest) = line.split_word();
     let id = |what: &str| rest.required(what);
     let (sessions, turns) = document.paths();
@@ -47,6 +52,11 @@ pub(super) fn parse_event(line: &Line<'_>, document: Document<'_>) -> Result<Pac
             json!({"type": "approval.decision", "call_id": id("the id of the call")?, "approved": word.text == "/approve"})
         }
         _ if line.text.starts_with('{') => line::parse_json(line, "a line that begins with { is an event as JSON")?,
+        // A message to an AI agent needs no session.
+        _ if let Document::Agent(id) = document => {
+            let body = json!({"conversation_id": super::conversation_id_for_label(label), "text": line.text});
+            return Ok(post_request(format!("/v1/runtime/ai-agents/{id}/turn"), body));
+        }
         _ => json!({"type": "user.message", "text": line.text}),
     };
     Ok(post_request(turns, body))

@@ -1,11 +1,13 @@
 //! The structure of flow documents as a table, from which both the check and the published JSON Schema are derived.
 
+mod ai_agent;
 mod document;
 mod node;
 mod parts;
 mod pattern;
 mod workflow;
 
+pub(super) use ai_agent::AI_AGENT;
 pub(super) use document::DOCUMENT;
 pub(super) use pattern::Pattern;
 pub(super) use workflow::WORKFLOW;

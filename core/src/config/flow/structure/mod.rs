@@ -12,7 +12,7 @@ use serde_json::Value;
 use self::checker::Checker;
 use self::location::FormLocation;
 use super::issue::DocumentIssue;
-use super::shape::{DOCUMENT, Definition, Shape, WORKFLOW};
+use super::shape::{AI_AGENT, DOCUMENT, Definition, Shape, WORKFLOW};
 
 /// The maximum size of a document, in bytes of compact JSON.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -28,6 +28,11 @@ pub fn check_structure(source: &Value) -> Vec<DocumentIssue> {
 /// Returns the structural issues of a workflow graph.
 pub fn check_workflow_structure(source: &Value) -> Vec<DocumentIssue> {
     check_shape(source, &WORKFLOW)
+}
+
+/// Returns the structural issues of an AI agent.
+pub fn check_agent_structure(source: &Value) -> Vec<DocumentIssue> {
+    check_shape(source, &AI_AGENT)
 }
 
 fn check_shape(source: &Value, shape: &'static Definition) -> Vec<DocumentIssue> {
