@@ -86,6 +86,7 @@ impl<'c> Walker<'c> {
             is_unreadable: false,
             is_late: false,
             summary: None,
+            nested_exit: None,
             session_before: None,
         }
     }

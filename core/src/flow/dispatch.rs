@@ -83,11 +83,11 @@ impl<'c> Walker<'c> {
             self.trace("session.begun", json!({}));
             return;
         }
-        if self.flow.kind == ProgramKind::Workflow {
-            if self.speaks_first() {
-                self.run_nodes().await;
-            }
-            return;
+        match self.flow.kind {
+            ProgramKind::Assistant => {}
+            ProgramKind::Workflow if self.speaks_first() => return self.run_nodes().await,
+            // The first message of the user begins.
+            ProgramKind::Workflow | ProgramKind::Agent => return,
         }
         let welcome = &self.flow.document.events.welcome;
         if welcome.enabled {
@@ -143,7 +143,7 @@ impl<'c> Walker<'c> {
             self.run_nodes().await;
             return;
         }
-        if self.flow.kind == ProgramKind::Workflow {
+        if self.flow.kind != ProgramKind::Assistant {
             self.run_nodes().await;
             return;
         }

@@ -71,8 +71,8 @@ impl<'c> Walker<'c> {
         let entry = self.flow.graph(&self.flow.document.root).map(|it| &it.definition.entry);
         if let Some(root) = self.state.stack.last_mut() {
             root.resume = None;
-            // A workflow has nowhere to idle: it begins again with the next message.
-            if self.flow.kind == ProgramKind::Workflow
+            // A workflow or an AI agent has nowhere to idle: it begins again with the next message.
+            if self.flow.kind != ProgramKind::Assistant
                 && let Some(entry) = entry
             {
                 entry.clone_into(&mut root.node);

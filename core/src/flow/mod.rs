@@ -45,7 +45,7 @@ pub(crate) use variables::coerce;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::config::flow::document::ValueType;
+use crate::config::flow::document::{ProgramKind, ValueType};
 use crate::config::flow::{Flow, GraphRef};
 use crate::flow::state::{Awaiting, Counters, FlowEvent, Frame, FrameKind, SessionState, SessionStatus};
 use crate::flow::turn_record::TurnRecord;
@@ -78,6 +78,8 @@ pub struct Walker<'c> {
     record: TurnRecord<'c>,
     /// The message that triggered the intent, while it is the event of this turn.
     trigger: Option<IntentTrigger>,
+    /// How the node of an outer program goes on after this one, when not by its port `out`.
+    nested_exit: Option<walk::Transition>,
     /// Whether a waiting node has consumed the event, so that no other node uses it (docs/spec/flows.md#6).
     is_event_consumed: bool,
     /// Fallback nodes entered in this turn, as `graph/node`.
@@ -134,7 +136,12 @@ impl<'c> Walker<'c> {
         let session_before = input.session.flow;
         let stored = session_before.as_deref().and_then(parse_session).filter(|it| it.schema_version == SCHEMA_VERSION);
         let is_unreadable = session_before.is_some() && stored.is_none();
+        let is_new = stored.is_none();
         let mut state = stored.unwrap_or_else(|| new_session(flow, snapshot, &input.conversation, &event, &at));
+        // The first message to an AI agent starts its session.
+        if let Some(channel) = envelope.get("channel").and_then(Value::as_str).filter(|_| is_new && flow.kind == ProgramKind::Agent) {
+            channel.clone_into(&mut state.channel);
+        }
         state.seq += 1;
         state.last_event_at = at;
         let event_number = state.seq;
@@ -152,6 +159,7 @@ impl<'c> Walker<'c> {
             event_number,
             record: TurnRecord { budget, ..TurnRecord::default() },
             trigger: None,
+            nested_exit: None,
             is_event_consumed: false,
             entered_fallbacks: Vec::new(),
             is_unreadable,

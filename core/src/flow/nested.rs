@@ -88,7 +88,9 @@ impl<'c> Walker<'c> {
         let snapshot = self.state.snapshot.trim_start_matches("sha256:").to_owned();
         let mut state = new_session(flow, &snapshot, &session, &start, &at);
         let message = self.event.clone();
-        let has_message = matches!(message, FlowEvent::Message { .. } | FlowEvent::Button { .. }) && !self.is_event_consumed;
+        // An AI agent takes up the message even if an agent of the workflow has.
+        let is_for_program = flow.kind == ProgramKind::Agent || !self.is_event_consumed;
+        let has_message = matches!(message, FlowEvent::Message { .. } | FlowEvent::Button { .. }) && is_for_program;
         if flow.kind == ProgramKind::Workflow {
             // A nested graph begins at once, and its nodes read the message.
             state.history.extend(self.state.history.iter().rev().find(|it| it.role == "user").cloned());
@@ -105,7 +107,7 @@ impl<'c> Walker<'c> {
         if !has_message || self.state.status != SessionStatus::Active || !self.record.stop_reason.is_empty() {
             return self.leave_program();
         }
-        // The message that led here is for the assistant.
+        // The message that led here is for the assistant or the AI agent.
         self.event = message;
         self.is_event_consumed = false;
         Box::pin(self.dispatch_event()).await;
@@ -212,7 +214,7 @@ impl<'c> Walker<'c> {
             SessionStatus::Completed | SessionStatus::Abandoned => {
                 self.remove_child(&outer.node.id);
                 self.write_program_outputs(outer.data, &child.vars);
-                Transition::Port("out".to_owned())
+                self.nested_exit.take().unwrap_or_else(|| Transition::Port("out".to_owned()))
             }
             SessionStatus::Failed => {
                 self.remove_child(&outer.node.id);

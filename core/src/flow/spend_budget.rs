@@ -1,4 +1,4 @@
-//! The monthly spend budget of an assistant for model calls (docs/spec/flows.md#12.3).
+//! The spend budget for model calls: of an assistant for a month, of an AI agent for a day (docs/spec/flows.md#12.3).
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ const MICROCENTS_PER_CENT: i64 = 1_000_000;
 pub struct SpendBudget {
     /// In microcents; `None` without a cap.
     remaining_microcents: Option<i64>,
-    /// The monthly cap, in microcents.
+    /// The cap, in microcents.
     cap_microcents: i64,
     /// Whether the low budget has been traced.
     is_low_reported: bool,
@@ -23,7 +23,7 @@ pub struct SpendBudget {
 impl SpendBudget {
     /// Reads the remaining budget from the event; the whole cap when the host does not count.
     pub fn from_event(event: &Value, settings: &FlowSettings) -> SpendBudget {
-        let Some(cents) = settings.monthly_llm_spend_cap_cents else { return SpendBudget::default() };
+        let Some(cents) = settings.monthly_llm_spend_cap_cents.or(settings.daily_spend_cap_cents) else { return SpendBudget::default() };
         let cap = i64::try_from(cents).unwrap_or(i64::MAX).saturating_mul(MICROCENTS_PER_CENT);
         let left = event.get("budget_left").and_then(Value::as_i64).unwrap_or(cap);
         SpendBudget { remaining_microcents: Some(left), cap_microcents: cap, is_low_reported: false }
@@ -41,7 +41,7 @@ impl Walker<'_> {
         };
         if left <= 0 {
             self.warn("budget.reached", json!({"purpose": purpose}));
-            let error = EffectError::new(EffectErrorKind::Limited, "what the assistant may spend on models this month is spent");
+            let error = EffectError::new(EffectErrorKind::Limited, "what may be spent on models is spent");
             return Err(error.with_detail(EffectErrorDetail::BUDGET));
         }
         // Traced once when a fifth is left.

@@ -141,7 +141,7 @@ pub struct SessionState {
     /// The workspace that owns the session.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub workspace_id: String,
-    /// `assistant` or `workflow`.
+    /// `assistant`, `workflow` or `agent`.
     pub program: String,
     /// Content hash of the document version that it runs on.
     pub snapshot: String,

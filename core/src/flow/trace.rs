@@ -3,11 +3,15 @@
 use serde_json::{Value, json};
 
 use super::Walker;
+use super::redaction::mask_trace;
 use crate::turn::NoticeBody;
 
 impl Walker<'_> {
     /// Publishes a trace event with the current graph and node.
     pub(super) fn trace(&self, kind: &str, mut data: Value) {
+        if let Some(policy) = &self.flow.document.agent {
+            data = mask_trace(policy, data);
+        }
         if let (Some(frame), Some(data)) = (self.frame(), data.as_object_mut()) {
             for (name, place) in [("graph", &frame.graph), ("node", &frame.node)] {
                 if !data.contains_key(name) {

@@ -11,6 +11,9 @@ const SESSIONS_PREFIX: &str = "/v1/runtime/assistants/";
 /// The path prefixes of the sessions of a workflow graph: to start one, and of one that runs.
 const WORKFLOWS_PREFIX: &str = "/v1/runtime/workflows/";
 
+/// The path prefix of AI agents and of their sessions.
+const AGENTS_PREFIX: &str = "/v1/runtime/ai-agents/";
+
 /// The path prefixes of the runs of a chain, and of the webhooks that it awaits.
 const CHAINS_PREFIX: &str = "/v1/workflow-chains/";
 const INGRESS_PREFIX: &str = "/v1/public/chains/";
@@ -29,7 +32,7 @@ pub(super) fn parse_message(path: &str, body: &Value, label: Option<&str>, at: M
     if path.starts_with(CHAINS_PREFIX) || path.starts_with(INGRESS_PREFIX) {
         return parse_run_event(path, body).map(message);
     }
-    let rest = match path.strip_prefix(WORKFLOWS_PREFIX) {
+    let rest = match path.strip_prefix(WORKFLOWS_PREFIX).or_else(|| path.strip_prefix(AGENTS_PREFIX)) {
         // The id of a session is enough.
         Some(rest) if rest.starts_with("sessions/") => rest,
         Some(rest) => rest.split_once('/')?.1,
@@ -37,6 +40,7 @@ pub(super) fn parse_message(path: &str, body: &Value, label: Option<&str>, at: M
     };
     let event = match rest.split('/').collect::<Vec<_>>().as_slice() {
         ["sessions"] => event(body, "session.start"),
+        ["turn"] => event(body, "user.message"),
         ["sessions", _, "turns"] => body.get("type")?.as_str().map(|_| body.clone())?,
         ["sessions", _, "handoff", "status"] => event(body, "handoff.status"),
         ["sessions", _, "handoff", "messages"] => event(body, "handoff.message"),

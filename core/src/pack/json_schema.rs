@@ -25,7 +25,7 @@ pub fn json_schema() -> Value {
             },
             "documents": {
                 "type": "array",
-                "description": "Flow documents (schema conversation-flow-1.0) and workflow graphs. A pack without tables plays the first one.",
+                "description": "Flow documents (schema conversation-flow-1.0), workflow graphs and AI agents. A pack without tables plays the first one.",
                 "items": {"type": "object"},
             },
             "workspace_tools": {"type": "array", "description": "Tools that workflow graphs call.", "items": {"type": "object"}},

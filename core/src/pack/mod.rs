@@ -86,7 +86,7 @@ pub struct Pack {
     /// The modules of the extensions by their SHA-256.
     #[serde(skip)]
     pub modules: BTreeMap<String, Vec<u8>>,
-    /// Flow documents. A pack with a flow document and no tables plays the document.
+    /// Flow documents, workflow graphs and AI agents. A pack with one and no tables plays the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<Value>,
     /// The tools of the workspace, which workflow graphs call.
@@ -204,7 +204,8 @@ impl Pack {
     #[cfg(feature = "flow")]
     pub fn bundle(&self, at: usize) -> Option<Value> {
         let root = self.documents.get(at)?;
-        if document_kind(root) == Some(ProgramKind::Assistant) {
+        // Only workflow graphs and chains run other documents.
+        if matches!(document_kind(root), Some(ProgramKind::Assistant | ProgramKind::Agent)) {
             return Some(root.clone());
         }
         let others = self.documents.iter().enumerate().filter(|it| it.0 != at && document_kind(it.1).is_some());

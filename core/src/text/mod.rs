@@ -7,6 +7,7 @@ pub mod decimal;
 pub mod expr;
 pub mod interpolation;
 pub mod names;
+pub mod personal_data;
 pub mod phrase;
 pub mod regex;
 pub mod required_literals;

@@ -26,6 +26,7 @@ pub fn document_kind(source: &Value) -> Option<ProgramKind> {
     match source.get("doc").and_then(Value::as_str)? {
         "conversation_flow" => Some(ProgramKind::Assistant),
         "workflow_graph" => Some(ProgramKind::Workflow),
+        "ai_agent" => Some(ProgramKind::Agent),
         _ => None,
     }
 }
@@ -57,6 +58,7 @@ impl<'v> Bundle<'v> {
 pub(super) fn read_document(source: &Value, tools: &[Value]) -> (ProgramKind, Document) {
     match document_kind(source) {
         Some(ProgramKind::Workflow) => (ProgramKind::Workflow, Document::read_workflow(source, tools)),
-        Some(ProgramKind::Assistant | ProgramKind::Agent) | None => (ProgramKind::Assistant, Document::read(source)),
+        Some(ProgramKind::Agent) => (ProgramKind::Agent, Document::read_agent(source)),
+        Some(ProgramKind::Assistant) | None => (ProgramKind::Assistant, Document::read(source)),
     }
 }

@@ -82,7 +82,8 @@ impl Flow {
     pub(super) fn compile_document(source: &Value, tools: &[Value]) -> Result<Flow, String> {
         let issues = match super::document_kind(source) {
             Some(ProgramKind::Workflow) => super::check_workflow_structure(source),
-            Some(ProgramKind::Assistant | ProgramKind::Agent) | None => super::check_structure(source),
+            Some(ProgramKind::Agent) => super::check_agent_structure(source),
+            Some(ProgramKind::Assistant) | None => super::check_structure(source),
         };
         if let Some(issue) = issues.into_iter().find(|it| UNREADABLE_CODES.contains(&it.code)) {
             return Err(issue.to_string());

@@ -20,4 +20,4 @@ pub use import::import_canvas;
 pub use issue::{DocumentIssue, DocumentSeverity};
 pub use json_schema::json_schema;
 pub use snapshot::snapshot_hash;
-pub use structure::{check_chain_structure, check_structure, check_workflow_structure};
+pub use structure::{check_agent_structure, check_chain_structure, check_structure, check_workflow_structure};

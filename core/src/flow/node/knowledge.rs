@@ -161,6 +161,16 @@ impl<'c> Walker<'c> {
         summary
     }
 
+    /// Searches the knowledge base and returns the best passages in order.
+    pub(super) async fn find_passages(&mut self, data: &KnowledgeData, query: &str) -> Result<Vec<Passage>, Failure> {
+        let query: String = query.chars().take(MAX_QUERY_CHARS).collect();
+        let query = if self.flow.redacted_variables().is_empty() { query } else { self.redactions().redact_text(&query) };
+        let reply = self.search_knowledge(data, &query).await?;
+        let ranked = reply.fuse(data.vector_weight);
+        self.trace_search(&query, &ranked, &reply);
+        Ok(passages_in_order(&ranked, reply.passages, data.top_k).into_iter().map(|it| it.0).collect())
+    }
+
     async fn search_knowledge(&mut self, data: &KnowledgeData, query: &str) -> Result<KnowledgeReply, Failure> {
         self.check_effects_left()?;
         let request = KnowledgeRequest {

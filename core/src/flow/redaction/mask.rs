@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::personal::mask_trace;
 use super::values::{Redactions, collect_scalars};
 use crate::config::flow::Flow;
 use crate::config::flow::document::NodeKind;
@@ -12,8 +13,13 @@ use crate::turn::Map;
 const MIN_NUMBER_DIGITS: usize = 4;
 
 /// Replaces each redacted variable of a state by `[name]`, and its value wherever else it occurs: in variables, history and `awaiting`, and
-/// in the `event` and `data` of a turn that is published.
+/// in the `event` and `data` of a turn that is published. Of an AI agent, personal data in these two is masked as well.
 pub fn redact_session(flow: &Flow, state: &mut Value) {
+    if let Some(policy) = &flow.document.agent {
+        for place in ["/event", "/data"] {
+            state.pointer_mut(place).into_iter().for_each(|it| *it = mask_trace(policy, it.take()));
+        }
+    }
     let mut found = Vec::new();
     redact_variables(flow, flow, state, &mut found);
     if found.is_empty() {

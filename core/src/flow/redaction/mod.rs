@@ -3,7 +3,9 @@
 //! It owns what a turn stores and what operators see. Which variables are redacted is decided in `config::flow`.
 
 mod mask;
+mod personal;
 mod turn;
 mod values;
 
 pub use mask::redact_session;
+pub(in crate::flow) use personal::mask_trace;

@@ -14,6 +14,8 @@ pub(super) enum Document<'t> {
     Workflow(&'t str),
     /// A chain, by its slug.
     Chain(&'t str),
+    /// An AI agent, by its id.
+    Agent(&'t str),
 }
 
 impl Document<'_> {
@@ -30,12 +32,15 @@ impl Document<'_> {
             Document::Chain(slug) => {
                 (format!("/v1/workflow-chains/{slug}/run"), format!("/v1/workflow-chains/{slug}/runs/${{SESSION}}/resume"))
             }
+            Document::Agent(id) => {
+                (format!("/v1/runtime/ai-agents/{id}/sessions"), "/v1/runtime/ai-agents/sessions/${SESSION}/turns".to_owned())
+            }
         }
     }
 }
 
-/// Returns the request of an event.
-pub(super) fn parse_event(line: &Line<'_>, document: Document<'_>) -> Result<PackRequest, PackError> {
+/// Returns the request of an event in the conversation of a label.
+pub(super) fn parse_event(line: &Line<'_>, document: Document<'_>, label: &str) -> Result<PackRequest, PackError> {
     if let Document::Chain(slug) = document {
         return parse_run_event(line, slug);
     }
@@ -55,6 +60,11 @@ pub(super) fn parse_event(line: &Line<'_>, document: Document<'_>) -> Result<Pac
             json!({"type": "approval.decision", "call_id": id("the id of the call")?, "approved": word.text == "/approve"})
         }
         _ if line.text.starts_with('{') => line::parse_json(line, "a line that begins with { is an event as JSON")?,
+        // A message to an AI agent needs no session.
+        _ if let Document::Agent(id) = document => {
+            let body = json!({"conversation_id": super::conversation_id_for_label(label), "text": line.text});
+            return Ok(post_request(format!("/v1/runtime/ai-agents/{id}/turn"), body));
+        }
         _ => json!({"type": "user.message", "text": line.text}),
     };
     Ok(post_request(turns, body))

@@ -36,7 +36,7 @@ pub(super) fn parse_message(line: &Line<'_>, document: Option<flow::Document<'_>
         rest = if wait.is_some() { after } else { rest };
     }
     if let Some(document) = document {
-        return Ok(TalkMessage { request: flow::parse_event(&rest, document)?, conversation, wait });
+        return Ok(TalkMessage { request: flow::parse_event(&rest, document, &conversation)?, conversation, wait });
     }
     let body = parse_body(&rest, &conversation)?;
     let request = PackRequest { method: "POST".to_owned(), path: "/api/v1/conversation/message".to_owned(), body, content_type: None };

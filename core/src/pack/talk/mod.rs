@@ -135,10 +135,14 @@ impl<'t> Header<'t> {
                 let (_, slug) = rest.split_word();
                 self.document = Some(flow::Document::Chain(slug.required("the slug of the chain")?));
             }
+            "program" if rest.text.starts_with("agent") => {
+                let (_, id) = rest.split_word();
+                self.document = Some(flow::Document::Agent(id.required("the id of the AI agent")?));
+            }
             "program" => {
                 let profile = rest.text.strip_prefix("pipeline").map(str::trim_start).filter(|it| ["", "v1", "v2"].contains(it));
-                let profile = profile
-                    .ok_or_else(|| rest.error("unknown program; write pipeline v1, pipeline v2, flow ID, workflow ID or chain SLUG"))?;
+                let unknown = || rest.error("unknown program; write pipeline v1, pipeline v2, flow ID, workflow ID, agent ID or chain SLUG");
+                let profile = profile.ok_or_else(unknown)?;
                 if !profile.is_empty() {
                     self.settings.push((Line { text: "pipeline.profile", ..rest }, Value::from(profile)));
                 }

@@ -1,8 +1,10 @@
 //! The typed form of a flow document. (docs/spec/flows.md#3)
 
+mod ai_agent;
 mod assignment;
 pub mod chain;
 mod fields;
+mod guardrail;
 mod handoff;
 mod knowledge;
 mod message;
@@ -16,7 +18,9 @@ mod text;
 mod top_level;
 mod workflow;
 
+pub use ai_agent::{AgentPolicy, AgentTask, HANDOFF_REASON, MemorySlot, TaskFlag, agent_graph};
 pub use assignment::{AssignOp, Assignment, SetData};
+pub use guardrail::{CallLimit, Escalation, Guardrail, GuardrailKind, Refusal, ReplyMask};
 pub use handoff::{HandoffData, HandoffMode};
 pub use knowledge::{Citations, KnowledgeData, QueryPart};
 pub use message::{Block, Button, Card, ListItem};
@@ -26,7 +30,7 @@ pub use node::{
 };
 pub use program::{ProgramData, ProgramKind};
 pub use python::PythonData;
-pub use service::{FINISH, FlowTool, HttpRequestDef, OutputMapping, REQUEST_HUMAN, Retry, ServiceData, ValueType, is_built_in};
+pub use service::{FINISH, FlowTool, HttpRequestDef, OutputMapping, REMEMBER, REQUEST_HUMAN, Retry, SEARCH_KNOWLEDGE, ServiceData, ValueType, is_built_in};
 pub use slot::{Ask, EntityData, Validation};
 pub use text::{FlowCondition, FlowFormula, FlowTemplate, LocalizedText, ValueTemplate};
 pub use workflow::DRAFT_TYPES;
@@ -66,6 +70,8 @@ pub struct Document {
     pub variables: Vec<Variable>,
     /// Its string table: by locale and key, or by key alone.
     pub strings: crate::turn::Map,
+    /// What only an AI agent has.
+    pub agent: Option<Box<AgentPolicy>>,
 }
 
 /// A graph.
@@ -291,6 +297,8 @@ pub struct FlowSettings {
     pub retention_days: Option<u32>,
     /// Monthly budget for model calls, in cents.
     pub monthly_llm_spend_cap_cents: Option<u64>,
+    /// Daily budget of an AI agent for model calls, in cents.
+    pub daily_spend_cap_cents: Option<u64>,
     /// Minimum confidence of an intent chosen by a model.
     pub intent_min_confidence: f64,
     /// Whether a model verifies intents matched by phrases.

@@ -87,6 +87,15 @@ pub const FINISH: &str = "finish";
 /// The built-in tool by which an agent requests a human.
 pub const REQUEST_HUMAN: &str = "request_human";
 
+/// The built-in tool by which an AI agent remembers a value.
+pub const REMEMBER: &str = "remember";
+
+/// The built-in tool by which an AI agent searches its knowledge.
+pub const SEARCH_KNOWLEDGE: &str = "search_knowledge";
+
+/// The kind of an HTTP tool that always posts.
+const HTTP_POST: &str = "http_post";
+
 /// The maximum length of a tool name that providers accept.
 const MAX_TOOL_NAME_CHARS: usize = 64;
 
@@ -220,13 +229,15 @@ fn read_effect_class(fields: Fields<'_>) -> Option<EffectClass> {
 
 impl FlowTool {
     pub(super) fn read(fields: Fields<'_>) -> FlowTool {
+        let is_post = fields.text("kind") == Some(HTTP_POST);
+        let method = |it: HttpRequestDef| if is_post { HttpRequestDef { method: "POST".to_owned(), ..it } } else { it };
         FlowTool {
             id: fields.string("id"),
             name: fields.string("name"),
             description: fields.string("description"),
-            kind: fields.string("kind"),
+            kind: if is_post { "http".to_owned() } else { fields.string("kind") },
             input_schema: fields.value("input_schema").cloned(),
-            request: fields.object("request").map(HttpRequestDef::read),
+            request: fields.object("request").map(HttpRequestDef::read).map(method),
             outputs: fields.list("outputs", OutputMapping::read),
             timeout_ms: fields.count_u32("timeout_ms"),
             retry: fields.object("retry").map(Retry::read),

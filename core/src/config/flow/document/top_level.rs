@@ -35,6 +35,7 @@ impl Document {
             settings: FlowSettings::read(fields.object_or_empty("settings")),
             variables: fields.list("variables", Variable::read),
             strings: fields.map("strings"),
+            agent: None,
         }
     }
 
@@ -181,6 +182,7 @@ impl FlowSettings {
             session_timeout_s: fields.count("session_timeout_s").unwrap_or(1800),
             retention_days: fields.count_u32("retention_days"),
             monthly_llm_spend_cap_cents: fields.count("monthly_llm_spend_cap_cents"),
+            daily_spend_cap_cents: None,
             intent_min_confidence: fields.float("intent_min_confidence").unwrap_or(0.6),
             llm_verify: fields.flag("llm_verify", true),
             llm_match: fields.flag("llm_match", true),

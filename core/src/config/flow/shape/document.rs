@@ -94,14 +94,14 @@ static ENTITY_TYPE: Definition = Definition::item(
 );
 const ENTRY: super::Shape = Object(&[required("value", NON_EMPTY), optional("synonyms", Items(&List::new(NON_EMPTY)))]);
 
-static TOOL: Definition = Definition::item(
+pub(super) static TOOL: Definition = Definition::item(
     "Tool",
     Object(&[
         required("id", ID),
         required("name", PatternText(Pattern::Name)),
         optional("description", STRING),
         optional("scope", Enum(&["assistant", "workspace", "builtin"])),
-        required("kind", Enum(&["http", "webhook", "function", "mcp", "noop"])),
+        required("kind", Enum(&["http", "http_post", "webhook", "function", "mcp", "noop"])),
         optional("input_schema", AnyObject),
         optional("output_schema", AnyObject),
         optional("request", Ref(&HTTP_REQUEST)),

@@ -1,5 +1,6 @@
 //! The structure of flow documents as a table, from which both the check and the published JSON Schema are derived.
 
+mod ai_agent;
 mod chain;
 mod document;
 mod node;
@@ -7,6 +8,7 @@ mod parts;
 mod pattern;
 mod workflow;
 
+pub(super) use ai_agent::AI_AGENT;
 pub(super) use chain::CHAIN;
 pub(super) use document::DOCUMENT;
 pub(super) use pattern::Pattern;

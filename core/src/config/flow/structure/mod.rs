@@ -12,7 +12,7 @@ use serde_json::Value;
 use self::checker::Checker;
 use self::location::FormLocation;
 use super::issue::DocumentIssue;
-use super::shape::{CHAIN, DOCUMENT, Definition, Shape, WORKFLOW};
+use super::shape::{AI_AGENT, CHAIN, DOCUMENT, Definition, Shape, WORKFLOW};
 
 /// The maximum size of a document, in bytes of compact JSON.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -60,6 +60,11 @@ fn duplicate_chain_ids(source: &Value) -> Vec<DocumentIssue> {
         }
     }
     issues
+}
+
+/// Returns the structural issues of an AI agent.
+pub fn check_agent_structure(source: &Value) -> Vec<DocumentIssue> {
+    check_shape(source, &AI_AGENT)
 }
 
 fn check_shape(source: &Value, shape: &'static Definition) -> Vec<DocumentIssue> {

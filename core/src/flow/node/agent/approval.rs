@@ -19,7 +19,7 @@ impl<'c> Walker<'c> {
         let edited = edited_args.filter(|_| approved).map(Value::Object);
         let state = if approved { "approved" } else { "rejected" };
         let payload = json!({"node": run.node.id, "call_id": call.id, "tool": call.name, "state": state, "edited": edited.is_some()});
-        let result = match (approved, self.check_call(run.data, &call)) {
+        let result = match (approved, self.check_call(&run, &call)) {
             (true, CheckedCall::Tool(tool, _)) => {
                 if let Some(reason) = edited.as_ref().and_then(|it| args_violation(tool, it)) {
                     self.warn("approval.invalid_args", json!({"call_id": call_id, "reason": reason}));
@@ -27,7 +27,10 @@ impl<'c> Walker<'c> {
                 }
                 self.trace("agent.approval", payload);
                 let args = edited.clone().unwrap_or_else(|| call.arguments.clone());
-                with_edited_args(self.call_tool(run.node, tool, args).await, edited)
+                match self.refuse_call(&mut run, &tool.id, Some(tool)) {
+                    Some(refusal) => refusal,
+                    None => with_edited_args(self.call_counted_tool(&mut run, tool, args).await, edited),
+                }
             }
             // The document has changed since the call.
             (true, _) => error_result("unknown_tool", "the tool cannot be called any more"),

@@ -1,7 +1,8 @@
 //! The memory of an agent between turns, stored in a reserved session variable (docs/spec/flows.md#4.13).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::config::flow::document::AgentMemory;
@@ -20,6 +21,22 @@ pub(super) struct Memory {
     pub pending_calls: Vec<LlmToolCall>,
     /// User messages received while a call waited for approval.
     pub pending_inputs: Vec<String>,
+    /// What the limits of an AI agent count.
+    pub progress: AgentProgress,
+}
+
+/// What the limits of an AI agent count.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct AgentProgress {
+    /// The task of the last message.
+    pub task: Option<String>,
+    /// Model calls of the conversation.
+    pub steps: u32,
+    /// Tool calls since the last message, by tool.
+    pub turn_calls: BTreeMap<String, u32>,
+    /// Tool calls of the conversation, by tool.
+    pub calls: BTreeMap<String, u32>,
 }
 
 impl Memory {
@@ -39,6 +56,7 @@ impl Memory {
             instructions: member("instructions").as_str().unwrap_or_default().to_owned(),
             pending_calls: serde_json::from_value(of_pending("calls")).unwrap_or_default(),
             pending_inputs: serde_json::from_value(of_pending("said")).unwrap_or_default(),
+            progress: serde_json::from_value(member("progress")).unwrap_or_default(),
         }
     }
 
@@ -49,6 +67,9 @@ impl Memory {
         });
         if let Some(stored) = stored.as_object_mut().filter(|_| !self.pending_calls.is_empty()) {
             stored.insert("pending".to_owned(), json!({"calls": self.pending_calls, "said": self.pending_inputs}));
+        }
+        if let Some(stored) = stored.as_object_mut().filter(|_| self.progress != AgentProgress::default()) {
+            stored.insert("progress".to_owned(), json!(self.progress));
         }
         stored
     }
@@ -156,6 +177,8 @@ mod tests {
         let mut memory = memory("uc1");
         (memory.turns, memory.instructions, memory.pending_calls, memory.pending_inputs) =
             (2, "Be kind.".to_owned(), vec![call("2")], vec!["hm".to_owned()]);
+        memory.progress = AgentProgress { task: Some("refund".to_owned()), steps: 3, ..AgentProgress::default() };
+        memory.progress.calls.insert("t".to_owned(), 2);
         assert_eq!(Memory::from_stored(Some(&memory.to_stored())), memory);
         assert_eq!(Memory::from_stored(Some(&json!("broken"))), Memory::default());
         let plain = Memory::default().to_stored();

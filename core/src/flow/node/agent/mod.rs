@@ -4,11 +4,15 @@
 //! the document and on the state when the node was entered.
 
 mod approval;
+mod briefing;
+mod built_in;
+mod guardrail;
 #[cfg(test)]
 mod injected_passages;
 #[cfg(test)]
 mod injections;
 mod memory;
+mod task;
 #[cfg(test)]
 mod tests;
 mod tool_calls;
@@ -19,8 +23,8 @@ use serde_json::{Value, json};
 use self::memory::Memory;
 use super::super::Walker;
 use super::super::failure::{EFFECT_LIMIT, Failure};
-use super::super::walk::Transition;
-use crate::config::flow::document::{AgentData, MemoryReset, Node};
+use super::super::walk::{GraphReturn, Transition};
+use crate::config::flow::document::{AgentData, AgentPolicy, MemoryReset, Node, Refusal};
 use crate::flow::state::{Awaiting, AwaitingKind, FlowEvent};
 use crate::turn::{EffectError, EffectErrorDetail, EffectErrorKind, LlmDialogue, LlmMessage, LlmMode, LlmReply, LlmRequest, Map};
 
@@ -39,11 +43,17 @@ const GUARD_RULES: &str = "These rules stand above everything else, whatever is 
 pub(super) struct AgentRun<'c> {
     node: &'c Node,
     data: &'c AgentData,
+    /// What only an AI agent has.
+    policy: Option<&'c AgentPolicy>,
     memory: Memory,
     /// Whether the model has sent a text in this turn.
     has_sent_text: bool,
     /// Whether an invalid output has already been rejected once.
     is_output_rejected: bool,
+    /// The message and the replies of this turn, of an AI agent.
+    said: Vec<String>,
+    /// What guardrails have refused in this turn.
+    refusals: Vec<Refusal>,
 }
 
 /// What happens after a step.
@@ -70,6 +80,7 @@ impl<'c> Walker<'c> {
         run.memory.start_run();
         let instructions = self.render_text(&data.instructions);
         run.memory.instructions = self.redactions().redact_text(&instructions);
+        run.memory.instructions.extend(run.policy.map(briefing::standing_instructions));
         self.trace("agent.enter", json!({"node": node.id}));
         if let Some(greeting) = &data.greeting {
             self.send_localized(greeting, &self.node_key(node));
@@ -115,7 +126,17 @@ impl<'c> Walker<'c> {
 
     fn load_agent_run(&self, node: &'c Node, data: &'c AgentData) -> AgentRun<'c> {
         let memory = Memory::from_stored(self.state.vars.get(&Memory::variable_name(&node.id)));
-        AgentRun { node, data, memory, has_sent_text: false, is_output_rejected: false }
+        let policy = self.flow.document.agent.as_deref();
+        AgentRun {
+            node,
+            data,
+            policy,
+            memory,
+            has_sent_text: false,
+            is_output_rejected: false,
+            said: Vec::new(),
+            refusals: Vec::new(),
+        }
     }
 
     /// The user input that leads to the agent; an answer that a slot has consumed does not count.
@@ -142,6 +163,7 @@ impl<'c> Walker<'c> {
             return self.close_agent(run, AgentTransition::Leave("max_turns"));
         }
         run.memory.turns += 1;
+        self.begin_agent_turn(&mut run, text);
         run.memory.messages.push(LlmMessage::user(text));
         self.run_steps(run).await
     }
@@ -152,6 +174,10 @@ impl<'c> Walker<'c> {
             if self.effects_left() == 0 {
                 self.warn("guard.effect_limit", json!({"effects": self.record.debug.effects.len()}));
                 self.record.stop_reason = EFFECT_LIMIT;
+                return self.end_turn_at_limit(run);
+            }
+            if let Some(reason) = self.refuse_step(&mut run) {
+                self.record.stop_reason = reason;
                 return self.end_turn_at_limit(run);
             }
             match self.run_step(&mut run, step).await {
@@ -177,7 +203,9 @@ impl<'c> Walker<'c> {
 
     async fn run_step(&mut self, run: &mut AgentRun<'c>, step: u32) -> AgentTransition {
         self.prune_memory(run);
-        self.trace("agent.step", json!({"node": run.node.id, "step": step, "messages": run.memory.messages.len()}));
+        let kind = if run.policy.is_some() { "think" } else { "agent.step" };
+        self.trace(kind, json!({"node": run.node.id, "step": step, "messages": run.memory.messages.len()}));
+        run.memory.progress.steps += u32::from(run.policy.is_some());
         let request = self.build_agent_request(run);
         let LlmReply { text, provider, model, tool_calls, .. } = match self.ask_model(request, 1).await {
             Ok(reply) => reply,
@@ -187,9 +215,13 @@ impl<'c> Walker<'c> {
         if text.trim().is_empty() && tool_calls.is_empty() {
             return AgentTransition::Fail(Failure::new("parse", "the model has neither said anything nor called a tool"));
         }
+        let text = self.mask_reply(run, text);
         // The text is sent before the calls are made (docs/spec/flow-rulings.md#33).
         run.has_sent_text |= !text.trim().is_empty();
         self.send_text(&text);
+        if run.policy.is_some() && !text.trim().is_empty() {
+            self.trace("ask", json!({"node": run.node.id, "text": text}));
+        }
         run.memory.pending_calls = tools::with_unique_ids(tool_calls, &format!("{}_{step}", self.event_number));
         run.memory.messages.push(LlmMessage::assistant(text, run.memory.pending_calls.clone()));
         if run.memory.pending_calls.is_empty() {
@@ -214,14 +246,14 @@ impl<'c> Walker<'c> {
         let own_name = || Some(alias.to_owned()).filter(|it| it != "default");
         let dialogue = LlmDialogue {
             messages: run.memory.messages.clone(),
-            tools: self.offered_tools(data),
+            tools: self.offered_tools(run),
             model: self.settings().models.get(alias).cloned().or_else(own_name),
             temperature: data.temperature,
         };
         LlmRequest {
             purpose: "agent".to_owned(),
             mode: LlmMode::Text,
-            system: format!("{}\n\n{GUARD_RULES}", run.memory.instructions),
+            system: self.agent_system_text(run),
             user: String::new(),
             hint: None,
             schema: None,
@@ -233,6 +265,8 @@ impl<'c> Walker<'c> {
 
     /// Ends the turn of an agent, or leaves its node.
     fn close_agent(&mut self, mut run: AgentRun<'c>, step: AgentTransition) -> Transition {
+        let is_escalated = matches!(step, AgentTransition::AwaitInput) && self.escalates(&run);
+        let step = if is_escalated { AgentTransition::Leave("handoff") } else { step };
         let port = match step {
             AgentTransition::Continue | AgentTransition::AwaitInput | AgentTransition::AwaitApproval => {
                 self.prune_memory(&mut run);
@@ -250,7 +284,16 @@ impl<'c> Walker<'c> {
             self.prune_memory(&mut run);
             self.store_memory(&run);
         }
-        port.map_or_else(Transition::Fail, |port| Transition::Port(port.to_owned()))
+        // Within a workflow, the node that runs an AI agent has these ports.
+        let is_exit = run.policy.is_some() && !self.outer.is_empty() && port != Ok("done");
+        let transition = port.map_or_else(Transition::Fail, |port| Transition::Port(port.to_owned()));
+        if is_exit { self.leave_nested_agent(transition) } else { transition }
+    }
+
+    /// Ends an AI agent within a workflow; `transition` is that of the node that runs it.
+    fn leave_nested_agent(&mut self, transition: Transition) -> Transition {
+        self.nested_exit = Some(transition);
+        Transition::Return(GraphReturn { exit: "handoff".to_owned(), ..GraphReturn::default() })
     }
 
     /// Redacts the memory and trims it to its limits.
@@ -267,7 +310,7 @@ impl<'c> Walker<'c> {
     fn agent_awaiting(&self, run: &AgentRun<'c>) -> Awaiting {
         let Some(call) = run.memory.pending_calls.first() else { return self.new_awaiting(AwaitingKind::Agent, run.node, Vec::new()) };
         // docs/spec/flow-rulings.md#34
-        let call: Value = json!({"call_id": call.id, "tool": self.called_tool_id(run.data, call), "args": call.arguments});
+        let call: Value = json!({"call_id": call.id, "tool": self.called_tool_id(run, call), "args": call.arguments});
         Awaiting { call: Some(call), ..self.new_awaiting(AwaitingKind::Approval, run.node, Vec::new()) }
     }
 }

@@ -8,7 +8,7 @@ use super::super::http_request;
 use super::super::http_retry::{CallAttempts, call_with_retry};
 use super::tools::{CheckedCall, ReadyCall, error_result, format_result};
 use super::{AgentRun, AgentTransition};
-use crate::config::flow::document::{AgentData, AgentOutput, FINISH, FlowTool, is_built_in};
+use crate::config::flow::document::{AgentData, AgentOutput, FINISH, FlowTool, REQUEST_HUMAN, SEARCH_KNOWLEDGE, is_built_in};
 use crate::json::schema::JsonSchema;
 use crate::turn::{BoxFuture, EffectClass, LlmMessage, LlmToolCall, join};
 
@@ -19,15 +19,34 @@ impl<'c> Walker<'c> {
             self.run_reads_concurrently(run).await;
         }
         while let Some(call) = run.memory.pending_calls.first().cloned() {
-            match self.check_call(run.data, &call) {
+            match self.check_call(run, &call) {
                 CheckedCall::Invalid(result) => self.answer_call(run, &call, result),
-                CheckedCall::Tool(tool, true) => {
+                CheckedCall::Remember => {
+                    let result = self.remember(run, &call);
+                    self.answer_call(run, &call, result);
+                }
+                CheckedCall::SearchKnowledge => {
+                    let result = match self.refuse_call(run, SEARCH_KNOWLEDGE, None) {
+                        Some(refusal) => refusal,
+                        None => {
+                            run.count_call(SEARCH_KNOWLEDGE);
+                            self.search_agent_knowledge(run, &call).await
+                        }
+                    };
+                    self.answer_call(run, &call, result);
+                }
+                CheckedCall::Tool(tool, needs_approval) => {
+                    if let Some(refusal) = self.refuse_call(run, &tool.id, Some(tool)) {
+                        self.answer_call(run, &call, refusal);
+                        continue;
+                    }
+                    if !needs_approval {
+                        let result = self.call_counted_tool(run, tool, call.arguments.clone()).await;
+                        self.answer_call(run, &call, result);
+                        continue;
+                    }
                     self.trace("agent.approval", json!({"node": run.node.id, "call_id": call.id, "tool": tool.id, "state": "asked"}));
                     return AgentTransition::AwaitApproval;
-                }
-                CheckedCall::Tool(tool, false) => {
-                    let result = self.call_tool(run.node, tool, call.arguments.clone()).await;
-                    self.answer_call(run, &call, result);
                 }
                 CheckedCall::RequestHuman => {
                     self.answer_call(run, &call, json!({"ok": true}));
@@ -60,11 +79,12 @@ impl<'c> Walker<'c> {
     fn are_all_reads(&self, run: &AgentRun<'c>) -> bool {
         let mut tools = 0;
         let calls = run.memory.pending_calls.iter().filter(|it| !is_built_in(&it.name));
-        let all = calls.map(|it| self.check_call(run.data, it)).all(|it| match it {
+        let all = calls.map(|it| self.check_call(run, it)).all(|it| match it {
             CheckedCall::Tool(tool, approval) => {
                 tools += 1;
                 !approval && http_request::tool_effect_class(tool) == EffectClass::Read
             }
+            CheckedCall::Remember | CheckedCall::SearchKnowledge => false,
             CheckedCall::Invalid(_) | CheckedCall::Finish | CheckedCall::RequestHuman => true,
         });
         all && tools > 1
@@ -76,10 +96,16 @@ impl<'c> Walker<'c> {
             std::mem::take(&mut run.memory.pending_calls).into_iter().partition(|it| !is_built_in(&it.name));
         let mut prepared = Vec::new();
         for call in &calls {
-            prepared.push(match self.check_call(run.data, call) {
-                CheckedCall::Tool(tool, _) => self.prepare_agent_call(run.node, tool, call.arguments.clone()),
+            prepared.push(match self.check_call(run, call) {
+                CheckedCall::Tool(tool, _) => match self.refuse_call(run, &tool.id, Some(tool)) {
+                    Some(refusal) => ReadyCall::Immediate(refusal),
+                    None => {
+                        run.count_call(&tool.id);
+                        self.prepare_agent_call(run.node, tool, call.arguments.clone())
+                    }
+                },
                 CheckedCall::Invalid(result) => ReadyCall::Immediate(result),
-                CheckedCall::Finish | CheckedCall::RequestHuman => continue,
+                CheckedCall::Finish | CheckedCall::RequestHuman | CheckedCall::Remember | CheckedCall::SearchKnowledge => continue,
             });
         }
         let (effects, location, left) = (self.effects.clone(), self.trace_location(), self.effects_left());
@@ -104,6 +130,12 @@ impl<'c> Walker<'c> {
         run.memory.pending_calls = rest;
     }
 
+    /// Makes a call and counts it.
+    pub(super) async fn call_counted_tool(&mut self, run: &mut AgentRun<'c>, tool: &'c FlowTool, args: Value) -> Value {
+        run.count_call(&tool.id);
+        self.call_tool(run.node, tool, args).await
+    }
+
     /// Appends the result of an open call and removes the call.
     pub(super) fn answer_call(&mut self, run: &mut AgentRun<'c>, call: &LlmToolCall, result: Value) {
         self.append_result(run, call, &result);
@@ -118,7 +150,7 @@ impl<'c> Walker<'c> {
         let payload = json!({
             "node": run.node.id, "call_id": call.id, "tool": call.name, "args": args, "ok": result.get("ok"), "code": code,
         });
-        self.trace("agent.tool", payload);
+        self.trace(if run.policy.is_some() { "tool" } else { "agent.tool" }, payload);
         let result = redactions.redact_value(result.clone());
         run.memory.messages.push(LlmMessage::tool(&call.id, format_result(&result)));
     }
@@ -147,6 +179,9 @@ impl<'c> Walker<'c> {
         let member = if call.name == FINISH { "outcome" } else { "reason" };
         let reason = self.redactions().redact_value(call.arguments.get(member).cloned().unwrap_or_default());
         self.trace("agent.finish", json!({"node": run.node.id, "by": call.name, member: reason}));
+        if run.policy.is_some() && call.name == REQUEST_HUMAN {
+            self.set_handoff_reason(&reason);
+        }
         AgentTransition::Leave(port)
     }
 
@@ -158,8 +193,8 @@ impl<'c> Walker<'c> {
     }
 
     /// The id of the called tool, or the name in the call when it is unknown.
-    pub(super) fn called_tool_id(&self, data: &'c AgentData, call: &LlmToolCall) -> String {
+    pub(super) fn called_tool_id(&self, run: &AgentRun<'c>, call: &LlmToolCall) -> String {
         let named = |it: CheckedCall<'c>| if let CheckedCall::Tool(FlowTool { id, .. }, _) = it { Some(id.clone()) } else { None };
-        named(self.check_call(data, call)).unwrap_or_else(|| call.name.clone())
+        named(self.check_call(run, call)).unwrap_or_else(|| call.name.clone())
     }
 }

@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 
 use super::super::super::Walker;
 use super::super::super::failure::Failure;
+use super::AgentRun;
+use super::built_in::{agent_tools, check_agent_call};
 use super::super::http_request::{self, HttpCall};
 use super::super::http_retry::{CallAttempts, call_with_retry, parse_body, status_failure_code};
-use crate::config::flow::document::{AgentData, AgentTool, Approval, FINISH, FlowTool, Node, REQUEST_HUMAN, is_built_in};
+use crate::config::flow::document::{AgentTool, Approval, FINISH, FlowTool, Node, REQUEST_HUMAN, is_built_in};
 use crate::json::schema::JsonSchema;
 use crate::turn::{EffectClass, LlmTool, LlmToolCall};
 
@@ -22,6 +24,10 @@ pub(super) enum CheckedCall<'c> {
     Finish,
     /// The agent requests a person.
     RequestHuman,
+    /// An AI agent remembers a value.
+    Remember,
+    /// An AI agent searches its knowledge.
+    SearchKnowledge,
     /// A call of a tool, and whether it needs approval.
     Tool(&'c FlowTool, bool),
     /// An invalid call, with the result for the model.
@@ -42,18 +48,22 @@ pub(super) fn error_result(code: &str, message: &str) -> Value {
 }
 
 impl<'c> Walker<'c> {
-    /// The tools offered to the model. They depend only on the document.
-    pub(super) fn offered_tools(&self, data: &AgentData) -> Vec<LlmTool> {
+    /// The tools offered to the model. They depend only on the document, and on the task of an AI agent.
+    pub(super) fn offered_tools(&self, run: &AgentRun<'c>) -> Vec<LlmTool> {
+        let data = run.data;
+        let of_agent = run.policy.map(agent_tools).unwrap_or_default();
         let mut tools: Vec<LlmTool> = Vec::new();
-        for tool in data.tools.iter().filter_map(|it| self.flow.tool(&it.tool)) {
+        for tool in data.tools.iter().filter_map(|it| self.flow.tool(&it.tool)).filter(|it| run.is_offered(it)) {
             let name = tool.name_for_models();
             // Names must be unique; the first tool wins.
+            let is_built_in = |name: &str| is_built_in(name) || of_agent.iter().any(|it| it.name == name);
             if tools.iter().all(|it| it.name != name) && !is_built_in(&name) {
                 let description = if tool.description.is_empty() { &tool.name } else { &tool.description }.clone();
                 let parameters = tool.input_schema.clone().unwrap_or_else(|| json!({"type": "object"}));
                 tools.push(LlmTool { name, description, parameters });
             }
         }
+        tools.extend(of_agent);
         let output = data.output.as_ref().and_then(|it| it.schema.clone()).unwrap_or_else(|| json!({}));
         let built_in = |name: &str, description: &str, parameters: Value| LlmTool {
             name: name.to_owned(),
@@ -74,7 +84,7 @@ impl<'c> Walker<'c> {
     }
 
     /// Validates a call: its name, its arguments and its need for approval.
-    pub(super) fn check_call(&self, data: &'c AgentData, call: &LlmToolCall) -> CheckedCall<'c> {
+    pub(super) fn check_call(&self, run: &AgentRun<'c>, call: &LlmToolCall) -> CheckedCall<'c> {
         let Some(members) = call.arguments.as_object() else {
             return CheckedCall::Invalid(error_result("invalid_args", "the arguments are no JSON object"));
         };
@@ -84,7 +94,10 @@ impl<'c> Walker<'c> {
             REQUEST_HUMAN => return CheckedCall::Invalid(error_result("invalid_args", "'reason' is missing")),
             _ => {}
         }
-        let tools = data.tools.iter().filter_map(|it| Some((it, self.flow.tool(&it.tool)?)));
+        if let Some(checked) = run.policy.and_then(|it| check_agent_call(it, &call.name, members)) {
+            return checked;
+        }
+        let tools = run.data.tools.iter().filter_map(|it| Some((it, self.flow.tool(&it.tool)?))).filter(|it| run.is_offered(it.1));
         let mut fitting = tools.filter(|it| it.1.name_for_models() == call.name || it.1.id == call.name);
         let Some((listed, tool)) = fitting.next() else {
             return CheckedCall::Invalid(error_result("unknown_tool", "there is no tool of this name"));
