@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use convengine_core::config::flow::document::ProgramKind;
+use convengine_core::config::flow::{chain_references, is_same_name};
 use convengine_core::lint::flow::BoundPrograms;
 use serde_json::{Value, json};
 
@@ -34,7 +35,10 @@ pub async fn resolve_bundle(pool: &Pool, key: &ProgramKey, document: Value) -> R
         return Ok(document);
     }
     let mut tools: BTreeSet<String> = tool_names(key.kind(), &document);
-    let mut open: VecDeque<Reference> = find_references(key.kind(), &document).into();
+    let mut open: VecDeque<Reference> = match key.kind() {
+        DocumentKind::Chain => find_step_references(pool, &document).await?.into(),
+        kind @ (DocumentKind::Assistant | DocumentKind::Workflow | DocumentKind::Agent) => find_references(kind, &document).into(),
+    };
     let mut seen: BTreeSet<Reference> = BTreeSet::new();
     let mut bound = Vec::new();
     while let Some(reference) = open.pop_front() {
@@ -51,6 +55,30 @@ pub async fn resolve_bundle(pool: &Pool, key: &ProgramKey, document: Value) -> R
     }
     let tools = load_tools(pool, &tools).await?;
     Ok(json!({"root": document, "bound": bound, "tools": tools}))
+}
+
+/// Returns the documents that the steps of a chain talk to: by id, else by a name that only one has.
+async fn find_step_references(pool: &Pool, chain: &Value) -> sqlx::Result<Vec<Reference>> {
+    let mut found = Vec::new();
+    for (kind, target) in chain_references(chain) {
+        let kind = DocumentKind::from(kind);
+        if let Some(key) = find_by_id_or_name(pool, kind, &target).await? {
+            found.push(Reference { key, version: LATEST.to_owned() });
+        }
+    }
+    Ok(found)
+}
+
+async fn find_by_id_or_name(pool: &Pool, kind: DocumentKind, target: &str) -> sqlx::Result<Option<ProgramKey>> {
+    if kind.is_id(target) {
+        let key = ProgramKey::new(kind, target);
+        if draft::find_assistant(pool, key.as_str()).await?.is_some() {
+            return Ok(Some(key));
+        }
+    }
+    let mut same: Vec<ProgramKey> =
+        draft::list(pool, kind).await?.into_iter().filter(|it| is_same_name(&it.name, target)).map(|it| it.key).collect();
+    Ok(if same.len() == 1 { same.pop() } else { None })
 }
 
 /// Returns the tools of the workspace that a document names.

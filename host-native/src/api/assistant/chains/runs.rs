@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use super::{check_chain, find_run, render_run, trigger_failed};
 use crate::api::assistant::body;
 use crate::api::error::{ApiError, not_found};
-use crate::clock;
 use crate::runtime::chain::trigger::{LiveChain, Trigger, start_run};
 use crate::runtime::turn_runner::Host;
 use crate::storage::chain::run::{self, RunFilter};
