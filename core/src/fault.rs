@@ -91,6 +91,7 @@ impl Fault {
         let (code, reason) = match cause {
             CancelReason::Timeout => (FaultCode::TurnTimeout, "this took too long and was stopped"),
             CancelReason::Lost => (FaultCode::TurnLost, "this was interrupted and could not be finished"),
+            CancelReason::Requested => (FaultCode::TurnLost, "this was stopped on request"),
         };
         let advice = match has_writes {
             true => "some of it may be done already, so please check before you send the message again",

@@ -51,9 +51,11 @@ use crate::runtime::assistant::flow_cache::FlowCache;
 use crate::runtime::assistant::knowledge::{KnowledgeBases, embedding, indexing};
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::spend_budget::Budget;
-use crate::runtime::assistant::timers;
+use crate::runtime::assistant::timers::{self, FiringSessions};
+use crate::runtime::chain::schedule;
 use crate::runtime::recovery;
 use crate::runtime::spend_cap::SpendTracker;
+use crate::runtime::stop_signals::StopSignals;
 use crate::runtime::stream::{ClusterTasks, Streams, start_cluster};
 use crate::runtime::turn_queue::TurnQueue;
 use crate::runtime::turn_runner::Host;
@@ -201,6 +203,9 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         knowledge,
         plan: settings.assistants.plan,
         workspace: settings.workspace().to_owned(),
+        chain_settings: settings.chains.clone(),
+        firing: FiringSessions::default(),
+        stop_signals: StopSignals::default(),
         timer_armed: Notify::new(),
         session_changes: broadcast::Sender::new(SESSION_CHANGES),
         redaction: Arc::clone(&settings.redaction),
@@ -286,6 +291,7 @@ fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHand
         vec![spawn_interpreter(Arc::clone(host)), recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
     tasks.extend(embedding::spawn_embedding(Arc::clone(host)));
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
+    tasks.extend(settings.assistants.timers.then(|| schedule::spawn(Arc::clone(host))));
     tasks.extend(settings.watch_config.then(|| watch::spawn(Arc::clone(host))));
     tasks.extend((!settings.retention.is_off()).then(|| retention::spawn(Arc::clone(host), settings.retention)));
     tasks

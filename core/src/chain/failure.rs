@@ -108,6 +108,7 @@ impl<'c> Runner<'c> {
         let (code, message) = match reason {
             CancelReason::Timeout => ("turn_timeout", "the step has taken too long"),
             CancelReason::Lost => ("turn_lost", "the attempt was interrupted, and its result is unknown"),
+            CancelReason::Requested => return self.cancel_run(None),
         };
         let Some((step, path)) = self.find_current_step() else { return };
         // Whether a lost attempt has had an effect is unknown, so it is not repeated.

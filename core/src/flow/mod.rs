@@ -192,6 +192,7 @@ impl<'c> Walker<'c> {
         let reason = match reason {
             CancelReason::Timeout => "turn_timeout",
             CancelReason::Lost => "turn_lost",
+            CancelReason::Requested => "turn_cancelled",
         };
         if self.state.status == SessionStatus::HandedOff {
             self.cancel_relay(reason);

@@ -12,6 +12,8 @@ pub enum CancelReason {
     Timeout,
     /// It cannot continue after a crash: its journal does not match this build or this configuration.
     Lost,
+    /// Somebody has asked for it.
+    Requested,
 }
 
 impl CancelReason {
@@ -20,6 +22,7 @@ impl CancelReason {
         match self {
             CancelReason::Timeout => "TIMEOUT",
             CancelReason::Lost => "LOST",
+            CancelReason::Requested => "REQUESTED",
         }
     }
 }

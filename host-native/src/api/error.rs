@@ -124,6 +124,14 @@ impl ApiError {
         let unavailable = |message: &str| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, uri, message);
         match refusal {
             Refusal::Busy(busy) => unavailable(&busy.to_string()),
+            Refusal::Run(refusal) => {
+                let status = if ["invalid_decision", "invalid_fields", "text_required"].contains(&refusal.code) {
+                    StatusCode::UNPROCESSABLE_ENTITY
+                } else {
+                    StatusCode::CONFLICT
+                };
+                ApiError::new(status, uri, refusal.message.clone()).with_code(refusal.code).with_details(refusal.details.clone())
+            }
             Refusal::StaleTimer => unavailable(&refusal.to_string()),
             Refusal::SessionEnded => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_completed"),
             Refusal::SessionExists => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_exists"),

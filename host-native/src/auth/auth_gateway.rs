@@ -27,6 +27,7 @@ use crate::api::page;
 use crate::api::request_metrics::MatchedRoute;
 use crate::config::settings::AuthMode;
 use crate::runtime::assistant::deployment::{self, AccessDenied, hash_token};
+use crate::runtime::chain::token;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::{Deployment, find_by_token_hash, is_origin_allowed};
 use crate::storage::assistant::session::find_program;
@@ -171,6 +172,17 @@ impl AuthGateway {
         if route.is_deployment {
             return self.authenticate_deployment(uri, headers).await;
         }
+        if route.is_signed {
+            let query = Query::<QueryCredentials>::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
+            let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(query.tenant);
+            let tenant = self.find_tenant(name, uri)?;
+            return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes: Scopes::CONVERSE, deployment: None });
+        }
+        if route.accepts_resume_token
+            && let Some(token) = deployment::bearer_token_with_prefix(headers, token::TOKEN_PREFIX)
+        {
+            return self.authenticate_resume_token(uri, token).await;
+        }
         if route.is_admin
             && let Some(call) = self.authenticate_administrator(uri, headers, peer)?
         {
@@ -214,6 +226,18 @@ impl AuthGateway {
             return Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: Some(Arc::new(found)) });
         }
         Err(invalid())
+    }
+
+    /// Authenticates whoever has a resume token of a run; the handler checks which one.
+    async fn authenticate_resume_token(&self, uri: &Uri, token: &str) -> Result<AuthenticatedCall<'_>, ApiError> {
+        for tenant in self.tenants.values() {
+            let found = token::find_wait(&tenant.host, token).await.map_err(|it| ApiError::from_database(&it, uri))?;
+            if let Some(wait) = found {
+                let caller = Caller::new(&format!("run {}", wait.run));
+                return Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: None });
+            }
+        }
+        Err(unauthorized(uri, Some("unknown resume token")).with_code("invalid_token"))
     }
 
     /// Whether an origin may call a path: the configured origins, and on deployment paths those of deployments.

@@ -28,6 +28,10 @@ pub struct Route {
     pub is_admin: bool,
     /// Whether the route is for deployments and accepts only their tokens.
     pub is_deployment: bool,
+    /// Whether a resume token of a run grants access, besides the administrator's.
+    pub accepts_resume_token: bool,
+    /// Whether the route needs no credentials, because the handler checks a signature.
+    pub is_signed: bool,
 }
 
 /// Routes with their access rules and OpenAPI descriptions.
@@ -78,6 +82,24 @@ impl Routes {
         self
     }
 
+    /// Adds documented handlers for those who have a resume token of a run, and for the assistants administrator.
+    #[must_use]
+    pub fn add_resume(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        let before = self.list.len();
+        self = self.push_admin(Scopes::ADMIN, handlers);
+        self.list.iter_mut().skip(before).for_each(|it| it.accepts_resume_token = true);
+        self
+    }
+
+    /// Adds documented handlers that check a signature themselves.
+    #[must_use]
+    pub fn add_signed(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        let before = self.list.len();
+        self = self.push(Scopes::CONVERSE, false, handlers);
+        self.list.iter_mut().skip(before).for_each(|it| it.is_signed = true);
+        self
+    }
+
     /// Adds documented handlers of event streams.
     #[must_use]
     pub fn add_stream(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
@@ -93,6 +115,8 @@ impl Routes {
             query_credentials: in_address,
             is_admin: false,
             is_deployment: false,
+            accepts_resume_token: false,
+            is_signed: false,
         }));
         self.router = self.router.routes(handlers);
         self
@@ -109,6 +133,8 @@ impl Routes {
             query_credentials: true,
             is_admin: false,
             is_deployment: false,
+            accepts_resume_token: false,
+            is_signed: false,
         };
         self.list.push(route);
         self.router = self.router.route(path, methods);

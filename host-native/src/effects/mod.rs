@@ -7,6 +7,7 @@ pub mod files;
 pub mod http;
 pub mod knowledge;
 pub mod llm;
+mod notify;
 mod retry_after;
 pub mod script;
 mod search_words;
@@ -83,7 +84,10 @@ async fn dispatch(
         Request::Container(request) => container::execute(&host.containers, &configured.fakes, request).await,
         Request::Http(request) => match configured.fakes.answer_http(request) {
             Some(answer) => answer,
-            None => http::execute(&host.http, request, &effect.key, host.traces.is_on()).await,
+            None => match notify::complete_request(host, request).await {
+                Ok(request) => http::execute(&host.http, &request, &effect.key, host.traces.is_on()).await,
+                Err(error) => EffectResult::Error(error),
+            },
         },
         Request::Sql(request) => match configured.fakes.answer_sql(request) {
             Some(answer) => answer,

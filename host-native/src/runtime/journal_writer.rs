@@ -7,8 +7,9 @@
 //! | before a write is dispatched | everything so far, with a dispatch marker | yes |
 //! | the turn ends | all rows of the turn, in one transaction | yes |
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{Effect, EffectClass, Map, Millis, Notice, NoticeBody, Outcome, Turn};
@@ -65,10 +66,10 @@ impl JournalWriter {
 
     /// Creates a writer for a claimed turn with `answers` stored completions.
     pub fn from_stored(host: &Host, stored: &StoredTurn, answers: usize, config: Arc<Config>) -> JournalWriter {
-        host.open_turns.add(&stored.turn_id);
         let audited = usize::try_from(stored.audited_notices).unwrap_or(0);
         let mut writer = JournalWriter::new(host, &stored.turn_id, stored.message_key.clone(), config);
         (writer.is_started, writer.stored_completions, writer.stored_notices) = (true, answers, audited);
+        host.open_turns.add(&stored.turn_id, writer.lease(host));
         writer
     }
 
@@ -135,11 +136,17 @@ impl JournalWriter {
         Ok(())
     }
 
+    /// How long the lease of the turn lasts unless it is renewed.
+    fn lease(&self, host: &Host) -> Duration {
+        if self.config.chain.is_some() { host.chain_settings.lease } else { host.turn_settings.lease }
+    }
+
     fn add_turn_row(&mut self, host: &Host, turn: &Turn, rows: &mut TurnRows) -> Result<(), Refusal> {
         let journal = compress(turn.journal()).map_err(|it| Refusal::Internal(it.to_string()))?;
-        let lease_ms = i64::try_from(host.turn_settings.lease.as_millis()).unwrap_or(i64::MAX);
+        let lease = self.lease(host);
+        let lease_ms = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
         rows.add_turn(&TurnRow { lease_ms: Some(lease_ms), ..open_turn_row(turn, &journal, self.row_context(host)) });
-        host.open_turns.add(&self.turn);
+        host.open_turns.add(&self.turn, lease);
         self.is_started = true;
         // The journal already contains the completions so far.
         self.stored_completions = turn.journal().entries.len();
@@ -216,25 +223,29 @@ impl Drop for JournalWriter {
     }
 }
 
-/// The open turns this process runs, whose leases are renewed.
+/// The open turns this process runs, each with the duration of its lease, which is renewed.
 #[derive(Debug, Default)]
-pub struct OpenTurns(Mutex<BTreeSet<String>>);
+pub struct OpenTurns(Mutex<BTreeMap<String, Duration>>);
 
 impl OpenTurns {
-    /// Returns the turn ids.
-    pub fn ids(&self) -> Vec<String> {
-        self.lock().iter().cloned().collect()
+    /// Returns the turn ids by the duration of their leases.
+    pub fn by_lease(&self) -> BTreeMap<Duration, Vec<String>> {
+        let mut found: BTreeMap<Duration, Vec<String>> = BTreeMap::new();
+        for (turn, lease) in self.lock().iter() {
+            found.entry(*lease).or_default().push(turn.clone());
+        }
+        found
     }
 
-    fn add(&self, turn: &str) {
-        self.lock().insert(turn.to_owned());
+    fn add(&self, turn: &str, lease: Duration) {
+        self.lock().insert(turn.to_owned(), lease);
     }
 
     fn remove(&self, turn: &str) {
         self.lock().remove(turn);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Duration>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,12 +1,14 @@
 //! The turn runner and what it needs: the queue of each conversation, the journal, commits, recovery, timers, streams.
 
 pub mod assistant;
+pub mod chain;
 pub mod crash;
 pub mod idempotency;
 pub mod journal_writer;
 pub mod recovery;
 pub mod rows;
 pub mod spend_cap;
+pub mod stop_signals;
 pub mod stream;
 pub mod turn_queue;
 pub mod turn_runner;

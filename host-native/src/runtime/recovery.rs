@@ -45,7 +45,7 @@ pub async fn settle_conversation(host: &Arc<Host>, conversation: &str, deadline:
 /// and deletes the effects of ended turns, so that commits need not.
 pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
     tokio::spawn(async move {
-        let pause = host.turn_settings.lease / 4;
+        let pause = host.turn_settings.lease.min(host.chain_settings.lease) / 4;
         let mut next_sweep = Instant::now();
         recover_orphans(&host).await;
         for round in 1_u32.. {
@@ -55,10 +55,11 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
             }
             sleep(pause).await;
             if host.readers.is_shared() {
-                warn_on_error(
-                    turn::renew_leases(&host.readers, &host.open_turns.ids(), &host.owner, lease_ms(&host)).await,
-                    "cannot renew the leases of open turns",
-                );
+                for (lease, turns) in host.open_turns.by_lease() {
+                    let lease_ms = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
+                    let renewed = turn::renew_leases(&host.readers, &turns, &host.owner, lease_ms).await;
+                    warn_on_error(renewed, "cannot renew the leases of open turns");
+                }
                 if round % 2 == 0 {
                     recover_orphans(&host).await;
                 }

@@ -49,6 +49,14 @@ pub async fn read_object(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<M
     }
 }
 
+/// Reads a body that is a small JSON object, or empty.
+///
+/// # Errors
+/// As [`read_object`].
+pub async fn read_optional_object(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<Map, ApiError> {
+    if body.size_hint().exact() == Some(0) { Ok(Map::new()) } else { read_object(uri, headers, body).await }
+}
+
 /// Reads a body of at most `max_bytes` bytes. Returns `None` for a larger one.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 //! (docs/spec/flows-http.md#1 to docs/spec/flows-http.md#3, docs/spec/workflows-http.md#2).
 
 pub mod body;
+pub mod chains;
 pub mod deployments;
 pub mod desk;
 pub mod document;

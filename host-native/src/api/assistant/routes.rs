@@ -2,12 +2,12 @@
 
 use utoipa_axum::routes;
 
-use super::{deployments, desk, document, flow, knowledge, runtime, secrets, tools, versions};
+use super::{chains, deployments, desk, document, flow, knowledge, runtime, secrets, tools, versions};
 use crate::auth::routes::Routes;
 
 /// Adds the routes with their required scopes.
 pub fn add_all(routes: Routes) -> Routes {
-    document::routes::add_all(routes)
+    chains::add_all(document::routes::add_all(routes))
         .add_admin(routes!(flow::list))
         .add_admin(routes!(flow::read))
         .add_admin(routes!(flow::save))

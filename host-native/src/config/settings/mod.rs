@@ -1,6 +1,7 @@
 //! Server settings, read from command-line options, the environment and a file, in this order of precedence.
 
 mod assistants;
+pub mod chains;
 mod file;
 pub mod files;
 mod llm;
@@ -21,6 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use assistants::AssistantSettings;
+pub use chains::ChainSettings;
 pub use files::Roots;
 pub use llm::{LlmSettings, Price, ProviderAccess, ProviderKey};
 pub use network::NetworkSettings;
@@ -65,6 +67,8 @@ pub struct Settings {
     pub turns: TurnSettings,
     /// Limits of assistants.
     pub assistants: AssistantSettings,
+    /// Leases and channels of chains.
+    pub chains: ChainSettings,
     /// Private addresses that tools and tasks may call.
     pub network: NetworkSettings,
     /// Secrets of tools and models.
@@ -149,6 +153,7 @@ impl Settings {
         let turns = TurnSettings::from_tree(&tree, problems);
         let network = NetworkSettings::from_tree(&tree, problems);
         let assistants = AssistantSettings::from_tree(&tree, problems);
+        let chains = ChainSettings::from_tree(&tree, problems);
         let file_roots = Arc::new(files::read_roots(&tree, problems));
         let tool_database = tool_database::read(&tree, problems);
         let mut secrets = Secrets::read(&tree, problems);
@@ -178,6 +183,7 @@ impl Settings {
             turns,
             container_url,
             assistants,
+            chains,
             network,
             secrets,
             file_roots,

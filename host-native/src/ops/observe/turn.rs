@@ -90,6 +90,7 @@ pub fn refusal_reason(refusal: &Refusal) -> &'static str {
         Refusal::SessionExists => "taken",
         Refusal::QuotaExceeded(_) => "used_up",
         Refusal::SessionEnded => "closed",
+        Refusal::Run(_) => "run",
         Refusal::StaleTimer => "late",
         Refusal::Internal(_) => "defect",
     }

@@ -24,13 +24,18 @@ pub enum AccessDenied {
     ForeignOrigin,
 }
 
-/// Generates a token with 256 bits, hashed from three version 4 UUIDs of 122 random bits each.
+/// Generates the token of a deployment.
 pub fn generate_token() -> String {
+    generate_token_with_prefix(TOKEN_PREFIX)
+}
+
+/// Generates a token with 256 bits, hashed from three version 4 UUIDs of 122 random bits each.
+pub fn generate_token_with_prefix(prefix: &str) -> String {
     let mut random = Sha256::new();
     for _ in 0..3 {
         random.update(Uuid::new_v4().as_bytes());
     }
-    format!("{TOKEN_PREFIX}{}", URL_SAFE_NO_PAD.encode(random.finalize()))
+    format!("{prefix}{}", URL_SAFE_NO_PAD.encode(random.finalize()))
 }
 
 /// Returns the stored hash of a token.
@@ -40,8 +45,13 @@ pub fn hash_token(token: &str) -> String {
 
 /// Returns the deployment token of a request.
 pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    bearer_token_with_prefix(headers, TOKEN_PREFIX)
+}
+
+/// Returns the bearer token of a request if it has a prefix.
+pub fn bearer_token_with_prefix<'h>(headers: &'h HeaderMap, prefix: &str) -> Option<&'h str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
-    Some(token.trim()).filter(|it| scheme.eq_ignore_ascii_case("bearer") && it.starts_with(TOKEN_PREFIX))
+    Some(token.trim()).filter(|it| scheme.eq_ignore_ascii_case("bearer") && it.starts_with(prefix))
 }
 
 /// Admits a request if its token belongs to a deployment that allows its origin.

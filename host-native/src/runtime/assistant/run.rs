@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use convengine_core::chain;
 use convengine_core::config::Config;
 use convengine_core::turn::{LoadedSession, Map, Millis, UserEvent};
 use serde_json::{Value, json};
@@ -142,6 +143,9 @@ fn empty_document(program: &ProgramKey) -> Value {
 /// Returns [`Refusal::Closed`] when the session has ended, [`Refusal::Late`] when it has advanced since the timer was armed.
 pub fn check_event(session: &LoadedSession, event: &UserEvent) -> Result<(), Refusal> {
     let state = session.flow.as_ref();
+    if state.and_then(|it| it.get("program")?.as_str()) == Some(chain::PROGRAM) {
+        return check_run_event(state.map(|it| &**it), event);
+    }
     let status = state.and_then(|it| it.get("status")?.as_str());
     if status.is_some_and(|it| !["active", "handed_off"].contains(&it)) {
         return Err(Refusal::SessionEnded);
@@ -149,6 +153,20 @@ pub fn check_event(session: &LoadedSession, event: &UserEvent) -> Result<(), Ref
     let of_seq = event.flow.as_ref().and_then(|it| it.get(ARMED_SEQ)?.as_i64());
     let seq = state.and_then(|it| it.get("seq")?.as_i64());
     if of_seq.is_some() && of_seq != seq { Err(Refusal::StaleTimer) } else { Ok(()) }
+}
+
+/// Checks whether a run accepts an event.
+fn check_run_event(state: Option<&Value>, event: &UserEvent) -> Result<(), Refusal> {
+    let members = event.flow.as_deref().and_then(Value::as_object).cloned().unwrap_or_default();
+    let of_seq = members.get(ARMED_SEQ).and_then(Value::as_i64);
+    let seq = state.and_then(|it| it.get("seq")?.as_i64());
+    if of_seq.is_some() && of_seq != seq {
+        return Err(Refusal::StaleTimer);
+    }
+    match chain::check_event(state, &members) {
+        Err(refusal) if refusal.code == "timer_not_armed" => Err(Refusal::StaleTimer),
+        other => other.map_err(|it| Refusal::Run(Box::new(it))),
+    }
 }
 
 /// Returns the earliest time of the session's next event.

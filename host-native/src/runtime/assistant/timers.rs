@@ -12,10 +12,14 @@ use tokio::time::timeout;
 use super::run::{ARMED_SEQ, RunningSession};
 use crate::clock;
 use crate::runtime::turn_runner::{Host, Refusal};
+use crate::storage::assistant::DocumentKind;
 use crate::storage::assistant::session::{self, DueTimer};
 
 /// The maximum polling interval, which bounds the delay of timers armed by other processes.
-const MAX_POLL_INTERVAL: Duration = Duration::from_secs(5);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The pause after a timer that cannot be fired.
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The minimum polling interval.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -25,9 +29,19 @@ const BATCH_SIZE: i64 = 64;
 
 /// The sessions with a timer that is currently firing.
 #[derive(Debug, Default)]
-struct FiringSessions(Mutex<BTreeSet<String>>);
+pub struct FiringSessions(Mutex<BTreeSet<String>>);
 
 impl FiringSessions {
+    /// Adds a session. Returns `false` if its timers are being fired already.
+    pub fn insert(&self, session: &str) -> bool {
+        self.lock().insert(session.to_owned())
+    }
+
+    /// Removes a session.
+    pub fn remove(&self, session: &str) {
+        self.lock().remove(session);
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -36,9 +50,8 @@ impl FiringSessions {
 /// Spawns the task that fires timers while the server runs.
 pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
     tokio::spawn(async move {
-        let firing = Arc::new(FiringSessions::default());
         loop {
-            let wait = match fire_due_timers(&host, &firing).await {
+            let wait = match fire_due_timers(&host).await {
                 Ok(wait) => wait,
                 Err(error) => {
                     tracing::warn!(%error, "cannot read session timers");
@@ -53,22 +66,22 @@ pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
 }
 
 /// Fires due timers, each in a task of its own. Returns the time until the next one is due.
-async fn fire_due_timers(host: &Arc<Host>, firing: &Arc<FiringSessions>) -> sqlx::Result<Duration> {
+async fn fire_due_timers(host: &Arc<Host>) -> sqlx::Result<Duration> {
     let now = clock::now();
-    let most = BATCH_SIZE + i64::try_from(firing.lock().len()).unwrap_or(0);
+    let most = BATCH_SIZE + i64::try_from(host.firing.lock().len()).unwrap_or(0);
     let all = session::list_due_timers(&host.readers, now, most).await?;
     let more = i64::try_from(all.len()).is_ok_and(|it| it >= most);
     for due in all {
-        if !firing.lock().insert(due.session.clone()) {
+        if !host.firing.insert(&due.session) {
             continue;
         }
-        let (host, firing) = (Arc::clone(host), Arc::clone(firing));
+        let host = Arc::clone(host);
         tokio::spawn(async move {
-            if let Err(error) = fire_timer(&host, &due).await {
+            if let Err(error) = fire_timers_of(&host, &due.session).await {
                 tracing::warn!(%error, session = due.session, timer = due.timer, "cannot fire a session timer");
-                tokio::time::sleep(MAX_POLL_INTERVAL).await;
+                tokio::time::sleep(RETRY_INTERVAL).await;
             }
-            firing.lock().remove(&due.session);
+            host.firing.remove(&due.session);
             host.timer_armed.notify_one();
         });
     }
@@ -79,6 +92,17 @@ async fn fire_due_timers(host: &Arc<Host>, firing: &Arc<FiringSessions>) -> sqlx
     Ok(next.map_or(MAX_POLL_INTERVAL, |it| Duration::from_millis(u64::try_from(it - clock::now()).unwrap_or(0))))
 }
 
+/// Fires the due timers of a session, one after the other, until none is due. The caller has added the session to those that are firing.
+///
+/// # Errors
+/// Returns [`Refusal`] when a timer cannot be fired.
+pub async fn fire_timers_of(host: &Arc<Host>, session: &str) -> Result<(), Refusal> {
+    while let Some(due) = session::find_due_timer(&host.readers, session, clock::now()).await? {
+        fire_timer(host, &due).await?;
+    }
+    Ok(())
+}
+
 async fn fire_timer(host: &Arc<Host>, due: &DueTimer) -> Result<(), Refusal> {
     let (Some(stored), Some(seq)) = (session::find(&host.readers, &due.session).await?, due.seq) else {
         return Ok(session::delete_timer(&host.readers, due).await?);
@@ -86,7 +110,10 @@ async fn fire_timer(host: &Arc<Host>, due: &DueTimer) -> Result<(), Refusal> {
     let running = RunningSession::from_stored(host, &due.session, &stored).await?;
     // A newer turn may have rearmed a timer with the same id.
     let event = json!({"type": "timer.fired", "timer_id": due.timer, ARMED_SEQ: seq});
-    let event: Map = event.as_object().cloned().unwrap_or_default();
+    let mut event: Map = event.as_object().cloned().unwrap_or_default();
+    if running.program.kind() == DocumentKind::Chain {
+        event.insert("stepwise".to_owned(), json!(true));
+    }
     match running.submit_event(host, event).await {
         Ok(_) | Err(Refusal::StaleTimer) => Ok(()),
         Err(Refusal::SessionEnded) => Ok(session::delete_timer(&host.readers, due).await?),

@@ -13,7 +13,16 @@ use crate::ops::observe::TurnObserver;
 use crate::runtime::crash;
 use crate::runtime::journal_writer::{EndedTurn, JournalWriter};
 use crate::runtime::recovery;
+use crate::runtime::stop_signals::StopSignal;
 use crate::runtime::stream::TurnPublisher;
+
+/// Waits until a turn is to be stopped; forever for one that cannot be.
+async fn wait_for_stop(stop: Option<&StopSignal<'_>>) {
+    match stop {
+        Some(stop) => stop.wait().await,
+        None => std::future::pending().await,
+    }
+}
 
 /// Runs a turn to its outcome. The journal of a slice is stored before its effects start, where a crash could otherwise repeat a write.
 pub(super) async fn execute(
@@ -26,6 +35,7 @@ pub(super) async fn execute(
         open;
     let deadline = tokio::time::Instant::now() + host.turn_settings.max_duration;
     let mut running: JoinSet<Completion> = JoinSet::new();
+    let stop = configured.config.chain.is_some().then(|| host.stop_signals.register(&turn.journal().input.conversation));
     loop {
         publisher.add_notices(&mut slice.notices);
         if let Some(outcome) = slice.end {
@@ -55,7 +65,15 @@ pub(super) async fn execute(
             }
         }
         interrupted.clear();
-        slice = match tokio::time::timeout_at(deadline, running.join_next()).await {
+        let completed = tokio::select! {
+            completed = tokio::time::timeout_at(deadline, running.join_next()) => completed,
+            () = wait_for_stop(stop.as_ref()) => {
+                // Running effects are dropped with the set.
+                slice = turn.cancel(CancelReason::Requested, clock::now())?;
+                continue;
+            }
+        };
+        slice = match completed {
             Ok(Some(completion)) => {
                 crash::point("after an effect");
                 let completion = completion.map_err(|it| Refusal::Internal(it.to_string()))?;

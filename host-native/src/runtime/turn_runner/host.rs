@@ -7,7 +7,7 @@ use tokio::sync::{Notify, broadcast};
 use crate::auth::rate::RateLimits;
 use crate::config::active::ConfigManager;
 use crate::config::secrets::Secrets;
-use crate::config::settings::{Roots, StreamSettings, TurnSettings};
+use crate::config::settings::{ChainSettings, Roots, StreamSettings, TurnSettings};
 use crate::effects::container::Containers;
 use crate::effects::http::HttpClient;
 use crate::effects::{llm::Models, sql::ToolDatabase};
@@ -19,8 +19,10 @@ use crate::runtime::assistant::plan::Plan;
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::assistant::spend_budget::Budget;
+use crate::runtime::assistant::timers::FiringSessions;
 use crate::runtime::journal_writer::OpenTurns;
 use crate::runtime::spend_cap::SpendTracker;
+use crate::runtime::stop_signals::StopSignals;
 use crate::runtime::stream::Streams;
 use crate::runtime::turn_queue::TurnQueue;
 use crate::runtime::writer::Writer;
@@ -59,6 +61,12 @@ pub struct Host {
     pub plan: Plan,
     /// The workspace of the assistants: the tenant, or `default`.
     pub workspace: String,
+    /// Leases and channels of chains.
+    pub chain_settings: ChainSettings,
+    /// The sessions whose timers this process fires now.
+    pub firing: FiringSessions,
+    /// Stops the turns of runs that are cancelled.
+    pub stop_signals: StopSignals,
     /// Notified when a session arms a timer.
     pub timer_armed: Notify,
     /// Sessions with a new turn, for clients that wait for one.

@@ -1,5 +1,6 @@
 //! Why a message was not processed.
 
+use convengine_core::chain::RunRefusal;
 use convengine_core::turn::TurnError;
 
 use crate::runtime::turn_queue::Busy;
@@ -29,6 +30,9 @@ pub enum Refusal {
     /// The session has ended.
     #[error("session has ended; start a new one")]
     SessionEnded,
+    /// The run does not accept the event.
+    #[error("{}", .0.message)]
+    Run(Box<RunRefusal>),
     /// The session has advanced since the timer was armed.
     #[error("stale timer: the session has advanced")]
     StaleTimer,

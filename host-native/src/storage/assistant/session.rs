@@ -83,16 +83,44 @@ pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Load
     Ok(LoadedConversation { session, is_duplicate: row.integer("sent")? > 0, has_open_turn: row.integer("open")? > 0 })
 }
 
-/// Returns at most `most` due timers, earliest first.
+/// Returns the earliest due timer of a session. Timers of a paused chain are not due, except for the one of the next step.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_due_timer(pool: &Pool, session: &str, now: Millis) -> sqlx::Result<Option<DueTimer>> {
+    let sql = Statement::per_dialect(
+        "select t.session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
+         where t.session_id = $1 and t.due <= $2 and (t.purpose = 'step' or not exists (
+           select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
+         order by t.due limit 1",
+        "select t.session_id::text as session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
+         where t.session_id = $1::uuid and t.due <= $2 and (t.purpose = 'step' or not exists (
+           select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
+         order by t.due limit 1",
+    );
+    let row = pool.fetch_optional(&sql, &[SqlValue::Text(session), SqlValue::Integer(now)]).await?;
+    row.map(|it| Ok(DueTimer { session: it.text("session_id")?, timer: it.text("id")?, seq: it.optional_integer("seq")? })).transpose()
+}
+
+/// Returns at most `most` due timers, earliest first, without those of sessions with an open turn and of paused chains. A run goes on by
+/// itself; its next step is only due here once the process that runs it has had the time to do so.
 ///
 /// # Errors
 /// Returns any database error.
 pub async fn list_due_timers(pool: &Pool, now: Millis, most: i64) -> sqlx::Result<Vec<DueTimer>> {
     let sql = Statement::per_dialect(
         "select t.session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
-         where t.due <= $1 order by t.due limit $2",
+         where t.due <= $1 and not (t.purpose = 'step' and t.due > $1 - 800)
+           and not exists (select 1 from ce_turn o where o.conversation_id = t.session_id and o.status = 'open')
+           and (t.purpose = 'step' or not exists (
+             select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
+         order by t.due limit $2",
         "select t.session_id::text as session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
-         where t.due <= $1 order by t.due limit $2",
+         where t.due <= $1 and not (t.purpose = 'step' and t.due > $1 - 800)
+           and not exists (select 1 from ce_turn o where o.conversation_id = t.session_id and o.status = 'open')
+           and (t.purpose = 'step' or not exists (
+             select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
+         order by t.due limit $2",
     );
     let due = |it: &DatabaseRow| Ok(DueTimer { session: it.text("session_id")?, timer: it.text("id")?, seq: it.optional_integer("seq")? });
     pool.fetch_all(&sql, &[SqlValue::Integer(now), SqlValue::Integer(most)]).await?.iter().map(due).collect()

@@ -65,14 +65,14 @@ pub async fn save(pool: &Pool, status: &ChainStatus, at: Millis) -> sqlx::Result
     pool.execute(&sql, &values).await.map(|_| ())
 }
 
-/// Moves the schedule of a chain from one time to the next. Returns whether no other process has done so.
+/// Moves the schedule of a chain from one time to the next, unless another process has done so.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn advance(pool: &Pool, slug: &str, from: Millis, to: Option<Millis>) -> sqlx::Result<bool> {
+pub async fn advance(pool: &Pool, slug: &str, from: Millis, to: Option<Millis>) -> sqlx::Result<()> {
     let sql = Statement::portable("update cs_chain set next_run_at = $3 where slug = $1 and next_run_at = $2");
     let values = [SqlValue::Text(slug), SqlValue::Integer(from), SqlValue::OptionalInteger(to)];
-    Ok(pool.execute(&sql, &values).await? > 0)
+    pool.execute(&sql, &values).await.map(|_| ())
 }
 
 fn status_from_row(row: &DatabaseRow) -> sqlx::Result<ChainStatus> {

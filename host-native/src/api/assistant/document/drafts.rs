@@ -11,12 +11,14 @@ use serde_json::{Value, json};
 
 use super::{check_failed, document_not_found};
 use crate::api::assistant::body;
+use crate::api::assistant::chains::describe_status;
 use crate::api::error::{ApiError, not_found};
 use crate::clock;
 use crate::runtime::assistant::check;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::draft::{self, Assistant, Draft};
 use crate::storage::assistant::{DocumentKind, ProgramKey};
+use crate::storage::chain::status;
 
 /// Lists the documents of a kind.
 ///
@@ -30,7 +32,14 @@ pub async fn list(host: &Host, uri: &Uri, kind: DocumentKind) -> Result<Json<Val
         DocumentKind::Chain => "chains",
         DocumentKind::Agent => "ai_agents",
     };
-    Ok(Json(json!({member: all.iter().map(describe).collect::<Vec<_>>()})))
+    let mut entries: Vec<Value> = all.iter().map(describe).collect();
+    if kind == DocumentKind::Chain {
+        let statuses = status::list(&host.readers).await.map_err(|it| ApiError::from_database(&it, uri))?;
+        for (entry, it) in entries.iter_mut().zip(&all) {
+            describe_status(entry, statuses.iter().find(|status| status.slug == it.key.id()), it.live_version.is_some());
+        }
+    }
+    Ok(Json(json!({member: entries})))
 }
 
 fn describe(it: &Assistant) -> Value {

@@ -14,6 +14,7 @@ use crate::api::error::{ApiError, not_found};
 use crate::clock;
 use crate::runtime::assistant::check;
 use crate::runtime::assistant::upgrade::DryRun;
+use crate::runtime::chain::schedule::publish_status;
 use crate::runtime::turn_runner::Host;
 use crate::storage;
 use crate::storage::assistant::draft;
@@ -60,6 +61,9 @@ pub async fn publish(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<(Status
         let message = "draft was changed concurrently; review it and publish again";
         return Err(ApiError::new(StatusCode::CONFLICT, uri, message).with_code("draft_changed"));
     };
+    if key.kind() == DocumentKind::Chain {
+        publish_status(host, &document).await.map_err(database)?;
+    }
     Ok((StatusCode::CREATED, Json(json!({"version": number, "snapshot": snapshot, "issues": issues, "migration": migration}))))
 }
 

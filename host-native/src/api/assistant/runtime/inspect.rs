@@ -137,14 +137,21 @@ pub async fn check_replay(host: &Host, uri: &Uri, running: &RunningSession) -> R
 }
 
 /// A stored turn with its configuration.
-pub(super) type TurnWithConfig = (StoredTurn, Option<Arc<Config>>);
+pub type TurnWithConfig = (StoredTurn, Option<Arc<Config>>);
 
 async fn load_turns(host: &Host, uri: &Uri, running: &RunningSession) -> Result<Vec<TurnWithConfig>, ApiError> {
-    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-    let turns = turn::list_ended(&host.readers, &running.session).await.map_err(database)?;
+    load_turns_of(host, &running.session).await.map_err(|it| ApiError::from_database(&it, uri))
+}
+
+/// Loads the turns of a session.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn load_turns_of(host: &Host, session: &str) -> sqlx::Result<Vec<TurnWithConfig>> {
+    let turns = turn::list_ended(&host.readers, session).await?;
     let mut runs = Vec::with_capacity(turns.len());
     for turn in turns {
-        let config = host.flows.load(&host.readers, &turn.config_hash).await.map_err(database)?;
+        let config = host.flows.load(&host.readers, &turn.config_hash).await?;
         runs.push((turn, config));
     }
     Ok(runs)

@@ -9,7 +9,7 @@ pub mod messages;
 pub mod public;
 pub mod simulator;
 pub mod stream;
-mod trace_events;
+pub mod trace_events;
 pub mod workflows;
 
 use std::sync::Arc;

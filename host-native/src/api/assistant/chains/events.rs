@@ -1,0 +1,239 @@
+//! The trace of a run, and its event stream.
+//!
+//! Both are derived from the stored turns, so that a stream can begin anywhere and continue after a reconnect.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderName, Uri, header};
+use axum::response::{IntoResponse, Response};
+use convengine_core::turn::Write;
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::sync::broadcast;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::{find_run, render_run};
+use crate::api::assistant::runtime::inspect::{TurnWithConfig, load_turns_of};
+use crate::api::assistant::runtime::trace_events;
+use crate::api::error::{ApiError, not_found};
+use crate::ops::audit::derive::{replay_turn, run_blocking};
+use crate::runtime::assistant::session_changes::SessionChange;
+use crate::runtime::chain::event;
+use crate::runtime::turn_runner::Host;
+
+/// Idle time after which a comment is sent, because proxies drop idle connections.
+const HEARTBEAT: Duration = Duration::from_secs(20);
+
+/// How often a run is read where other processes may execute it.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+const HEADERS: [(HeaderName, &str); 3] = [
+    (header::CONTENT_TYPE, "text/event-stream"),
+    (header::CACHE_CONTROL, "no-cache"),
+    (HeaderName::from_static("x-accel-buffering"), "no"),
+];
+
+/// Returns the trace of a run.
+#[utoipa::path(
+    get,
+    path = "/v1/workflow-chains/{slug}/runs/{run}/trace",
+    tag = "chains",
+    params(("slug" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
+    responses(
+        (status = 200, description = "The trace events, in order", body = Value),
+        (status = 404, description = "Run not found"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn trace(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
+    let (run, _) = find_run(&host, &uri, &slug, &run).await?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let turns = load_turns_of(&host, &run).await.map_err(database)?;
+    let events = run_blocking(move || turns.iter().flat_map(trace_of).collect::<Vec<Value>>()).await.map_err(database)?;
+    Ok(Json(json!({"events": events})))
+}
+
+fn trace_of(turn: &TurnWithConfig) -> Vec<Value> {
+    let mut rendered = trace_events::render_turn(turn, u64::try_from(turn.0.number).unwrap_or(0));
+    match rendered["events"].take() {
+        Value::Array(events) => events,
+        _ => Vec::new(),
+    }
+}
+
+/// Opens the event stream of a run: `run`, `step` and `trace` from its beginning, and `done` at its end.
+#[utoipa::path(
+    get,
+    path = "/v1/workflow-chains/{slug}/runs/{run}/events",
+    tag = "chains",
+    params(
+        ("slug" = String, Path, description = "The slug of the chain"),
+        ("run" = String, Path, description = "The id of the run"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was received"),
+    ),
+    responses(
+        (
+            status = 200,
+            description = "`run`, `step` and `trace` events from the beginning, and `done` with the run at its end",
+            body = String,
+            content_type = "text/event-stream",
+        ),
+        (status = 404, description = "Run not found"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn events(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
+    let (run, _) = find_run(&host, &uri, &slug, &run).await?;
+    let last = headers.get("last-event-id").and_then(|it| it.to_str().ok()).and_then(|it| it.parse().ok());
+    let changes = host.session_changes.subscribe();
+    let watcher = RunWatcher {
+        host,
+        slug,
+        run,
+        changes,
+        seen_turns: 0,
+        next_id: 1,
+        skipped_until: last.unwrap_or(0),
+        before: Value::Null,
+        is_done: false,
+        heartbeat: Instant::now() + HEARTBEAT,
+    };
+    let events = stream::unfold(watcher, |mut watcher| async move {
+        let bytes = watcher.next_bytes().await?;
+        Some((Ok::<Bytes, Infallible>(bytes), watcher))
+    });
+    Ok((HEADERS, Body::from_stream(events)).into_response())
+}
+
+/// Derives the events of a run from its turns as they are stored.
+struct RunWatcher {
+    host: Arc<Host>,
+    slug: String,
+    run: String,
+    changes: broadcast::Receiver<SessionChange>,
+    /// The number of turns whose events were sent.
+    seen_turns: i64,
+    next_id: u64,
+    /// The last event that the client has received before.
+    skipped_until: u64,
+    /// The state of the run after the turns that were seen.
+    before: Value,
+    is_done: bool,
+    heartbeat: Instant,
+}
+
+impl RunWatcher {
+    /// Waits for new turns and returns their events; `None` at the end.
+    async fn next_bytes(&mut self) -> Option<Bytes> {
+        while !self.is_done {
+            // A database that is unavailable for a moment changes nothing.
+            let text = self.read_new().await.unwrap_or_default();
+            if !text.is_empty() {
+                self.heartbeat = Instant::now() + HEARTBEAT;
+                return Some(Bytes::from(text));
+            }
+            if self.is_done {
+                break;
+            }
+            let host = Arc::clone(&self.host);
+            tokio::select! {
+                _ = self.changes.recv() => {}
+                () = sleep(POLL_INTERVAL) => {}
+                () = sleep_until(self.heartbeat) => {
+                    self.heartbeat = Instant::now() + HEARTBEAT;
+                    return Some(Bytes::from_static(b":\n\n"));
+                }
+                () = host.streams.wait_closed() => return None,
+            }
+        }
+        None
+    }
+
+    /// Returns the events of turns that have ended since.
+    async fn read_new(&mut self) -> sqlx::Result<String> {
+        let Some(stored) = event::find_run(&self.host, &self.slug, &self.run).await? else {
+            self.is_done = true;
+            return Ok(String::new());
+        };
+        let mut text = String::new();
+        if self.before.is_null() {
+            text.push_str(&self.render("run", &json!({"status": "queued"})));
+        }
+        let count = stored.state.get("seq").and_then(Value::as_i64).unwrap_or(0);
+        if count > self.seen_turns || self.before.is_null() {
+            let seen = self.seen_turns;
+            let turns: Vec<TurnWithConfig> =
+                load_turns_of(&self.host, &self.run).await?.into_iter().filter(|it| i64::from(it.0.number) > seen).collect();
+            let replayed = run_blocking(move || {
+                let state = |turn: &TurnWithConfig| replay_turn(&turn.0, turn.1.as_ref()).ok().and_then(|it| state_after(it.end?.writes));
+                turns.iter().map(|it| (i64::from(it.0.number), trace_of(it), state(it))).collect::<Vec<_>>()
+            })
+            .await?;
+            if self.before.is_null() {
+                self.before = json!({});
+            }
+            for (number, trace, state) in replayed {
+                text.push_str(&self.render_turn(trace, state));
+                self.seen_turns = number;
+            }
+        }
+        let shown = render_run(&stored.state);
+        let is_final = ["succeeded", "failed", "cancelled"].iter().any(|it| shown.get("status") == Some(&json!(it)));
+        if is_final && self.before.get("status") == stored.state.get("status") {
+            text.push_str(&self.render("done", &shown));
+            self.is_done = true;
+        }
+        Ok(text)
+    }
+
+    fn render_turn(&mut self, trace: Vec<Value>, state: Option<Value>) -> String {
+        let mut text = String::new();
+        for event in trace {
+            text.push_str(&self.render("trace", &event));
+        }
+        let Some(state) = state else { return text };
+        let attempts = |state: &Value| {
+            let list = |name: &str| state.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+            list("primary_trace").into_iter().chain(list("branch_trace")).collect::<Vec<_>>()
+        };
+        let known = attempts(&self.before);
+        for attempt in attempts(&state).iter().filter(|it| !known.contains(it)) {
+            text.push_str(&self.render("step", attempt));
+        }
+        let about = |state: &Value| json!({"status": state.get("status"), "cursor": state.get("cursor")});
+        if about(&self.before) != about(&state) {
+            text.push_str(&self.render("run", &about(&state)));
+        }
+        self.before = state;
+        text
+    }
+
+    /// Renders an event, unless the client has it already.
+    fn render(&mut self, name: &str, data: &Value) -> String {
+        let id = self.next_id;
+        self.next_id += 1;
+        if id <= self.skipped_until { String::new() } else { format!("id:{id}\nevent:{name}\ndata:{data}\n\n") }
+    }
+}
+
+/// The state that a turn has stored.
+fn state_after(writes: Vec<Write>) -> Option<Value> {
+    writes.into_iter().find_map(|it| if let Write::Flow { state } = it { Some(*state) } else { None })
+}

@@ -1,0 +1,274 @@
+//! `/v1/public/chains/{slug}/ingress`: signed webhooks that start runs or answer their steps (docs/spec/workflows-http.md#5).
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use convengine_core::config::flow::document::chain::{ChainDocument, StepKind};
+use convengine_core::turn::Map;
+use hmac::{Hmac, KeyInit, Mac};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::runs::read_key;
+use super::{check_chain, find_run, trigger_failed};
+use crate::api::assistant::body;
+use crate::api::error::{ApiError, not_found};
+use crate::clock;
+use crate::runtime::assistant::check::to_hex;
+use crate::runtime::chain::event::submit_event;
+use crate::runtime::chain::trigger::{LiveChain, Trigger, start_run};
+use crate::runtime::turn_runner::{Host, Refusal};
+use crate::storage::chain::{run, run_key, status};
+
+/// The largest body in bytes.
+const MAX_BODY_BYTES: usize = 1024 * 1024;
+
+/// How far the time of a signature may be from now, in seconds.
+const MAX_CLOCK_SKEW_S: i64 = 300;
+
+/// The scope of the keys of webhooks that start runs.
+const START_SCOPE: &str = "ingress";
+
+/// A webhook whose signature is right.
+struct SignedCall {
+    body: Value,
+    /// The keys by which it is recognized: that of the sender, and the hash of what was signed.
+    keys: Vec<String>,
+}
+
+/// The query of a webhook for a step.
+#[derive(Debug, Default, Deserialize)]
+pub struct IngressQuery {
+    run: Option<String>,
+}
+
+/// Starts a run by a signed webhook.
+#[utoipa::path(
+    post,
+    path = "/v1/public/chains/{slug}/ingress",
+    tag = "chains",
+    params(
+        ("slug" = String, Path, description = "The slug of the chain"),
+        ("X-Chain-Signature" = String, Header, description = "`sha256=` and the HMAC-SHA-256 of the body, or of `timestamp.body`"),
+        ("X-Chain-Timestamp" = Option<i64>, Header, description = "When it was signed, in Unix seconds"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Starts one run only, within a day"),
+    ),
+    request_body = Value,
+    responses(
+        (status = 202, description = "The run has started", body = Value),
+        (status = 200, description = "The webhook was accepted before", body = Value),
+        (status = 401, description = "The signature is missing, wrong or too old"),
+        (status = 404, description = "Chain not found"),
+        (status = 409, description = "The chain is not published, or paused"),
+        (status = 413, description = "The body is too large"),
+        (status = 422, description = "The body is not a JSON object"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn start(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    slug: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let bytes = body::read_whole(&uri, body, MAX_BODY_BYTES).await?;
+    let Ok(Path(slug)) = slug else { return Err(not_found(&uri)) };
+    check_chain(&host, &uri, &slug).await?;
+    let chain = LiveChain::find(&host, &slug).await.map_err(|it| trigger_failed(&it, &uri))?;
+    let document = ChainDocument::read(&chain.document);
+    let call = verify(&host, &uri, &headers, bytes, document.ingress_secret()).await?;
+    if let Some(run) = find_duplicate(&host, &uri, &slug, START_SCOPE, &call.keys).await? {
+        return Ok(accepted(&run, true));
+    }
+    let data = Map::from_iter([("kind".to_owned(), json!("webhook")), ("body".to_owned(), call.body)]);
+    let trigger = Trigger { data, key: call.keys.first().cloned(), scope: START_SCOPE };
+    let started = start_run(&host, &chain, trigger).await.map_err(|it| trigger_failed(&it, &uri))?;
+    remember(&host, &uri, &slug, START_SCOPE, call.keys.get(1..).unwrap_or_default(), &started.run).await?;
+    Ok(accepted(&started.run, started.is_duplicate))
+}
+
+/// Answers a step that awaits a signed webhook.
+#[utoipa::path(
+    post,
+    path = "/v1/public/chains/{slug}/ingress/{step}",
+    tag = "chains",
+    params(
+        ("slug" = String, Path, description = "The slug of the chain"),
+        ("step" = String, Path, description = "The id of the step"),
+        ("run" = Option<String>, Query, description = "The run; the only one that waits if absent"),
+        ("X-Chain-Signature" = String, Header, description = "`sha256=` and the HMAC-SHA-256 of the body, or of `timestamp.body`"),
+        ("X-Chain-Timestamp" = Option<i64>, Header, description = "When it was signed, in Unix seconds"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Is accepted once, within a day"),
+    ),
+    request_body = Value,
+    responses(
+        (status = 202, description = "The run goes on", body = Value),
+        (status = 200, description = "The webhook was accepted before", body = Value),
+        (status = 401, description = "The signature is missing, wrong or too old"),
+        (status = 404, description = "Chain or run not found"),
+        (status = 409, description = "No run waits for it, several do, or the chain is paused"),
+        (status = 413, description = "The body is too large"),
+        (status = 422, description = "The body is not a JSON object"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn answer(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+    query: Query<IngressQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let bytes = body::read_whole(&uri, body, MAX_BODY_BYTES).await?;
+    let Ok(Path((slug, step))) = path else { return Err(not_found(&uri)) };
+    check_chain(&host, &uri, &slug).await?;
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let waiting = match &query.run {
+        Some(run) => vec![find_run(&host, &uri, &slug, run).await?.0],
+        None => run::list_awaiting(&host.readers, &slug, &step).await.map_err(database)?,
+    };
+    let secret = find_step_secret(&host, &uri, &slug, waiting.first(), &step).await?;
+    let call = verify(&host, &uri, &headers, bytes, secret.as_deref()).await?;
+    let scope = format!("ingress/{step}?run={}", query.run.as_deref().unwrap_or_default());
+    if let Some(run) = find_duplicate(&host, &uri, &slug, &scope, &call.keys).await? {
+        return Ok(accepted(&run, true));
+    }
+    let conflict = |code: &'static str, message: &str| ApiError::new(StatusCode::CONFLICT, &uri, message).with_code(code);
+    if status::find(&host.readers, &slug).await.map_err(database)?.is_some_and(|it| it.is_paused) {
+        return Err(conflict("chain_paused", "chain is paused; set its status to 'live' first"));
+    }
+    let not_waiting = || conflict("not_waiting", "no run waits for this webhook; send it when one does");
+    let run = match waiting.as_slice() {
+        [run] => run.clone(),
+        [] => return Err(not_waiting()),
+        _ => return Err(conflict("ambiguous_run", "several runs wait for this webhook; name one in the parameter 'run'")),
+    };
+    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
+    let key = call.keys.first().cloned().unwrap_or_default();
+    let members = [("step", json!(step)), ("body", call.body), ("event_id", json!(format!("ingress/{step}/{key}")))];
+    let event: Map = members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    match submit_event(&host, &run, &stored, "run.ingress", event).await {
+        Ok(_) => {}
+        Err(Refusal::Run(_)) => return Err(not_waiting()),
+        Err(refusal) => return Err(ApiError::from_refusal(&refusal, &uri)),
+    }
+    remember(&host, &uri, &slug, &scope, &call.keys, &run).await?;
+    Ok(accepted(&run, false))
+}
+
+fn accepted(run: &str, is_duplicate: bool) -> (StatusCode, Json<Value>) {
+    let status = if is_duplicate { StatusCode::OK } else { StatusCode::ACCEPTED };
+    (status, Json(json!({"run_id": run, "duplicate": is_duplicate})))
+}
+
+/// The secret of a step: as the run knows it, else of the live version.
+async fn find_step_secret(host: &Host, uri: &Uri, slug: &str, run: Option<&String>, step: &str) -> Result<Option<String>, ApiError> {
+    let step_id = step.rsplit('/').next().unwrap_or_default();
+    let of_document = |document: &ChainDocument| {
+        document.all_steps().find(|it| it.id == step_id).and_then(|it| match &it.kind {
+            StepKind::Inbound(data) => data.secret.clone(),
+            StepKind::Program(_)
+            | StepKind::Outbound(_)
+            | StepKind::Human(_)
+            | StepKind::Decide(_)
+            | StepKind::Notify(_)
+            | StepKind::Sleep(_) => None,
+        })
+    };
+    if let Some(run) = run {
+        let (_, stored) = find_run(host, uri, slug, run).await?;
+        let config = host.flows.load(&host.readers, &stored.snapshot).await.map_err(|it| ApiError::from_database(&it, uri))?;
+        if let Some(chain) = config.and_then(|it| it.chain.clone()) {
+            return Ok(of_document(&chain.document));
+        }
+    }
+    let chain = LiveChain::find(host, slug).await.map_err(|it| trigger_failed(&it, uri))?;
+    Ok(of_document(&ChainDocument::read(&chain.document)))
+}
+
+/// Checks the signature, then the body.
+async fn verify(
+    host: &Host,
+    uri: &Uri,
+    headers: &HeaderMap,
+    bytes: Option<Vec<u8>>,
+    secret: Option<&str>,
+) -> Result<SignedCall, ApiError> {
+    let unauthorized = |code: &'static str, message: &str| ApiError::new(StatusCode::UNAUTHORIZED, uri, message).with_code(code);
+    let invalid = || unauthorized("invalid_signature", "invalid credentials: signature is missing or wrong; sign the body as sent");
+    let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
+    let timestamp = headers.get("x-chain-timestamp").is_some().then(|| header("x-chain-timestamp").unwrap_or_default());
+    if let Some(text) = timestamp {
+        let seconds: i64 = text.trim().parse().map_err(|_| invalid())?;
+        if (clock::now() / 1000).saturating_sub(seconds).saturating_abs() > MAX_CLOCK_SKEW_S {
+            return Err(unauthorized("signature_expired", "invalid credentials: signature expired; sign again with the current time"));
+        }
+    }
+    // What is too large was not kept, so its signature cannot be checked.
+    let Some(bytes) = bytes else {
+        let message = format!("body is too large; send at most {MAX_BODY_BYTES} bytes");
+        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, uri, message));
+    };
+    // Another process may have just changed the secret.
+    host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let value = secret.and_then(|it| host.secrets.get(it)).ok_or_else(invalid)?;
+    let signature = header("x-chain-signature").and_then(|it| it.trim().strip_prefix("sha256=")).and_then(from_hex).ok_or_else(invalid)?;
+    let mut signed = timestamp.map(|it| format!("{it}.").into_bytes()).unwrap_or_default();
+    signed.extend_from_slice(&bytes);
+    let mut mac = Hmac::<Sha256>::new_from_slice(value.as_bytes()).map_err(|_| invalid())?;
+    mac.update(&signed);
+    mac.verify_slice(&signature).map_err(|_| invalid())?;
+    let parsed = serde_json::from_slice::<Value>(&bytes).ok().filter(Value::is_object);
+    let body = parsed.ok_or_else(|| {
+        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, "body is not a JSON object; send one").with_code("invalid_body")
+    })?;
+    let hash = format!("signed:{}", to_hex(&Sha256::digest(&signed)));
+    let keys = read_key(uri, headers)?.map(|it| format!("key:{it}")).into_iter().chain([hash]).collect();
+    Ok(SignedCall { body, keys })
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    if digits.len() % 2 != 0 || !digits.is_ascii() {
+        return None;
+    }
+    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
+}
+
+/// The run that one of the keys has started or answered.
+async fn find_duplicate(host: &Host, uri: &Uri, slug: &str, scope: &str, keys: &[String]) -> Result<Option<String>, ApiError> {
+    for key in keys {
+        let found = run_key::find(&host.readers, slug, scope, key, clock::now()).await;
+        if let Some(used) = found.map_err(|it| ApiError::from_database(&it, uri))? {
+            return Ok(Some(used.run));
+        }
+    }
+    Ok(None)
+}
+
+/// Stores the keys of a webhook that was accepted.
+async fn remember(host: &Host, uri: &Uri, slug: &str, scope: &str, keys: &[String], run: &str) -> Result<(), ApiError> {
+    for key in keys {
+        let stored = run_key::insert(&host.readers, slug, scope, key, run, clock::now()).await;
+        stored.map_err(|it| ApiError::from_database(&it, uri))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures_are_hexadecimal() {
+        assert_eq!(from_hex("00ff"), Some(vec![0, 255]));
+        assert!(["0", "zz", "ä0"].iter().all(|it| from_hex(it).is_none()));
+    }
+}

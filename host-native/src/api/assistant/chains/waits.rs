@@ -1,0 +1,187 @@
+//! What lets a run go on, or ends it: decisions, messages, tokens, cancellation and retries.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use convengine_core::turn::Map;
+use serde_json::{Value, json};
+
+use super::{find_run, render_status};
+use crate::api::assistant::body;
+use crate::api::error::{ApiError, not_found};
+use crate::runtime::assistant::deployment::bearer_token_with_prefix;
+use crate::runtime::chain::event::submit_event;
+use crate::runtime::chain::token::{self, TOKEN_PREFIX};
+use crate::runtime::turn_runner::{Host, Refusal};
+use crate::storage::chain::token::TokenWait;
+
+/// The members of a resume that the run reads.
+const RESUME_MEMBERS: [&str; 6] = ["step", "decision", "fields", "comment", "by", "text"];
+
+/// Gives a run what it waits for: the decision of a person, or a message.
+#[utoipa::path(
+    post,
+    path = "/v1/workflow-chains/{slug}/runs/{run}/resume",
+    tag = "chains",
+    params(("slug" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
+    request_body = Value,
+    responses(
+        (status = 200, description = "The status of the run; with `messages` for a message", body = Value),
+        (status = 401, description = "The token is unknown"),
+        (status = 404, description = "Run not found"),
+        (status = 409, description = "The run does not wait for this"),
+        (status = 422, description = "The decision, the fields or the text are invalid; the wait stays"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn resume(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    let members = body::read_optional_object(&uri, &headers, body).await?;
+    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
+    let wait = find_token_wait(&host, &uri, &headers).await?;
+    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
+    let mut event: Map = members.into_iter().filter(|it| RESUME_MEMBERS.contains(&it.0.as_str())).collect();
+    if let Some(wait) = wait {
+        if wait.run != run {
+            return Err(invalid_token(&uri));
+        }
+        event.insert("step".to_owned(), json!(wait.path));
+        event.insert("attempt".to_owned(), json!(wait.attempt));
+    }
+    let is_message = event.get("text").is_some_and(|it| !it.is_null());
+    let answer = submit_event(&host, &run, &stored, "run.resume", event).await.map_err(|it| ApiError::from_refusal(&it, &uri))?;
+    let mut shown = render_status(&answer);
+    let messages = answer.get("messages").and_then(Value::as_array).filter(|it| is_message || !it.is_empty());
+    if let (Some(messages), Some(shown)) = (messages, shown.as_object_mut()) {
+        shown.insert("messages".to_owned(), json!(messages));
+    }
+    Ok(Json(shown))
+}
+
+/// The wait of the token of a request; `None` when it has none.
+async fn find_token_wait(host: &Host, uri: &Uri, headers: &HeaderMap) -> Result<Option<TokenWait>, ApiError> {
+    let Some(token) = bearer_token_with_prefix(headers, TOKEN_PREFIX) else { return Ok(None) };
+    let found = token::find_wait(host, token).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    found.map(Some).ok_or_else(|| invalid_token(uri))
+}
+
+/// The error for a token that opens nothing.
+fn invalid_token(uri: &Uri) -> ApiError {
+    ApiError::new(StatusCode::UNAUTHORIZED, uri, "invalid credentials: unknown resume token").with_code("invalid_token")
+}
+
+/// Issues a token that resumes the run's wait, in place of the one before.
+#[utoipa::path(
+    post,
+    path = "/v1/workflow-chains/{slug}/runs/{run}/token",
+    tag = "chains",
+    params(("slug" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
+    request_body = Value,
+    responses(
+        (status = 201, description = "The token, shown this once", body = Value),
+        (status = 404, description = "Run not found"),
+        (status = 409, description = "The run does not wait"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn token(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    body::read_optional_object(&uri, &headers, body).await?;
+    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
+    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
+    let wait = stored.state.get("wait").filter(|it| ["human", "message"].iter().any(|kind| it.get("kind") == Some(&json!(kind))));
+    let text = |name: &str| wait.and_then(|it| it.get(name)?.as_str());
+    let (Some(path), Some(attempt)) = (text("path"), wait.and_then(|it| it.get("attempt")?.as_i64())) else {
+        let message = "run does not wait for a decision or a message; look at its status";
+        return Err(ApiError::new(StatusCode::CONFLICT, &uri, message).with_code("not_waiting"));
+    };
+    let waited = TokenWait { run, path: path.to_owned(), attempt };
+    let token = token::replace_token(&host, &waited).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    let mut shown = json!({"step": path, "token": token});
+    if let (Some(due), Some(shown)) = (text("due"), shown.as_object_mut()) {
+        shown.insert("expires_at".to_owned(), json!(due));
+    }
+    Ok((StatusCode::CREATED, Json(shown)))
+}
+
+/// Cancels a run. An attempt that is being executed is stopped.
+#[utoipa::path(
+    post,
+    path = "/v1/workflow-chains/{slug}/runs/{run}/cancel",
+    tag = "chains",
+    params(("slug" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
+    request_body = Value,
+    responses(
+        (status = 200, description = "The run is cancelled", body = Value),
+        (status = 404, description = "Run not found"),
+        (status = 409, description = "The run has ended"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn cancel(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    let members = body::read_optional_object(&uri, &headers, body).await?;
+    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
+    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
+    let is_stopped = host.stop_signals.stop(&run);
+    let event: Map = members.into_iter().filter(|it| it.0 == "reason").collect();
+    match submit_event(&host, &run, &stored, "run.cancel", event).await {
+        Ok(answer) => Ok(Json(render_status(&answer))),
+        // The attempt that was stopped has ended the run.
+        Err(Refusal::Run(refusal)) if is_stopped && refusal.code == "run_finished" => {
+            let (_, stored) = find_run(&host, &uri, &slug, &run).await?;
+            if stored.status != "cancelled" {
+                return Err(ApiError::from_refusal(&Refusal::Run(refusal), &uri));
+            }
+            Ok(Json(json!({"run_id": run, "status": stored.status})))
+        }
+        Err(refusal) => Err(ApiError::from_refusal(&refusal, &uri)),
+    }
+}
+
+/// Opens a failed run again at the step that failed.
+#[utoipa::path(
+    post,
+    path = "/v1/workflow-chains/{slug}/runs/{run}/retry",
+    tag = "chains",
+    params(("slug" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
+    request_body = Value,
+    responses(
+        (status = 202, description = "The run goes on", body = Value),
+        (status = 404, description = "Run not found"),
+        (status = 409, description = "The run has not failed"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn retry(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    body::read_optional_object(&uri, &headers, body).await?;
+    let Ok(Path((slug, run))) = path else { return Err(not_found(&uri)) };
+    let (run, stored) = find_run(&host, &uri, &slug, &run).await?;
+    let answer = submit_event(&host, &run, &stored, "run.retry", Map::new()).await.map_err(|it| ApiError::from_refusal(&it, &uri))?;
+    Ok((StatusCode::ACCEPTED, Json(render_status(&answer))))
+}

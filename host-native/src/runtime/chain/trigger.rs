@@ -1,0 +1,170 @@
+//! Starts runs: each key once. (docs/spec/chains.md#9)
+
+use std::sync::Arc;
+
+use convengine_core::chain;
+use convengine_core::config::Config;
+use convengine_core::turn::{Map, Millis};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::drive;
+use crate::clock;
+use crate::runtime::assistant::bundle::{BundleError, resolve_bundle};
+use crate::runtime::assistant::check::to_hex;
+use crate::runtime::turn_runner::Host;
+use crate::runtime::writer::CommitError;
+use crate::storage::assistant::{DocumentKind, ProgramKey, draft, session, version};
+use crate::storage::chain::run_key::{self, KEY_TTL_MS};
+use crate::storage::chain::status;
+use crate::storage::turn_rows::{SessionRow, TurnRows};
+
+/// Why no run was started.
+#[derive(Debug, thiserror::Error)]
+pub enum TriggerError {
+    /// There is no such chain.
+    #[error("chain not found; save its draft first")]
+    NotFound,
+    /// The chain has no published version.
+    #[error("chain has no published version; publish it first")]
+    NotPublished,
+    /// The chain is paused.
+    #[error("chain is paused; set its status to 'live' first")]
+    Paused,
+    /// The key was used for another input.
+    #[error("Idempotency-Key was already used for a different input; use a new key for each input")]
+    KeyReused,
+    /// The chain and the documents that it runs cannot be compiled.
+    #[error("chain cannot run; publish a valid version")]
+    Unreadable,
+    /// The documents that the chain runs cannot be bound.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+    /// The rows cannot be written.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+}
+
+/// A published chain that takes triggers.
+#[derive(Debug, Clone)]
+pub struct LiveChain {
+    /// Its key.
+    pub key: ProgramKey,
+    /// The live version.
+    pub version: i64,
+    /// Its document.
+    pub document: Value,
+    /// Whether it is paused.
+    pub is_paused: bool,
+}
+
+impl LiveChain {
+    /// Returns the live version of a chain.
+    ///
+    /// # Errors
+    /// Returns [`TriggerError::NotFound`], [`TriggerError::NotPublished`] or a database error.
+    pub async fn find(host: &Host, slug: &str) -> Result<LiveChain, TriggerError> {
+        let key = ProgramKey::new(DocumentKind::Chain, slug);
+        let about = draft::find_assistant(&host.readers, key.as_str()).await?.ok_or(TriggerError::NotFound)?;
+        let version = about.live_version.ok_or(TriggerError::NotPublished)?;
+        let text = version::find_document(&host.readers, key.as_str(), version).await?.ok_or(TriggerError::NotPublished)?;
+        let document = serde_json::from_str(&text).map_err(|_| TriggerError::Unreadable)?;
+        let is_paused = status::find(&host.readers, slug).await?.is_some_and(|it| it.is_paused);
+        Ok(LiveChain { key, version, document, is_paused })
+    }
+
+    /// Compiles the chain with the documents that it runs, as they are live now.
+    async fn compile(&self, host: &Host) -> Result<Arc<Config>, TriggerError> {
+        let bundle = resolve_bundle(&host.readers, &self.key, self.document.clone()).await?;
+        host.flows.compile_and_store(host, &bundle).await?.ok_or(TriggerError::Unreadable)
+    }
+}
+
+/// What starts a run.
+#[derive(Debug, Clone)]
+pub struct Trigger {
+    /// `kind`, and `body` or `at`.
+    pub data: Map,
+    /// The idempotency key.
+    pub key: Option<String>,
+    /// What the key is unique in: empty for the API, whose keys are for one input only.
+    pub scope: &'static str,
+}
+
+/// A run that was started, or found by its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartedRun {
+    /// The run.
+    pub run: String,
+    /// Its status.
+    pub status: String,
+    /// Whether the key had started it before.
+    pub is_duplicate: bool,
+}
+
+/// Starts a run of a chain, unless the key has started one already. The run goes on in the background.
+///
+/// # Errors
+/// Returns [`TriggerError`]; no run was started then.
+pub async fn start_run(host: &Arc<Host>, chain: &LiveChain, trigger: Trigger) -> Result<StartedRun, TriggerError> {
+    let now = clock::now();
+    let slug = chain.key.id();
+    let body = json!(trigger.data.get("body")).to_string();
+    let fingerprint = if trigger.scope.is_empty() { to_hex(&Sha256::digest(body.as_bytes())) } else { String::new() };
+    if let Some(key) = &trigger.key
+        && let Some(found) = find_duplicate(host, slug, &trigger, key, &fingerprint, now).await?
+    {
+        return Ok(found);
+    }
+    if chain.is_paused {
+        return Err(TriggerError::Paused);
+    }
+    let config = chain.compile(host).await?;
+    let run = Uuid::new_v4().to_string();
+    let at = clock::format_iso(now);
+    let state = chain::new_run(&run, slug, config.hash_source(), trigger.data.clone(), trigger.key.clone(), &at);
+    let snapshot = state.get("snapshot").and_then(Value::as_str).unwrap_or_default();
+    let row = SessionRow {
+        session: &run,
+        assistant: chain.key.as_str(),
+        deployment: None,
+        version: Some(chain.version),
+        snapshot,
+        state: &state,
+        at: now,
+    };
+    let mut rows = TurnRows { durable: true, ..TurnRows::default() };
+    let key = trigger.key.as_deref().map(|it| (trigger.scope, it, fingerprint.as_str()));
+    rows.add_new_run(&row, slug, key, now - KEY_TTL_MS);
+    host.writer.commit(rows).await?;
+    if let Some(key) = &trigger.key {
+        // Another process may have started a run with the same key in the meantime.
+        let found = find_duplicate(host, slug, &trigger, key, &fingerprint, now).await?;
+        if let Some(found) = found.filter(|it| it.run != run) {
+            return Ok(found);
+        }
+    }
+    drive::spawn(host, &run);
+    Ok(StartedRun { run, status: "queued".to_owned(), is_duplicate: false })
+}
+
+/// The run that a key has started.
+async fn find_duplicate(
+    host: &Host,
+    slug: &str,
+    trigger: &Trigger,
+    key: &str,
+    fingerprint: &str,
+    now: Millis,
+) -> Result<Option<StartedRun>, TriggerError> {
+    let Some(used) = run_key::find(&host.readers, slug, trigger.scope, key, now).await? else { return Ok(None) };
+    if used.fingerprint != fingerprint {
+        return Err(TriggerError::KeyReused);
+    }
+    let status = session::find(&host.readers, &used.run).await?.map(|it| it.status).unwrap_or_default();
+    Ok(Some(StartedRun { run: used.run, status, is_duplicate: true }))
+}
