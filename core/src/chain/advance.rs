@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Runner;
 use super::failure::StepFailure;
+use super::step::is_notified;
 use super::state::{RunFrame, RunStatus, StepRun, StepStatus, Wait, WaitKind};
 use crate::config::flow::document::chain::{StepDef, StepKind};
 use crate::text::variable_path::VariablePath;
@@ -19,7 +20,9 @@ pub(super) enum StepResult {
     Branch(Value, String),
     /// It waits.
     Waiting(Wait),
-    /// It was not executed.
+    /// It is disabled.
+    Disabled,
+    /// It was given up without a failure.
     Skipped,
     /// It has failed.
     Failed(StepFailure),
@@ -30,10 +33,7 @@ impl<'c> Runner<'c> {
     pub(super) async fn advance(&mut self) {
         if self.state.started_at.is_none() {
             self.state.started_at = Some(self.now_text());
-            self.trace(
-                "workflow_chain.run",
-                json!({"run": self.state.id, "chain": self.state.chain, "trigger": self.state.trigger.get("kind")}),
-            );
+            self.trace_trigger();
         }
         self.state.status = RunStatus::Running;
         while self.state.status == RunStatus::Running && self.state.wait.is_none() {
@@ -43,7 +43,7 @@ impl<'c> Runner<'c> {
             };
             self.begin_attempt(step, &path);
             if step.disabled {
-                self.apply_result(step, &path, StepResult::Skipped);
+                self.apply_result(step, &path, StepResult::Disabled);
                 continue;
             }
             if performs_effects(step) {
@@ -54,6 +54,17 @@ impl<'c> Runner<'c> {
             }
             let result = self.execute_step(step, &path).await;
             self.apply_result(step, &path, result);
+        }
+    }
+
+    /// Traces what has started the run.
+    fn trace_trigger(&self) {
+        let kind = self.state.trigger.get("kind");
+        self.trace("workflow_chain.run", json!({"run": self.state.id, "chain": self.state.chain, "trigger": kind}));
+        match kind.and_then(Value::as_str) {
+            Some("webhook") => self.trace("workflow_chain.ingress", json!({"run": self.state.id})),
+            Some("schedule") => self.trace("workflow_chain.schedule", json!({"run": self.state.id, "at": self.state.trigger.get("at")})),
+            Some(_) | None => {}
         }
     }
 
@@ -146,14 +157,22 @@ impl<'c> Runner<'c> {
     pub(super) fn apply_result(&mut self, step: &'c StepDef, path: &str, result: StepResult) {
         match result {
             StepResult::Done(output) => self.finish_step(output),
-            StepResult::Branch(output, branch) => {
-                self.finish_step(output);
-                self.enter_branch(path, &branch);
+            StepResult::Branch(output, branch) => match self.check_branch(&branch) {
+                Ok(()) => {
+                    self.finish_step(output);
+                    self.enter_branch(path, branch);
+                }
+                Err(failure) => self.fail_step(step, path, failure),
+            },
+            StepResult::Disabled => {
+                self.end_attempt(StepStatus::Skipped, None, None);
+                self.trace_step(path, StepStatus::Skipped);
+                self.leave_step();
             }
             StepResult::Skipped => {
                 self.end_attempt(StepStatus::Skipped, None, None);
                 self.trace_step(path, StepStatus::Skipped);
-                self.leave_step();
+                self.continue_without_output(step);
             }
             StepResult::Waiting(wait) => {
                 self.state.status = match wait.kind {
@@ -192,20 +211,35 @@ impl<'c> Runner<'c> {
         }
     }
 
-    /// Enters a branch from a step, which has been left.
-    pub(super) fn enter_branch(&mut self, path: &str, branch: &str) {
-        if self.state.frames.len() >= MAX_FRAMES {
-            self.fail_run("branch_depth", "branches are nested too deeply");
-            return;
+    /// Moves on from a step that has no output: later steps read null.
+    pub(super) fn continue_without_output(&mut self, step: &'c StepDef) {
+        if let Some(variable) = output_variable(step) {
+            self.write_context(variable, Value::Null);
         }
+        self.state.previous = Some(step.id.clone());
+        self.leave_step();
+    }
+
+    /// Checks that a branch can be entered.
+    ///
+    /// # Errors
+    /// `branch_missing` or `branch_depth`.
+    pub(super) fn check_branch(&self, branch: &str) -> Result<(), StepFailure> {
         if self.chain.document.branch(branch).is_none() {
-            self.fail_run("branch_missing", "the chain has no such branch");
-            return;
+            return Err(StepFailure::new("branch_missing", "the chain has no such branch"));
         }
+        if self.state.frames.len() >= MAX_FRAMES {
+            return Err(StepFailure::new("branch_depth", "branches are nested too deeply"));
+        }
+        Ok(())
+    }
+
+    /// Enters a branch from a step, which has been left.
+    pub(super) fn enter_branch(&mut self, path: &str, branch: String) {
         if self.state.frames.len() == 1 {
-            self.state.branch_taken = Some(branch.to_owned());
+            self.state.branch_taken = Some(branch.clone());
         }
-        self.state.frames.push(RunFrame { branch: Some(branch.to_owned()), prefix: format!("{path}/{branch}/"), index: 0 });
+        self.state.frames.push(RunFrame { prefix: format!("{path}/{branch}/"), branch: Some(branch), index: 0 });
     }
 
     /// Writes a variable.
@@ -239,7 +273,7 @@ fn performs_effects(step: &StepDef) -> bool {
     match &step.kind {
         StepKind::Program(_) | StepKind::Outbound(_) => true,
         StepKind::Notify(notify) => notify.channel != "log",
-        StepKind::Human(human) => human.assignees.iter().any(|it| it.contains('@') || it.contains("://")),
+        StepKind::Human(human) => human.assignees.iter().any(|it| is_notified(it)),
         StepKind::Inbound(_) | StepKind::Decide(_) | StepKind::Sleep(_) => false,
     }
 }

@@ -48,14 +48,9 @@ pub fn check_event(state: Option<&Value>, event: &Map) -> Result<(), RunRefusal>
             if is_armed { Ok(()) } else { Err(RunRefusal::new("timer_not_armed", "the run has no such timer any more")) }
         }
         "run.resume" => check_resume(&state, event),
-        "run.ingress" => find_wait(&state, event).and_then(|wait| match wait.kind {
-            WaitKind::Webhook => Ok(()),
-            WaitKind::Human | WaitKind::Message | WaitKind::Time | WaitKind::Retry => Err(not_waiting()),
-        }),
-        "run.token" => find_wait(&state, event).and_then(|wait| match wait.kind {
-            WaitKind::Human | WaitKind::Message => Ok(()),
-            WaitKind::Webhook | WaitKind::Time | WaitKind::Retry => Err(not_waiting()),
-        }),
+        "run.ingress" if is_paused(event) => Err(chain_paused()),
+        "run.ingress" => state.wait.as_ref().filter(|it| it.kind == WaitKind::Webhook && is_of_step(it, event)).map(|_| ()).ok_or_else(not_waiting),
+        "run.token" => state.wait.as_ref().filter(|it| it.kind.is_resumable()).map(|_| ()).ok_or_else(not_waiting),
         "run.cancel" if state.status.is_final() => Err(RunRefusal::new("run_finished", "the run has ended")),
         "run.cancel" => Ok(()),
         "run.retry" if state.status == RunStatus::Failed => Ok(()),
@@ -68,17 +63,31 @@ fn not_waiting() -> RunRefusal {
     RunRefusal::new("not_waiting", "the run does not wait for this; look at its status")
 }
 
-/// The wait that an event is for: that of the token's attempt, else of the step, else the latest. (docs/spec/chains.md#5)
+fn chain_paused() -> RunRefusal {
+    RunRefusal::new("chain_paused", "the chain is paused; set its status to 'live' first")
+}
+
+fn is_paused(event: &Map) -> bool {
+    event.get("paused").and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// Whether an event is for the step of a wait: it names its path or its id, or no step.
+fn is_of_step(wait: &Wait, event: &Map) -> bool {
+    event.get("step").and_then(Value::as_str).is_none_or(|it| it == wait.path || it == wait.step_id)
+}
+
+/// The wait that is resumed: that of the token's attempt, else of the step, else the latest. (docs/spec/chains.md#5)
 fn find_wait<'s>(state: &'s RunState, event: &Map) -> Result<&'s Wait, RunRefusal> {
-    let text = |name: &str| event.get(name).and_then(Value::as_str);
-    let number = |name: &str| event.get(name).and_then(Value::as_u64);
-    let step = text("step");
-    let fits = |path: &str, id: &str| step.is_none_or(|it| it == path || it == id);
-    let of_token = |attempt: u32| number("attempt").is_none_or(|it| it == u64::from(attempt));
-    let is_open = |it: &&Wait| fits(&it.path, &it.step_id) && of_token(it.attempt);
+    let is_of_attempt = |attempt: u32| event.get("attempt").and_then(Value::as_u64).is_none_or(|it| it == u64::from(attempt));
+    let is_open = |it: &&Wait| it.kind.is_resumable() && is_of_step(it, event) && is_of_attempt(it.attempt);
     let open = state.wait.as_ref().filter(is_open);
     if open.is_none() {
-        let is_closed = |it: &&ClosedWait| fits(&it.path, it.path.rsplit('/').next().unwrap_or_default()) && of_token(it.attempt);
+        let step = event.get("step").and_then(Value::as_str);
+        let is_closed = |it: &&ClosedWait| {
+            it.kind.is_resumable()
+                && step.is_none_or(|step| step == it.path || it.path.rsplit('/').next() == Some(step))
+                && is_of_attempt(it.attempt)
+        };
         match state.closed_waits.iter().rev().find(is_closed) {
             Some(closed) if closed.is_expired => return Err(RunRefusal::new("wait_expired", "the wait has expired")),
             Some(_) => return Err(RunRefusal::new("already_resumed", "the wait was already resumed")),
@@ -88,8 +97,8 @@ fn find_wait<'s>(state: &'s RunState, event: &Map) -> Result<&'s Wait, RunRefusa
     if state.status.is_final() {
         return Err(RunRefusal::new("run_finished", "the run has ended"));
     }
-    if event.get("paused").and_then(Value::as_bool).unwrap_or(false) {
-        return Err(RunRefusal::new("chain_paused", "the chain is paused; set its status to 'live' first"));
+    if is_paused(event) {
+        return Err(chain_paused());
     }
     open.ok_or_else(not_waiting)
 }
@@ -155,6 +164,8 @@ fn read_fields(wait: &Wait, event: &Map) -> Result<Map, RunRefusal> {
 impl Runner<'_> {
     /// Handles the event.
     pub(super) async fn dispatch_event(&mut self) {
+        // Only timers begin attempts with effects then: whoever sends another event is answered at once.
+        self.has_performed = self.is_stepwise() && self.event_text("type").as_deref() != Some("timer.fired");
         match self.event_text("type").unwrap_or_default().as_str() {
             "chain.start" => self.advance().await,
             "timer.fired" => {
@@ -222,20 +233,16 @@ impl Runner<'_> {
         self.state.error = None;
         self.state.ended_at = None;
         self.state.child = None;
-        // The time of the run begins again.
-        self.state.started_at = Some(self.now_text());
-        self.state.status = RunStatus::Running;
-        if !self.is_stepwise() {
-            self.advance().await;
-        }
+        self.state.reopened_at = Some(self.now_text());
+        self.advance().await;
     }
 
     /// Ends the wait of the current step.
     pub(super) fn close_wait(&mut self, is_expired: bool) {
         let Some(wait) = take(&mut self.state.wait) else { return };
         if matches!(wait.kind, WaitKind::Human | WaitKind::Webhook | WaitKind::Message) {
-            let Wait { path, attempt, token_serial, .. } = wait;
-            self.state.closed_waits.push(ClosedWait { path, attempt, token_serial, is_expired });
+            let Wait { kind, path, attempt, token_serial, .. } = wait;
+            self.state.closed_waits.push(ClosedWait { kind, path, attempt, token_serial, is_expired });
         }
         self.state.status = RunStatus::Running;
     }

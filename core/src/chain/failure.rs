@@ -63,15 +63,14 @@ impl<'c> Runner<'c> {
             return;
         }
         match (step.on_error, &step.error_branch) {
-            (StepOnError::Continue, _) => {
-                self.state.previous = Some(step.id.clone());
-                self.leave_step();
-            }
-            (StepOnError::Branch, Some(branch)) => {
-                self.state.previous = Some(step.id.clone());
-                self.leave_step();
-                self.enter_branch(path, branch);
-            }
+            (StepOnError::Continue, _) => self.continue_without_output(step),
+            (StepOnError::Branch, Some(branch)) => match self.check_branch(branch) {
+                Ok(()) => {
+                    self.continue_without_output(step);
+                    self.enter_branch(path, branch.clone());
+                }
+                Err(failure) => self.fail_run(&failure.code, &failure.message),
+            },
             (StepOnError::Fail | StepOnError::Branch, _) => self.fail_run(&failure.code, &failure.message),
         }
     }
@@ -115,6 +114,8 @@ impl<'c> Runner<'c> {
         // Whether a lost attempt has had an effect is unknown, so it is not repeated.
         let failure = StepFailure { is_retryable: reason == CancelReason::Timeout, ..StepFailure::new(code, message) };
         if self.open_attempt().is_some() {
+            self.close_wait(false);
+            self.state.status = RunStatus::Running;
             self.fail_step(step, &path, failure);
         }
     }

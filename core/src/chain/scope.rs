@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::state::RunState;
+use super::state::{RunState, StepStatus};
 use crate::text::date::Date;
 use crate::text::names::NameResolver;
 use crate::text::variable_path::{VariablePath, get_at};
@@ -35,7 +35,12 @@ impl RunScope<'_> {
         let attempt = self.state.last_attempt(inside.first_name())?;
         let member = inside.rest()?;
         match member.first_name() {
-            "output" => get_at(attempt.output.as_ref()?, path.parts().get(3..)?).map(Cow::Borrowed),
+            "output" => match attempt.status {
+                StepStatus::Succeeded => get_at(attempt.output.as_ref()?, path.parts().get(3..)?).map(Cow::Borrowed),
+                // A step that has failed or was skipped has the output null.
+                StepStatus::Failed | StepStatus::Skipped => path.parts().get(3..)?.is_empty().then_some(Cow::Owned(Value::Null)),
+                StepStatus::Running | StepStatus::Waiting | StepStatus::Cancelled => None,
+            },
             "error" => get_at(attempt.error.as_ref()?, path.parts().get(3..)?).map(Cow::Borrowed),
             "status" => serde_json::to_value(attempt.status).ok().map(Cow::Owned),
             "attempt" => Some(Cow::Owned(json!(attempt.attempt))),

@@ -116,6 +116,13 @@ pub enum WaitKind {
     Retry,
 }
 
+impl WaitKind {
+    /// Whether an event of a user or an operator ends it.
+    pub fn is_resumable(self) -> bool {
+        matches!(self, WaitKind::Human | WaitKind::Message)
+    }
+}
+
 /// A wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
@@ -150,6 +157,8 @@ pub struct Wait {
 /// A wait that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClosedWait {
+    /// What was awaited.
+    pub kind: WaitKind,
     /// The path of the step.
     pub path: String,
     /// The attempt of the step.
@@ -205,6 +214,9 @@ pub struct RunState {
     /// When it began, in ISO 8601.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
+    /// When it was last retried, in ISO 8601; its time begins again then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reopened_at: Option<String>,
     /// When it ended, in ISO 8601.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<String>,
@@ -262,6 +274,7 @@ impl RunState {
             wake_at: None,
             attempt: 1,
             started_at: None,
+            reopened_at: None,
             ended_at: None,
             error: None,
             usage: FlowUsage::default(),

@@ -60,7 +60,7 @@ impl Runner<'_> {
 
     /// When the run has taken too long.
     fn deadline(&self) -> Option<Millis> {
-        let start = parse_instant(self.state.started_at.as_deref()?)?;
+        let start = parse_instant(self.state.reopened_at.as_deref().or(self.state.started_at.as_deref())?)?;
         start.checked_add(i64::try_from(self.chain.document.max_run_ms).ok()?)
     }
 

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use super::state::{FlowEvent, FlowUsage, SessionState, SessionStatus};
 use super::turn_record::TurnRecord;
-use super::{Walker, new_session};
+use super::{Walker, new_session, redact_session};
 use crate::config::flow::Flow;
+use crate::json::into_members;
 use crate::text::date::Date;
 use crate::turn::{EffectContext, Map, Write};
 
@@ -18,6 +19,8 @@ pub struct ChildTurn {
     pub messages: Vec<Value>,
     /// Whether the session has ended.
     pub is_done: bool,
+    /// Whether the session has failed: no further turn is possible.
+    pub is_failed: bool,
     /// Why the turn stopped early; empty when it did not.
     pub stop_reason: &'static str,
     /// Rows of the model call log.
@@ -35,10 +38,12 @@ impl ChildTurn {
         texts.join("\n")
     }
 
-    /// The variables, without reserved ones.
-    pub fn variables(&self) -> Value {
-        let vars = self.state.get("vars").and_then(Value::as_object).into_iter().flatten();
-        Value::Object(vars.filter(|it| !it.0.starts_with('_')).map(|(name, value)| (name.clone(), value.clone())).collect())
+    /// The variables of a session of `flow`, without reserved ones; values that it redacts are masked.
+    pub fn variables(&self, flow: &Flow) -> Value {
+        let mut state = json!({"vars": self.state.get("vars")});
+        redact_session(flow, &mut state);
+        let vars = into_members(into_members(state).shift_remove("vars").unwrap_or_default());
+        Value::Object(vars.into_iter().filter(|it| !it.0.starts_with('_')).collect())
     }
 }
 
@@ -108,6 +113,7 @@ impl<'c> Walker<'c> {
         usage.add_difference(before, self.state.usage);
         ChildTurn {
             is_done: matches!(self.state.status, SessionStatus::Completed | SessionStatus::Abandoned),
+            is_failed: self.state.status == SessionStatus::Failed,
             stop_reason: match self.state.status {
                 SessionStatus::Failed if self.record.stop_reason.is_empty() => "program_failed",
                 _ => self.record.stop_reason,

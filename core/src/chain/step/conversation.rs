@@ -6,6 +6,7 @@ use super::super::Runner;
 use super::super::advance::StepResult;
 use super::super::failure::StepFailure;
 use super::super::state::{Wait, WaitKind};
+use crate::config::flow::Flow;
 use crate::config::flow::document::ProgramKind;
 use crate::config::flow::document::chain::{ProgramStep, StepDef, StepKind};
 use crate::flow::{ChildTurn, continue_child_session, start_child_session};
@@ -27,7 +28,7 @@ impl<'c> Runner<'c> {
         let session = format!("{}/{path}.{attempt}", self.state.id);
         let snapshot = self.state.snapshot.trim_start_matches("sha256:").to_owned();
         let turn = start_child_session(flow, &snapshot, &session, &text, &self.effects).await;
-        self.take_turn(step, path, data, turn)
+        self.take_turn(flow, step, path, data, turn)
     }
 
     /// Gives an event to the conversation of the current step, and continues when it is complete.
@@ -41,7 +42,7 @@ impl<'c> Runner<'c> {
         };
         self.has_performed = true;
         let wait = self.state.wait.clone();
-        let result = self.take_turn(step, &path, data, turn);
+        let result = self.take_turn(flow, step, &path, data, turn);
         if matches!(result, StepResult::Waiting(_)) {
             self.state.wait = wait;
             return;
@@ -54,19 +55,20 @@ impl<'c> Runner<'c> {
     }
 
     /// Takes over what a turn of the conversation has done.
-    fn take_turn(&mut self, step: &StepDef, path: &str, data: &ProgramStep, turn: ChildTurn) -> StepResult {
+    fn take_turn(&mut self, flow: &Flow, step: &StepDef, path: &str, data: &ProgramStep, turn: ChildTurn) -> StepResult {
         self.state.usage.add_difference(crate::flow::FlowUsage::default(), turn.usage);
         self.effect_count += turn.effect_count;
         let text = turn.text();
         let output = match data.kind {
             ProgramKind::Agent => json!(text),
             ProgramKind::Assistant | ProgramKind::Workflow => {
-                json!({"text": text, "vars": turn.variables(), "session_id": turn.state.get("session_id")})
+                json!({"text": text, "vars": turn.variables(flow), "session_id": turn.state.get("session_id")})
             }
         };
         self.messages.extend(turn.messages);
         self.writes.extend(turn.writes);
-        if !turn.stop_reason.is_empty() {
+        // In a conversation that goes on, the user can repeat what was not understood.
+        if !turn.stop_reason.is_empty() && (turn.is_failed || !data.is_until_done) {
             let message = format!("the conversation stopped early ({})", turn.stop_reason);
             return StepResult::Failed(StepFailure { is_retryable: true, ..StepFailure::new(turn.stop_reason, message) });
         }

@@ -8,7 +8,7 @@ use super::super::state::{Wait, WaitKind};
 use super::request_failure;
 use crate::config::flow::document::chain::{HumanStep, StepDef};
 use crate::text::date::Date;
-use crate::turn::{EffectClass, HttpCaller, HttpRequest};
+use crate::turn::{EffectClass, HttpCaller, HttpRequest, STUB_ADDRESS};
 
 /// Timeout of a notification, in milliseconds.
 const NOTIFY_TIMEOUT_MS: u32 = 10_000;
@@ -49,7 +49,7 @@ impl<'c> Runner<'c> {
     /// The request that notifies an assignee; `None` for a label.
     fn human_request(&self, wait: &Wait, assignee: &str) -> Option<HttpRequest> {
         let resume_path = format!("/v1/workflow-chains/{}/runs/{}/resume", self.state.chain, self.state.id);
-        if assignee.contains("://") {
+        if is_url(assignee) {
             let secret = resume_token_secret(&self.state.id, wait);
             // The token comes before what others have written.
             let body = json!({
@@ -77,6 +77,16 @@ impl<'c> Runner<'c> {
         self.seal_request(&mut request, &format!("{}#{}/{assignee}", wait.path, wait.attempt), None);
         Some(request)
     }
+}
+
+/// Whether an assignee is notified by a request to its URL.
+fn is_url(assignee: &str) -> bool {
+    assignee.contains("://") || assignee.starts_with(STUB_ADDRESS)
+}
+
+/// Whether an assignee is notified; others are labels.
+pub(in crate::chain) fn is_notified(assignee: &str) -> bool {
+    is_url(assignee) || assignee.contains('@')
 }
 
 /// The name by which the host finds the token of a wait.

@@ -7,6 +7,8 @@ mod notify;
 mod sleep;
 mod webhook;
 
+pub(super) use human::is_notified;
+
 use serde_json::{Value, json};
 
 use super::Runner;

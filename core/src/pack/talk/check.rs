@@ -4,7 +4,7 @@ use super::super::{Check, PackCheck, PackError};
 use super::line::{Line, parse_json};
 
 /// The roots of paths: members of the response, and results of the turn.
-pub(super) const ROOTS: [&str; 22] = [
+pub(super) const ROOTS: [&str; 25] = [
     "conversationId",
     "intent",
     "state",
@@ -20,6 +20,9 @@ pub(super) const ROOTS: [&str; 22] = [
     "awaiting",
     "handoff",
     "debug",
+    "run_id",
+    "run",
+    "error",
     "vars",
     "params",
     "session",
