@@ -29,20 +29,23 @@ pub struct CheckedDocument {
 
 /// Checks the documents of a pack; secrets are not checked here.
 pub fn check_pack(pack: &Pack, settings: &Value) -> Vec<CheckedDocument> {
-    let mut checked = check_documents(pack.documents.iter().filter(|it| !is_workflow(it)).cloned(), settings);
+    let mut checked = check_documents(pack.documents.iter().filter(|it| !runs_in_packs_only(it)).cloned(), settings);
     let (allowed, revoked) = (read_list(settings, "outbound.allow"), BTreeSet::new());
     let programs = BoundPrograms::from_pack(&pack.documents, &pack.workspace_tools);
     let target =
         PublishTarget { revoked_secrets: &revoked, allowed_targets: &allowed, programs: Some(&programs), ..PublishTarget::empty() };
-    for document in pack.documents.iter().filter(|it| is_workflow(it)).cloned() {
-        let issues = flow::check_workflow(&document, &pack.workspace_tools, &target);
+    for document in pack.documents.iter().filter(|it| runs_in_packs_only(it)).cloned() {
+        let issues = match document_kind(&document) {
+            Some(ProgramKind::Agent) => flow::check_agent(&document, &target),
+            Some(ProgramKind::Assistant | ProgramKind::Workflow) | None => flow::check_workflow(&document, &pack.workspace_tools, &target),
+        };
         checked.push(CheckedDocument { id: document_id(&document), issues, document });
     }
     checked
 }
 
-fn is_workflow(document: &Value) -> bool {
-    document_kind(document) == Some(ProgramKind::Workflow)
+fn runs_in_packs_only(document: &Value) -> bool {
+    matches!(document_kind(document), Some(ProgramKind::Workflow | ProgramKind::Agent))
 }
 
 fn document_id(document: &Value) -> String {
@@ -64,8 +67,9 @@ pub fn check_documents(documents: impl Iterator<Item = Value>, settings: &Value)
 pub fn find_problems(documents: &[CheckedDocument]) -> Vec<String> {
     let of_document = |it: &CheckedDocument| {
         let invalid_id = (!is_assistant_id(&it.id)).then(|| "documents: a document has no valid assistant id".to_owned());
-        let workflow = is_workflow(&it.document)
-            .then(|| format!("documents.{}: workflow graphs run in packs and not on the server; take it out of the pack", it.id));
+        let workflow = runs_in_packs_only(&it.document).then(|| {
+            format!("documents.{}: workflow graphs and AI agents run in packs and not on the server; take it out of the pack", it.id)
+        });
         let refused = it.issues.iter().filter(|it| prevents_saving(it)).map(|issue| format!("documents.{}: {issue}", it.id));
         invalid_id.into_iter().chain(workflow).chain(refused).collect::<Vec<_>>()
     };
