@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use convengine_core::config::flow::{DocumentIssue, DocumentSeverity, import_canvas};
-use convengine_core::lint::flow::{BoundPrograms, PublishTarget, check_document, check_workflow};
+use convengine_core::config::flow::document::ProgramKind;
+use convengine_core::config::flow::{DocumentIssue, DocumentSeverity, document_kind, import_canvas};
+use convengine_core::lint::flow::{BoundPrograms, PublishTarget, check_agent, check_document, check_workflow};
 use convengine_core::pack::Pack;
 use convengine_core::turn::STUB_ADDRESS;
 use serde_json::{Value, json};
@@ -20,7 +21,10 @@ pub fn document_issues(document: &Value, pack: &Pack) -> Value {
     }
     let id = document.get("id").and_then(Value::as_str).unwrap_or_default();
     let knowledge: BTreeMap<String, bool> = pack.sources(id).into_iter().map(|it| (it.id, true)).collect();
-    check_document(&document, &PublishTarget { knowledge: Some(&knowledge), ..PublishTarget::empty() }).iter().map(issue_to_json).collect()
+    let target = PublishTarget { knowledge: Some(&knowledge), ..PublishTarget::empty() };
+    let is_agent = document_kind(&document) == Some(ProgramKind::Agent);
+    let issues = if is_agent { check_agent(&document, &target) } else { check_document(&document, &target) };
+    issues.iter().map(issue_to_json).collect()
 }
 
 fn issue_to_json(it: &DocumentIssue) -> Value {

@@ -40,12 +40,13 @@ pub fn corpus() -> Result<Vec<Case>> {
     read_cases(&["packs/demo", "packs/pipeline", "packs/recorded", "packs/tools", "packs/v1", "talks"], |_| true)
 }
 
-/// Returns the talks of flow documents, workflow graphs and chains, sorted by path.
+/// Returns the talks of flow documents, workflow graphs, AI agents and chains, sorted by path.
 ///
 /// # Errors
 /// If a file cannot be read or parsed.
 pub fn flows() -> Result<Vec<Case>> {
-    read_cases(&["packs/flow", "packs/workflow", "packs/chain"], |it| it.extension().is_some_and(|it| it == "talk"))
+    let folders = ["packs/agent", "packs/chain", "packs/flow", "packs/workflow"];
+    read_cases(&folders, |it| it.extension().is_some_and(|it| it == "talk"))
 }
 
 fn read_cases(folders: &[&str], filter: impl Fn(&Path) -> bool) -> Result<Vec<Case>> {

@@ -142,8 +142,7 @@ impl Fakes {
         if let Some(channel) = request.url.strip_prefix(CHANNEL_PREFIX) {
             let path = format!("/notify/{channel}");
             let is_configured = self.http.iter().any(|it| path.starts_with(&it.path_prefix));
-            let missing = || EffectResult::Error(EffectError::new(EffectErrorKind::Unsupported, "the channel has no address"));
-            return Some(if is_configured { self.answer_fake_http(&path) } else { missing() });
+            return is_configured.then(|| self.answer_fake_http(&path));
         }
         let path = request.url.strip_prefix(STUB_ADDRESS)?;
         Some(self.answer_fake_http(path))

@@ -6,6 +6,8 @@
 mod answer;
 mod check;
 mod conversations;
+#[cfg(feature = "flow")]
+mod eval;
 mod extension;
 mod fake;
 mod fake_http;
@@ -23,6 +25,8 @@ mod tool_rows;
 pub use answer::{PackAnswer, ScriptedCall};
 pub use check::{Check, PackCheck};
 pub use conversations::{Conversations, SliceHash};
+#[cfg(feature = "flow")]
+pub use eval::{AgentEval, agent_evals};
 pub use extension::extension_from_row;
 pub use fake::Fakes;
 pub use fake_http::{HttpAnswer, HttpRule};

@@ -16,11 +16,13 @@ pub enum PublishedSchema {
     Pack,
     /// Flow documents.
     Flow,
+    /// AI agents.
+    Agent,
 }
 
 impl PublishedSchema {
     /// All published schemas.
-    pub const ALL: [PublishedSchema; 2] = [PublishedSchema::Pack, PublishedSchema::Flow];
+    pub const ALL: [PublishedSchema; 3] = [PublishedSchema::Pack, PublishedSchema::Flow, PublishedSchema::Agent];
 
     /// Parses a name.
     pub fn parse(name: &str) -> Option<PublishedSchema> {
@@ -32,6 +34,7 @@ impl PublishedSchema {
         match self {
             PublishedSchema::Pack => "pack",
             PublishedSchema::Flow => "flow",
+            PublishedSchema::Agent => "agent",
         }
     }
 
@@ -40,6 +43,7 @@ impl PublishedSchema {
         match self {
             PublishedSchema::Pack => pack::json_schema(),
             PublishedSchema::Flow => flow::json_schema(),
+            PublishedSchema::Agent => flow::agent_json_schema(),
         }
     }
 

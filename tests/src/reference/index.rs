@@ -42,7 +42,7 @@ pub(super) fn text(pages: &[Page]) -> Result<String> {
     }
     let intro = "Facts to look up. Tasks are in the [guide](../guide/README.md), exact behaviour in the [specification](../spec/README.md), terms\n\
                  in the [glossary](../glossary.md). Commands and options are in [the interface](../spec/interface.md), endpoints in `/openapi.json`.\n\
-                 JSON Schemas are printed by `convengine schema pack` and `convengine schema flow`, and served at `/schemas`.\n\n\
+                 JSON Schemas are printed by `convengine schema pack`, `convengine schema flow` and `convengine schema agent`, and served at `/schemas`.\n\n\
                  Generated pages are written by `cargo xtask docs`.";
     let pages = table(&["Page", "Holds", "Source"], &rows);
     Ok(format!("# Reference\n\n{}\n\n{intro}\n\n{}", super::GENERATED, pages))

@@ -1,8 +1,8 @@
-//! The published JSON Schema of flow documents, for editors and generators.
+//! The published JSON Schemas of flow documents and AI agents, for editors and generators.
 
 use serde_json::{Map, Value, json};
 
-use super::shape::{DOCUMENT, Definition, MAX_SAFE_INTEGER, MemberShape, NO_MAX, NO_MAX_LENGTH, NO_MIN, Shape, TaggedUnion};
+use super::shape::{AI_AGENT, DOCUMENT, Definition, MAX_SAFE_INTEGER, MemberShape, NO_MAX, NO_MAX_LENGTH, NO_MIN, Shape, TaggedUnion};
 use crate::json::into_members;
 
 /// Returns the JSON Schema (2020-12) of flow documents. It accepts what the structure check accepts, except for what a schema cannot
@@ -10,13 +10,22 @@ use crate::json::into_members;
 ///
 /// Unknown members are allowed, because readers keep them.
 pub fn json_schema() -> Value {
+    document_schema(&DOCUMENT, "https://convengine.dev/schema/conversation-flow-1.0.json")
+}
+
+/// Returns the JSON Schema of AI agents.
+pub fn agent_json_schema() -> Value {
+    document_schema(&AI_AGENT, "https://convengine.dev/schema/ai-agent-1.0.json")
+}
+
+fn document_schema(root: &Definition, id: &str) -> Value {
     let mut definitions = Map::new();
-    definition_ref(&DOCUMENT, &mut definitions);
-    let Value::Object(document) = definitions.shift_remove(DOCUMENT.name).unwrap_or_default() else { return Value::Null };
+    definition_ref(root, &mut definitions);
+    let Value::Object(document) = definitions.shift_remove(root.name).unwrap_or_default() else { return Value::Null };
     let mut schema = Map::new();
     schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
-    schema.insert("$id".to_owned(), json!("https://convengine.dev/schema/conversation-flow-1.0.json"));
-    schema.insert("title".to_owned(), json!(DOCUMENT.name));
+    schema.insert("$id".to_owned(), json!(id));
+    schema.insert("title".to_owned(), json!(root.name));
     schema.extend(document);
     schema.insert("$defs".to_owned(), Value::Object(definitions));
     Value::Object(schema)
@@ -148,5 +157,26 @@ mod tests {
             schema["$defs"]["Settings"]["properties"]["fallback_limit"],
             json!({"type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER, "default": 3})
         );
+    }
+
+    #[test]
+    fn the_schema_of_ai_agents_has_the_configuration_of_each_guardrail() {
+        let schema = agent_json_schema();
+        let names: Vec<&str> = schema["$defs"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names, ["Template", "Tool", "HttpRequest", "OutputMap", "Retry", "Task", "Guardrail"]);
+        let checked = crate::json::schema::JsonSchema::compile(&schema).unwrap();
+        let with = |guardrail: Value| {
+            json!({"schema_version": "1.0", "doc": "ai_agent", "id": "a", "name": "A", "mission": "Help.", "guardrails": [guardrail]})
+        };
+        for guardrail in [
+            json!({"id": "g", "kind": "AUTH"}),
+            json!({"id": "g", "kind": "LIMIT", "enabled": false, "config": {"max_calls": 1, "per": "conversation"}}),
+            json!({"id": "g", "kind": "ESCALATE", "config": {"keywords": ["lawyer"], "on": ["limit"]}}),
+        ] {
+            assert_eq!(checked.find_violation(&with(guardrail.clone())), None, "{guardrail}");
+        }
+        for guardrail in [json!({"id": "g", "kind": "BUDGET"}), json!({"id": "g", "kind": "REDACT", "config": {"kinds": ["name"]}})] {
+            assert!(checked.find_violation(&with(guardrail.clone())).is_some(), "{guardrail}");
+        }
     }
 }

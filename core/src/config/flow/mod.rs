@@ -1,4 +1,4 @@
-//! Flow documents: the check of their structure, their JSON Schema, and their compiled form. (docs/spec/flows.md#2, docs/spec/flows.md#3)
+//! Flow documents, workflow graphs and AI agents: the check of their structure, their JSON Schema, and their compiled form. (docs/spec/flows.md#2, docs/spec/flows.md#3)
 
 mod bound;
 mod chain;
@@ -18,6 +18,6 @@ pub use chain::{Chain, chain_references, is_chain, is_same_name};
 pub use compiled::{Flow, GraphRef, IntentPhrases, UNREADABLE_CODES};
 pub use import::import_canvas;
 pub use issue::{DocumentIssue, DocumentSeverity};
-pub use json_schema::json_schema;
+pub use json_schema::{agent_json_schema, json_schema};
 pub use snapshot::snapshot_hash;
 pub use structure::{check_agent_structure, check_chain_structure, check_structure, check_workflow_structure};

@@ -11,7 +11,7 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads itself.
-pub const HOST_KEYS: [&str; 23] = [
+pub const HOST_KEYS: [&str; 25] = [
     "audit.persistence.mode",
     "audit.persist-meta",
     "config.follow",
@@ -26,6 +26,8 @@ pub const HOST_KEYS: [&str; 23] = [
     "secrets",
     "network",
     "outbound",
+    "chains",
+    "notify",
     "assistants",
     "files",
     "tool-database",

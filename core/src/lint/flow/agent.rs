@@ -80,6 +80,6 @@ fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location,
     }
 }
 
-fn has_side_effects(tool: &FlowTool) -> bool {
+pub(super) fn has_side_effects(tool: &FlowTool) -> bool {
     matches!(effect_class(None, Some(tool), None), EffectClass::Write | EffectClass::Irreversible)
 }

@@ -45,7 +45,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
 }
 
 /// Reports sources that the assistant does not have, or that are not ready.
-fn check_sources(context: &FlowContext<'_>, sources: Option<&[String]>, location: &Location, findings: &mut Vec<DocumentIssue>) {
+pub(super) fn check_sources(context: &FlowContext<'_>, sources: Option<&[String]>, location: &Location, findings: &mut Vec<DocumentIssue>) {
     let (Some(sources), Some(known)) = (sources, context.target.knowledge) else { return };
     for (at, source) in sources.iter().enumerate() {
         let location = location.join(&format!("/{at}"));

@@ -4,6 +4,7 @@
 //! errors block publishing. All checks run in about linear time.
 
 mod agent;
+mod ai_agent;
 mod button;
 mod call;
 mod codes;
@@ -39,6 +40,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+pub use self::ai_agent::check_agent;
 pub use self::codes::CODES;
 use self::context::FlowContext;
 pub use self::workflow::{BoundPrograms, check_workflow};

@@ -185,6 +185,11 @@ pub(super) fn document_texts(document: &Value) -> Vec<SourceText<'_>> {
         collector.texts.iter_mut().skip(from).for_each(|it| it.owner_name.clone_from(&name));
     });
     collector.extra_roots = &[];
+    collector.for_each_item(document, "", "guardrails", |collector, it, path| {
+        if let Some(config) = it.get("config") {
+            collector.collect_condition(config, &format!("{path}/config"), "expr", &[]);
+        }
+    });
     collector.for_each_item(document, "", "small_talk", |collector, it, path| collector.collect_list(it, path, "responses"));
     for name in ["welcome", "fallback", "no_input"] {
         let path = format!("/events/{name}");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use convengine_core::config::flow::{DocumentIssue, import_canvas};
+use convengine_core::config::flow::{DocumentIssue, check_chain_structure, import_canvas};
 use convengine_core::lint::flow::{self, BoundPrograms, PublishTarget};
 use convengine_core::pack::Pack;
 use serde_json::{Value, json};
@@ -43,16 +43,12 @@ pub fn check_documents(documents: Vec<Value>, tools: &[Value], settings: &Value)
         let issues = match key.kind() {
             DocumentKind::Assistant => flow::check_document(&document, &target),
             DocumentKind::Workflow => flow::check_workflow(&document, tools, &target),
-            // The checks of these kinds take the place of this arm.
-            DocumentKind::Chain | DocumentKind::Agent => vec![unsupported_issue(key.kind())],
+            DocumentKind::Chain => check_chain_structure(&document),
+            DocumentKind::Agent => flow::check_agent(&document, &target),
         };
         CheckedDocument { key, document, issues }
     };
     documents.into_iter().map(check).collect()
-}
-
-fn unsupported_issue(kind: DocumentKind) -> DocumentIssue {
-    DocumentIssue::error("D001", "/doc", format!("documents of the kind '{}' are not supported", kind.doc()))
 }
 
 /// Returns a line for each problem that prevents storing a document.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use convengine_core::config::flow::{DocumentIssue, UNREADABLE_CODES, check_agent_structure, check_chain_structure, snapshot_hash as document_hash};
+use convengine_core::config::flow::{DocumentIssue, UNREADABLE_CODES, check_chain_structure, snapshot_hash as document_hash};
 use convengine_core::lint::flow::{self, PublishTarget};
 use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
 use serde_json::Value;
@@ -57,7 +57,14 @@ pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> R
             Ok(run(document, check).await?)
         }
         DocumentKind::Chain => Ok(run(document, check_chain_structure).await?),
-        DocumentKind::Agent => Ok(run(document, check_agent_structure).await?),
+        DocumentKind::Agent => {
+            let sources = load_sources(host, key).await?;
+            let check = move |document: &Value| {
+                let target = PublishTarget { knowledge: Some(&sources), ..environment.target() };
+                flow::check_agent(document, &target)
+            };
+            Ok(run(document, check).await?)
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+mod ai_agent;
 mod analyses;
 mod bases;
 mod calls;
