@@ -44,7 +44,7 @@ export function documentId(document: Members | undefined): string {
 }
 
 /** The first document that can be played, if the pack has no tables. */
-function playedDocument(pack: string): Members | undefined {
+export function playedDocument(pack: string): Members | undefined {
   if (!KINDS.some((it) => pack.includes(it))) return undefined;
   try {
     const { tables } = JSON.parse(pack) as { tables?: unknown };
