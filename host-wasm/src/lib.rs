@@ -76,8 +76,8 @@ impl Engine {
     /// Returns the configuration's issues as a JSON list: first those of compiling, then those of lint.
     pub fn issues(&self) -> Result<String, JsValue> {
         #[cfg(feature = "flow")]
-        if let Some(document) = self.pack.flow_document() {
-            return to_text(&flow::document_issues(&document, &self.pack));
+        if self.pack.flow_document().is_some() {
+            return to_text(&flow::document_issues(&self.pack));
         }
         #[cfg(feature = "tables")]
         let found = lint::check(&self.pack.tables, self.config.settings.profile, &self.issues);

@@ -1,4 +1,3 @@
-import { readFlowSession, readStack } from './flow/session';
 import { samples } from './samples';
 import type { Simulator } from './simulator.svelte';
 import type { Turn } from './turn.svelte';
@@ -21,7 +20,7 @@ export function listCommands(simulator: Simulator): Command[] {
   const turn = tree.cursor?.turn;
   const general: Command[] = [
     ...AREAS.map((it) => ({ name: `Go to the ${AREA_NAMES[it]}`, keys: 'F6', run: () => layout.focusArea(it) })),
-    { name: 'New conversation', run: () => (simulator.restart(nextMessage.startEvent), layout.focusArea('chat')) },
+    { name: simulator.isChain ? 'New run' : 'New conversation', run: () => (simulator.restart(nextMessage.startEvent), layout.focusArea('chat')) },
     { name: 'Reset the conversation with the next message', run: () => ((nextMessage.reset = true), layout.focusArea('chat')) },
     { name: 'Send the next message one day later', run: () => ((nextMessage.delayIndex = NEXT_DAY), layout.focusArea('chat')) },
     { name: 'Play pack', run: () => void simulator.playPack() },
@@ -39,7 +38,7 @@ export function listCommands(simulator: Simulator): Command[] {
     { name: `Turn ${singleKeys.enabled ? 'off' : 'on'} single-key shortcuts (b [ ] { })`, run: () => singleKeys.toggle() },
     { name: 'Revert all pack changes', run: () => simulator.revert() },
   ];
-  if (simulator.isFlow) general.push({ name: 'Show the current node in the graph', run: () => layout.showNode(...currentNode(turn)) });
+  if (simulator.isFlow) general.push({ name: 'Show the current node in the graph', run: () => void import('./flow/current-node').then((it) => layout.showNode(...it.currentNode(simulator.pack, turn))) });
   if (tree.canMove(1)) general.unshift({ name: 'Redo: go forward to the next branch', keys: 'Alt →', run: () => tree.move(1) });
   if (tree.canMove(-1)) general.unshift({ name: 'Undo: go back to the previous branch', keys: 'Alt ←', run: () => tree.move(-1) });
   if (!turn) return general;
@@ -59,12 +58,6 @@ export function listCommands(simulator: Simulator): Command[] {
   }
   const branches = tree.branches.filter((it) => it.tip !== tree.head);
   return [...turnCommands, ...general, ...branches.map((it) => ({ name: `Show ${it.name}: ${it.reason || 'from the start'}`, run: () => tree.showBranch(it.tip) }))];
-}
-
-/** The graph and node of a session after a turn. */
-function currentNode(turn: Turn | undefined): [graph: string, node: string] {
-  const { graph = '', node = '' } = readStack(readFlowSession(turn?.record)).at(-1) ?? {};
-  return [graph, node];
 }
 
 /** The single-key shortcut of a command; none while the shortcuts are off. */

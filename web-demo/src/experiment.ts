@@ -11,6 +11,10 @@ export async function runExperiment(simulator: Simulator, it: Experiment): Promi
     await simulator.rerun(turn, { typed: { message: it.say }, reason: `turn ${it.turn}: “${it.say}”` });
     return true;
   }
+  if ('event' in it) {
+    await simulator.rerun(turn, { typed: { message: '', event: it.event }, reason: it.title });
+    return true;
+  }
   const place = turn.exchanges.findIndex(({ effect }) => effectName(effect) === it.on || effect.request.kind === it.on);
   if (place < 0) return false;
   await simulator.rerun(turn, { edits: [{ place, decision: { fault: { name: it.fault } } }], reason: it.title });

@@ -16,12 +16,12 @@ export type LocatedIssue = Issue & { range: TextRange | undefined };
 /** Locates issues in the text of a pack. */
 export function locateIssues(pack: string, issues: Issue[]): LocatedIssue[] {
   const root = parseSpans(pack);
-  return issues.map((it) => ({ ...it, range: locateIssue(pack, root, it.path) }));
+  return issues.map((it) => ({ ...it, range: locateIssue(pack, root, it.path, it.document) }));
 }
 
 /** Locates the path of an issue, such as `ce_rule[3].match_pattern`, in the text of a pack; rows are named by id. */
-export function locateIssue(pack: string, root: Span, path: string): TextRange | undefined {
-  if (path === '' || path.startsWith('/')) return locateInDocument(pack, root, path);
+export function locateIssue(pack: string, root: Span, path: string, document?: number): TextRange | undefined {
+  if (path === '' || path.startsWith('/')) return locateInDocument(pack, root, path, document);
   const keys = [...path.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map((it) => it[1] ?? it[0]);
   const tables = root.members?.get('tables');
   const span = followPath(pack, root, keys) ?? (tables && followPath(pack, tables, keys));
@@ -40,13 +40,14 @@ export function followPointer(root: Span, pointer: string): Span {
   return span;
 }
 
-/** Locates an issue of a flow document. */
-function locateInDocument(pack: string, root: Span, pointer: string): TextRange | undefined {
+/** Locates an issue of a document: of the one with an index, or of the first that can be played. */
+function locateInDocument(pack: string, root: Span, pointer: string, index?: number): TextRange | undefined {
   const kind = ({ members }: Span) => {
     const doc = members?.get('doc');
     return doc && pack.slice(doc.start + 1, doc.end - 1);
   };
-  const document = root.members?.get('documents')?.elements?.find((it) => isProgram({ doc: kind(it) }));
+  const documents = root.members?.get('documents')?.elements;
+  const document = index === undefined ? documents?.find((it) => isProgram({ doc: kind(it) })) : documents?.[index];
   if (!document) return undefined;
   const { start, end } = followPointer(document, pointer);
   return { start, end, line: position(pack, start).line };

@@ -1,8 +1,10 @@
+import type { FlowEvent } from './flow/event';
 import type { FaultName } from './run/fault';
 
 /** An experiment with a sample that has been played. */
 export type Experiment =
   | { title: string; turn: number; say: string }
+  | { title: string; turn: number; event: FlowEvent }
   | { title: string; turn: number; fault: FaultName; on: string }
   | { title: string; row: { table: string; id: string } }
   | { title: string; node: { graph: string; id: string } };
@@ -86,6 +88,17 @@ export const samples: Sample[] = [
       { title: 'Show the script', node: { graph: 'report', id: 'plan' } },
     ],
     load: () => defaultExport(import('../../tests/packs/flow/helpdesk.json?raw')),
+  },
+  {
+    name: 'claim_desk',
+    title: 'Insurance claim as a run',
+    description: 'A chain: an assistant collects the facts, an agent assesses them, a person approves, a webhook books, and the customer is reminded after three days.',
+    experiments: [
+      { title: 'Reject the claim in turn 4', turn: 4, event: { type: 'run.resume', step: 'approve', decision: 'reject', fields: { amount: 0 }, comment: 'Not insured.', by: 'Kim' } },
+      { title: 'Deny the webhook call in turn 5', turn: 5, fault: 'denied', on: 'http' },
+      { title: 'Show the approval step', node: { graph: 'claim', id: 'approve' } },
+    ],
+    load: () => defaultExport(import('../../tests/packs/chain/claim_desk.json?raw')),
   },
 ];
 

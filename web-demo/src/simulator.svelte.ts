@@ -6,7 +6,7 @@ import { AnswerSettings } from './answer-settings.svelte';
 import { toRecordedAnswers } from './run/recorded-answers';
 import { findSyntaxIssue, type SyntaxIssue } from './syntax';
 import { START_EVENT, type FlowEvent } from './flow/event';
-import { isFlowPack } from './flow/flow-pack';
+import { playedKind } from './flow/flow-pack';
 import { addScriptIssues } from './flow/script-issues';
 import { findSample, samples, type Sample } from './samples';
 import type { SavedSession } from './session/session-store';
@@ -32,8 +32,12 @@ export class Simulator {
   syntax = $state.raw<SyntaxIssue>();
   failure = $state.raw<EngineError>();
   hash = $state('');
-  /** Whether the running pack is a flow document. */
+  /** Whether the running pack plays a document: a flow, a workflow graph or a chain. */
   isFlow = $state(false);
+  /** Whether the running pack plays a chain: its sessions are runs. */
+  isChain = $state(false);
+  /** Whether the running pack plays a workflow graph, whose sessions may start with a trigger. */
+  isWorkflow = $state(false);
   /** The inputs of the pack's own turns. */
   packInputs = $state.raw<UserInput[]>([]);
   /** A message of the page, announced politely. */
@@ -150,13 +154,13 @@ export class Simulator {
   async apply(): Promise<void> {
     clearTimeout(this.applyTimer);
     const before = this.runningPack;
-    const { isFlow } = this;
+    const { isFlow, isChain } = this;
     // The replay of the previous edit is obsolete.
     this.editedBranch?.turns.forEach((it) => it.running && this.stopTurn(it));
     await this.queueLoad(true).catch(() => {});
     if (this.runningPack === before || this.tree.path.length === 0) return;
-    // Inputs for tables cannot be replayed on a flow, nor the reverse.
-    if (this.isFlow !== isFlow) return this.restart();
+    // Inputs for tables cannot be replayed on a flow, nor those of sessions as a run.
+    if (this.isFlow !== isFlow || this.isChain !== isChain) return this.restart();
     await this.replayBranch('pack edited');
   }
 
@@ -170,10 +174,17 @@ export class Simulator {
     this.edit(this.original);
   }
 
-  /** Starts a new conversation and keeps the others as branches. A flow sends the first message. */
+  /** Starts a new conversation and keeps the others as branches. A flow sends the first message; a run awaits its input. */
   restart(event: FlowEvent = START_EVENT): void {
     this.tree.showBranch(undefined);
-    if (this.isFlow) void this.startFlow(event);
+    if (this.isFlow && !this.isChain) void this.startFlow(event);
+  }
+
+  /** Starts a run, and keeps the others as branches. */
+  async startRun(event: FlowEvent): Promise<Turn> {
+    if (this.packState === 'edited') await this.apply();
+    this.tree.showBranch(undefined);
+    return this.startFlow(event);
   }
 
   private startFlow(event = START_EVENT): Promise<Turn> {
@@ -183,7 +194,7 @@ export class Simulator {
   /** Sends a message at the end of the visible branch, or after another turn. */
   async send(typed: TypedInput, after?: Turn): Promise<Turn> {
     if (this.packState === 'edited') await this.apply();
-    if (this.isFlow && !this.tree.head) await this.startFlow();
+    if (this.isFlow && !this.isChain && !this.tree.head) await this.startFlow();
     const parent = after ?? this.tree.head;
     const input = this.createInput(typed, parent);
     return this.runTurn(new Turn(++this.lastTurn, parent, input, parent === this.tree.head ? '' : `“${input.message}” after turn ${parent?.number}`));
@@ -300,7 +311,7 @@ export class Simulator {
   }
 
   private createInput(typed: TypedInput, parent: Turn | undefined, like?: UserInput): UserInput {
-    return nextInput(typed, parent, { main: this.defaultConversationId, flow: this.isFlow }, like);
+    return nextInput(typed, parent, { main: this.defaultConversationId, flow: this.isFlow, chain: this.isChain }, like);
   }
 
   private async runTurn(turn: Turn, repeat?: Repeat, by: 'user' | 'pack' | 'record' = 'user', pack?: string): Promise<Turn> {
@@ -370,7 +381,10 @@ export class Simulator {
     this.packState = loaded.accepted ? 'applied' : 'refused';
     if (!loaded.accepted) return;
     this.hash = loaded.hash;
-    this.isFlow = isFlowPack(this.text);
+    const kind = playedKind(this.text);
+    this.isFlow = kind !== undefined;
+    this.isChain = kind === 'workflow_chain';
+    this.isWorkflow = kind === 'workflow_graph';
     this.packInputs = loaded.turns;
   }
 

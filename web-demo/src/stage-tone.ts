@@ -25,8 +25,8 @@ export function stageTone(stage: string): Tone {
 /** Derives the tone of a flow stage. */
 function flowStageTone(stage: string): Tone {
   if (/^(node\.error|gives_up|llm\.(failed|invalid)|guard\.)/.test(stage)) return 'error';
-  if (/(invalid|rejected|unsure|ambiguous|undefined|expr\.error|no_input|late|taken|relay_failed|ungrounded|ignored|knowledge\.failed|abandoned|unwired)/.test(stage)) return 'warning';
-  return /^(intent\.match|route|button|entity\.(filled|prefilled))/.test(stage) ? 'success' : 'normal';
+  if (/(invalid|rejected|unsure|ambiguous|undefined|expr\.error|no_input|late|taken|relay_failed|ungrounded|ignored|knowledge\.failed|abandoned|unwired|chain\.retry|no_match|notify\.failed)/.test(stage)) return 'warning';
+  return /^(intent\.match|route|button|entity\.(filled|prefilled)|decide\.match|workflow_chain\.(resume|ingress))/.test(stage) ? 'success' : 'normal';
 }
 
 function isPlain(value: Json): boolean {

@@ -1,3 +1,4 @@
+import type { RunAnswer } from './chain/run';
 import type { FlowAnswer, Message } from './flow/session';
 import type { AnsweredEffect, UserInput } from './session/turn-data';
 
@@ -19,6 +20,8 @@ export interface Issue {
   /** Graph and node, for a node of a flow document. The path is then a JSON pointer. */
   graph?: string;
   node?: string;
+  /** The index of the document in the pack. */
+  document?: number;
 }
 
 /** An effect that the engine requests of its host. */
@@ -85,8 +88,8 @@ export interface Outcome {
   context: Json;
   fault: { code: string; message: string; recoverable: boolean } | null;
   writes: Json[];
-  /** The answer of a flow session. */
-  flow?: FlowAnswer;
+  /** The answer of a flow session or of a run. */
+  flow?: FlowAnswer | RunAnswer;
 }
 
 /** The result of one engine call. */

@@ -18,14 +18,16 @@ export interface TypedInput {
 }
 
 /** Builds the input that follows a turn, or that replaces a similar input. */
-export function nextInput(typed: TypedInput, parent: { input: UserInput; number: number } | undefined, pack: { main: string; flow: boolean }, like?: UserInput): UserInput {
+export function nextInput(typed: TypedInput, parent: { input: UserInput; number: number } | undefined, pack: { main: string; flow: boolean; chain?: boolean }, like?: UserInput): UserInput {
   const { inputParams = '', reset = false, wait } = typed;
   const { conversation, conversationId } = like ?? parent?.input ?? { conversation: 'main', conversationId: pack.main };
   const at = like?.at ?? (parent ? parent.input.at + (wait ?? BETWEEN_TURNS_MS) : FIRST_TURN_AT + (wait ?? 0));
-  const event = pack.flow ? (typed.event ?? ({ type: 'user.message', text: typed.message } as const)) : undefined;
-  const message = event ? eventText(event) : typed.message;
+  const message = typed.message;
+  // A run gets a message for the assistant that it talks to.
+  const said: FlowEvent = pack.chain ? { type: 'run.resume', text: message } : { type: 'user.message', text: message };
+  const event = pack.flow ? (typed.event ?? said) : undefined;
   const seed = like?.seed ?? (parent?.number ?? 0) + 1;
-  return { conversation, conversationId, message, inputParams: event ? '' : inputParams, reset, at, seed, ...(event ? { event: JSON.stringify(event) } : {}) };
+  return { conversation, conversationId, message: event ? eventText(event) : message, inputParams: event ? '' : inputParams, reset, at, seed, ...(event ? { event: JSON.stringify(event) } : {}) };
 }
 
 /** How a turn is rerun. */

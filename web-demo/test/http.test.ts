@@ -44,6 +44,17 @@ describe('an HTTP call', () => {
     expect([received['x-way'], received['content-type'], received['authorization']]).toEqual(['a, b', 'application/json', `Bearer ${SECRET}`]);
   });
 
+  it('is signed with a secret, unless an optional one is missing', async () => {
+    const { address, got } = await server(sent(200, ''));
+    const sign = { header: 'X-Chain-Signature', prefix: 'sha256=', secret: 'crm' };
+    await call(address, { ...post, sign });
+    expect(got[0]?.headers['x-chain-signature']).toBe('sha256=deadadcd3ce57c3bb96d1c3601f9d36f39087d5dc30d2addbd53acaa15e0e4f4');
+    await call(address, { ...post, sign: { ...sign, secret: 'none', optional: true } });
+    expect(got[1]?.headers['x-chain-signature']).toBeUndefined();
+    expect(await call(address, { ...post, sign: { ...sign, secret: 'none' } })).toMatchObject({ error: { kind: 'denied' } });
+    expect(got).toHaveLength(2);
+  });
+
   it('has an idempotency key if it writes, and no default content type', async () => {
     const { address, got } = await server(sent(200, ''));
     const headers = [['idempotency-key', 'own']];

@@ -17,6 +17,8 @@
  *   node test/simulator.mjs BASE_URL knowledge PACK.json        searches articles, tests the retrieval, adds and removes a source
  *   node test/simulator.mjs BASE_URL desk PACK.json             plays the desk's side of a handoff
  *   node test/simulator.mjs BASE_URL scripts PACK.json          runs a script, fails at a line of another one and mends it
+ *   node test/simulator.mjs BASE_URL run                        the claim as a run: a timer, an inbox, a branch, a fault, and a run of one's own
+ *   node test/simulator.mjs BASE_URL workflow PACK.json         a workflow graph, whose agent passes the conversation to an assistant
  *   node test/simulator.mjs BASE_URL flow                       the bank as a flow: its graph, a node, a fault and a timer
  *
  * Prints JSON lines, each with one named member.
@@ -30,13 +32,14 @@ import { flow } from './simulator/flow.mjs';
 import { keyboard } from './simulator/keyboard.mjs';
 import { desk, knowledge, scripts } from './simulator/nodes.mjs';
 import { broken, row } from './simulator/rows.mjs';
+import { run, workflow } from './simulator/run.mjs';
 import { shared, waiting } from './simulator/sessions.mjs';
 import { stored } from './simulator/stored.mjs';
 import { story } from './simulator/story.mjs';
 import { talks } from './simulator/talks.mjs';
 
 const [base, what, ...more] = process.argv.slice(2);
-const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, story, stored, talks, knowledge, desk, scripts };
+const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, story, stored, talks, knowledge, desk, scripts, run, workflow };
 
 await withPage(base, { before: listen }, (page) => WAYS[what](page, more));
 

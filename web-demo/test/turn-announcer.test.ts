@@ -21,6 +21,16 @@ describe('the announcer of the chat', () => {
     expect(announcing.update(turn, 20)).toBeUndefined();
   });
 
+  it('announces how a run goes on, and why an event was refused', () => {
+    const announce = (flow: object) => {
+      const [announcing, turn] = [new TurnAnnouncer(), running()];
+      announcing.update(turn, 0);
+      return announcing.update(end(turn, { payload: { type: 'TEXT', value: '' }, flow: flow as NonNullable<Outcome['flow']> }), 10)?.polite;
+    };
+    expect(announce({ run_id: 'r', status: 'awaiting_human', messages: [] })).toBe('Turn 3: run awaiting human');
+    expect(announce({ run_id: 'r', status: 'failed', messages: [], error: { code: 'not_waiting', message: 'the run waits for something else' } })).toBe('Turn 3: refused, the run waits for something else');
+  });
+
   it('announces nothing when a finished branch is shown', () => {
     const announcing = new TurnAnnouncer();
     const other = end(running(), { payload: { type: 'TEXT', value: 'Hello' } });

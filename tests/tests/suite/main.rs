@@ -49,6 +49,7 @@ mod reference;
 mod reference_pages;
 mod replay;
 mod retrieval;
+mod run_page;
 mod scaled;
 mod schemas;
 mod scripts;

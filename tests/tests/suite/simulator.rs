@@ -178,7 +178,7 @@ fn an_exported_talk_opens_in_the_browser_and_runs_as_the_core_does() {
     let server = TestEnv::new().serve(&[]);
     let lines = run_page(&server.address, &["talks"]);
     let pasted = &lines["pasted"];
-    assert_eq!(pasted.len(), 5, "one for each sample");
+    assert_eq!(pasted.len(), 6, "one for each sample");
     for it in pasted {
         assert!(it["equal"] == true && it["verdict"].as_str().unwrap().starts_with("✓ The talk was played"), "{it}");
     }

@@ -12,10 +12,11 @@ export interface EngineIssue {
   fix?: string | null;
   graph?: string | null;
   node?: string | null;
+  document?: number | null;
 }
 
 /** Parses an issue; infos of a flow document become warnings. */
-export function parseIssue({ severity, path, reason, hint, rule, code, message, fix, graph, node }: EngineIssue): Issue {
+export function parseIssue({ severity, path, reason, hint, rule, code, message, fix, graph, node, document }: EngineIssue): Issue {
   return {
     severity: severity === 'error' ? 'error' : 'warning',
     path,
@@ -24,5 +25,6 @@ export function parseIssue({ severity, path, reason, hint, rule, code, message, 
     rule: rule ?? code ?? '',
     ...(graph ? { graph } : {}),
     ...(node ? { node } : {}),
+    ...(typeof document === 'number' ? { document } : {}),
   };
 }

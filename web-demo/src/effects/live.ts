@@ -19,8 +19,8 @@ export interface ScriptEngine {
   answer(effect: number, at?: number): string;
 }
 
-/** Marks URLs of the pack's fake service. */
-const STUB = '${STUB}';
+/** The beginnings of URLs that only the pack answers: its fake service, and channels of notifications, which a page does not have. */
+const OF_PACK = ['${STUB}', 'notify:'];
 
 /** Executes the model and HTTP effects of a live chat. */
 export class LiveEffects {
@@ -47,7 +47,8 @@ export class LiveEffects {
     const scripted = engine.answer(effect.id, now());
     const { completion } = JSON.parse(scripted) as { completion: Completion };
     const unsupported = 'error' in completion.outcome && completion.outcome.error.kind === 'unsupported';
-    if (!unsupported || String(effect.request['url']).startsWith(STUB)) return scripted;
+    const url = String(effect.request['url']);
+    if (!unsupported || OF_PACK.some((it) => url.startsWith(it))) return scripted;
     return completionText(effect, await this.http.answer(effect), now());
   }
 }

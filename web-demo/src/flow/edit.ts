@@ -4,31 +4,30 @@ import { replaceRange } from '../pack/layout';
 import { addMember } from '../pack/rows';
 import type { FlowDocument } from './graph';
 
-/** The indexes of a document, graph and node. */
-export interface NodeIndex {
+/** Where the data of a node is: the index of its document, the pointer to the node, and the member with its data. */
+export interface NodePlace {
   document: number;
-  graph: number;
-  node: number;
+  pointer: string;
+  member: 'data' | 'config';
 }
 
-/** Finds a node by its graph and id. */
-export function findNodeIndex(document: FlowDocument, graph: string, node: string): NodeIndex | undefined {
+/** Finds a node by its graph and id. Steps of chains keep their data in `config`. */
+export function findNodePlace(document: FlowDocument, graph: string, node: string): NodePlace | undefined {
   const found = document.graphs.find((it) => it.id === graph);
   const at = found?.nodes.find((it) => it.id === node);
-  return found && at && { document: document.index, graph: found.index, node: at.index };
+  return found && at && { document: found.documentIndex, pointer: at.pointer, member: found.kind === 'chain' ? 'config' : 'data' };
 }
 
 /** The span of a node in the text of a pack. */
-export function findNodeSpan(text: string, { document, graph, node }: NodeIndex): Span | undefined {
-  const documentSpan = parseSpans(text).members?.get('documents')?.elements?.[document];
-  // A workflow graph has its nodes itself.
-  const graphSpan = documentSpan?.members?.get('graphs')?.elements?.[graph] ?? documentSpan;
-  return graphSpan?.members?.get('nodes')?.elements?.[node];
+export function findNodeSpan(text: string, { document, pointer }: NodePlace): Span | undefined {
+  let span = parseSpans(text).members?.get('documents')?.elements?.[document];
+  for (const name of pointer.split('/').slice(1)) span = span?.members?.get(name) ?? span?.elements?.[Number(name)];
+  return span;
 }
 
 /** The data of a node, unindented; a long single line is expanded. */
-export function readNodeData(text: string, place: NodeIndex): string {
-  const data = findNodeSpan(text, place)?.members?.get('data');
+export function readNodeData(text: string, place: NodePlace): string {
+  const data = findNodeSpan(text, place)?.members?.get(place.member);
   if (!data) return '{}';
   const json = text.slice(data.start, data.end);
   if (!json.includes('\n')) return json.length > 60 ? expandJson(json) : json;
@@ -37,14 +36,14 @@ export function readNodeData(text: string, place: NodeIndex): string {
 }
 
 /** Replaces a node's data; throws a `JsonSyntaxError` for invalid JSON. */
-export function writeNodeData(text: string, place: NodeIndex, json: string): string {
+export function writeNodeData(text: string, place: NodePlace, json: string): string {
   if (!parseSpans(json).members) throw new Error('node data must be a JSON object');
   const node = findNodeSpan(text, place);
   if (!node?.members) throw new Error('the node no longer exists');
-  const data = node.members.get('data');
+  const data = node.members.get(place.member);
   const indent = lineIndent(text, (data ?? node).start);
   const written = json.trim().replaceAll('\n', `\n${indent}`);
-  return data ? replaceRange(text, data.start, data.end, written) : addMember(text, node, 'data', written);
+  return data ? replaceRange(text, data.start, data.end, written) : addMember(text, node, place.member, written);
 }
 
 /** The indentation of the line at an offset. */

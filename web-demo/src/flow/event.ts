@@ -1,8 +1,10 @@
+import { isRunEvent, runEventText, type RunEvent } from '../chain/event';
 import type { Json, JsonObject } from '../types';
 
-/** An event sent to a flow session. */
+/** An event sent to a flow session or to a run. */
 export type FlowEvent =
-  | { type: 'session.start'; params?: JsonObject; locale?: string; channel?: string; user?: JsonObject }
+  | RunEvent
+  | { type: 'session.start'; trigger?: string; params?: JsonObject; locale?: string; channel?: string; user?: JsonObject }
   | { type: 'user.message'; text: string }
   | { type: 'user.button'; button_id: string; value?: Json; label?: string }
   | { type: 'timer.fired'; timer_id: string }
@@ -21,6 +23,7 @@ const DESK_REPORTS = { accepted: 'accepted the conversation', failed: 'declined 
 
 /** Describes an event; for a message, its text. The result is part of the stored input of a turn. */
 export function eventText(event: FlowEvent): string {
+  if (isRunEvent(event)) return runEventText(event);
   switch (event.type) {
     case 'session.start':
       return 'Session started';
@@ -54,5 +57,5 @@ export function parseEvent(text: string | undefined): FlowEvent | undefined {
 
 /** Whether an event is a message or a button press of the user. */
 export function isUserEvent(event: FlowEvent | undefined): boolean {
-  return event === undefined || event.type === 'user.message' || event.type === 'user.button';
+  return event === undefined || event.type === 'user.message' || event.type === 'user.button' || (event.type === 'run.resume' && event.text !== undefined);
 }

@@ -1,7 +1,9 @@
-/** Reads the graphs of a flow document for drawing; lenient, because a document is often invalid while it is edited. */
-import { isProgram } from './flow-pack';
+/** Reads the graphs of the documents of a pack for drawing; lenient, because a document is often invalid while it is edited. */
+import { chainGraph } from '../chain/graph';
+import { asList, asMembers, asText, type Members } from './members';
+import { documentId, isProgram } from './flow-pack';
 
-/** A node of a graph. */
+/** A node of a graph, or a step of a chain. */
 export interface FlowNode {
   id: string;
   name: string;
@@ -10,6 +12,10 @@ export interface FlowNode {
   position: { x: number; y: number } | undefined;
   /** Its index among the nodes of its graph. */
   index: number;
+  /** The JSON pointer to it in its document. */
+  pointer: string;
+  /** The id of the document that it runs. */
+  runs?: string | undefined;
 }
 
 /** An edge between two nodes of a graph. */
@@ -24,33 +30,41 @@ export interface FlowEdge {
 
 /** A graph of a document. */
 export interface FlowGraph {
+  /** Its id, unique in the pack: graphs of documents that are run by another one begin with the id of their document. */
   id: string;
+  /** Its id in its document. */
+  localId: string;
   kind: string;
   name: string;
   entry: string;
   nodes: FlowNode[];
   edges: FlowEdge[];
-  /** Its index among the graphs of the document. */
+  /** Its index among all graphs of the pack. */
   index: number;
+  /** The id of its document. */
+  document: string;
+  /** The index of its document in the pack. */
+  documentIndex: number;
 }
 
-/** A flow document with its index in the pack. */
+/** The documents that a pack plays. */
 export interface FlowDocument {
+  /** The index of the document that is played in the pack. */
   index: number;
+  /** Its id. */
+  id: string;
   name: string;
-  /** The root graph first, then intent graphs, then subflows. */
+  /** For each document the root graph first, then intent graphs, then subflows; the played document first. */
   graphs: FlowGraph[];
-  /** The declared variables. */
+  /** The declared variables of all documents. */
   variables: string[];
   /** Dotted paths of variables whose values are hidden. */
   redacted: string[];
 }
 
-type Members = Record<string, unknown>;
-
 const KINDS = ['root', 'intent', 'subflow'];
 
-/** Parses the flow document of a pack; `undefined` where there is none. */
+/** Parses the documents that a pack plays; `undefined` where there is none. An assistant runs no other documents. */
 export function parseDocument(pack: string): FlowDocument | undefined {
   let documents: unknown;
   try {
@@ -62,12 +76,39 @@ export function parseDocument(pack: string): FlowDocument | undefined {
   const index = all.findIndex(isProgram);
   const document = all[index];
   if (!document) return undefined;
+  const isAlone = document['doc'] === 'conversation_flow';
+  const others = isAlone ? [] : all.flatMap((it, at) => (at !== index && isProgram(it) ? [{ it, at }] : []));
+  const played = [{ it: document, at: index }, ...others];
+  const graphs = played.flatMap(({ it, at }) => documentGraphs(it, at, at === index)).map((it, at) => ({ ...it, index: at }));
+  const variables = played.flatMap(({ it }) => asList(it['variables'] ?? it['shared_state']).map((variable) => asText(variable['name']))).filter(Boolean);
+  const redacted = played.flatMap(({ it }) => redactedPaths(it));
+  return { index, id: documentId(document), name: asText(document['name']), graphs, variables: [...new Set(variables)], redacted: [...new Set(redacted)] };
+}
+
+function documentGraphs(document: Members, documentIndex: number, isPlayed: boolean): FlowGraph[] {
   const names = new Map(asList(document['intents']).map((it) => [asText(it['graph']), asText(it['name'])]));
-  // A workflow graph is one graph.
-  const own = document['doc'] === 'workflow_graph' ? [{ ...document, kind: 'root', entry: workflowEntry(document) }] : asList(document['graphs']);
-  const graphs = own.map((it, at) => parseGraph(it, at, names));
   const rank = (it: FlowGraph) => (KINDS.indexOf(it.kind) + KINDS.length + 1) % (KINDS.length + 1);
-  return { index, name: asText(document['name']), graphs: graphs.toSorted((a, b) => rank(a) - rank(b) || a.index - b.index), variables: asList(document['variables'] ?? document['shared_state']).map((it) => asText(it['name'])).filter(Boolean), redacted: redactedPaths(document) };
+  const owner = documentId(document);
+  const place = { document: owner, documentIndex };
+  const found = ownGraphs(document, names).map((it) => ({ ...it, ...place }));
+  const sorted = found.toSorted((a, b) => rank(a) - rank(b) || a.index - b.index);
+  if (isPlayed) return sorted;
+  const title = asText(document['name']) || owner;
+  return sorted.map((it) => ({ ...it, id: graphKey(owner, it.localId), name: it.kind === 'root' ? title : `${title}: ${it.name}` }));
+}
+
+/** The unique id of a graph of a document that is run by another one. */
+export function graphKey(document: string, graph: string): string {
+  return `${document}:${graph}`;
+}
+
+type OwnGraph = Omit<FlowGraph, 'document' | 'documentIndex'>;
+
+/** A workflow graph and a chain are one graph each. */
+function ownGraphs(document: Members, names: Map<string, string>): OwnGraph[] {
+  if (document['doc'] === 'workflow_chain') return [chainGraph(document)];
+  if (document['doc'] === 'workflow_graph') return [parseGraph({ ...document, kind: 'root', entry: workflowEntry(document) }, 0, names, '')];
+  return asList(document['graphs']).map((it, at) => parseGraph(it, at, names, `/graphs/${at}`));
 }
 
 /** The node at which a workflow graph begins: its first entry, or its root. */
@@ -76,19 +117,21 @@ function workflowEntry(document: Members): string {
   return asText(Array.isArray(entries) ? entries[0] : undefined) || asText(document['root']) || 'root_agent';
 }
 
-function parseGraph(graph: Members, index: number, intents: Map<string, string>): FlowGraph {
+function parseGraph(graph: Members, index: number, intents: Map<string, string>, pointer: string): OwnGraph {
   const id = asText(graph['id']);
   const kind = asText(graph['kind']);
-  const nodes = asList(graph['nodes']).map((it, at) => parseNode(it, at));
+  const nodes = asList(graph['nodes']).map((it, at) => parseNode(it, at, `${pointer}/nodes/${at}`));
   const edges = asList(graph['edges']).map(parseEdge);
-  return { id, kind, name: asText(graph['name']) || intents.get(id) || id, entry: asText(graph['entry']), nodes, edges, index };
+  return { id, localId: id, kind, name: asText(graph['name']) || intents.get(id) || id, entry: asText(graph['entry']), nodes, edges, index };
 }
 
-function parseNode(node: Members, index: number): FlowNode {
+function parseNode(node: Members, index: number, pointer: string): FlowNode {
   const { x, y } = asMembers(node['position']);
   const position = typeof x === 'number' && typeof y === 'number' ? { x, y } : undefined;
   const id = asText(node['id']) || `#${index}`;
-  return { id, name: asText(node['name']) || id, type: asText(node['type']), disabled: node['disabled'] === true, position, index };
+  const data = asMembers(node['data']);
+  const runs = asText(data['assistant_id']) || asText(data['workflow_id']) || asText(data['agent_id']) || undefined;
+  return { id, name: asText(node['name']) || id, type: asText(node['type']), disabled: node['disabled'] === true, position, index, pointer, runs };
 }
 
 function parseEdge(edge: Members, index: number): FlowEdge {
@@ -105,17 +148,5 @@ function redactedPaths(document: Members): string[] {
     .flatMap((it) => asList(it['nodes']))
     .map((it) => asMembers(it['data']))
     .flatMap((it) => (it['redact'] === true || secret.has(asText(it['entity'])) ? [asText(it['variable'])] : []));
-  return [...new Set([...declared, ...captured])].filter(Boolean);
-}
-
-function asList(value: unknown): Members[] {
-  return Array.isArray(value) ? value.map(asMembers) : [];
-}
-
-function asMembers(value: unknown): Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+  return [...declared, ...captured].filter(Boolean);
 }

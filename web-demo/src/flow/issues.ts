@@ -2,15 +2,19 @@ import type { Finding } from '../config/findings';
 import { JsonSyntaxError, position, parseSpans } from '../json-text';
 import { followPointer } from '../locate';
 import type { LocatedIssue } from '../simulator.svelte';
+import type { NodePlace } from './edit';
 import type { FlowDocument } from './graph';
 
-/** Finds the node of an issue. */
-export function findIssueNode({ graph, node, path }: LocatedIssue, document: FlowDocument): { graph: string; node: string } | undefined {
-  if (graph && node) return { graph, node };
-  const [, at, index] = /^\/graphs\/(\d+)\/nodes\/(\d+)(?:\/|$)/.exec(path) ?? [];
-  const found = document.graphs.find((it) => it.index === Number(at));
-  const id = found?.nodes.find((it) => it.index === Number(index))?.id;
-  return at !== undefined && found && id !== undefined ? { graph: found.id, node: id } : undefined;
+/** Finds the node of an issue, by the id of its graph in the pack. */
+export function findIssueNode({ graph, node, path, document: index = -1 }: LocatedIssue, document: FlowDocument): { graph: string; node: string } | undefined {
+  const graphs = document.graphs.filter((it) => it.documentIndex === (index < 0 ? document.index : index));
+  const named = graphs.find((it) => it.localId === graph && it.nodes.some(({ id }) => id === node));
+  if (named && node) return { graph: named.id, node };
+  for (const it of graphs) {
+    const found = it.nodes.find(({ pointer }) => path === pointer || path.startsWith(`${pointer}/`));
+    if (found) return { graph: it.id, node: found.id };
+  }
+  return undefined;
 }
 
 /** Counts errors and warnings by node of a graph. */
@@ -35,7 +39,7 @@ export function nodeIssues(issues: LocatedIssue[], document: FlowDocument, graph
 }
 
 /** Locates the issues of a node in the text of its data; invalid JSON has one finding. */
-export function locateInData(data: string, issues: LocatedIssue[]): Finding[] {
+export function locateInData(data: string, issues: LocatedIssue[], place?: NodePlace): Finding[] {
   let root: ReturnType<typeof parseSpans>;
   try {
     root = parseSpans(data);
@@ -45,8 +49,8 @@ export function locateInData(data: string, issues: LocatedIssue[]): Finding[] {
     return [{ start, end: start + 1, line: position(data, start).line, severity: 'error', reason: fault.message, hint: '', rule: 'not JSON' }];
   }
   return issues.map(({ path, severity, reason, hint, rule }) => {
-    const inside = /^\/graphs\/\d+\/nodes\/\d+\/data(\/.*)?$/.exec(path);
-    const span = inside ? followPointer(root, inside[1] ?? '') : root;
+    const start = place && `${place.pointer}/${place.member}/`;
+    const span = start && path.startsWith(start) ? followPointer(root, path.slice(start.length - 1)) : root;
     const line = data.indexOf('\n', span.start);
     return { start: span.start, end: line < 0 ? span.end : Math.min(span.end, line), line: position(data, span.start).line, severity, reason, hint, rule };
   });

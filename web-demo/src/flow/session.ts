@@ -108,7 +108,7 @@ export interface Timer {
   purpose: string;
 }
 
-/** The session after a turn; `undefined` for failed turns and table configurations. */
+/** The session or run after a turn, as stored; `undefined` for failed turns and table configurations. */
 export function readFlowSession(record: Pick<TurnRecord, 'outcome'> | undefined): FlowSession | undefined {
   const written = record?.outcome.writes.find((it) => (it as JsonObject | null)?.['table'] === 'flow');
   return (written as { state?: FlowSession } | undefined)?.state;
@@ -131,9 +131,10 @@ export function readTimers(session: JsonObject | undefined): Timer[] {
   return Array.isArray(timers) ? (timers as unknown as Timer[]) : [];
 }
 
-/** The answer of a flow turn; `undefined` for other turns. */
+/** The answer of a flow session; `undefined` for runs and for turns of tables. */
 export function flowAnswer(outcome: Outcome | undefined): FlowAnswer | undefined {
-  return outcome?.flow;
+  const answer = outcome?.flow;
+  return answer && !('run_id' in answer) ? answer : undefined;
 }
 
 /** The messages of a turn, including those of a turn that is still running. */
@@ -152,5 +153,5 @@ export function messageButtons(message: Message): Button[] {
 
 /** Whether a session has ended and accepts no more input. */
 export function hasSessionEnded(outcome: Outcome | undefined): boolean {
-  return ['completed', 'failed'].includes(outcome?.flow?.status ?? '');
+  return ['completed', 'failed'].includes(flowAnswer(outcome)?.status ?? '');
 }

@@ -1,4 +1,5 @@
 /** Talk lines of a flow: the event of a turn and the session after it. */
+import { isRunEvent, type RunEvent } from '../chain/event';
 import { parseEvent, type FlowEvent } from '../flow/event';
 import { readFlowSession } from '../flow/session';
 import type { Json, JsonObject, Outcome } from '../types';
@@ -6,12 +7,13 @@ import type { UserInput } from './turn-data';
 import { isPlain } from './talk-text';
 
 /** Members of a flow answer that are not session variables. */
-const ANSWER_MEMBERS = ['status', 'awaiting', 'debug', 'turn', 'vars'];
+const ANSWER_MEMBERS = ['status', 'awaiting', 'debug', 'turn', 'vars', 'run', 'error'];
 
 /** Formats the event of a turn: in short form where that loses nothing, else as JSON. */
 export function eventLine({ event: text, message }: UserInput): string {
   const event = parseEvent(text);
   if (!event) return message;
+  if (isRunEvent(event)) return runForm(event);
   return shortForm(event) ?? text ?? '';
 }
 
@@ -31,7 +33,7 @@ export function valueLine(name: string, outcome: Outcome): string {
   return `? ${path} = ${JSON.stringify(found ?? null)}`;
 }
 
-function shortForm(event: FlowEvent): string | undefined {
+function shortForm(event: Exclude<FlowEvent, RunEvent>): string | undefined {
   const { type: _, ...rest } = event;
   const only = Object.keys(rest).length === 1;
   switch (event.type) {
@@ -50,5 +52,29 @@ function shortForm(event: FlowEvent): string | undefined {
       return undefined;
     case 'session.end':
       return only ? undefined : '/end';
+  }
+}
+
+/** Formats the event of a run. The talk starts runs of schedules by hand. */
+function runForm(event: RunEvent): string {
+  switch (event.type) {
+    case 'chain.start': {
+      const { kind, body } = event.trigger;
+      if (kind === 'webhook' && typeof body === 'object' && body !== null && !Array.isArray(body)) return `/ingress ${JSON.stringify(body)}`;
+      return body === undefined || body === null ? '/run' : `/run ${JSON.stringify(body)}`;
+    }
+    case 'run.resume': {
+      const { type: _, ...rest } = event;
+      const only = Object.keys(rest).length === 1;
+      return only && event.text !== undefined && isPlain(event.text, /^[@+/]/) ? event.text : `/resume ${JSON.stringify(rest)}`;
+    }
+    case 'run.ingress':
+      return `/ingress ${event.step} ${JSON.stringify(event.body)}`;
+    case 'run.cancel':
+      return event.reason === undefined ? '/cancel' : `/cancel ${JSON.stringify({ reason: event.reason })}`;
+    case 'run.retry':
+      return '/retry';
+    case 'run.token':
+      return '/token';
   }
 }

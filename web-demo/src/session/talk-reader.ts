@@ -72,8 +72,10 @@ class Header {
   name = '';
   config = '';
   at = FIRST_TURN_AT;
-  /** The paths that start a session and send it an event, if the talk plays a document. */
+  /** The paths that start a session and send it an event, if the talk plays a flow document or a workflow graph. */
   paths: { sessions: string; turns: string } | undefined;
+  /** The slug of the chain, if the talk plays one. */
+  chain: string | undefined;
   settings: [key: string, json: string][] = [];
 
   parseLine(line: TalkLine): void {
@@ -107,7 +109,8 @@ class Header {
     } else if (word === 'workflow') {
       const id = requireText(rest, 'the id of the workflow graph');
       this.paths = { sessions: `/v1/runtime/workflows/${id}/sessions`, turns: '/v1/runtime/workflows/sessions/${SESSION}/turns' };
-    } else if (word !== 'pipeline' || !['', 'v1', 'v2'].includes(rest.text)) throw new TalkError(line.number, 'unknown program; write pipeline v1, pipeline v2, flow ID or workflow ID');
+    } else if (word === 'chain') this.chain = requireText(rest, 'the slug of the chain');
+    else if (word !== 'pipeline' || !['', 'v1', 'v2'].includes(rest.text)) throw new TalkError(line.number, 'unknown program; write pipeline v1, pipeline v2, flow ID, workflow ID or chain SLUG');
     else if (rest.text) this.settings.push(['pipeline.profile', JSON.stringify(rest.text)]);
   }
 }
@@ -137,7 +140,7 @@ function parseMessage(line: TalkLine, header: Header, previous: TalkTurn | undef
   const wait = parseDuration(word);
   if (wait !== undefined) rest = after;
   const at = previous ? previous.at + (wait ?? TURN_INTERVAL_MS) : header.at + (wait ?? 0);
-  const request = header.paths === undefined ? { body: parseBody(rest) } : parseEvent(rest, header.paths);
+  const request = header.chain !== undefined ? parseRunEvent(rest, header.chain) : header.paths ? parseEvent(rest, header.paths) : { body: parseBody(rest) };
   return { line: line.number, conversation, at, ...request, answers: [], checks: [] };
 }
 
@@ -159,6 +162,35 @@ function parseEvent(line: TalkLine, { sessions, turns }: NonNullable<Header['pat
     return { path: turns, body: line.text };
   }
   return { path: turns, body: JSON.stringify(shortEvent(word, rest) ?? { type: 'user.message', text: line.text }) };
+}
+
+/** Parses the event of a run, or a text for the assistant that it talks to. */
+function parseRunEvent(line: TalkLine, slug: string): { path: string; body: string } {
+  const [word, rest] = splitWord(line);
+  const run = (action: string) => `/v1/workflow-chains/${slug}/runs/\${SESSION}/${action}`;
+  const json = (data: TalkLine, empty: string) => {
+    if (data.text !== '') parseLineJson(data, 'write the data of the event as a JSON object');
+    return data.text || empty;
+  };
+  switch (word) {
+    case '/run':
+      return { path: `/v1/workflow-chains/${slug}/run`, body: `{"input":${json(rest, 'null')}}` };
+    case '/ingress': {
+      if (rest.text.startsWith('{')) return { path: `/v1/public/chains/${slug}/ingress`, body: json(rest, '{}') };
+      const [step, body] = splitWord(rest);
+      requireText({ ...rest, text: step }, 'the id of the step, or the body as a JSON object');
+      return { path: `/v1/public/chains/${slug}/ingress/${step}?run=\${SESSION}`, body: json(body, '{}') };
+    }
+    case '/resume':
+    case '/cancel':
+    case '/retry':
+    case '/token':
+      return { path: run(word.slice(1)), body: json(rest, '{}') };
+    case '/timer':
+      return { path: run(`timers/${requireText(rest, 'the id of the timer')}`), body: '{}' };
+    default:
+      return { path: run('resume'), body: JSON.stringify({ text: line.text }) };
+  }
 }
 
 function shortEvent(word: string, rest: TalkLine): object | undefined {

@@ -1,3 +1,4 @@
+import { formatWait } from '../chain/timer';
 import { plural } from '../plural';
 import type { Json, JsonObject } from '../types';
 
@@ -43,6 +44,20 @@ export const FLOW_NOTICES: Record<string, [name: string, detail: DescribeDetail]
   'session.completed': ['Session completed', () => ''],
   'session.abandoned': ['Session abandoned', () => ''],
   'session.closed': ['Session closed', (it) => it('status')],
+  'subworkflow.enter': ['Workflow entered', (it) => it('workflow')],
+  'agent.hop': ['Conversation passed on', (it) => `${it('node')} → ${it('agent')}`],
+  'tool.executed': ['Tool called', (it) => [it('tool'), it('code')].filter(Boolean).join(': ')],
+  'node.route': ['Route', (it) => `${it('node')} → ${it('target')}`],
+  'workflow_chain.run': ['Run begins', (it) => (it('attempt') ? `for the ${it('attempt')}. time` : it('trigger'))],
+  'workflow_chain.resume': ['Resumed', (it) => [it('path'), it('by') && `by ${it('by')}`].filter(Boolean).join(' ')],
+  'workflow_chain.ingress': ['Webhook received', (it) => it('path')],
+  'chain.step': ['Step', (it) => `${it('path')} ${it('status')}${Number(it('attempt')) > 1 ? `, attempt ${it('attempt')}` : ''}`],
+  'chain.retry': ['Retry', (it) => `${it('path')} after ${formatWait(Number(it('delay_ms')))}`],
+  'chain.end': ['Run ended', (it) => [it('status'), it('reason')].filter(Boolean).join(': ')],
+  'decide.match': ['Branch chosen', (it) => it('branch')],
+  'decide.no_match': ['No branch fits', (it) => it('path')],
+  'notify.failed': ['Not delivered', (it) => [it('to'), it('code')].filter(Boolean).join(': ')],
+  'notify.log': ['Notified', (it) => it('text')],
   'template.undefined': ['Undefined template value', (it) => it('path') || it('template')],
 };
 
@@ -58,7 +73,7 @@ function describeScript(it: (key: string) => string, { failure, logs }: JsonObje
 }
 
 /** Flow stages shown in a story: progress and errors. */
-const STORY_STAGES = /^(intent\.|node\.error|route|resume|subflow|button|entity\.|no_input|gives_up|session\.|knowledge\.|handoff\.|template\.|expr\.|guard\.|exit\.|timer\.|approval\.)/;
+const STORY_STAGES = /^(intent\.|node\.error|route|resume|subflow|button|entity\.|no_input|gives_up|session\.|knowledge\.|handoff\.|template\.|expr\.|subworkflow\.|agent\.hop|tool\.executed|workflow_chain\.|chain\.|decide\.|notify\.|guard\.|exit\.|timer\.|approval\.)/;
 
 /** Whether a stage belongs to a flow; pipeline stages are in capitals. */
 export function isFlowStage(stage: string): boolean {

@@ -120,7 +120,8 @@ function noticeItems(notice: Notice, id: number): TimelineItem[] {
   }
   if (notice.kind === 'message') return [{ ...base, kind: 'reply', name: notice.message.text, detail: '', tone: 'normal', inStory: true, searchable: notice.message.blocks }];
   if (['STEP_ENTER', 'STEP_EXIT', 'node.enter'].includes(notice.stage)) return [];
-  const tone = toneOf(notice.stage);
+  const isFailedStep = notice.stage === 'chain.step' && payloadText(notice, 'status') === 'failed';
+  const tone = isFailedStep ? 'error' : toneOf(notice.stage);
   return [{ ...base, kind: tone === 'error' ? 'error' : 'decision', ...describeNotice(notice), tone, inStory: isInStory(notice), searchable: notice }];
 }
 

@@ -63,7 +63,9 @@ export function describeNotice({ stage, payload }: AuditNotice): NoticeText {
 }
 
 /** Whether a notice is shown in a story, which has only what moved the turn. */
-export function isInStory({ stage }: AuditNotice): boolean {
+export function isInStory({ stage, payload }: AuditNotice): boolean {
+  // How a step went follows.
+  if (stage === 'chain.step') return (payload as JsonObject)['status'] !== 'running';
   if (isFlowStage(stage)) return isFlowStoryStage(stage);
   if (COVERED_STAGES.test(stage)) return false;
   return STORY_STAGES.test(stage) || ['success', 'warning', 'error'].includes(stageTone(stage));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseIssue } from '../../src/config/issue';
-import { readNodeData, findNodeIndex, writeNodeData } from '../../src/flow/edit';
+import { readNodeData, findNodePlace, writeNodeData } from '../../src/flow/edit';
 import { parseDocument } from '../../src/flow/graph';
 import { countNodeIssues, locateInData, nodeIssues, findIssueNode } from '../../src/flow/issues';
 import { redactSession } from '../../src/flow/redaction';
@@ -11,7 +11,7 @@ import { BANK } from './bank';
 
 const bank = parseDocument(BANK);
 if (!bank) throw new Error('the bank has no document');
-const say = findNodeIndex(bank, 'g_balance', 'b_say');
+const say = findNodePlace(bank, 'g_balance', 'b_say');
 if (!say) throw new Error('the bank does not say the balance');
 
 const issue = (path: string, more: Partial<Issue> = {}) => ({ severity: 'error' as const, path, reason: 'is wrong', hint: '', rule: 'N001', range: undefined, ...more });
@@ -32,7 +32,7 @@ describe('the data of a node', () => {
   it('keeps its spelling', () => {
     const pack = '{"documents": [{"doc": "conversation_flow", "graphs": [{"id": "r", "nodes": [{"id": "n", "data": {"x": 1.0}}, {"id": "m"}]}]}]}';
     const document = parseDocument(pack);
-    const [n, m] = ['n', 'm'].map((it) => (document ? findNodeIndex(document, 'r', it) : undefined));
+    const [n, m] = ['n', 'm'].map((it) => (document ? findNodePlace(document, 'r', it) : undefined));
     if (!n || !m) throw new Error('no place');
     expect(readNodeData(pack, n)).toBe('{"x": 1.0}');
     expect(writeNodeData(pack, n, '{"x": 2.50}')).toBe(pack.replace('1.0', '2.50'));
@@ -40,12 +40,12 @@ describe('the data of a node', () => {
     expect(JSON.parse(writeNodeData(pack, m, '{"y": 1}'))).toMatchObject({ documents: [{ graphs: [{ nodes: [{}, { data: { y: 1 } }] }] }] });
     expect(() => writeNodeData(pack, n, '[1]')).toThrow('a JSON object');
     expect(() => writeNodeData(pack, n, '{')).toThrow();
-    expect(() => writeNodeData(pack, { ...n, node: 9 }, '{}')).toThrow('no longer exists');
+    expect(() => writeNodeData(pack, { ...n, pointer: '/graphs/0/nodes/9' }, '{}')).toThrow('no longer exists');
   });
 });
 
 describe('issues of a document', () => {
-  const at = `/graphs/${say.graph}/nodes/${say.node}`;
+  const at = say.pointer;
 
   it('are parsed from engine issues', () => {
     const raw = { severity: 'info' as const, path: at, code: 'N007', message: 'no text', fix: null, graph: 'g_balance', node: 'b_say' };
@@ -71,7 +71,7 @@ describe('issues of a document', () => {
 
   it('are located in the text of the data', () => {
     const data = readNodeData(BANK, say);
-    const [one, whole] = locateInData(data, [issue(`${at}/data/blocks/0/text`), issue(at)]);
+    const [one, whole] = locateInData(data, [issue(`${at}/data/blocks/0/text`), issue(at)], say);
     expect(data.slice(one?.start, one?.end)).toMatch(/^"Your \{\{/);
     expect(whole).toMatchObject({ start: 0, line: 1 });
     expect(locateInData('{"a": ', [])).toMatchObject([{ rule: 'not JSON', line: 1 }]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseEvent, eventText, isUserEvent, START_EVENT, type FlowEvent } from '../../src/flow/event';
 import { safeLink } from '../../src/flow/safe-link';
 import { findNoticeNode, parseStepNode } from '../../src/flow/node-reference';
-import { messageButtons, hasSessionEnded, turnMessages, readFlowSession, readTimers, type Message } from '../../src/flow/session';
+import { messageButtons, hasSessionEnded, turnMessages, readFlowSession, readTimers, type FlowAnswer, type Message } from '../../src/flow/session';
 import { sessionsAroundTurn } from '../../src/inspector/flow-session';
 import { messageText } from '../../src/protocol';
 import { writeTalk, DEFAULT_ASSERTIONS } from '../../src/session/talk';
@@ -21,7 +21,7 @@ function message(text: string, more: Partial<Message> = {}): Message {
   return { id: '1.1', text, blocks: [{ kind: 'text', text }], role: 'bot', ...more };
 }
 
-function outcome(messages: Message[], more: Partial<NonNullable<Outcome['flow']>> = {}, vars = {}): Outcome {
+function outcome(messages: Message[], more: Partial<FlowAnswer> = {}, vars = {}): Outcome {
   const debug = { matched_intent: null, nodes: [], variables_changed: [], warnings: [], stop_reason: null };
   const flow = { turn: 1, status: 'awaiting_input' as const, messages, awaiting: null, debug, ...more };
   const value = messages.map((it) => it.text).join('\n');

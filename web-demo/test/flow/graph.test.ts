@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseDocument, type FlowGraph } from '../../src/flow/graph';
-import { findNodeIndex, readNodeData } from '../../src/flow/edit';
+import { findNodePlace, readNodeData } from '../../src/flow/edit';
 import { drawGraph, NODE_HEIGHT, NODE_WIDTH } from '../../src/flow/layout';
 import { assistantId, isFlowPack, talkProgram } from '../../src/flow/flow-pack';
 import { framesAtStep, currentFrames, tracePath } from '../../src/flow/flow-path';
@@ -19,8 +19,8 @@ function fail(what: string): never {
 /** A graph of nothing but edges. */
 function plain(edges: [string, string][], entry = 'a'): FlowGraph {
   const ids = [...new Set(edges.flat())];
-  const nodes = ids.map((id, index) => ({ id, name: id, type: 'set', disabled: false, position: undefined, index }));
-  return { id: 'g', kind: 'root', name: 'g', entry, nodes, edges: edges.map(([source, target], at) => ({ id: `e${at}`, source, port: 'out', target, label: '' })), index: 0 };
+  const nodes = ids.map((id, index) => ({ id, name: id, type: 'set', disabled: false, position: undefined, index, pointer: `/nodes/${index}` }));
+  return { id: 'g', localId: 'g', document: 'd', documentIndex: 0, kind: 'root', name: 'g', entry, nodes, edges: edges.map(([source, target], at) => ({ id: `e${at}`, source, port: 'out', target, label: '' })), index: 0 };
 }
 
 describe('a pack', () => {
@@ -37,13 +37,22 @@ describe('a pack', () => {
 });
 
 describe('parseDocument', () => {
-  it('reads a workflow graph as one graph, whose nodes can be found in the text', () => {
+  it('reads a workflow graph as one graph, and the documents that it runs, whose nodes can be found in the text', () => {
     const support = parseDocument(SUPPORT);
     expect([isFlowPack(SUPPORT), talkProgram(SUPPORT), talkProgram(BANK)]).toEqual([true, 'workflow support', 'flow bank']);
-    expect(support?.graphs.map((it) => [it.id, it.kind, it.entry, it.nodes.length])).toEqual([['support', 'root', 'opened', 7]]);
-    expect(support?.variables).toEqual(['topic', 'order.status', 'rating']);
-    const place = support && findNodeIndex(support, 'support', 'look');
+    expect(support?.graphs.map((it) => [it.id, it.kind, it.entry, it.nodes.length])).toEqual([
+      ['support', 'root', 'opened', 7],
+      ['survey:survey', 'root', 'begin', 3],
+      ['billing:root', 'root', 'r', 2],
+      ['billing:g_pay', 'intent', 'i', 4],
+      ['stars:root', 'root', 'r', 3],
+    ]);
+    expect(support?.graphs.map((it) => it.name)).toEqual(['Support', 'Survey', 'Billing', 'Billing: Pay', 'Stars']);
+    expect([support?.variables.slice(0, 3), support?.redacted]).toEqual([['topic', 'order.status', 'rating'], ['card']]);
+    const place = support && findNodePlace(support, 'support', 'look');
     expect(place && JSON.parse(readNodeData(SUPPORT, place))).toMatchObject({ tool_name: 'order_status' });
+    const nested = support && findNodePlace(support, 'billing:g_pay', 'card');
+    expect(nested && JSON.parse(readNodeData(SUPPORT, nested))).toMatchObject({ variable: 'card' });
   });
 
   it('reads the graphs by name, the root first and subflows last', () => {
@@ -141,9 +150,37 @@ describe('the position of a session', () => {
   });
 
   it('has a path of nodes and edges', () => {
-    const { nodes, edges } = tracePath(turn);
+    const { nodes, edges } = tracePath({ ...turn, parent: undefined });
     expect([...nodes]).toEqual(['g_balance/b_intent', 'g_balance/b_auth']);
     expect([...edges]).toEqual(['g_balance/b_intent b_auth']);
     expect(tracePath(undefined).nodes.size).toBe(0);
+  });
+});
+
+describe('the position of nested programs', () => {
+  const support = parseDocument(SUPPORT) ?? fail('support');
+  const child = { stack: [{ graph: 'g_pay', node: 'card', kind: 'intent' }], vars: {} };
+  const state = { stack: [{ graph: 'support', node: 'billing', kind: 'root' }], vars: { _child: { billing: child } } };
+  const hop = (script: Script, agent: string) => script.addAudit('agent.hop', { graph: 'support', node: 'billing', agent });
+  const enter = (script: Script, graph: string, node: string) => script.addAudit('node.enter', { graph, node, name: node, type: 'x' });
+
+  it('is the stack of each program that has the conversation', () => {
+    const turn = new Script().finish(1, { writes: [{ table: 'flow', state }] });
+    expect(currentFrames({ ...turn, parent: undefined }, undefined, support).map((it) => `${it.graph}/${it.node}`)).toEqual(['support/billing', 'billing:g_pay/card']);
+    const running = { notices: [], record: undefined, parent: { lastFinished: turn } };
+    expect(currentFrames(running, undefined, support)).toHaveLength(2);
+  });
+
+  it('tells graphs of the same id apart by the hops before them', () => {
+    const script = enter(hop(new Script(), 'billing'), 'root', 'r').addAudit('edge', { graph: 'support', node: 'billing', target: 'bye' });
+    const turn = enter(hop(script, 'stars'), 'root', 'r').finish(1, { writes: [{ table: 'flow', state }] });
+    expect([...tracePath({ ...turn, parent: undefined }, support).nodes]).toEqual(['billing:root/r', 'support/billing', 'stars:root/r']);
+  });
+
+  it('goes on in the program that had the conversation before', () => {
+    const before = new Script().finish(1, { writes: [{ table: 'flow', state }] });
+    const turn = enter(new Script(), 'g_pay', 'set').addAudit('edge', { graph: 'g_pay', node: 'set', target: 'end' }).finish(2);
+    const path = tracePath({ ...turn, parent: { lastFinished: before } }, support);
+    expect([[...path.nodes], [...path.edges]]).toEqual([['billing:g_pay/set'], ['billing:g_pay/set end']]);
   });
 });

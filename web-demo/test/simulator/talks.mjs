@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { print, sample, shown, turns, WITHIN_MS } from './common.mjs';
 
-const SAMPLES = [/^Loan with confirmation/, /^Shop customer service/, /^Confirmation that expires/, /^Two services, one overloaded/, /^Bank assistant as a flow/];
+const SAMPLES = [/^Loan with confirmation/, /^Shop customer service/, /^Confirmation that expires/, /^Two services, one overloaded/, /^Bank assistant as a flow/, /^Insurance claim as a run/];
 
 export async function talks(page) {
   for (const title of SAMPLES) {

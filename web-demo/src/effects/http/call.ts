@@ -1,5 +1,6 @@
 import type { Effect } from '../../types';
 import { HttpCallError } from './call-error';
+import type { SignedHeader } from './sign';
 
 /** An HTTP request of the core. */
 export interface HttpRequest {
@@ -8,6 +9,7 @@ export interface HttpRequest {
   headers: [name: string, value: string][];
   body?: string;
   auth?: { header: string; prefix?: string; secret: string };
+  sign?: SignedHeader;
   timeout_ms: number;
   max_bytes: number;
   class: Effect['class'];

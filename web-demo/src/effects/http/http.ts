@@ -5,6 +5,7 @@ import { retryAfter } from '../retry-after';
 import { SecretRedactor, type Secret } from '../secrets';
 import { buildRequest, type HttpRequest } from './call';
 import { HttpCallError } from './call-error';
+import { signBody } from './sign';
 
 /** Executes HTTP effects with one attempt each: the core retries and interprets responses. */
 export class HttpClient {
@@ -20,8 +21,10 @@ export class HttpClient {
 
   /** Calls a service once. Any HTTP status is a reply. Secrets in the response are redacted. */
   async answer(effect: Effect): Promise<EffectOutcome> {
-    const request = effect.request as unknown as HttpRequest;
+    const unsigned = effect.request as unknown as HttpRequest;
     try {
+      const signature = unsigned.sign ? await signBody(unsigned.sign, unsigned.body ?? '', this.secrets) : [];
+      const request = { ...unsigned, headers: [...unsigned.headers, ...signature] };
       const { status, headers, body } = await send(request, buildRequest(request, effect.key, this.secrets));
       const wait = retryAfter(headers, Date.now());
       const broken = hasJsonType(headers) && body.trim() !== '' && !isJson(body);

@@ -21,6 +21,8 @@ class NextMessage {
   reset = $state(false);
   /** The start parameters of the next flow session, as JSON: `params`, `locale`, `channel`, `user`. */
   startJson = $state('');
+  /** The trigger of the next session of a workflow graph, by the id of its node; empty for any. */
+  trigger = $state('');
 
   /** Why the start parameters are invalid; empty if they are valid. */
   get startProblem(): string {
@@ -31,7 +33,7 @@ class NextMessage {
   /** The start event of the next session. */
   get startEvent(): FlowEvent {
     const more = this.startJson.trim() === '' || this.startProblem ? {} : (JSON.parse(this.startJson) as object);
-    return { ...more, ...START_EVENT };
+    return { ...(this.trigger ? { trigger: this.trigger } : {}), ...more, ...START_EVENT };
   }
 
   /** Describes the options that are set. */

@@ -1,3 +1,4 @@
+import { runAnswer, statusText } from '../../chain/run';
 import { callFailures } from '../../call-failures';
 import { formatPreview } from '../../format';
 import type { AnsweredEffect } from '../../session/turn-data';
@@ -62,8 +63,10 @@ function announceEnd({ number, record, error, exchanges }: AnnouncedTurn): Annou
   const payload = record?.outcome.payload;
   const reply = payload?.type === 'JSON' ? `JSON, ${formatPreview(payload.value)}` : payload?.value;
   const failures = callFailures(exchanges);
+  const run = runAnswer(record?.outcome);
+  const status = run && `Turn ${number}: ${run.error ? `refused, ${run.error.message}` : `run ${statusText(run.status)}`}`;
   return {
-    polite: reply ? `Reply of turn ${number}: ${reply}` : fault ? '' : `Turn ${number} has no reply`,
+    polite: [reply && `Reply of turn ${number}: ${reply}`, status].filter(Boolean).join('. ') || (fault ? '' : `Turn ${number} has no reply`),
     alert: [...(fault ? [`Turn ${number} failed: ${fault.code}, ${fault.message}`] : []), ...failures].join('. '),
   };
 }
