@@ -35,8 +35,8 @@ fn check(document: &Value, pack: &Pack, programs: &BoundPrograms) -> Vec<Documen
     let id = document.get("id").and_then(Value::as_str).unwrap_or_default();
     let knowledge: BTreeMap<String, bool> = pack.sources(id).into_iter().map(|it| (it.id, true)).collect();
     let target = PublishTarget { knowledge: Some(&knowledge), ..PublishTarget::empty() };
-    let is_agent = document_kind(document) == Some(ProgramKind::Agent);
-    if is_agent { check_agent(document, &target) } else { check_document(document, &target) }
+    let is_agent = document_kind(&document) == Some(ProgramKind::Agent);
+    if is_agent { check_agent(&document, &target) } else { check_document(&document, &target) }
 }
 
 /// The document is named by its index in the pack.

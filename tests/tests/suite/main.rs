@@ -6,6 +6,7 @@ mod agent_stream;
 mod assistants;
 mod browser;
 mod budget;
+mod chains;
 mod chat;
 mod clients;
 mod commands;

@@ -60,7 +60,8 @@ impl ChainSettings {
                 problems.push(format!("convengine.notify.{name}.url: missing or not a URL; set an http or https address"));
                 continue;
             };
-            let token = text("token").map(|it| if it.starts_with("env:") || it.starts_with("file:") { resolve(it) } else { Ok(it.to_owned()) });
+            let token =
+                text("token").map(|it| if it.starts_with("env:") || it.starts_with("file:") { resolve(it) } else { Ok(it.to_owned()) });
             match token.transpose() {
                 Ok(token) => drop(channels.insert(name.clone(), NotifyChannel { url: url.to_owned(), token })),
                 Err(reason) => problems.push(format!("convengine.notify.{name}.token: {reason}")),

@@ -194,13 +194,7 @@ async fn find_step_secret(host: &Host, uri: &Uri, slug: &str, run: Option<&Strin
 }
 
 /// Checks the signature, then the body.
-async fn verify(
-    host: &Host,
-    uri: &Uri,
-    headers: &HeaderMap,
-    bytes: Option<Vec<u8>>,
-    secret: Option<&str>,
-) -> Result<SignedCall, ApiError> {
+async fn verify(host: &Host, uri: &Uri, headers: &HeaderMap, bytes: Option<Vec<u8>>, secret: Option<&str>) -> Result<SignedCall, ApiError> {
     let unauthorized = |code: &'static str, message: &str| ApiError::new(StatusCode::UNAUTHORIZED, uri, message).with_code(code);
     let invalid = || unauthorized("invalid_signature", "invalid credentials: signature is missing or wrong; sign the body as sent");
     let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());

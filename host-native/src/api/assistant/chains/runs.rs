@@ -27,8 +27,7 @@ const PAGE_SIZES: (i64, i64) = (50, 200);
 const MAX_KEY_CHARS: usize = 255;
 
 /// The statuses of runs.
-const STATUSES: [&str; 8] =
-    ["queued", "running", "awaiting_human", "awaiting_event", "sleeping", "succeeded", "failed", "cancelled"];
+const STATUSES: [&str; 8] = ["queued", "running", "awaiting_human", "awaiting_event", "sleeping", "succeeded", "failed", "cancelled"];
 
 /// Starts a run.
 #[utoipa::path(
@@ -121,7 +120,8 @@ pub async fn list(
     check_chain(&host, &uri, &slug).await?;
     let filter = read_filter(&uri, &slug, &query)?;
     let limit = filter.limit;
-    let found = run::list(&host.readers, &RunFilter { limit: limit + 1, ..filter }).await.map_err(|it| ApiError::from_database(&it, &uri))?;
+    let found =
+        run::list(&host.readers, &RunFilter { limit: limit + 1, ..filter }).await.map_err(|it| ApiError::from_database(&it, &uri))?;
     let page = found.get(..usize::try_from(limit).unwrap_or(0).min(found.len())).unwrap_or_default();
     let next = page.last().filter(|_| found.len() > page.len()).map(|it| write_cursor(it.created_at, &it.id));
     let without_traces = |state: &Value| {
@@ -140,10 +140,13 @@ pub async fn list(
 
 fn read_filter<'f>(uri: &Uri, slug: &'f str, query: &RunQuery) -> Result<RunFilter<'f>, ApiError> {
     let refuse = |name: &str, what: &str| {
-        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, format!("{name} is not {what}; correct it or omit it")).with_code("invalid_query")
+        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, format!("{name} is not {what}; correct it or omit it"))
+            .with_code("invalid_query")
     };
     let time = |name: &'static str, text: &Option<String>| -> Result<Option<Millis>, ApiError> {
-        text.as_deref().map(|it| convengine_core::text::cron::parse_instant(it).ok_or_else(|| refuse(name, "a time in RFC 3339"))).transpose()
+        text.as_deref()
+            .map(|it| convengine_core::text::cron::parse_instant(it).ok_or_else(|| refuse(name, "a time in RFC 3339")))
+            .transpose()
     };
     let statuses: Vec<String> =
         query.status.as_deref().unwrap_or_default().split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect();
@@ -152,7 +155,9 @@ fn read_filter<'f>(uri: &Uri, slug: &'f str, query: &RunQuery) -> Result<RunFilt
     }
     let limit = match query.limit.as_deref() {
         None => PAGE_SIZES.0,
-        Some(text) => text.parse().ok().filter(|it| (1..=PAGE_SIZES.1).contains(it)).ok_or_else(|| refuse("limit", "a number from 1 to 200"))?,
+        Some(text) => {
+            text.parse().ok().filter(|it| (1..=PAGE_SIZES.1).contains(it)).ok_or_else(|| refuse("limit", "a number from 1 to 200"))?
+        }
     };
     let cursor = query.cursor.as_deref().map(|it| read_cursor(it).ok_or_else(|| refuse("cursor", "the 'next' of a page"))).transpose()?;
     Ok(RunFilter {
@@ -212,11 +217,8 @@ mod tests {
     #[test]
     fn a_filter_is_read_or_refused() {
         let uri = Uri::from_static("/v1/workflow-chains/a/runs");
-        let query = |status: &str, limit: &str| RunQuery {
-            status: Some(status.to_owned()),
-            limit: Some(limit.to_owned()),
-            ..RunQuery::default()
-        };
+        let query =
+            |status: &str, limit: &str| RunQuery { status: Some(status.to_owned()), limit: Some(limit.to_owned()), ..RunQuery::default() };
         let filter = read_filter(&uri, "a", &query("failed, queued", "3")).expect("a filter");
         assert_eq!((filter.statuses.len(), filter.limit), (2, 3));
         assert!(read_filter(&uri, "a", &query("done", "3")).is_err() && read_filter(&uri, "a", &query("", "201")).is_err());
