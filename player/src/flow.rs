@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 
 use convengine_core::pack::{Pack, PackRequest, conversation_id_for_label};
+use convengine_host::runtime::assistant::references::{Reference, find_references};
+use convengine_host::storage::assistant::{DocumentKind, ProgramKey};
 use serde_json::{Value, json};
 
 /// The placeholder for the session id in request paths.
 const SESSION_PLACEHOLDER: &str = "${SESSION}";
 
-/// The path prefix of simulator sessions.
-const SIMULATOR_PATH: &str = "/v1/runtime/assistants/";
+/// The path prefixes of simulator sessions.
+const SIMULATOR_PATHS: [&str; 2] = ["/v1/runtime/assistants/", "/v1/runtime/workflows/"];
 
 /// Returns the session id of a label, the same as in the core.
 pub fn session_id(label: Option<&str>) -> String {
@@ -18,7 +20,7 @@ pub fn session_id(label: Option<&str>) -> String {
 
 /// Returns the request to send, if it addresses a session.
 pub fn session_request(request: &PackRequest, label: Option<&str>) -> Option<PackRequest> {
-    let (_, rest) = request.path.strip_prefix(SIMULATOR_PATH)?.split_once('/')?;
+    let (_, rest) = SIMULATOR_PATHS.iter().find_map(|it| request.path.strip_prefix(it))?.split_once('/')?;
     let mut sent = request.clone();
     sent.path = sent.path.replace(SESSION_PLACEHOLDER, &session_id(label));
     if rest == "sessions"
@@ -42,10 +44,44 @@ pub(super) fn add_talk_members(answer: &mut Value, state: &Value) {
     answer["errorCode"] = Value::Null;
 }
 
+/// Returns the requests that publish the documents which the first document of a pack runs, each after those that it runs itself.
+pub(super) fn publish_requests(pack: &Pack) -> Vec<PackRequest> {
+    let root = pack.documents.first().map(ProgramKey::of_document).filter(|it| it.kind() == DocumentKind::Workflow);
+    let mut ordered = Vec::new();
+    if let Some(root) = root {
+        add_references(pack, &root, &mut vec![root.clone()], &mut ordered);
+    }
+    ordered.iter().map(publish_request).collect()
+}
+
+/// Adds the documents that a document runs. `path` has those around it.
+fn add_references(pack: &Pack, key: &ProgramKey, path: &mut Vec<ProgramKey>, ordered: &mut Vec<ProgramKey>) {
+    let Some(document) = pack.documents.iter().find(|it| ProgramKey::of_document(it) == *key) else { return };
+    for Reference { key, .. } in find_references(key.kind(), document) {
+        let is_known = ordered.contains(&key) || path.contains(&key);
+        if !is_known && pack.documents.iter().any(|it| ProgramKey::of_document(it) == key) {
+            path.push(key.clone());
+            add_references(pack, &key, path, ordered);
+            path.pop();
+            ordered.push(key);
+        }
+    }
+}
+
+fn publish_request(key: &ProgramKey) -> PackRequest {
+    let path = match key.kind() {
+        DocumentKind::Assistant => "agents",
+        DocumentKind::Workflow => "workflows",
+        DocumentKind::Chain => "workflow-chains",
+        DocumentKind::Agent => "ai-agents",
+    };
+    PackRequest { method: "POST".to_owned(), path: format!("/v1/{path}/{}/publish", key.id()), body: json!({}), content_type: None }
+}
+
 /// Returns the names of the secrets that the documents of a pack reference.
 pub fn secret_names(pack: &Pack) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    pack.documents.iter().for_each(|it| collect_secret_names(it, &mut found));
+    pack.documents.iter().chain(&pack.workspace_tools).for_each(|it| collect_secret_names(it, &mut found));
     found
 }
 

@@ -63,6 +63,10 @@ impl HttpPlayer {
             let (status, _) = server.block_on(send(&client, server.address(), &request))?;
             ensure!(status == 201, "cannot store secret '{name}': status {status}");
         }
+        for request in flow::publish_requests(server.pack()) {
+            let (status, body) = server.block_on(send(&client, server.address(), &request))?;
+            ensure!(status == 201, "cannot publish with {}: {status} {body}", request.path);
+        }
         Ok(HttpPlayer { config, client, pool, seen_rows: BTreeMap::new(), labels: BTreeMap::new(), server })
     }
 
@@ -160,8 +164,12 @@ async fn read_turn_results(pool: &Pool, config: &Arc<Config>, id: &str, counts: 
     played.audit =
         rows.into_iter().skip(counts.audit).map(|it| (it.stage, serde_json::from_str(&it.payload_json).unwrap_or(Value::Null))).collect();
     counts.audit += played.audit.len();
+    let mut configs = ConfigCache::with_config(config);
     for turn in storage::turn::list_ended(pool, id).await?.iter().skip(counts.turns) {
         counts.turns += 1;
+        // A workflow runs with the documents that it found on the server.
+        let stored = configs.load(pool, &turn.config_hash).await?;
+        let config = stored.as_ref().unwrap_or(config);
         let journal = storage::turn::decompress(&turn.journal)?;
         // Progress messages are not stored; a replay publishes them again.
         let (_, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;

@@ -1,124 +1,24 @@
 //! Access control: keys, scopes, allowed origins and rate limits.
 
 use std::collections::BTreeSet;
-use std::io::Read;
 
 use axum::http::Method;
 use convengine_host::app;
 use convengine_host::auth::routes::Route;
 use serde_json::json;
 
-use crate::flows::{DEPLOYED, JSON, desk};
-use crate::harness::{Answer, MESSAGE, REGEX_ONLY, SERVE, Server, TIMEOUT, TestEnv, assert_one_line, client, orders_pack, wait_until};
+use crate::harness::{Answer, MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
+use crate::routes::{DEPLOYMENT_ROUTES, ROUTES, call, fill_path};
 use crate::stream::ID;
 
 /// A server with `mode=keys` that rechecks each key on every call.
 pub const WITH_KEYS: [&str; 4] = ["--set", "convengine.security.mode=keys", "--set", "convengine.security.keys.recheck=1ms"];
-
-/// Every route: method, path, the scopes of which one is required, and a body. A new route needs a row here; `tenants.rs` plays them too.
-pub const ROUTES: [(&str, &str, &[&str], &str); 48] = [
-    ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
-    ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
-    ("GET", "/api/v1/conversation", &["read"], ""),
-    ("GET", "/api/v1/conversation/audit/{id}", &["read"], ""),
-    ("GET", "/api/v1/conversation/audit/{id}/trace", &["read"], ""),
-    ("GET", "/api/v1/conversation/journal/{id}", &["read"], ""),
-    ("GET", "/api/v1/conversation/stream/{id}", &["converse", "read"], ""),
-    ("POST", "/api/v1/cache/refresh", &["admin"], ""),
-    ("GET", "/api/v1/cache/analyze", &["admin"], ""),
-    ("GET", "/api/v1/db/inspect-schema", &["admin"], ""),
-    ("GET", "/metrics", &["read"], ""),
-    ("GET", "/api/v1/config/snapshots", &["admin"], ""),
-    ("POST", "/api/v1/config/snapshots/{hash}/activate", &["admin"], ""),
-    ("POST", "/api/v1/config/rollback", &["admin"], ""),
-    ("POST", "/api/v1/privacy/forget", &["admin"], r#"{"person":{"customerId":"C-17"}}"#),
-    ("DELETE", "/api/v1/conversation/{id}", &["admin"], ""),
-    ("GET", "/v1/agents", &["admin"], ""),
-    ("GET", "/v1/agents/{agent}/flow", &["admin"], ""),
-    ("POST", "/v1/agents/{agent}/flow/validate-publish", &["admin"], ""),
-    ("POST", "/v1/agents/{agent}/publish", &["admin"], ""),
-    ("GET", "/v1/agents/{agent}/versions", &["admin"], ""),
-    ("POST", "/v1/agents/{agent}/versions/{version}/restore", &["admin"], ""),
-    ("POST", "/v1/agents/{agent}/knowledge", &["admin"], r#"{"id":"faq","title":"FAQ","text":"Only A sells cards."}"#),
-    ("GET", "/v1/agents/{agent}/knowledge", &["admin"], ""),
-    ("GET", "/v1/agents/{agent}/knowledge/search", &["admin"], ""),
-    ("GET", "/v1/agents/{agent}/knowledge/{source}", &["admin"], ""),
-    ("DELETE", "/v1/agents/{agent}/knowledge/{source}", &["admin"], ""),
-    ("POST", "/v1/agents/{agent}/deployments", &["admin"], r#"{"name":"shop","origins":["https://shop.example"]}"#),
-    ("POST", "/v1/runtime/assistants/{agent}/sessions", &["admin"], r#"{"session_id":"{session}"}"#),
-    ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/turns", &["admin"], r#"{"type":"user.message","text":"more please"}"#),
-    ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/approvals/{call}", &["admin"], r#"{"approved":true}"#),
-    ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/handoff/status", &["admin"], r#"{"state":"accepted"}"#),
-    ("POST", "/v1/runtime/assistants/{agent}/sessions/{session}/handoff/messages", &["admin"], r#"{"text":"Hello."}"#),
-    ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}/messages", &["admin"], ""),
-    ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}", &["admin"], ""),
-    ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}/trace", &["admin"], ""),
-    ("GET", "/v1/runtime/assistants/{agent}/sessions/{session}/replay", &["admin"], ""),
-    ("GET", "/v1/desk/conversations", &["desk"], ""),
-    ("GET", "/v1/desk/conversations/{session}", &["desk"], ""),
-    ("GET", "/v1/desk/events", &["desk"], ""),
-    ("POST", "/v1/desk/conversations/{session}/take", &["desk"], r#"{"author":"Mia"}"#),
-    ("POST", "/v1/desk/conversations/{session}/messages", &["desk"], r#"{"author":"Mia","text":"Hello."}"#),
-    ("POST", "/v1/desk/conversations/{session}/return", &["desk"], r#"{"author":"Mia"}"#),
-    ("POST", "/v1/desk/conversations/{session}/close", &["desk"], r#"{"author":"Mia"}"#),
-    ("PUT", "/v1/agents/{agent}/flow", &["admin"], "{desk}"),
-    ("POST", "/v1/secrets", &["admin"], r#"{"name":"CRM_KEY","value":"in-the-vault"}"#),
-    ("GET", "/v1/secrets", &["admin"], ""),
-    ("DELETE", "/v1/secrets/{name}", &["admin"], ""),
-];
-
-/// The only routes that a deployment token opens (see `deployments.rs`).
-pub const DEPLOYMENT_ROUTES: [(&str, &str); 3] = [
-    ("POST", DEPLOYED),
-    ("POST", "/v1/public/runtime/sessions/{session}/turns"),
-    ("GET", "/v1/public/runtime/sessions/{session}/messages"),
-];
-
-/// The session that the routes start and use.
-const SESSION: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a70";
 
 /// Creates a key.
 pub fn key(env: &TestEnv, arguments: &[&str]) -> String {
     let output = env.run(&[&["key", "create", "--name", "test"], arguments].concat());
     assert_eq!((output.code, output.stdout.lines().count()), (0, 1), "{output:?}");
     output.stdout.trim().to_owned()
-}
-
-/// Fills the parameters of a path.
-fn fill_path(path: &str) -> String {
-    path.replace("{id}", ID)
-        .replace("{hash}", "0123456789abcdef")
-        .replace("{agent}", "desk")
-        .replace("{version}", "1")
-        .replace("{name}", "CRM_KEY")
-        .replace("{source}", "faq")
-        .replace("/knowledge/search", "/knowledge/search?q=cards")
-        .replace("{session}", SESSION)
-        .replace("{call}", "c1")
-}
-
-/// Whether a path is an event stream, which does not end.
-fn is_stream(path: &str) -> bool {
-    path.contains("/stream/") || path == "/v1/desk/events"
-}
-
-/// Calls a path; of a stream it reads only the beginning.
-pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-    let (path, body) = (fill_path(path), body.replace("{id}", ID).replace("{session}", SESSION));
-    let body = if body == "{desk}" { desk("Desk").to_string() } else { body };
-    let headers = [headers, &[JSON]].concat();
-    if !is_stream(&path) {
-        return server.request(method, &path, &headers, body);
-    }
-    let mut call = client().request(method.parse().unwrap(), format!("http://{}{path}", server.address));
-    for (name, value) in headers {
-        call = call.header(name, value);
-    }
-    let mut response = call.timeout(TIMEOUT).send().unwrap();
-    let mut first = Vec::new();
-    let most = if response.status().is_success() { 16 } else { u64::MAX };
-    response.by_ref().take(most).read_to_end(&mut first).unwrap();
-    Answer { status: response.status().as_u16(), headers: response.headers().clone(), text: String::from_utf8(first).unwrap() }
 }
 
 /// The message of an error response, in either error format.

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::access::{ROUTES, WITH_KEYS, call, key};
+use crate::access::{WITH_KEYS, key};
 use crate::flows::{JSON, assert_refused, desk as document, send, serve_desk, with_changes};
 use crate::harness::{Answer, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
+use crate::routes::{ROUTES, call};
 use crate::tools::{Service, desk};
 
 const FLOW: &str = "/v1/agents/desk/flow";

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::access::{ROUTES, assert_covers_all_routes, call, key};
+use crate::access::{assert_covers_all_routes, key};
 use crate::flows::{DEPLOYED, ORIGIN, desk as desk_of, reply_texts};
 use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack};
+use crate::routes::{ROUTES, call};
 use crate::stream::ID;
 use crate::tokens::{Issuer, Signer, claims};
 use crate::tools::{SECRET, Service, desk};
+use crate::workflows::front;
 
 /// Two tenants, each with its own environment, and the settings of a server for both.
 struct TwoTenants {
@@ -63,10 +65,13 @@ fn no_route_leads_from_one_tenant_to_another() {
     two.b.sql().run("update ce_response set exact_text = 'Only B says this.' where intent_code = 'ORDERS'");
     let (a, b) = (two.key("a", "admin"), two.key("b", "admin"));
     let server = two.serve(&KEYS);
-    let of_b = desk_of("Only B").to_string();
+    let (of_b, front_of_b) = (desk_of("Only B").to_string(), front("Only B").to_string());
     for (method, path, body) in [
         ("PUT", "/v1/agents/desk/flow", of_b.as_str()),
         ("POST", "/v1/agents/desk/publish", ""),
+        ("PUT", "/v1/workflows/front/draft", front_of_b.as_str()),
+        ("POST", "/v1/workflows/front/publish", ""),
+        ("PUT", "/v1/tools/find", r#"{"id":"find","name":"Only B","kind":"noop"}"#),
         ("POST", "/v1/secrets", r#"{"name":"ONLY_B","value":"Only B knows"}"#),
     ] {
         let made = call(&server, method, path, &[("X-API-Key", &b)], body);
@@ -124,6 +129,37 @@ fn no_route_leads_from_one_tenant_to_another() {
             }
             ("POST", "/api/v1/privacy/forget") => assert_eq!(answer.json(), json!({"forgotten": 0})),
             ("GET", "/v1/agents") => assert_eq!((answer.json(), own_text.contains("Only B")), (json!({"agents": []}), true)),
+            ("GET", "/v1/workflows") => assert_eq!((answer.json(), own_text.contains("Only B")), (json!({"workflows": []}), true)),
+            ("PUT", "/v1/workflows/{workflow}/draft") => {
+                assert_eq!((&answer.json()["revision"], &own.json()["revision"]), (&json!(1), &json!(3)), "each tenant has its own");
+            }
+            (
+                "POST",
+                "/v1/workflows/{workflow}/publish" | "/v1/workflows/{workflow}/deployments" | "/v1/workflows/{workflow}/knowledge",
+            ) => {
+                assert_eq!((answer.status, own.status), (404, 201), "{method} {path}: it is not A's workflow");
+            }
+            ("DELETE", "/v1/workflows/{workflow}/knowledge/{source}") => {
+                assert_eq!((answer.status, own.status), (404, 204), "{method} {path}: it is not A's workflow");
+            }
+            (_, path) if path.starts_with("/v1/workflows/") => {
+                assert_eq!((answer.status, own.status), (404, 200), "{method} {path}: it is not A's workflow");
+            }
+            ("POST", "/v1/runtime/workflows/{workflow}/sessions") => {
+                assert_eq!((answer.status, own.status), (404, 201), "the workflow is not A's");
+                assert!(own_text.contains("Welcome to"), "{own_text}");
+            }
+            (_, path) if path.starts_with("/v1/runtime/workflows/sessions/{session}") => {
+                let is_late = path.contains("/handoff/") || path.contains("/approvals/");
+                assert_eq!((answer.status, own.status == 200), (404, !is_late), "{method} {path}: it is not A's session");
+            }
+            // Nobody has such documents.
+            (_, path) if path.starts_with("/v1/workflow-chains") || path.starts_with("/v1/ai-agents") => {
+                assert_eq!((answer.status, &answer.text), (own.status, &own.text), "{method} {path}");
+            }
+            ("GET", "/v1/tools/{tool}") => assert_eq!((answer.status, own_text.contains("Only B")), (404, true)),
+            ("PUT", "/v1/tools/{tool}") => assert_eq!((answer.status, own.status), (200, 200), "each tenant has its own"),
+            ("DELETE", "/v1/tools/{tool}") => assert_eq!((answer.status, own.status), (204, 204), "each tenant has its own"),
             ("GET", "/v1/agents/{agent}/flow" | "/v1/agents/{agent}/versions")
             | ("POST", "/v1/agents/{agent}/flow/validate-publish" | "/v1/agents/{agent}/versions/{version}/restore") => {
                 assert_eq!((answer.status, own.status), (404, 200), "{method} {path}: it is not A's assistant");

@@ -1,4 +1,4 @@
-//! `/v1/agents/{agent}/deployments` and `/v1/workflows/{id}/deployments`: deployments to pages.
+//! `/v1/agents/{agent}/deployments` and `/v1/workflows/{workflow}/deployments`: deployments to pages.
 
 use std::sync::Arc;
 
@@ -53,9 +53,9 @@ pub async fn create(
 /// Creates a deployment of a workflow. The token is shown only once.
 #[utoipa::path(
     post,
-    path = "/v1/workflows/{id}/deployments",
+    path = "/v1/workflows/{workflow}/deployments",
     tag = "workflows",
-    params(("id" = String, Path, description = "The workflow id")),
+    params(("workflow" = String, Path, description = "The workflow id")),
     request_body = ref("#/components/schemas/Deployment"),
     responses(
         (status = 201, description = "The deployment is created", body = ref("#/components/schemas/Deployed")),

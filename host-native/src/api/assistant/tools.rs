@@ -1,4 +1,4 @@
-//! `/v1/tools/{id}`: the tools of the workspace, which workflows call by name (docs/spec/workflows-http.md#2).
+//! `/v1/tools/{tool}`: the tools of the workspace, which workflows call by name (docs/spec/workflows-http.md#2).
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ use crate::storage::assistant::tool;
 /// Stores a tool and replaces an existing one with the same id. Sessions that run keep the tool that they started with.
 #[utoipa::path(
     put,
-    path = "/v1/tools/{id}",
+    path = "/v1/tools/{tool}",
     tag = "workflows",
-    params(("id" = String, Path, description = "The tool id")),
+    params(("tool" = String, Path, description = "The tool id")),
     request_body = ref("#/components/schemas/Tool"),
     responses(
         (status = 200, description = "The tool is stored; the response lists its issues", body = ref("#/components/schemas/SavedTool")),
@@ -59,9 +59,9 @@ pub async fn put(
 /// Returns a tool as it was stored.
 #[utoipa::path(
     get,
-    path = "/v1/tools/{id}",
+    path = "/v1/tools/{tool}",
     tag = "workflows",
-    params(("id" = String, Path, description = "The tool id")),
+    params(("tool" = String, Path, description = "The tool id")),
     responses(
         (status = 200, description = "The tool", body = ref("#/components/schemas/Tool")),
         (status = 404, description = "Tool not found"),
@@ -77,9 +77,9 @@ pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Strin
 /// Deletes a tool. Sessions that run keep it.
 #[utoipa::path(
     delete,
-    path = "/v1/tools/{id}",
+    path = "/v1/tools/{tool}",
     tag = "workflows",
-    params(("id" = String, Path, description = "The tool id")),
+    params(("tool" = String, Path, description = "The tool id")),
     responses(
         (status = 204, description = "The tool is deleted"),
         (status = 404, description = "Tool not found"),

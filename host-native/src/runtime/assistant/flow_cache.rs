@@ -24,12 +24,13 @@ impl FlowCache {
     ///
     /// # Errors
     /// Returns any database error.
-    pub async fn compile_and_store(&self, host: &Host, document: &Value) -> sqlx::Result<Option<Arc<Config>>> {
-        let hash = snapshot_hash(document);
+    pub async fn compile_and_store(&self, host: &Host, document: Value) -> sqlx::Result<Option<Arc<Config>>> {
+        // A bundle may have many documents.
+        let (hash, document) = run_blocking(move || (snapshot_hash(&document), document)).await?;
         if let Some(config) = self.lock().get(hash.trim_start_matches("sha256:")) {
             return Ok(Some(Arc::clone(config)));
         }
-        let Ok(config) = Config::from_flow(document) else { return Ok(None) };
+        let Ok(config) = run_blocking(move || Config::from_flow(&document)).await? else { return Ok(None) };
         if !config::has_snapshot(&host.readers, config.hash_source()).await? {
             let mut connection = storage::open(host.config_manager.database(), false).await?;
             config::store_snapshot(&mut connection, config.hash_source(), config.source(), clock::now()).await?;

@@ -58,7 +58,7 @@ impl RunningSession {
                     snapshot = stored.snapshot,
                     "the document of a session is no longer stored; its next turn will fail"
                 );
-                (host.flows.compile_and_store(host, &empty_document(&stored.program)).await?.ok_or(sqlx::Error::RowNotFound)?, None)
+                (host.flows.compile_and_store(host, empty_document(&stored.program)).await?.ok_or(sqlx::Error::RowNotFound)?, None)
             }
         };
         Ok(RunningSession {

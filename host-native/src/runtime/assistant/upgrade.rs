@@ -42,7 +42,7 @@ impl Upgrade {
         let Some(live) = live.filter(|it| *it != own) else { return Ok(None) };
         let Some(text) = version::find_document(&host.readers, stored.program.as_str(), live).await? else { return Ok(None) };
         let Ok(document) = serde_json::from_str(&text) else { return Ok(None) };
-        let to = host.flows.compile_and_store(host, &document).await?;
+        let to = host.flows.compile_and_store(host, document).await?;
         Ok(to.map(|to| Upgrade { target: to, version: live }))
     }
 

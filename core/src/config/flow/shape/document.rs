@@ -180,6 +180,7 @@ pub(super) static VARIABLE: Definition = Definition::part(
         required("type", TYPE),
         optional("default", Any),
         optional("redact", Bool),
+        optional("input", Bool),
         optional("scope", Enum(&["session", "user"])).with_default(r#""session""#),
     ]),
 );

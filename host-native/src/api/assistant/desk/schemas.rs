@@ -46,9 +46,9 @@ pub fn session_messages() -> Value {
 
 /// A page of the list.
 pub fn conversations() -> Value {
-    let row = object(json!({
+    let mut row = object(json!({
         "session_id": {"type": "string", "format": "uuid"},
-        "assistant": text("The assistant id"),
+        "assistant": text("The id of the assistant or workflow"),
         "state": {"enum": ["waiting", "running"]},
         "queue": text("The queue"),
         "reason": text("Why a person was requested"),
@@ -59,6 +59,7 @@ pub fn conversations() -> Value {
         "preview": text("The beginning of the last message"),
         "unread": {"type": "integer", "minimum": 0, "description": "Messages of the user since the last answer"},
     }));
+    row["properties"]["program"] = program();
     object(json!({"conversations": list(&row), "next_cursor": nullable_text("The cursor of the next page")}))
 }
 
@@ -78,16 +79,18 @@ pub fn conversation() -> Value {
             "author": text("The person, for the role `human`"), "turn": {"type": "integer"},
         },
     });
-    object(json!({
+    let mut shown = object(json!({
         "session_id": {"type": "string", "format": "uuid"},
-        "assistant": text("The assistant id"),
+        "assistant": text("The id of the assistant or workflow"),
         "seq": {"type": "integer", "description": "Changes with every turn"},
         "locale": text("The locale of the user"),
         "channel": text("The channel"),
         "handoff": {"type": "object", "description": "Queue, reason, state, author and times"},
         "history": list(&entry),
         "variables": list(&variable),
-    }))
+    }));
+    shown["properties"]["program"] = program();
+    shown
 }
 
 /// The body of a taking.
@@ -125,6 +128,10 @@ pub fn result() -> Value {
         "messages": list(&json!({"type": "object", "description": "What the user sees"})),
         "warnings": list(&text("A warning such as `handoff.variable_ignored`")),
     }))
+}
+
+fn program() -> Value {
+    json!({"enum": ["workflow"], "description": "The kind of the document; absent for an assistant"})
 }
 
 fn author() -> Value {

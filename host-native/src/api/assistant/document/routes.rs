@@ -198,21 +198,21 @@ macro_rules! document_routes {
 
 document_routes!(
     /// `/v1/workflows`: workflow graphs.
-    workflows, Workflow, "#/components/schemas/Workflows", "id",
-    "/v1/workflows", "/v1/workflows/{id}/draft", "/v1/workflows/{id}/validate-publish", "/v1/workflows/{id}/publish",
-    "/v1/workflows/{id}/versions", "/v1/workflows/{id}/versions/{version}/restore"
+    workflows, Workflow, "#/components/schemas/Workflows", "workflow",
+    "/v1/workflows", "/v1/workflows/{workflow}/draft", "/v1/workflows/{workflow}/validate-publish", "/v1/workflows/{workflow}/publish",
+    "/v1/workflows/{workflow}/versions", "/v1/workflows/{workflow}/versions/{version}/restore"
 );
 
 document_routes!(
     /// `/v1/workflow-chains`: workflow chains.
-    chains, Chain, "#/components/schemas/Chains", "slug",
-    "/v1/workflow-chains", "/v1/workflow-chains/{slug}/draft", "/v1/workflow-chains/{slug}/validate-publish",
-    "/v1/workflow-chains/{slug}/publish", "/v1/workflow-chains/{slug}/versions", "/v1/workflow-chains/{slug}/versions/{version}/restore"
+    chains, Chain, "#/components/schemas/Chains", "chain",
+    "/v1/workflow-chains", "/v1/workflow-chains/{chain}/draft", "/v1/workflow-chains/{chain}/validate-publish",
+    "/v1/workflow-chains/{chain}/publish", "/v1/workflow-chains/{chain}/versions", "/v1/workflow-chains/{chain}/versions/{version}/restore"
 );
 
 document_routes!(
     /// `/v1/ai-agents`: AI agents.
-    ai_agents, Agent, "#/components/schemas/AiAgents", "id",
-    "/v1/ai-agents", "/v1/ai-agents/{id}/draft", "/v1/ai-agents/{id}/validate-publish", "/v1/ai-agents/{id}/publish",
-    "/v1/ai-agents/{id}/versions", "/v1/ai-agents/{id}/versions/{version}/restore"
+    ai_agents, Agent, "#/components/schemas/AiAgents", "ai_agent",
+    "/v1/ai-agents", "/v1/ai-agents/{ai_agent}/draft", "/v1/ai-agents/{ai_agent}/validate-publish", "/v1/ai-agents/{ai_agent}/publish",
+    "/v1/ai-agents/{ai_agent}/versions", "/v1/ai-agents/{ai_agent}/versions/{version}/restore"
 );

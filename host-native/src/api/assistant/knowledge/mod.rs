@@ -1,4 +1,4 @@
-//! `/v1/agents/{agent}/knowledge` and `/v1/workflows/{id}/knowledge`: the sources of knowledge bases. (docs/spec/flows-http.md#3)
+//! `/v1/agents/{agent}/knowledge` and `/v1/workflows/{workflow}/knowledge`: the sources of knowledge bases. (docs/spec/flows-http.md#3)
 
 mod new_source;
 mod search;

@@ -1,4 +1,4 @@
-//! `/v1/workflows/{id}/knowledge`: the sources of knowledge bases of workflows. (docs/spec/workflows-http.md#2)
+//! `/v1/workflows/{workflow}/knowledge`: the sources of knowledge bases of workflows. (docs/spec/workflows-http.md#2)
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ const KIND: DocumentKind = DocumentKind::Workflow;
 /// Stores a source of a knowledge base and replaces an existing one with the same id.
 #[utoipa::path(
     post,
-    path = "/v1/workflows/{id}/knowledge",
+    path = "/v1/workflows/{workflow}/knowledge",
     tag = "workflows",
-    params(("id" = String, Path, description = "The workflow id")),
+    params(("workflow" = String, Path, description = "The workflow id")),
     request_body = ref("#/components/schemas/NewKnowledgeSource"),
     responses(
         (status = 201, description = "The source is stored and searchable", body = ref("#/components/schemas/KnowledgeSource")),
@@ -51,9 +51,9 @@ pub async fn put(
 /// Lists the sources of a knowledge base.
 #[utoipa::path(
     get,
-    path = "/v1/workflows/{id}/knowledge",
+    path = "/v1/workflows/{workflow}/knowledge",
     tag = "workflows",
-    params(("id" = String, Path, description = "The workflow id")),
+    params(("workflow" = String, Path, description = "The workflow id")),
     responses(
         (status = 200, description = "The sources, ordered by id", body = ref("#/components/schemas/KnowledgeSources")),
         (status = 404, description = "Workflow not found"),
@@ -67,10 +67,10 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Strin
 /// Returns a source of a knowledge base.
 #[utoipa::path(
     get,
-    path = "/v1/workflows/{id}/knowledge/{source}",
+    path = "/v1/workflows/{workflow}/knowledge/{source}",
     tag = "workflows",
     params(
-        ("id" = String, Path, description = "The workflow id"),
+        ("workflow" = String, Path, description = "The workflow id"),
         ("source" = String, Path, description = "The source id"),
     ),
     responses(
@@ -91,10 +91,10 @@ pub async fn read(
 /// Deletes a source of a knowledge base.
 #[utoipa::path(
     delete,
-    path = "/v1/workflows/{id}/knowledge/{source}",
+    path = "/v1/workflows/{workflow}/knowledge/{source}",
     tag = "workflows",
     params(
-        ("id" = String, Path, description = "The workflow id"),
+        ("workflow" = String, Path, description = "The workflow id"),
         ("source" = String, Path, description = "The source id"),
     ),
     responses(
@@ -115,10 +115,10 @@ pub async fn delete(
 /// Searches a knowledge base and shows both lists with their scores.
 #[utoipa::path(
     get,
-    path = "/v1/workflows/{id}/knowledge/search",
+    path = "/v1/workflows/{workflow}/knowledge/search",
     tag = "workflows",
     params(
-        ("id" = String, Path, description = "The workflow id"),
+        ("workflow" = String, Path, description = "The workflow id"),
         ("q" = String, Query, description = "The question"),
         ("top_k" = Option<u32>, Query, description = "The length of each list, 1 to 50; default 10"),
         ("sources" = Option<String>, Query, description = "The ids of the sources to search, separated by commas; default all"),

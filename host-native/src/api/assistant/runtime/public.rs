@@ -8,6 +8,8 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
+use convengine_core::turn::Map;
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::simulator::{SessionStart, begin_session};
@@ -15,6 +17,7 @@ use super::{Visibility, events, load_session, run_event};
 use crate::api::assistant::{body, document};
 use crate::api::error::{ApiError, not_found};
 use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::DocumentKind;
 use crate::storage::assistant::deployment::Deployment;
 use crate::storage::assistant::session::Session;
 
@@ -51,6 +54,9 @@ pub async fn start(
     let event = events::read_start(&uri, &members, Some(&deployment.channel))?;
     let program = deployment.program.clone();
     let (live, document) = document::live_document(&host, &uri, &program).await?;
+    if program.kind() == DocumentKind::Workflow {
+        check_params(&uri, &document, &event)?;
+    }
     let beginning = SessionStart {
         session: Uuid::new_v4().to_string(),
         program,
@@ -100,6 +106,17 @@ pub async fn turn(
     check_deployment(&stored, &deployment, &uri)?;
     let event = events::read_event(&host, &uri, members?, true)?;
     run_event(&host, &uri, &running, event, visibility(&deployment, &headers), StatusCode::OK).await
+}
+
+/// Checks that a page sets only variables that the document declares as inputs.
+fn check_params(uri: &Uri, document: &Value, event: &Map) -> Result<(), ApiError> {
+    let list = |name: &str| document.get(name).and_then(Value::as_array).into_iter().flatten();
+    let is_input = |it: &&Value| it.get("input").is_some_and(|it| it == true);
+    let declared: Vec<&str> = list("shared_state").filter(is_input).filter_map(|it| it.get("name")?.as_str()).collect();
+    let params = event.get("params").and_then(Value::as_object).into_iter().flatten();
+    let Some((unknown, _)) = params.into_iter().find(|it| !declared.contains(&it.0.as_str())) else { return Ok(()) };
+    let message = format!("variable '{unknown}' is not an input of the workflow; omit it, or declare it with \"input\": true");
+    Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("unknown_param"))
 }
 
 /// Checks that a session belongs to a deployment.

@@ -163,7 +163,7 @@ pub async fn begin_session(host: &Host, uri: &Uri, beginning: SessionStart) -> R
     let unreadable = || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_document");
     let bundle = resolve_bundle(&host.readers, &program, document).await.map_err(|it| document::bundle_failed(&it, uri))?;
     let config =
-        host.flows.compile_and_store(host, &bundle).await.map_err(|it| ApiError::from_database(&it, uri))?.ok_or_else(unreadable)?;
+        host.flows.compile_and_store(host, bundle).await.map_err(|it| ApiError::from_database(&it, uri))?.ok_or_else(unreadable)?;
     Ok(RunningSession { session, program, deployment, version, config, is_document_missing: false, is_new: true, upgrade: None })
 }
 

@@ -23,10 +23,10 @@ use crate::storage::assistant::session::Session;
 /// Starts a session with the draft or a version of a workflow, and with the published documents that it runs.
 #[utoipa::path(
     post,
-    path = "/v1/runtime/workflows/{id}/sessions",
+    path = "/v1/runtime/workflows/{workflow}/sessions",
     tag = "workflows",
     params(
-        ("id" = String, Path, description = "The workflow id"),
+        ("workflow" = String, Path, description = "The workflow id"),
         ("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream"),
     ),
     request_body = ref("#/components/schemas/NewSession"),
