@@ -165,9 +165,7 @@ mod tests {
         let names: Vec<&str> = schema["$defs"].as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(names, ["Template", "Tool", "HttpRequest", "OutputMap", "Retry", "Task", "Guardrail"]);
         let checked = crate::json::schema::JsonSchema::compile(&schema).unwrap();
-        let with = |guardrail: Value| {
-            json!({"schema_version": "1.0", "doc": "ai_agent", "id": "a", "name": "A", "mission": "Help.", "guardrails": [guardrail]})
-        };
+        let with = |guardrail: Value| json!({"schema_version": "1.0", "doc": "ai_agent", "id": "a", "name": "A", "mission": "Help.", "guardrails": [guardrail]});
         for guardrail in [
             json!({"id": "g", "kind": "AUTH"}),
             json!({"id": "g", "kind": "LIMIT", "enabled": false, "config": {"max_calls": 1, "per": "conversation"}}),

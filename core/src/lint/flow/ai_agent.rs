@@ -9,14 +9,11 @@ use super::context::{FlowContext, Location};
 use super::knowledge::check_sources;
 use super::variable_writes::variable_of_path;
 use super::{PublishTarget, expression, request_target, secret, sort_issues, template, tool};
-use crate::config::flow::document::{
-    AgentPolicy, FlowTool, GuardrailKind, REMEMBER, SEARCH_KNOWLEDGE, TaskFlag, agent_graph, is_built_in,
-};
+use crate::config::flow::document::{AgentPolicy, FlowTool, GuardrailKind, REMEMBER, SEARCH_KNOWLEDGE, TaskFlag, agent_graph, is_built_in};
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_agent_structure};
 
 /// The members of an AI agent that its graph has, by their paths in the graph.
-const MOVED_PATHS: [(&str, &str); 2] =
-    [("/graphs/0/nodes/0/data/instructions", "/mission"), ("/graphs/0/nodes/0/data/model", "/model")];
+const MOVED_PATHS: [(&str, &str); 2] = [("/graphs/0/nodes/0/data/instructions", "/mission"), ("/graphs/0/nodes/0/data/model", "/model")];
 
 /// Returns all issues of an AI agent. For one that cannot be parsed, returns only the structural issues.
 pub fn check_agent(source: &Value, target: &PublishTarget<'_>) -> Vec<DocumentIssue> {
