@@ -3,6 +3,8 @@
 //! Tool results reach the model as data in separate messages. Its instructions, its tools and the calls that need approval depend only on
 //! the document and on the state when the node was entered.
 
+#[cfg(test)]
+mod ai_agents;
 mod approval;
 mod briefing;
 mod built_in;
