@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
-/// How many candidates are tried for an instant after another; gaps and doubled times reject only a few.
+/// How many candidates are tried: a doubled hour may reject one of each second.
 const MAX_CANDIDATES: usize = 10_000;
 
 /// A schedule.
@@ -34,8 +34,7 @@ impl CronSchedule {
     /// Returns the first instant after another one; `None` when there is none.
     pub fn next_after(&self, after: i64) -> Option<i64> {
         let start = Timestamp::from_millisecond(after).ok()?;
-        // An instant in a doubled hour may precede local times that have passed, and the end of a gap follows times before it.
-        let mut local = self.zone.to_datetime(start).checked_sub(jiff::Span::new().hours(3)).ok()?;
+        let mut local = self.zone.to_datetime(start);
         for _ in 0..MAX_CANDIDATES {
             local = self.cron.find_next_occurrence(&local, false).ok()?;
             let at = self.instant(local)?;
@@ -49,7 +48,13 @@ impl CronSchedule {
     /// Returns the last instant that is not after another one, and later than `since`; `None` when there is none.
     pub fn last_until(&self, since: i64, until: i64) -> Option<i64> {
         let end = Timestamp::from_millisecond(until).ok()?;
-        let mut local = self.zone.to_datetime(end).checked_add(jiff::Span::new().hours(3)).ok()?;
+        let mut local = self.zone.to_datetime(end);
+        // In the second pass of a doubled hour, all of its local times have occurred.
+        let ahead = match self.zone.to_ambiguous_timestamp(local).offset() {
+            AmbiguousOffset::Fold { before, after } => i64::from(before.seconds() - after.seconds()),
+            AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Gap { .. } => 0,
+        };
+        local = local.checked_add(jiff::Span::new().seconds(ahead + 1)).ok()?;
         for _ in 0..MAX_CANDIDATES {
             local = self.cron.find_previous_occurrence(&local, false).ok()?;
             let at = self.instant(local)?;
@@ -127,6 +132,11 @@ mod tests {
         let (since, until) = (at("2026-01-01T00:00:00Z"), at("2026-01-01T05:30:00Z"));
         assert_eq!(schedule.last_until(since, until), Some(at("2026-01-01T05:00:00Z")));
         assert_eq!(schedule.last_until(at("2026-01-01T05:00:00Z"), until), None);
+        let doubled = CronSchedule::parse("30 2 * * *", "Europe/Berlin").unwrap();
+        let (first, second_pass) = (at("2026-10-25T00:30:00Z"), at("2026-10-25T01:10:00Z"));
+        assert_eq!(doubled.last_until(0, second_pass), Some(first));
+        let each_second = CronSchedule::parse("* * * * * *", "UTC").unwrap();
+        assert_eq!((each_second.next_after(until), each_second.last_until(0, until)), (Some(until + 1000), Some(until)));
     }
 
     #[test]

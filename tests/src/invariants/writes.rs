@@ -142,6 +142,10 @@ fn implies_no_write(answer: &EffectResult) -> bool {
 /// Returns whether the service's row declares the call idempotent.
 fn is_idempotent(config: &Config, it: &AnsweredEffect) -> bool {
     let Request::Http(http) = &it.effect.request else { return false };
+    if config.chain.is_some() {
+        // The calls of a run have its key.
+        return http.idempotent;
+    }
     match &http.caller {
         HttpCaller::Task(task) => matches!(config.bindings.find(task), Some(Binding::Http(call)) if call.idempotent),
         HttpCaller::Tool(code) => {
@@ -149,6 +153,6 @@ fn is_idempotent(config: &Config, it: &AnsweredEffect) -> bool {
             let tool = config.tools.find(code, session_value("intent"), session_value("state"));
             matches!(tool.map(|it| &it.executor), Some(Executor::Http(call)) if call.idempotent)
         }
-        HttpCaller::Extension(_) | HttpCaller::Handoff(_) => false,
+        HttpCaller::Extension(_) | HttpCaller::Handoff(_) | HttpCaller::Notify(_) => false,
     }
 }

@@ -140,7 +140,7 @@ fn errors_have_line_and_column() {
         ("  < early", "line 1, column 3", "unknown header line"),
         ("config", "line 1, column 7", "the file of the pack is missing"),
         ("name  ", "line 1, column 5", "the name is missing"),
-        ("program pipeline v3", "line 1, column 9", "write pipeline v1, pipeline v2, flow ID, workflow ID or agent ID"),
+        ("program pipeline v3", "line 1, column 9", "write pipeline v1, pipeline v2, flow ID, workflow ID, agent ID or chain SLUG"),
         ("at noon", "line 1, column 4", "2026-01-01T09:00:00Z"),
         ("set a b", "line 1, column 5", "KEY=VALUE"),
         ("set =1", "line 1, column 5", "the key of the setting is missing"),

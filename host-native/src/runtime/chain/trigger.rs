@@ -80,7 +80,7 @@ impl LiveChain {
     /// Compiles the chain with the documents that it runs, as they are live now.
     async fn compile(&self, host: &Host) -> Result<Arc<Config>, TriggerError> {
         let bundle = resolve_bundle(&host.readers, &self.key, self.document.clone()).await?;
-        host.flows.compile_and_store(host, &bundle).await?.ok_or(TriggerError::Unreadable)
+        host.flows.compile_and_store(host, bundle).await?.ok_or(TriggerError::Unreadable)
     }
 }
 
