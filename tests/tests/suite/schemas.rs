@@ -54,14 +54,29 @@ fn every_document_of_the_corpus_is_valid() {
 }
 
 #[test]
+fn every_ai_agent_of_the_corpus_is_valid() {
+    let schema = compiled(&flow::agent_json_schema());
+    let mut agents = 0;
+    for file in ["shop", "thrifty", "front"] {
+        let text = fs::read_to_string(root().join(format!("tests/packs/agent/{file}.json"))).unwrap();
+        let pack: Value = serde_json::from_str(&text).unwrap();
+        for document in pack["documents"].as_array().unwrap().iter().filter(|it| it["doc"] == "ai_agent") {
+            assert_eq!(schema.find_violation(document), None, "{file}");
+            agents += 1;
+        }
+    }
+    assert_eq!(agents, 3);
+}
+
+#[test]
 fn the_command_prints_a_schema_or_the_names() {
     let env = TestEnv::new();
-    for (name, schema) in [("pack", pack::json_schema()), ("flow", flow::json_schema())] {
+    for (name, schema) in [("pack", pack::json_schema()), ("flow", flow::json_schema()), ("agent", flow::agent_json_schema())] {
         let printed = env.run(&["schema", name]);
         assert_eq!((printed.code, printed.stderr.as_str()), (0, ""), "{printed:?}");
         assert_eq!(serde_json::from_str::<Value>(&printed.stdout).unwrap(), schema);
     }
-    assert_one_line(&env.run(&["schema", "talk"]), 2, &["'talk'", "pack, flow"]);
+    assert_one_line(&env.run(&["schema", "talk"]), 2, &["'talk'", "pack, flow, agent"]);
     assert!(env.is_untouched(), "the command needs no database");
 }
 
@@ -80,9 +95,11 @@ fn the_server_lists_and_serves_the_schemas() {
             (it["name"].clone(), answer.json())
         })
         .collect();
-    assert_eq!(served, [(json!("pack"), pack::json_schema()), (json!("flow"), flow::json_schema())]);
+    let expected =
+        [(json!("pack"), pack::json_schema()), (json!("flow"), flow::json_schema()), (json!("agent"), flow::agent_json_schema())];
+    assert_eq!(served, expected);
     let unknown = server.get("/schemas/talk");
     assert_eq!((unknown.status, unknown.json()["status"].as_u64()), (404, Some(404)));
-    assert!(unknown.json()["message"].as_str().unwrap().contains("pack, flow"), "{unknown:?}");
+    assert!(unknown.json()["message"].as_str().unwrap().contains("pack, flow, agent"), "{unknown:?}");
     assert_eq!(server.request("POST", "/schemas", &[], "").status, 405);
 }

@@ -17,6 +17,9 @@ pub struct LlmDialogue {
     /// The sampling temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
+    /// Whether the text is masked before the user sees it, so that it is not streamed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_masked: bool,
 }
 
 /// The author of a chat message.

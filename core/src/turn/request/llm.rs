@@ -179,7 +179,8 @@ impl Operation for LlmRequest {
     }
 
     fn is_streamed(&self) -> bool {
-        self.mode == LlmMode::Text && STREAMED_PURPOSES.contains(&self.purpose.as_str())
+        let is_masked = self.dialogue.as_ref().is_some_and(|it| it.is_masked);
+        self.mode == LlmMode::Text && !is_masked && STREAMED_PURPOSES.contains(&self.purpose.as_str())
     }
 
     fn extract_output(reply: Reply) -> Option<LlmReply> {

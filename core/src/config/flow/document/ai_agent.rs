@@ -105,6 +105,11 @@ impl AgentPolicy {
         tool.sensitive || self.tasks.iter().any(is_of_task)
     }
 
+    /// Whether a guardrail masks parts of replies.
+    pub fn masks_replies(&self) -> bool {
+        self.guardrails.iter().any(|it| matches!(it.kind, GuardrailKind::Redact(_)))
+    }
+
     /// Whether a guardrail verifies the user.
     pub fn verifies_user(&self) -> bool {
         self.guardrails.iter().any(|it| matches!(it.kind, GuardrailKind::Auth(_)))

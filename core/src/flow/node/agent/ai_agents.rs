@@ -19,6 +19,8 @@ struct Session {
     state: Option<Value>,
     output: Value,
     audits: Vec<(String, Value)>,
+    /// Whether the last model call was streamed.
+    is_streamed: bool,
 }
 
 impl Session {
@@ -26,7 +28,13 @@ impl Session {
         let mut document = json!({"schema_version": "1.0", "doc": "ai_agent", "id": "a", "name": "A", "mission": "Help.",
             "tools": [{"id": "note", "name": "Note", "kind": "noop"}]});
         document.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-        Session { config: Arc::new(Config::from_flow(&document).unwrap()), state: None, output: Value::Null, audits: Vec::new() }
+        Session {
+            config: Arc::new(Config::from_flow(&document).unwrap()),
+            state: None,
+            output: Value::Null,
+            audits: Vec::new(),
+            is_streamed: false,
+        }
     }
 
     /// Runs a turn whose model replies so, each reply with its cost. Returns the number of model calls and the texts.
@@ -54,6 +62,7 @@ impl Session {
             }
             let effect = slice.effects.remove(0);
             assert!(matches!(effect.request, Request::Llm(_)), "{effect:?}");
+            self.is_streamed = effect.stream;
             calls += 1;
             let outcome = EffectResult::Ok(Reply::Llm(replies.next().unwrap()));
             slice = turn.resume(vec![Completion { id: effect.id, at: 1_767_268_800_000, outcome }]).unwrap();
@@ -141,4 +150,13 @@ fn a_protected_tool_needs_a_guardrail() {
     session.say("hi", vec![reply("", 0, &["note"]), reply("No.", 0, &[])]);
     let messages = &session.state.as_ref().unwrap()["vars"]["_agent_memory_agent"]["messages"];
     assert!(messages[2]["content"].as_str().unwrap().contains("unknown_tool"), "{messages}");
+}
+
+#[test]
+fn a_reply_that_may_be_masked_is_not_streamed() {
+    for (enabled, expected) in [(true, "write to [email]"), (false, "write to a@b.de")] {
+        let mut session = Session::new(json!({"guardrails": [{"id": "g", "kind": "REDACT", "enabled": enabled}]}));
+        assert_eq!(session.say("hi", vec![reply("write to a@b.de", 0, &[])]).1, [expected]);
+        assert_eq!(session.is_streamed, !enabled);
+    }
 }

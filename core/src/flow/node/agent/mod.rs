@@ -242,6 +242,7 @@ impl<'c> Walker<'c> {
             tools: self.offered_tools(run),
             model: self.settings().models.get(alias).cloned().or_else(own_name),
             temperature: data.temperature,
+            is_masked: run.policy.is_some_and(AgentPolicy::masks_replies),
         };
         LlmRequest {
             purpose: "agent".to_owned(),

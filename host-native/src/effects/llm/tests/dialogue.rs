@@ -22,7 +22,7 @@ pub fn conversation() -> LlmRequest {
     ];
     let tool = |name: &str, parameters: Value| LlmTool { name: name.to_owned(), description: "What for.".to_owned(), parameters };
     let tools = vec![tool("balance", json!({"type": "object", "properties": {"account": {"type": "string"}}})), tool("finish", json!({}))];
-    let dialogue = LlmDialogue { messages, tools, model: None, temperature: Some(0.25) };
+    let dialogue = LlmDialogue { messages, tools, model: None, temperature: Some(0.25), is_masked: false };
     LlmRequest { user: String::new(), hint: None, dialogue: Some(Box::new(dialogue)), ..call("agent", LlmMode::Text) }
 }
 
