@@ -129,6 +129,27 @@ const SCREENS = {
     await asked(page, 'helpdesk', 'a human');
     await page.getByRole('region', { name: 'Desk' }).getByRole('button', { name: 'Add variable' }).click();
   },
+  'a run': async (page) => {
+    await claim(page);
+    await page.locator('.run-steps').evaluate((it) => (it.open = true));
+    await page.getByText('Timers and cancelling').click();
+  },
+  'the steps of a run': async (page) => {
+    await claim(page);
+    await show(page, 'config');
+    await page.locator('.flow-node.active').waitFor();
+  },
+  'an inbox': async (page) => {
+    await claim(page);
+    await page.getByRole('button', { name: /^Act otherwise/ }).nth(1).click();
+    await page.getByRole('region', { name: 'Inbox' }).getByRole('button', { name: 'approve' }).click();
+    await page.locator('[data-role="refusal"]').waitFor();
+  },
+  'the start of a run': async (page) => {
+    await claim(page);
+    await page.getByRole('button', { name: 'New run', exact: true }).first().click();
+    await page.getByLabel(/^Input \(JSON\)/).waitFor();
+  },
   samples: (page) => opened(page, 'Samples', 'Show all samples'),
   import: (page) => opened(page, 'Import', 'Import a conversation'),
   export: async (page) => {
@@ -193,6 +214,15 @@ async function bank(page) {
   await played(page);
   await show(page, 'chat');
   await page.getByText('Timers and session end').click();
+}
+
+async function claim(page) {
+  await opened(page, 'Samples', 'Show all samples');
+  await page.getByRole('dialog').getByRole('button', { name: /^Insurance claim as a run/ }).click();
+  await page.locator('.about', { hasText: 'Insurance claim as a run' }).waitFor({ state: 'attached' });
+  await played(page);
+  await show(page, 'chat');
+  await page.locator('.run-controls').waitFor();
 }
 
 async function played(page) {

@@ -25,7 +25,7 @@ fn a_run_in_the_browser_is_decided_rewound_failed_and_cancelled() {
     assert_eq!(members_of(played, "hash"), hashes(&claim(), 5).iter().collect::<Vec<_>>(), "the sample runs as the core does");
     assert_eq!(members_of(played, "state"), ["collect", "collect", "approve", "book", "pause"]);
     let current: Vec<&str> = lines["node"].iter().filter_map(Value::as_str).collect();
-    assert_eq!(current, ["● Three days", "● Approve the payment", "● Book by hand"]);
+    assert_eq!(current, ["● Three days", "● Approve payment", "● Book by hand"]);
     let [failed, repeated] = [&lines["retry"][0][0], &lines["retry"][0][1]];
     assert!(failed.as_str().unwrap().contains("unavailable") && line_with(failed, "Next attempt").contains("30 s"), "{failed}");
     assert!(repeated.as_str().unwrap().contains("attempt 2"), "{repeated}");

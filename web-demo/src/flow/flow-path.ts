@@ -36,7 +36,7 @@ export function tracePath(turn: FlowTurn | undefined, document?: FlowDocument): 
   for (const { stage, graph, node, target } of visits) {
     // A node that was waiting is left without being entered again.
     out.nodes.add(`${graph}/${node}`);
-    if (stage === 'edge') out.edges.add(`${graph}/${node} ${target}`);
+    if (stage !== 'node.enter' && stage !== 'chain.step') out.edges.add(`${graph}/${node} ${target}`);
   }
   const entered = visits.filter((it) => it.stage === 'node.enter');
   for (const [index, { graph, id, port }] of (flowAnswer(turn?.record?.outcome)?.debug.nodes ?? []).entries()) {
@@ -65,6 +65,9 @@ function runSteps(notices: Notice[]): string[] {
   });
 }
 
+/** Stages that name a node of the path; workflow graphs have routes instead of edges. */
+const PATH_STAGES = ['node.enter', 'edge', 'node.route'];
+
 /** Lists the nodes that the notices of a turn name. Which program they belong to follows from the hops before them. */
 function listVisits(turn: FlowTurn, document: FlowDocument | undefined): Visit[] {
   const before = document ? programFrames(readFlowSession(turn.parent?.lastFinished?.record), document) : [];
@@ -78,7 +81,7 @@ function listVisits(turn: FlowTurn, document: FlowDocument | undefined): Visit[]
     }
     const callee = notice.stage === 'subworkflow.enter' ? workflow : notice.stage === 'agent.hop' ? agent : undefined;
     if (typeof callee === 'string') programs = [...programs, callee];
-    if (notice.stage !== 'node.enter' && notice.stage !== 'edge') return [];
+    if (!PATH_STAGES.includes(notice.stage)) return [];
     const found = document && findGraph(document, programs, String(graph), String(node));
     if (found) programs = programs.slice(0, programs.lastIndexOf(found.document) + 1);
     return [{ seq: notice.seq, stage: notice.stage, graph: found?.id ?? String(graph), node: String(node), target: String(target) }];

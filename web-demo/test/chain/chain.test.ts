@@ -52,7 +52,7 @@ describe('a chain', () => {
   it('is drawn with its branches, beside the documents that it runs', () => {
     const document = parseDocument(CLAIM) ?? fail('document');
     const [graph] = document.graphs;
-    expect(document.graphs.map((it) => it.id)).toEqual(['claim', 'intake:root', 'assessor:root', 'assessor:g_assess']);
+    expect(document.graphs.map((it) => it.id)).toEqual(['claim', 'intake:root', 'assessor:root']);
     expect(graph?.edges.map((it) => [it.source, it.target, it.label])).toEqual([
       ['collect', 'assess', ''],
       ['assess', 'approve', ''],

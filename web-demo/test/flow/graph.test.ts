@@ -172,9 +172,10 @@ describe('the position of nested programs', () => {
   });
 
   it('tells graphs of the same id apart by the hops before them', () => {
-    const script = enter(hop(new Script(), 'billing'), 'root', 'r').addAudit('edge', { graph: 'support', node: 'billing', target: 'bye' });
+    const script = enter(hop(new Script(), 'billing'), 'root', 'r').addAudit('node.route', { graph: 'support', node: 'billing', target: 'bye' });
     const turn = enter(hop(script, 'stars'), 'root', 'r').finish(1, { writes: [{ table: 'flow', state }] });
     expect([...tracePath({ ...turn, parent: undefined }, support).nodes]).toEqual(['billing:root/r', 'support/billing', 'stars:root/r']);
+    expect([...tracePath({ ...turn, parent: undefined }, support).edges]).toEqual(['support/billing bye']);
   });
 
   it('goes on in the program that had the conversation before', () => {
