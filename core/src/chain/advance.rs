@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::Runner;
 use super::failure::StepFailure;
-use super::step::is_notified;
 use super::state::{RunFrame, RunStatus, StepRun, StepStatus, Wait, WaitKind};
+use super::step::is_notified;
 use crate::config::flow::document::chain::{StepDef, StepKind};
 use crate::text::variable_path::VariablePath;
 

@@ -49,7 +49,9 @@ pub fn check_event(state: Option<&Value>, event: &Map) -> Result<(), RunRefusal>
         }
         "run.resume" => check_resume(&state, event),
         "run.ingress" if is_paused(event) => Err(chain_paused()),
-        "run.ingress" => state.wait.as_ref().filter(|it| it.kind == WaitKind::Webhook && is_of_step(it, event)).map(|_| ()).ok_or_else(not_waiting),
+        "run.ingress" => {
+            state.wait.as_ref().filter(|it| it.kind == WaitKind::Webhook && is_of_step(it, event)).map(|_| ()).ok_or_else(not_waiting)
+        }
         "run.token" => state.wait.as_ref().filter(|it| it.kind.is_resumable()).map(|_| ()).ok_or_else(not_waiting),
         "run.cancel" if state.status.is_final() => Err(RunRefusal::new("run_finished", "the run has ended")),
         "run.cancel" => Ok(()),

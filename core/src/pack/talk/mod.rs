@@ -141,7 +141,8 @@ impl<'t> Header<'t> {
             }
             "program" => {
                 let profile = rest.text.strip_prefix("pipeline").map(str::trim_start).filter(|it| ["", "v1", "v2"].contains(it));
-                let unknown = || rest.error("unknown program; write pipeline v1, pipeline v2, flow ID, workflow ID, agent ID or chain SLUG");
+                let unknown =
+                    || rest.error("unknown program; write pipeline v1, pipeline v2, flow ID, workflow ID, agent ID or chain SLUG");
                 let profile = profile.ok_or_else(unknown)?;
                 if !profile.is_empty() {
                     self.settings.push((Line { text: "pipeline.profile", ..rest }, Value::from(profile)));

@@ -112,7 +112,11 @@ impl Guardrail {
             }),
             "ESCALATE" => GuardrailKind::Escalate(Escalation {
                 keywords: config.strings("keywords").into_iter().map(|it| (it.clone(), Phrase::without_accents(&it))).collect(),
-                on: config.list("on", |it| Refusal::BY_CODE.iter().find(|known| it.0 == known.0).map(|it| it.1)).into_iter().flatten().collect(),
+                on: config
+                    .list("on", |it| Refusal::BY_CODE.iter().find(|known| it.0 == known.0).map(|it| it.1))
+                    .into_iter()
+                    .flatten()
+                    .collect(),
             }),
             _ => return None,
         };

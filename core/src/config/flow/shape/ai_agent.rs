@@ -81,20 +81,14 @@ static GUARDRAIL: Definition = Definition::item(
                 "REDACT",
                 &[optional(
                     "config",
-                    Object(&[
-                        optional("kinds", Items(&List::new(Enum(&["email", "phone", "card", "iban"])))),
-                        optional("patterns", TEXTS),
-                    ]),
+                    Object(&[optional("kinds", Items(&List::new(Enum(&["email", "phone", "card", "iban"])))), optional("patterns", TEXTS)]),
                 )],
             ),
             (
                 "ESCALATE",
                 &[required(
                     "config",
-                    Object(&[
-                        optional("keywords", TEXTS),
-                        optional("on", Items(&List::new(Enum(&["auth_required", "limit", "budget"])))),
-                    ]),
+                    Object(&[optional("keywords", TEXTS), optional("on", Items(&List::new(Enum(&["auth_required", "limit", "budget"]))))]),
                 )],
             ),
         ],

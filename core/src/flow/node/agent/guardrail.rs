@@ -78,8 +78,7 @@ impl<'c> Walker<'c> {
             let GuardrailKind::Redact(mask) = &guardrail.kind else { continue };
             let masked = mask.mask(&text);
             if masked != text {
-                let payload =
-                    json!({"node": run.node.id, "guardrail": guardrail.id, "kind": guardrail.kind_name(), "action": "masked"});
+                let payload = json!({"node": run.node.id, "guardrail": guardrail.id, "kind": guardrail.kind_name(), "action": "masked"});
                 self.trace("guardrail", payload);
             }
             text = masked;

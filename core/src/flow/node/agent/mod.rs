@@ -127,16 +127,7 @@ impl<'c> Walker<'c> {
     fn load_agent_run(&self, node: &'c Node, data: &'c AgentData) -> AgentRun<'c> {
         let memory = Memory::from_stored(self.state.vars.get(&Memory::variable_name(&node.id)));
         let policy = self.flow.document.agent.as_deref();
-        AgentRun {
-            node,
-            data,
-            policy,
-            memory,
-            has_sent_text: false,
-            is_output_rejected: false,
-            said: Vec::new(),
-            refusals: Vec::new(),
-        }
+        AgentRun { node, data, policy, memory, has_sent_text: false, is_output_rejected: false, said: Vec::new(), refusals: Vec::new() }
     }
 
     /// The user input that leads to the agent; an answer that a slot has consumed does not count.

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::super::super::Walker;
 use super::super::super::failure::Failure;
-use super::AgentRun;
-use super::built_in::{agent_tools, check_agent_call};
 use super::super::http_request::{self, HttpCall};
 use super::super::http_retry::{CallAttempts, call_with_retry, parse_body, status_failure_code};
+use super::AgentRun;
+use super::built_in::{agent_tools, check_agent_call};
 use crate::config::flow::document::{AgentTool, Approval, FINISH, FlowTool, Node, REQUEST_HUMAN, is_built_in};
 use crate::json::schema::JsonSchema;
 use crate::turn::{EffectClass, LlmTool, LlmToolCall};
