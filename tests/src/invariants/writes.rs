@@ -54,6 +54,7 @@ fn find_repeated_write(scene: &TurnUnderTest<'_>, before: &TurnRun) -> Option<St
         count_writes(scene.run, &operation) > undisturbed
             && dialogue_act(it) != Some(DialogueAct::Affirm.name())
             && !is_table_tool(scene, it, before)
+            && !is_next_attempt(scene, it)
     })?;
     Some(format!(
         "effect {} repeats without a confirmation what the turn before left in doubt: {}",
@@ -69,6 +70,12 @@ fn is_table_tool(scene: &TurnUnderTest<'_>, it: &AnsweredEffect, before: &TurnRu
     let sent = scene.run.input.event.params.contains_key("tool_request");
     let of_step = it.step.as_ref().is_some_and(|it| it.step == "ToolOrchestrationStep");
     of_step && !sent && !before.answered.iter().any(crashed)
+}
+
+/// Returns whether the effect is an attempt of a step of a chain: each has the key of the step, so a service repeats nothing.
+fn is_next_attempt(scene: &TurnUnderTest<'_>, it: &AnsweredEffect) -> bool {
+    let Request::Http(http) = &it.effect.request else { return false };
+    scene.config.chain.is_some() && http.idempotent && http.headers.iter().any(|it| it.0 == "Idempotency-Key")
 }
 
 /// Returns whether an answer leaves a write in doubt.

@@ -8,7 +8,7 @@ use super::variable_writes::variable_of_path;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::ValueType;
 use crate::text::decimal;
-use crate::text::expr::is_plain_words;
+use crate::text::expr::{Expr, is_plain_words};
 use crate::text::variable_path::VariablePath;
 
 /// Texts that can be equal to a boolean.
@@ -16,26 +16,32 @@ const BOOLEAN_WORDS: [&str; 4] = ["true", "false", "yes", "no"];
 
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     for (location, text) in context.all_texts() {
-        match &text.parsed {
-            ParsedText::Expr(Err(error)) => {
-                let fix = "correct the expression";
-                findings.push(location.clone().error(error.code, error.message.clone()).with_fix(fix));
-                if text.kind == TextKind::Condition && is_plain_words(text.source) {
-                    let message = format!("'{}' is plain words, which only workflows match against messages", text.source.trim());
-                    findings.push(location.error("E007", message).with_fix("write a comparison, such as 'event.text contains \"refund\"'"));
-                }
-            }
-            ParsedText::Expr(Ok(expr)) => {
-                for path in expr.paths().iter().filter(|it| it.first_name() == "secret") {
-                    let message = format!("'{path}' is not available: only requests of tools can use secrets");
-                    findings.push(location.clone().error("E002", message).with_fix("use it in a header of the request"));
-                }
-                for (path, value) in expr.comparisons() {
-                    findings.extend(check_comparison(context, &location, text, &path, &value));
-                }
-            }
-            ParsedText::Interpolation(_) | ParsedText::Path(_) => {}
+        check_parsed(&location, text, findings);
+        for (path, value) in text.expr().map(Expr::comparisons).unwrap_or_default() {
+            findings.extend(check_comparison(context, &location, text, &path, &value));
         }
+    }
+}
+
+/// Checks an expression by itself; other texts pass.
+pub(super) fn check_parsed(location: &Location, text: &SourceText<'_>, findings: &mut Vec<DocumentIssue>) {
+    match &text.parsed {
+        ParsedText::Expr(Err(error)) => {
+            let fix = "correct the expression";
+            findings.push(location.clone().error(error.code, error.message.clone()).with_fix(fix));
+            if text.kind == TextKind::Condition && is_plain_words(text.source) {
+                let message = format!("'{}' is plain words, which only workflows match against messages", text.source.trim());
+                let fix = "write a comparison, such as 'event.text contains \"refund\"'";
+                findings.push(location.clone().error("E007", message).with_fix(fix));
+            }
+        }
+        ParsedText::Expr(Ok(expr)) => {
+            for path in expr.paths().iter().filter(|it| it.first_name() == "secret") {
+                let message = format!("'{path}' is not available: only requests of tools can use secrets");
+                findings.push(location.clone().error("E002", message).with_fix("use it in a header of the request"));
+            }
+        }
+        ParsedText::Interpolation(_) | ParsedText::Path(_) => {}
     }
 }
 

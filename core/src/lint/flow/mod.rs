@@ -7,6 +7,7 @@ mod agent;
 mod ai_agent;
 mod button;
 mod call;
+mod chain;
 mod codes;
 mod condition;
 mod context;
@@ -41,9 +42,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 pub use self::ai_agent::check_agent;
+pub use self::chain::check_chain;
 pub use self::codes::CODES;
 use self::context::FlowContext;
-pub use self::workflow::{BoundPrograms, check_workflow};
+pub use self::workflow::{BoundPrograms, Resolution, check_workflow};
 pub use self::workspace_tool::check_workspace_tool;
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_structure};
 
@@ -60,7 +62,7 @@ pub struct PublishTarget<'a> {
     pub script_timeout_ms: Option<u64>,
     /// What the interpreter reports of scripts, by the SHA-256 of their code, each with its line.
     pub script_issues: &'a BTreeMap<String, Vec<(u32, String)>>,
-    /// What workflow graphs are bound to; `None` if unknown.
+    /// What workflow graphs and chains are bound to; `None` if unknown.
     pub programs: Option<&'a BoundPrograms>,
     /// The knowledge sources of the assistant, each with whether it is ready; `None` if unknown.
     pub knowledge: Option<&'a BTreeMap<String, bool>>,

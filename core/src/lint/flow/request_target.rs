@@ -43,7 +43,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
 }
 
 /// Checks that a URL has an allowed target; parts that templates fill in are not checked.
-fn check_target(url: &str, allowed: &[String]) -> Result<(), String> {
+pub(super) fn check_target(url: &str, allowed: &[String]) -> Result<(), String> {
     let url = url.trim();
     let literal = url.split("{{").next().unwrap_or_default();
     let is_whole = literal.len() == url.len();

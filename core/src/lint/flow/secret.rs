@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::context::{FlowContext, Location};
-use super::source_text::TextKind;
+use super::source_text::{SourceText, TextKind};
 use crate::config::flow::DocumentIssue;
 
 /// Key prefixes of well-known services, and the minimum number of characters that follow.
@@ -40,12 +40,20 @@ const CREDENTIAL_HEADERS: [&str; 8] =
 const MIN_TOKEN_CHARS: usize = 32;
 
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
-    let mut stack: Vec<(String, &Value)> = vec![(String::new(), context.source)];
+    check_literals(context.source, |it| locate(context, it), findings);
+    for (location, text) in context.all_texts() {
+        check_header(&location, text, findings);
+    }
+}
+
+/// Reports texts of a document that contain a credential; `locate` returns the location of a path.
+pub(super) fn check_literals(source: &Value, locate: impl Fn(&str) -> Location, findings: &mut Vec<DocumentIssue>) {
+    let mut stack: Vec<(String, &Value)> = vec![(String::new(), source)];
     while let Some((path, value)) = stack.pop() {
         match value {
             Value::String(text) => {
                 if let Some(kind) = find_credential(text) {
-                    findings.push(issue(locate(context, &path), kind));
+                    findings.push(issue(locate(&path), kind));
                 }
             }
             Value::Array(items) => stack.extend(items.iter().enumerate().rev().map(|(at, it)| (format!("{path}/{at}"), it))),
@@ -56,12 +64,13 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
-    for (location, text) in context.all_texts() {
-        let name = location.path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-        // Credentials with a known format were reported above.
-        if text.kind == TextKind::Header && CREDENTIAL_HEADERS.contains(&name.as_str()) && find_credential(text.source).is_none() {
-            findings.extend(find_header_credential(text.source).map(|kind| issue(location, kind)));
-        }
+}
+
+/// Reports a header with a literal credential of no known format.
+pub(super) fn check_header(location: &Location, text: &SourceText<'_>, findings: &mut Vec<DocumentIssue>) {
+    let name = location.path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    if text.kind == TextKind::Header && CREDENTIAL_HEADERS.contains(&name.as_str()) && find_credential(text.source).is_none() {
+        findings.extend(find_header_credential(text.source).map(|kind| issue(location.clone(), kind)));
     }
 }
 

@@ -69,6 +69,12 @@ impl<'g> SourceText<'g> {
         SourceText { path, source, kind: TextKind::Condition, parsed, extra_roots: &[], owner_name: None }
     }
 
+    /// Parses the condition of a case of a chain.
+    fn from_case(path: String, source: &'g str) -> SourceText<'g> {
+        let parsed = ParsedText::Expr(Expr::parse_workflow(source));
+        SourceText { path, source, kind: TextKind::Condition, parsed, extra_roots: &[], owner_name: None }
+    }
+
     /// Parses a condition.
     pub fn from_condition(path: String, source: &'g str, extra_roots: &'static [&'static str]) -> SourceText<'g> {
         SourceText { path, source, kind: TextKind::Condition, parsed: ParsedText::Expr(Expr::parse(source)), extra_roots, owner_name: None }
@@ -204,6 +210,36 @@ pub(super) fn document_texts(document: &Value) -> Vec<SourceText<'_>> {
     collector.texts
 }
 
+/// Returns the texts of a step of a chain.
+pub(super) fn chain_step_texts<'g>(step: &'g Value, path: &str) -> Vec<SourceText<'g>> {
+    let mut collector = TextCollector { texts: Vec::new(), extra_roots: &[] };
+    let Some(config) = step.get("config") else { return Vec::new() };
+    let base = format!("{path}/config");
+    let names: &[&str] = match step.get("kind").and_then(Value::as_str).unwrap_or_default() {
+        "assistant" | "agent" => &["input"],
+        "webhook" => {
+            collector.collect_request_members(config, &base);
+            &[]
+        }
+        "human" => &["prompt"],
+        "decide" => {
+            collector.for_each_item(config, &base, "cases", |collector, it, path| {
+                let source = it.get("expr").and_then(Value::as_str);
+                collector.texts.extend(source.map(|it| SourceText::from_case(format!("{path}/expr"), it)));
+            });
+            &["on"]
+        }
+        "notify" => {
+            collector.collect_list(config, &base, "to");
+            &["subject", "text"]
+        }
+        "schedule" => &["at"],
+        _ => &[],
+    };
+    names.iter().for_each(|it| collector.collect_text(config, &base, it, TextKind::Text));
+    collector.texts
+}
+
 impl<'g> TextCollector<'g> {
     fn for_each_item(&mut self, object: &'g Value, path: &str, name: &str, mut take: impl FnMut(&mut TextCollector<'g>, &'g Value, &str)) {
         for (at, item) in object.get(name).and_then(Value::as_array).into_iter().flatten().enumerate() {
@@ -318,12 +354,16 @@ impl<'g> TextCollector<'g> {
     }
 
     fn collect_request(&mut self, object: &'g Value, path: &str) {
-        let Some(request) = object.get("request") else { return };
-        let path = format!("{path}/request");
-        self.collect_text(request, &path, "url", TextKind::Url);
-        self.collect_value(request, &path, "query", TextKind::Query);
-        self.collect_value(request, &path, "headers", TextKind::Header);
+        if let Some(request) = object.get("request") {
+            self.collect_request_members(request, &format!("{path}/request"));
+        }
+    }
+
+    fn collect_request_members(&mut self, request: &'g Value, path: &str) {
+        self.collect_text(request, path, "url", TextKind::Url);
+        self.collect_value(request, path, "query", TextKind::Query);
+        self.collect_value(request, path, "headers", TextKind::Header);
         let is_text = request.get("body").is_some_and(Value::is_string);
-        self.collect_value(request, &path, "body", if is_text { TextKind::TextBody } else { TextKind::Body });
+        self.collect_value(request, path, "body", if is_text { TextKind::TextBody } else { TextKind::Body });
     }
 }

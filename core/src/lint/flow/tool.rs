@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::PublishTarget;
 use super::context::{FlowContext, Location};
 use super::service::check_reserved;
 use super::source_text::TextKind;
@@ -25,10 +26,10 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
             findings.extend(check_reserved(location.join(&format!("/outputs/{number}/variable")), &output.variable.to_string()));
         }
         for (number, name) in tool.secrets.iter().enumerate() {
-            findings.extend(check_known_secret(context, name, location.join(&format!("/secrets/{number}"))));
+            findings.extend(check_known_secret(context.target, name, location.join(&format!("/secrets/{number}"))));
         }
         if let Some(name) = &tool.signing_secret {
-            findings.extend(check_known_secret(context, name, location.join("/signing_secret")));
+            findings.extend(check_known_secret(context.target, name, location.join("/signing_secret")));
         }
     }
     for (graph_cx, at, node) in context.nodes() {
@@ -39,11 +40,10 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     for (location, text) in context.all_texts() {
         let names: BTreeSet<&str> = text.interpolation().map(|it| it.secret_names()).unwrap_or_default().into_iter().collect();
         for name in names {
-            findings.extend(check_known_secret(context, name, location.clone()));
+            findings.extend(check_known_secret(context.target, name, location.clone()));
             findings.extend(check_allowed_secret(context, name, &location));
             if matches!(text.kind, TextKind::Url | TextKind::Query) {
-                let message = format!("the secret '{name}' is part of a URL, which servers and proxies log");
-                findings.push(location.clone().warning("V011", message).with_fix("send it in a header"));
+                findings.push(secret_in_url(name, location.clone()));
             }
         }
     }
@@ -63,7 +63,7 @@ fn check_kind(tool: &FlowTool, location: &Location, findings: &mut Vec<DocumentI
     }
 }
 
-fn check_outputs(outputs: &[OutputMapping], location: &Location, findings: &mut Vec<DocumentIssue>) {
+pub(super) fn check_outputs(outputs: &[OutputMapping], location: &Location, findings: &mut Vec<DocumentIssue>) {
     for (number, output) in outputs.iter().enumerate() {
         if let Err(reason) = Query::compile(&output.path) {
             let message = format!("invalid path '{}': {reason}", output.path);
@@ -74,17 +74,23 @@ fn check_outputs(outputs: &[OutputMapping], location: &Location, findings: &mut 
 }
 
 /// Reports an unknown or revoked secret, if the secrets of the workspace are known.
-fn check_known_secret(context: &FlowContext<'_>, name: &str, location: Location) -> Option<DocumentIssue> {
-    let secrets = context.target.secrets?;
+pub(super) fn check_known_secret(target: &PublishTarget<'_>, name: &str, location: Location) -> Option<DocumentIssue> {
+    let secrets = target.secrets?;
     if secrets.contains(name) {
         return None;
     }
-    if context.target.revoked_secrets.contains(name) {
+    if target.revoked_secrets.contains(name) {
         return Some(
             location.error("S002", format!("the secret '{name}' is revoked")).with_fix("store a new value, or use another secret"),
         );
     }
     Some(location.error("V010", format!("unknown secret '{name}'")).with_fix("store it, or correct its name"))
+}
+
+/// The issue of a secret in a URL.
+pub(super) fn secret_in_url(name: &str, location: Location) -> DocumentIssue {
+    let message = format!("the secret '{name}' is part of a URL, which servers and proxies log");
+    location.warning("V011", message).with_fix("send it in a header")
 }
 
 /// Reports a secret that a tool uses but does not list, if it lists any.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::context::{FlowContext, GraphContext, Location};
 use super::{PublishTarget, agent, expression, knowledge, request_target, secret, sort_issues, template, tool};
 use crate::config::flow::document::{DRAFT_TYPES, EdgeDef, Node, NodeKind, ProgramData, ProgramKind};
-use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_workflow_structure, document_kind};
+use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_workflow_structure, document_kind, is_same_name};
 
 /// The maximum depth of workflows that run one another.
 const MAX_DEPTH: usize = 8;
@@ -18,11 +18,26 @@ const MIN_SEARCHED_LETTERS: usize = 3;
 /// The version of a document that serves as any.
 const ANY_VERSION: &str = "*";
 
-/// The documents and tools of a workspace, which workflow graphs are bound to.
+/// What a name of a document stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolution {
+    /// A published document.
+    Published,
+    /// A document without a published version.
+    Unpublished,
+    /// Several documents.
+    Ambiguous,
+    /// None.
+    Missing,
+}
+
+/// The documents and tools of a workspace, which workflow graphs and chains are bound to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BoundPrograms {
     /// The published versions by [key](Self::key), with `latest`; none for a document that is not published.
     pub versions: BTreeMap<String, Vec<String>>,
+    /// The names of documents by key, for chains, which may refer to them by name.
+    pub names: BTreeMap<String, String>,
     /// The workflows that a workflow runs.
     pub nested: BTreeMap<String, Vec<String>>,
     /// The tools.
@@ -35,13 +50,35 @@ impl BoundPrograms {
         [kind.name(), " ", id].concat()
     }
 
+    /// Returns what an id or a name of a document stands for.
+    pub fn resolve(&self, kind: ProgramKind, name: &str) -> Resolution {
+        let status = |key: &String| match self.versions.get(key) {
+            Some(versions) if versions.is_empty() => Resolution::Unpublished,
+            Some(_) => Resolution::Published,
+            None => Resolution::Missing,
+        };
+        let by_id = status(&BoundPrograms::key(kind, name));
+        if by_id != Resolution::Missing {
+            return by_id;
+        }
+        let is_of_kind = |key: &str| key.strip_prefix(kind.name()).is_some_and(|it| it.starts_with(' '));
+        let mut found = self.names.iter().filter(|it| is_of_kind(it.0) && is_same_name(it.1, name));
+        match (found.next(), found.next()) {
+            (Some((key, _)), None) => status(key),
+            (Some(_), Some(_)) => Resolution::Ambiguous,
+            (None, _) => Resolution::Missing,
+        }
+    }
+
     /// Those of a pack, whose documents serve as any version.
     pub fn from_pack(documents: &[Value], tools: &[Value]) -> BoundPrograms {
         let text = |it: &Value, name: &str| it.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut programs = BoundPrograms { tools: tools.iter().map(|it| text(it, "id")).collect(), ..BoundPrograms::default() };
         for document in documents {
             let Some(kind) = document_kind(document) else { continue };
-            programs.versions.insert(BoundPrograms::key(kind, &text(document, "id")), vec![ANY_VERSION.to_owned()]);
+            let key = BoundPrograms::key(kind, &text(document, "id"));
+            programs.names.insert(key.clone(), text(document, "name"));
+            programs.versions.insert(key, vec![ANY_VERSION.to_owned()]);
             let nodes = document.get("nodes").and_then(Value::as_array).into_iter().flatten();
             let nested = nodes.filter_map(|it| it.pointer("/data/workflow_id")?.as_str().map(str::to_owned)).collect();
             if kind == ProgramKind::Workflow {

@@ -51,7 +51,7 @@ impl<'p> FormLocation<'p> {
         let owner = match role {
             Role::Part => self.owner,
             Role::Graph => Owner { graph: text("id"), node: None, name: text("name") },
-            Role::Node => Owner { node: text("id"), name: text("name"), ..self.owner },
+            Role::Node => Owner { node: text("id"), name: text("name").or_else(|| text("label")), ..self.owner },
             Role::Item => Owner { name: text("name").or_else(|| text("label")).or_else(|| text("id")), ..self.owner },
         };
         FormLocation { owner, ..self }

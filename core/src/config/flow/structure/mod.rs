@@ -7,6 +7,8 @@ mod location;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use self::checker::Checker;
@@ -40,24 +42,27 @@ pub fn check_chain_structure(source: &Value) -> Vec<DocumentIssue> {
 /// Reports branches and steps whose id occurs before, because paths of runs name both. (docs/spec/chains.md#1)
 fn duplicate_chain_ids(source: &Value) -> Vec<DocumentIssue> {
     let list = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut steps: Vec<(String, Value)> =
-        list(source, "steps").into_iter().enumerate().map(|(at, it)| (format!("/steps/{at}"), it)).collect();
-    let mut branches = Vec::new();
-    for (number, branch) in list(source, "branches").into_iter().enumerate() {
-        let nested = list(&branch, "steps").into_iter().enumerate();
-        steps.extend(nested.map(|(at, it)| (format!("/branches/{number}/steps/{at}"), it)));
-        branches.push((format!("/branches/{number}"), branch));
-    }
+    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let (mut steps, mut branches) = (BTreeSet::new(), BTreeSet::new());
     let mut issues = Vec::new();
-    for (items, what, code) in [(steps, "step", "D004"), (branches, "branch", "X005")] {
-        let mut seen = std::collections::BTreeSet::new();
-        for (path, item) in items {
-            let Some(id) = item.get("id").and_then(Value::as_str) else { continue };
-            if !seen.insert(id.to_owned()) {
-                let message = format!("the {what} id '{id}' occurs more than once in the chain");
-                issues.push(DocumentIssue::error(code, format!("{path}/id"), message).with_fix("give it a unique id"));
-            }
+    let mut check_steps = |sequence: &Value, path: &str, graph: Option<String>| {
+        for (at, step) in list(sequence, "steps").iter().enumerate() {
+            let Some(id) = text(step, "id").filter(|it| !steps.insert(it.clone())) else { continue };
+            let message = format!("the step id '{id}' occurs more than once in the chain");
+            let issue = DocumentIssue::error("D004", format!("{path}/steps/{at}/id"), message).with_fix("give it a unique id");
+            issues.push(DocumentIssue { graph: graph.clone(), node: Some(id), name: text(step, "label"), ..issue });
         }
+    };
+    check_steps(source, "", None);
+    let found = list(source, "branches");
+    for (number, branch) in found.iter().enumerate() {
+        check_steps(branch, &format!("/branches/{number}"), text(branch, "id"));
+    }
+    for (number, branch) in found.iter().enumerate() {
+        let Some(id) = text(branch, "id").filter(|it| !branches.insert(it.clone())) else { continue };
+        let message = format!("the branch id '{id}' occurs more than once in the chain");
+        let issue = DocumentIssue::error("X005", format!("/branches/{number}/id"), message).with_fix("give it a unique id");
+        issues.push(DocumentIssue { graph: Some(id), name: text(branch, "name"), ..issue });
     }
     issues
 }
