@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use convengine_core::config::flow::document::ProgramKind;
-use convengine_core::config::flow::{DocumentIssue, DocumentSeverity, check_chain_structure, document_kind, import_canvas, is_chain};
-use convengine_core::lint::flow::{BoundPrograms, PublishTarget, check_agent, check_document, check_workflow};
+use convengine_core::config::flow::{DocumentIssue, DocumentSeverity, document_kind, import_canvas, is_chain};
+use convengine_core::lint::flow::{BoundPrograms, PublishTarget, check_agent, check_chain, check_document, check_workflow};
 use convengine_core::pack::Pack;
 use convengine_core::turn::STUB_ADDRESS;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn check(document: &Value, pack: &Pack, programs: &BoundPrograms) -> Vec<Documen
     let text = document.to_string().replace(STUB_ADDRESS, "https://stub.example");
     let document = import_canvas(serde_json::from_str(&text).unwrap_or_default());
     if is_chain(&document) {
-        return check_chain_structure(&document);
+        return check_chain(&document, &PublishTarget { programs: Some(programs), ..PublishTarget::empty() });
     }
     if document_kind(&document) == Some(ProgramKind::Workflow) {
         let target = PublishTarget { programs: Some(programs), ..PublishTarget::empty() };

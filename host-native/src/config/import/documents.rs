@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use convengine_core::config::flow::{DocumentIssue, check_chain_structure, import_canvas};
+use convengine_core::config::flow::{DocumentIssue, import_canvas};
 use convengine_core::lint::flow::{self, BoundPrograms, PublishTarget};
 use convengine_core::pack::Pack;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ pub fn check_documents(documents: Vec<Value>, tools: &[Value], settings: &Value)
         let issues = match key.kind() {
             DocumentKind::Assistant => flow::check_document(&document, &target),
             DocumentKind::Workflow => flow::check_workflow(&document, tools, &target),
-            DocumentKind::Chain => check_chain_structure(&document),
+            DocumentKind::Chain => flow::check_chain(&document, &target),
             DocumentKind::Agent => flow::check_agent(&document, &target),
         };
         CheckedDocument { key, document, issues }

@@ -122,6 +122,23 @@ pub async fn load_programs(pool: &Pool, document: &Value, tools: &[Value]) -> sq
     Ok(programs)
 }
 
+/// Returns what publishing a chain needs to know of the documents that its steps may name.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn load_step_programs(pool: &Pool, chain: &Value) -> sqlx::Result<BoundPrograms> {
+    let mut programs = BoundPrograms::default();
+    let kinds: BTreeSet<ProgramKind> = chain_references(chain).into_iter().map(|it| it.0).collect();
+    for kind in kinds {
+        for about in draft::list(pool, DocumentKind::from(kind)).await? {
+            let key = BoundPrograms::key(kind, about.key.id());
+            programs.versions.insert(key.clone(), about.live_version.map(|_| LATEST.to_owned()).into_iter().collect());
+            programs.names.insert(key, about.name);
+        }
+    }
+    Ok(programs)
+}
+
 fn program_kind(kind: DocumentKind) -> Option<ProgramKind> {
     match kind {
         DocumentKind::Assistant => Some(ProgramKind::Assistant),

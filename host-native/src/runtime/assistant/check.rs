@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use convengine_core::config::flow::{DocumentIssue, UNREADABLE_CODES, check_chain_structure, snapshot_hash as document_hash};
+use convengine_core::config::flow::{DocumentIssue, UNREADABLE_CODES, snapshot_hash as document_hash};
 use convengine_core::lint::flow::{self, PublishTarget};
 use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
 use serde_json::Value;
@@ -56,7 +56,14 @@ pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> R
             };
             Ok(run(document, check).await?)
         }
-        DocumentKind::Chain => Ok(run(document, check_chain_structure).await?),
+        DocumentKind::Chain => {
+            let programs = bundle::load_step_programs(&host.readers, &document).await?;
+            let check = move |document: &Value| {
+                let target = PublishTarget { programs: Some(&programs), ..environment.target() };
+                flow::check_chain(document, &target)
+            };
+            Ok(run(document, check).await?)
+        }
         DocumentKind::Agent => {
             let sources = load_sources(host, key).await?;
             let check = move |document: &Value| {
