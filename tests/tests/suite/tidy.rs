@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 26] = [
+const LAYERS: [(&str, u32); 27] = [
     ("text", 0),
     ("json", 1),
     ("knowledge", 1),
@@ -32,17 +32,20 @@ const LAYERS: [(&str, u32); 26] = [
     ("respond", 13),
     ("flow", 14),
     ("pipeline", 14),
-    ("program", 15),
+    ("chain", 15),
+    ("program", 16),
 ];
 
 /// Lines that a source file may have.
 const LONGEST: usize = 400;
 
 /// What the core may depend on; an addition needs a sentence in docs/dependencies.md.
-const CORE_DEPENDENCIES: [&str; 12] = [
+const CORE_DEPENDENCIES: [&str; 14] = [
     "aho-corasick",
     "base64",
+    "croner",
     "fancy-regex",
+    "jiff",
     "libm",
     "regex-syntax",
     "rust-stemmers",

@@ -18,23 +18,12 @@ use crate::storage::assistant::{DocumentKind, ProgramKey, secret};
 /// The largest document in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 4 * 1024 * 1024;
 
-/// Why a document cannot be checked.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckError {
-    /// The server does not know documents of this kind.
-    #[error("documents of the kind '{0}' are not supported")]
-    Unsupported(&'static str),
-    /// The database failed.
-    #[error(transparent)]
-    Database(#[from] sqlx::Error),
-}
-
 /// Validates a document against the secrets, settings and other documents of a host. Returns it with its issues; an issue that prevents
 /// saving is returned alone.
 ///
 /// # Errors
-/// Returns [`CheckError`].
-pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> Result<(Value, Vec<DocumentIssue>), CheckError> {
+/// Returns any database error.
+pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
     let environment = Environment::load(host).await?;
     match key.kind() {
         DocumentKind::Assistant => {
@@ -44,7 +33,7 @@ pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> R
                 let target = PublishTarget { script_issues: &script_issues, knowledge: Some(&sources), ..environment.target() };
                 flow::check_document(document, &target)
             };
-            Ok(run(document, check).await?)
+            run(document, check).await
         }
         DocumentKind::Workflow => {
             let sources = load_sources(host, key).await?;
@@ -54,7 +43,7 @@ pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> R
                 let target = PublishTarget { programs: Some(&programs), knowledge: Some(&sources), ..environment.target() };
                 flow::check_workflow(document, &tools, &target)
             };
-            Ok(run(document, check).await?)
+            run(document, check).await
         }
         DocumentKind::Chain => {
             let programs = bundle::load_step_programs(&host.readers, &document).await?;
@@ -62,7 +51,7 @@ pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> R
                 let target = PublishTarget { programs: Some(&programs), ..environment.target() };
                 flow::check_chain(document, &target)
             };
-            Ok(run(document, check).await?)
+            run(document, check).await
         }
         DocumentKind::Agent => {
             let sources = load_sources(host, key).await?;
@@ -70,7 +59,7 @@ pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> R
                 let target = PublishTarget { knowledge: Some(&sources), ..environment.target() };
                 flow::check_agent(document, &target)
             };
-            Ok(run(document, check).await?)
+            run(document, check).await
         }
     }
 }

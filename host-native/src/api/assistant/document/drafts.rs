@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use convengine_core::config::flow::{DocumentIssue, import_canvas};
 use serde_json::{Value, json};
 
-use super::{check_failed, document_not_found};
+use super::document_not_found;
 use crate::api::assistant::body;
 use crate::api::assistant::chains::describe_status;
 use crate::api::error::{ApiError, not_found};
@@ -86,7 +86,7 @@ pub async fn save(
     let document = import_canvas(read.ok_or_else(|| refuse(uri, &[check::too_large_issue()]))?);
     check_id(uri, &document, kind.id_member(), &id)?;
     let key = ProgramKey::new(kind, &id);
-    let (document, issues) = check::check_document(host, &key, document).await.map_err(|it| check_failed(&it, uri))?;
+    let (document, issues) = check::check_document(host, &key, document).await.map_err(|it| ApiError::from_database(&it, uri))?;
     if issues.iter().any(check::prevents_saving) {
         return Err(refuse(uri, &issues));
     }

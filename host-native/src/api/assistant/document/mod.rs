@@ -15,7 +15,6 @@ pub use publishing::{live_document, publish, restore, validate, versions};
 
 use crate::api::error::ApiError;
 use crate::runtime::assistant::bundle::BundleError;
-use crate::runtime::assistant::check::CheckError;
 use crate::storage::assistant::{DocumentKind, ProgramKey};
 
 /// Reads the id of a document from a path.
@@ -42,16 +41,6 @@ pub fn version_not_found(kind: DocumentKind, uri: &Uri) -> ApiError {
 pub fn not_published(kind: DocumentKind, uri: &Uri) -> ApiError {
     let message = format!("{} has no published version; publish it first", kind.title());
     ApiError::new(StatusCode::CONFLICT, uri, message).with_code("not_published")
-}
-
-/// Converts the failure of a check.
-fn check_failed(error: &CheckError, uri: &Uri) -> ApiError {
-    match error {
-        CheckError::Database(error) => ApiError::from_database(error, uri),
-        CheckError::Unsupported(_) => {
-            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, error.to_string()).with_code("unsupported_document")
-        }
-    }
 }
 
 /// Converts the failure to bind a document to others.

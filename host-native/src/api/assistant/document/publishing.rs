@@ -7,7 +7,7 @@ use axum::http::{StatusCode, Uri};
 use convengine_core::config::flow::DocumentIssue;
 use serde_json::{Value, json};
 
-use super::{check_failed, document_not_found, find_draft, not_published, parse_key, version_not_found};
+use super::{document_not_found, find_draft, not_published, parse_key, version_not_found};
 use crate::api::assistant::parse_version_number;
 use crate::api::assistant::runtime::simulator::parse_document;
 use crate::api::error::{ApiError, not_found};
@@ -121,7 +121,7 @@ pub async fn live_document(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<(
 async fn check_draft(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<CheckedDraft, ApiError> {
     let draft = find_draft(host, uri, key).await?;
     let document = parse_document(&draft.document, uri)?;
-    let (document, mut issues) = check::check_document(host, key, document).await.map_err(|it| check_failed(&it, uri))?;
+    let (document, mut issues) = check::check_document(host, key, document).await.map_err(|it| ApiError::from_database(&it, uri))?;
     let migration = DryRun::run(host, key, &document).await.map_err(|it| ApiError::from_database(&it, uri))?;
     issues.extend(migration.warning());
     Ok(CheckedDraft { revision: draft.revision, document, text: draft.document, issues, migration })
