@@ -39,8 +39,7 @@ mod tests {
         assert_eq!(found(&tool("https://shop.example", "CRM")), []);
         assert_eq!(found(&tool("https://shop.example", "ERP")), [("V010", "/request/headers/X-Key".to_owned())]);
         assert_eq!(found(&tool("http://10.0.0.1", "CRM")), [("V003", "/request/url".to_owned())]);
-        // What is missing is reported where it belongs.
-        assert_eq!(found(&json!({"id": "t", "kind": "http"})), [("D001", String::new())]);
+        assert_eq!(found(&json!({"id": "t", "kind": "http"})), [("D001", String::new())], "it has no name");
         assert!(found(&json!(5)).iter().any(|it| it.0 == "D001"));
     }
 }

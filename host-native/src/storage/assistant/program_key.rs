@@ -73,23 +73,23 @@ impl DocumentKind {
 
     /// Whether a text is the id of a document of this kind.
     pub fn is_id(self, text: &str) -> bool {
-        let (is_first, is_other): (fn(char) -> bool, fn(char) -> bool) = match self {
-            DocumentKind::Chain => (is_slug_letter, |it| is_slug_letter(it) || it == '-'),
+        let is_word = match self {
+            DocumentKind::Chain => {
+                let is_letter = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit();
+                text.starts_with(is_letter) && text.chars().all(|it| is_letter(it) || it == '-')
+            }
             DocumentKind::Assistant | DocumentKind::Workflow | DocumentKind::Agent => {
-                (|it| it.is_ascii_alphabetic(), |it| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '-'))
+                let is_other = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '.' | '-');
+                text.starts_with(|it: char| it.is_ascii_alphabetic()) && text.chars().all(is_other)
             }
         };
-        text.len() <= 64 && text.starts_with(is_first) && text.chars().all(is_other)
+        is_word && text.len() <= 64
     }
 
     /// The kind with a name.
     pub fn from_name(name: &str) -> Option<DocumentKind> {
         DocumentKind::ALL.into_iter().find(|it| it.name() == name)
     }
-}
-
-fn is_slug_letter(letter: char) -> bool {
-    letter.is_ascii_lowercase() || letter.is_ascii_digit()
 }
 
 impl From<ProgramKind> for DocumentKind {
