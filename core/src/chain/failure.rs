@@ -25,7 +25,7 @@ pub(super) struct StepFailure {
     /// What the service asks to wait, in milliseconds.
     pub retry_after_ms: Option<u64>,
     /// The output that stays in the trace.
-    pub output: Option<Value>,
+    pub output: Option<Box<Value>>,
 }
 
 impl StepFailure {
@@ -51,7 +51,7 @@ impl<'c> Runner<'c> {
     /// Handles the failure of an attempt: tries again, continues, runs the error branch, or fails the run.
     pub(super) fn fail_step(&mut self, step: &'c StepDef, path: &str, failure: StepFailure) {
         let error = json!({"code": failure.code, "message": failure.message});
-        self.end_attempt(StepStatus::Failed, failure.output.clone(), Some(error));
+        self.end_attempt(StepStatus::Failed, failure.output.as_deref().cloned(), Some(error));
         self.trace_step(path, StepStatus::Failed);
         if let Some(delay) = self.retry_delay(step, &failure) {
             self.trace("chain.retry", json!({"path": path, "delay_ms": delay}));

@@ -86,6 +86,8 @@ pub(super) fn output_text(output: &Value) -> String {
     match output {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        _ => member("text").or_else(|| member("decision")).map_or_else(|| output.to_string(), str::to_owned),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            member("text").or_else(|| member("decision")).map_or_else(|| output.to_string(), str::to_owned)
+        }
     }
 }

@@ -116,7 +116,11 @@ impl<'c> Walker<'c> {
             is_failed: self.state.status == SessionStatus::Failed,
             stop_reason: match self.state.status {
                 SessionStatus::Failed if self.record.stop_reason.is_empty() => "program_failed",
-                _ => self.record.stop_reason,
+                SessionStatus::Active
+                | SessionStatus::HandedOff
+                | SessionStatus::Completed
+                | SessionStatus::Failed
+                | SessionStatus::Abandoned => self.record.stop_reason,
             },
             state: serde_json::to_value(&self.state).unwrap_or_else(|_| json!({})),
             effect_count: self.record.debug.effects.len(),

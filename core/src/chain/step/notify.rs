@@ -54,7 +54,7 @@ impl<'c> Runner<'c> {
         }
         let output = json!({"deliveries": deliveries});
         match failed {
-            Some(failure) => StepResult::Failed(StepFailure { output: Some(output), ..failure }),
+            Some(failure) => StepResult::Failed(StepFailure { output: Some(Box::new(output)), ..failure }),
             None => StepResult::Done(output),
         }
     }
