@@ -65,7 +65,7 @@ pub async fn trace(
 }
 
 fn trace_of(turn: &TurnWithConfig) -> Vec<Value> {
-    let mut rendered = trace_events::render_turn(turn, u64::try_from(turn.0.number).unwrap_or(0));
+    let mut rendered = trace_events::render_turn(turn, turn.0.number.into());
     match rendered["events"].take() {
         Value::Array(events) => events,
         _ => Vec::new(),
