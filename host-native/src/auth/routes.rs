@@ -200,7 +200,16 @@ mod tests {
     use super::*;
 
     fn route(method: Option<Method>, path: &str, needs: Scopes) -> Route {
-        Route { method, path: path.to_owned(), required_scopes: needs, query_credentials: false, is_admin: false, is_deployment: false }
+        Route {
+            method,
+            path: path.to_owned(),
+            required_scopes: needs,
+            query_credentials: false,
+            is_admin: false,
+            is_deployment: false,
+            accepts_resume_token: false,
+            is_signed: false,
+        }
     }
 
     #[test]
