@@ -202,6 +202,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         flows: FlowCache::default(),
         knowledge,
         plan: settings.assistants.plan,
+        eval_pass_threshold: settings.assistants.eval_pass_threshold,
         workspace: settings.workspace().to_owned(),
         chain_settings: settings.chains.clone(),
         firing: FiringSessions::default(),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::messages::MESSAGE_TOO_LARGE;
 use super::{Walker, parse_session};
+use crate::config::flow::document::ProgramKind;
 use crate::flow::state::{SessionStatus, TurnStatus};
 use crate::json::{object, serialized_length};
 use crate::turn::{Map, Outcome, Payload, PayloadKind, SessionAfter, Write};
@@ -62,8 +63,11 @@ pub(super) fn build_outcome(mut walker: Walker<'_>) -> Outcome {
         ("awaiting", json!(walker.state.awaiting)),
         ("debug", debug),
     ]);
-    if let (Some(handoff), Some(output)) = (handoff, output.as_object_mut()) {
-        output.insert("handoff".to_owned(), handoff);
+    if let Some(output) = output.as_object_mut() {
+        output.extend(handoff.map(|it| ("handoff".to_owned(), it)));
+        // The next message to an AI agent names the conversation instead of the session.
+        let is_agent = walker.root_flow.kind == ProgramKind::Agent;
+        output.extend(is_agent.then(|| ("conversation_id".to_owned(), json!(walker.state.session_id))));
     }
     let mut writes = take(&mut walker.record.model_call_writes);
     let conversation_id = walker.state.session_id.clone();

@@ -14,7 +14,7 @@ use utoipa::openapi::OpenApi;
 
 use super::error::ASSISTANTS_PREFIX;
 use super::schemas;
-use crate::auth::routes::{Route, find_route};
+use crate::auth::routes::{Access, Route, find_route};
 use crate::config::settings::merge;
 
 /// The serialized document.
@@ -78,13 +78,15 @@ fn base_document() -> Value {
 fn complete_operation(operation: &mut Value, path: &str, route: Option<&Route>) {
     let Some(members) = operation.as_object_mut() else { return };
     if let Some(route) = route {
-        let admin_note = if route.is_admin { " The convengine.admin-token is also accepted." } else { "" };
+        let admin_note = if route.access.is_administrator() { " The convengine.admin-token is also accepted." } else { "" };
         let existing = members.get("description").and_then(Value::as_str).map(|it| format!("{it}\n\n")).unwrap_or_default();
         let scopes = route.required_scopes.to_text();
         let by = |scheme: &str| scopes.split(' ').map(|it| json!({scheme: [it]})).collect::<Vec<_>>();
-        let (requirement, security) = match route.is_deployment {
-            true => ("Requires a deployment token.".to_owned(), vec![json!({"deployment": []})]),
-            false => {
+        let (requirement, security) = match route.access {
+            Access::Deployment => ("Requires a deployment token.".to_owned(), vec![json!({"deployment": []})]),
+            Access::DeploymentLink => ("Requires a deployment token in the path.".to_owned(), vec![]),
+            Access::Signature => ("Requires a signature.".to_owned(), vec![]),
+            Access::Scoped | Access::Administrator | Access::ResumeToken => {
                 let requirement = format!("Requires scope {} if authentication is on.{admin_note}", route.required_scopes);
                 (requirement, [by("bearer"), by("api_key")].concat())
             }

@@ -19,7 +19,7 @@ use super::caller::Caller;
 use super::cors::{self, AllowedOrigins};
 use super::keys::{self, ApiKeyCache};
 use super::rate::RateStatus;
-use super::routes::{Route, find_route};
+use super::routes::{Access, LINK_PREFIX, Route, find_route};
 use super::scope::Scopes;
 use super::tokens::{TokenRejection, TokenVerifier};
 use crate::api::error::{ASSISTANTS_PREFIX, ApiError};
@@ -77,7 +77,7 @@ struct AuthenticatedCall<'d> {
 }
 
 impl AuthenticatedCall<'_> {
-    /// The assistant or workflow that the request counts against, and whether a deployment of it calls.
+    /// The assistant, workflow or AI agent that the request counts against, and whether a deployment of it calls.
     async fn rate_limited_program(&self, uri: &Uri) -> Option<(ProgramKey, bool)> {
         if let Some(deployment) = &self.deployment {
             return Some((deployment.program.clone(), true));
@@ -86,11 +86,12 @@ impl AuthenticatedCall<'_> {
         let simulated = match (parts.next()?, parts.next()?) {
             ("assistants", id) => ProgramKey::new(DocumentKind::Assistant, id),
             // The path has the session alone, which is looked up where it is limited.
-            ("workflows", "sessions") if self.tenant.host.rate_limits.limits_simulator() => {
+            ("workflows" | "ai-agents", "sessions") if self.tenant.host.rate_limits.limits_simulator() => {
                 let session = Uuid::try_parse(parts.next()?).ok()?.to_string();
                 find_program(&self.tenant.host.readers, &session).await.ok()??
             }
             ("workflows", id) => ProgramKey::new(DocumentKind::Workflow, id),
+            ("ai-agents", id) => ProgramKey::new(DocumentKind::Agent, id),
             _ => return None,
         };
         Some((simulated, false))
@@ -169,21 +170,21 @@ impl AuthGateway {
             let message = "origin is not allowed to open streams; add it to convengine.security.cors.allowed-origins";
             return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message));
         }
-        if route.is_deployment {
-            return self.authenticate_deployment(uri, headers).await;
+        match route.access {
+            Access::Deployment => return self.authenticate_deployment(uri, headers).await,
+            Access::DeploymentLink => return self.authenticate_deployment_link(uri, headers).await,
+            Access::Signature => {
+                let query = Query::<QueryCredentials>::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
+                let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(query.tenant);
+                let tenant = self.find_tenant(name, uri)?;
+                return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes: Scopes::CONVERSE, deployment: None });
+            }
+            Access::ResumeToken if let Some(token) = deployment::bearer_token_with_prefix(headers, token::TOKEN_PREFIX) => {
+                return self.authenticate_resume_token(uri, token).await;
+            }
+            Access::Scoped | Access::Administrator | Access::ResumeToken => {}
         }
-        if route.is_signed {
-            let query = Query::<QueryCredentials>::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
-            let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(query.tenant);
-            let tenant = self.find_tenant(name, uri)?;
-            return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes: Scopes::CONVERSE, deployment: None });
-        }
-        if route.accepts_resume_token
-            && let Some(token) = deployment::bearer_token_with_prefix(headers, token::TOKEN_PREFIX)
-        {
-            return self.authenticate_resume_token(uri, token).await;
-        }
-        if route.is_admin
+        if route.access.is_administrator()
             && let Some(call) = self.authenticate_administrator(uri, headers, peer)?
         {
             return Ok(call);
@@ -216,16 +217,34 @@ impl AuthGateway {
     /// Authenticates a deployment by its token and its origin.
     async fn authenticate_deployment(&self, uri: &Uri, headers: &HeaderMap) -> Result<AuthenticatedCall<'_>, ApiError> {
         let invalid = || unauthorized(uri, Some("not a deployment token"));
-        let hash = hash_token(deployment::bearer_token(headers).ok_or_else(invalid)?);
+        let token = deployment::bearer_token(headers).ok_or_else(invalid)?;
+        let (tenant, found) = self.find_deployment(uri, token).await?.ok_or_else(invalid)?;
+        deployment::authorize(Some(&found), headers).map_err(|it| origin_not_allowed(it, uri))?;
+        Ok(deployment_call(tenant, found))
+    }
+
+    /// Authenticates a deployment of an AI agent by the token in the path, and by the origin if the deployment lists origins.
+    async fn authenticate_deployment_link(&self, uri: &Uri, headers: &HeaderMap) -> Result<AuthenticatedCall<'_>, ApiError> {
+        let invalid = || unauthorized(uri, Some("not a deployment token")).with_code("invalid_token");
+        let token = uri.path().strip_prefix(LINK_PREFIX).and_then(|it| it.split('/').next()).unwrap_or_default();
+        let token = Some(token).filter(|it| it.starts_with(deployment::AGENT_TOKEN_PREFIX)).ok_or_else(invalid)?;
+        let (tenant, found) = self.find_deployment(uri, token).await?.ok_or_else(invalid)?;
+        if !found.origins.is_empty() {
+            deployment::authorize(Some(&found), headers).map_err(|it| origin_not_allowed(it, uri))?;
+        }
+        Ok(deployment_call(tenant, found))
+    }
+
+    /// Finds the deployment of a token, with its tenant.
+    async fn find_deployment(&self, uri: &Uri, token: &str) -> Result<Option<(&TenantRoutes, Deployment)>, ApiError> {
+        let hash = hash_token(token);
         for tenant in self.tenants.values() {
             let found = find_by_token_hash(&tenant.host.readers, &hash).await.map_err(|it| ApiError::from_database(&it, uri))?;
-            let Some(found) = found else { continue };
-            let forbidden = |it: AccessDenied| ApiError::new(StatusCode::FORBIDDEN, uri, it.to_string()).with_code("origin_not_allowed");
-            deployment::authorize(Some(&found), headers).map_err(forbidden)?;
-            let caller = Caller::new(&format!("deployment {}", found.id));
-            return Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: Some(Arc::new(found)) });
+            if let Some(found) = found {
+                return Ok(Some((tenant, found)));
+            }
         }
-        Err(invalid())
+        Ok(None)
     }
 
     /// Authenticates whoever has a resume token of a run; the handler checks which one.
@@ -245,7 +264,7 @@ impl AuthGateway {
         if self.origins.is_allowed(origin) {
             return true;
         }
-        if !path.starts_with(DEPLOYMENT_PREFIX) {
+        if ![DEPLOYMENT_PREFIX, LINK_PREFIX].iter().any(|it| path.starts_with(it)) {
             return false;
         }
         for tenant in self.tenants.values() {
@@ -343,6 +362,15 @@ impl AuthGateway {
             ApiError::new(StatusCode::BAD_REQUEST, uri, format!("{message}; set the X-Tenant header to a tenant name"))
         })
     }
+}
+
+fn deployment_call(tenant: &TenantRoutes, deployment: Deployment) -> AuthenticatedCall<'_> {
+    let caller = Caller::new(&format!("deployment {}", deployment.id));
+    AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: Some(Arc::new(deployment)) }
+}
+
+fn origin_not_allowed(denied: AccessDenied, uri: &Uri) -> ApiError {
+    ApiError::new(StatusCode::FORBIDDEN, uri, denied.to_string()).with_code("origin_not_allowed")
 }
 
 /// Reads the bearer token or API key from the headers.

@@ -24,15 +24,36 @@ pub struct Route {
     pub required_scopes: Scopes,
     /// Whether credentials may be in the query string: browsers cannot send headers when they open a stream.
     pub query_credentials: bool,
-    /// Whether the administrator's token grants access. Without authentication such a route is restricted to local callers.
-    pub is_admin: bool,
-    /// Whether the route is for deployments and accepts only their tokens.
-    pub is_deployment: bool,
-    /// Whether a resume token of a run grants access, besides the administrator's.
-    pub accepts_resume_token: bool,
-    /// Whether the route needs no credentials, because the handler checks a signature.
-    pub is_signed: bool,
+    /// Who may call it.
+    pub access: Access,
 }
+
+/// Who may call a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Callers with a key or token that has one of the required scopes.
+    Scoped,
+    /// The assistants administrator too. Without authentication the route is restricted to local callers.
+    Administrator,
+    /// As the administrator, and whoever has a resume token of a run.
+    ResumeToken,
+    /// Deployments only, with their token in the header and an allowed origin.
+    Deployment,
+    /// Deployments of AI agents only, with their token in the path, from [`LINK_PREFIX`] to the next slash.
+    DeploymentLink,
+    /// Everybody: the handler checks a signature.
+    Signature,
+}
+
+impl Access {
+    /// Whether the administrator's token grants access.
+    pub fn is_administrator(self) -> bool {
+        matches!(self, Access::Administrator | Access::ResumeToken)
+    }
+}
+
+/// The path prefix of AI agents for users of a deployment; its token follows.
+pub const LINK_PREFIX: &str = "/v1/public/ai-agents/";
 
 /// Routes with their access rules and OpenAPI descriptions.
 #[derive(Default)]
@@ -51,72 +72,62 @@ impl Routes {
     /// Adds documented handlers, as collected by `routes!`.
     #[must_use]
     pub fn add(self, needs: Scopes, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
-        self.push(needs, false, handlers)
+        self.push(needs, Access::Scoped, handlers)
     }
 
     /// Adds documented handlers for the assistants administrator.
     #[must_use]
     pub fn add_admin(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
-        self.push_admin(Scopes::ADMIN, handlers)
+        self.push(Scopes::ADMIN, Access::Administrator, handlers)
     }
 
     /// Adds documented handlers for the people at the desk, and for the assistants administrator.
     #[must_use]
     pub fn add_desk(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
-        self.push_admin(Scopes::DESK, handlers)
-    }
-
-    fn push_admin(mut self, needs: Scopes, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
-        let before = self.list.len();
-        self = self.push(needs, false, handlers);
-        self.list.iter_mut().skip(before).for_each(|it| it.is_admin = true);
-        self
+        self.push(Scopes::DESK, Access::Administrator, handlers)
     }
 
     /// Adds documented handlers for deployments.
     #[must_use]
-    pub fn add_deployment(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
-        let before = self.list.len();
-        self = self.push(Scopes::CONVERSE, false, handlers);
-        self.list.iter_mut().skip(before).for_each(|it| it.is_deployment = true);
-        self
+    pub fn add_deployment(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        self.push(Scopes::CONVERSE, Access::Deployment, handlers)
+    }
+
+    /// Adds documented handlers for users of a deployed AI agent.
+    #[must_use]
+    pub fn add_deployment_link(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        self.push(Scopes::CONVERSE, Access::DeploymentLink, handlers)
     }
 
     /// Adds documented handlers for those who have a resume token of a run, and for the assistants administrator.
     #[must_use]
-    pub fn add_resume(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
-        let before = self.list.len();
-        self = self.push_admin(Scopes::ADMIN, handlers);
-        self.list.iter_mut().skip(before).for_each(|it| it.accepts_resume_token = true);
-        self
+    pub fn add_resume(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        self.push(Scopes::ADMIN, Access::ResumeToken, handlers)
     }
 
     /// Adds documented handlers that check a signature themselves.
     #[must_use]
-    pub fn add_signed(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
-        let before = self.list.len();
-        self = self.push(Scopes::CONVERSE, false, handlers);
-        self.list.iter_mut().skip(before).for_each(|it| it.is_signed = true);
-        self
+    pub fn add_signed(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        self.push(Scopes::CONVERSE, Access::Signature, handlers)
     }
 
     /// Adds documented handlers of event streams.
     #[must_use]
-    pub fn add_stream(self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
-        self.push(Scopes::LISTEN, true, handlers)
+    pub fn add_stream(mut self, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+        let before = self.list.len();
+        self = self.push(Scopes::LISTEN, Access::Scoped, handlers);
+        self.list.iter_mut().skip(before).for_each(|it| it.query_credentials = true);
+        self
     }
 
-    fn push(mut self, needs: Scopes, in_address: bool, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
+    fn push(mut self, required_scopes: Scopes, access: Access, handlers: UtoipaMethodRouter<Arc<Host>>) -> Self {
         let documented = documented_methods(&handlers.1);
         self.list.extend(documented.into_iter().map(|(method, path)| Route {
             method: Some(method),
             path,
-            required_scopes: needs,
-            query_credentials: in_address,
-            is_admin: false,
-            is_deployment: false,
-            accepts_resume_token: false,
-            is_signed: false,
+            required_scopes,
+            query_credentials: false,
+            access,
         }));
         self.router = self.router.routes(handlers);
         self
@@ -126,16 +137,8 @@ impl Routes {
     #[must_use]
     pub fn add_undocumented_stream(mut self, path: &str, methods: MethodRouter<Arc<Host>>) -> Self {
         let route_path = path.to_owned();
-        let route = Route {
-            method: None,
-            path: route_path,
-            required_scopes: Scopes::LISTEN,
-            query_credentials: true,
-            is_admin: false,
-            is_deployment: false,
-            accepts_resume_token: false,
-            is_signed: false,
-        };
+        let route =
+            Route { method: None, path: route_path, required_scopes: Scopes::LISTEN, query_credentials: true, access: Access::Scoped };
         self.list.push(route);
         self.router = self.router.route(path, methods);
         self
@@ -200,16 +203,7 @@ mod tests {
     use super::*;
 
     fn route(method: Option<Method>, path: &str, needs: Scopes) -> Route {
-        Route {
-            method,
-            path: path.to_owned(),
-            required_scopes: needs,
-            query_credentials: false,
-            is_admin: false,
-            is_deployment: false,
-            accepts_resume_token: false,
-            is_signed: false,
-        }
+        Route { method, path: path.to_owned(), required_scopes: needs, query_credentials: false, access: Access::Scoped }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 /** The kinds of documents that a pack can play, and the words for them in talks. */
-const TALK_WORDS: Record<string, string> = { conversation_flow: 'flow', workflow_graph: 'workflow', workflow_chain: 'chain' };
+const TALK_WORDS: Record<string, string> = { conversation_flow: 'flow', workflow_graph: 'workflow', workflow_chain: 'chain', ai_agent: 'agent' };
 
 const KINDS = Object.keys(TALK_WORDS);
 

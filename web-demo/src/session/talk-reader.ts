@@ -72,7 +72,7 @@ class Header {
   name = '';
   config = '';
   at = FIRST_TURN_AT;
-  /** The paths that start a session and send it an event, if the talk plays a flow document or a workflow graph. */
+  /** The paths that start a session and send it an event, if the talk plays a flow document, a workflow graph or an AI agent. */
   paths: { sessions: string; turns: string } | undefined;
   /** The slug of the chain, if the talk plays one. */
   chain: string | undefined;
@@ -109,8 +109,11 @@ class Header {
     } else if (word === 'workflow') {
       const id = requireText(rest, 'the id of the workflow graph');
       this.paths = { sessions: `/v1/runtime/workflows/${id}/sessions`, turns: '/v1/runtime/workflows/sessions/${SESSION}/turns' };
+    } else if (word === 'agent') {
+      const id = requireText(rest, 'the id of the AI agent');
+      this.paths = { sessions: `/v1/runtime/ai-agents/${id}/sessions`, turns: '/v1/runtime/ai-agents/sessions/${SESSION}/turns' };
     } else if (word === 'chain') this.chain = requireText(rest, 'the slug of the chain');
-    else if (word !== 'pipeline' || !['', 'v1', 'v2'].includes(rest.text)) throw new TalkError(line.number, 'unknown program; write pipeline v1, pipeline v2, flow ID, workflow ID or chain SLUG');
+    else if (word !== 'pipeline' || !['', 'v1', 'v2'].includes(rest.text)) throw new TalkError(line.number, 'unknown program; write pipeline v1, pipeline v2, flow ID, workflow ID, agent ID or chain SLUG');
     else if (rest.text) this.settings.push(['pipeline.profile', JSON.stringify(rest.text)]);
   }
 }

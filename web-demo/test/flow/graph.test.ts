@@ -30,7 +30,8 @@ describe('a pack', () => {
     expect(packs.some((it) => isFlowPack(it.text))).toBe(false);
     expect(isFlowPack('{"documents": [{"doc": "conversation_flow"}], "tables": {}}')).toBe(true);
     expect(isFlowPack('{"documents": [{"doc": "conversation_flow"}], "tables": {"ce_rule": []}}')).toBe(false);
-    expect(isFlowPack('{"documents": [{"doc": "ai_agent"}], "about": "conversation_flow"}')).toBe(false);
+    expect(isFlowPack('{"documents": [{"doc": "ai_agent"}]}')).toBe(true);
+    expect(isFlowPack('{"documents": [{"doc": "tool"}], "about": "conversation_flow"}')).toBe(false);
     expect(isFlowPack('{"documents": [{"doc": "conversation_flow"')).toBe(false);
     expect(isFlowPack('{"documents": [null, 7], "about": "conversation_flow"}')).toBe(false);
   });

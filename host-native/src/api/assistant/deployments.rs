@@ -1,4 +1,4 @@
-//! `/v1/agents/{agent}/deployments` and `/v1/workflows/{workflow}/deployments`: deployments to pages.
+//! `…/deployments` of assistants and workflows to pages, and of AI agents.
 
 use std::sync::Arc;
 
@@ -11,10 +11,11 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::runtime::ai_agents::is_channel_allowed;
 use super::{body, document};
 use crate::api::error::ApiError;
 use crate::clock;
-use crate::runtime::assistant::deployment::{generate_token, hash_token, is_origin};
+use crate::runtime::assistant::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token, is_origin};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::{self, Deployment};
 use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
@@ -81,6 +82,42 @@ pub async fn create_of_workflow(
     deploy(&host, &uri, program, &members?).await
 }
 
+/// Creates a deployment of an AI agent. The token is shown only once.
+#[utoipa::path(
+    post,
+    path = "/v1/ai-agents/{ai_agent}/deployments",
+    tag = "workflows",
+    params(("ai_agent" = String, Path, description = "The id of the AI agent")),
+    request_body = ref("#/components/schemas/AgentDeployment"),
+    responses(
+        (status = 201, description = "The deployment is created", body = ref("#/components/schemas/Deployed")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "AI agent not found"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The AI agent has no published version"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "A member of the body is invalid"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn create_of_ai_agent(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let members = body::read_object(&uri, &headers, body).await;
+    let program = document::parse_key(DocumentKind::Agent, id, &uri)?;
+    let mut members = members?;
+    // The token alone admits; origins narrow it.
+    if members.get("origins").is_none_or(Value::is_null) {
+        members.insert("origins".to_owned(), json!([]));
+    }
+    deploy(&host, &uri, program, &members).await
+}
+
 async fn deploy(host: &Host, uri: &Uri, program: ProgramKey, members: &Map) -> Result<(StatusCode, Json<Value>), ApiError> {
     let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
     let about = draft::find_assistant(&host.readers, program.as_str()).await.map_err(database)?;
@@ -91,7 +128,15 @@ async fn deploy(host: &Host, uri: &Uri, program: ProgramKey, members: &Map) -> R
         return Err(document::not_published(program.kind(), uri));
     }
     let NewDeployment { name, channel, origins, debug } = request;
-    let (id, token) = (Uuid::new_v4().to_string(), generate_token());
+    if program.kind() == DocumentKind::Agent {
+        let (_, document) = document::live_document(host, uri, &program).await?;
+        if !is_channel_allowed(&document, &json!(channel)) {
+            let message = "channel is not one that the AI agent lists; send one of its channels";
+            return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_deployment"));
+        }
+    }
+    let prefix = if program.kind() == DocumentKind::Agent { AGENT_TOKEN_PREFIX } else { TOKEN_PREFIX };
+    let (id, token) = (Uuid::new_v4().to_string(), generate_token(prefix));
     let created = Deployment { id, program, name, channel, origins, debug, created_at: clock::now() };
     deployment::insert(&host.readers, &created, &hash_token(&token)).await.map_err(database)?;
     Ok((StatusCode::CREATED, Json(json!({"id": created.id, "token": token}))))

@@ -47,6 +47,8 @@ pub fn all() -> Value {
         "DocumentIssue": issue(),
         "AssistantRefusal": refusal(),
         "NewSession": new_session(),
+        "AgentMessage": agent_message(),
+        "AgentDeployment": agent_deployment(),
         "TurnEvent": turn_event(),
         "UserEvent": user_event(),
         "Approval": approval(),
@@ -238,6 +240,32 @@ fn user_event() -> Value {
     })
 }
 
+fn agent_message() -> Value {
+    json!({
+        "type": "object",
+        "required": ["text"],
+        "properties": {
+            "text": {"type": "string", "minLength": 1, "description": "The user's message"},
+            "conversation_id": {"type": ["string", "null"], "format": "uuid", "description": "The conversation; default a new one"},
+            "channel": {"type": ["string", "null"], "description": "The channel; one that the document lists"},
+            "version": {"type": ["integer", "null"], "description": "The version of a new conversation in the simulator; default the draft"},
+            "event_id": {"type": ["string", "null"], "description": "Idempotency key of the message, 1 to 200 characters"},
+        },
+    })
+}
+
+fn agent_deployment() -> Value {
+    json!({
+        "type": "object",
+        "required": ["name"],
+        "properties": {
+            "name": {"type": "string", "minLength": 1, "description": "The display name"},
+            "channel": {"type": ["string", "null"], "description": "The channel of messages without one; default `web`"},
+            "origins": {"type": ["array", "null"], "items": {"type": "string"}, "description": "The only origins that may call; default all clients with the token, but no page of another origin"},
+        },
+    })
+}
+
 fn approval() -> Value {
     json!({
         "type": "object",
@@ -265,6 +293,7 @@ fn turn_response() -> Value {
         "required": ["session_id", "turn", "status", "messages", "awaiting"],
         "properties": {
             "session_id": {"type": "string", "format": "uuid"},
+            "conversation_id": {"type": "string", "format": "uuid", "description": "The session of an AI agent, for its next message"},
             "turn": {"type": "integer", "minimum": 0},
             "status": {"enum": ["awaiting_input", "handed_off", "completed", "failed"]},
             "messages": {"type": "array", "items": message},

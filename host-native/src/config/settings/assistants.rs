@@ -11,7 +11,7 @@ use crate::runtime::assistant::plan::Plan;
 const DEFAULT_PUBLIC_RPM: u32 = 60;
 
 /// Rate limits and monthly quotas of assistants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AssistantSettings {
     /// Rate limit per assistant on the public routes; absent for no limit.
     pub public: Option<Rate>,
@@ -21,11 +21,22 @@ pub struct AssistantSettings {
     pub plan: Plan,
     /// Whether this process fires the timers of sessions.
     pub timers: bool,
+    /// Share of an AI agent's evals that have to pass before it is published; 0 runs none.
+    pub eval_pass_threshold: f64,
 }
+
+/// All evals have to pass.
+const DEFAULT_EVAL_PASS_THRESHOLD: f64 = 1.0;
 
 impl Default for AssistantSettings {
     fn default() -> Self {
-        AssistantSettings { public: per_minute(DEFAULT_PUBLIC_RPM), simulator: None, plan: Plan::default(), timers: true }
+        AssistantSettings {
+            public: per_minute(DEFAULT_PUBLIC_RPM),
+            simulator: None,
+            plan: Plan::default(),
+            timers: true,
+            eval_pass_threshold: DEFAULT_EVAL_PASS_THRESHOLD,
+        }
     }
 }
 
@@ -51,8 +62,21 @@ impl AssistantSettings {
             simulator: per_minute(simulator),
             plan: Plan { sessions: non_zero(sessions), imports: non_zero(imports) },
             timers: read_bool(tree, "/assistants/timers", true, problems),
+            eval_pass_threshold: read_threshold(tree, problems),
         }
     }
+}
+
+fn read_threshold(tree: &Value, problems: &mut Vec<String>) -> f64 {
+    let text = match tree.pointer("/assistants/eval-pass-threshold") {
+        None | Some(Value::Null) => return DEFAULT_EVAL_PASS_THRESHOLD,
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    text.trim().parse().ok().filter(|it| (0.0..=1.0).contains(it)).unwrap_or_else(|| {
+        problems.push(format!("convengine.assistants.eval-pass-threshold: '{text}' is no share; set a number from 0 to 1"));
+        DEFAULT_EVAL_PASS_THRESHOLD
+    })
 }
 
 fn per_minute(count: u32) -> Option<Rate> {
@@ -76,5 +100,22 @@ mod tests {
         assert_eq!((found.public, found.simulator.map(|it| it.burst), problems.len()), (None, Some(5), 0));
         assert_eq!(found.plan, Plan { sessions: Some(2), imports: Some(1) });
         assert_eq!(read(json!({"rpm": "many"})).1.len(), 1);
+    }
+
+    #[test]
+    fn the_pass_threshold_is_a_share() {
+        for (given, threshold, problems) in [
+            (json!(null), 1.0, 0),
+            (json!(0.5), 0.5, 0),
+            (json!("0"), 0.0, 0),
+            (json!(1), 1.0, 0),
+            (json!(1.5), 1.0, 1),
+            (json!("NaN"), 1.0, 1),
+            (json!("all"), 1.0, 1),
+        ] {
+            let mut found = Vec::new();
+            let read = AssistantSettings::from_tree(&json!({"assistants": {"eval-pass-threshold": given}}), &mut found);
+            assert_eq!((read.eval_pass_threshold.to_bits(), found.len()), (f64::to_bits(threshold), problems), "{given}");
+        }
     }
 }

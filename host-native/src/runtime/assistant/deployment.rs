@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::check::to_hex;
 use crate::storage::assistant::deployment::Deployment;
 
-/// The prefix of every deployment token.
+/// The prefix of the token of a deployment to pages.
 pub const TOKEN_PREFIX: &str = "cdp_";
 
 /// Why a request is rejected.
@@ -24,13 +24,11 @@ pub enum AccessDenied {
     ForeignOrigin,
 }
 
-/// Generates the token of a deployment.
-pub fn generate_token() -> String {
-    generate_token_with_prefix(TOKEN_PREFIX)
-}
+/// The prefix of the token of an AI agent's deployment.
+pub const AGENT_TOKEN_PREFIX: &str = "cap_";
 
 /// Generates a token with 256 bits, hashed from three version 4 UUIDs of 122 random bits each.
-pub fn generate_token_with_prefix(prefix: &str) -> String {
+pub fn generate_token(prefix: &str) -> String {
     let mut random = Sha256::new();
     for _ in 0..3 {
         random.update(Uuid::new_v4().as_bytes());
@@ -83,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_token_is_random_and_stored_as_a_hash() {
-        let (one, other) = (generate_token(), generate_token());
+        let (one, other) = (generate_token(TOKEN_PREFIX), generate_token(TOKEN_PREFIX));
         assert!(one.starts_with(TOKEN_PREFIX) && one != other);
         assert_eq!(URL_SAFE_NO_PAD.decode(&one[TOKEN_PREFIX.len()..]).map(|it| it.len()), Ok(32));
         assert_eq!((hash_token(&one).len(), hash_token(&one) == hash_token(&other)), (64, false));

@@ -1,8 +1,9 @@
-//! Assistants and workflows defined by documents: validation, deployment, sessions, timers, quotas, secrets and knowledge bases.
+//! Assistants, workflows and AI agents defined by documents: validation, evals, deployment, sessions, timers, quotas, secrets and knowledge bases.
 
 pub mod bundle;
 pub mod check;
 pub mod deployment;
+pub mod evals;
 pub mod flow_cache;
 pub mod knowledge;
 pub mod plan;

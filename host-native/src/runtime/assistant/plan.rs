@@ -1,6 +1,7 @@
 //! Quotas of a plan: sessions and imports per month. (docs/spec/flows.md#12.2, docs/spec/flows.md#12.3)
 
 use axum::http::{StatusCode, Uri};
+use convengine_core::config::flow::document::FlowSettings;
 use convengine_core::turn::Millis;
 
 use crate::api::error::ApiError;
@@ -55,6 +56,13 @@ pub fn quota_exceeded_error(refusal: &Refusal, most: u32, uri: &Uri) -> ApiError
     let now = clock::now();
     let wait = u64::try_from(next_month_start(now) - now).unwrap_or(0) / 1000;
     ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, refusal.to_string()).with_code("rate_limited").with_limit("sessions", most, wait)
+}
+
+/// Returns what models may cost a document in microcents, and since when: this month, or this day for an AI agent, in UTC.
+pub fn spend_cap(settings: &FlowSettings, now: Millis) -> Option<(u64, Millis)> {
+    let monthly = settings.monthly_llm_spend_cap_cents.map(|it| (it, month_start(now)));
+    let (cents, start) = monthly.or_else(|| settings.daily_spend_cap_cents.map(|it| (it, now - now.rem_euclid(DAY_MS))))?;
+    Some((cents.saturating_mul(MICROCENTS_PER_CENT), start))
 }
 
 /// Returns the start of the month of a time, in UTC.

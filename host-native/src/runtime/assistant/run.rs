@@ -23,7 +23,7 @@ pub const ARMED_SEQ: &str = "of_seq";
 pub struct RunningSession {
     /// The session.
     pub session: String,
-    /// Its assistant or workflow.
+    /// Its assistant, workflow or AI agent.
     pub program: ProgramKey,
     /// The deployment that started it; absent in the simulator.
     pub deployment: Option<String>,
@@ -112,13 +112,12 @@ impl RunningSession {
         (self.is_new && self.deployment.is_some()).then(|| self.program.clone())
     }
 
-    /// Returns the remaining model budget of this month in microcents; `None` without a cap.
+    /// Returns the remaining model budget of this month or day in microcents; `None` without a cap.
     async fn remaining_budget(&self, host: &Host, now: Millis) -> sqlx::Result<Option<i64>> {
-        let cap = self.config.flow.as_ref().and_then(|it| it.document.settings.monthly_llm_spend_cap_cents);
-        let Some(cap) = cap else { return Ok(None) };
-        let spent = session::sum_usage(&host.readers, &host.workspace, "llm", plan::month_start(now), Some(self.program.as_str())).await?;
-        let cap = i64::try_from(cap.saturating_mul(plan::MICROCENTS_PER_CENT)).unwrap_or(i64::MAX);
-        Ok(Some(cap.saturating_sub(spent).max(0)))
+        let cap = self.config.flow.as_ref().and_then(|it| plan::spend_cap(&it.document.settings, now));
+        let Some((cap, start)) = cap else { return Ok(None) };
+        let spent = session::sum_usage(&host.readers, &host.workspace, "llm", start, Some(self.program.as_str())).await?;
+        Ok(Some(i64::try_from(cap).unwrap_or(i64::MAX).saturating_sub(spent).max(0)))
     }
 }
 

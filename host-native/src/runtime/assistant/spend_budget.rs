@@ -1,4 +1,4 @@
-//! Monthly model budgets of assistants: the estimated cost is reserved before a call and settled with the actual cost.
+//! Model budgets of assistants by month, and of AI agents by day: the estimated cost is reserved before a call and settled with the actual cost.
 //! (docs/spec/flows.md#12.3)
 
 use std::collections::BTreeMap;
@@ -42,13 +42,10 @@ impl Budget {
     ) -> Result<Option<BudgetReservation>, EffectError> {
         let Some(flow) = &configured.config.flow else { return Ok(None) };
         let program = ProgramKey::of_flow(flow);
-        let Some(cap) = flow.document.settings.monthly_llm_spend_cap_cents.map(|it| it.saturating_mul(plan::MICROCENTS_PER_CENT)) else {
-            return Ok(None);
-        };
+        let Some((cap, start)) = plan::spend_cap(&flow.document.settings, clock::now()) else { return Ok(None) };
         let amount = host.models.estimate_cost(request).saturating_mul(MICROCENTS_PER_MICRO);
         let mut held = self.0.lock().await;
-        let stored =
-            session::sum_usage(&host.readers, &host.workspace, "llm", plan::month_start(clock::now()), Some(program.as_str())).await;
+        let stored = session::sum_usage(&host.readers, &host.workspace, "llm", start, Some(program.as_str())).await;
         let stored = stored.map_err(|error| {
             tracing::error!(%error, "cannot read the spend of an assistant");
             EffectError::new(EffectErrorKind::Unavailable, "what was spent on models cannot be read, so that none is asked")
@@ -56,7 +53,7 @@ impl Budget {
         let of_turns = held.entry(program.clone()).or_default();
         let taken = of_turns.values().sum::<u64>().saturating_add(u64::try_from(stored).unwrap_or(0));
         if taken >= cap || taken.saturating_add(amount) > cap {
-            let message = "what the assistant may spend on models this month does not suffice for the call";
+            let message = "what may be spent on models this month, or this day for an AI agent, does not suffice for the call";
             return Err(EffectError::new(EffectErrorKind::Limited, message).with_detail(EffectErrorDetail::BUDGET));
         }
         // An effect key is the turn id, a slash and a number.

@@ -3,7 +3,7 @@
 use convengine_core::turn::{EffectError, EffectErrorKind, HttpRequest};
 
 use crate::clock;
-use crate::runtime::assistant::deployment::{generate_token_with_prefix, hash_token};
+use crate::runtime::assistant::deployment::{generate_token, hash_token};
 use crate::runtime::turn_runner::Host;
 use crate::storage::chain::token::{self, TokenWait};
 
@@ -23,7 +23,7 @@ pub async fn replace_token(host: &Host, wait: &TokenWait) -> sqlx::Result<String
 }
 
 async fn add_token(host: &Host, wait: &TokenWait) -> sqlx::Result<String> {
-    let new = generate_token_with_prefix(TOKEN_PREFIX);
+    let new = generate_token(TOKEN_PREFIX);
     token::insert(&host.readers, &hash_token(&new), wait, clock::now()).await?;
     Ok(new)
 }

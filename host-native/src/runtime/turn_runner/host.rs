@@ -59,6 +59,8 @@ pub struct Host {
     pub knowledge: KnowledgeBases,
     /// The plan's quotas.
     pub plan: Plan,
+    /// The share of an AI agent's evals that have to pass before it is published.
+    pub eval_pass_threshold: f64,
     /// The workspace of the assistants: the tenant, or `default`.
     pub workspace: String,
     /// Leases and channels of chains.

@@ -1,5 +1,7 @@
 //! Publishing drafts, listing and restoring versions.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
@@ -12,8 +14,8 @@ use crate::api::assistant::parse_version_number;
 use crate::api::assistant::runtime::simulator::parse_document;
 use crate::api::error::{ApiError, not_found};
 use crate::clock;
-use crate::runtime::assistant::check;
 use crate::runtime::assistant::upgrade::DryRun;
+use crate::runtime::assistant::{check, evals};
 use crate::runtime::chain::schedule::publish_status;
 use crate::runtime::turn_runner::Host;
 use crate::storage;
@@ -35,7 +37,7 @@ struct CheckedDraft {
 ///
 /// # Errors
 /// 404 if there is no draft, 503 if the database is unavailable.
-pub async fn validate(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Json<Value>, ApiError> {
+pub async fn validate(host: &Arc<Host>, uri: &Uri, key: &ProgramKey) -> Result<Json<Value>, ApiError> {
     let checked = check_draft(host, uri, key).await?;
     let ok = !checked.issues.iter().any(DocumentIssue::is_error);
     Ok(Json(json!({"ok": ok, "issues": checked.issues, "migration": checked.migration})))
@@ -45,7 +47,7 @@ pub async fn validate(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Json<V
 ///
 /// # Errors
 /// 422 `publish_blocked` if it has errors, 409 if it was changed concurrently, 404 if there is none, 503 if the database is unavailable.
-pub async fn publish(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<(StatusCode, Json<Value>), ApiError> {
+pub async fn publish(host: &Arc<Host>, uri: &Uri, key: &ProgramKey) -> Result<(StatusCode, Json<Value>), ApiError> {
     let CheckedDraft { revision, document, text, issues, migration } = check_draft(host, uri, key).await?;
     if issues.iter().any(DocumentIssue::is_error) {
         let message = "draft has errors; correct them and publish again";
@@ -117,12 +119,15 @@ pub async fn live_document(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<(
     Ok((live, parse_document(&text, uri)?))
 }
 
-/// Loads a draft and checks it.
-async fn check_draft(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<CheckedDraft, ApiError> {
+/// Loads a draft and checks it. The evals of an AI agent without errors are played.
+async fn check_draft(host: &Arc<Host>, uri: &Uri, key: &ProgramKey) -> Result<CheckedDraft, ApiError> {
     let draft = find_draft(host, uri, key).await?;
     let document = parse_document(&draft.document, uri)?;
     let (document, mut issues) = check::check_document(host, key, document).await.map_err(|it| ApiError::from_database(&it, uri))?;
     let migration = DryRun::run(host, key, &document).await.map_err(|it| ApiError::from_database(&it, uri))?;
     issues.extend(migration.warning());
+    if key.kind() == DocumentKind::Agent && !issues.iter().any(DocumentIssue::is_error) {
+        issues.extend(evals::check_evals(host, key, &document).await.map_err(|it| ApiError::from_database(&it, uri))?);
+    }
     Ok(CheckedDraft { revision: draft.revision, document, text: draft.document, issues, migration })
 }

@@ -1,6 +1,7 @@
-//! `/v1/runtime` and `/v1/public/runtime`: sessions of assistants and workflows, and their turns (docs/spec/flows-http.md#4,
+//! `/v1/runtime` and `/v1/public`: sessions of assistants, workflows and AI agents, and their turns (docs/spec/flows-http.md#4,
 //! docs/spec/workflows-http.md#3).
 
+pub mod ai_agents;
 pub mod approvals;
 pub mod events;
 pub mod handoff;

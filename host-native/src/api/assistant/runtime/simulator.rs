@@ -21,7 +21,7 @@ use crate::storage;
 use crate::storage::assistant::{DocumentKind, ProgramKey, draft, version};
 
 /// Authors see debug information.
-const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };
+pub const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };
 
 /// Starts a session with the draft or a version.
 #[utoipa::path(
@@ -143,7 +143,7 @@ pub async fn load_running(host: &Host, uri: &Uri, path: Result<Path<(String, Str
 pub struct SessionStart {
     /// The session id.
     pub session: String,
-    /// The assistant or workflow.
+    /// The assistant, workflow or AI agent.
     pub program: ProgramKey,
     /// The deployment that starts the session, if any.
     pub deployment: Option<String>,
@@ -168,7 +168,10 @@ pub async fn begin_session(host: &Host, uri: &Uri, beginning: SessionStart) -> R
 }
 
 /// Loads the requested document: the draft or a version.
-async fn load_requested_document(
+///
+/// # Errors
+/// 404 if there is none, 503 if the database is unavailable.
+pub async fn load_requested_document(
     host: &Host,
     uri: &Uri,
     program: &ProgramKey,

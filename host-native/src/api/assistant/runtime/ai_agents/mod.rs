@@ -1,0 +1,143 @@
+//! AI agents: their turns for authors and for users of a deployment (docs/spec/workflows-http.md#7).
+
+pub mod public;
+pub mod simulator;
+
+use std::sync::Arc;
+
+use axum::http::{StatusCode, Uri};
+use convengine_core::turn::Map;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::events;
+use super::simulator::{SessionStart, begin_session};
+use crate::api::error::ApiError;
+use crate::runtime::assistant::run::{RunningSession, event_key};
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::ProgramKey;
+use crate::storage::assistant::session::{self, Session};
+
+/// A message to an AI agent.
+#[derive(Debug)]
+struct AgentMessage {
+    /// The conversation that it continues, or begins.
+    conversation: Option<String>,
+    /// The event of the turn.
+    event: Map,
+}
+
+impl AgentMessage {
+    /// Reads a message from the members of a body.
+    ///
+    /// # Errors
+    /// 422 if a member is invalid, 413 if the text is too long.
+    fn read(host: &Host, uri: &Uri, members: &Map, default_channel: Option<&str>) -> Result<AgentMessage, ApiError> {
+        let member = |key: &str| members.get(key).filter(|it| !it.is_null());
+        let refuse = |code: &'static str, message: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code(code);
+        let text = member("text").and_then(Value::as_str).filter(|it| !it.trim().is_empty());
+        let text = text.ok_or_else(|| refuse("text_required", "text is missing; send the message of the user"))?;
+        let channel = match member("channel") {
+            None => default_channel,
+            Some(Value::String(channel)) if !channel.is_empty() => Some(channel.as_str()),
+            Some(_) => return Err(refuse("invalid_channel", "channel is not a non-empty string; send one or omit it")),
+        };
+        let conversation = match member("conversation_id") {
+            None => None,
+            Some(id) => {
+                let id = id.as_str().and_then(|it| Uuid::try_parse(it).ok());
+                let message = "conversation_id is not a UUID; send that of an earlier response, or omit it for a new conversation";
+                Some(id.ok_or_else(|| refuse("invalid_conversation", message))?.to_string())
+            }
+        };
+        let mut event = Map::from_iter([("type".to_owned(), json!("user.message")), ("text".to_owned(), json!(text))]);
+        event.extend(member("event_id").map(|it| ("event_id".to_owned(), it.clone())));
+        let mut event = events::read_event(host, uri, event, true)?;
+        event.extend(channel.map(|it| ("channel".to_owned(), json!(it))));
+        Ok(AgentMessage { conversation, event })
+    }
+
+    /// Checks that a document answers on the channel of the message. A document without channels answers on all.
+    ///
+    /// # Errors
+    /// 403 `channel_not_allowed`.
+    fn check_channel(&self, uri: &Uri, document: &Value) -> Result<(), ApiError> {
+        let Some(channel) = self.event.get("channel") else { return Ok(()) };
+        if is_channel_allowed(document, channel) {
+            return Ok(());
+        }
+        let message = "the AI agent does not answer on this channel; send one that its document lists";
+        Err(ApiError::new(StatusCode::FORBIDDEN, uri, message).with_code("channel_not_allowed"))
+    }
+}
+
+/// Whether a document answers on a channel.
+pub fn is_channel_allowed(document: &Value, channel: &Value) -> bool {
+    let channels = document.get("channels").and_then(Value::as_array);
+    channels.is_none_or(|it| it.is_empty() || it.contains(channel))
+}
+
+/// Finds the conversation of a message; `None` if it is new.
+///
+/// # Errors
+/// 404 if it is not a conversation of the AI agent and deployment, 409 if its first message is still being answered, 503 if the database
+/// is unavailable.
+async fn find_conversation(
+    host: &Host,
+    uri: &Uri,
+    message: &AgentMessage,
+    program: &ProgramKey,
+    deployment: Option<&str>,
+) -> Result<Option<(Session, RunningSession)>, ApiError> {
+    let Some(id) = &message.conversation else { return Ok(None) };
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    if let Some(stored) = session::find(&host.readers, id).await.map_err(database)? {
+        if stored.program != *program || stored.deployment.as_deref() != deployment {
+            return Err(conversation_not_found(uri));
+        }
+        let running = RunningSession::from_stored(host, id, &stored).await.map_err(database)?;
+        return Ok(Some((stored, running)));
+    }
+    let key = message.event.get("event_id").and_then(Value::as_str).map(|it| event_key(id, it));
+    let found = session::load(&host.readers, id, key.as_deref()).await.map_err(database)?;
+    match found {
+        it if it.is_duplicate => Ok(None),
+        it if it.has_open_turn => {
+            let message = "the first message of the conversation is still being answered; send this one again when it is";
+            Err(ApiError::new(StatusCode::CONFLICT, uri, message).with_code("conversation_busy"))
+        }
+        // Conversations of all kinds share their ids.
+        it if it.session.turns > 0 => Err(conversation_not_found(uri)),
+        _ => Ok(None),
+    }
+}
+
+fn conversation_not_found(uri: &Uri) -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, uri, "conversation not found; omit conversation_id to start a new one")
+}
+
+/// Begins a conversation with a document.
+async fn begin_conversation(
+    host: &Arc<Host>,
+    uri: &Uri,
+    message: &AgentMessage,
+    program: ProgramKey,
+    deployment: Option<String>,
+    (version, document): (Option<i64>, Value),
+) -> Result<RunningSession, ApiError> {
+    message.check_channel(uri, &document)?;
+    let session = message.conversation.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
+    begin_session(host, uri, SessionStart { session, program, deployment, version, document }).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_without_channels_answers_on_all() {
+        let allows = |document: Value| is_channel_allowed(&document, &json!("web"));
+        assert!(allows(json!({})) && allows(json!({"channels": []})) && allows(json!({"channels": ["sms", "web"]})));
+        assert!(!allows(json!({"channels": ["sms", "WEB"]})));
+    }
+}

@@ -1,0 +1,109 @@
+//! `/v1/public/ai-agents`: AI agents for users of a deployment, whose token is in the path.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use axum::{Extension, Json};
+use serde_json::Value;
+
+use super::{AgentMessage, begin_conversation, find_conversation};
+use crate::api::assistant::runtime::messages::{MessagesQuery, wait_for_messages};
+use crate::api::assistant::runtime::public::check_deployment;
+use crate::api::assistant::runtime::{Visibility, load_session, run_event};
+use crate::api::assistant::{body, document};
+use crate::api::error::ApiError;
+use crate::api::query::QueryParams;
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::deployment::Deployment;
+
+/// Users see no debug information.
+const PUBLIC_VISIBILITY: Visibility = Visibility { debug: false };
+
+/// Sends a message to the live version, in a new conversation or a known one of the deployment.
+#[utoipa::path(
+    post,
+    path = "/v1/public/ai-agents/{token}/turn",
+    tag = "workflows",
+    params(
+        ("token" = String, Path, description = "The token of the deployment"),
+        ("stream" = Option<String>, Query, description = "`true` for live events, `ui` for a UI message stream"),
+    ),
+    request_body = ref("#/components/schemas/AgentMessage"),
+    responses(
+        (status = 200, description = "The response of the AI agent", body = ref("#/components/schemas/TurnResponse")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 401, description = "The token is unknown"),
+        (status = 403, description = "The AI agent does not answer on the channel, or the origin is not allowed"),
+        (status = 404, description = "Conversation not found in the deployment"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The conversation has ended, or its first message is still being answered"),
+        (status = 413, description = "The request body or the text is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "A member of the body is invalid"),
+        (status = 503, description = "The conversation or the database is busy; see Retry-After"),
+    ),
+)]
+pub async fn turn(
+    State(host): State<Arc<Host>>,
+    Extension(deployment): Extension<Arc<Deployment>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let members = body::read_object(&uri, &headers, body).await?;
+    let message = AgentMessage::read(&host, &uri, &members, Some(&deployment.channel))?;
+    let program = &deployment.program;
+    let (live, document) = document::live_document(&host, &uri, program).await?;
+    let running = match find_conversation(&host, &uri, &message, program, Some(&deployment.id)).await? {
+        Some((_, running)) => {
+            message.check_channel(&uri, &document)?;
+            running
+        }
+        None => {
+            let started = (Some(live), document);
+            begin_conversation(&host, &uri, &message, program.clone(), Some(deployment.id.clone()), started).await?
+        }
+    };
+    run_event(&host, &uri, &running, message.event, PUBLIC_VISIBILITY, StatusCode::OK).await
+}
+
+/// Returns the messages and the status of a conversation since a position, also those of a person at the desk.
+#[utoipa::path(
+    get,
+    path = "/v1/public/ai-agents/{token}/messages",
+    tag = "workflows",
+    params(
+        ("token" = String, Path, description = "The token of the deployment"),
+        ("conversation_id" = String, Query, format = "uuid", description = "The conversation"),
+        ("after" = Option<u32>, Query, description = "The `seq` of the last response; default is the start of the conversation"),
+        ("wait_s" = Option<u64>, Query, description = "Seconds to wait for something new, at most 25"),
+    ),
+    responses(
+        (status = 200, description = "The messages, oldest first", body = ref("#/components/schemas/SessionMessages")),
+        (status = 400, description = "A query parameter is invalid"),
+        (status = 401, description = "The token is unknown"),
+        (status = 403, description = "The origin is not allowed"),
+        (status = 404, description = "Conversation not found in the deployment"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn messages(
+    State(host): State<Arc<Host>>,
+    Extension(deployment): Extension<Arc<Deployment>>,
+    uri: Uri,
+    QueryParams(ConversationQuery { conversation_id }): QueryParams<ConversationQuery>,
+    QueryParams(query): QueryParams<MessagesQuery>,
+) -> Result<Json<Value>, ApiError> {
+    let (stored, running) = load_session(&host, &uri, &conversation_id).await?;
+    check_deployment(&stored, &deployment, &uri)?;
+    wait_for_messages(&host, &uri, &running.session, &query).await.map(Json)
+}
+
+/// Which conversation is asked for.
+#[derive(Debug, serde::Deserialize)]
+pub struct ConversationQuery {
+    conversation_id: String,
+}
