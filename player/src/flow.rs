@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const SESSION_PLACEHOLDER: &str = "${SESSION}";
 
 /// The path prefixes of simulator sessions.
-const SIMULATOR_PATHS: [&str; 2] = ["/v1/runtime/assistants/", "/v1/runtime/workflows/"];
+const SIMULATOR_PATHS: [&str; 3] = ["/v1/runtime/assistants/", "/v1/runtime/workflows/", "/v1/runtime/ai-agents/"];
 
 /// Returns the session id of a label, the same as in the core.
 pub fn session_id(label: Option<&str>) -> String {

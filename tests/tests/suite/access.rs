@@ -8,7 +8,7 @@ use convengine_host::auth::routes::Route;
 use serde_json::json;
 
 use crate::harness::{Answer, MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
-use crate::routes::{DEPLOYMENT_ROUTES, ROUTES, call, fill_path};
+use crate::routes::{DEPLOYMENT_ROUTES, LINK_ROUTES, ROUTES, SIGNED_ROUTES, call, fill_path};
 use crate::stream::ID;
 
 /// A server with `mode=keys` that rechecks each key on every call.
@@ -36,8 +36,9 @@ fn bearer(key: &str) -> String {
 pub fn assert_covers_all_routes(rows: impl Iterator<Item = (String, String)>) {
     let name = |it: &Route| (it.method.as_ref().map_or("GET".to_owned(), Method::to_string), it.path.clone());
     let routes: BTreeSet<_> = app::tenant_routes(true, None).list().iter().map(name).collect();
-    let of_deployments = DEPLOYMENT_ROUTES.iter().map(|it| (it.0.to_owned(), it.1.to_owned()));
-    assert_eq!(rows.chain(of_deployments).collect::<BTreeSet<_>>(), routes);
+    let public = [&DEPLOYMENT_ROUTES[..], &LINK_ROUTES, &SIGNED_ROUTES].concat();
+    let public = public.into_iter().map(|it| (it.0.to_owned(), it.1.to_owned()));
+    assert_eq!(rows.chain(public).collect::<BTreeSet<_>>(), routes);
 }
 
 #[test]
@@ -77,6 +78,16 @@ fn a_route_accepts_only_its_scopes() {
             assert_eq!((answer.status, &answer.json()["error"]["code"]), (401, &json!("unauthorized")), "{method} {path}: {answer:?}");
             assert!(answer.header("www-authenticate").starts_with("Bearer"), "{answer:?}");
         }
+    }
+    for (method, path) in LINK_ROUTES {
+        for headers in [vec![], vec![("X-API-Key", keys[3].1.as_str())]] {
+            let answer = call(&server, method, path, &headers, "{}");
+            assert_eq!((answer.status, &answer.json()["error"]["code"]), (401, &json!("invalid_token")), "{method} {path}: {answer:?}");
+        }
+    }
+    for (method, path) in SIGNED_ROUTES {
+        let answer = call(&server, method, path, &[("X-API-Key", &keys[3].1)], "{}");
+        assert_eq!((answer.status, &answer.json()["error"]["code"]), (404, &json!("not_found")), "{method} {path}: {answer:?}");
     }
     for open in ["/healthz", "/readyz", "/openapi.json", "/schemas", "/schemas/pack"] {
         assert_eq!(server.get(open).status, 200, "{open}");

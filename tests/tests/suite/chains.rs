@@ -53,6 +53,11 @@ fn chain(slug: &str, steps: Value, more: &[(&str, Value)]) -> Value {
     document
 }
 
+/// A chain with one step that runs nothing else.
+pub fn nightly(name: &str) -> Value {
+    chain("nightly", json!([step("log", "notify", json!({"channel": "log", "text": name}))]), &[("name", json!(name))])
+}
+
 fn step(id: &str, kind: &str, config: Value) -> Value {
     json!({"id": id, "kind": kind, "label": id, "config": config})
 }

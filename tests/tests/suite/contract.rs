@@ -52,8 +52,7 @@ fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
 
 /// The call with an existing session in its path and, on public routes, with its credentials.
 fn with_session(mut call: Call, server: &Server, token: &str) -> Call {
-    let public = call.path.starts_with("/v1/public/");
-    if public {
+    if call.path.starts_with("/v1/public/runtime/") {
         call.headers.push(("authorization", format!("Bearer {token}").into_bytes()));
         call.headers.push(("origin", ORIGIN.1.as_bytes().to_vec()));
     }
@@ -191,7 +190,11 @@ fn the_document_lists_keys_scopes_and_refusals_sqlite() {
         for (method, operation) in item.as_object().unwrap() {
             let guarded = !["/healthz", "/readyz", "/openapi.json", "/schemas", "/schemas/{name}"].contains(&path.as_str());
             assert_eq!(operation["security"].is_array(), guarded, "{method} {path}");
-            let words = if path.starts_with("/v1/public/") { "deployment" } else { "Requires scope " };
+            let words = match path.split('/').nth(3) {
+                Some("chains") if path.starts_with("/v1/public/") => "signature",
+                Some("runtime" | "ai-agents") if path.starts_with("/v1/public/") => "deployment",
+                _ => "Requires scope ",
+            };
             assert_eq!(operation["description"].as_str().is_some_and(|it| it.contains(words)), guarded, "{method} {path}");
             for (status, response) in operation["responses"].as_object().unwrap() {
                 let form = if path.starts_with("/v1/") { "AssistantRefusal" } else { "Refusal" };

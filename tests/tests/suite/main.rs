@@ -3,6 +3,7 @@
 mod access;
 mod accessibility;
 mod agent_stream;
+mod ai_agents;
 mod assistants;
 mod browser;
 mod budget;

@@ -2,13 +2,15 @@
 
 use std::io::Read;
 
+use crate::ai_agents::helper;
+use crate::chains::nightly;
 use crate::flows::{DEPLOYED, JSON, desk};
 use crate::harness::{Answer, MESSAGE, Server, TIMEOUT, client};
 use crate::stream::ID;
 use crate::workflows::front;
 
 /// Every route: method, path, the scopes of which one is required, and a body. A new route needs a row here; `tenants.rs` plays them too.
-pub const ROUTES: [(&str, &str, &[&str], &str); 87] = [
+pub const ROUTES: [(&str, &str, &[&str], &str); 104] = [
     ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
     ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
     ("GET", "/api/v1/conversation", &["read"], ""),
@@ -77,21 +79,38 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 87] = [
     ("PUT", "/v1/workflows/{workflow}/draft", &["admin"], "{front}"),
     ("GET", "/v1/workflow-chains", &["admin"], ""),
     ("GET", "/v1/workflow-chains/{chain}/draft", &["admin"], ""),
-    ("PUT", "/v1/workflow-chains/{chain}/draft", &["admin"], "{}"),
     ("POST", "/v1/workflow-chains/{chain}/validate-publish", &["admin"], ""),
     ("POST", "/v1/workflow-chains/{chain}/publish", &["admin"], ""),
     ("GET", "/v1/workflow-chains/{chain}/versions", &["admin"], ""),
     ("POST", "/v1/workflow-chains/{chain}/versions/{version}/restore", &["admin"], ""),
+    ("PUT", "/v1/workflow-chains/{chain}/status", &["admin"], r#"{"status":"paused"}"#),
+    ("POST", "/v1/workflow-chains/{chain}/run", &["admin"], "{}"),
+    ("GET", "/v1/workflow-chains/{chain}/runs", &["admin"], ""),
+    ("GET", "/v1/workflow-chains/{chain}/runs/{run}", &["admin"], ""),
+    ("GET", "/v1/workflow-chains/{chain}/runs/{run}/trace", &["admin"], ""),
+    ("GET", "/v1/workflow-chains/{chain}/runs/{run}/events", &["admin"], ""),
+    ("POST", "/v1/workflow-chains/{chain}/runs/{run}/resume", &["admin"], "{}"),
+    ("POST", "/v1/workflow-chains/{chain}/runs/{run}/token", &["admin"], "{}"),
+    ("POST", "/v1/workflow-chains/{chain}/runs/{run}/cancel", &["admin"], "{}"),
+    ("POST", "/v1/workflow-chains/{chain}/runs/{run}/retry", &["admin"], "{}"),
     ("GET", "/v1/ai-agents", &["admin"], ""),
     ("GET", "/v1/ai-agents/{ai_agent}/draft", &["admin"], ""),
-    ("PUT", "/v1/ai-agents/{ai_agent}/draft", &["admin"], "{}"),
     ("POST", "/v1/ai-agents/{ai_agent}/validate-publish", &["admin"], ""),
     ("POST", "/v1/ai-agents/{ai_agent}/publish", &["admin"], ""),
     ("GET", "/v1/ai-agents/{ai_agent}/versions", &["admin"], ""),
     ("POST", "/v1/ai-agents/{ai_agent}/versions/{version}/restore", &["admin"], ""),
+    ("POST", "/v1/ai-agents/{ai_agent}/deployments", &["admin"], r#"{"name":"shop","channel":"web"}"#),
+    ("POST", "/v1/runtime/ai-agents/{ai_agent}/turn", &["admin"], r#"{"text":"more please"}"#),
+    ("POST", "/v1/runtime/ai-agents/{ai_agent}/sessions", &["admin"], "{}"),
+    ("POST", "/v1/runtime/ai-agents/sessions/{session}/turns", &["admin"], r#"{"type":"user.message","text":"more please"}"#),
+    ("GET", "/v1/runtime/ai-agents/sessions/{session}", &["admin"], ""),
+    ("GET", "/v1/runtime/ai-agents/sessions/{session}/trace", &["admin"], ""),
+    ("GET", "/v1/runtime/ai-agents/sessions/{session}/replay", &["admin"], ""),
     ("GET", "/v1/tools/{tool}", &["admin"], ""),
     ("PUT", "/v1/tools/{tool}", &["admin"], r#"{"id":"find","name":"Only A","kind":"noop"}"#),
     ("DELETE", "/v1/tools/{tool}", &["admin"], ""),
+    ("PUT", "/v1/workflow-chains/{chain}/draft", &["admin"], "{nightly}"),
+    ("PUT", "/v1/ai-agents/{ai_agent}/draft", &["admin"], "{helper}"),
     ("PUT", "/v1/agents/{agent}/flow", &["admin"], "{desk}"),
     ("POST", "/v1/secrets", &["admin"], r#"{"name":"CRM_KEY","value":"in-the-vault"}"#),
     ("GET", "/v1/secrets", &["admin"], ""),
@@ -104,6 +123,14 @@ pub const DEPLOYMENT_ROUTES: [(&str, &str); 3] = [
     ("POST", "/v1/public/runtime/sessions/{session}/turns"),
     ("GET", "/v1/public/runtime/sessions/{session}/messages"),
 ];
+
+/// The only routes that the token of an AI agent's deployment opens (see `ai_agents.rs`).
+pub const LINK_ROUTES: [(&str, &str); 2] =
+    [("POST", "/v1/public/ai-agents/{token}/turn"), ("GET", "/v1/public/ai-agents/{token}/messages")];
+
+/// The only routes that a signature opens (see `chains.rs`).
+pub const SIGNED_ROUTES: [(&str, &str); 2] =
+    [("POST", "/v1/public/chains/{chain}/ingress"), ("POST", "/v1/public/chains/{chain}/ingress/{step}")];
 
 /// The sessions that the routes start and use, with an assistant and a workflow.
 const SESSION: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a70";
@@ -125,6 +152,9 @@ pub fn fill_path(path: &str) -> String {
         .replace("{tool}", "find")
         .replace("{chain}", "nightly")
         .replace("{ai_agent}", "helper")
+        .replace("{run}", "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a72")
+        .replace("{token}", "cap_unknown")
+        .replace("{step}", "await")
 }
 
 /// Whether a path is an event stream, which does not end.
@@ -138,6 +168,8 @@ pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)],
     let body = match body.as_str() {
         "{desk}" => desk("Desk").to_string(),
         "{front}" => front("Front").to_string(),
+        "{nightly}" => nightly("Nightly").to_string(),
+        "{helper}" => helper("Helper").to_string(),
         _ => body.replace("{workflow_session}", WORKFLOW_SESSION),
     };
     let headers = [headers, &[JSON]].concat();

@@ -1,4 +1,4 @@
-//! Talks with assistants and workflows: each plays in the core and over HTTP with the same responses.
+//! Talks with assistants, workflows and AI agents: each plays in the core and over HTTP with the same responses.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const VOLATILE: [&str; 2] = ["since", "ms"];
 
 fn talks() -> Vec<PathBuf> {
-    let folders = ["tests/packs/flow", "tests/packs/workflow"].map(|it| std::fs::read_dir(root().join(it)).unwrap());
+    let folders = ["tests/packs/agent", "tests/packs/flow", "tests/packs/workflow"].map(|it| std::fs::read_dir(root().join(it)).unwrap());
     let files = folders.into_iter().flatten().map(|it| it.unwrap().path());
     let mut talks: Vec<PathBuf> = files.filter(|it| it.extension().is_some_and(|it| it == "talk")).collect();
     talks.sort();

@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::access::{assert_covers_all_routes, key};
+use crate::ai_agents::helper;
+use crate::chains::nightly;
 use crate::flows::{DEPLOYED, ORIGIN, desk as desk_of, reply_texts};
 use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack};
 use crate::routes::{ROUTES, call};
@@ -66,11 +68,16 @@ fn no_route_leads_from_one_tenant_to_another() {
     let (a, b) = (two.key("a", "admin"), two.key("b", "admin"));
     let server = two.serve(&KEYS);
     let (of_b, front_of_b) = (desk_of("Only B").to_string(), front("Only B").to_string());
+    let (nightly_of_b, helper_of_b) = (nightly("Only B").to_string(), helper("Only B").to_string());
     for (method, path, body) in [
         ("PUT", "/v1/agents/desk/flow", of_b.as_str()),
         ("POST", "/v1/agents/desk/publish", ""),
         ("PUT", "/v1/workflows/front/draft", front_of_b.as_str()),
         ("POST", "/v1/workflows/front/publish", ""),
+        ("PUT", "/v1/workflow-chains/nightly/draft", nightly_of_b.as_str()),
+        ("POST", "/v1/workflow-chains/nightly/publish", ""),
+        ("PUT", "/v1/ai-agents/helper/draft", helper_of_b.as_str()),
+        ("POST", "/v1/ai-agents/helper/publish", ""),
         ("PUT", "/v1/tools/find", r#"{"id":"find","name":"Only B","kind":"noop"}"#),
         ("POST", "/v1/secrets", r#"{"name":"ONLY_B","value":"Only B knows"}"#),
     ] {
@@ -90,10 +97,23 @@ fn no_route_leads_from_one_tenant_to_another() {
             "{method} {path}: {text}"
         );
         match (method, path) {
-            // Nobody has such documents.
-            (_, path) if path.starts_with("/v1/workflow-chains") || path.starts_with("/v1/ai-agents") => {
-                assert_eq!((answer.status, &answer.text), (own.status, &own.text), "{method} {path}");
+            ("GET", "/v1/workflow-chains") => {
+                assert_eq!((answer.json(), own_text.contains("Only B")), (json!({"chains": []}), true));
             }
+            ("GET", "/v1/ai-agents") => assert_eq!((answer.json(), own_text.contains("Only B")), (json!({"ai_agents": []}), true)),
+            ("PUT", "/v1/workflow-chains/{chain}/draft" | "/v1/ai-agents/{ai_agent}/draft") => {
+                assert_eq!((&answer.json()["revision"], &own.json()["revision"]), (&json!(1), &json!(3)), "each tenant has its own");
+            }
+            ("POST", "/v1/workflow-chains/{chain}/run") => {
+                assert_eq!((answer.status, own.json()["error"]["code"].clone()), (404, json!("chain_paused")), "{own:?}");
+            }
+            // Nobody has the run.
+            (_, path) if path.contains("/runs/{run}") => assert_eq!((answer.status, own.status), (404, 404), "{method} {path}"),
+            (_, path) if path.starts_with("/v1/runtime/ai-agents/sessions/{session}") => {
+                assert_eq!((answer.status, own.status), (404, 404), "{method} {path}: it is a session of the assistant");
+            }
+            ("POST", "/v1/runtime/ai-agents/{ai_agent}/turn") => assert_eq!((answer.status, own.status), (404, 200), "{method} {path}"),
+            ("POST", "/v1/runtime/ai-agents/{ai_agent}/sessions") => assert_eq!((answer.status, own.status), (404, 201), "{method} {path}"),
             ("POST", MESSAGE) => {
                 assert_eq!(answer.json()["payload"]["value"], "Your order is on its way.");
                 assert!(own_text.contains("Only B"), "{own_text}");
@@ -158,7 +178,11 @@ fn no_route_leads_from_one_tenant_to_another() {
             ("DELETE", path) if path.ends_with("/knowledge/{source}") => {
                 assert_eq!((answer.status, own.status), (404, 204), "{method} {path}: it is not A's");
             }
-            (_, path) if path.starts_with("/v1/agents/{agent}/knowledge") || path.starts_with("/v1/workflows/") => {
+            (_, path)
+                if ["/v1/agents/{agent}/knowledge", "/v1/workflows/", "/v1/workflow-chains/", "/v1/ai-agents/"]
+                    .iter()
+                    .any(|it| path.starts_with(it)) =>
+            {
                 assert_eq!((answer.status, own.status), (404, 200), "{method} {path}: it is not A's");
             }
             ("POST", "/v1/runtime/assistants/{agent}/sessions") => {

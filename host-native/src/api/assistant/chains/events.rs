@@ -42,9 +42,9 @@ const HEADERS: [(HeaderName, &str); 3] = [
 /// Returns the trace of a run.
 #[utoipa::path(
     get,
-    path = "/v1/workflow-chains/{slug}/runs/{run}/trace",
+    path = "/v1/workflow-chains/{chain}/runs/{run}/trace",
     tag = "chains",
-    params(("slug" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
+    params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
     responses(
         (status = 200, description = "The trace events, in order", body = Value),
         (status = 404, description = "Run not found"),
@@ -75,10 +75,10 @@ fn trace_of(turn: &TurnWithConfig) -> Vec<Value> {
 /// Opens the event stream of a run: `run`, `step` and `trace` from its beginning, and `done` at its end.
 #[utoipa::path(
     get,
-    path = "/v1/workflow-chains/{slug}/runs/{run}/events",
+    path = "/v1/workflow-chains/{chain}/runs/{run}/events",
     tag = "chains",
     params(
-        ("slug" = String, Path, description = "The slug of the chain"),
+        ("chain" = String, Path, description = "The slug of the chain"),
         ("run" = String, Path, description = "The id of the run"),
         ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was received"),
     ),

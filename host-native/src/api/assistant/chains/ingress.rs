@@ -1,4 +1,4 @@
-//! `/v1/public/chains/{slug}/ingress`: signed webhooks that start runs or answer their steps (docs/spec/workflows-http.md#5).
+//! `/v1/public/chains/{chain}/ingress`: signed webhooks that start runs or answer their steps (docs/spec/workflows-http.md#5).
 
 use std::sync::Arc;
 
@@ -50,10 +50,10 @@ pub struct IngressQuery {
 /// Starts a run by a signed webhook.
 #[utoipa::path(
     post,
-    path = "/v1/public/chains/{slug}/ingress",
+    path = "/v1/public/chains/{chain}/ingress",
     tag = "chains",
     params(
-        ("slug" = String, Path, description = "The slug of the chain"),
+        ("chain" = String, Path, description = "The slug of the chain"),
         ("X-Chain-Signature" = String, Header, description = "`sha256=` and the HMAC-SHA-256 of the body, or of `timestamp.body`"),
         ("X-Chain-Timestamp" = Option<i64>, Header, description = "When it was signed, in Unix seconds"),
         ("Idempotency-Key" = Option<String>, Header, description = "Starts one run only, within a day"),
@@ -96,10 +96,10 @@ pub async fn start(
 /// Answers a step that awaits a signed webhook.
 #[utoipa::path(
     post,
-    path = "/v1/public/chains/{slug}/ingress/{step}",
+    path = "/v1/public/chains/{chain}/ingress/{step}",
     tag = "chains",
     params(
-        ("slug" = String, Path, description = "The slug of the chain"),
+        ("chain" = String, Path, description = "The slug of the chain"),
         ("step" = String, Path, description = "The id of the step"),
         ("run" = Option<String>, Query, description = "The run; the only one that waits if absent"),
         ("X-Chain-Signature" = String, Header, description = "`sha256=` and the HMAC-SHA-256 of the body, or of `timestamp.body`"),

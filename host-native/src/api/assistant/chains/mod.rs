@@ -1,4 +1,4 @@
-//! `/v1/workflow-chains/{slug}`: runs of chains (docs/spec/workflows-http.md#4, docs/spec/workflows-http.md#5).
+//! `/v1/workflow-chains/{chain}`: runs of chains (docs/spec/workflows-http.md#4, docs/spec/workflows-http.md#5).
 
 mod events;
 mod ingress;

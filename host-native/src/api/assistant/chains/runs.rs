@@ -32,10 +32,10 @@ const STATUSES: [&str; 8] = ["queued", "running", "awaiting_human", "awaiting_ev
 /// Starts a run.
 #[utoipa::path(
     post,
-    path = "/v1/workflow-chains/{slug}/run",
+    path = "/v1/workflow-chains/{chain}/run",
     tag = "chains",
     params(
-        ("slug" = String, Path, description = "The slug of the chain"),
+        ("chain" = String, Path, description = "The slug of the chain"),
         ("Idempotency-Key" = Option<String>, Header, description = "Starts one run only, within a day"),
     ),
     request_body = Value,
@@ -92,10 +92,10 @@ pub struct RunQuery {
 /// Lists the runs of a chain, newest first.
 #[utoipa::path(
     get,
-    path = "/v1/workflow-chains/{slug}/runs",
+    path = "/v1/workflow-chains/{chain}/runs",
     tag = "chains",
     params(
-        ("slug" = String, Path, description = "The slug of the chain"),
+        ("chain" = String, Path, description = "The slug of the chain"),
         ("status" = Option<String>, Query, description = "Statuses, separated by commas"),
         ("branch" = Option<String>, Query, description = "The branch that was taken"),
         ("after" = Option<String>, Query, description = "Runs that began after this time"),
@@ -184,9 +184,9 @@ fn read_cursor(text: &str) -> Option<(Millis, String)> {
 /// Returns a run.
 #[utoipa::path(
     get,
-    path = "/v1/workflow-chains/{slug}/runs/{run}",
+    path = "/v1/workflow-chains/{chain}/runs/{run}",
     tag = "chains",
-    params(("slug" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
+    params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
     responses(
         (status = 200, description = "The run with its traces", body = Value),
         (status = 404, description = "Run not found"),

@@ -1,4 +1,4 @@
-//! `PUT /v1/workflow-chains/{slug}/status`: whether a chain takes triggers.
+//! `PUT /v1/workflow-chains/{chain}/status`: whether a chain takes triggers.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::storage::chain::status::{self, ChainStatus};
 /// Sets whether a chain is live or paused.
 #[utoipa::path(
     put,
-    path = "/v1/workflow-chains/{slug}/status",
+    path = "/v1/workflow-chains/{chain}/status",
     tag = "chains",
-    params(("slug" = String, Path, description = "The slug of the chain")),
+    params(("chain" = String, Path, description = "The slug of the chain")),
     request_body = Value,
     responses(
         (status = 200, description = "The status, with the live version", body = Value),

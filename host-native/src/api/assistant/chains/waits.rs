@@ -25,9 +25,9 @@ const RESUME_MEMBERS: [&str; 6] = ["step", "decision", "fields", "comment", "by"
 /// Gives a run what it waits for: the decision of a person, or a message.
 #[utoipa::path(
     post,
-    path = "/v1/workflow-chains/{slug}/runs/{run}/resume",
+    path = "/v1/workflow-chains/{chain}/runs/{run}/resume",
     tag = "chains",
-    params(("slug" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
+    params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
     request_body = Value,
     responses(
         (status = 200, description = "The status of the run; with `messages` for a message", body = Value),
@@ -82,9 +82,9 @@ fn invalid_token(uri: &Uri) -> ApiError {
 /// Issues a token that resumes the run's wait, in place of the one before.
 #[utoipa::path(
     post,
-    path = "/v1/workflow-chains/{slug}/runs/{run}/token",
+    path = "/v1/workflow-chains/{chain}/runs/{run}/token",
     tag = "chains",
-    params(("slug" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
+    params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
     request_body = Value,
     responses(
         (status = 201, description = "The token, shown this once", body = Value),
@@ -121,9 +121,9 @@ pub async fn token(
 /// Cancels a run. An attempt that is being executed is stopped.
 #[utoipa::path(
     post,
-    path = "/v1/workflow-chains/{slug}/runs/{run}/cancel",
+    path = "/v1/workflow-chains/{chain}/runs/{run}/cancel",
     tag = "chains",
-    params(("slug" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
+    params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
     request_body = Value,
     responses(
         (status = 200, description = "The run is cancelled", body = Value),
@@ -161,9 +161,9 @@ pub async fn cancel(
 /// Opens a failed run again at the step that failed.
 #[utoipa::path(
     post,
-    path = "/v1/workflow-chains/{slug}/runs/{run}/retry",
+    path = "/v1/workflow-chains/{chain}/runs/{run}/retry",
     tag = "chains",
-    params(("slug" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
+    params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
     request_body = Value,
     responses(
         (status = 202, description = "The run goes on", body = Value),
