@@ -32,12 +32,10 @@ export class Simulator {
   syntax = $state.raw<SyntaxIssue>();
   failure = $state.raw<EngineError>();
   hash = $state('');
-  /** Whether the running pack plays a document: a flow, a workflow graph or a chain. */
-  isFlow = $state(false);
-  /** Whether the running pack plays a chain: its sessions are runs. */
-  isChain = $state(false);
-  /** Whether the running pack plays a workflow graph, whose sessions may start with a trigger. */
-  isWorkflow = $state(false);
+  /** The kind of the document that the running pack plays, such as `workflow_chain`, whose sessions are runs; `undefined` for tables. */
+  kind = $state<string>();
+  readonly isFlow = $derived(this.kind !== undefined);
+  readonly isChain = $derived(this.kind === 'workflow_chain');
   /** The inputs of the pack's own turns. */
   packInputs = $state.raw<UserInput[]>([]);
   /** A message of the page, announced politely. */
@@ -154,13 +152,13 @@ export class Simulator {
   async apply(): Promise<void> {
     clearTimeout(this.applyTimer);
     const before = this.runningPack;
-    const { isFlow, isChain } = this;
+    const { kind } = this;
     // The replay of the previous edit is obsolete.
     this.editedBranch?.turns.forEach((it) => it.running && this.stopTurn(it));
     await this.queueLoad(true).catch(() => {});
     if (this.runningPack === before || this.tree.path.length === 0) return;
     // Inputs for tables cannot be replayed on a flow, nor those of sessions as a run.
-    if (this.isFlow !== isFlow || this.isChain !== isChain) return this.restart();
+    if (this.kind !== kind) return this.restart();
     await this.replayBranch('pack edited');
   }
 
@@ -381,10 +379,7 @@ export class Simulator {
     this.packState = loaded.accepted ? 'applied' : 'refused';
     if (!loaded.accepted) return;
     this.hash = loaded.hash;
-    const kind = playedKind(this.text);
-    this.isFlow = kind !== undefined;
-    this.isChain = kind === 'workflow_chain';
-    this.isWorkflow = kind === 'workflow_graph';
+    this.kind = playedKind(this.text);
     this.packInputs = loaded.turns;
   }
 

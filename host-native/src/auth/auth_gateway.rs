@@ -26,10 +26,10 @@ use crate::api::error::{ASSISTANTS_PREFIX, ApiError};
 use crate::api::page;
 use crate::api::request_metrics::MatchedRoute;
 use crate::config::settings::AuthMode;
-use crate::runtime::assistant::deployment::{self, AccessDenied, hash_token};
+use crate::runtime::assistant::deployment;
 use crate::runtime::chain::token;
 use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::deployment::{Deployment, find_by_token_hash, is_origin_allowed};
+use crate::storage::assistant::deployment::{Deployment, is_origin_allowed};
 use crate::storage::assistant::session::find_program;
 use crate::storage::assistant::{DocumentKind, ProgramKey};
 
@@ -68,12 +68,12 @@ pub struct TenantRoutes {
 }
 
 /// An authorized request: its tenant, caller and scopes.
-struct AuthenticatedCall<'d> {
-    tenant: &'d TenantRoutes,
-    caller: Caller,
-    scopes: Scopes,
+pub(super) struct AuthenticatedCall<'d> {
+    pub tenant: &'d TenantRoutes,
+    pub caller: Caller,
+    pub scopes: Scopes,
     /// The calling deployment, on deployment routes.
-    deployment: Option<Arc<Deployment>>,
+    pub deployment: Option<Arc<Deployment>>,
 }
 
 impl AuthenticatedCall<'_> {
@@ -214,51 +214,6 @@ impl AuthGateway {
         Err(refused)
     }
 
-    /// Authenticates a deployment by its token and its origin.
-    async fn authenticate_deployment(&self, uri: &Uri, headers: &HeaderMap) -> Result<AuthenticatedCall<'_>, ApiError> {
-        let invalid = || unauthorized(uri, Some("not a deployment token"));
-        let token = deployment::bearer_token(headers).ok_or_else(invalid)?;
-        let (tenant, found) = self.find_deployment(uri, token).await?.ok_or_else(invalid)?;
-        deployment::authorize(Some(&found), headers).map_err(|it| origin_not_allowed(it, uri))?;
-        Ok(deployment_call(tenant, found))
-    }
-
-    /// Authenticates a deployment of an AI agent by the token in the path, and by the origin if the deployment lists origins.
-    async fn authenticate_deployment_link(&self, uri: &Uri, headers: &HeaderMap) -> Result<AuthenticatedCall<'_>, ApiError> {
-        let invalid = || unauthorized(uri, Some("not a deployment token")).with_code("invalid_token");
-        let token = uri.path().strip_prefix(LINK_PREFIX).and_then(|it| it.split('/').next()).unwrap_or_default();
-        let token = Some(token).filter(|it| it.starts_with(deployment::AGENT_TOKEN_PREFIX)).ok_or_else(invalid)?;
-        let (tenant, found) = self.find_deployment(uri, token).await?.ok_or_else(invalid)?;
-        if !found.origins.is_empty() {
-            deployment::authorize(Some(&found), headers).map_err(|it| origin_not_allowed(it, uri))?;
-        }
-        Ok(deployment_call(tenant, found))
-    }
-
-    /// Finds the deployment of a token, with its tenant.
-    async fn find_deployment(&self, uri: &Uri, token: &str) -> Result<Option<(&TenantRoutes, Deployment)>, ApiError> {
-        let hash = hash_token(token);
-        for tenant in self.tenants.values() {
-            let found = find_by_token_hash(&tenant.host.readers, &hash).await.map_err(|it| ApiError::from_database(&it, uri))?;
-            if let Some(found) = found {
-                return Ok(Some((tenant, found)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Authenticates whoever has a resume token of a run; the handler checks which one.
-    async fn authenticate_resume_token(&self, uri: &Uri, token: &str) -> Result<AuthenticatedCall<'_>, ApiError> {
-        for tenant in self.tenants.values() {
-            let found = token::find_wait(&tenant.host, token).await.map_err(|it| ApiError::from_database(&it, uri))?;
-            if let Some(wait) = found {
-                let caller = Caller::new(&format!("run {}", wait.run));
-                return Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: None });
-            }
-        }
-        Err(unauthorized(uri, Some("unknown resume token")).with_code("invalid_token"))
-    }
-
     /// Whether an origin may call a path: the configured origins, and on deployment paths those of deployments.
     async fn is_origin_allowed(&self, origin: &str, path: &str) -> bool {
         if self.origins.is_allowed(origin) {
@@ -364,15 +319,6 @@ impl AuthGateway {
     }
 }
 
-fn deployment_call(tenant: &TenantRoutes, deployment: Deployment) -> AuthenticatedCall<'_> {
-    let caller = Caller::new(&format!("deployment {}", deployment.id));
-    AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: Some(Arc::new(deployment)) }
-}
-
-fn origin_not_allowed(denied: AccessDenied, uri: &Uri) -> ApiError {
-    ApiError::new(StatusCode::FORBIDDEN, uri, denied.to_string()).with_code("origin_not_allowed")
-}
-
 /// Reads the bearer token or API key from the headers.
 fn read_credential(headers: &HeaderMap) -> Option<String> {
     let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::trim);
@@ -384,7 +330,7 @@ fn read_credential(headers: &HeaderMap) -> Option<String> {
 }
 
 /// Builds the 401 response for missing credentials, or for invalid ones with a reason.
-fn unauthorized(uri: &Uri, reason: Option<&str>) -> ApiError {
+pub(super) fn unauthorized(uri: &Uri, reason: Option<&str>) -> ApiError {
     let (message, challenge) = match reason {
         None => {
             let message = "missing credentials; send Authorization: Bearer KEY or X-API-Key: KEY";

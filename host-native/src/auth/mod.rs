@@ -6,6 +6,7 @@ pub mod caller;
 pub mod command;
 pub mod cors;
 pub mod keys;
+mod public_access;
 pub mod rate;
 pub mod routes;
 pub mod scope;

@@ -25,7 +25,7 @@ struct Column {
 }
 
 /// The sections of the page with the tables of each.
-const GROUPS: [(&str, &[&str]); 8] = [
+const GROUPS: [(&str, &[&str]); 9] = [
     (
         "Configuration",
         &[
@@ -67,6 +67,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
         "Assistants",
         &["cs_assistant", "cs_version", "cs_deployment", "cs_secret", "cs_tool", "cs_session", "cs_timer", "cs_handoff", "cs_usage_events"],
     ),
+    ("Chains", &["cs_chain", "cs_run", "cs_run_key", "cs_resume_token"]),
     ("Knowledge bases", &["cs_knowledge_base", "cs_knowledge_source", "cs_knowledge_chunk", "cs_knowledge_vector"]),
 ];
 

@@ -1,31 +1,31 @@
 //! Runs of chains on real servers, with a real service behind them (docs/spec/workflows-http.md#4, docs/spec/workflows-http.md#5).
 
 use std::collections::BTreeSet;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use convengine_core::pack::{HttpRule, Pack};
+use convengine_core::pack::HttpRule;
 use convengine_player::fake_http::{CallRecorder, serve_recorded};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio::runtime::Runtime;
 
-use crate::flows::{JSON, assert_refused, publish, send};
+use crate::flows::{JSON, assert_refused, send};
 use crate::harness::{Answer, REGEX_ONLY, Server, TestEnv, orders_pack, wait_until};
 
-const SECRET: &str = "the-ingress-secret";
+pub const SECRET: &str = "the-ingress-secret";
 
 /// A service that the chains call, and the server's settings for it.
-struct Backend {
-    address: SocketAddr,
-    calls: CallRecorder,
+pub struct Backend {
+    pub address: SocketAddr,
+    pub calls: CallRecorder,
     _runtime: Runtime,
 }
 
 impl Backend {
-    fn start(rules: &Value) -> Backend {
+    pub fn start(rules: &Value) -> Backend {
         let runtime = Runtime::new().unwrap();
         let rules: Vec<HttpRule> = serde_json::from_value(rules.clone()).unwrap();
         let calls = CallRecorder::default();
@@ -33,18 +33,18 @@ impl Backend {
         Backend { address, calls, _runtime: runtime }
     }
 
-    fn keys(&self) -> BTreeSet<String> {
+    pub fn keys(&self) -> BTreeSet<String> {
         self.calls.all().into_iter().map(|it| it.idempotency_key.unwrap_or_default()).collect()
     }
 
-    fn serve(&self, env: &TestEnv, more: &[&str]) -> Server {
+    pub fn serve(&self, env: &TestEnv, more: &[&str]) -> Server {
         let allowed = format!("convengine.outbound.allow={}", self.address);
         let email = format!("convengine.notify.email.url=http://{}/notify/email", self.address);
         env.serve(&[&REGEX_ONLY[..], &["--set", &allowed, "--set", &email], more].concat())
     }
 }
 
-fn chain(slug: &str, steps: Value, more: &[(&str, Value)]) -> Value {
+pub fn chain(slug: &str, steps: Value, more: &[(&str, Value)]) -> Value {
     let mut document = json!({
         "schema_version": "1.0", "doc": "workflow_chain", "slug": slug, "name": slug, "status": "live", "trigger": {"kind": "manual"},
         "steps": steps,
@@ -58,19 +58,19 @@ pub fn nightly(name: &str) -> Value {
     chain("nightly", json!([step("log", "notify", json!({"channel": "log", "text": name}))]), &[("name", json!(name))])
 }
 
-fn step(id: &str, kind: &str, config: Value) -> Value {
+pub fn step(id: &str, kind: &str, config: Value) -> Value {
     json!({"id": id, "kind": kind, "label": id, "config": config})
 }
 
-fn human(id: &str) -> Value {
+pub fn human(id: &str) -> Value {
     step(id, "human", json!({"prompt": "Go on?", "options": ["yes", "no"], "expires_ms": 86_400_000}))
 }
 
-fn post(server: &Server, path: &str, body: &Value) -> Answer {
+pub fn post(server: &Server, path: &str, body: &Value) -> Answer {
     send(server, "POST", path, body)
 }
 
-fn publish_chain(server: &Server, document: &Value) -> Answer {
+pub fn publish_chain(server: &Server, document: &Value) -> Answer {
     let path = format!("/v1/workflow-chains/{}", document["slug"].as_str().unwrap());
     let saved = send(server, "PUT", &format!("{path}/draft"), document);
     assert_eq!(saved.status, 200, "{saved:?}");
@@ -79,12 +79,12 @@ fn publish_chain(server: &Server, document: &Value) -> Answer {
     published
 }
 
-fn add_secret(server: &Server, name: &str, value: &str) {
+pub fn add_secret(server: &Server, name: &str, value: &str) {
     let added = post(server, "/v1/secrets", &json!({"name": name, "value": value}));
     assert!([200, 201].contains(&added.status), "{added:?}");
 }
 
-fn serve(document: &Value) -> (TestEnv, Server) {
+pub fn serve(document: &Value) -> (TestEnv, Server) {
     let env = TestEnv::with_pack(&orders_pack());
     let server = env.serve(&REGEX_ONLY);
     publish_chain(&server, document);
@@ -92,29 +92,29 @@ fn serve(document: &Value) -> (TestEnv, Server) {
 }
 
 /// A run of a chain.
-struct Run {
-    path: String,
-    id: String,
+pub struct Run {
+    pub path: String,
+    pub id: String,
 }
 
 impl Run {
-    fn start(server: &Server, slug: &str, body: &Value) -> Run {
+    pub fn start(server: &Server, slug: &str, body: &Value) -> Run {
         let started = post(server, &format!("/v1/workflow-chains/{slug}/run"), body);
         assert_eq!(started.status, 202, "{started:?}");
         Run::find(slug, &started)
     }
 
-    fn find(slug: &str, started: &Answer) -> Run {
+    pub fn find(slug: &str, started: &Answer) -> Run {
         let id = started.json()["run_id"].as_str().unwrap().to_owned();
         Run { path: format!("/v1/workflow-chains/{slug}/runs/{id}"), id }
     }
 
-    fn read(&self, server: &Server) -> Value {
+    pub fn read(&self, server: &Server) -> Value {
         server.get(&self.path).json()
     }
 
     #[track_caller]
-    fn wait_for(&self, server: &Server, status: &str) -> Value {
+    pub fn wait_for(&self, server: &Server, status: &str) -> Value {
         let mut run = Value::Null;
         let is_reached = wait_until(|| {
             run = self.read(server);
@@ -124,20 +124,20 @@ impl Run {
         run
     }
 
-    fn resume(&self, server: &Server, body: &Value) -> Answer {
+    pub fn resume(&self, server: &Server, body: &Value) -> Answer {
         post(server, &format!("{}/resume", self.path), body)
     }
 }
 
 /// The attempts of a run: path, status and number.
-fn attempts(run: &Value) -> Vec<(String, String, u64)> {
+pub fn attempts(run: &Value) -> Vec<(String, String, u64)> {
     let list = |name: &str| run[name].as_array().cloned().unwrap_or_default();
     let text = |it: &Value, name: &str| it[name].as_str().unwrap().to_owned();
     let all = [list("primary_trace"), list("branch_trace")].concat();
     all.iter().map(|it| (text(it, "path"), text(it, "status"), it["attempt"].as_u64().unwrap())).collect()
 }
 
-fn sign(secret: &str, timestamp: Option<u64>, body: &str) -> Vec<(&'static str, String)> {
+pub fn sign(secret: &str, timestamp: Option<u64>, body: &str) -> Vec<(&'static str, String)> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(timestamp.map(|it| format!("{it}.")).unwrap_or_default().as_bytes());
     mac.update(body.as_bytes());
@@ -147,7 +147,7 @@ fn sign(secret: &str, timestamp: Option<u64>, body: &str) -> Vec<(&'static str, 
     headers
 }
 
-fn ingress(server: &Server, path: &str, headers: &[(&str, String)], body: &str) -> Answer {
+pub fn ingress(server: &Server, path: &str, headers: &[(&str, String)], body: &str) -> Answer {
     let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).chain([JSON]).collect();
     server.request("POST", &format!("/v1/public/chains/{path}"), &headers, body.to_owned())
 }
@@ -291,44 +291,6 @@ fn webhooks_are_signed_and_count_once() {
 }
 
 #[test]
-fn a_token_resumes_its_wait_once_and_opens_nothing_else() {
-    let (_env, server) = serve(&chain("desk", json!([human("one"), human("two")]), &[]));
-    let run = Run::start(&server, "desk", &json!({}));
-    run.wait_for(&server, "awaiting_human");
-    let new_token = || {
-        let issued = post(&server, &format!("{}/token", run.path), &json!({}));
-        assert_eq!(issued.status, 201, "{issued:?}");
-        assert!(issued.json()["expires_at"].is_string() && issued.json()["step"].is_string());
-        issued.json()["token"].as_str().unwrap().to_owned()
-    };
-    let (replaced, token) = (new_token(), new_token());
-    let resume = |token: &str, body: Value| {
-        let authorization = format!("Bearer {token}");
-        server.request("POST", &format!("{}/resume", run.path), &[JSON, ("Authorization", &authorization)], body.to_string())
-    };
-    assert_refused(&resume("crt_unknown", json!({"decision": "yes"})), 401, "invalid_token");
-    assert_refused(&resume(&replaced, json!({"decision": "yes"})), 401, "invalid_token");
-    let invalid = resume(&token, json!({"decision": "maybe"}));
-    assert_refused(&invalid, 422, "invalid_decision");
-    assert_eq!(invalid.json()["error"]["options"], json!(["yes", "no"]));
-    assert_eq!(resume(&token, json!({"decision": "yes", "by": "Jo"})).status, 200);
-    assert!(wait_until(|| run.read(&server)["cursor"] == "two"));
-    assert_refused(&resume(&token, json!({"decision": "yes"})), 409, "already_resumed");
-    assert_refused(&run.resume(&server, &json!({"step": "one", "decision": "yes"})), 409, "already_resumed");
-    let other = Run::start(&server, "desk", &json!({}));
-    other.wait_for(&server, "awaiting_human");
-    let authorization = format!("Bearer {}", new_token());
-    let elsewhere = server.request("POST", &format!("{}/resume", other.path), &[JSON, ("Authorization", &authorization)], "{}");
-    assert_refused(&elsewhere, 401, "invalid_token");
-    assert_eq!(run.resume(&server, &json!({"decision": "no"})).status, 200);
-    let ended = run.wait_for(&server, "succeeded");
-    assert_eq!(ended["primary_trace"][0]["output"]["by"], "Jo");
-    assert_refused(&post(&server, &format!("{}/token", run.path), &json!({})), 409, "not_waiting");
-    assert_refused(&post(&server, &format!("{}/cancel", run.path), &json!({})), 409, "run_finished");
-    assert_refused(&post(&server, &format!("{}/retry", run.path), &json!({})), 409, "not_failed");
-}
-
-#[test]
 fn a_run_stays_on_the_chain_that_it_began_with() {
     let (_env, server) = serve(&chain("desk", json!([human("ask"), step("old", "notify", json!({"channel": "log", "text": "old"}))]), &[]));
     let run = Run::start(&server, "desk", &json!({}));
@@ -378,147 +340,4 @@ fn a_failed_run_is_retried_from_the_failed_step() {
     assert_eq!((&done["attempt"], &done["context"]["id"], backend.calls.all().len()), (&json!(2), &json!(7), 5));
     assert_eq!(backend.keys(), BTreeSet::from([format!("{}/first", run.id), format!("{}/flaky", run.id)]));
     assert_eq!(env.run(&["replay", "--conversation", &run.id]).code, 0);
-}
-
-#[test]
-fn cancelling_stops_an_attempt() {
-    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/never", silent.local_addr().unwrap());
-    let env = TestEnv::with_pack(&orders_pack());
-    let allowed = format!("convengine.outbound.allow={}", silent.local_addr().unwrap());
-    let server = env.serve(&[&REGEX_ONLY[..], &["--set", &allowed]].concat());
-    publish_chain(
-        &server,
-        &chain("desk", json!([step("call", "webhook", json!({"direction": "outbound", "url": url, "timeout_ms": 60_000}))]), &[]),
-    );
-    let run = Run::start(&server, "desk", &json!({}));
-    // The service has the call and does not answer.
-    let _call = silent.accept().unwrap();
-    assert_eq!(run.read(&server)["status"], "queued");
-    let cancelled = post(&server, &format!("{}/cancel", run.path), &json!({"reason": "no longer needed"}));
-    assert_eq!((cancelled.status, cancelled.json()), (200, json!({"run_id": run.id, "status": "cancelled"})));
-    assert_eq!(attempts(&run.read(&server)), [("call".to_owned(), "cancelled".to_owned(), 1)]);
-    assert_eq!(env.run(&["replay", "--conversation", &run.id]).code, 0);
-}
-
-#[test]
-fn the_events_of_a_run_begin_with_all_that_was() {
-    let (_env, server) = serve(&chain("desk", json!([human("ask")]), &[]));
-    let run = Run::start(&server, "desk", &json!({}));
-    run.wait_for(&server, "awaiting_human");
-    let events = |last: &str| server.request("GET", &format!("{}/events", run.path), &[("Last-Event-ID", last)], "");
-    let text = thread::scope(|scope| {
-        let reader = scope.spawn(|| events("0").text);
-        assert_eq!(run.resume(&server, &json!({"decision": "yes"})).status, 200);
-        reader.join().unwrap()
-    });
-    let names: Vec<&str> = text.lines().filter_map(|it| it.strip_prefix("event:")).collect();
-    assert_eq!((names.first(), names.last()), (Some(&"run"), Some(&"done")));
-    assert!(["step", "trace"].iter().all(|it| names.contains(it)), "{names:?}");
-    let runs: Vec<&str> = text.split("\n\n").filter(|it| it.contains("event:run")).collect();
-    assert!(runs.iter().any(|it| it.contains("awaiting_human")) && runs.iter().any(|it| it.contains("succeeded")), "{runs:?}");
-    let rest = events(&(names.len() - 1).to_string());
-    assert_eq!(rest.text.matches("event:").count(), 1, "{}", rest.text);
-    let traced = server.get(&format!("{}/trace", run.path)).json();
-    let kinds: Vec<&str> = traced["events"].as_array().unwrap().iter().map(|it| it["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["workflow_chain.run", "chain.step", "chain.step", "workflow_chain.resume", "chain.step", "chain.end"]);
-}
-
-/// The claim: an assistant collects, an agent assesses, a person approves, a webhook books, the customer is notified and reminded.
-fn claim(backend: &Backend) -> Vec<Value> {
-    let text = include_str!("../../packs/chain/claim.json").replace("${STUB}", &format!("http://{}", backend.address));
-    let mut documents = Pack::parse(&text).unwrap().documents;
-    documents[0]["steps"][4]["config"]["after_ms"] = json!(200);
-    documents
-}
-
-/// Plays the claim; the server is killed when the service has got so many calls. Returns how it ended, and the keys of all calls without
-/// the run.
-fn play_claim(kill_at: Option<usize>) -> (Value, Vec<(String, String, u64)>, BTreeSet<String>) {
-    let rules = serde_json::from_str::<Value>(include_str!("../../packs/chain/claim.json")).unwrap()["http"].clone();
-    let backend = Backend::start(&rules);
-    let env = TestEnv::with_pack(&orders_pack());
-    let model = format!("scripted:{}", env.write_pack("model.json", &json!([{"purpose": "agent", "reply": "The damage is covered."}])));
-    let mut server = backend.serve(&env, &["--llm", &model]);
-    for (name, value) in [("CLAIMS_INGRESS", SECRET), ("BOOKING_SIGNING", "the-booking-signature"), ("BOOKING_KEY", "the-booking-key")] {
-        add_secret(&server, name, value);
-    }
-    let documents = claim(&backend);
-    publish(&server, &documents[1]);
-    assert_eq!(send(&server, "PUT", "/v1/ai-agents/assessor/draft", &documents[2]).status, 200);
-    assert_eq!(post(&server, "/v1/ai-agents/assessor/publish", &json!({})).status, 201);
-    publish_chain(&server, &documents[0]);
-    let body = json!({"text": "A tree fell on my car", "email": "mia@example.org"}).to_string();
-    let run = Run::find("claims", &ingress(&server, "claims/ingress", &sign(SECRET, None, &body), &body));
-    for text in ["P-1", "1200", "DE02120300000000202051"] {
-        run.wait_for(&server, "awaiting_event");
-        assert_eq!(run.resume(&server, &json!({"text": text})).status, 200);
-    }
-    let mut is_approved = false;
-    let mut kill_at = kill_at;
-    let mut ended = Value::Null;
-    let is_over = wait_until(|| {
-        if kill_at.is_some_and(|it| backend.calls.all().len() >= it) {
-            kill_at = None;
-            server.kill();
-            server = backend.serve(&env, &["--llm", &model]);
-        }
-        ended = run.read(&server);
-        if ended["status"] == "awaiting_human" && !is_approved {
-            is_approved = run.resume(&server, &json!({"decision": "pay", "fields": {"amount": 1100}, "by": "Jo"})).status == 200;
-        }
-        ["succeeded", "failed"].iter().any(|it| ended["status"] == *it)
-    });
-    assert!(is_over && kill_at.is_none(), "{ended:#}");
-    assert_eq!(env.run(&["replay", "--conversation", &run.id]).code, 0);
-    let keys = backend.keys().into_iter().map(|it| it.replace(&run.id, "RUN")).collect();
-    (json!([ended["status"], ended["context"]["booking"], ended["branch_taken"]]), attempts(&ended), keys)
-}
-
-#[test]
-fn a_claim_ends_the_same_whenever_its_server_is_killed() {
-    let whole = play_claim(None);
-    assert_eq!(whole.0, json!(["succeeded", "B-1", "approve"]));
-    assert_eq!(whole.2.len(), 5, "two people are asked, the booking is made, the customer is told and reminded: {:?}", whole.2);
-    for kill_at in 1..=5 {
-        assert_eq!(play_claim(Some(kill_at)), whole, "killed at call {kill_at}");
-    }
-}
-
-#[test]
-fn a_schedule_fires_once_with_three_processes() {
-    let env = TestEnv::with_pack(&orders_pack());
-    let count = if env.is_postgres() { 3 } else { 1 };
-    let servers: Vec<Server> = (0..count).map(|_| env.serve(&REGEX_ONLY)).collect();
-    let trigger = json!({"kind": "schedule", "cron": "* * * * * *", "overlap": "allow"});
-    let document = chain("tick", json!([step("log", "notify", json!({"channel": "log", "text": "tick"}))]), &[("trigger", trigger)]);
-    publish_chain(&servers[0], &document);
-    assert!(servers[0].get("/v1/workflow-chains").json()["chains"][0]["next_run_at"].is_string());
-    let runs = || {
-        let all = servers[0].get("/v1/workflow-chains/tick/runs?status=succeeded").json()["runs"].as_array().unwrap().clone();
-        all.iter().map(|it| it["trigger"]["at"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
-    assert!(wait_until(|| runs().len() >= 4), "{:?}", runs());
-    let fired = runs();
-    assert_eq!(fired.iter().collect::<BTreeSet<_>>().len(), fired.len(), "a time has fired twice: {fired:?}");
-    assert_eq!(send(&servers[0], "PUT", "/v1/workflow-chains/tick/status", &json!({"status": "paused"})).status, 200);
-}
-
-#[test]
-fn a_wait_expires_after_a_restart() {
-    let expiring = step("ask", "human", json!({"prompt": "Go on?", "expires_ms": 400, "on_expire": "continue"}));
-    let env = TestEnv::with_pack(&orders_pack());
-    let server = env.serve(&REGEX_ONLY);
-    publish_chain(&server, &chain("desk", json!([expiring, step("nap", "schedule", json!({"after_ms": 300}))]), &[]));
-    let run = Run::start(&server, "desk", &json!({}));
-    run.wait_for(&server, "awaiting_human");
-    server.kill();
-    drop(server);
-    let server = env.serve(&REGEX_ONLY);
-    let ended = run.wait_for(&server, "succeeded");
-    let shown: Vec<(String, String)> = attempts(&ended).into_iter().map(|it| (it.0, it.1)).collect();
-    assert_eq!(shown, [("ask".to_owned(), "skipped".to_owned()), ("nap".to_owned(), "succeeded".to_owned())]);
-    assert_refused(&run.resume(&server, &json!({"step": "ask", "decision": "yes"})), 409, "wait_expired");
-    assert_refused(&run.resume(&server, &json!({"step": "nap"})), 409, "run_finished");
-    assert!(Duration::from_millis(700) <= Duration::from_millis(ended["duration_ms"].as_u64().unwrap()));
 }

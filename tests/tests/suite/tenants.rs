@@ -1,8 +1,6 @@
 //! Tenants: no route gives access to the data of another tenant.
 
-use std::io::{BufRead, BufReader, Read};
-use std::sync::mpsc;
-use std::thread;
+use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -11,37 +9,35 @@ use crate::access::{assert_covers_all_routes, key};
 use crate::ai_agents::helper;
 use crate::chains::nightly;
 use crate::flows::{DEPLOYED, ORIGIN, desk as desk_of, reply_texts};
-use crate::harness::{MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, client, orders_pack};
+use crate::harness::{MESSAGE, REGEX_ONLY, Server, TestEnv, client, orders_pack};
 use crate::routes::{ROUTES, call};
 use crate::stream::ID;
-use crate::tokens::{Issuer, Signer, claims};
-use crate::tools::{SECRET, Service, desk};
 use crate::workflows::front;
 
 /// Two tenants, each with its own environment, and the settings of a server for both.
-struct TwoTenants {
-    a: TestEnv,
-    b: TestEnv,
+pub struct TwoTenants {
+    pub a: TestEnv,
+    pub b: TestEnv,
 }
 
 impl TwoTenants {
-    fn with_pack(pack: &Value) -> TwoTenants {
+    pub fn with_pack(pack: &Value) -> TwoTenants {
         TwoTenants { a: TestEnv::with_pack(pack), b: TestEnv::with_pack(pack) }
     }
 
-    fn arguments(&self) -> Vec<String> {
+    pub fn arguments(&self) -> Vec<String> {
         let of = |name: &str, env: &TestEnv| ["--set".to_owned(), format!("convengine.tenants.{name}.database={}", env.database_url())];
         [of("a", &self.a), of("b", &self.b)].concat()
     }
 
-    fn serve(&self, more: &[&str]) -> Server {
+    pub fn serve(&self, more: &[&str]) -> Server {
         let arguments = self.arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         self.a.serve(&[&arguments[..], &REGEX_ONLY, more].concat())
     }
 
     /// A key of a tenant.
-    fn key(&self, tenant: &str, scope: &str) -> String {
+    pub fn key(&self, tenant: &str, scope: &str) -> String {
         let arguments = self.arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let key = key(&self.a, &[&arguments[..], &["--tenant", tenant, "--scope", scope]].concat());
@@ -50,9 +46,9 @@ impl TwoTenants {
     }
 }
 
-const KEYS: [&str; 4] = ["--set", "convengine.security.mode=keys", "--set", "convengine.security.keys.recheck=1ms"];
+pub const KEYS: [&str; 4] = ["--set", "convengine.security.mode=keys", "--set", "convengine.security.keys.recheck=1ms"];
 
-fn say(server: &Server, key: &str, text: &str) -> Value {
+pub fn say(server: &Server, key: &str, text: &str) -> Value {
     let body = json!({"conversationId": ID, "message": text}).to_string();
     let answer = server.request("POST", MESSAGE, &[("Content-Type", "application/json"), ("X-API-Key", key)], body);
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -278,145 +274,4 @@ fn a_stream_publishes_only_its_own_tenant() {
     let (events_of_a, events_of_b) = (read_turn(&mut of_a), read_turn(&mut of_b));
     assert!(events_of_a.contains("a word of a") && !events_of_a.contains("a word of b"), "{events_of_a}");
     assert!(events_of_b.contains("a word of b") && !events_of_b.contains("a word of a"), "{events_of_b}");
-}
-
-#[test]
-fn a_key_belongs_to_one_tenant_even_in_a_copied_database() {
-    let two = TwoTenants::with_pack(&orders_pack());
-    let a = two.key("a", "admin");
-    let status = |server: &Server, key: &str| server.request("GET", "/api/v1/conversation", &[("X-API-Key", key)], "").status;
-    let copy = TwoTenants { b: two.a.copy(), a: two.a };
-    let server = copy.serve(&KEYS);
-    assert_eq!(status(&server, &a), 200);
-    for wrong in [a.replace("ce_a_", "ce_b_"), a.replace("ce_a_", "ce_"), a.replace("ce_a_", "ce_c_"), a.replace("ce_a_", "ce__")] {
-        assert_eq!(status(&server, &wrong), 401, "{wrong}");
-    }
-    let listed = |tenant: &str| {
-        let arguments = copy.arguments();
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        copy.a.run(&[&["key", "list", "--tenant", tenant], &arguments[..]].concat())
-    };
-    assert_eq!((listed("a").stdout.lines().count(), listed("b").stdout.lines().count()), (1, 1));
-    // With mode=keys the header is ignored.
-    let headers = [("X-API-Key", a.as_str()), ("X-Tenant", "b")];
-    let answer = server.request("POST", MESSAGE, &[&headers[..], &[("Content-Type", "application/json")]].concat(), r#"{"message":"x"}"#);
-    assert_eq!(answer.status, 200);
-    let count = |env: &TestEnv| env.sql().texts("select 'x' from ce_turn").len();
-    assert_eq!((count(&copy.a), count(&copy.b)), (1, 0));
-}
-
-#[test]
-fn a_token_belongs_to_the_tenant_of_its_claim() {
-    let two = TwoTenants::with_pack(&orders_pack());
-    let signer = Signer::from_ed25519_seed("1", 1);
-    let issuer = Issuer::start(vec![signer.public_jwk()]);
-    let at = format!("convengine.security.jwt.jwks-url={}", issuer.address);
-    let set = ["--set", "convengine.security.mode=jwt", "--set", &at, "--set", "convengine.security.jwt.audience=bot"];
-    let server = two.serve(&[&set[..], &["--set", "convengine.security.jwt.tenant-claim=org"]].concat());
-    let post = |changes: Value, more: &[(&str, &str)]| {
-        let token = format!("Bearer {}", signer.sign(&claims(changes)));
-        let headers = [&[("Content-Type", "application/json"), ("Authorization", token.as_str())], more].concat();
-        server.request("POST", MESSAGE, &headers, json!({"conversationId": ID, "message": "x"}).to_string()).status
-    };
-    let count = |env: &TestEnv| env.sql().texts("select 'x' from ce_turn").len();
-    assert_eq!(post(json!({"scope": "converse", "org": "b"}), &[("X-Tenant", "a")]), 200);
-    assert_eq!((count(&two.a), count(&two.b)), (0, 1));
-    for org in [json!(null), json!("c"), json!(""), json!(["a"]), json!(1), json!("A")] {
-        assert_eq!(post(json!({"scope": "admin", "org": org}), &[("X-Tenant", "a")]), 403, "{org}");
-    }
-    assert_eq!(post(json!({"scope": "admin", "org": null, "tenant": "a"}), &[]), 403, "another claim selects no tenant");
-    assert_eq!((count(&two.a), count(&two.b)), (0, 1));
-}
-
-#[test]
-fn a_secret_belongs_to_its_tenant() {
-    let service = Service::start(&[]);
-    let two = TwoTenants::with_pack(&desk(service.address));
-    let network = format!("convengine.network.allow-private={}", service.address);
-    let arguments = two.arguments();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let set = ["--set", &network, "--set", "convengine.tenants.a.secrets.crm=env:DESK_CRM", "--set", "convengine.security.mode=none"];
-    let mut command = two.a.command(&[&SERVE[..], &arguments, &REGEX_ONLY, &set].concat());
-    let server = two.a.start(command.env("DESK_CRM", SECRET));
-    let find = |tenant: &str| {
-        let params = json!({"tool_request": {"tool_code": "crm.find", "args": {"name": "x"}}});
-        let body = json!({"message": "go", "conversationId": ID, "inputParams": params}).to_string();
-        server.request("POST", MESSAGE, &[("Content-Type", "application/json"), ("X-Tenant", tenant)], body).json().to_string()
-    };
-    assert!(find("a").contains("[secret:crm]"), "A has the secret, and it is redacted for A");
-    let calls = service.calls().len();
-    let of_b = find("b");
-    assert!(!of_b.contains(SECRET), "{of_b}");
-    assert_eq!(service.calls().len(), calls, "B has no such secret, so nothing is sent: {of_b}");
-    assert!(!two.b.sql().dump().join("\n").contains(SECRET));
-}
-
-#[test]
-fn without_authentication_a_header_selects_the_tenant() {
-    let two = TwoTenants::with_pack(&orders_pack());
-    let rate = ["--set", "convengine.tenants.a.security.rate.per-conversation=1/h", "--set", "convengine.tenants.b.input.max-chars=3"];
-    let server = two.serve(&rate);
-    let post = |tenant: Option<&str>, text: &str| {
-        let tenant = tenant.map(|it| ("X-Tenant", it));
-        let headers: Vec<(&str, &str)> = [("Content-Type", "application/json")].into_iter().chain(tenant).collect();
-        server.request("POST", MESSAGE, &headers, json!({"conversationId": ID, "message": text}).to_string())
-    };
-    assert_eq!((post(None, "x").status, post(Some("c"), "x").status), (400, 400));
-    assert!(post(None, "x").json()["message"].as_str().unwrap().contains("X-Tenant"));
-    assert_eq!((post(Some("a"), "hello").status, post(Some("a"), "hello").status), (200, 429), "A has its rate");
-    assert_eq!(
-        [post(Some("b"), "hi"), post(Some("b"), "hi"), post(Some("b"), "hello")].map(|it| it.status),
-        [200, 200, 413],
-        "and B its limits"
-    );
-    assert_eq!(server.get("/readyz").json(), json!({"status": "UP", "tenants": 2}));
-    let stream = |query: &str| {
-        let mut response = client().get(format!("http://{}/api/v1/conversation/stream/{ID}{query}", server.address)).send().unwrap();
-        let mut first = [0; 1];
-        (response.read(&mut first).is_ok(), response.status().as_u16()).1
-    };
-    assert_eq!([stream("?tenant=a"), stream(""), stream("?tenant=c")], [200, 400, 400], "browsers send no headers there");
-}
-
-#[test]
-fn an_unready_tenant_is_reported_without_its_name() {
-    let two = TwoTenants::with_pack(&orders_pack());
-    let mut server = two.serve(&[]);
-    assert_eq!(server.get("/readyz").status, 200);
-    two.b.sql().run("delete from ce_config_snapshot");
-    let answer = server.get("/readyz");
-    assert_eq!(answer.status, 503, "{answer:?}");
-    assert!(!answer.text.contains("tenant"), "{answer:?}");
-    assert!(server.log().contains("tenant=\"b\""), "{}", server.log());
-    let (sender, exit_code) = mpsc::channel();
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            server.terminate();
-            sender.send(server.exit_code()).unwrap();
-        });
-        assert_eq!(exit_code.recv().unwrap(), Some(0), "all servers have stopped");
-    });
-}
-
-#[test]
-fn commands_apply_to_one_tenant() {
-    let two = TwoTenants::with_pack(&orders_pack());
-    let arguments = two.arguments();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let run = |more: &[&str]| two.a.run(&[more, &arguments[..]].concat());
-    assert_one_line(&run(&["export"]), 2, &["--tenant", "a, b"]);
-    assert_one_line(&run(&["export", "--tenant", "c"]), 2, &["--tenant c", "a, b"]);
-    assert_one_line(&run(&["serve", "--listen", "127.0.0.1:0", "--tenant", "a"]), 2, &["--tenant a", "all tenants"]);
-    two.b.sql().run("update ce_response set exact_text = 'Only B says this.'");
-    let exported = |tenant: &str| run(&["export", "--tenant", tenant]).stdout.contains("Only B says this.");
-    assert_eq!((exported("a"), exported("b")), (false, true));
-    for (set, words) in [
-        ("a.security.mode=none", "set convengine.security.mode"),
-        ("B.database=sqlite:x.db", "lower-case letters"),
-        ("c.input.max-chars=5", "convengine.tenants.c.database"),
-    ] {
-        let set = format!("convengine.tenants.{set}");
-        let output = run(&["serve", "--listen", "127.0.0.1:0", "--set", &set]);
-        assert_one_line(&output, 2, &[words]);
-    }
 }

@@ -132,6 +132,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("X002", Error, "a step without a label"),
     ("X003", Error, "a name that does not stand for exactly one published assistant or AI agent"),
     ("X004", Error, "a webhook that may not be called, or has no URL"),
+    ("X005", Error, "an unknown branch, or two with one id; a warning for a branch that no step enters"),
     ("X006", Error, "an inbound webhook without a secret"),
     ("X007", Error, "a decision without cases, or a case that never applies"),
     ("X008", Error, "branches that enter each other in a circle, or are nested more than four deep"),

@@ -50,7 +50,7 @@ impl ChainSettings {
     pub fn from_tree(tree: &Value, problems: &mut Vec<String>) -> ChainSettings {
         let lease = read_duration(tree, "/chains/lease", problems).filter(|it| !it.is_zero()).unwrap_or(DEFAULT_LEASE);
         let mut channels = BTreeMap::new();
-        for (name, channel) in tree.get("notify").and_then(Value::as_object).into_iter().flatten() {
+        for (name, channel) in tree.pointer("/notify").and_then(Value::as_object).into_iter().flatten() {
             if !CHANNELS.contains(&name.as_str()) {
                 problems.push(format!("convengine.notify.{name}: unknown channel; use email, sms or slack"));
                 continue;

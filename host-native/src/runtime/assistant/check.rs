@@ -86,7 +86,9 @@ impl Environment {
         // Another process may have just changed a secret.
         host.secret_store.refresh_if_changed(&host.readers, &host.secrets).await?;
         let revoked = secret::list_revoked(&host.readers).await?;
-        let (secrets, allowed) = (host.secrets.names(), read_list(host.config_manager.settings(), "outbound.allow"));
+        let settings = host.config_manager.settings();
+        let allowed = ["network.allow-private", "outbound.allow"].into_iter().flat_map(|it| read_list(settings, it)).collect();
+        let secrets = host.secrets.names();
         let script_timeout = host.turn_settings.script_timeout.map_or(MAX_SCRIPT_TIMEOUT_MS.into(), |it| it.as_millis());
         Ok(Environment { secrets, revoked, allowed, script_timeout_ms: u64::try_from(script_timeout).unwrap_or(u64::MAX) })
     }

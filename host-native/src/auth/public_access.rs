@@ -1,0 +1,70 @@
+//! Authentication of callers from outside: pages and users of deployments, and whoever has a resume token.
+
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, StatusCode, Uri};
+
+use super::auth_gateway::{AuthGateway, AuthenticatedCall, TenantRoutes, unauthorized};
+use super::caller::Caller;
+use super::routes::LINK_PREFIX;
+use super::scope::Scopes;
+use crate::api::error::ApiError;
+use crate::runtime::assistant::deployment::{self, AccessDenied, hash_token};
+use crate::runtime::chain::token;
+use crate::storage::assistant::deployment::{Deployment, find_by_token_hash};
+
+impl AuthGateway {
+    /// Authenticates a deployment by its token and its origin.
+    pub(super) async fn authenticate_deployment(&self, uri: &Uri, headers: &HeaderMap) -> Result<AuthenticatedCall<'_>, ApiError> {
+        let invalid = || unauthorized(uri, Some("not a deployment token"));
+        let token = deployment::bearer_token(headers).ok_or_else(invalid)?;
+        let (tenant, found) = self.find_deployment(uri, token).await?.ok_or_else(invalid)?;
+        deployment::authorize(Some(&found), headers).map_err(|it| origin_not_allowed(it, uri))?;
+        Ok(deployment_call(tenant, found))
+    }
+
+    /// Authenticates a deployment of an AI agent by the token in the path, and by the origin if the deployment lists origins.
+    pub(super) async fn authenticate_deployment_link(&self, uri: &Uri, headers: &HeaderMap) -> Result<AuthenticatedCall<'_>, ApiError> {
+        let invalid = || unauthorized(uri, Some("not a deployment token")).with_code("invalid_token");
+        let token = uri.path().strip_prefix(LINK_PREFIX).and_then(|it| it.split('/').next()).unwrap_or_default();
+        let token = Some(token).filter(|it| it.starts_with(deployment::AGENT_TOKEN_PREFIX)).ok_or_else(invalid)?;
+        let (tenant, found) = self.find_deployment(uri, token).await?.ok_or_else(invalid)?;
+        if !found.origins.is_empty() {
+            deployment::authorize(Some(&found), headers).map_err(|it| origin_not_allowed(it, uri))?;
+        }
+        Ok(deployment_call(tenant, found))
+    }
+
+    /// Finds the deployment of a token, with its tenant.
+    async fn find_deployment(&self, uri: &Uri, token: &str) -> Result<Option<(&TenantRoutes, Deployment)>, ApiError> {
+        let hash = hash_token(token);
+        for tenant in self.tenants.values() {
+            let found = find_by_token_hash(&tenant.host.readers, &hash).await.map_err(|it| ApiError::from_database(&it, uri))?;
+            if let Some(found) = found {
+                return Ok(Some((tenant, found)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Authenticates whoever has a resume token of a run; the handler checks which one.
+    pub(super) async fn authenticate_resume_token(&self, uri: &Uri, token: &str) -> Result<AuthenticatedCall<'_>, ApiError> {
+        for tenant in self.tenants.values() {
+            let found = token::find_wait(&tenant.host, token).await.map_err(|it| ApiError::from_database(&it, uri))?;
+            if let Some(wait) = found {
+                let caller = Caller::new(&format!("run {}", wait.run));
+                return Ok(AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: None });
+            }
+        }
+        Err(unauthorized(uri, Some("unknown resume token")).with_code("invalid_token"))
+    }
+}
+
+fn deployment_call(tenant: &TenantRoutes, deployment: Deployment) -> AuthenticatedCall<'_> {
+    let caller = Caller::new(&format!("deployment {}", deployment.id));
+    AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: Some(Arc::new(deployment)) }
+}
+
+fn origin_not_allowed(denied: AccessDenied, uri: &Uri) -> ApiError {
+    ApiError::new(StatusCode::FORBIDDEN, uri, denied.to_string()).with_code("origin_not_allowed")
+}

@@ -1,0 +1,92 @@
+//! Waits of runs: who resumes them, what stops them, and who watches (docs/spec/workflows-http.md#4).
+
+use std::net::TcpListener;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::chains::{Run, attempts, chain, human, post, publish_chain, serve, step};
+use crate::flows::{JSON, assert_refused};
+use crate::harness::{REGEX_ONLY, TestEnv, orders_pack, wait_until};
+
+#[test]
+fn a_token_resumes_its_wait_once_and_opens_nothing_else() {
+    let (_env, server) = serve(&chain("desk", json!([human("one"), human("two")]), &[]));
+    let run = Run::start(&server, "desk", &json!({}));
+    run.wait_for(&server, "awaiting_human");
+    let new_token = || {
+        let issued = post(&server, &format!("{}/token", run.path), &json!({}));
+        assert_eq!(issued.status, 201, "{issued:?}");
+        assert!(issued.json()["expires_at"].is_string() && issued.json()["step"].is_string());
+        issued.json()["token"].as_str().unwrap().to_owned()
+    };
+    let (replaced, token) = (new_token(), new_token());
+    let resume = |token: &str, body: Value| {
+        let authorization = format!("Bearer {token}");
+        server.request("POST", &format!("{}/resume", run.path), &[JSON, ("Authorization", &authorization)], body.to_string())
+    };
+    assert_refused(&resume("crt_unknown", json!({"decision": "yes"})), 401, "invalid_token");
+    assert_refused(&resume(&replaced, json!({"decision": "yes"})), 401, "invalid_token");
+    let invalid = resume(&token, json!({"decision": "maybe"}));
+    assert_refused(&invalid, 422, "invalid_decision");
+    assert_eq!(invalid.json()["error"]["options"], json!(["yes", "no"]));
+    assert_eq!(resume(&token, json!({"decision": "yes", "by": "Jo"})).status, 200);
+    assert!(wait_until(|| run.read(&server)["cursor"] == "two"));
+    assert_refused(&resume(&token, json!({"decision": "yes"})), 409, "already_resumed");
+    assert_refused(&run.resume(&server, &json!({"step": "one", "decision": "yes"})), 409, "already_resumed");
+    let other = Run::start(&server, "desk", &json!({}));
+    other.wait_for(&server, "awaiting_human");
+    let authorization = format!("Bearer {}", new_token());
+    let elsewhere = server.request("POST", &format!("{}/resume", other.path), &[JSON, ("Authorization", &authorization)], "{}");
+    assert_refused(&elsewhere, 401, "invalid_token");
+    assert_eq!(run.resume(&server, &json!({"decision": "no"})).status, 200);
+    let ended = run.wait_for(&server, "succeeded");
+    assert_eq!(ended["primary_trace"][0]["output"]["by"], "Jo");
+    assert_refused(&post(&server, &format!("{}/token", run.path), &json!({})), 409, "not_waiting");
+    assert_refused(&post(&server, &format!("{}/cancel", run.path), &json!({})), 409, "run_finished");
+    assert_refused(&post(&server, &format!("{}/retry", run.path), &json!({})), 409, "not_failed");
+}
+
+#[test]
+fn cancelling_stops_an_attempt() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/never", silent.local_addr().unwrap());
+    let env = TestEnv::with_pack(&orders_pack());
+    let allowed = format!("convengine.outbound.allow={}", silent.local_addr().unwrap());
+    let server = env.serve(&[&REGEX_ONLY[..], &["--set", &allowed]].concat());
+    publish_chain(
+        &server,
+        &chain("desk", json!([step("call", "webhook", json!({"direction": "outbound", "url": url, "timeout_ms": 60_000}))]), &[]),
+    );
+    let run = Run::start(&server, "desk", &json!({}));
+    // The service has the call and does not answer.
+    let _call = silent.accept().unwrap();
+    assert_eq!(run.read(&server)["status"], "queued");
+    let cancelled = post(&server, &format!("{}/cancel", run.path), &json!({"reason": "no longer needed"}));
+    assert_eq!((cancelled.status, cancelled.json()), (200, json!({"run_id": run.id, "status": "cancelled"})));
+    assert_eq!(attempts(&run.read(&server)), [("call".to_owned(), "cancelled".to_owned(), 1)]);
+    assert_eq!(env.run(&["replay", "--conversation", &run.id]).code, 0);
+}
+
+#[test]
+fn the_events_of_a_run_begin_with_all_that_was() {
+    let (_env, server) = serve(&chain("desk", json!([human("ask")]), &[]));
+    let run = Run::start(&server, "desk", &json!({}));
+    run.wait_for(&server, "awaiting_human");
+    let events = |last: &str| server.request("GET", &format!("{}/events", run.path), &[("Last-Event-ID", last)], "");
+    let text = thread::scope(|scope| {
+        let reader = scope.spawn(|| events("0").text);
+        assert_eq!(run.resume(&server, &json!({"decision": "yes"})).status, 200);
+        reader.join().unwrap()
+    });
+    let names: Vec<&str> = text.lines().filter_map(|it| it.strip_prefix("event:")).collect();
+    assert_eq!((names.first(), names.last()), (Some(&"run"), Some(&"done")));
+    assert!(["step", "trace"].iter().all(|it| names.contains(it)), "{names:?}");
+    let runs: Vec<&str> = text.split("\n\n").filter(|it| it.contains("event:run")).collect();
+    assert!(runs.iter().any(|it| it.contains("awaiting_human")) && runs.iter().any(|it| it.contains("succeeded")), "{runs:?}");
+    let rest = events(&(names.len() - 1).to_string());
+    assert_eq!(rest.text.matches("event:").count(), 1, "{}", rest.text);
+    let traced = server.get(&format!("{}/trace", run.path)).json();
+    let kinds: Vec<&str> = traced["events"].as_array().unwrap().iter().map(|it| it["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["workflow_chain.run", "chain.step", "chain.step", "workflow_chain.resume", "chain.step", "chain.end"]);
+}
