@@ -61,6 +61,7 @@ fn base_document() -> Value {
             {"name": "conversation", "description": "Messages, conversations and their audit"},
             {"name": "assistants", "description": "Assistants, their versions, deployments, secrets and sessions"},
             {"name": "workflows", "description": "Workflows, workflow chains, AI agents and the tools that they call"},
+            {"name": "chains", "description": "Runs of workflow chains, and the webhooks that start and answer them"},
             {"name": "operations", "description": "Operation of the server"},
         ],
         "components": {

@@ -28,6 +28,7 @@ pub fn all() -> Value {
     });
     merge(&mut all, assistant::schemas::all());
     merge(&mut all, assistant::document::schemas::all());
+    merge(&mut all, assistant::chains::schemas::all());
     all
 }
 

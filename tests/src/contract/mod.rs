@@ -183,7 +183,7 @@ fn generate_valid_call(operation: &Operation, values: &mut ValueGenerator<'_>) -
         let name = parameter["name"].as_str().unwrap_or_default();
         match parameter["in"].as_str() {
             Some("path") => path = path.replace(&format!("{{{name}}}"), &values.generate_path_parameter(&parameter["schema"])),
-            Some("query") if values.next_bool() => {
+            Some("query") if parameter["required"] == true || values.next_bool() => {
                 query.push(format!("{name}={}", values.generate_query_parameter(name, &parameter["schema"])))
             }
             _ => {}

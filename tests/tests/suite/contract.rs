@@ -10,7 +10,9 @@ use reqwest::blocking::Client;
 use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
 
-use crate::flows::{ORIGIN, Session, deploy, desk, publish};
+use crate::ai_agents::{deploy_helper, helper, publish_helper};
+use crate::chains::{nightly, publish_chain};
+use crate::flows::{ORIGIN, Session, deploy, desk, publish, with_changes};
 use crate::harness::{REGEX_ONLY, Server, TestEnv, client, orders_pack};
 use crate::stream::ID;
 
@@ -50,8 +52,8 @@ fn send(client: &Client, server: &Server, call: &Call) -> Option<Reply> {
     Some(Reply { status, headers, body })
 }
 
-/// The call with an existing session in its path and, on public routes, with its credentials.
-fn with_session(mut call: Call, server: &Server, token: &str) -> Call {
+/// The call with an existing session, AI agent or chain in its path and, on public routes, with its credentials.
+fn with_session(mut call: Call, server: &Server, token: &str, agent_token: &str) -> Call {
     if call.path.starts_with("/v1/public/runtime/") {
         call.headers.push(("authorization", format!("Bearer {token}").into_bytes()));
         call.headers.push(("origin", ORIGIN.1.as_bytes().to_vec()));
@@ -70,6 +72,9 @@ fn with_session(mut call: Call, server: &Server, token: &str) -> Call {
         [_, "v1", "runtime", "assistants", _, "sessions", _, rest @ ..] => {
             [&["", "v1", "runtime", "assistants", "desk", "sessions", &session(false)], rest].concat().join("/")
         }
+        [_, "v1", "public", "ai-agents", _, rest] => format!("/v1/public/ai-agents/{agent_token}/{rest}"),
+        [_, "v1", "runtime", "ai-agents", _, rest] => format!("/v1/runtime/ai-agents/helper/{rest}"),
+        [_, "v1", "workflow-chains", _, rest] => format!("/v1/workflow-chains/nightly/{rest}"),
         [_, "v1", "runtime", "assistants", _, sessions] => format!("/v1/runtime/assistants/desk/{sessions}"),
         _ => return call,
     };
@@ -84,6 +89,9 @@ fn every_call_is_answered_as_documented() {
     server.say(ID, "my order");
     publish(&server, &desk("Desk"));
     let token = deploy(&server, true);
+    publish_helper(&server, &with_changes(helper("Helper"), &[("/channels", json!([]))]));
+    let agent_token = deploy_helper(&server, &json!({"name": "shop"}));
+    publish_chain(&server, &nightly("Nightly"));
     let document = Document::parse(&server.get("/openapi.json").text).unwrap();
     let client = client();
     let operations = document.operations();
@@ -91,7 +99,7 @@ fn every_call_is_answered_as_documented() {
     let mut breaches = Vec::new();
     for operation in &operations {
         for call in document.calls(operation, ID, SEED, ROUNDS) {
-            let call = with_session(call, &server, &token);
+            let call = with_session(call, &server, &token, &agent_token);
             let shown = || format!("{} {:.120} ({})", call.method, call.path, call.defect.as_deref().unwrap_or("as documented"));
             let Some(reply) = send(&client, &server, &call) else {
                 breaches.push(format!("{}: no answer", shown()));

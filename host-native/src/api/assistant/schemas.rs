@@ -379,6 +379,8 @@ fn refusal() -> Value {
             "author": nullable_text("The person who has the conversation"),
             "scope": text("The scope of the limit"),
             "limit": {"type": "integer"},
+            "options": {"type": "array", "description": "The decisions that the step accepts"},
+            "form": {"type": "array", "description": "The fields that the step asks for"},
             "reset": {"type": "integer", "description": "When the limit resets, in seconds since the Unix epoch"},
         },
         "additionalProperties": false,

@@ -46,7 +46,7 @@ const HEADERS: [(HeaderName, &str); 3] = [
     tag = "chains",
     params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
     responses(
-        (status = 200, description = "The trace events, in order", body = Value),
+        (status = 200, description = "The trace events, in order", body = ref("#/components/schemas/RunTrace")),
         (status = 404, description = "Run not found"),
         (status = 503, description = "The database is unavailable"),
     ),

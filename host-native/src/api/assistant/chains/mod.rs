@@ -3,6 +3,7 @@
 mod events;
 mod ingress;
 mod runs;
+pub mod schemas;
 mod status;
 mod waits;
 
