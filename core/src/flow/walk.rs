@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Walker;
 use super::failure::Failure;
 use super::turn_record::StepRecord;
-use crate::config::flow::document::{EdgeDef, Node, NodeKind, ProgramKind};
+use crate::config::flow::document::{Branching, EdgeDef, Node, NodeKind, ProgramKind};
 use crate::flow::state::{Awaiting, FrameKind, Resume};
 use crate::json::object;
 use crate::turn::Map;
@@ -112,29 +112,17 @@ impl<'c> Walker<'c> {
 
     /// Leaves a node by a port. Returns whether the turn continues.
     pub(super) fn leave_node(&mut self, node: &'c Node, port: &str) -> bool {
-        let found = match node.kind {
-            _ if self.flow.kind == ProgramKind::Workflow => self.choose_workflow_edge(node, port),
-            NodeKind::Decision | NodeKind::Router => self.choose_branch(node, "out"),
+        let has_several = || self.graph().is_some_and(|it| it.edges(&node.id, port).count() > 1);
+        let found = if self.flow.kind == ProgramKind::Workflow {
+            self.choose_workflow_edge(node, port)
+        } else if node.traits().branching == Branching::Out {
+            self.choose_branch(node, "out")
+        } else if matches!(node.kind, NodeKind::Python(_)) && has_several() {
             // A script with branches may have several edges on a port.
-            NodeKind::Python(_) if self.graph().is_some_and(|it| it.edges(&node.id, port).count() > 1) => self.choose_branch(node, port),
-            NodeKind::Start(_)
-            | NodeKind::End(_)
-            | NodeKind::Intent(_)
-            | NodeKind::Message(_)
-            | NodeKind::Entity(_)
-            | NodeKind::Service(_)
-            | NodeKind::Set(_)
-            | NodeKind::Fallback(_)
-            | NodeKind::Subflow(_)
-            | NodeKind::InstructionAgent(_)
-            | NodeKind::Knowledge(_)
-            | NodeKind::Python(_)
-            | NodeKind::Handoff(_)
-            | NodeKind::Program(_)
-            | NodeKind::Draft => {
-                self.record_port(&node.id, port);
-                self.find_edge(node, port)
-            }
+            self.choose_branch(node, port)
+        } else {
+            self.record_port(&node.id, port);
+            self.find_edge(node, port)
         };
         match found {
             EdgeTarget::To(target) => {
@@ -180,7 +168,7 @@ impl<'c> Walker<'c> {
 
     /// Chooses the first edge of a port of a workflow whose condition is true; for a node that branches, else the port `else`.
     fn choose_workflow_edge(&mut self, node: &'c Node, port: &str) -> EdgeTarget<'c> {
-        let is_branching = matches!(node.kind, NodeKind::Decision | NodeKind::Router);
+        let is_branching = node.traits().branching == Branching::Out;
         for port in [port, "else"].into_iter().take(if is_branching { 2 } else { 1 }) {
             let edges: Vec<&'c EdgeDef> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, port)).collect();
             for edge in edges {

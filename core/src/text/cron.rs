@@ -26,7 +26,8 @@ impl CronSchedule {
     /// Returns what is wrong.
     pub fn parse(expression: &str, timezone: &str) -> Result<CronSchedule, String> {
         let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
-        let cron = parser.parse(expression.trim()).map_err(|it| format!("invalid cron expression '{expression}': {it}"))?;
+        let cron = parser.parse(expression.trim());
+        let cron = cron.map_err(|it| format!("invalid cron expression '{expression}': {}", it.to_string().trim_end_matches('.')))?;
         let zone = TimeZone::get(timezone.trim()).map_err(|_| format!("unknown time zone '{timezone}'"))?;
         Ok(CronSchedule { cron, zone })
     }

@@ -71,7 +71,11 @@ fn to_snake_case(name: &str) -> String {
 fn route_codes() -> Result<Vec<String>> {
     let mut codes = BTreeSet::new();
     for file in sources(&["host-native/src"])? {
-        codes.extend(literals_after(&read_source(&file)?, "with_code("));
+        let source = read_source(&file)?;
+        codes.extend(literals_after(&source, "with_code("));
+        codes.extend(literals_after(&source, "conflict("));
     }
+    // Refusals of events of runs.
+    codes.extend(literals_after(&read_source("core/src/chain/events.rs")?, "RunRefusal::new("));
     Ok(codes.into_iter().collect())
 }

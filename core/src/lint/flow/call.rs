@@ -119,25 +119,8 @@ fn is_trapped(context: &FlowContext<'_>, waits: &Waits, graph: usize, is_call: i
 fn find_first_call<'g>(context: &FlowContext<'g>, cycle: &[usize]) -> Option<(&'g str, Location)> {
     let graph = cycle.iter().min()?;
     let graph_cx = context.graphs.get(*graph)?;
-    let call = graph_cx.definition.nodes.iter().position(|node| match &node.kind {
-        NodeKind::Subflow(data) => context.graph_index(&data.graph).is_some_and(|it| cycle.contains(&it)),
-        NodeKind::Start(_)
-        | NodeKind::End(_)
-        | NodeKind::Intent(_)
-        | NodeKind::Message(_)
-        | NodeKind::Entity(_)
-        | NodeKind::Decision
-        | NodeKind::Router
-        | NodeKind::Service(_)
-        | NodeKind::Set(_)
-        | NodeKind::Fallback(_)
-        | NodeKind::InstructionAgent(_)
-        | NodeKind::Knowledge(_)
-        | NodeKind::Python(_)
-        | NodeKind::Program(_)
-        | NodeKind::Draft
-        | NodeKind::Handoff(_) => false,
-    })?;
+    let is_call = |it: &str| context.graph_index(it).is_some_and(|it| cycle.contains(&it));
+    let call = graph_cx.definition.nodes.iter().position(|node| node.traits().called_graph.is_some_and(is_call))?;
     Some((graph_cx.definition.id.as_str(), graph_cx.node_location(call).join("/data/graph")))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::context::{FlowContext, GraphContext};
 use crate::config::flow::DocumentIssue;
-use crate::config::flow::document::{EdgeDef, NodeKind};
+use crate::config::flow::document::{Branching, EdgeDef};
 use crate::text::expr::Expr;
 
 /// The number of earlier edges to compare an edge with. Equal conditions are always found.
@@ -17,7 +17,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     for graph_cx in &context.graphs {
         let numbers: BTreeMap<*const EdgeDef, usize> =
             graph_cx.definition.edges.iter().enumerate().map(|(at, it)| (std::ptr::from_ref(it), at)).collect();
-        for node in graph_cx.definition.nodes.iter().filter(|it| matches!(it.kind, NodeKind::Decision | NodeKind::Router)) {
+        for node in graph_cx.definition.nodes.iter().filter(|it| it.traits().branching == Branching::Out) {
             let edges = graph_cx.graph.edges(&node.id, "out").filter_map(|it| Some((*numbers.get(&std::ptr::from_ref(it))?, it)));
             check_shadowed_edges(graph_cx, edges, findings);
         }

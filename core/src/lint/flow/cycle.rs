@@ -4,7 +4,6 @@ use super::context::{FlowContext, GraphContext};
 use super::path_length;
 use super::wait::{self, Waits};
 use crate::config::flow::DocumentIssue;
-use crate::config::flow::document::{Node, NodeKind};
 
 /// The length of a path above which it is a warning.
 const LONG_PATH: usize = 48;
@@ -73,28 +72,11 @@ struct ChangingNodes(Vec<Vec<bool>>);
 
 impl ChangingNodes {
     fn new(context: &FlowContext<'_>) -> ChangingNodes {
-        let own = |node: &Node| match &node.kind {
-            NodeKind::Start(data) => !data.init.is_empty(),
-            NodeKind::Entity(_)
-            | NodeKind::Service(_)
-            | NodeKind::Set(_)
-            | NodeKind::InstructionAgent(_)
-            | NodeKind::Knowledge(_)
-            | NodeKind::Python(_)
-            | NodeKind::Program(_)
-            | NodeKind::Draft
-            | NodeKind::Handoff(_) => true,
-            // Inputs and outputs write variables.
-            NodeKind::Subflow(data) => !data.outputs.is_empty() || data.inputs.is_some(),
-            NodeKind::End(_)
-            | NodeKind::Intent(_)
-            | NodeKind::Message(_)
-            | NodeKind::Decision
-            | NodeKind::Router
-            | NodeKind::Fallback(_) => false,
-        };
-        let mut nodes: Vec<Vec<bool>> =
-            context.graphs.iter().map(|it| it.definition.nodes.iter().map(|node| !node.disabled && own(node)).collect()).collect();
+        let mut nodes: Vec<Vec<bool>> = context
+            .graphs
+            .iter()
+            .map(|it| it.definition.nodes.iter().map(|node| !node.disabled && node.traits().changes_variables).collect())
+            .collect();
         let mut callers = vec![Vec::new(); nodes.len()];
         for (caller, graph_cx) in context.graphs.iter().enumerate() {
             for callee in graph_cx.definition.nodes.iter().filter_map(|it| wait::called_graph(context, it)) {

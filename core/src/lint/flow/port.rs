@@ -6,29 +6,16 @@ use serde_json::Value;
 
 use super::context::{FlowContext, GraphContext};
 use crate::config::flow::DocumentIssue;
-use crate::config::flow::document::{CallMode, EdgeDef, Node, NodeKind, SubflowData};
+use crate::config::flow::document::{Branching, CallMode, EdgeDef, Node, NodeKind, SubflowData};
 
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     for graph_cx in &context.graphs {
         check_edges(context, graph_cx, findings);
         for (at, node) in graph_cx.definition.nodes.iter().enumerate() {
-            match &node.kind {
-                NodeKind::Decision | NodeKind::Router => check_branches(graph_cx, at, node, findings),
-                NodeKind::Subflow(data) => check_exits(context, graph_cx, at, data, findings),
-                NodeKind::Start(_)
-                | NodeKind::End(_)
-                | NodeKind::Intent(_)
-                | NodeKind::Message(_)
-                | NodeKind::Entity(_)
-                | NodeKind::Service(_)
-                | NodeKind::Set(_)
-                | NodeKind::Fallback(_)
-                | NodeKind::InstructionAgent(_)
-                | NodeKind::Knowledge(_)
-                | NodeKind::Python(_)
-                | NodeKind::Program(_)
-                | NodeKind::Draft
-                | NodeKind::Handoff(_) => {}
+            if node.traits().branching == Branching::Out {
+                check_branches(graph_cx, at, node, findings);
+            } else if let NodeKind::Subflow(data) = &node.kind {
+                check_exits(context, graph_cx, at, data, findings);
             }
         }
     }
@@ -44,7 +31,7 @@ fn check_edges(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, findings:
         if !ports.iter().any(|it| it == port) {
             findings.push(unknown_port(context, graph_cx, at, node, port, ports));
         }
-        if !used.insert((&edge.source, port)) && !can_branch(node, port) {
+        if !used.insert((&edge.source, port)) && !node.traits().branching.allows(port) {
             let message = format!("several edges leave the port '{port}' of '{}', but only the first is taken", node.name);
             findings.push(
                 graph_cx
@@ -77,16 +64,22 @@ fn unknown_port(
     location.error("G004", format!("'{}' has no port '{port}'", node.name)).with_fix(fix)
 }
 
-/// Whether several edges may leave a port.
-fn can_branch(node: &Node, port: &str) -> bool {
+/// Returns the ports of a node. (docs/spec/flows.md#4)
+fn ports(context: &FlowContext<'_>, node: &Node) -> Vec<String> {
+    let ports = node.traits().ports.iter().map(|it| (*it).to_owned());
     match &node.kind {
-        NodeKind::Decision | NodeKind::Router => port == "out",
-        NodeKind::Python(data) => data.branches.is_some() && port != "error",
+        NodeKind::Message(data) => {
+            let buttons = data.blocks.iter().flat_map(|it| it.buttons());
+            ports.chain(buttons.map(|it| format!("btn:{}", it.id))).collect()
+        }
+        NodeKind::Subflow(data) if data.mode == CallMode::Call => ports.chain(exits_of(context, data)).collect(),
+        NodeKind::Python(data) => ports.chain(data.branches.iter().flatten().map(|it| format!("branch:{it}"))).collect(),
         NodeKind::Start(_)
         | NodeKind::End(_)
         | NodeKind::Intent(_)
-        | NodeKind::Message(_)
         | NodeKind::Entity(_)
+        | NodeKind::Decision
+        | NodeKind::Router
         | NodeKind::Service(_)
         | NodeKind::Set(_)
         | NodeKind::Fallback(_)
@@ -95,34 +88,7 @@ fn can_branch(node: &Node, port: &str) -> bool {
         | NodeKind::Knowledge(_)
         | NodeKind::Handoff(_)
         | NodeKind::Program(_)
-        | NodeKind::Draft => false,
-    }
-}
-
-/// Returns the ports of a node. (docs/spec/flows.md#4)
-fn ports(context: &FlowContext<'_>, node: &Node) -> Vec<String> {
-    let all = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-    match &node.kind {
-        NodeKind::Start(_) | NodeKind::Fallback(_) => all(&["out"]),
-        NodeKind::End(_) => Vec::new(),
-        NodeKind::Intent(_) => all(&["out", "failed"]),
-        NodeKind::Message(data) => {
-            let buttons = data.blocks.iter().flat_map(|it| it.buttons());
-            all(&["out"]).into_iter().chain(buttons.map(|it| format!("btn:{}", it.id))).collect()
-        }
-        NodeKind::Entity(_) => all(&["out", "no_input", "failed"]),
-        NodeKind::Decision | NodeKind::Router => all(&["out", "else", "error"]),
-        NodeKind::Service(_) => all(&["success", "failure"]),
-        NodeKind::Set(_) | NodeKind::Program(_) | NodeKind::Draft => all(&["out", "error"]),
-        NodeKind::Subflow(data) if data.mode == CallMode::Goto => Vec::new(),
-        NodeKind::Subflow(data) => all(&["out", "error"]).into_iter().chain(exits_of(context, data)).collect(),
-        NodeKind::InstructionAgent(_) => all(&["done", "max_turns", "handoff", "error"]),
-        NodeKind::Handoff(_) => all(&["out", "timeout", "unavailable"]),
-        NodeKind::Knowledge(_) => all(&["out", "no_result", "error"]),
-        NodeKind::Python(data) => {
-            let branches = data.branches.iter().flatten().map(|it| format!("branch:{it}"));
-            all(&["out", "error"]).into_iter().chain(branches).collect()
-        }
+        | NodeKind::Draft => ports.collect(),
     }
 }
 

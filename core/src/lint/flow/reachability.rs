@@ -3,7 +3,7 @@
 use super::context::{FlowContext, GraphContext, Location};
 use super::wait::{self, Waits};
 use crate::config::flow::DocumentIssue;
-use crate::config::flow::document::{AssignOp, Assignment, CallMode, FallbackOn, GraphKind, Node, NodeKind, OnError, ValueType};
+use crate::config::flow::document::{AssignOp, Assignment, Branching, Failing, FallbackOn, GraphKind, Node, NodeKind, OnError, ValueType};
 use serde_json::Value;
 
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
@@ -31,10 +31,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
 
 /// Reports a graph that neither waits for the user nor ends.
 fn check_termination(graph_cx: &GraphContext<'_>, number: usize, waits: &Waits) -> Option<DocumentIssue> {
-    let stops = |(at, node): (usize, &Node)| {
-        let leaves = matches!(&node.kind, NodeKind::End(_)) || matches!(&node.kind, NodeKind::Subflow(data) if data.mode == CallMode::Goto);
-        graph_cx.is_reachable(at) && (leaves || waits.can_wait(number, at))
-    };
+    let stops = |(at, node): (usize, &Node)| graph_cx.is_reachable(at) && (node.traits().leaves_graph || waits.can_wait(number, at));
     let entry = graph_cx.entry_index()?;
     (!graph_cx.definition.nodes.iter().enumerate().any(stops)).then(|| {
         let name = graph_cx.definition.nodes.get(entry).map_or("", |it| &it.name);
@@ -54,29 +51,17 @@ fn is_fallback_for(node: &Node, on: FallbackOn) -> bool {
 
 fn check_dead_end(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, at: usize, node: &Node) -> Option<DocumentIssue> {
     let port = node.default_port();
-    let is_exempt = match &node.kind {
-        NodeKind::End(_) => return None,
-        // Branching nodes have their own codes.
-        NodeKind::Decision | NodeKind::Router => !node.disabled,
-        NodeKind::Subflow(data) if !node.disabled => {
-            data.mode == CallMode::Goto || !can_return_through_out(context, graph_cx, node, &data.graph)
-        }
-        // A conversation only returns from a handoff with the mode `return`, which has its own code.
-        NodeKind::Handoff(_) => !node.disabled,
-        NodeKind::Start(_)
-        | NodeKind::Intent(_)
-        | NodeKind::Message(_)
-        | NodeKind::Entity(_)
-        | NodeKind::Service(_)
-        | NodeKind::Set(_)
-        | NodeKind::Fallback(_)
-        | NodeKind::Subflow(_)
-        | NodeKind::InstructionAgent(_)
-        | NodeKind::Knowledge(_)
-        | NodeKind::Python(_)
-        | NodeKind::Program(_)
-        | NodeKind::Draft => false,
+    let traits = node.traits();
+    if traits.ports.is_empty() && traits.called_graph.is_none() {
+        return None;
+    }
+    // Branching nodes have their own codes. A conversation only returns from a handoff with the mode `return`, which has its own code.
+    let has_own_code = traits.branching == Branching::Out || matches!(node.kind, NodeKind::Handoff(_));
+    let does_not_return = || {
+        let called = traits.called_graph.filter(|graph| !can_return_through_out(context, graph_cx, node, graph));
+        traits.leaves_graph || called.is_some()
     };
+    let is_exempt = !node.disabled && (has_own_code || does_not_return());
     // A fallback is entered at most once per turn, so it does not catch itself.
     let is_caught = !matches!(node.kind, NodeKind::Fallback(_)) && has_fallback(graph_cx, FallbackOn::NoEdge);
     if is_exempt || graph_cx.is_wired(node, port) || is_caught {
@@ -94,24 +79,12 @@ fn check_dead_end(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, at: us
 /// Whether a called graph can return through `out`, which is also used for exits that are not connected.
 fn can_return_through_out(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Node, graph: &str) -> bool {
     let Some(callee) = context.graph(graph) else { return false };
-    callee.definition.nodes.iter().any(|it| match &it.kind {
-        NodeKind::End(end) => end.end_session != Some(true) && (end.exit == "out" || !graph_cx.is_wired(node, &end.exit)),
-        NodeKind::Subflow(data) => data.mode == CallMode::Goto,
-        NodeKind::Start(_)
-        | NodeKind::Intent(_)
-        | NodeKind::Message(_)
-        | NodeKind::Entity(_)
-        | NodeKind::Decision
-        | NodeKind::Router
-        | NodeKind::Service(_)
-        | NodeKind::Set(_)
-        | NodeKind::Fallback(_)
-        | NodeKind::InstructionAgent(_)
-        | NodeKind::Knowledge(_)
-        | NodeKind::Python(_)
-        | NodeKind::Program(_)
-        | NodeKind::Draft
-        | NodeKind::Handoff(_) => false,
+    callee.definition.nodes.iter().any(|it| {
+        if let NodeKind::End(end) = &it.kind {
+            end.end_session != Some(true) && (end.exit == "out" || !graph_cx.is_wired(node, &end.exit))
+        } else {
+            it.traits().leaves_graph
+        }
     })
 }
 
@@ -147,11 +120,12 @@ fn check_unhandled_failure(
 
 /// Whether a node can fail. Decisions cannot: a condition without a value is false.
 fn can_fail(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Node, follow: bool) -> bool {
-    match &node.kind {
-        NodeKind::Intent(data) => wait::open_parameters(context, graph_cx, &data.intent_id).iter().any(|it| it.required),
-        NodeKind::Entity(data) => data.required,
-        NodeKind::Set(data) => data.assignments.iter().any(|it| can_assignment_fail(context, it)),
-        NodeKind::Subflow(data) => {
+    match (node.traits().failing, &node.kind) {
+        (Failing::Never, _) => false,
+        (Failing::Always, _) => true,
+        (Failing::ByData, NodeKind::Intent(data)) => wait::open_parameters(context, graph_cx, &data.intent_id).iter().any(|it| it.required),
+        (Failing::ByData, NodeKind::Set(data)) => data.assignments.iter().any(|it| can_assignment_fail(context, it)),
+        (Failing::ByData, NodeKind::Subflow(data)) => {
             let callee = context.graph(&data.graph).filter(|it| follow && !has_fallback(it, FallbackOn::Error));
             let fails = |callee: &GraphContext<'_>, it: &Node| {
                 let is_wired = it.failure_port().is_some_and(|port| callee.is_wired(it, port));
@@ -159,16 +133,7 @@ fn can_fail(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Node,
             };
             callee.is_some_and(|callee| callee.definition.nodes.iter().any(|it| fails(callee, it)))
         }
-        NodeKind::Service(_)
-        | NodeKind::InstructionAgent(_)
-        | NodeKind::Knowledge(_)
-        | NodeKind::Python(_)
-        | NodeKind::Program(_)
-        | NodeKind::Draft
-        | NodeKind::Handoff(_) => true,
-        NodeKind::Start(_) | NodeKind::End(_) | NodeKind::Message(_) | NodeKind::Decision | NodeKind::Router | NodeKind::Fallback(_) => {
-            false
-        }
+        (Failing::ByData, _) => true,
     }
 }
 

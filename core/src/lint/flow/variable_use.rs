@@ -8,7 +8,7 @@ use super::context::{FlowContext, GraphContext, Location};
 use super::source_text::{SourceText, TextKind};
 use super::variable_writes::{output_mappings, variable_of_path};
 use crate::config::flow::DocumentIssue;
-use crate::config::flow::document::{CallMode, NodeKind};
+use crate::config::flow::document::NodeKind;
 use crate::text::variable_path::VariablePath;
 
 /// Roots that are only available in some texts.
@@ -130,26 +130,11 @@ fn check_unread_outputs(context: &FlowContext<'_>, findings: &mut Vec<DocumentIs
         graph_cx.definition.returns.iter().for_each(|it| reads.insert_path(Some(it.name.clone())));
     }
     for (_, _, node) in context.nodes() {
-        match &node.kind {
+        if let NodeKind::Entity(data) = &node.kind {
             // An entity node reads its variable: it does not prompt if there is a value.
-            NodeKind::Entity(data) => reads.insert_path(Some(data.variable.clone())),
-            NodeKind::Set(data) => data.assignments.iter().for_each(|it| reads.insert_path(Some(it.variable.clone()))),
-            NodeKind::Subflow(data) if data.mode == CallMode::Call => {}
-            NodeKind::Start(_)
-            | NodeKind::End(_)
-            | NodeKind::Intent(_)
-            | NodeKind::Message(_)
-            | NodeKind::Decision
-            | NodeKind::Router
-            | NodeKind::Service(_)
-            | NodeKind::Fallback(_)
-            | NodeKind::Subflow(_)
-            | NodeKind::InstructionAgent(_)
-            | NodeKind::Knowledge(_)
-            | NodeKind::Python(_)
-            | NodeKind::Program(_)
-            | NodeKind::Draft
-            | NodeKind::Handoff(_) => {}
+            reads.insert_path(Some(data.variable.clone()));
+        } else if let NodeKind::Set(data) = &node.kind {
+            data.assignments.iter().for_each(|it| reads.insert_path(Some(it.variable.clone())));
         }
     }
     let is_read = |path: &VariablePath| {

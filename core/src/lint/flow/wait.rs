@@ -1,7 +1,7 @@
 //! Which nodes wait for the user, and which graphs can be run without waiting.
 
 use super::context::{FlowContext, GraphContext, find_reachable};
-use crate::config::flow::document::{Await, CallMode, IntentParameter, Node, NodeKind};
+use crate::config::flow::document::{Await, CallMode, IntentParameter, Node, NodeKind, Waiting};
 use crate::text::variable_path::VariablePath;
 
 /// Whether nodes wait, by graph and node, including waits in called graphs.
@@ -74,23 +74,12 @@ fn reachable_nodes(context: &FlowContext<'_>, graph: usize) -> Vec<bool> {
 }
 
 fn waiting_nodes(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>) -> Vec<bool> {
-    let waits = |node: &Node| match &node.kind {
+    let waits = |node: &Node| match node.traits().waiting {
         _ if node.disabled => false,
-        NodeKind::Message(_) => graph_cx.await_mode(node) != Await::None,
-        NodeKind::Entity(_) | NodeKind::InstructionAgent(_) | NodeKind::Handoff(_) => true,
-        NodeKind::Intent(data) => !open_parameters(context, graph_cx, &data.intent_id).is_empty(),
-        NodeKind::Start(_)
-        | NodeKind::End(_)
-        | NodeKind::Decision
-        | NodeKind::Router
-        | NodeKind::Service(_)
-        | NodeKind::Set(_)
-        | NodeKind::Fallback(_)
-        | NodeKind::Subflow(_)
-        | NodeKind::Knowledge(_)
-        | NodeKind::Python(_)
-        | NodeKind::Program(_)
-        | NodeKind::Draft => false,
+        Waiting::Nothing => false,
+        Waiting::AnswerToMessage => graph_cx.await_mode(node) != Await::None,
+        Waiting::Parameters(intent) => !open_parameters(context, graph_cx, intent).is_empty(),
+        Waiting::Always => true,
     };
     graph_cx.definition.nodes.iter().map(waits).collect()
 }
@@ -137,24 +126,5 @@ fn can_end_without(graph_cx: &GraphContext<'_>, must: &[bool]) -> bool {
     let is_passable = |it: &usize| !must.get(*it).copied().unwrap_or_default();
     let next: Vec<Vec<usize>> = graph_cx.successors.iter().map(|to| to.iter().copied().filter(is_passable).collect()).collect();
     let reached = find_reachable(&next, graph_cx.entry_index().filter(is_passable));
-    let leaves = |node: &Node| match &node.kind {
-        NodeKind::End(_) => true,
-        NodeKind::Subflow(data) => data.mode == CallMode::Goto,
-        NodeKind::Start(_)
-        | NodeKind::Intent(_)
-        | NodeKind::Message(_)
-        | NodeKind::Entity(_)
-        | NodeKind::Decision
-        | NodeKind::Router
-        | NodeKind::Service(_)
-        | NodeKind::Set(_)
-        | NodeKind::Fallback(_)
-        | NodeKind::InstructionAgent(_)
-        | NodeKind::Knowledge(_)
-        | NodeKind::Python(_)
-        | NodeKind::Program(_)
-        | NodeKind::Draft
-        | NodeKind::Handoff(_) => false,
-    };
-    graph_cx.definition.nodes.iter().zip(reached).any(|(node, reached)| reached && leaves(node))
+    graph_cx.definition.nodes.iter().zip(reached).any(|(node, reached)| reached && node.traits().leaves_graph)
 }

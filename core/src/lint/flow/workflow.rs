@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::context::{FlowContext, GraphContext, Location};
 use super::{PublishTarget, agent, expression, knowledge, request_target, secret, sort_issues, template, tool};
-use crate::config::flow::document::{DRAFT_TYPES, EdgeDef, Node, NodeKind, ProgramData, ProgramKind};
+use crate::config::flow::document::{Branching, DRAFT_TYPES, EdgeDef, Node, NodeKind, ProgramData, ProgramKind};
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_workflow_structure, document_kind, is_same_name};
 
 /// The maximum depth of workflows that run one another.
@@ -156,7 +156,7 @@ fn check_node(context: &FlowContext<'_>, graph_cx: &GraphContext<'_>, node: &Nod
         findings.push(location.error("W002", message).with_fix("remove the node, or do its work in an assistant"));
         return;
     }
-    let is_branching = matches!(node.kind, NodeKind::Decision | NodeKind::Router);
+    let is_branching = node.traits().branching == Branching::Out;
     if is_branching && !graph_cx.is_wired(node, "out") && !graph_cx.is_wired(node, "else") {
         findings.push(location.error("W011", format!("no edge leaves '{}'", node.name)).with_fix("connect it"));
         return;

@@ -9,7 +9,7 @@ mod handoff;
 mod knowledge;
 mod message;
 mod node;
-mod node_ports;
+mod node_traits;
 mod program;
 mod python;
 mod service;
@@ -28,6 +28,7 @@ pub use node::{
     AgentData, AgentMemory, AgentOutput, AgentTool, Approval, Await, CallMode, EndData, FallbackData, FallbackOn, IntentData, MemoryReset,
     MessageData, Node, NodeKind, OnError, Selection, StartData, SubflowData,
 };
+pub use node_traits::{Branching, Failing, NodeTraits, Waiting};
 pub use program::{ProgramData, ProgramKind};
 pub use python::PythonData;
 pub use service::{

@@ -198,14 +198,16 @@ async fn find_step_secret(host: &Host, uri: &Uri, slug: &str, run: Option<&Strin
 
 /// Checks the signature, then the body.
 async fn verify(host: &Host, uri: &Uri, headers: &HeaderMap, bytes: Option<Vec<u8>>, secret: Option<&str>) -> Result<SignedCall, ApiError> {
-    let unauthorized = |code: &'static str, message: &str| ApiError::new(StatusCode::UNAUTHORIZED, uri, message).with_code(code);
-    let invalid = || unauthorized("invalid_signature", "invalid credentials: signature is missing or wrong; sign the body as sent");
+    let unauthorized = |message: &str| ApiError::new(StatusCode::UNAUTHORIZED, uri, message);
+    let invalid =
+        || unauthorized("invalid credentials: signature is missing or wrong; sign the body as sent").with_code("invalid_signature");
     let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
     let timestamp = headers.get("x-chain-timestamp").is_some().then(|| header("x-chain-timestamp").unwrap_or_default());
     if let Some(text) = timestamp {
         let seconds: i64 = text.trim().parse().map_err(|_| invalid())?;
         if (clock::now() / 1000).saturating_sub(seconds).saturating_abs() > MAX_CLOCK_SKEW_S {
-            return Err(unauthorized("signature_expired", "invalid credentials: signature expired; sign again with the current time"));
+            let message = "invalid credentials: signature expired; sign again with the current time";
+            return Err(unauthorized(message).with_code("signature_expired"));
         }
     }
     // What is too large was not kept, so its signature cannot be checked.

@@ -66,13 +66,13 @@ async fn check_chain(host: &Host, uri: &Uri, slug: &str) -> Result<(), ApiError>
 
 /// Converts the error of a trigger.
 fn trigger_failed(error: &TriggerError, uri: &Uri) -> ApiError {
-    let refuse = |status, code| ApiError::new(status, uri, error.to_string()).with_code(code);
+    let refuse = |status| ApiError::new(status, uri, error.to_string());
     match error {
-        TriggerError::NotFound => ApiError::new(StatusCode::NOT_FOUND, uri, error.to_string()),
-        TriggerError::NotPublished => refuse(StatusCode::CONFLICT, "not_published"),
-        TriggerError::Paused => refuse(StatusCode::CONFLICT, "chain_paused"),
-        TriggerError::KeyReused => refuse(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused"),
-        TriggerError::Unreadable => refuse(StatusCode::UNPROCESSABLE_ENTITY, "invalid_document"),
+        TriggerError::NotFound => refuse(StatusCode::NOT_FOUND),
+        TriggerError::NotPublished => refuse(StatusCode::CONFLICT).with_code("not_published"),
+        TriggerError::Paused => refuse(StatusCode::CONFLICT).with_code("chain_paused"),
+        TriggerError::KeyReused => refuse(StatusCode::UNPROCESSABLE_ENTITY).with_code("idempotency_key_reused"),
+        TriggerError::Unreadable => refuse(StatusCode::UNPROCESSABLE_ENTITY).with_code("invalid_document"),
         TriggerError::Bundle(error) => bundle_failed(error, uri),
         TriggerError::Database(error) => ApiError::from_database(error, uri),
         TriggerError::Commit(error) => ApiError::from_refusal(&Refusal::Commit(error.clone()), uri),

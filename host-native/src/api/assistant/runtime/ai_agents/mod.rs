@@ -34,20 +34,20 @@ impl AgentMessage {
     /// 422 if a member is invalid, 413 if the text is too long.
     fn read(host: &Host, uri: &Uri, members: &Map, default_channel: Option<&str>) -> Result<AgentMessage, ApiError> {
         let member = |key: &str| members.get(key).filter(|it| !it.is_null());
-        let refuse = |code: &'static str, message: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code(code);
+        let refuse = |message: &str| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message);
         let text = member("text").and_then(Value::as_str).filter(|it| !it.trim().is_empty());
-        let text = text.ok_or_else(|| refuse("text_required", "text is missing; send the message of the user"))?;
+        let text = text.ok_or_else(|| refuse("text is missing; send the message of the user").with_code("text_required"))?;
         let channel = match member("channel") {
             None => default_channel,
             Some(Value::String(channel)) if !channel.is_empty() => Some(channel.as_str()),
-            Some(_) => return Err(refuse("invalid_channel", "channel is not a non-empty string; send one or omit it")),
+            Some(_) => return Err(refuse("channel is not a non-empty string; send one or omit it").with_code("invalid_channel")),
         };
         let conversation = match member("conversation_id") {
             None => None,
             Some(id) => {
                 let id = id.as_str().and_then(|it| Uuid::try_parse(it).ok());
                 let message = "conversation_id is not a UUID; send that of an earlier response, or omit it for a new conversation";
-                Some(id.ok_or_else(|| refuse("invalid_conversation", message))?.to_string())
+                Some(id.ok_or_else(|| refuse(message).with_code("invalid_conversation"))?.to_string())
             }
         };
         let mut event = Map::from_iter([("type".to_owned(), json!("user.message")), ("text".to_owned(), json!(text))]);
