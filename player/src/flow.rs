@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use convengine_core::config::flow::{chain_references, is_same_name};
 use convengine_core::pack::{Pack, PackRequest, conversation_id_for_label};
-use convengine_host::runtime::assistant::references::{Reference, find_references};
+use convengine_host::runtime::assistant::references::find_references;
 use convengine_host::storage::assistant::{DocumentKind, ProgramKey};
 use serde_json::{Value, json};
 
@@ -44,26 +45,41 @@ pub(super) fn add_talk_members(answer: &mut Value, state: &Value) {
     answer["errorCode"] = Value::Null;
 }
 
-/// Returns the requests that publish the documents which the first document of a pack runs, each after those that it runs itself.
-pub(super) fn publish_requests(pack: &Pack) -> Vec<PackRequest> {
-    let root = pack.documents.first().map(ProgramKey::of_document).filter(|it| it.kind() == DocumentKind::Workflow);
+/// Returns the requests that publish what the first document of a pack runs, each after those that it runs itself, and a chain itself.
+pub fn publish_requests(pack: &Pack) -> Vec<PackRequest> {
+    let root = pack.documents.first().map(ProgramKey::of_document);
+    let Some(root) = root.filter(|it| matches!(it.kind(), DocumentKind::Workflow | DocumentKind::Chain)) else { return Vec::new() };
     let mut ordered = Vec::new();
-    if let Some(root) = root {
-        add_references(pack, &root, &mut vec![root.clone()], &mut ordered);
-    }
+    add_references(pack, &root, &mut vec![root.clone()], &mut ordered);
+    // A run needs a published chain; a session of a workflow plays the draft.
+    ordered.extend(Some(root).filter(|it| it.kind() == DocumentKind::Chain));
     ordered.iter().map(publish_request).collect()
 }
 
 /// Adds the documents that a document runs. `path` has those around it.
 fn add_references(pack: &Pack, key: &ProgramKey, path: &mut Vec<ProgramKey>, ordered: &mut Vec<ProgramKey>) {
     let Some(document) = pack.documents.iter().find(|it| ProgramKey::of_document(it) == *key) else { return };
-    for Reference { key, .. } in find_references(key.kind(), document) {
-        let is_known = ordered.contains(&key) || path.contains(&key);
-        if !is_known && pack.documents.iter().any(|it| ProgramKey::of_document(it) == key) {
+    for key in referenced_keys(pack, key.kind(), document) {
+        if !ordered.contains(&key) && !path.contains(&key) {
             path.push(key.clone());
             add_references(pack, &key, path, ordered);
             path.pop();
             ordered.push(key);
+        }
+    }
+}
+
+/// The documents of the pack that a document names. The steps of a chain name them by id or by name.
+fn referenced_keys(pack: &Pack, kind: DocumentKind, document: &Value) -> Vec<ProgramKey> {
+    let is_named = |it: &Value, name: &str| it["name"].as_str().is_some_and(|it| is_same_name(it, name));
+    let find = |kind: DocumentKind, name: &str| {
+        let of_kind = || pack.documents.iter().filter(|it| ProgramKey::of_document(it).kind() == kind);
+        of_kind().find(|it| it["id"] == name).or_else(|| of_kind().find(|it| is_named(it, name))).map(ProgramKey::of_document)
+    };
+    match kind {
+        DocumentKind::Chain => chain_references(document).iter().filter_map(|(kind, name)| find((*kind).into(), name)).collect(),
+        DocumentKind::Assistant | DocumentKind::Workflow | DocumentKind::Agent => {
+            find_references(kind, document).into_iter().filter_map(|it| find(it.key.kind(), it.key.id())).collect()
         }
     }
 }

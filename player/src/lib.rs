@@ -26,7 +26,7 @@ use convengine_core::pack::Pack;
 pub use self::check::failed_checks;
 pub use self::core::{Checkpoint, CorePlayer, CoreTurn, Suspend};
 pub use self::expect::{PlayedTurn, differences, without_volatile};
-pub use self::flow::{secret_names, session_id, session_request as of_session};
+pub use self::flow::{publish_requests, secret_names, session_id, session_request as of_session};
 pub use self::http::HttpPlayer;
 pub use self::known_differences::{KnownDifference, KnownDifferences};
 pub use self::server::{PackServer, ServerOptions};

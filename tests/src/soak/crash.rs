@@ -16,20 +16,22 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use convengine_core::pack::{Pack, PackTurn};
 use convengine_core::turn::STUB_ADDRESS;
 use convengine_host::config::pack_file;
+use convengine_host::effects::tls::client_for;
 use convengine_host::storage::{DatabaseConfig, open_reader_pool};
 use convengine_player::fake_http::{CallRecorder, serve_recorded};
-use convengine_player::{of_session, secret_names, session_id};
+use convengine_player::{of_session, publish_requests, secret_names, session_id};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
+use super::crash_run;
 use super::database::{Database, DatabaseKind};
-use super::doubt::{EffectRef, find_unanswered};
+use super::doubt::{EffectRef, find_open_conversations, find_unanswered};
 use super::final_state::{AnsweredMessage, Comparison, FinalState, mask};
 use crate::root;
 
 /// The packs of the crash tests: models in every turn, tasks, tools of every kind, services that write, a summary.
-pub const PACKS: [&str; 19] = [
+pub const PACKS: [&str; 22] = [
     "demo/help_desk",
     "demo/model_acts",
     "demo/loan",
@@ -49,6 +51,9 @@ pub const PACKS: [&str; 19] = [
     "flow/handoff_unavailable.talk",
     "flow/helpdesk.talk",
     "flow/python_scripts.talk",
+    "workflow/support_survey.talk",
+    "agent/approval.talk",
+    crash_run::PACK,
 ];
 
 /// Texts with which the rows of these packs report a call in doubt.
@@ -60,7 +65,7 @@ const DOUBT_TEXTS: [(&str, &str); 4] = [
 ];
 
 /// The timeout of a message, retries included.
-const MESSAGE_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const MESSAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The setting of the lease of open turns.
 const LEASE_SETTING: &str = "convengine.turn.lease=1s";
@@ -87,6 +92,9 @@ pub struct CrashReport {
 /// # Errors
 /// If the undisturbed run fails.
 pub fn run(binary: &Path, kind: &DatabaseKind, name: &str, first: u32, every: u32) -> Result<CrashReport> {
+    if name == crash_run::PACK {
+        return crash_run::run(binary, kind, first, every);
+    }
     let fixture = CrashFixture::new(binary, kind, name)?;
     let (baseline, crossings) = fixture.run_undisturbed()?;
     let mut found = CrashReport { pack: name.to_owned(), crossings, ..CrashReport::default() };
@@ -105,50 +113,82 @@ pub fn run(binary: &Path, kind: &DatabaseKind, name: &str, first: u32, every: u3
 }
 
 /// A pack with its services and an imported database.
-struct CrashFixture {
+pub(super) struct CrashFixture {
     binary: PathBuf,
     kind: DatabaseKind,
     pack: Pack,
     model: PathBuf,
     stub: Option<SocketAddr>,
-    calls: CallRecorder,
-    runtime: Runtime,
-    imported: Database,
+    pub calls: CallRecorder,
+    pub runtime: Runtime,
+    pub imported: Database,
     folder: PathBuf,
 }
 
 impl CrashFixture {
     fn new(binary: &Path, kind: &DatabaseKind, name: &str) -> Result<CrashFixture> {
-        let folder = std::env::temp_dir().join(format!("convengine-crash-{}", Uuid::new_v4()));
-        std::fs::create_dir(&folder)?;
         let path = root().join("tests/packs").join(name);
         let path = if name.ends_with(".talk") { path } else { path.with_extension("json") };
         let text = pack_file::read_text(&path).map_err(|it| anyhow!("{it}"))?;
-        let rules = Pack::parse(&text).context("the pack")?.http;
+        CrashFixture::with_text(binary, kind, &text, name.ends_with(".talk"))
+    }
+
+    /// Prepares a pack as text. Of a talk, only the rules of the model are used.
+    pub(super) fn with_text(binary: &Path, kind: &DatabaseKind, text: &str, is_talk: bool) -> Result<CrashFixture> {
+        let folder = std::env::temp_dir().join(format!("convengine-crash-{}", Uuid::new_v4()));
+        std::fs::create_dir(&folder)?;
+        let rules = Pack::parse(text).context("the pack")?.http;
         let (runtime, calls) = (Runtime::new()?, CallRecorder::default());
         let stub = if rules.is_empty() { None } else { Some(serve_recorded(&runtime, rules, calls.clone())?) };
-        let text = stub.map_or(text.clone(), |it| text.replace(STUB_ADDRESS, &format!("http://{it}")));
+        let text = stub.map_or(text.to_owned(), |it| text.replace(STUB_ADDRESS, &format!("http://{it}")));
         let file = folder.join("pack.json");
         std::fs::write(&file, &text)?;
         let model = folder.join("model.json");
         // The clock of a talk controls the timers of sessions and would restart with the server, so only the talk's model rules are used.
         let rules = serde_json::from_str::<Value>(&text)?["llm"].take();
-        std::fs::write(&model, if name.ends_with(".talk") && rules.is_array() { rules.to_string() } else { text.clone() })?;
+        std::fs::write(&model, if is_talk && rules.is_array() { rules.to_string() } else { text.clone() })?;
         let imported = kind.create_database()?;
         for arguments in [vec!["migrate".as_ref()], vec!["import".as_ref(), file.as_os_str()]] {
             let output = Command::new(binary).args(&arguments).args(["--database", imported.url()]).output()?;
             ensure!(output.status.success(), "cannot import the pack: {}", String::from_utf8_lossy(&output.stderr));
         }
         let pack = Pack::parse(&text).context("the pack")?;
-        Ok(CrashFixture { binary: binary.to_owned(), kind: kind.clone(), pack, model, stub, calls, runtime, imported, folder })
+        let fixture = CrashFixture { binary: binary.to_owned(), kind: kind.clone(), pack, model, stub, calls, runtime, imported, folder };
+        fixture.publish_documents()?;
+        Ok(fixture)
+    }
+
+    /// Publishes what the pack's first document runs, in the imported database.
+    fn publish_documents(&self) -> Result<()> {
+        let requests = publish_requests(&self.pack);
+        if requests.is_empty() {
+            return Ok(());
+        }
+        let mut servers = Servers::new(self, self.imported.url());
+        servers.start(None, false)?;
+        let client = client_for("http:").build()?;
+        for request in requests {
+            let url = format!("{}{}", servers.address_for(0)?, request.path);
+            let status = self
+                .runtime
+                .block_on(client.post(url).header("Content-Type", "application/json").body(request.body.to_string()).send())?
+                .status();
+            ensure!(status.as_u16() == 201, "{} answers {status}", request.path);
+        }
+        Ok(())
     }
 
     /// Runs the pack without a crash; returns the final state and the number of crash points that it crosses.
     fn run_undisturbed(&self) -> Result<(FinalState, u32)> {
         let left = self.run_conversation(None)?;
+        Ok((left, self.count_crossings()?))
+    }
+
+    /// The number of crash points that the undisturbed server has crossed.
+    pub(super) fn count_crossings(&self) -> Result<u32> {
         let log = std::fs::read_to_string(self.folder.join("crossings"))?;
         let crossings = log.lines().filter(|it| it.starts_with("crash point ")).count();
-        Ok((left, u32::try_from(crossings)?))
+        Ok(u32::try_from(crossings)?)
     }
 
     /// Runs the pack's conversation on a copy of the imported database. The first server dies at crash point `dies_at`, or logs the points
@@ -156,14 +196,9 @@ impl CrashFixture {
     fn run_conversation(&self, dies_at: Option<u32>) -> Result<FinalState> {
         let database = self.imported.copy()?;
         self.calls.clear();
-        let mut servers =
-            Servers { fixture: self, url: database.url().to_owned(), alive: Vec::new(), dead_count: 0, unanswered: BTreeSet::new() };
-        servers.start(dies_at, true)?;
-        if matches!(self.kind, DatabaseKind::Postgres(_)) && dies_at.is_some() {
-            servers.start(None, false)?;
-            servers.start(None, false)?;
-        }
-        let client = convengine_host::effects::tls::client_for("http:").build()?;
+        let mut servers = Servers::new(self, database.url());
+        servers.start_all(dies_at)?;
+        let client = client_for("http:").build()?;
         let mut answers = Vec::new();
         for (number, turn) in self.pack.turns.iter().enumerate() {
             let Some(request) = &turn.request else { bail!("the pack has a turn that is not a message") };
@@ -203,10 +238,11 @@ impl CrashFixture {
 
     /// Returns the effects that the database has as sent and unanswered.
     fn find_unanswered(&self, url: &str) -> Result<BTreeSet<EffectRef>> {
-        let conversations = self.pack.turns.iter().map(conversation_id).collect::<Result<BTreeSet<String>>>()?;
+        let mut conversations = self.pack.turns.iter().map(conversation_id).collect::<Result<BTreeSet<String>>>()?;
         self.runtime.block_on(async {
             let place = DatabaseConfig { url: url.to_owned(), full_sync: false };
             let pool = open_reader_pool(&place).await.map_err(|it| anyhow!("{it}"))?;
+            conversations.extend(find_open_conversations(&pool).await?);
             let found = find_unanswered(&pool, &conversations).await;
             pool.close().await;
             found
@@ -246,15 +282,29 @@ impl Drop for CrashFixture {
 }
 
 /// The processes of one run.
-struct Servers<'s> {
+pub(super) struct Servers<'s> {
     fixture: &'s CrashFixture,
     url: String,
     alive: Vec<(Child, String)>,
-    dead_count: usize,
-    unanswered: BTreeSet<EffectRef>,
+    pub dead_count: usize,
+    pub unanswered: BTreeSet<EffectRef>,
 }
 
-impl Servers<'_> {
+impl<'s> Servers<'s> {
+    pub(super) fn new(fixture: &'s CrashFixture, url: &str) -> Servers<'s> {
+        Servers { fixture, url: url.to_owned(), alive: Vec::new(), dead_count: 0, unanswered: BTreeSet::new() }
+    }
+
+    /// Starts the server that dies, and on PostgreSQL two others.
+    pub(super) fn start_all(&mut self, dies_at: Option<u32>) -> Result<()> {
+        self.start(dies_at, true)?;
+        if matches!(self.fixture.kind, DatabaseKind::Postgres(_)) && dies_at.is_some() {
+            self.start(None, false)?;
+            self.start(None, false)?;
+        }
+        Ok(())
+    }
+
     fn start(&mut self, dies_at: Option<u32>, first: bool) -> Result<()> {
         let mut command = self.fixture.server_command(&self.url);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
@@ -275,13 +325,13 @@ impl Servers<'_> {
     }
 
     /// Returns the server of a message: the one that will be killed until it is dead, then the others in rotation.
-    fn address_for(&self, message: usize) -> Result<&str> {
+    pub(super) fn address_for(&self, message: usize) -> Result<&str> {
         let at = if self.dead_count == 0 { 0 } else { message % self.alive.len().max(1) };
         Ok(&self.alive.get(at).context("no server is left")?.1)
     }
 
     /// Waits for the end of the killed server, and starts another one if none is left.
-    fn replace_killed_server(&mut self) -> Result<()> {
+    pub(super) fn replace_killed_server(&mut self) -> Result<()> {
         let (mut process, _) = self.alive.remove(0);
         let status = process.wait()?;
         ensure!(!status.success() && status.code().is_none(), "a server exited with {status}, not by a signal");

@@ -62,6 +62,18 @@ fn sent_key(key: String, request: &Request) -> String {
     own.map_or(key, |it| it.1.clone())
 }
 
+/// Returns the conversations, sessions and runs with an open turn.
+///
+/// # Errors
+/// If the database cannot be read.
+pub async fn find_open_conversations(pool: &Pool) -> Result<Vec<String>> {
+    let sql = "select cast(conversation_id as text) from ce_turn where status = 'open'";
+    Ok(match pool {
+        Pool::Sqlite(pool) => sqlx::query_scalar(sql).fetch_all(pool).await?,
+        Pool::Postgres(pool) => sqlx::query_scalar(sql).fetch_all(pool).await?,
+    })
+}
+
 /// Returns the effects of open turns that were sent and have no stored answer.
 ///
 /// # Errors

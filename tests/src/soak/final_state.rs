@@ -93,6 +93,44 @@ impl FinalState {
         Ok(left)
     }
 
+    /// Replaces an id that differs between runs by a name, also in keys of calls.
+    pub fn rename(&mut self, id: &str, name: &str) {
+        let replace = |it: &mut String| *it = it.replace(id, name);
+        // Cannot fail: an id and a name need no escapes.
+        self.state = serde_json::from_str(&self.state.to_string().replace(id, name)).unwrap_or_default();
+        self.messages.iter_mut().for_each(|it| replace(&mut it.0));
+        for call in &mut self.calls {
+            replace(&mut call.path);
+            replace(&mut call.body);
+            call.idempotency_key.iter_mut().for_each(replace);
+        }
+        self.effects.iter_mut().for_each(|it| replace(&mut it.key));
+        self.doubtful_turn.iter_mut().for_each(|it| replace(&mut it.0));
+    }
+
+    /// Compares with the undisturbed run of a chain, whose doubt is the failure of a step.
+    ///
+    /// # Errors
+    /// As [`FinalState::compare`].
+    pub fn compare_run(&self, baseline: &FinalState) -> Result<Comparison> {
+        if self.doubtful_turn.is_none() {
+            return self.compare(baseline, None);
+        }
+        let find_error =
+            || find_invalid_call(&self.calls, &self.effects).or_else(|| find_invalid_interruption(&self.effects, &self.unanswered));
+        if let Some(error) = find_error() {
+            bail!("{error}");
+        }
+        let (keys_here, keys_there) = (self.keys_by_call(), baseline.keys_by_call());
+        let extra = keys_here.iter().find(|(call, keys)| keys_there.get(*call).is_none_or(|it| it.len() < keys.len()));
+        ensure!(extra.is_none(), "{extra:?} was not made by the undisturbed run");
+        let run = &self.state["answers"][0]["body"];
+        let entries = ["primary_trace", "branch_trace"].iter().filter_map(|it| run[it].as_array()).flatten();
+        let is_reported = entries.into_iter().any(|it| it["status"] == "failed" && it["error"]["code"].is_string());
+        ensure!(is_reported, "the step in doubt is not reported: {run}");
+        Ok(Comparison::InDoubt)
+    }
+
     /// Compares with the undisturbed run. `own_words` is the text with which the pack's own rows report a call in doubt.
     ///
     /// # Errors

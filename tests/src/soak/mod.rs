@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod crash;
+pub mod crash_run;
 pub mod database;
 pub mod doubt;
 pub mod final_state;

@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
+use super::runs::read_key;
 use super::{find_run, render_status};
 use crate::api::assistant::body;
 use crate::api::error::{ApiError, not_found};
@@ -27,7 +28,11 @@ const RESUME_MEMBERS: [&str; 6] = ["step", "decision", "fields", "comment", "by"
     post,
     path = "/v1/workflow-chains/{chain}/runs/{run}/resume",
     tag = "chains",
-    params(("chain" = String, Path, description = "The slug of the chain"), ("run" = String, Path, description = "The id of the run")),
+    params(
+        ("chain" = String, Path, description = "The slug of the chain"),
+        ("run" = String, Path, description = "The id of the run"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Sent again with it, the resume gets its first answer"),
+    ),
     request_body = ref("#/components/schemas/Resume"),
     responses(
         (status = 200, description = "The status of the run; with `messages` for a message", body = ref("#/components/schemas/Resumed")),
@@ -61,6 +66,8 @@ pub async fn resume(
         event.insert("step".to_owned(), json!(wait.path));
         event.insert("attempt".to_owned(), json!(wait.attempt));
     }
+    // Sent again with its key, a resume gets its first answer.
+    event.extend(read_key(&uri, &headers)?.map(|it| ("event_id".to_owned(), json!(format!("resume:{it}")))));
     let is_message = event.get("text").is_some_and(|it| !it.is_null());
     let answer = submit_event(&host, &run, &stored, "run.resume", event).await.map_err(|it| ApiError::from_refusal(&it, &uri))?;
     let mut shown = render_status(&answer);
