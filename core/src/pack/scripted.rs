@@ -245,9 +245,11 @@ impl ScriptRule {
 }
 
 /// Converts a scripted reply to the answer of a model call.
+#[cfg_attr(not(feature = "flow"), expect(unused_variables, reason = "only flows have agents"))]
 pub(super) fn model_answer(purpose: &str, scripted: Option<&Value>) -> EffectResult {
     let reply = match scripted {
         None => Some(LlmReply::from_script(String::new())),
+        #[cfg(feature = "flow")]
         Some(reply) if purpose == "agent" => LlmReply::from_agent_script(reply),
         Some(Value::String(text)) => Some(LlmReply::from_script(text.clone())),
         Some(other) => Some(LlmReply::from_script(other.to_string())),
@@ -271,6 +273,7 @@ mod tests {
             schema: None,
             context: json!({}),
             user_text: text.trim().to_owned(),
+            #[cfg(feature = "flow")]
             dialogue: None,
         };
         model.answer_llm(&request).0

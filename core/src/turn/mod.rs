@@ -31,14 +31,13 @@ pub use notice::{Level, Notice, NoticeBody, VerboseNotice};
 pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
 pub use request::{
     BreakerPolicy, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,
-    HttpRequest, LLM_PURPOSES, LlmDialogue, LlmMessage, LlmMode, LlmReply, LlmRequest, LlmRole, LlmTool, LlmToolCall, Patch, Reply,
-    Request, RetryConditions, STUB_ADDRESS, SecretHeader, SleepRequest, SqlReply, SqlRequest, TaskProgress, TaskReply, TaskRequest,
-    TaskUse, ToolReply, ToolRequest, Usage,
+    HttpRequest, LLM_PURPOSES, LlmMode, LlmReply, LlmRequest, Patch, Reply, Request, RetryConditions, STUB_ADDRESS, SecretHeader,
+    SleepRequest, SqlReply, SqlRequest, TaskProgress, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
 };
 #[cfg(feature = "flow")]
 pub use request::{
-    KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, MAX_SCRIPT_TIMEOUT_MS, Passage, ScriptFailure, ScriptLimits, ScriptReply,
-    ScriptRequest, VectorHit,
+    KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, LlmDialogue, LlmMessage, LlmRole, LlmTool, LlmToolCall, MAX_SCRIPT_TIMEOUT_MS,
+    Passage, ScriptFailure, ScriptLimits, ScriptReply, ScriptRequest, VectorHit,
 };
 pub use rng::{Rng, uuid_from_seed};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};

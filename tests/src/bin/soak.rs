@@ -7,6 +7,7 @@
 //! - `soak ceiling DATABASE CONNECTIONS UNTIL` runs it on servers that store the same rows without an engine.
 //! - `soak outage DATABASE CONNECTIONS` prints `steady` when the database may be stopped, and waits for the line `restored`.
 //! - `soak size DATABASE PACK [KEY=VALUE…]` measures the bytes per turn.
+//! - `soak runs DATABASE RUNS SLEEPERS CONNECTIONS` measures runs of chains, and runs that sleep.
 //! - `soak streams DATABASE STREAMS ROUNDS` opens many streams on one server.
 //! - `soak fuzz SECONDS [TARGET…]` fuzzes; it runs itself with `fuzz-one` and `fuzz-try`.
 
@@ -22,7 +23,7 @@ use convengine_tests::soak::crash;
 use convengine_tests::soak::database::DatabaseKind;
 use convengine_tests::soak::load::{Until, run_load};
 use convengine_tests::soak::outage::{self, Signals};
-use convengine_tests::soak::{Mix, size, streams};
+use convengine_tests::soak::{Mix, runs, size, streams};
 use serde_json::{Value, json};
 
 fn main() -> Result<()> {
@@ -45,6 +46,9 @@ fn main() -> Result<()> {
             let seen = size::measure_turn(&sibling_program("convengine")?, &DatabaseKind::parse(database)?, pack, &to_strings(settings))?;
             json!({"turns": seen.turns, "bytes": seen.bytes, "rows": seen.rows})
         }
+        ["runs", database, runs, sleepers, connections] => {
+            report_runs(&DatabaseKind::parse(database)?, runs.parse()?, sleepers.parse()?, connections.parse()?)?
+        }
         ["streams", database, count, rounds] => report_streams(&DatabaseKind::parse(database)?, count.parse()?, rounds.parse()?)?,
         ["fuzz", seconds, targets @ ..] => return run_fuzz(Duration::from_secs(seconds.parse()?), targets),
         ["fuzz-one", target, seed, seconds, note] => {
@@ -58,7 +62,7 @@ fn main() -> Result<()> {
             json!(fuzz::with_server_stack(|| target.check(&input).map_err(|it| anyhow!(it)))?)
         }
         _ => bail!(
-            "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | streams DATABASE STREAMS ROUNDS"
+            "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS"
         ),
     };
     println!("{found}");
@@ -96,6 +100,17 @@ fn report_load(mix: Mix, connections: usize, until: Until) -> Result<Value> {
         "rate": seen.rate(), "p50_ms": seen.percentile_ms(50), "p99_ms": seen.percentile_ms(99),
         "cpu_us": seen.per_turn(seen.cpu_us), "bytes": seen.per_turn(seen.bytes),
         "memory_mb": seen.memory_mb(), "growth_mb": seen.growth_mb(),
+    }))
+}
+
+fn report_runs(kind: &DatabaseKind, runs: usize, sleepers: usize, connections: usize) -> Result<Value> {
+    let seen = runs::measure_runs(&sibling_program("convengine")?, kind, runs, sleepers, connections)?;
+    let [p50, p99] = seen.duration_ms;
+    let [lag_p50, lag_p99, lag_max] = seen.lag_ms;
+    Ok(json!({
+        "runs": seen.runs, "per_minute": seen.per_minute, "cpu_us": seen.cpu_us, "p50_ms": p50, "p99_ms": p99, "sleepers": seen.sleepers,
+        "memory_before_kb": seen.memory_kb[0], "memory_kb": seen.memory_kb[1], "idle_percent": seen.idle_percent, "lag_p50_ms": lag_p50,
+        "lag_p99_ms": lag_p99, "lag_max_ms": lag_max, "failures": seen.failures.len(), "failed": seen.failures,
     }))
 }
 

@@ -9,6 +9,7 @@ pub mod final_state;
 pub mod load;
 pub mod outage;
 pub mod process_stats;
+pub mod runs;
 pub mod size;
 pub mod stomp;
 pub mod streams;

@@ -1,11 +1,11 @@
-//! The mixed load of `cargo xtask soak load` and the streams of `cargo xtask soak streams`, short: every reply and every event is correct;
-//! speed is not checked.
+//! The mixed load of `cargo xtask soak load`, the runs of `cargo xtask soak runs` and the streams of `cargo xtask soak streams`, short:
+//! every reply, every run and every event is correct; speed is not checked.
 
 use std::rc::Rc;
 
 use convengine_tests::server_binary;
 use convengine_tests::soak::load::{Until, run_load};
-use convengine_tests::soak::{Mix, streams};
+use convengine_tests::soak::{Mix, runs, streams};
 
 use crate::database::soak_kind;
 
@@ -29,4 +29,11 @@ fn each_of_many_streams_receives_its_conversation_whole_and_in_order() {
     assert_eq!((seen.failures, seen.failure_examples.as_slice()), (0, [].as_slice()));
     assert_eq!((seen.streams, seen.stomp), (250, 50));
     assert!(seen.resumed > 0 && seen.events > seen.turns * 10, "{seen:?}");
+}
+
+#[test]
+fn every_one_of_many_runs_ends_and_every_sleeper_wakes_up() {
+    let seen = runs::measure_runs(&server_binary().unwrap(), &soak_kind(), 100, 500, 4).unwrap();
+    assert_eq!(seen.failures, [""; 0]);
+    assert_eq!((seen.runs, seen.sleepers), (100, 500));
 }

@@ -39,10 +39,10 @@ usage: cargo xtask COMMAND
   size              prints the sizes of what was built and compares them with tests/budget.txt
   docs              generates the pages of docs/reference that come from the code; a test compares them
   texts             lists every text that users see, with file and line
-  soak [crash | load | size | streams | fuzz]
+  soak [crash | load | runs | size | streams | fuzz]
                     long tests. crash: a server killed at every point of a turn; load: five packs on both databases, memory, and
-                    a PostgreSQL outage; size: bytes per turn; streams: 5,000 open streams; fuzz: ten minutes per target; without
-                    an argument, all of them
+                    a PostgreSQL outage; runs: runs of chains, and 10,000 asleep; size: bytes per turn; streams: 5,000 open streams;
+                    fuzz: ten minutes per target; without an argument, all of them
   bench             measures the cost of a turn, compared with a server without a core, and the speed of the page (--quick: shorter,
                     --counts: without timings)
 

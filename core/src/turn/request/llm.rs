@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{LlmDialogue, LlmToolCall, Reply, Request};
+#[cfg(feature = "flow")]
+use super::{LlmDialogue, LlmToolCall};
+use super::{Reply, Request};
 use crate::turn::{EffectClass, Operation};
 
 /// The purposes of model calls. (docs/spec/interface.md#3)
@@ -69,6 +71,7 @@ pub struct LlmRequest {
     /// The trimmed user message of this turn; scripted models match on it.
     pub user_text: String,
     /// The chat that replaces the user prompt, if the model may call tools.
+    #[cfg(feature = "flow")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialogue: Option<Box<LlmDialogue>>,
 }
@@ -88,6 +91,7 @@ pub struct LlmReply {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// The tool calls that the model requests.
+    #[cfg(feature = "flow")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<LlmToolCall>,
 }
@@ -107,10 +111,11 @@ pub struct Usage {
 impl LlmReply {
     /// The answer of a scripted model.
     pub(crate) fn from_script(text: String) -> LlmReply {
-        LlmReply { text, provider: "scripted".to_owned(), model: "scripted".to_owned(), usage: None, tool_calls: Vec::new() }
+        LlmReply { text, provider: "scripted".to_owned(), model: "scripted".to_owned(), ..LlmReply::default() }
     }
 
     /// The answer of a scripted model to an agent: a text or tool calls. `None` when it is neither.
+    #[cfg(feature = "flow")]
     pub(crate) fn from_agent_script(reply: &Value) -> Option<LlmReply> {
         if let Some(text) = reply.as_str() {
             return Some(LlmReply::from_script(text.to_owned()));
@@ -135,8 +140,10 @@ impl LlmRequest {
     /// The user prompt, or all messages of the chat, with the hint.
     pub fn user_prompt(&self) -> String {
         let hint = self.hint.as_ref().map(|it| format!("\n\n{it}")).unwrap_or_default();
-        let texts = self.dialogue.iter().flat_map(|it| &it.messages).map(|it| it.content.as_str());
-        let texts: Vec<&str> = [self.user.as_str()].into_iter().filter(|it| !it.is_empty()).chain(texts).collect();
+        let texts = [self.user.as_str()].into_iter().filter(|it| !it.is_empty());
+        #[cfg(feature = "flow")]
+        let texts = texts.chain(self.dialogue.iter().flat_map(|it| &it.messages).map(|it| it.content.as_str()));
+        let texts: Vec<&str> = texts.collect();
         format!("{}{hint}", texts.join("\n\n"))
     }
 
@@ -156,6 +163,7 @@ impl LlmRequest {
             schema: None,
             context: Value::Null,
             user_text: text.trim().to_owned(),
+            #[cfg(feature = "flow")]
             dialogue: None,
         }
     }
@@ -179,8 +187,11 @@ impl Operation for LlmRequest {
     }
 
     fn is_streamed(&self) -> bool {
-        let is_masked = self.dialogue.as_ref().is_some_and(|it| it.is_masked);
-        self.mode == LlmMode::Text && !is_masked && STREAMED_PURPOSES.contains(&self.purpose.as_str())
+        #[cfg(feature = "flow")]
+        if self.dialogue.as_ref().is_some_and(|it| it.is_masked) {
+            return false;
+        }
+        self.mode == LlmMode::Text && STREAMED_PURPOSES.contains(&self.purpose.as_str())
     }
 
     fn extract_output(reply: Reply) -> Option<LlmReply> {

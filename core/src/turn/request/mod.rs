@@ -1,6 +1,7 @@
 //! The requests of effects: one variant and one file per kind. A host is complete when its `match` compiles.
 
 mod container;
+#[cfg(feature = "flow")]
 mod dialogue;
 mod embed;
 mod extension;
@@ -16,6 +17,7 @@ mod task;
 mod tool;
 
 pub use container::{ContainerReply, ContainerRequest};
+#[cfg(feature = "flow")]
 pub use dialogue::{LlmDialogue, LlmMessage, LlmRole, LlmTool, LlmToolCall};
 pub use embed::{EmbedReply, EmbedRequest};
 pub use extension::{ExtensionReply, ExtensionRequest};

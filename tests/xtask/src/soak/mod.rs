@@ -3,6 +3,7 @@
 mod crash;
 mod fuzz;
 mod load;
+mod runs;
 mod size;
 mod streams;
 
@@ -20,8 +21,8 @@ use crate::sh;
 type LongTest = fn(&mut Soak<'_>) -> Result<Vec<String>>;
 
 /// The long tests by name.
-const LONG_TESTS: [(&str, LongTest); 5] =
-    [("crash", crash::run), ("load", load::run), ("size", size::run), ("streams", streams::run), ("fuzz", fuzz::run)];
+const LONG_TESTS: [(&str, LongTest); 6] =
+    [("crash", crash::run), ("load", load::run), ("runs", runs::run), ("size", size::run), ("streams", streams::run), ("fuzz", fuzz::run)];
 
 /// Runs one of the long tests, or all.
 pub fn run(project: &Project, arguments: &[&str]) -> Result<()> {
