@@ -49,14 +49,6 @@ pub fn flows() -> Result<Vec<Case>> {
     read_cases(&folders, |it| it.extension().is_some_and(|it| it == "talk"))
 }
 
-/// Returns the talks of chains, sorted by path.
-///
-/// # Errors
-/// If a file cannot be read or parsed.
-pub fn chains() -> Result<Vec<Case>> {
-    read_cases(&["packs/chain"], |it| it.extension().is_some_and(|it| it == "talk"))
-}
-
 fn read_cases(folders: &[&str], filter: impl Fn(&Path) -> bool) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for folder in folders {

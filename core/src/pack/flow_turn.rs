@@ -40,7 +40,8 @@ pub(super) fn parse_message(path: &str, body: &Value, label: Option<&str>, at: M
     };
     let event = match rest.split('/').collect::<Vec<_>>().as_slice() {
         ["sessions"] => event(body, "session.start"),
-        ["turn"] => event(body, "user.message"),
+        // The conversation is that of the label, as the host's is that of the body.
+        ["turn"] => without_conversation(event(body, "user.message")),
         ["sessions", _, "turns"] => body.get("type")?.as_str().map(|_| body.clone())?,
         ["sessions", _, "handoff", "status"] => event(body, "handoff.status"),
         ["sessions", _, "handoff", "messages"] => event(body, "handoff.message"),
@@ -69,6 +70,11 @@ fn parse_run_event(path: &str, body: &Value) -> Option<Value> {
         [_, "runs", _, "timers", timer] => Some(json!({"type": "timer.fired", "timer_id": timer})),
         _ => None,
     }
+}
+
+fn without_conversation(mut event: Value) -> Value {
+    event.as_object_mut().into_iter().for_each(|it| drop(it.shift_remove("conversation_id")));
+    event
 }
 
 /// The event of a body whose path says its type.

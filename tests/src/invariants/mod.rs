@@ -14,7 +14,6 @@ use std::sync::Arc;
 use convengine_core::config::Config;
 use convengine_core::turn::{EffectId, EffectResult, Journal, Reply, Request, Write};
 use convengine_host::storage::turn::compress;
-use serde_json::Value;
 
 use crate::simulate::fault::{Fault, Garbage, LONG_CHARS};
 use crate::simulate::run::TurnRun;
@@ -99,8 +98,9 @@ fn check_end(scene: &TurnUnderTest<'_>) -> Option<String> {
             // A decision about a call that no longer waits is not from a user, so its reply may be empty.
             let event = scene.run.input.event.flow.as_ref().and_then(|it| it.get("type")?.as_str());
             let of_users = event.is_none_or(|it| it.starts_with("user."));
-            // A person answers, whenever they do.
-            let is_handed_off = outcome.flow.as_ref().is_some_and(|it| it.get("status").and_then(Value::as_str) == Some("handed_off"));
+            // A person answers or approves, whenever they do.
+            let answer = |path: &str| outcome.flow.as_ref().and_then(|it| it.pointer(path)?.as_str());
+            let is_handed_off = answer("/status") == Some("handed_off") || answer("/awaiting/kind") == Some("approval");
             let may_be_empty = scene.fault.is_none()
                 || !of_users
                 || is_handed_off

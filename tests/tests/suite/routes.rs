@@ -10,7 +10,7 @@ use crate::stream::ID;
 use crate::workflows::front;
 
 /// Every route: method, path, the scopes of which one is required, and a body. A new route needs a row here; `tenants.rs` plays them too.
-pub const ROUTES: [(&str, &str, &[&str], &str); 104] = [
+pub const ROUTES: [(&str, &str, &[&str], &str); 109] = [
     ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
     ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
     ("GET", "/api/v1/conversation", &["read"], ""),
@@ -99,6 +99,11 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 104] = [
     ("POST", "/v1/ai-agents/{ai_agent}/publish", &["admin"], ""),
     ("GET", "/v1/ai-agents/{ai_agent}/versions", &["admin"], ""),
     ("POST", "/v1/ai-agents/{ai_agent}/versions/{version}/restore", &["admin"], ""),
+    ("POST", "/v1/ai-agents/{ai_agent}/knowledge", &["admin"], r#"{"id":"faq","title":"FAQ","text":"Only A sells cards."}"#),
+    ("GET", "/v1/ai-agents/{ai_agent}/knowledge", &["admin"], ""),
+    ("GET", "/v1/ai-agents/{ai_agent}/knowledge/search", &["admin"], ""),
+    ("GET", "/v1/ai-agents/{ai_agent}/knowledge/{source}", &["admin"], ""),
+    ("DELETE", "/v1/ai-agents/{ai_agent}/knowledge/{source}", &["admin"], ""),
     ("POST", "/v1/ai-agents/{ai_agent}/deployments", &["admin"], r#"{"name":"shop","channel":"web"}"#),
     ("POST", "/v1/runtime/ai-agents/{ai_agent}/turn", &["admin"], r#"{"text":"more please"}"#),
     ("POST", "/v1/runtime/ai-agents/{ai_agent}/sessions", &["admin"], "{}"),

@@ -27,7 +27,7 @@ fn a_run_in_the_browser_is_decided_rewound_failed_and_cancelled() {
     let current: Vec<&str> = lines["node"].iter().filter_map(Value::as_str).collect();
     assert_eq!(current, ["● Three days", "● Approve payment", "● Book by hand"]);
     let [failed, repeated] = [&lines["retry"][0][0], &lines["retry"][0][1]];
-    assert!(failed.as_str().unwrap().contains("unavailable") && line_with(failed, "Next attempt").contains("30 s"), "{failed}");
+    assert!(failed.as_str().unwrap().contains("status_5xx") && line_with(failed, "Next attempt").contains("30 s"), "{failed}");
     assert!(repeated.as_str().unwrap().contains("attempt 2"), "{repeated}");
     let steps = lines["steps"][0].to_string();
     assert!(steps.contains("2 attempts") && steps.contains("waits for the time until 2026-01-04"), "{steps}");

@@ -36,8 +36,8 @@ impl<'c> Runner<'c> {
             form: data.form.iter().map(form).collect(),
             ..Wait::new(WaitKind::Human, path, &step.id, self.attempt_number())
         };
-        for assignee in &data.assignees {
-            let Some(request) = self.human_request(&wait, assignee) else { continue };
+        for (number, assignee) in data.assignees.iter().enumerate() {
+            let Some(request) = self.human_request(&wait, number, assignee) else { continue };
             let outcome = self.send(request).await;
             if let Some(failure) = request_failure(step, &outcome) {
                 self.trace("notify.failed", json!({"path": path, "to": assignee, "code": failure.code}));
@@ -47,7 +47,9 @@ impl<'c> Runner<'c> {
     }
 
     /// The request that notifies an assignee; `None` for a label.
-    fn human_request(&self, wait: &Wait, assignee: &str) -> Option<HttpRequest> {
+    fn human_request(&self, wait: &Wait, number: usize, assignee: &str) -> Option<HttpRequest> {
+        // Each assignee is told once.
+        let key = format!("{}#{}/{number}", wait.path, wait.attempt);
         let resume_path = format!("/v1/workflow-chains/{}/runs/{}/resume", self.state.chain, self.state.id);
         if is_url(assignee) {
             let secret = resume_token_secret(&self.state.id, wait);
@@ -62,7 +64,7 @@ impl<'c> Runner<'c> {
             let secrets = body.find(&marker).map(|at| format!("json {at} {secret}")).into_iter().collect();
             let mut request = notification(assignee.to_owned(), HttpCaller::Notify("webhook".to_owned()), body);
             request.secrets = secrets;
-            self.seal_request(&mut request, &format!("{}#{}", wait.path, wait.attempt), None);
+            self.seal_request(&mut request, &key, None);
             return Some(request);
         }
         if !assignee.contains('@') {
@@ -74,7 +76,7 @@ impl<'c> Runner<'c> {
             "run_id": self.state.id, "step": wait.path,
         });
         let mut request = notification("notify:email".to_owned(), HttpCaller::Notify("email".to_owned()), body.to_string());
-        self.seal_request(&mut request, &format!("{}#{}/{assignee}", wait.path, wait.attempt), None);
+        self.seal_request(&mut request, &key, None);
         Some(request)
     }
 }

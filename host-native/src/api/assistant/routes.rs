@@ -7,7 +7,7 @@ use crate::auth::routes::Routes;
 
 /// Adds the routes with their required scopes.
 pub fn add_all(routes: Routes) -> Routes {
-    chains::add_all(document::routes::add_all(routes))
+    chains::add_all(knowledge::routes::add_all(document::routes::add_all(routes)))
         .add_admin(routes!(flow::list))
         .add_admin(routes!(flow::read))
         .add_admin(routes!(flow::save))
@@ -23,11 +23,6 @@ pub fn add_all(routes: Routes) -> Routes {
         .add_admin(routes!(knowledge::search))
         .add_admin(routes!(knowledge::read))
         .add_admin(routes!(knowledge::delete))
-        .add_admin(routes!(knowledge::workflows::put))
-        .add_admin(routes!(knowledge::workflows::list))
-        .add_admin(routes!(knowledge::workflows::search))
-        .add_admin(routes!(knowledge::workflows::read))
-        .add_admin(routes!(knowledge::workflows::delete))
         .add_admin(routes!(tools::put))
         .add_admin(routes!(tools::read))
         .add_admin(routes!(tools::delete))

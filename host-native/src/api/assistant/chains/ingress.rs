@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use convengine_core::config::flow::document::chain::{ChainDocument, StepKind};
 use convengine_core::turn::Map;
@@ -18,6 +18,7 @@ use super::runs::read_key;
 use super::{check_chain, find_run, trigger_failed};
 use crate::api::assistant::body;
 use crate::api::error::{ApiError, not_found};
+use crate::api::query::QueryParams;
 use crate::clock;
 use crate::runtime::assistant::check::to_hex;
 use crate::runtime::chain::event::submit_event;
@@ -125,7 +126,7 @@ pub async fn answer(
     State(host): State<Arc<Host>>,
     uri: Uri,
     path: Result<Path<(String, String)>, PathRejection>,
-    query: Query<IngressQuery>,
+    QueryParams(query): QueryParams<IngressQuery>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::{check_chain, find_run, render_run, trigger_failed};
 use crate::api::assistant::body;
 use crate::api::error::{ApiError, not_found};
+use crate::api::query::QueryParams;
 use crate::runtime::chain::trigger::{LiveChain, Trigger, start_run};
 use crate::runtime::turn_runner::Host;
 use crate::storage::chain::run::{self, RunFilter};
@@ -119,7 +120,7 @@ pub async fn list(
     State(host): State<Arc<Host>>,
     uri: Uri,
     slug: Result<Path<String>, PathRejection>,
-    query: Query<RunQuery>,
+    QueryParams(query): QueryParams<RunQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let Ok(Path(slug)) = slug else { return Err(not_found(&uri)) };
     check_chain(&host, &uri, &slug).await?;

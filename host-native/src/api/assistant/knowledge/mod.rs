@@ -1,8 +1,8 @@
-//! `/v1/agents/{agent}/knowledge` and `/v1/workflows/{workflow}/knowledge`: the sources of knowledge bases. (docs/spec/flows-http.md#3)
+//! `/v1/agents/{agent}/knowledge`, and of workflows and AI agents: the sources of knowledge bases. (docs/spec/flows-http.md#3)
 
 mod new_source;
+pub mod routes;
 mod search;
-pub mod workflows;
 
 use std::sync::Arc;
 
