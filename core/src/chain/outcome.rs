@@ -45,7 +45,7 @@ pub(super) fn build_outcome(mut runner: Runner<'_>) -> Outcome {
     let session = SessionAfter { intent: String::new(), state: place.clone(), context: runner.state.context.clone(), params: Map::new() };
     let mut writes = take(&mut runner.writes);
     if !is_unchanged {
-        writes.push(Write::Flow { state: Box::new(state) });
+        writes.push(Write::Session { state: Box::new(state) });
     }
     Outcome {
         conversation_id: runner.state.id,

@@ -133,12 +133,19 @@ pub struct Config {
     pub planners: Planners,
     /// Progress messages by determinant.
     pub verbose: VerboseRows,
-    /// The flow document, when the program is a flow.
-    pub flow: Option<Arc<flow::Flow>>,
-    /// The chain, when the program is a chain.
-    pub chain: Option<Arc<flow::Chain>>,
+    /// The document that is run in place of tables.
+    pub document: Option<DocumentProgram>,
     hash: String,
     source: Value,
+}
+
+/// A compiled document with its interpreter: a new interpreter is a variant here, a module in `program`, and one of [`ProgramRef`].
+#[derive(Debug, Clone)]
+pub enum DocumentProgram {
+    /// An assistant, a workflow graph or an AI agent.
+    Flow(Arc<flow::Flow>),
+    /// A chain.
+    Chain(Arc<flow::Chain>),
 }
 
 impl Config {
@@ -178,8 +185,7 @@ impl Config {
             responses: Responses::compile(tables, &scopes, profile, &mut issues),
             verbose: VerboseRows::compile(tables, &scopes, &mut issues),
             settings,
-            flow: None,
-            chain: None,
+            document: None,
             hash: hash_source(&source),
             source,
         };
@@ -192,13 +198,12 @@ impl Config {
     /// The first issue that makes the document unreadable.
     pub fn from_flow(document: &Value) -> Result<Config, String> {
         let hash = flow::snapshot_hash(document).trim_start_matches("sha256:").to_owned();
-        let config = Config { hash, source: json!({"flow": document}), ..Config::default() };
-        if flow::is_chain(document) {
-            let chain = flow::Chain::compile(document)?;
-            return Ok(Config { chain: Some(Arc::new(chain)), ..config });
-        }
-        let flow = flow::Flow::compile(document)?;
-        Ok(Config { flow: Some(Arc::new(flow)), ..config })
+        let program = if flow::is_chain(document) {
+            DocumentProgram::Chain(Arc::new(flow::Chain::compile(document)?))
+        } else {
+            DocumentProgram::Flow(Arc::new(flow::Flow::compile(document)?))
+        };
+        Ok(Config { hash, source: json!({"flow": document}), document: Some(program), ..Config::default() })
     }
 
     /// Recompiles a stored snapshot.
@@ -228,11 +233,21 @@ impl Config {
 
     /// The program that a user message runs.
     pub fn program(&self) -> ProgramRef {
-        match (&self.flow, &self.chain) {
-            (Some(_), _) => ProgramRef::Flow,
-            (None, Some(_)) => ProgramRef::Chain,
-            (None, None) => self.settings.profile.program,
+        match &self.document {
+            Some(DocumentProgram::Flow(_)) => ProgramRef::Flow,
+            Some(DocumentProgram::Chain(_)) => ProgramRef::Chain,
+            None => self.settings.profile.program,
         }
+    }
+
+    /// The flow that is run: that of an assistant, a workflow graph or an AI agent.
+    pub fn flow(&self) -> Option<&flow::Flow> {
+        if let Some(DocumentProgram::Flow(flow)) = &self.document { Some(flow) } else { None }
+    }
+
+    /// The chain that is run.
+    pub fn chain(&self) -> Option<&Arc<flow::Chain>> {
+        if let Some(DocumentProgram::Chain(chain)) = &self.document { Some(chain) } else { None }
     }
 
     /// Why no turn can run: the path and reason of an invalid policy row.

@@ -377,7 +377,7 @@ mod tests {
             slice.notices.iter().find_map(|it| ms(&it.body))
         };
         let begun = start(None, json!({"type": "session.start"})).1;
-        let stored = |it: &Write| if let Write::Flow { state } = it { Some((**state).clone()) } else { None };
+        let stored = |it: &Write| if let Write::Session { state } = it { Some((**state).clone()) } else { None };
         let session = begun.end.iter().flat_map(|it| &it.writes).find_map(stored);
         assert_eq!((took(&begun), session.is_some()), (Some(json!(0)), true));
         let (mut turn, slice) = start(session, json!({"type": "user.message", "text": "my balance please"}));

@@ -72,7 +72,7 @@ pub(super) fn build_outcome(mut walker: Walker<'_>) -> Outcome {
     let mut writes = take(&mut walker.record.model_call_writes);
     let conversation_id = walker.state.session_id.clone();
     let stored = fits && !walker.is_unreadable;
-    writes.extend(stored.then(|| Write::Flow { state: Box::new(serde_json::to_value(&walker.state).unwrap_or_default()) }));
+    writes.extend(stored.then(|| Write::Session { state: Box::new(serde_json::to_value(&walker.state).unwrap_or_default()) }));
     Outcome {
         conversation_id,
         intent,

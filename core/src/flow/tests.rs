@@ -33,7 +33,7 @@ fn start(config: &Arc<Config>, session: Option<Value>, event: Value) -> (Turn, S
 }
 
 fn stored(outcome: &Outcome) -> Option<Value> {
-    outcome.writes.iter().find_map(|it| if let Write::Flow { state } = it { Some((**state).clone()) } else { None })
+    outcome.writes.iter().find_map(|it| if let Write::Session { state } = it { Some((**state).clone()) } else { None })
 }
 
 fn answer(outcome: &Outcome) -> Value {

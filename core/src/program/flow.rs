@@ -9,7 +9,7 @@ use crate::turn::{EffectContext, Outcome, Program, TurnInput};
 /// Creates the program that runs the configuration's flow document.
 pub(super) fn build_program(input: TurnInput, effects: EffectContext, config: Arc<Config>) -> Program {
     Box::pin(async move {
-        let Some(flow) = config.flow.as_deref() else { return Outcome::for_lost_turn(&input.conversation) };
+        let Some(flow) = config.flow() else { return Outcome::for_lost_turn(&input.conversation) };
         let mut walker = Walker::open(input, flow, config.hash_source(), effects.clone());
         match effects.run_unless_canceled(flow::run(&mut walker)).await {
             Ok(()) => walker.into_outcome(),

@@ -254,7 +254,7 @@ impl Session {
     pub fn current_row(&self) -> ConversationRow {
         let written = self.writes.iter().rev().find_map(|it| match it {
             Write::Conversation(row) => Some(row),
-            Write::History(_) | Write::LlmCall(_) | Write::Memory(_) | Write::Flow { .. } | Write::Reset => None,
+            Write::History(_) | Write::LlmCall(_) | Write::Memory(_) | Write::Session { .. } | Write::Reset => None,
         });
         written.unwrap_or(&self.stored).clone()
     }

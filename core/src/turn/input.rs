@@ -81,7 +81,7 @@ impl LoadedSession {
                     self.memory = None;
                     self.turns_since_reset = 1;
                 }
-                Write::Flow { state } => self.flow = Some(state.clone()),
+                Write::Session { state } => self.flow = Some(state.clone()),
                 Write::LlmCall(_) => {}
             }
         }

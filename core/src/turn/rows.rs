@@ -133,9 +133,10 @@ pub enum Write {
     LlmCall(LlmCallRow),
     /// The new memory, which replaces the old one.
     Memory(MemoryRow),
-    /// The whole state of a flow session.
-    Flow {
-        /// The state in the flow program's format.
+    /// The whole state of a session or run.
+    #[serde(rename = "flow")]
+    Session {
+        /// The state; its member `program` says which interpreter it belongs to.
         state: Box<serde_json::Value>,
     },
     /// Hides earlier history from later turns, though its rows stay, and deletes the memory.

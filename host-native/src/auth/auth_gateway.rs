@@ -22,6 +22,7 @@ use super::rate::RateStatus;
 use super::routes::{Access, LINK_PREFIX, Route, find_route};
 use super::scope::Scopes;
 use super::tokens::{TokenRejection, TokenVerifier};
+use crate::api::assistant::body;
 use crate::api::error::{ASSISTANTS_PREFIX, ApiError};
 use crate::api::page;
 use crate::api::request_metrics::MatchedRoute;
@@ -109,7 +110,12 @@ struct QueryCredentials {
 pub async fn handle(State(gateway): State<Arc<AuthGateway>>, request: Request) -> Response {
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let Some(route) = find_route(&gateway.routes, &method, uri.path()) else {
-        return page::serve(&method, &uri, request.headers()).into_response();
+        let headers = request.headers().clone();
+        if ![Method::GET, Method::HEAD].contains(&method) {
+            // Many clients read no response before they have sent everything.
+            let _ = body::read_whole(&uri, request.into_body(), 0).await;
+        }
+        return page::serve(&method, &uri, &headers).into_response();
     };
     let mut response = dispatch(&gateway, route, request).await;
     if uri.path().starts_with(ASSISTANTS_PREFIX) {

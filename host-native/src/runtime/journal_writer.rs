@@ -138,7 +138,7 @@ impl JournalWriter {
 
     /// How long the lease of the turn lasts unless it is renewed.
     fn lease(&self, host: &Host) -> Duration {
-        if self.config.chain.is_some() { host.chain_settings.lease } else { host.turn_settings.lease }
+        if self.config.chain().is_some() { host.chain_settings.lease } else { host.turn_settings.lease }
     }
 
     fn add_turn_row(&mut self, host: &Host, turn: &Turn, rows: &mut TurnRows) -> Result<(), Refusal> {

@@ -110,7 +110,7 @@ async fn continue_turn(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal
     };
     let mut configured = host.config_manager.active();
     let config = load_config(host, &open).await?;
-    if config.flow.is_some() || config.chain.is_some() {
+    if config.document.is_some() {
         configured = Arc::new(configured.with_flow(&config));
     }
     let journal_writer = JournalWriter::from_stored(host, &open, journal.entries.len(), Arc::clone(&config));

@@ -71,7 +71,7 @@ pub fn render_turn(
             Write::History(row) => rows.add_history(conversation, row),
             // Derived together with the audit rows.
             Write::LlmCall(_) if reserved > 0 => {}
-            Write::Flow { state } => render_session(&mut rows, turn, state, about.workspace),
+            Write::Session { state } => render_session(&mut rows, turn, state, about.workspace),
             Write::LlmCall(row) => rows.add_llm_call(conversation, row),
             Write::Memory(row) => rows.add_memory(conversation, row),
             Write::Reset => reset = true,

@@ -101,7 +101,11 @@ fn check_end(scene: &TurnUnderTest<'_>) -> Option<String> {
             // A person answers or approves, whenever they do.
             let answer = |path: &str| outcome.flow.as_ref().and_then(|it| it.pointer(path)?.as_str());
             let is_handed_off = answer("/status") == Some("handed_off") || answer("/awaiting/kind") == Some("approval");
+            // A server refuses events of a session that has ended.
+            let before = scene.run.input.session.flow.as_ref().and_then(|it| it.get("status")?.as_str());
+            let has_ended = before.is_some_and(|it| !["active", "handed_off"].contains(&it));
             let may_be_empty = scene.fault.is_none()
+                || has_ended
                 || !of_users
                 || is_handed_off
                 || scene.rows.has_values_only_reply(scene.run)
@@ -206,7 +210,7 @@ fn check_failed_turn(scene: &TurnUnderTest<'_>) -> Option<String> {
     let is_reset = outcome.writes.iter().any(|it| matches!(it, Write::Reset));
     for write in &outcome.writes {
         match write {
-            Write::LlmCall(_) | Write::Flow { .. } | Write::Reset => {}
+            Write::LlmCall(_) | Write::Session { .. } | Write::Reset => {}
             Write::History(_) => return Some("it writes a row of the history".to_owned()),
             Write::Memory(_) => return Some("it writes a summary".to_owned()),
             Write::Conversation(row) => match loaded {

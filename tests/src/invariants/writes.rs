@@ -75,7 +75,7 @@ fn is_table_tool(scene: &TurnUnderTest<'_>, it: &AnsweredEffect, before: &TurnRu
 /// Returns whether the effect is an attempt of a step of a chain: each has the key of the step, so a service repeats nothing.
 fn is_next_attempt(scene: &TurnUnderTest<'_>, it: &AnsweredEffect) -> bool {
     let Request::Http(http) = &it.effect.request else { return false };
-    scene.config.chain.is_some() && http.idempotent && http.headers.iter().any(|it| it.0 == "Idempotency-Key")
+    scene.config.chain().is_some() && http.idempotent && http.headers.iter().any(|it| it.0 == "Idempotency-Key")
 }
 
 /// Returns whether an answer leaves a write in doubt.
@@ -149,7 +149,7 @@ fn implies_no_write(answer: &EffectResult) -> bool {
 /// Returns whether the service's row declares the call idempotent.
 fn is_idempotent(config: &Config, it: &AnsweredEffect) -> bool {
     let Request::Http(http) = &it.effect.request else { return false };
-    if config.chain.is_some() {
+    if config.chain().is_some() {
         // The calls of a run have its key.
         return http.idempotent;
     }

@@ -113,7 +113,7 @@ fn assert_only_surviving_writes(outcome: &Outcome, whole: &Journal, answered: us
             }
             turn::Write::LlmCall(_) => calls += 1,
             turn::Write::Reset => {}
-            turn::Write::History(_) | turn::Write::Memory(_) | turn::Write::Flow { .. } => panic!("{label}: {write:?}"),
+            turn::Write::History(_) | turn::Write::Memory(_) | turn::Write::Session { .. } => panic!("{label}: {write:?}"),
         }
     }
     let is_call = |it: &&turn::JournalEntry| it.request.as_ref().is_some_and(|it| it["kind"] == "llm");

@@ -58,7 +58,7 @@ fn a_turn_canceled_while_it_waits_leaves_the_session_at_its_root() {
                 let reply = outcome.flow.as_deref().cloned().unwrap_or_default();
                 let reason = if why == CancelReason::Timeout { "turn_timeout" } else { "turn_lost" };
                 waits += 1;
-                if player.config.chain.is_some() {
+                if player.config.chain().is_some() {
                     check_canceled_run(&reply["run"], reason, &label);
                     continue;
                 }
@@ -70,7 +70,7 @@ fn a_turn_canceled_while_it_waits_leaves_the_session_at_its_root() {
                     continue;
                 }
                 assert_eq!((&reply["status"], &reply["awaiting"]), (&json!("awaiting_input"), &json!(null)), "{label}");
-                let root = player.config.flow.as_ref().map(|it| it.document.root.as_str()).unwrap_or_default();
+                let root = player.config.flow().map(|it| it.document.root.as_str()).unwrap_or_default();
                 assert_eq!(outcome.state.split('/').next(), Some(root), "{label} is at {}", outcome.state);
             }
         }

@@ -9,7 +9,7 @@ use convengine_tests::{root, server_binary};
 use serde_json::{Value, json};
 
 /// Members of responses with times or durations, and with hashes of documents that name the address of a service.
-const VOLATILE: [&str; 3] = ["since", "ms", "snapshot"];
+const VOLATILE: [&str; 4] = ["since", "ms", "created_at", "snapshot"];
 
 fn talks() -> Vec<PathBuf> {
     let folders = ["tests/packs/agent", "tests/packs/flow", "tests/packs/workflow"].map(|it| std::fs::read_dir(root().join(it)).unwrap());

@@ -74,7 +74,7 @@ impl FlowSession {
             slice = turn.resume(vec![Completion { id: effect.id, at: 1_767_268_800_000, outcome }]).unwrap();
         }
         let outcome = slice.end.unwrap();
-        let state = outcome.writes.iter().find_map(|it| if let Write::Flow { state } = it { Some((**state).clone()) } else { None });
+        let state = outcome.writes.iter().find_map(|it| if let Write::Session { state } = it { Some((**state).clone()) } else { None });
         self.session = state.or(self.session.take());
         self.output = *outcome.flow.unwrap();
         requests
@@ -286,7 +286,7 @@ fn redacted_values_are_removed_from_all_stored_texts() {
     desk.say("go");
     assert_eq!(desk.say("123"), ["Is that 123?"]);
     let mut shown = desk.session.clone().unwrap();
-    crate::flow::redact_session(desk.config.flow.as_ref().unwrap(), &mut shown);
+    crate::flow::redact_session(desk.config.flow().unwrap(), &mut shown);
     assert_eq!(shown["vars"]["_slot"]["candidate"], "[pin]");
     assert!(!shown["history"].to_string().contains("123"), "{shown}");
     assert_eq!(desk.say("yes"), ["123 it is, 1x23."], "the user sees the value");

@@ -51,7 +51,7 @@ impl FlowCache {
         let Some(source) = config::find_snapshot(pool, hash).await? else { return Ok(None) };
         let config = Arc::new(run_blocking(move || Config::from_source(&source).0).await?);
         // The snapshot may be of tables instead of a document.
-        let is_document = config.flow.is_some() || config.chain.is_some();
+        let is_document = config.document.is_some();
         Ok(is_document.then(|| self.insert(config)))
     }
 

@@ -114,7 +114,7 @@ impl RunningSession {
 
     /// Returns the remaining model budget of this month or day in microcents; `None` without a cap.
     async fn remaining_budget(&self, host: &Host, now: Millis) -> sqlx::Result<Option<i64>> {
-        let cap = self.config.flow.as_ref().and_then(|it| plan::spend_cap(&it.document.settings, now));
+        let cap = self.config.flow().and_then(|it| plan::spend_cap(&it.document.settings, now));
         let Some((cap, start)) = cap else { return Ok(None) };
         let spent = session::sum_usage(&host.readers, &host.workspace, "llm", start, Some(self.program.as_str())).await?;
         Ok(Some(i64::try_from(cap).unwrap_or(i64::MAX).saturating_sub(spent).max(0)))

@@ -40,7 +40,7 @@ impl Budget {
         effect: &Effect,
         request: &LlmRequest,
     ) -> Result<Option<BudgetReservation>, EffectError> {
-        let Some(flow) = &configured.config.flow else { return Ok(None) };
+        let Some(flow) = configured.config.flow() else { return Ok(None) };
         let program = ProgramKey::of_flow(flow);
         let Some((cap, start)) = plan::spend_cap(&flow.document.settings, clock::now()) else { return Ok(None) };
         let amount = host.models.estimate_cost(request).saturating_mul(MICROCENTS_PER_MICRO);

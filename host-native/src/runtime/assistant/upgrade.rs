@@ -34,7 +34,7 @@ impl Upgrade {
     /// # Errors
     /// Returns any database error.
     pub async fn find(host: &Host, stored: &Session, config: &Config) -> sqlx::Result<Option<Upgrade>> {
-        let policy = config.flow.as_ref().map(|it| it.document.settings.version_policy);
+        let policy = config.flow().map(|it| it.document.settings.version_policy);
         let (Some(own), Some(VersionPolicy::MigrateAtRoot | VersionPolicy::MigrateEager)) = (stored.version, policy) else {
             return Ok(None);
         };
@@ -49,7 +49,7 @@ impl Upgrade {
     /// Migrates a session. Returns the document it runs on afterwards, or `None` when it stays on its version.
     pub fn apply(&self, from: &Config, session: &mut LoadedSession, event: &mut UserEvent) -> Option<Arc<Config>> {
         let state = session.flow.as_deref()?;
-        let (old, new) = (from.flow.as_deref()?, self.target.flow.as_deref()?);
+        let (old, new) = (from.flow()?, self.target.flow()?);
         let found = migrate(old, new, &self.target.source()["flow"], &format!("sha256:{}", self.target.hash_source()), state);
         if found.kind == MigrationKind::Pinned {
             return None;
@@ -128,7 +128,7 @@ impl DryRun {
 
 /// Returns how a session migrates, and whether it stays because its current node was removed.
 fn simulate_migration(from: Option<&Config>, to: &Config, state: &Value) -> (MigrationKind, bool) {
-    let (Some(old), Some(new)) = (from.and_then(|it| it.flow.as_deref()), to.flow.as_deref()) else {
+    let (Some(old), Some(new)) = (from.and_then(|it| it.flow()), to.flow()) else {
         return (MigrationKind::Pinned, false);
     };
     let found = migrate(old, new, &to.source()["flow"], &format!("sha256:{}", to.hash_source()), state);

@@ -35,7 +35,7 @@ pub(super) async fn execute(
         open;
     let deadline = tokio::time::Instant::now() + host.turn_settings.max_duration;
     let mut running: JoinSet<Completion> = JoinSet::new();
-    let stop = configured.config.chain.is_some().then(|| host.stop_signals.register(&turn.journal().input.conversation));
+    let stop = configured.config.chain().is_some().then(|| host.stop_signals.register(&turn.journal().input.conversation));
     loop {
         publisher.add_notices(&mut slice.notices);
         if let Some(outcome) = slice.end {

@@ -183,7 +183,7 @@ async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Resu
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
     let mut publisher = TurnPublisher::new(&streams, input).with_subscriber(open.subscriber.clone());
     let mut observer = TurnObserver::new(input, open.active_config.config.hash_source(), received, open.caller_span.clone());
-    let budgeted = open.active_config.config.flow.as_ref().map(|it| (ProgramKey::of_flow(it), input.turn.clone()));
+    let budgeted = open.active_config.config.flow().map(|it| (ProgramKey::of_flow(it), input.turn.clone()));
     async {
         let outcome = match execute(host, open, &mut publisher, &mut observer).await {
             Ok((ended, journal)) => commit(host, ended, journal, received, &mut publisher).await,

@@ -68,7 +68,7 @@ impl Session {
             slice = turn.resume(vec![Completion { id: effect.id, at: 1_767_268_800_000, outcome }]).unwrap();
         }
         let outcome = slice.end.unwrap();
-        let state = outcome.writes.iter().find_map(|it| if let Write::Flow { state } = it { Some((**state).clone()) } else { None });
+        let state = outcome.writes.iter().find_map(|it| if let Write::Session { state } = it { Some((**state).clone()) } else { None });
         self.state = state.or(self.state.take());
         self.output = *outcome.flow.unwrap();
         let texts = self.output["messages"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect();
@@ -125,7 +125,7 @@ fn a_used_up_budget_may_hand_over() {
 #[test]
 fn the_daily_cap_is_a_setting_and_fails_the_call() {
     let mut session = Session::new(json!({"daily_spend_cap_cents": 5}));
-    assert_eq!(session.config.flow.as_ref().unwrap().document.settings.daily_spend_cap_cents, Some(5));
+    assert_eq!(session.config.flow().unwrap().document.settings.daily_spend_cap_cents, Some(5));
     assert_eq!(session.send(json!({"type": "user.message", "text": "hi", "budget_left": 0}), Vec::new()).0, 0);
     assert_eq!(session.state.as_ref().unwrap()["vars"]["_error"]["code"], "budget");
     assert_eq!(session.say("hi", vec![reply("Hello.", CENT, &[])]), (1, vec!["Hello.".to_owned()]), "the next message tries again");
@@ -138,7 +138,7 @@ fn operators_see_no_personal_data_in_traces() {
     assert!(!json!(session.audits).to_string().contains("ann@"), "{:?}", session.audits);
     let mut shown = session.state.clone().unwrap();
     shown["event"] = json!({"text": "call 030 1234567"});
-    crate::flow::redact_session(session.config.flow.as_ref().unwrap(), &mut shown);
+    crate::flow::redact_session(session.config.flow().unwrap(), &mut shown);
     assert_eq!(shown["event"]["text"], "call [phone]");
     assert_eq!(shown["history"][0]["text"], "I am ann@example.com", "a person at the desk sees the conversation");
 }

@@ -235,5 +235,5 @@ impl RunWatcher {
 
 /// The state that a turn has stored.
 fn state_after(writes: Vec<Write>) -> Option<Value> {
-    writes.into_iter().find_map(|it| if let Write::Flow { state } = it { Some(*state) } else { None })
+    writes.into_iter().find_map(|it| if let Write::Session { state } = it { Some(*state) } else { None })
 }

@@ -200,7 +200,7 @@ impl<'r> DeskAction<'r> {
 
     /// Checks that the variables to return are declared.
     fn check_variables(&self) -> Result<(), ApiError> {
-        let flow = self.running.config.flow.as_deref().map(|it| active_document(it, &self.state));
+        let flow = self.running.config.flow().map(|it| active_document(it, &self.state));
         let declared = flow.map(|it| it.document.variables.as_slice()).unwrap_or_default();
         let is_declared = |name: &str| declared.iter().any(|it| it.name.to_string() == name);
         let given = self.members.get("vars").and_then(Value::as_object).into_iter().flatten();

@@ -113,7 +113,7 @@ pub async fn conversation(
 ) -> Result<Json<Value>, ApiError> {
     let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
     let (stored, running) = load_conversation(&host, &uri, &id).await?;
-    let Some(flow) = running.config.flow.as_ref().filter(|_| !running.is_document_missing) else {
+    let Some(flow) = running.config.flow().filter(|_| !running.is_document_missing) else {
         // Without the document it is unknown which values are private.
         let message = "snapshot of the session is no longer stored; close the conversation";
         return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, &uri, message).with_code("snapshot_lost"));

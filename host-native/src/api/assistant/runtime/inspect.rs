@@ -105,7 +105,7 @@ pub fn render_state(uri: &Uri, stored: Session, running: &RunningSession) -> Res
         return Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, uri, message).with_code("snapshot_lost"));
     }
     let mut state = stored.state;
-    if let Some(flow) = &running.config.flow {
+    if let Some(flow) = running.config.flow() {
         convengine_core::flow::redact_session(flow, &mut state);
     }
     Ok(state)

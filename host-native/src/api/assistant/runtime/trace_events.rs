@@ -54,13 +54,13 @@ fn input_event(journal: &Journal) -> Value {
 /// Masks private values of the session in the input event and in the data of all trace events.
 fn mask_private(config: Option<&Config>, event: Value, slice: &Slice) -> (Value, Vec<Value>) {
     let writes = slice.end.as_ref().map(|it| it.writes.as_slice()).unwrap_or_default();
-    let state = writes.iter().find_map(|it| if let Write::Flow { state } = it { Some(state.as_ref()) } else { None });
+    let state = writes.iter().find_map(|it| if let Write::Session { state } = it { Some(state.as_ref()) } else { None });
     let of_state = |key: &str| state.and_then(|it| it.get(key)).cloned().unwrap_or_default();
     let mut frames = of_state("stack").as_array().cloned().unwrap_or_default();
     frames.push(json!({"locals": event.get("params")}));
     let data: Vec<&Value> = audits(slice).map(|it| it.2).collect();
     let mut whole = json!({"vars": of_state("vars"), "stack": frames, "event": mask_remembered(event, state), "data": data});
-    if let Some(flow) = config.and_then(|it| it.flow.as_ref()) {
+    if let Some(flow) = config.and_then(|it| it.flow()) {
         convengine_core::flow::redact_session(flow, &mut whole);
     }
     let data = if let Value::Array(data) = whole["data"].take() { data } else { Vec::new() };
