@@ -112,7 +112,8 @@ fn collect_secret_names(value: &Value, found: &mut BTreeSet<String>) {
         }
         Value::Array(items) => items.iter().for_each(|it| collect_secret_names(it, found)),
         Value::Object(members) => {
-            let texts = members.get("secrets").and_then(Value::as_array).into_iter().flatten().chain(members.get("signing_secret"));
+            let texts = members.get("secrets").and_then(Value::as_array).into_iter().flatten();
+            let texts = texts.chain(members.get("signing_secret")).chain(members.get("secret"));
             found.extend(texts.filter_map(Value::as_str).map(str::to_owned));
             members.values().for_each(|it| collect_secret_names(it, found));
         }

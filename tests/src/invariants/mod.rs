@@ -100,14 +100,17 @@ fn check_end(scene: &TurnUnderTest<'_>) -> Option<String> {
             let of_users = event.is_none_or(|it| it.starts_with("user."));
             // A person answers or approves, whenever they do.
             let answer = |path: &str| outcome.flow.as_ref().and_then(|it| it.pointer(path)?.as_str());
-            let is_handed_off = answer("/status") == Some("handed_off") || answer("/awaiting/kind") == Some("approval");
+            let is_silent = answer("/status") == Some("handed_off") || answer("/awaiting/kind") == Some("approval");
+            // An agent may finish without a word.
+            let has_finished = answer("/status") == Some("completed");
             // A server refuses events of a session that has ended.
             let before = scene.run.input.session.flow.as_ref().and_then(|it| it.get("status")?.as_str());
             let has_ended = before.is_some_and(|it| !["active", "handed_off"].contains(&it));
             let may_be_empty = scene.fault.is_none()
                 || has_ended
                 || !of_users
-                || is_handed_off
+                || is_silent
+                || has_finished
                 || scene.rows.has_values_only_reply(scene.run)
                 || is_model_reply_empty(scene.run);
             (!may_be_empty && payload.value.trim().is_empty()).then(|| "the reply is empty".to_owned())

@@ -169,11 +169,12 @@ impl CrashFixture {
         let client = client_for("http:").build()?;
         for request in requests {
             let url = format!("{}{}", servers.address_for(0)?, request.path);
-            let status = self
-                .runtime
-                .block_on(client.post(url).header("Content-Type", "application/json").body(request.body.to_string()).send())?
-                .status();
-            ensure!(status.as_u16() == 201, "{} answers {status}", request.path);
+            let call = client.post(url).header("Content-Type", "application/json").body(request.body.to_string());
+            let (status, text) = self.runtime.block_on(async {
+                let response = call.send().await?;
+                Ok::<_, anyhow::Error>((response.status().as_u16(), response.text().await?))
+            })?;
+            ensure!(status == 201, "{} answers {status} {text}", request.path);
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use convengine_core::json::diff;
+use convengine_host::runtime::chain::token::TOKEN_PREFIX;
 use convengine_host::storage::assistant::session;
 use convengine_host::storage::{DatabaseConfig, audit, load, open_reader_pool, turn};
 use convengine_player::fake_http::RecordedCall;
@@ -102,6 +103,7 @@ impl FinalState {
         for call in &mut self.calls {
             replace(&mut call.path);
             replace(&mut call.body);
+            call.body = mask_times(&mask_tokens(&call.body));
             call.idempotency_key.iter_mut().for_each(replace);
         }
         self.effects.iter_mut().for_each(|it| replace(&mut it.key));
@@ -234,6 +236,15 @@ fn mask_text(text: &str) -> Value {
         return json!({"<json>": mask(&inner)});
     }
     Value::from(mask_times(text))
+}
+
+/// Masks resume tokens, which are random.
+fn mask_tokens(text: &str) -> String {
+    let mut parts = text.split(TOKEN_PREFIX);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |masked, rest| {
+        masked + "<token>" + rest.trim_start_matches(|it: char| it.is_ascii_alphanumeric() || "-_".contains(it))
+    })
 }
 
 /// Masks the times and durations in a text: numbers of 13 digits, before `ms` or after `…Ms":`, and ISO 8601 times.
