@@ -180,6 +180,28 @@ fn verbose(id: impl Into<Value>, intent: &str, step: &str, determinant: &str, ru
     })
 }
 
+/// Returns a chain whose first turn executes `steps` steps without an effect: decisions between notes in the trace.
+///
+/// # Errors
+/// If the generated pack is not valid.
+pub fn note_chain(steps: usize) -> Result<Pack> {
+    let step = |at: usize| match at {
+        _ if at.is_multiple_of(2) => json!({"id": format!("s{at}"), "kind": "notify", "label": format!("Note {at}"),
+            "config": {"channel": "log", "text": "{{ trigger.body.number }}: step"}}),
+        _ => json!({"id": format!("s{at}"), "kind": "decide", "label": format!("Is it {at}?"),
+            "config": {"on": "{{ trigger.body.number }}", "cases": [{"match": ["seven"], "branch": "stop"}]}}),
+    };
+    let stop = json!({"id": "stop", "name": "Stop", "then": "stop", "steps": [
+        {"id": "stopped", "kind": "notify", "label": "Stopped", "config": {"channel": "log", "text": "stop"}},
+    ]});
+    let chain = json!({
+        "schema_version": "1.0", "doc": "workflow_chain", "slug": "notes", "name": "Notes", "trigger": {"kind": "manual"},
+        "steps": (0..steps).map(step).collect::<Vec<_>>(), "branches": [stop],
+    });
+    let request = json!({"method": "POST", "path": "/v1/workflow-chains/notes/run", "body": {"input": {"number": 4}}});
+    Ok(serde_json::from_value(json!({"name": format!("{steps} steps"), "documents": [chain], "turns": [{"request": request}]}))?)
+}
+
 /// Returns a flow document whose second turn walks through `nodes` nodes without an effect: an intent, alternating variable
 /// assignments and decisions, a message and the end.
 ///

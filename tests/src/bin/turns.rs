@@ -1,8 +1,8 @@
 //! Runs turns without any I/O, for tools that count instructions and allocations, and prints the bytes that the turns store.
 //!
 //! `turns PACK TIMES MODE` runs the pack's conversation TIMES times. MODE is `core` (the core only), `audit` (with the audit rows as JSON
-//! text), `rows` (with all rows) or `bytes` (with all rows and their sizes). PACK is a file, `rows:N` (a generated configuration of N rows)
-//! or `walk:N` (a flow whose second turn walks through N nodes).
+//! text), `rows` (with all rows) or `bytes` (with all rows and their sizes). PACK is a file, `rows:N` (a generated configuration of N rows),
+//! `walk:N` (a flow whose second turn walks through N nodes) or `chain:N` (a chain whose first turn executes N steps).
 //!
 //! `turns PACK TIMES MODE TURN` runs one turn of a long conversation TIMES times.
 
@@ -32,10 +32,11 @@ fn main() -> Result<()> {
     let (pack, times, mode, turn) = match arguments.as_slice() {
         [pack, times, mode] => (pack, times, mode, None),
         [pack, times, mode, turn] => (pack, times, mode, Some(turn)),
-        _ => bail!("usage: turns PACK|rows:N|walk:N TIMES core|audit|rows|bytes [TURN]"),
+        _ => bail!("usage: turns PACK|rows:N|walk:N|chain:N TIMES core|audit|rows|bytes [TURN]"),
     };
     let conversation = match pack.split_once(':') {
         Some(("rows", rows)) => EffectFreePack::from_pack(&synthetic::pack(rows.parse()?)?)?,
+        Some(("chain", steps)) => EffectFreePack::from_pack(&synthetic::note_chain(steps.parse()?)?)?,
         Some(("walk", nodes)) => EffectFreePack::from_pack(&synthetic::walk_flow(nodes.parse()?)?)?,
         _ => EffectFreePack::open(Path::new(pack))?,
     };

@@ -15,6 +15,9 @@ const CONVERSATIONS: u64 = 20;
 /// A flow whose second turn walks through the maximum number of nodes.
 const WALK: &str = "walk:64";
 
+/// A chain whose first turn executes this many steps.
+const CHAIN: &str = "chain:64";
+
 /// Counts for one turn.
 pub struct Counts {
     core_instructions: u64,
@@ -28,6 +31,8 @@ pub struct Counts {
     statements: u64,
     /// Instructions of a flow's turn that walks through 64 nodes.
     walk_instructions: u64,
+    /// Instructions of a run that executes 64 steps of a chain.
+    chain_instructions: u64,
     /// `None` if the engine is not built.
     engine_brotli: Option<u64>,
 }
@@ -54,6 +59,8 @@ impl Counts {
             statements: count_statements(bench)?,
             walk_instructions: count_instructions(bench, TurnsRun { pack: WALK, mode: "core", turn: Some(2) }, CONVERSATIONS)?
                 / CONVERSATIONS,
+            chain_instructions: count_instructions(bench, TurnsRun { pack: CHAIN, mode: "core", turn: Some(1) }, CONVERSATIONS)?
+                / CONVERSATIONS,
             engine_brotli: size::engine_brotli(bench.project)?,
         })
     }
@@ -68,6 +75,7 @@ impl Counts {
             ("journal_bytes_per_turn", Some(self.journal_bytes)),
             ("statements_per_turn", Some(self.statements)),
             ("flow_walk_instructions", Some(self.walk_instructions)),
+            ("chain_run_instructions", Some(self.chain_instructions)),
         ]
     }
 
@@ -88,6 +96,7 @@ impl Counts {
             println!("{what:<52}{count:>12}");
         }
         println!("{:<52}{:>12}", "instructions of a walk through 64 nodes of a flow", self.walk_instructions);
+        println!("{:<52}{:>12}", "instructions of a run of 64 steps of a chain", self.chain_instructions);
         let engine = self.engine_brotli.map_or("not built".to_owned(), |it| it.to_string());
         println!("{:<52}{engine:>12}", "bytes of the browser engine, brotli");
     }
