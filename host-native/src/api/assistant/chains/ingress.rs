@@ -131,7 +131,8 @@ pub async fn answer(
     body: Body,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let bytes = body::read_whole(&uri, body, MAX_BODY_BYTES).await?;
-    let Ok(Path((slug, step))) = path else { return Err(not_found(&uri)) };
+    // PostgreSQL keeps no NUL.
+    let Some((slug, step)) = path.ok().map(|it| it.0).filter(|it| !it.1.contains('\0')) else { return Err(not_found(&uri)) };
     check_chain(&host, &uri, &slug).await?;
     let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     let waiting = match &query.run {

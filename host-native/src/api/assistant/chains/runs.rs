@@ -159,6 +159,10 @@ fn read_filter<'f>(uri: &Uri, slug: &'f str, query: &RunQuery) -> Result<RunFilt
     if statuses.iter().any(|it| !STATUSES.contains(&it.as_str())) {
         return Err(refuse("status", "a list of statuses"));
     }
+    // PostgreSQL keeps no NUL.
+    if query.branch.as_deref().is_some_and(|it| it.contains('\0')) {
+        return Err(refuse("branch", "the id of a branch"));
+    }
     let limit = match query.limit.as_deref() {
         None => PAGE_SIZES.0,
         Some(text) => {
