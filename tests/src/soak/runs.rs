@@ -28,7 +28,10 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 /// How long the processor time of a server with sleeping runs is measured.
 const IDLE_TIME: Duration = Duration::from_secs(10);
 
-/// The time between the start of the last sleeping run and their wake-up.
+/// The time within which they wake up, one after the other.
+const SPREAD: Duration = Duration::from_secs(30);
+
+/// The time between the start of the last sleeping run and the first wake-up.
 const SLEEP: Duration = Duration::from_secs(20);
 
 /// What was measured.
@@ -42,7 +45,7 @@ pub struct RunReport {
     pub cpu_us: u64,
     /// The duration of a run from start to end in milliseconds: median, and the 99th percentile.
     pub duration_ms: [u64; 2],
-    /// Runs that slept until the same time.
+    /// Runs that slept, until times within half a minute.
     pub sleepers: usize,
     /// The memory of the server without and with them, in KB.
     pub memory_kb: [u64; 2],
@@ -62,7 +65,7 @@ struct RunServer {
     _database: Database,
 }
 
-/// Starts runs over several connections and waits for their end, then lets others sleep until the same time.
+/// Starts runs over several connections and waits for their end, then lets others sleep.
 ///
 /// # Errors
 /// If a server does not start, or the runs do not end in time.
@@ -86,18 +89,24 @@ pub fn measure_runs(binary: &Path, kind: &DatabaseKind, runs: usize, sleepers: u
     let needed = Duration::from_secs_f64(taken.as_secs_f64() / runs.max(1) as f64 * sleepers as f64 * 1.5);
     let wake = SystemTime::now() + needed + SLEEP;
     let until = i64::try_from(wake.duration_since(SystemTime::UNIX_EPOCH)?.as_millis())?;
-    served.start_runs("nap", sleepers, connections, move |_| json!({"until": clock::format_iso(until)}))?;
+    let spread_ms = usize::try_from(SPREAD.as_millis())?;
+    served.start_runs(
+        "nap",
+        sleepers,
+        connections,
+        move |number| json!({"until": clock::format_iso(until + i64::try_from(number * spread_ms / sleepers.max(1)).unwrap_or_default())}),
+    )?;
     served.wait_until_all_sleep()?;
     report.memory_kb[1] = resident_kb(process)?;
     ensure!(SystemTime::now() + IDLE_TIME < wake, "the server was too slow to let {sleepers} runs sleep");
     let cpu = cpu_us(process)?;
     std::thread::sleep(IDLE_TIME);
     report.idle_percent = (cpu_us(process)? - cpu) as f64 / IDLE_TIME.as_micros() as f64 * 100.0;
-    std::thread::sleep(wake.duration_since(SystemTime::now()).unwrap_or_default());
+    std::thread::sleep((wake + SPREAD).duration_since(SystemTime::now()).unwrap_or_default());
     served.wait_for_end("nap")?;
     let ended = served.list_ended("nap")?;
     report.failures.extend(find_failures(&ended, sleepers));
-    let lags: Vec<u64> = ended.iter().filter_map(|it| lag_ms(it, until)).collect();
+    let lags: Vec<u64> = ended.iter().filter_map(lag_ms).collect();
     report.lag_ms = [50, 99, 100].map(|it| percentile(lags.iter().copied(), it));
     Ok(report)
 }
@@ -204,7 +213,8 @@ fn find_failures(ended: &[Value], expected: usize) -> Vec<String> {
 }
 
 /// How late a run woke up: from the time it slept until to its end, as the step behind takes no time.
-fn lag_ms(run: &Value, until: i64) -> Option<u64> {
+fn lag_ms(run: &Value) -> Option<u64> {
+    let until = clock::parse(run.pointer("/trigger/body/until")?.as_str()?)?;
     u64::try_from(clock::parse(run["ended_at"].as_str()?)? - until).ok()
 }
 

@@ -36,4 +36,5 @@ fn every_one_of_many_runs_ends_and_every_sleeper_wakes_up() {
     let seen = runs::measure_runs(&server_binary().unwrap(), &soak_kind(), 100, 500, 4).unwrap();
     assert_eq!(seen.failures, [""; 0]);
     assert_eq!((seen.runs, seen.sleepers), (100, 500));
+    assert!(seen.lag_ms[0] > 0, "nobody wakes up early, and everybody's time is known: {seen:?}");
 }

@@ -6,7 +6,7 @@ use super::Soak;
 
 /// The number of runs that are started together.
 const RUNS: &str = "2000";
-/// The number of runs that sleep until the same time.
+/// The number of runs that sleep, and wake up within half a minute.
 const SLEEPERS: &str = "10000";
 /// The number of clients.
 const CONNECTIONS: &str = "8";
