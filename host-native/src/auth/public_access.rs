@@ -1,4 +1,4 @@
-//! Authentication of callers from outside: pages and users of deployments, and whoever has a resume token.
+//! Authentication of callers from outside: pages and users of deployments, and holders of a resume token.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl AuthGateway {
         Ok(None)
     }
 
-    /// Authenticates whoever has a resume token of a run; the handler checks which one.
+    /// Authenticates the holder of a resume token of a run; the handler checks which one.
     pub(super) async fn authenticate_resume_token(&self, uri: &Uri, token: &str) -> Result<AuthenticatedCall<'_>, ApiError> {
         for tenant in self.tenants.values() {
             let found = token::find_wait(&tenant.host, token).await.map_err(|it| ApiError::from_database(&it, uri))?;

@@ -35,7 +35,7 @@ pub enum Access {
     Scoped,
     /// The assistants administrator too. Without authentication the route is restricted to local callers.
     Administrator,
-    /// As the administrator, and whoever has a resume token of a run.
+    /// As the administrator, and holders of a resume token of a run.
     ResumeToken,
     /// Deployments only, with their token in the header and an allowed origin.
     Deployment,

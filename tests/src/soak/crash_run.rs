@@ -13,7 +13,7 @@ use super::database::DatabaseKind;
 use super::final_state::{AnsweredMessage, Comparison, FinalState, mask};
 use crate::root;
 
-/// The pack: an assistant asks, an agent assesses, a person approves, a service books, the customer is told and reminded.
+/// The pack: an assistant asks, an agent assesses, a person approves, a service books, the customer is notified and reminded.
 pub const PACK: &str = "chain/claim";
 
 /// The path of its runs.

@@ -190,7 +190,7 @@ impl RunServer {
         }
     }
 
-    /// All runs of a chain, with their traces if few.
+    /// All runs of a chain, without their traces.
     fn list_ended(&self, slug: &str) -> Result<Vec<Value>> {
         let (mut all, mut cursor) = (Vec::new(), String::new());
         loop {

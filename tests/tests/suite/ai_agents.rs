@@ -174,7 +174,9 @@ fn a_deployment_answers_with_the_live_version_and_only_its_own_conversations() {
     assert_refused(&send(&server, "POST", &path(&other), &body), 404, "not_found");
     assert_refused(&send(&server, "POST", TURN, &body), 404, "not_found");
     assert_refused(&server.get(&format!("/v1/public/ai-agents/{other}/messages?conversation_id={id}")), 404, "not_found");
-    assert_refused(&send(&server, "POST", &path(&token), &json!({"text": "hello", "channel": "fax"})), 403, "channel_not_allowed");
+    for body in [json!({"text": "hello", "channel": "fax"}), json!({"text": "hello", "channel": "fax", "conversation_id": id})] {
+        assert_refused(&send(&server, "POST", &path(&token), &body), 403, "channel_not_allowed");
+    }
     for unknown in ["cap_x", "cdp_x", &token[1..]] {
         assert_refused(&send(&server, "POST", &path(unknown), &json!({"text": "hello"})), 401, "invalid_token");
     }

@@ -48,7 +48,7 @@ impl<'c> Runner<'c> {
 
     /// The request that notifies an assignee; `None` for a label.
     fn human_request(&self, wait: &Wait, number: usize, assignee: &str) -> Option<HttpRequest> {
-        // Each assignee is told once.
+        // Each assignee is notified once.
         let key = format!("{}#{}/{number}", wait.path, wait.attempt);
         let resume_path = format!("/v1/workflow-chains/{}/runs/{}/resume", self.state.chain, self.state.id);
         if is_url(assignee) {

@@ -70,7 +70,7 @@ pub async fn check_evals(host: &Arc<Host>, key: &ProgramKey, document: &Value) -
     Ok(Some(DocumentIssue::error("Q002", "/evals", message).with_fix("read the sessions, correct the AI agent or the evals")))
 }
 
-/// Plays an eval. Returns why it failed.
+/// Plays an eval. Returns the reason if it failed.
 async fn play_eval(host: Arc<Host>, running: RunningSession, eval: AgentEval) -> Option<String> {
     let text = eval.turn.request.as_ref().map(|it| it.body["text"].clone()).unwrap_or_default();
     let event = Map::from_iter([("type".to_owned(), json!("user.message")), ("text".to_owned(), text)]);

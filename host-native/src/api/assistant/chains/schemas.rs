@@ -38,7 +38,7 @@ pub fn all() -> Value {
             "required": ["run_id", "status"],
             "properties": {"run_id": id, "status": status(), "messages": {"type": "array", "description": "What the assistant or AI agent says"}},
         },
-        "Cancel": {"type": "object", "properties": {"reason": text("Why")}},
+        "Cancel": {"type": "object", "properties": {"reason": text("The reason")}},
         "NoMembers": {"type": "object", "description": "An object without members"},
         "ResumeToken": {
             "type": "object",

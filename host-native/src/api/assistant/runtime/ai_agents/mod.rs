@@ -16,7 +16,7 @@ use crate::api::error::ApiError;
 use crate::runtime::assistant::run::{RunningSession, event_key};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::ProgramKey;
-use crate::storage::assistant::session::{self, Session};
+use crate::storage::assistant::session;
 
 /// A message to an AI agent.
 #[derive(Debug)]
@@ -57,13 +57,13 @@ impl AgentMessage {
         Ok(AgentMessage { conversation, event })
     }
 
-    /// Checks that a document answers on the channel of the message. A document without channels answers on all.
+    /// Checks that the AI agent of a conversation answers on the channel of the message.
     ///
     /// # Errors
     /// 403 `channel_not_allowed`.
-    fn check_channel(&self, uri: &Uri, document: &Value) -> Result<(), ApiError> {
-        let Some(channel) = self.event.get("channel") else { return Ok(()) };
-        if is_channel_allowed(document, channel) {
+    fn check_channel(&self, uri: &Uri, running: &RunningSession) -> Result<(), ApiError> {
+        let document = running.config.source().pointer("/flow/root").unwrap_or(&Value::Null);
+        if self.event.get("channel").is_none_or(|it| is_channel_allowed(document, it)) {
             return Ok(());
         }
         let message = "the AI agent does not answer on this channel; send one that its document lists";
@@ -71,7 +71,7 @@ impl AgentMessage {
     }
 }
 
-/// Whether a document answers on a channel.
+/// Whether a document answers on a channel. One without channels answers on all.
 pub fn is_channel_allowed(document: &Value, channel: &Value) -> bool {
     let channels = document.get("channels").and_then(Value::as_array);
     channels.is_none_or(|it| it.is_empty() || it.contains(channel))
@@ -88,15 +88,14 @@ async fn find_conversation(
     message: &AgentMessage,
     program: &ProgramKey,
     deployment: Option<&str>,
-) -> Result<Option<(Session, RunningSession)>, ApiError> {
+) -> Result<Option<RunningSession>, ApiError> {
     let Some(id) = &message.conversation else { return Ok(None) };
     let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
     if let Some(stored) = session::find(&host.readers, id).await.map_err(database)? {
         if stored.program != *program || stored.deployment.as_deref() != deployment {
             return Err(conversation_not_found(uri));
         }
-        let running = RunningSession::from_stored(host, id, &stored).await.map_err(database)?;
-        return Ok(Some((stored, running)));
+        return RunningSession::from_stored(host, id, &stored).await.map(Some).map_err(database);
     }
     let key = message.event.get("event_id").and_then(Value::as_str).map(|it| event_key(id, it));
     let found = session::load(&host.readers, id, key.as_deref()).await.map_err(database)?;
@@ -125,7 +124,6 @@ async fn begin_conversation(
     deployment: Option<String>,
     (version, document): (Option<i64>, Value),
 ) -> Result<RunningSession, ApiError> {
-    message.check_channel(uri, &document)?;
     let session = message.conversation.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
     begin_session(host, uri, SessionStart { session, program, deployment, version, document }).await
 }

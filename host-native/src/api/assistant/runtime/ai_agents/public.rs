@@ -56,17 +56,15 @@ pub async fn turn(
     let members = body::read_object(&uri, &headers, body).await?;
     let message = AgentMessage::read(&host, &uri, &members, Some(&deployment.channel))?;
     let program = &deployment.program;
-    let (live, document) = document::live_document(&host, &uri, program).await?;
     let running = match find_conversation(&host, &uri, &message, program, Some(&deployment.id)).await? {
-        Some((_, running)) => {
-            message.check_channel(&uri, &document)?;
-            running
-        }
+        Some(running) => running,
         None => {
+            let (live, document) = document::live_document(&host, &uri, program).await?;
             let started = (Some(live), document);
             begin_conversation(&host, &uri, &message, program.clone(), Some(deployment.id.clone()), started).await?
         }
     };
+    message.check_channel(&uri, &running)?;
     run_event(&host, &uri, &running, message.event, PUBLIC_VISIBILITY, StatusCode::OK).await
 }
 

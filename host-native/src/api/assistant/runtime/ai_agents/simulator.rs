@@ -54,17 +54,13 @@ pub async fn turn(
     let (key, members) = (document::parse_key(DocumentKind::Agent, id, &uri)?, members?);
     let message = AgentMessage::read(&host, &uri, &members, None)?;
     let running = match find_conversation(&host, &uri, &message, &key, None).await? {
-        Some((stored, running)) => {
-            let version = stored.version.map(Value::from);
-            let (document, _) = load_requested_document(&host, &uri, &key, version.as_ref()).await?;
-            message.check_channel(&uri, &document)?;
-            running
-        }
+        Some(running) => running,
         None => {
             let (document, version) = load_requested_document(&host, &uri, &key, members.get("version")).await?;
             begin_conversation(&host, &uri, &message, key, None, (version, document)).await?
         }
     };
+    message.check_channel(&uri, &running)?;
     run_event(&host, &uri, &running, message.event, DEBUG_VISIBILITY, StatusCode::OK).await
 }
 
