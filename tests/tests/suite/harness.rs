@@ -51,6 +51,12 @@ pub fn assert_one_line(output: &CommandOutput, code: i32, words: &[&str]) {
     assert_eq!(output.stdout, "", "the server has started: {output:?}");
 }
 
+/// Whether a text contains a value by itself. Ids and ports contain any few digits by chance.
+pub fn contains_word(text: &str, word: &str) -> bool {
+    let is_joined = |it: Option<char>| it.is_some_and(|it| it.is_alphanumeric() || it == '-');
+    text.match_indices(word).any(|(at, _)| !is_joined(text[..at].chars().next_back()) && !is_joined(text[at + word.len()..].chars().next()))
+}
+
 /// A temporary folder and a database.
 pub struct TestEnv {
     folder: PathBuf,
