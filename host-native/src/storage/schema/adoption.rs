@@ -25,7 +25,11 @@ const OWN_CE_TABLES: [&str; 9] = [
 ];
 
 /// Creates what the migrations up to [`LAST_VERSION`] create and the database lacks.
-pub(super) async fn create_missing(connection: &mut Connection, migrator: &'static Migrator, existing: &BTreeSet<String>) -> sqlx::Result<()> {
+pub(super) async fn create_missing(
+    connection: &mut Connection,
+    migrator: &'static Migrator,
+    existing: &BTreeSet<String>,
+) -> sqlx::Result<()> {
     for statement in statements(migrator) {
         if let Some((table, column)) = added_column(statement) {
             if !has_column(connection, table, column).await? {
