@@ -208,7 +208,7 @@ mod tests {
     #[tokio::test]
     async fn a_draft_that_is_not_as_expected_stays() {
         for database in each_database().await {
-            for (expected, saved) in [
+            let attempts = [
                 (Expected::Draft, None),
                 (Expected::Revision(1), None),
                 (Expected::Nothing, Some(1)),
@@ -217,8 +217,9 @@ mod tests {
                 (Expected::Revision(1), Some(2)),
                 (Expected::Revision(1), None),
                 (Expected::Draft, Some(3)),
-            ] {
-                let text = format!("{expected:?}");
+            ];
+            for (number, (expected, saved)) in attempts.into_iter().enumerate() {
+                let text = number.to_string();
                 let answer = save(&database.pool, "desk", "Desk", &text, expected, 5).await.expect("an answer");
                 assert_eq!(answer, saved, "{expected:?}");
                 let found = find(&database.pool, "desk").await.expect("an answer");
