@@ -130,7 +130,7 @@ fn report_streams(kind: &DatabaseKind, count: usize, rounds: usize) -> Result<Va
 }
 
 fn report_storm(kind: &DatabaseKind, turns: usize, delay: u64) -> Result<Value> {
-    let seen = storm::run_storm(&sibling_program("convengine")?, kind, turns, Duration::from_secs(delay), &[])?;
+    let seen = storm::run_storm(&sibling_program("convengine")?, kind, turns, Duration::from_secs(delay))?;
     Ok(json!({
         "turns": seen.turns[0], "of_killed": seen.turns[1], "recovered": seen.recovered, "recovery_ms": seen.recovery.as_millis() as u64,
         "transactions": seen.transactions, "bystander_p99_ms": seen.bystander_ms, "failures": seen.failures.len(), "failed": seen.failures,

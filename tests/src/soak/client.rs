@@ -1,6 +1,8 @@
 //! An HTTP client with one connection, which it re-establishes when it is lost.
 
-use anyhow::{Context, Result};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
 use convengine_host::app;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
@@ -9,6 +11,14 @@ use hyper::http::request::Builder;
 use hyper::{Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
+use tokio::time::sleep;
+use uuid::Uuid;
+
+/// How long a message is sent again before the run fails.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(180);
+
+/// The delay before a message is sent again.
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// A client; its connection runs in the caller's local task set.
 pub struct Client {
@@ -33,6 +43,29 @@ impl Client {
             request = request.header(*name, *value);
         }
         self.send(request, body).await
+    }
+
+    /// Sends a message with one idempotency key until it is acknowledged with 200. `before_attempt` gets the number of the attempt, from 0,
+    /// and the client, which it may replace by one of another server.
+    ///
+    /// # Errors
+    /// If it is not acknowledged in time.
+    pub async fn send_until_acknowledged(&mut self, body: &str, mut before_attempt: impl FnMut(u32, &mut Client)) -> Result<Bytes> {
+        let (key, begun) = (Uuid::new_v4().to_string(), Instant::now());
+        let mut last = String::new();
+        for attempt in 0_u32.. {
+            if begun.elapsed() > MESSAGE_TIMEOUT {
+                break;
+            }
+            before_attempt(attempt, self);
+            match self.send_message(body.to_owned(), &[("Idempotency-Key", &key)]).await {
+                Ok((StatusCode::OK, answer)) => return Ok(answer),
+                Ok((status, answer)) => last = format!("status {status}: {}", String::from_utf8_lossy(&answer)),
+                Err(error) => last = format!("{error:#}"),
+            }
+            sleep(RETRY_DELAY).await;
+        }
+        bail!("a message was not acknowledged within {} s, last result: {last}", MESSAGE_TIMEOUT.as_secs())
     }
 
     /// Requests a path and returns status and body of the response.

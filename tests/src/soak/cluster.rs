@@ -4,31 +4,20 @@ use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::thread;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use convengine_core::pack::Pack;
 use convengine_player::{PackServer, ServerOptions};
-use hyper::StatusCode;
 use hyper::body::Bytes;
-use tokio::time::sleep;
-use uuid::Uuid;
 
 use super::client::Client;
 use super::database::{Database, DatabaseKind};
-
-/// How long a message is sent again before the run fails.
-const MESSAGE_TIMEOUT: Duration = Duration::from_secs(180);
-
-/// The delay before a message is sent again.
-const RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Servers with one configuration on one database.
 pub struct Cluster {
     pack: Pack,
     path: PathBuf,
     binary: PathBuf,
-    settings: Vec<String>,
     /// Absent between the kill of a server and its restart.
     servers: RefCell<Vec<Option<PackServer>>>,
     /// The addresses of the servers, also of killed ones.
@@ -44,37 +33,22 @@ impl Cluster {
     ///
     /// # Errors
     /// If the database cannot be created, or a server does not start.
-    pub fn start(binary: &Path, kind: &DatabaseKind, pack: Pack, path: &Path, count: usize, settings: &[String]) -> Result<Rc<Cluster>> {
+    pub fn start(binary: &Path, kind: &DatabaseKind, pack: Pack, path: &Path, count: usize) -> Result<Rc<Cluster>> {
         let cluster = Cluster {
             pack,
             path: path.to_owned(),
             binary: binary.to_owned(),
-            settings: settings.to_vec(),
             servers: RefCell::default(),
             addresses: RefCell::default(),
             repeated: Cell::default(),
             database: kind.create_database()?,
         };
-        for _ in 0..count {
+        for index in 0..count {
             cluster.servers.borrow_mut().push(None);
             cluster.addresses.borrow_mut().push(String::new());
-        }
-        for index in 0..count {
             cluster.restart(index)?;
         }
         Ok(Rc::new(cluster))
-    }
-
-    /// The number of servers.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.addresses.borrow().len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The base URL of a server.
@@ -103,7 +77,7 @@ impl Cluster {
     /// # Errors
     /// If it does not start.
     pub fn restart(&self, index: usize) -> Result<()> {
-        let options = ServerOptions { database: Some(self.database.url().to_owned()), settings: self.settings.clone() };
+        let options = ServerOptions { database: Some(self.database.url().to_owned()), ..ServerOptions::default() };
         let (pack, binary, path) = (&self.pack, &self.binary, &self.path);
         let start = || PackServer::start(pack, binary, path, &options);
         let server = thread::scope(|scope| scope.spawn(start).join()).map_err(|_| anyhow!("cannot start a server"))??;
@@ -117,7 +91,6 @@ impl Cluster {
 pub struct ClusterClient {
     cluster: Rc<Cluster>,
     server: usize,
-    address: String,
     client: Client,
 }
 
@@ -125,8 +98,7 @@ impl ClusterClient {
     /// Creates a client that begins with a server.
     #[must_use]
     pub fn new(cluster: &Rc<Cluster>, server: usize) -> ClusterClient {
-        let address = cluster.address(server);
-        ClusterClient { cluster: Rc::clone(cluster), server, client: Client::new(&address), address }
+        ClusterClient { cluster: Rc::clone(cluster), server, client: Client::new(&cluster.address(server)) }
     }
 
     /// Sends a message, with one idempotency key, until a server acknowledges it with 200.
@@ -134,26 +106,17 @@ impl ClusterClient {
     /// # Errors
     /// If none does in time.
     pub async fn send(&mut self, body: &str) -> Result<Bytes> {
-        let (key, begun) = (Uuid::new_v4().to_string(), Instant::now());
-        let mut last = String::new();
-        for attempt in 0_u32.. {
+        let (cluster, server) = (&self.cluster, &mut self.server);
+        let switch = |attempt, client: &mut Client| {
             if attempt == 1 {
-                self.cluster.repeated.set(self.cluster.repeated.get() + 1);
+                cluster.repeated.set(cluster.repeated.get() + 1);
             }
-            match self.client.send_message(body.to_owned(), &[("Idempotency-Key", &key)]).await {
-                Ok((StatusCode::OK, answer)) => return Ok(answer),
-                Ok((status, answer)) => last = format!("status {status}: {}", String::from_utf8_lossy(&answer)),
-                Err(error) => last = format!("{error:#}"),
+            if attempt > 0 {
+                *server = (*server + 1) % cluster.addresses.borrow().len();
+                *client = Client::new(&cluster.address(*server));
             }
-            if begun.elapsed() > MESSAGE_TIMEOUT {
-                break;
-            }
-            self.server = (self.server + 1) % self.cluster.len();
-            self.address = self.cluster.address(self.server);
-            self.client = Client::new(&self.address);
-            sleep(RETRY_DELAY).await;
-        }
-        bail!("a message was not acknowledged within {} s, last result: {last}", MESSAGE_TIMEOUT.as_secs())
+        };
+        self.client.send_until_acknowledged(body, switch).await
     }
 }
 
@@ -164,6 +127,6 @@ impl ClusterClient {
 pub async fn read_counter(address: &str, name: &str) -> Result<u64> {
     let (_, body) = Client::new(address).get("/metrics").await?;
     let text = String::from_utf8_lossy(&body);
-    let values = text.lines().filter(|it| it.starts_with(name) && !it.starts_with('#'));
+    let values = text.lines().filter(|it| it.starts_with(name));
     values.map(|it| it.rsplit(' ').next().and_then(|it| it.parse::<f64>().ok()).map(|it| it as u64).context("no number")).sum()
 }

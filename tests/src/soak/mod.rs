@@ -13,6 +13,7 @@ pub mod process_stats;
 pub mod runs;
 pub mod size;
 pub mod stomp;
+pub mod stored_turns;
 pub mod storm;
 pub mod streams;
 pub mod talk;

@@ -1,28 +1,21 @@
 //! A database outage under load: every message is retried until it is acknowledged, and every acknowledged turn must be stored once.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use hyper::StatusCode;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
-use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::Mix;
 use super::client::Client;
 use super::load::find_difference;
-
-/// How long a message is retried before the run fails.
-const MESSAGE_TIMEOUT: Duration = Duration::from_secs(180);
-
-/// The delay between retries.
-const RETRY_DELAY: Duration = Duration::from_millis(50);
+use super::stored_turns::AcknowledgedTurns;
 
 /// How long new conversations are started after the database is back.
 const TIME_AFTER_RESTORE: Duration = Duration::from_secs(10);
@@ -57,8 +50,7 @@ struct Shared {
     /// The time of the last acknowledgement.
     last_acknowledged_at: Cell<Instant>,
     on_steady: RefCell<Option<Box<dyn FnOnce()>>>,
-    /// The number of acknowledged turns, by index of the server and conversation.
-    stored: RefCell<BTreeMap<(usize, String), usize>>,
+    acknowledged: AcknowledgedTurns,
     report: RefCell<OutageReport>,
 }
 
@@ -74,7 +66,7 @@ pub fn run_outage(mix: &Rc<Mix>, connections: usize, signals: &Arc<Signals>, ste
         restored_at: Cell::new(None),
         last_acknowledged_at: Cell::new(Instant::now()),
         on_steady: RefCell::new(Some(Box::new(steady))),
-        stored: RefCell::default(),
+        acknowledged: AcknowledgedTurns::default(),
         report: RefCell::default(),
     });
     let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -86,7 +78,9 @@ pub fn run_outage(mix: &Rc<Mix>, connections: usize, signals: &Arc<Signals>, ste
         anyhow::Ok(())
     }))?;
     let mut outcome = shared.report.take();
-    outcome.failures.extend(find_lost_turns(mix, &shared.stored.borrow())?);
+    for (index, served) in mix.servers.iter().enumerate() {
+        outcome.failures.extend(shared.acknowledged.find_lost(index, &served.name, &served.database)?);
+    }
     Ok(outcome)
 }
 
@@ -96,9 +90,15 @@ async fn run_connection(shared: Rc<Shared>) -> Result<()> {
         let (pack, talk) = shared.mix.conversation(shared.started_count.replace(shared.started_count.get() + 1));
         let conversation = Uuid::new_v4().to_string();
         for (turn, exchange) in talk.turns.iter().enumerate() {
-            let (status, answer) = send_until_acknowledged(&shared, &mut clients[pack], &exchange.body(&conversation)).await?;
+            let record = |attempt, _: &mut Client| {
+                shared.check_restored();
+                if attempt == 1 {
+                    shared.report.borrow_mut().repeated += 1;
+                }
+            };
+            let answer = clients[pack].send_until_acknowledged(&exchange.body(&conversation), record).await?;
             shared.record_acknowledgement(pack, &conversation);
-            if let Some(difference) = find_difference(exchange, status, &answer) {
+            if let Some(difference) = find_difference(exchange, StatusCode::OK, &answer) {
                 shared
                     .report
                     .borrow_mut()
@@ -108,52 +108,6 @@ async fn run_connection(shared: Rc<Shared>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Retries a message with one idempotency key until the server acknowledges it with 200.
-async fn send_until_acknowledged(shared: &Shared, client: &mut Client, body: &str) -> Result<(StatusCode, hyper::body::Bytes)> {
-    let (key, begun) = (Uuid::new_v4().to_string(), Instant::now());
-    let mut last = String::new();
-    for attempt in 0_u32.. {
-        shared.check_restored();
-        if attempt == 1 {
-            shared.report.borrow_mut().repeated += 1;
-        }
-        match client.send_message(body.to_owned(), &[("Idempotency-Key", &key)]).await {
-            Ok((StatusCode::OK, answer)) => return Ok((StatusCode::OK, answer)),
-            Ok((status, answer)) => last = format!("status {status}: {}", String::from_utf8_lossy(&answer)),
-            Err(error) => last = format!("{error:#}"),
-        }
-        if begun.elapsed() > MESSAGE_TIMEOUT {
-            break;
-        }
-        sleep(RETRY_DELAY).await;
-    }
-    bail!("a message was not acknowledged within {} s, last result: {last}", MESSAGE_TIMEOUT.as_secs())
-}
-
-/// Returns the conversations whose acknowledged turns are not stored exactly once.
-fn find_lost_turns(mix: &Mix, stored: &BTreeMap<(usize, String), usize>) -> Result<Vec<String>> {
-    let mut failed = Vec::new();
-    for (index, served) in mix.servers.iter().enumerate() {
-        let sql = "select cast(conversation_id as text), cast(count(*) as text), cast(max(number) as text) from ce_turn group by 1";
-        let mut found: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-        for row in served.database.query(sql)? {
-            let [id, count, last] = row.as_slice() else { bail!("unexpected columns") };
-            found.insert(id.clone(), (count.parse().context("invalid count")?, last.parse().context("invalid number")?));
-        }
-        for ((_, id), turns) in stored.iter().filter(|it| it.0.0 == index) {
-            let in_database = found.remove(id).unwrap_or_default();
-            if in_database != (*turns, *turns) {
-                failed.push(format!(
-                    "{} {id}: {turns} turns acknowledged, {} stored, the highest number is {}",
-                    served.name, in_database.0, in_database.1
-                ));
-            }
-        }
-        failed.extend(found.keys().map(|id| format!("{} {id}: unknown conversation", served.name)));
-    }
-    Ok(failed)
 }
 
 impl Shared {
@@ -168,7 +122,7 @@ impl Shared {
     }
 
     fn record_acknowledgement(&self, pack: usize, conversation: &str) {
-        *self.stored.borrow_mut().entry((pack, conversation.to_owned())).or_default() += 1;
+        self.acknowledged.add(pack, conversation);
         let mut outcome = self.report.borrow_mut();
         outcome.acknowledged += 1;
         outcome.longest_silence = outcome.longest_silence.max(self.last_acknowledged_at.replace(Instant::now()).elapsed());

@@ -1,7 +1,6 @@
 //! Storms: one of three servers is killed while hundreds of turns run, and a mixed load whose servers are killed again and again.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::thread;
@@ -22,6 +21,7 @@ use super::database::{Database, DatabaseKind};
 use super::load::find_difference;
 use super::pack_path;
 use super::process_stats::{growth, resident_kb};
+use super::stored_turns::AcknowledgedTurns;
 use super::talk::Talk;
 
 /// The number of servers.
@@ -97,11 +97,11 @@ fn slow_pack(delay: Duration) -> Value {
 ///
 /// # Errors
 /// If a server does not start, or a turn is never answered.
-pub fn run_storm(binary: &Path, kind: &DatabaseKind, turns: usize, delay: Duration, settings: &[String]) -> Result<StormReport> {
+pub fn run_storm(binary: &Path, kind: &DatabaseKind, turns: usize, delay: Duration) -> Result<StormReport> {
     let path = std::env::temp_dir().join(format!("convengine-storm-{}.json", Uuid::new_v4()));
     let text = slow_pack(delay).to_string();
     std::fs::write(&path, &text)?;
-    let cluster = Cluster::start(binary, kind, Pack::parse(&text)?, &path, SERVERS, settings)?;
+    let cluster = Cluster::start(binary, kind, Pack::parse(&text)?, &path, SERVERS)?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(LocalSet::new().run_until(storm(Rc::clone(&cluster), turns)));
     std::fs::remove_file(&path)?;
@@ -191,10 +191,16 @@ pub fn run_kills(binary: &Path, kind: &DatabaseKind, connections: usize, time: D
         let path = pack_path(name);
         let pack = pack_file::read(&path)?;
         let talk = Talk::from_pack(&pack, 0)?;
-        clusters.push((Cluster::start(binary, kind, pack, &path, SERVERS, &[])?, talk));
+        clusters.push((Cluster::start(binary, kind, pack, &path, SERVERS)?, talk));
     }
-    let load =
-        Rc::new(KillLoad { clusters, time, interval, started: Instant::now(), report: RefCell::default(), stored: RefCell::default() });
+    let load = Rc::new(KillLoad {
+        clusters,
+        time,
+        interval,
+        started: Instant::now(),
+        report: RefCell::default(),
+        acknowledged: AcknowledgedTurns::default(),
+    });
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(LocalSet::new().run_until(async {
         let mut tasks: Vec<JoinHandle<Result<()>>> = (0..connections).map(|it| spawn_local(talk_until_end(Rc::clone(&load), it))).collect();
@@ -207,20 +213,7 @@ pub fn run_kills(binary: &Path, kind: &DatabaseKind, connections: usize, time: D
     let mut report = load.report.take();
     report.repeated = load.clusters.iter().map(|it| it.0.repeated.get()).sum();
     for (index, (cluster, _)) in load.clusters.iter().enumerate() {
-        let sql = "select cast(conversation_id as text), cast(count(*) as text), cast(max(number) as text) from ce_turn group by 1";
-        let found: BTreeMap<String, (String, String)> = cluster
-            .database
-            .query(sql)?
-            .into_iter()
-            .filter_map(|it| <[String; 3]>::try_from(it).ok())
-            .map(|[id, count, last]| (id, (count, last)))
-            .collect();
-        for ((_, id), turns) in load.stored.borrow().iter().filter(|it| it.0.0 == index) {
-            let expected = (turns.to_string(), turns.to_string());
-            if found.get(id) != Some(&expected) {
-                report.failures.push(format!("{} {id}: {turns} turns acknowledged, stored {:?}", PACKS[index], found.get(id)));
-            }
-        }
+        report.failures.extend(load.acknowledged.find_lost(index, PACKS[index], &cluster.database)?);
     }
     Ok(report)
 }
@@ -231,8 +224,7 @@ struct KillLoad {
     interval: Duration,
     started: Instant,
     report: RefCell<KillsReport>,
-    /// The number of acknowledged turns, by index of the pack and conversation.
-    stored: RefCell<BTreeMap<(usize, String), usize>>,
+    acknowledged: AcknowledgedTurns,
 }
 
 async fn talk_until_end(load: Rc<KillLoad>, number: usize) -> Result<()> {
@@ -243,7 +235,7 @@ async fn talk_until_end(load: Rc<KillLoad>, number: usize) -> Result<()> {
         let conversation = Uuid::new_v4().to_string();
         for (turn, exchange) in talk.turns.iter().enumerate() {
             let answer = client.send(&exchange.body(&conversation)).await?;
-            *load.stored.borrow_mut().entry((pack, conversation.clone())).or_default() += 1;
+            load.acknowledged.add(pack, &conversation);
             let mut report = load.report.borrow_mut();
             report.acknowledged += 1;
             if let Some(difference) = find_difference(exchange, StatusCode::OK, &answer) {
@@ -257,18 +249,18 @@ async fn talk_until_end(load: Rc<KillLoad>, number: usize) -> Result<()> {
 async fn kill_until_end(load: Rc<KillLoad>) -> Result<()> {
     let mut memory: Vec<(f64, f64)> = Vec::new();
     let measured = load.clusters[0].0.process_id(0).context("the first server has ended")?;
+    let downtime = load.interval / 4;
     for kill in 0_usize.. {
-        sleep(load.interval).await;
+        sleep(load.interval - downtime).await;
         memory.push((kill as f64, resident_kb(measured)? as f64));
         if load.started.elapsed() >= load.time {
             break;
         }
-        // The sequence of victims is fixed and without a pattern that the load could follow.
         let random = Uuid::new_v4().as_u128() as usize;
         let (cluster, _) = &load.clusters[random % load.clusters.len()];
         let victim = 1 + (random >> 8) % (SERVERS - 1);
         cluster.kill(victim);
-        sleep(load.interval / 4).await;
+        sleep(downtime).await;
         cluster.restart(victim)?;
         load.report.borrow_mut().kills += 1;
     }

@@ -48,8 +48,7 @@ fn turns_of_a_server_killed_in_a_storm_are_finished_once() {
     if kind == DatabaseKind::Sqlite {
         return;
     }
-    let lease = "convengine.turn.lease=3s".to_owned();
-    let seen = storm::run_storm(&server_binary().unwrap(), &kind, 60, Duration::from_secs(12), &[lease]).unwrap();
+    let seen = storm::run_storm(&server_binary().unwrap(), &kind, 60, Duration::from_secs(30)).unwrap();
     assert_eq!(seen.failures, [""; 0]);
     assert_eq!((seen.turns, seen.recovered), ([60, 20], 20), "healthy servers keep their turns");
 }
