@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
@@ -26,6 +27,8 @@ pub struct LlmSettings {
     pub ollama: ProviderAccess,
     /// Maximum attempts per model.
     pub max_attempts: u32,
+    /// How long a call may take.
+    pub timeouts: LlmTimeouts,
     /// Maximum output tokens.
     pub max_tokens: u64,
     /// Sampling temperature, sent to models that accept it; absent for the model's default.
@@ -34,6 +37,23 @@ pub struct LlmSettings {
     pub prices: BTreeMap<String, Price>,
     /// The spend cap.
     pub cap: Option<SpendCap>,
+}
+
+/// How long a call of a model may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LlmTimeouts {
+    /// With all attempts and all models.
+    pub call: Duration,
+    /// Until a model begins to answer, or has answered when the answer is not streamed.
+    pub response: Duration,
+    /// Between two parts of a streamed answer.
+    pub idle: Duration,
+}
+
+impl Default for LlmTimeouts {
+    fn default() -> LlmTimeouts {
+        LlmTimeouts { call: Duration::from_secs(60), response: Duration::from_secs(30), idle: Duration::from_secs(20) }
+    }
 }
 
 /// How to reach a provider.
@@ -78,6 +98,7 @@ impl Default for LlmSettings {
             anthropic,
             ollama,
             max_attempts: 3,
+            timeouts: LlmTimeouts::default(),
             max_tokens: 4096,
             temperature: Some(0.0),
             prices: BTreeMap::new(),
@@ -92,6 +113,12 @@ impl Default for LlmSettings {
 pub(super) struct LlmTree {
     #[serde(deserialize_with = "whole::<_, _, 1, 100>")]
     max_attempts: u32,
+    #[serde(deserialize_with = "scalar")]
+    timeout: Duration,
+    #[serde(deserialize_with = "scalar")]
+    response_timeout: Duration,
+    #[serde(deserialize_with = "scalar")]
+    idle_timeout: Duration,
     #[serde(deserialize_with = "whole::<_, _, 1, 10_000_000>")]
     max_tokens: u64,
     #[serde(deserialize_with = "temperature")]
@@ -102,8 +129,18 @@ pub(super) struct LlmTree {
 
 impl Default for LlmTree {
     fn default() -> LlmTree {
-        let LlmSettings { max_attempts, max_tokens, temperature, .. } = LlmSettings::default();
-        LlmTree { max_attempts, max_tokens, temperature, prices: BTreeMap::new(), spend_cap: None }
+        let LlmSettings { max_attempts, timeouts, max_tokens, temperature, .. } = LlmSettings::default();
+        let LlmTimeouts { call, response, idle } = timeouts;
+        LlmTree {
+            max_attempts,
+            timeout: call,
+            response_timeout: response,
+            idle_timeout: idle,
+            max_tokens,
+            temperature,
+            prices: BTreeMap::new(),
+            spend_cap: None,
+        }
     }
 }
 
@@ -144,6 +181,7 @@ impl LlmSettings {
             },
             ollama: ProviderAccess { key: None, address: variable("OLLAMA_HOST"), model: None },
             max_attempts: tree.max_attempts,
+            timeouts: LlmTimeouts { call: tree.timeout, response: tree.response_timeout, idle: tree.idle_timeout },
             max_tokens: tree.max_tokens,
             temperature: tree.temperature,
             prices: tree.prices,

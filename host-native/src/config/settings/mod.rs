@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub use assistants::AssistantSettings;
 pub use chains::ChainSettings;
 pub use files::Roots;
-pub use llm::{LlmSettings, Price, ProviderAccess, ProviderKey};
+pub use llm::{LlmSettings, LlmTimeouts, Price, ProviderAccess, ProviderKey};
 pub use network::NetworkSettings;
 pub use observe::LoggingSettings;
 pub use retention::RetentionSettings;
@@ -39,7 +39,7 @@ pub use security::{AuthMode, JwtSettings, KeySet, Rate, Rates, SecuritySettings}
 pub use spend_cap::SpendCap;
 pub use stomp::StompSettings;
 pub use stream::StreamSettings;
-pub use turn::{AuditMode, Journaling, TurnSettings};
+pub use turn::{AuditMode, Journaling, ToolTimeouts, TurnSettings};
 pub use value::parse_duration;
 
 use convengine_core::config::{Config, Severity, Tables};
@@ -158,7 +158,7 @@ impl Settings {
             security: SecuritySettings::new(host.security, problems),
             admin_token: None,
             stream: StreamSettings::new(host.stream, host.transport),
-            turns: TurnSettings::new(&host.turn, &host.audit, host.assistants.script_timeout, problems),
+            turns: TurnSettings::new(&host.turn, &host.audit, host.tools, host.assistants.script_timeout, problems),
             container_url: host.container.url.map(|it| it.0),
             assistants: AssistantSettings::new(&host.assistants),
             chains: ChainSettings::new(&host.chains, host.notify),

@@ -98,6 +98,11 @@ fn all_names() -> Vec<String> {
     names
 }
 
+/// Whether a name is that of a setting or of a group.
+pub(super) fn is_known(name: &str) -> bool {
+    all_names().iter().any(|it| is_within(it, name))
+}
+
 /// Returns a tree without what the core reads and what has no effect: what remains are settings of the server, or unknown.
 pub(super) fn without_others(tree: &Value) -> Map<String, Value> {
     let core = CoreSettings::known_keys();

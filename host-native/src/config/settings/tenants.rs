@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use convengine_core::config::settings::normalize;
 use serde_json::Value;
 
-use super::{BaseSettings, Settings, merge};
+use super::{BaseSettings, Settings, merge, names};
 use crate::exit::Failure;
 
 /// The members of `convengine.security` that a tenant may override; the others apply before the tenant is known.
@@ -41,6 +41,10 @@ pub(super) fn read_tenants(tenants: &Value, tree: &Value, base: &BaseSettings, p
         }
         let security = overrides.get("security").and_then(Value::as_object);
         for key in security.into_iter().flat_map(|it| it.keys()).filter(|it| !TENANT_SECURITY_KEYS.contains(&it.as_str())) {
+            // Reported with the others that are unknown.
+            if !names::is_known(&format!("security.{key}")) {
+                continue;
+            }
             problems.push(format!("{path}.security.{key}: cannot be set per tenant; set convengine.security.{key}"));
         }
         let mut tenant_tree = tree.clone();

@@ -19,7 +19,7 @@ use super::retention::RetentionSettings;
 use super::security::SecurityTree;
 use super::sources::SettingSources;
 use super::stream::TransportTree;
-use super::turn::{AuditTree, TurnTree};
+use super::turn::{AuditTree, ToolTimeouts, TurnTree};
 use super::value::{FromText, HttpUrl, Text, choose, optional_list, problem, scalar};
 
 /// All settings that the server reads itself.
@@ -52,6 +52,7 @@ pub(super) struct HostTree {
     pub(super) tables: BTreeMap<String, Text>,
     pub(super) telemetry: TelemetryTree,
     pub(super) tool_database: ToolDatabaseTree,
+    pub(super) tools: ToolTimeouts,
     pub(super) transport: TransportTree,
     pub(super) turn: TurnTree,
 }

@@ -45,6 +45,8 @@ pub struct TurnSettings {
     pub audit: AuditMode,
     /// Whether audit rows are stored with `_meta`.
     pub audit_meta: bool,
+    /// How long tools may take.
+    pub tools: ToolTimeouts,
     /// Time limit of scripts, and the default of those without one; 2 s by default and 30 s at most when absent.
     pub script_timeout: Option<Duration>,
 }
@@ -57,8 +59,27 @@ impl Default for TurnSettings {
             journaling: Journaling::Normal,
             audit: AuditMode::DeferredBulk,
             audit_meta: false,
+            tools: ToolTimeouts::default(),
             script_timeout: None,
         }
+    }
+}
+
+/// `tools.*`: how long tools and tasks may take, whatever their rows and nodes say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ToolTimeouts {
+    /// One call of any kind; retries have their own.
+    #[serde(rename = "timeout", deserialize_with = "scalar")]
+    pub call: Duration,
+    /// A query.
+    #[serde(rename = "sql-timeout", deserialize_with = "scalar")]
+    pub sql: Duration,
+}
+
+impl Default for ToolTimeouts {
+    fn default() -> ToolTimeouts {
+        ToolTimeouts { call: Duration::from_secs(60), sql: Duration::from_secs(10) }
     }
 }
 
@@ -111,13 +132,20 @@ impl FromText for AuditMode {
 }
 
 impl TurnSettings {
-    pub(super) fn new(turn: &TurnTree, audit: &AuditTree, script_timeout: Option<Duration>, problems: &mut Vec<String>) -> TurnSettings {
+    pub(super) fn new(
+        turn: &TurnTree,
+        audit: &AuditTree,
+        tools: ToolTimeouts,
+        script_timeout: Option<Duration>,
+        problems: &mut Vec<String>,
+    ) -> TurnSettings {
         TurnSettings {
             max_duration: turn.max_duration,
             lease: turn.lease,
             journaling: turn.journal,
             audit: audit.persistence.mode.unwrap_or(TurnSettings::default().audit),
             audit_meta: audit.persist_meta,
+            tools,
             script_timeout: read_script_timeout(script_timeout, problems),
         }
     }
@@ -153,9 +181,9 @@ mod tests {
     fn durations_and_names_are_read_or_rejected() {
         let read = |tree: Value| {
             let (tree, mut problems) = read_test_tree(&tree);
-            (TurnSettings::new(&tree.turn, &tree.audit, None, &mut problems), problems)
+            (TurnSettings::new(&tree.turn, &tree.audit, tree.tools, None, &mut problems), problems)
         };
-        let tree = json!({"turn": {"max-duration": "2m", "lease": 1500, "journal": "strict"}, "audit": {"persistence": {"mode": "derived"}, "persist-meta": "yes"}});
+        let tree = json!({"turn": {"max-duration": "2m", "lease": 1500, "journal": "strict"}, "audit": {"persistence": {"mode": "derived"}, "persist-meta": "yes"}, "tools": {"timeout": "5s"}});
         let (turns, problems) = read(tree);
         let expected = TurnSettings {
             max_duration: Duration::from_secs(120),
@@ -163,6 +191,7 @@ mod tests {
             journaling: Journaling::Strict,
             audit: AuditMode::Derived,
             audit_meta: true,
+            tools: ToolTimeouts { call: Duration::from_secs(5), ..ToolTimeouts::default() },
             script_timeout: None,
         };
         assert_eq!((turns, problems.len()), (expected, 0));
