@@ -45,6 +45,7 @@ mod observability;
 mod offline;
 mod original_database;
 mod packaging;
+mod preconditions;
 mod privacy;
 mod protocol;
 mod readme;
