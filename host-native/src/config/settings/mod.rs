@@ -4,6 +4,7 @@ mod assistants;
 pub mod chains;
 mod file;
 pub mod files;
+mod http;
 mod llm;
 pub mod network;
 mod observe;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 pub use assistants::AssistantSettings;
 pub use chains::ChainSettings;
 pub use files::Roots;
+pub use http::HttpSettings;
 pub use llm::{LlmSettings, Price, ProviderAccess, ProviderKey};
 pub use network::NetworkSettings;
 pub use observe::LoggingSettings;
@@ -57,6 +59,8 @@ pub struct Settings {
     pub llm: LlmSettings,
     /// Authentication and access.
     pub security: SecuritySettings,
+    /// Limits of connections, and the names of the server.
+    pub http: HttpSettings,
     /// The token of the assistants administrator, if one is set.
     pub admin_token: Option<AdminToken>,
     /// Event streams that the server offers.
@@ -149,6 +153,7 @@ impl Settings {
             }
         };
         let security = SecuritySettings::from_tree(&tree, problems);
+        let http = HttpSettings::from_tree(&tree, problems);
         let stream = StreamSettings::from_tree(&tree, problems);
         let turns = TurnSettings::from_tree(&tree, problems);
         let network = NetworkSettings::from_tree(&tree, problems);
@@ -178,6 +183,7 @@ impl Settings {
             listen: base.listen.clone(),
             llm: LlmSettings { model_specs: base.llm.clone(), ..llm },
             security,
+            http,
             admin_token: None,
             stream,
             turns,

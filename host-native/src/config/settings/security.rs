@@ -27,11 +27,11 @@ impl AuthMode {
 /// Settings of `convengine.security`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecuritySettings {
-    /// The authentication mode; if absent, it depends on the listen address.
+    /// The authentication mode; if absent, the server is open to its own machine until there is a key, token or deployment.
     pub mode: Option<AuthMode>,
     /// How long a verified key stays cached.
     pub keys_recheck: Duration,
-    /// JWT settings; present if the mode accepts JWTs.
+    /// JWT settings; present if the mode accepts JWTs, or if it is absent and they are set.
     pub jwt: Option<JwtSettings>,
     /// Allowed origins; if absent, they depend on the listen address.
     pub origins: Option<Vec<String>>,
@@ -95,7 +95,9 @@ impl SecuritySettings {
     /// Reads the settings from a normalized tree.
     pub(super) fn from_tree(tree: &Value, problems: &mut Vec<String>) -> SecuritySettings {
         let mode = read_text(tree, "/security/mode").and_then(|it| parse_mode(&it, problems));
-        let jwt = mode.filter(|it| it.jwt).and_then(|_| JwtSettings::from_tree(tree, problems));
+        let has_key_set = ["jwks-url", "jwks-file"].iter().any(|it| read_text(tree, &format!("/security/jwt/{it}")).is_some());
+        let accepts_jwt = mode.map_or(has_key_set && read_text(tree, "/security/mode").is_none(), |it| it.jwt);
+        let jwt = if accepts_jwt { JwtSettings::from_tree(tree, problems) } else { None };
         let keys_recheck = read_duration(tree, "/security/keys/recheck", problems).unwrap_or(Duration::from_secs(60));
         let mut rate = |name: &str| {
             let given = read_text(tree, &format!("/security/rate/{name}"))?;
@@ -226,7 +228,7 @@ mod tests {
         ] {
             let (security, problems) = read(json!({"mode": mode, "jwt": jwt}));
             assert_eq!((security.mode, problems.len()), (expected, 0), "{problems:?}");
-            assert_eq!(security.jwt.is_some(), expected.is_some_and(|it| it.jwt));
+            assert_eq!(security.jwt.is_some(), expected.is_none_or(|it| it.jwt), "without a mode, tokens are accepted where they are set");
         }
         for mode in [json!("oauth"), json!("none,keys"), json!("keys,"), json!(5)] {
             assert_eq!(read(json!({"mode": mode})).1.len(), 1, "{mode}");
