@@ -52,7 +52,7 @@ fn an_original_database_is_migrated_unchanged() {
     assert_eq!(table(&mut sql), before);
     let migrated = env.run(&["migrate"]);
     // The full-text index of documents is an index on PostgreSQL and a table on SQLite, where the index of knowledge bases is two tables.
-    let created = format!("created {} tables", if sql.is_postgres() { 76 } else { 78 });
+    let created = format!("created {} tables", if sql.is_postgres() { 77 } else { 79 });
     assert_eq!((migrated.code, migrated.stdout.starts_with(&created)), (0, true), "{migrated:?}");
     assert_eq!(table(&mut sql), before);
     let pack = env.write_pack("pack.json", &orders_pack());
@@ -80,9 +80,12 @@ fn foreign_tables_are_left_alone() {
 #[test]
 fn outdated_tables_are_reported_before_serving() {
     let env = TestEnv::with_pack(&orders_pack());
-    env.sql().run("alter table ce_turn drop column total_ms");
+    // As an early release left it, which recorded no versions.
+    for sql in ["alter table ce_turn drop column total_ms", "drop table cv_migration"] {
+        env.sql().run(sql);
+    }
     assert_one_line(&env.run(&SERVE), 3, &["outdated tables", "convengine migrate --database"]);
-    assert_eq!(env.run(&["migrate"]).code, 0);
+    assert_eq!(env.run(&["migrate"]).stdout.lines().next().map(|it| it.starts_with("created 1 table in")), Some(true));
     assert_eq!(env.serve(&REGEX_ONLY).say(ID, "my order")["success"], true);
 }
 

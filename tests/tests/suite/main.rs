@@ -47,6 +47,7 @@ mod offline;
 mod openness;
 mod original_database;
 mod packaging;
+mod preconditions;
 mod privacy;
 mod protocol;
 mod readme;
