@@ -23,6 +23,7 @@ pub mod schema;
 pub mod script;
 pub mod snapshot;
 pub mod spend;
+mod sqlite_file;
 pub mod stream;
 pub mod turn;
 pub mod turn_rows;
@@ -132,7 +133,11 @@ pub async fn open(config: &DatabaseConfig, create: bool) -> sqlx::Result<Connect
     if config.is_postgres() {
         return Ok(Connection::Postgres(Box::new(postgres_options(config)?.connect().await?)));
     }
-    Ok(Connection::Sqlite(Box::new(sqlite_options(config)?.create_if_missing(create).connect().await?)))
+    let options = sqlite_options(config)?;
+    if create {
+        config.create_sqlite_file().map_err(sqlx::Error::Io)?;
+    }
+    Ok(Connection::Sqlite(Box::new(options.create_if_missing(create).connect().await?)))
 }
 
 /// Sets statement and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks.
