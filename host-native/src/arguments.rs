@@ -91,6 +91,17 @@ pub enum Command {
         #[command(subcommand)]
         command: KeyCommand,
     },
+    /// Manage the sealing of stored secrets
+    Secret {
+        /// The subcommand
+        #[command(subcommand)]
+        command: SecretCommand,
+    },
+    /// Copy an SQLite database to a new file, also while a server runs, and print what the copy holds
+    Backup {
+        /// The new file
+        file: PathBuf,
+    },
     /// Manage the knowledge bases of assistants
     Knowledge {
         /// The subcommand
@@ -238,6 +249,13 @@ pub enum KnowledgeCommand {
         #[arg(long, value_name = "ID")]
         assistant: String,
     },
+}
+
+/// Secret commands.
+#[derive(Debug, Clone, Subcommand)]
+pub enum SecretCommand {
+    /// Seal all stored secrets with the first key of convengine.secrets-key, or with a new key in the file beside an SQLite database
+    Rotate,
 }
 
 /// API key commands.

@@ -6,6 +6,7 @@ pub mod activation;
 pub mod api_key;
 pub mod assistant;
 pub mod audit;
+pub mod backup;
 pub mod call_log;
 pub mod chain;
 pub mod commit;
@@ -28,6 +29,8 @@ pub mod turn;
 pub mod turn_rows;
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -100,6 +103,21 @@ impl DatabaseConfig {
         synced.await.unwrap_or_else(|it| Err(std::io::Error::other(it)))
     }
 
+    /// Returns the path of an SQLite file; absent for other databases and in memory.
+    pub fn sqlite_path(&self) -> Option<PathBuf> {
+        let options = SqliteConnectOptions::from_str(&self.url).ok().filter(|_| self.url.starts_with("sqlite:"))?;
+        let path = options.get_filename();
+        let is_in_memory = self.url.contains(":memory:") || self.url.contains("mode=memory");
+        (!is_in_memory && !path.as_os_str().is_empty()).then(|| path.to_owned())
+    }
+
+    /// Returns the path of the key that is made for the secrets of an SQLite file.
+    pub fn key_path(&self) -> Option<PathBuf> {
+        let mut name = self.sqlite_path()?.into_os_string();
+        name.push(".key");
+        Some(PathBuf::from(name))
+    }
+
     /// Returns the URL without its password.
     pub fn redacted_url(&self) -> String {
         let Some((scheme, rest)) = self.url.split_once("://") else { return self.url.clone() };
@@ -132,7 +150,18 @@ pub async fn open(config: &DatabaseConfig, create: bool) -> sqlx::Result<Connect
     if config.is_postgres() {
         return Ok(Connection::Postgres(Box::new(postgres_options(config)?.connect().await?)));
     }
-    Ok(Connection::Sqlite(Box::new(sqlite_options(config)?.create_if_missing(create).connect().await?)))
+    let options = sqlite_options(config)?.create_if_missing(create);
+    if create {
+        create_private_file(config);
+    }
+    Ok(Connection::Sqlite(Box::new(options.connect().await?)))
+}
+
+/// Creates a missing SQLite file that only its owner can read; its log gets the same mode.
+fn create_private_file(config: &DatabaseConfig) {
+    let Some(path) = config.sqlite_path() else { return };
+    // Fails if the file exists; any other reason is reported when it is opened.
+    let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
 }
 
 /// Sets statement and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::database::{Connection, SqlValue, Statement};
 
-const SQLITE_MIGRATIONS: [&str; 14] = [
+const SQLITE_MIGRATIONS: [&str; 15] = [
     include_str!("../../../migrations/sqlite/0001_control_tables.sql"),
     include_str!("../../../migrations/sqlite/0002_runtime_tables.sql"),
     include_str!("../../../migrations/sqlite/0003_turn_journal.sql"),
@@ -19,9 +19,10 @@ const SQLITE_MIGRATIONS: [&str; 14] = [
     include_str!("../../../migrations/sqlite/0013_desk.sql"),
     include_str!("../../../migrations/sqlite/0014_programs.sql"),
     include_str!("../../../migrations/sqlite/0015_chains.sql"),
+    include_str!("../../../migrations/sqlite/0016_sealed_secrets.sql"),
 ];
 
-const POSTGRES_MIGRATIONS: [&str; 14] = [
+const POSTGRES_MIGRATIONS: [&str; 15] = [
     include_str!("../../../migrations/postgres/0001_control_tables.sql"),
     include_str!("../../../migrations/postgres/0002_runtime_tables.sql"),
     include_str!("../../../migrations/postgres/0003_turn_journal.sql"),
@@ -36,6 +37,7 @@ const POSTGRES_MIGRATIONS: [&str; 14] = [
     include_str!("../../../migrations/postgres/0013_desk.sql"),
     include_str!("../../../migrations/postgres/0014_programs.sql"),
     include_str!("../../../migrations/postgres/0015_chains.sql"),
+    include_str!("../../../migrations/postgres/0016_sealed_secrets.sql"),
 ];
 
 /// Tables with a `ce_` name that belong to this engine and may be altered. (docs/decisions/0022-sqlite-and-postgresql-are-equals.md)

@@ -58,6 +58,7 @@ mod run_page;
 mod scaled;
 mod schemas;
 mod scripts;
+mod secrets;
 mod seed;
 mod server;
 mod sessions;

@@ -41,6 +41,7 @@ use serde_json::{Map, Value};
 use crate::arguments::Options;
 use crate::auth::admin_token::AdminToken;
 use crate::config::secrets::Secrets;
+use crate::config::secrets::key_source::KeySource;
 use crate::exit::Failure;
 use crate::ops::redaction::Redaction;
 use crate::storage::DatabaseConfig;
@@ -73,6 +74,8 @@ pub struct Settings {
     pub network: NetworkSettings,
     /// Secrets of tools and models.
     pub secrets: Arc<Secrets>,
+    /// Where the keys that seal stored secrets are; absent without any.
+    pub secrets_key: Option<KeySource>,
     /// Directories that tools may read.
     pub file_roots: Arc<Roots>,
     /// The database that tools query; absent for the engine's own.
@@ -159,6 +162,8 @@ impl Settings {
         let mut secrets = Secrets::read(&tree, problems);
         let llm = LlmSettings::from_tree(&tree, &|name| std::env::var(name).ok(), &mut secrets, problems);
         let secrets = Arc::new(secrets);
+        let database = DatabaseConfig { url: base.database.clone(), full_sync };
+        let secrets_key = KeySource::from_tree(&tree, problems).or_else(|| database.key_path().map(KeySource::BesideDatabase));
         let logging = LoggingSettings::from_tree(&tree, problems);
         let otlp_endpoint = observe::read_otlp_endpoint(&tree, std::env::var("OTEL_EXPORTER_OTLP_ENDPOINT").ok(), problems);
         let retention = RetentionSettings::from_tree(&tree, problems);
@@ -174,7 +179,7 @@ impl Settings {
         let errors = issues.iter().filter(|it| it.severity == Severity::Error && !it.path.ends_with(".sensitive-patterns"));
         problems.extend(errors.map(ToString::to_string));
         Settings {
-            database: DatabaseConfig { url: base.database.clone(), full_sync },
+            database,
             listen: base.listen.clone(),
             llm: LlmSettings { model_specs: base.llm.clone(), ..llm },
             security,
@@ -186,6 +191,7 @@ impl Settings {
             chains,
             network,
             secrets,
+            secrets_key,
             file_roots,
             tool_database,
             logging,

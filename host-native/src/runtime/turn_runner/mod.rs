@@ -179,6 +179,7 @@ pub async fn finish_abandoned(host: &Arc<Host>, open: OpenTurn) -> Result<Outcom
 /// Executes, commits and publishes a turn.
 async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Result<Outcome, Refusal> {
     let streams = Arc::clone(&host.streams);
+    let _secrets = host.secrets.begin_use();
     let input = &open.turn.journal().input;
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
     let mut publisher = TurnPublisher::new(&streams, input).with_subscriber(open.subscriber.clone());
