@@ -272,6 +272,9 @@ pub enum KeyCommand {
         /// Lifetime, such as 90d [default: until revoked]
         #[arg(long, value_name = "TIME")]
         expires: Option<String>,
+        /// Requests with the key name the user that they act for in the header X-Convengine-Owner, to whom what they begin belongs
+        #[arg(long)]
+        owner_claim: bool,
     },
     /// List keys without their secrets
     List,

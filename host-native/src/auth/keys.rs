@@ -169,6 +169,7 @@ mod tests {
             name: "n".to_owned(),
             hash: hash(&key).expect("a hash"),
             scopes: "read".to_owned(),
+            owner_claim: false,
             created_at: 1,
             expires_at: None,
             revoked_at: None,

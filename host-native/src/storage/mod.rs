@@ -20,6 +20,7 @@ pub mod import;
 pub mod inspect;
 pub mod load;
 pub mod module;
+pub mod owner;
 pub mod schema;
 pub mod script;
 pub mod snapshot;

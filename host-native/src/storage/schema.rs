@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::database::{Connection, SqlValue, Statement};
 
-const SQLITE_MIGRATIONS: [&str; 15] = [
+const SQLITE_MIGRATIONS: [&str; 16] = [
     include_str!("../../../migrations/sqlite/0001_control_tables.sql"),
     include_str!("../../../migrations/sqlite/0002_runtime_tables.sql"),
     include_str!("../../../migrations/sqlite/0003_turn_journal.sql"),
@@ -20,9 +20,10 @@ const SQLITE_MIGRATIONS: [&str; 15] = [
     include_str!("../../../migrations/sqlite/0014_programs.sql"),
     include_str!("../../../migrations/sqlite/0015_chains.sql"),
     include_str!("../../../migrations/sqlite/0016_sealed_secrets.sql"),
+    include_str!("../../../migrations/sqlite/0017_conversation_owners.sql"),
 ];
 
-const POSTGRES_MIGRATIONS: [&str; 15] = [
+const POSTGRES_MIGRATIONS: [&str; 16] = [
     include_str!("../../../migrations/postgres/0001_control_tables.sql"),
     include_str!("../../../migrations/postgres/0002_runtime_tables.sql"),
     include_str!("../../../migrations/postgres/0003_turn_journal.sql"),
@@ -38,6 +39,7 @@ const POSTGRES_MIGRATIONS: [&str; 15] = [
     include_str!("../../../migrations/postgres/0014_programs.sql"),
     include_str!("../../../migrations/postgres/0015_chains.sql"),
     include_str!("../../../migrations/postgres/0016_sealed_secrets.sql"),
+    include_str!("../../../migrations/postgres/0017_conversation_owners.sql"),
 ];
 
 /// Tables with a `ce_` name that belong to this engine and may be altered. (docs/decisions/0022-sqlite-and-postgresql-are-equals.md)
@@ -54,7 +56,7 @@ const OWN_CE_TABLES: [&str; 9] = [
 ];
 
 /// The tables required to store turns and assistants; all others are optional.
-const REQUIRED_TABLES: [&str; 29] = [
+const REQUIRED_TABLES: [&str; 31] = [
     "ce_conversation",
     "ce_audit",
     "ce_conversation_history",
@@ -66,9 +68,11 @@ const REQUIRED_TABLES: [&str; 29] = [
     "cv_api_key",
     "cv_spend",
     "cv_activation",
+    "cv_conversation_owner",
     "cs_assistant",
     "cs_version",
     "cs_deployment",
+    "cs_deployment_token",
     "cs_secret",
     "cs_tool",
     "cs_usage_events",
@@ -234,7 +238,7 @@ mod tests {
         // PostgreSQL uses an index instead of these virtual tables.
         found[0].remove("cv_document_index");
         found[0].remove("cs_knowledge_posting");
-        assert_eq!(found[0].len(), 77);
+        assert_eq!(found[0].len(), 79);
         assert_eq!(found[0], found[1]);
     }
 

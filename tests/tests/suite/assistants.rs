@@ -178,9 +178,15 @@ fn no_route_and_no_log_shows_a_secret() {
     assert_eq!(keep("CRM_KEY", VALUE), (201, json!({"name": "CRM_KEY", "prefix": ""})));
     assert_eq!(keep("CRM_KEY", &VALUE.replace("hun", "bun")), (200, json!({"name": "CRM_KEY", "prefix": ""})));
     assert_eq!(keep("SHORT", "hunter2-"), (201, json!({"name": "SHORT", "prefix": ""})));
-    for (name, value) in
-        [("crm", json!(VALUE)), ("", json!(VALUE)), ("A-B", json!(VALUE)), ("A", json!([VALUE])), ("A", json!(" ")), ("A", json!("hunter2")), ("A", Value::Null)]
-    {
+    for (name, value) in [
+        ("crm", json!(VALUE)),
+        ("", json!(VALUE)),
+        ("A-B", json!(VALUE)),
+        ("A", json!([VALUE])),
+        ("A", json!(" ")),
+        ("A", json!("hunter2")),
+        ("A", Value::Null),
+    ] {
         let answer = send(&server, "POST", "/v1/secrets", &json!({"name": name, "value": value}));
         assert_refused(&answer, 422, "invalid_secret");
         shown.push(answer.text);

@@ -44,6 +44,7 @@ mod models;
 mod observability;
 mod offline;
 mod original_database;
+mod ownership;
 mod packaging;
 mod privacy;
 mod protocol;

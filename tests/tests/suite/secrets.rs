@@ -140,7 +140,10 @@ fn a_rotation_seals_all_secrets_with_a_new_key() {
     };
     assert_eq!(output.code, 0, "{output:?}");
     let second = ids();
-    assert!(second.len() == 1 && first != second && output.stdout.contains(&format!("sealed 2 secrets with key {}", second[0])), "{output:?}");
+    assert!(
+        second.len() == 1 && first != second && output.stdout.contains(&format!("sealed 2 secrets with key {}", second[0])),
+        "{output:?}"
+    );
     if env.is_postgres() {
         // Servers without the new key keep the values that they have.
         return;
@@ -175,7 +178,8 @@ fn a_backup_says_what_it_holds_and_where_the_key_is() {
     }
     assert_eq!(output.code, 0, "{output:?}");
     let key = key_file(&env).display().to_string();
-    for words in ["1 conversations with 1 turns", "0 API keys as hashes", "1 sealed secrets", "does not hold: settings, and the key", &key] {
+    for words in ["1 conversations with 1 turns", "0 API keys as hashes", "1 sealed secrets", "does not hold: settings, and the key", &key]
+    {
         assert!(output.stdout.contains(words), "{words}: {output:?}");
     }
     assert!(!contains(&copy, VALUE) && !contains(&copy, fs::read_to_string(&key).unwrap().trim()) && mode(&copy) == 0o600);

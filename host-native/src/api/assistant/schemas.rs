@@ -60,6 +60,8 @@ pub fn all() -> Value {
         "DeskReturn": super::desk::schemas::give_back(),
         "DeskClose": super::desk::schemas::close(),
         "DeskResult": super::desk::schemas::result(),
+        "PublicSession": super::runtime::transcript::public_session_schema(),
+        "Deployments": super::deployment_tokens::deployments_schema(),
         "SessionMessages": super::desk::schemas::session_messages(),
         "TurnResponse": turn_response(),
         "SessionState": session_state(),

@@ -46,7 +46,8 @@ impl KeySource {
             Some(("command", words)) => Some(KeySource::Command(words.split_whitespace().map(str::to_owned).collect())),
             _ => {
                 // The value is omitted: it may be the key.
-                let line = "convengine.secrets-key: not a reference; write file:PATH, env:VARIABLE or command:PROGRAM ARGUMENTS, never the key";
+                let line =
+                    "convengine.secrets-key: not a reference; write file:PATH, env:VARIABLE or command:PROGRAM ARGUMENTS, never the key";
                 problems.push(line.to_owned());
                 None
             }

@@ -103,9 +103,10 @@ impl KeyRing {
         if texts.is_empty() {
             return Err(format!("contains no key; {form}"));
         }
-        let keys = texts.iter().enumerate().map(|(index, it)| {
-            SealingKey::parse(it).ok_or_else(|| format!("key {} is not one of 32 bytes; {form}", index + 1))
-        });
+        let keys = texts
+            .iter()
+            .enumerate()
+            .map(|(index, it)| SealingKey::parse(it).ok_or_else(|| format!("key {} is not one of 32 bytes; {form}", index + 1)));
         keys.collect::<Result<_, _>>().map(KeyRing)
     }
 

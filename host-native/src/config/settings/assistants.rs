@@ -7,14 +7,19 @@ use serde_json::Value;
 use super::{Rate, read_bool};
 use crate::runtime::assistant::plan::Plan;
 
-/// Default rate limit of a public assistant in calls per minute.
+/// Default rate limit of a visitor of a deployment in calls per minute.
 const DEFAULT_PUBLIC_RPM: u32 = 60;
+
+/// Default rate limit of an address that calls a deployment, which several visitors may share.
+const DEFAULT_ADDRESS_RPM: u32 = 300;
 
 /// Rate limits and monthly quotas of assistants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AssistantSettings {
-    /// Rate limit per assistant on the public routes; absent for no limit.
+    /// Rate limit per visitor on the public routes; absent for no limit.
     pub public: Option<Rate>,
+    /// Rate limit per address and deployment on the public routes; absent for no limit.
+    pub public_address: Option<Rate>,
     /// Rate limit per assistant in the simulator; absent for no limit.
     pub simulator: Option<Rate>,
     /// Monthly quotas.
@@ -32,6 +37,7 @@ impl Default for AssistantSettings {
     fn default() -> Self {
         AssistantSettings {
             public: per_minute(DEFAULT_PUBLIC_RPM),
+            public_address: per_minute(DEFAULT_ADDRESS_RPM),
             simulator: None,
             plan: Plan::default(),
             timers: true,
@@ -55,10 +61,12 @@ impl AssistantSettings {
             })
         };
         let (public, simulator) = (count("rpm", DEFAULT_PUBLIC_RPM), count("simulator-rpm", 0));
+        let address = count("rpm-per-address", DEFAULT_ADDRESS_RPM);
         let (sessions, imports) = (count("sessions-per-month", 0), count("imports-per-month", 0));
         let non_zero = |it: u32| Some(it).filter(|it| *it > 0);
         AssistantSettings {
             public: per_minute(public),
+            public_address: per_minute(address),
             simulator: per_minute(simulator),
             plan: Plan { sessions: non_zero(sessions), imports: non_zero(imports) },
             timers: read_bool(tree, "/assistants/timers", true, problems),
@@ -96,8 +104,10 @@ mod tests {
             (AssistantSettings::from_tree(&json!({"assistants": tree}), &mut problems), problems)
         };
         assert_eq!(read(json!({})), (AssistantSettings::default(), Vec::new()));
-        let (found, problems) = read(json!({"rpm": 0, "simulator-rpm": "5", "sessions-per-month": 2, "imports-per-month": "1"}));
+        let (found, problems) =
+            read(json!({"rpm": 0, "rpm-per-address": 7, "simulator-rpm": "5", "sessions-per-month": 2, "imports-per-month": "1"}));
         assert_eq!((found.public, found.simulator.map(|it| it.burst), problems.len()), (None, Some(5), 0));
+        assert_eq!(found.public_address.map(|it| it.burst), Some(7));
         assert_eq!(found.plan, Plan { sessions: Some(2), imports: Some(1) });
         assert_eq!(read(json!({"rpm": "many"})).1.len(), 1);
     }

@@ -182,7 +182,8 @@ impl SecretStore {
     pub async fn reseal_all(&self, settings: &Settings, pool: &Pool) -> Result<Resealed, Failure> {
         let database = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
         let keys = self.read_keys(false).await.map_err(|it| Failure::invalid_usage(format!("convengine.secrets-key: {it}")))?;
-        let missing = || Failure::invalid_usage("no key to seal secrets; set convengine.secrets-key to file:PATH, env:VARIABLE or command:PROGRAM");
+        let missing =
+            || Failure::invalid_usage("no key to seal secrets; set convengine.secrets-key to file:PATH, env:VARIABLE or command:PROGRAM");
         let key = keys.current().ok_or_else(missing)?;
         let mut report = Resealed { key_id: key.id().to_owned(), changed: 0, unchanged: 0, unopened: Vec::new() };
         for stored in secret::list_values(pool).await.map_err(database)? {
@@ -322,7 +323,8 @@ mod tests {
     async fn an_interrupted_rotation_is_finished_by_the_next() {
         let folder = tempfile::tempdir().expect("a folder");
         let Database { pool, config, .. } = &sqlite().await;
-        let settings = Settings::load(&crate::arguments::Options { database: Some(config.url.clone()), ..Default::default() }).expect("settings");
+        let settings =
+            Settings::load(&crate::arguments::Options { database: Some(config.url.clone()), ..Default::default() }).expect("settings");
         let store = store(folder.path(), "default");
         for name in ["A", "B", "C"] {
             store.put(pool, name, &format!("value-of-{name}"), 1).await.expect("stored");
