@@ -75,7 +75,7 @@ fn a_conversation_belongs_to_the_subject_that_began_it() {
     let users = Users::new();
     let [converse, read, admin] = ["converse", "read", "admin"].map(|it| key(&users.env, &["--scope", it]));
     let server = users.serve();
-    let (ada, eve) = (users.token("ada", "converse"), users.token("eve", "converse"));
+    let (ada, eve) = (users.token("ada-lovelace", "converse"), users.token("eve", "converse"));
     let eve_reads = users.token("eve", "converse read");
     assert_eq!(say(&server, &ada, ID), 200);
     let server = {
@@ -96,7 +96,7 @@ fn a_conversation_belongs_to_the_subject_that_began_it() {
         }
     }
     assert_eq!((say(&server, &ada, ID), rate(&server, &ada), say(&server, &admin, ID)), (200, 200, 200));
-    assert!(!users.env.sql().dump().join("\n").contains("ada"), "the owner is stored as a hash");
+    assert!(!users.env.sql().dump().join("\n").contains("ada-lovelace"), "the owner is stored as a hash");
     // What a key began belongs to nobody, and what is deleted may begin again.
     const SHARED: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a09";
     assert_eq!((say(&server, &converse, SHARED), say(&server, &eve, SHARED), say(&server, &ada, SHARED)), (200, 200, 200));
@@ -109,7 +109,7 @@ fn a_stream_opened_before_the_conversation_ends_when_it_is_anothers() {
     let users = Users::new();
     let converse = key(&users.env, &["--scope", "converse"]);
     let server = users.serve();
-    let (ada, eve) = (users.token("ada", "converse"), users.token("eve", "converse"));
+    let (ada, eve) = (users.token("ada-lovelace", "converse"), users.token("eve", "converse"));
     let open = |credential: &str| Listener::open_path(&server, &format!("{}?access_token={credential}", path(ID)), None).0;
     let (mut own, mut foreign, mut of_key) = (open(&ada), open(&eve), open(&converse));
     let mut stomp = BlockingClient::connect(&server, &format!("{PLAIN}?access_token={eve}"));
@@ -126,7 +126,7 @@ fn of_two_subjects_that_begin_a_conversation_at_once_one_wins() {
     // SQLite has one process.
     let shared = usize::from(users.env.is_postgres());
     let servers: Vec<Server> = (0..=shared).map(|_| users.serve()).collect();
-    let tokens = [users.token("ada", "converse"), users.token("eve", "converse")];
+    let tokens = [users.token("ada-lovelace", "converse"), users.token("eve", "converse")];
     for round in 0..20 {
         let id = format!("7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b{round:04}");
         let barrier = Barrier::new(2);
