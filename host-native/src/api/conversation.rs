@@ -17,6 +17,9 @@ use crate::runtime::turn_runner::{self, Host, Message};
 /// Maximum length of an `Idempotency-Key` in characters.
 const MAX_KEY_LENGTH: usize = 255;
 
+// Attributes take literals only.
+const _: () = assert!(MAX_KEY_LENGTH == 255, "change the OpenAPI attribute of the header too");
+
 /// Runs the turn of a message. Failed turns also return 200, as clients expect.
 #[utoipa::path(
     post,

@@ -52,7 +52,7 @@ fn an_original_database_is_migrated_unchanged() {
     assert_eq!(table(&mut sql), before);
     let migrated = env.run(&["migrate"]);
     // The full-text index of documents is an index on PostgreSQL and a table on SQLite, where the index of knowledge bases is two tables.
-    let created = format!("created {} tables", if sql.is_postgres() { 76 } else { 78 });
+    let created = format!("created {} tables", if sql.is_postgres() { 77 } else { 79 });
     assert_eq!((migrated.code, migrated.stdout.starts_with(&created)), (0, true), "{migrated:?}");
     assert_eq!(table(&mut sql), before);
     let pack = env.write_pack("pack.json", &orders_pack());
@@ -80,9 +80,12 @@ fn foreign_tables_are_left_alone() {
 #[test]
 fn outdated_tables_are_reported_before_serving() {
     let env = TestEnv::with_pack(&orders_pack());
-    env.sql().run("alter table ce_turn drop column total_ms");
+    // As an early release left it, which recorded no versions.
+    for sql in ["alter table ce_turn drop column total_ms", "drop table cv_migration"] {
+        env.sql().run(sql);
+    }
     assert_one_line(&env.run(&SERVE), 3, &["outdated tables", "convengine migrate --database"]);
-    assert_eq!(env.run(&["migrate"]).code, 0);
+    assert_eq!(env.run(&["migrate"]).stdout.lines().next().map(|it| it.starts_with("created 1 table in")), Some(true));
     assert_eq!(env.serve(&REGEX_ONLY).say(ID, "my order")["success"], true);
 }
 
@@ -166,7 +169,9 @@ fn lint_reports_by_its_exit_code() {
     assert_eq!(env.run(&["lint", "--json"]).stdout.trim(), "[]");
     assert_eq!(env.run(&["import", &bad]).code, 0);
     assert_eq!(env.run(&["lint"]).code, 1);
-    let mistyped = env.run(&["lint", &good, "--set", "convengine.flow.dialogue-act.resolut=REGEX_ONLY"]);
+    let mut pack = orders_pack();
+    pack["settings"]["flow"]["dialogueAct"]["resolut"] = json!("REGEX_ONLY");
+    let mistyped = env.run(&["lint", &env.write_pack("mistyped.json", &pack)]);
     assert_eq!(mistyped.code, 0, "a warning is not an error: {mistyped:?}");
     assert!(mistyped.stdout.starts_with("warning convengine.flow.dialogue-act.resolut: is not a known setting"), "{mistyped:?}");
     assert_one_line(&env.run(&["lint", "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);

@@ -11,7 +11,7 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads itself.
-pub const HOST_KEYS: [&str; 25] = [
+pub const HOST_KEYS: [&str; 27] = [
     "audit.persistence.mode",
     "audit.persist-meta",
     "config.follow",
@@ -24,6 +24,7 @@ pub const HOST_KEYS: [&str; 25] = [
     "container.url",
     "tables",
     "secrets",
+    "secrets-key",
     "network",
     "outbound",
     "chains",
@@ -33,6 +34,7 @@ pub const HOST_KEYS: [&str; 25] = [
     "tool-database",
     "llm",
     "turn",
+    "tools",
     "logging",
     "telemetry",
     "mcp.db.introspect-tables",

@@ -53,12 +53,18 @@ pub async fn read(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Strin
     put,
     path = "/v1/agents/{agent}/flow",
     tag = "assistants",
-    params(("agent" = String, Path, description = "The assistant id")),
+    params(
+        ("agent" = String, Path, description = "The assistant id"),
+        ("If-Match" = Option<String>, Header, description = "The ETag of the draft as it was read, or *"),
+        ("If-None-Match" = Option<String>, Header, description = "* to create only"),
+    ),
     request_body = ref("#/components/schemas/Flow"),
     responses(
         (status = 200, description = "The draft is saved; the response lists its issues", body = ref("#/components/schemas/Saved")),
+        (status = 400, description = "If-Match or If-None-Match has no supported form"),
         (status = 404, description = "The path is invalid"),
         (status = 408, description = "The request body timed out"),
+        (status = 412, description = "The draft is not as If-Match or If-None-Match expects"),
         (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The body is not JSON, not a flow document, or has another id"),
         (status = 503, description = "The database is unavailable"),
@@ -70,6 +76,6 @@ pub async fn save(
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Response, ApiError> {
     document::save(&host, &uri, KIND, id, &headers, body).await
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use serde_json::Value;
 
 use super::document;
@@ -37,11 +37,16 @@ pub async fn validate(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<S
     post,
     path = "/v1/agents/{agent}/publish",
     tag = "assistants",
-    params(("agent" = String, Path, description = "The assistant id")),
+    params(
+        ("agent" = String, Path, description = "The assistant id"),
+        ("If-Match" = Option<String>, Header, description = "The ETag of the draft as it was read, or *"),
+    ),
     responses(
         (status = 201, description = "The draft is published", body = ref("#/components/schemas/Published")),
+        (status = 400, description = "If-Match has no supported form"),
         (status = 404, description = "Assistant not found"),
         (status = 409, description = "The draft was changed concurrently"),
+        (status = 412, description = "The draft is not as If-Match expects"),
         (status = 422, description = "The draft has errors; the live version is unchanged"),
         (status = 503, description = "The database is unavailable"),
     ),
@@ -50,9 +55,10 @@ pub async fn publish(
     State(host): State<Arc<Host>>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let key = document::parse_key(KIND, id, &uri)?;
-    document::publish(&host, &uri, &key).await
+    document::publish(&host, &uri, &key, &headers).await
 }
 
 /// Lists the versions of an assistant, newest first.

@@ -193,7 +193,10 @@ mod tests {
 
     async fn publish(database: &mut Database, document: &Value) {
         let (key, text) = (ProgramKey::of_document(document), document.to_string());
-        let revision = draft::save(&database.pool, key.as_str(), "", &text, 1).await.expect("saved");
+        let revision = draft::save(&database.pool, key.as_str(), "", &text, draft::Expected::Anything, 1)
+            .await
+            .expect("an answer")
+            .expect("a revision");
         let published = NewVersion { assistant: key.as_str(), revision, snapshot: "sha256:a", document: &text };
         assert!(version::publish(&mut database.connection, &published, 2).await.expect("an answer").is_some());
     }

@@ -35,21 +35,56 @@ pub fn display_name(document: &Value) -> String {
     document.get("name").and_then(Value::as_str).unwrap_or_default().replace('\0', "\u{fffd}")
 }
 
-/// Inserts or replaces the draft of an assistant. Returns the new revision.
+/// What a draft has to be for a change to apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// As it may be, or absent.
+    Anything,
+    /// Absent.
+    Nothing,
+    /// Present, at any revision.
+    Draft,
+    /// At this revision.
+    Revision(i64),
+}
+
+impl Expected {
+    /// Whether the draft at this revision is as expected.
+    pub fn is_met_by(self, revision: i64) -> bool {
+        match self {
+            Expected::Anything | Expected::Draft => true,
+            Expected::Nothing => false,
+            Expected::Revision(expected) => expected == revision,
+        }
+    }
+
+    /// The revision that statements compare: absent for anything, 0 for nothing, -1 for any draft.
+    fn to_sql(self) -> SqlValue<'static> {
+        SqlValue::OptionalInteger(match self {
+            Expected::Anything => None,
+            Expected::Nothing => Some(0),
+            Expected::Draft => Some(-1),
+            Expected::Revision(revision) => Some(revision),
+        })
+    }
+}
+
+/// Inserts or replaces the draft of an assistant. Returns the new revision, or nothing if the draft was not as expected.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn save(pool: &Pool, id: &str, name: &str, document: &str, at: Millis) -> sqlx::Result<i64> {
-    let values = [SqlValue::Text(id), SqlValue::Text(name), SqlValue::Text(document), SqlValue::Integer(at)];
-    pool.fetch_optional(&SAVE, &values).await?.ok_or(sqlx::Error::RowNotFound)?.integer("revision")
+pub async fn save(pool: &Pool, id: &str, name: &str, document: &str, expected: Expected, at: Millis) -> sqlx::Result<Option<i64>> {
+    let values = [SqlValue::Text(id), SqlValue::Text(name), SqlValue::Text(document), SqlValue::Integer(at), expected.to_sql()];
+    pool.fetch_optional(&SAVE, &values).await?.map(|it| it.integer("revision")).transpose()
 }
 
-/// Like [`save`], inside the caller's transaction.
+/// Like [`save`], inside the caller's transaction, and whatever the draft is.
 ///
 /// # Errors
 /// Returns any database error.
 pub async fn save_in_transaction(connection: &mut Connection, id: &str, name: &str, document: &str, at: Millis) -> sqlx::Result<()> {
-    let values = [SqlValue::Text(id), SqlValue::Text(name), SqlValue::Text(document), SqlValue::Integer(at)];
+    let expected = Expected::Anything.to_sql();
+    let values = [SqlValue::Text(id), SqlValue::Text(name), SqlValue::Text(document), SqlValue::Integer(at), expected];
     connection.fetch_optional(&SAVE, &values).await.map(|_| ())
 }
 
@@ -63,9 +98,11 @@ pub async fn find_document(connection: &mut Connection, id: &str) -> sqlx::Resul
 }
 
 const SAVE: Statement = Statement::portable(
-    "insert into cs_assistant (id, name, revision, draft, updated_at) values ($1, $2, 1, $3, $4)
+    "insert into cs_assistant (id, name, revision, draft, updated_at)
+       select $1, $2, 1, $3, $4 where $5 is null or $5 = 0 or exists (select 1 from cs_assistant where id = $1)
      on conflict (id) do update set name = excluded.name, revision = cs_assistant.revision + 1, draft = excluded.draft,
        updated_at = excluded.updated_at
+       where $5 is null or $5 < 0 or cs_assistant.revision = $5
      returning revision",
 );
 
@@ -151,12 +188,13 @@ mod tests {
             let pool = &database.pool;
             assert_eq!(find(pool, "desk").await.expect("an answer"), None);
             for (expected, document) in [(1, r#"{"z":1,"a":"it's"}"#), (2, r#"{"z":2}"#)] {
-                assert_eq!(save(pool, "desk", "Desk", document, 5).await.expect("saved"), expected);
+                let saved = save(pool, "desk", "Desk", document, Expected::Anything, 5).await.expect("an answer");
+                assert_eq!(saved, Some(expected));
                 let found = find(pool, "desk").await.expect("an answer").expect("a draft");
                 assert_eq!((found.revision, found.document.as_str()), (expected, document));
             }
             for key in ["Zoo", "workflow:Zoo"] {
-                assert_eq!(save(pool, key, "Zoo", "{}", 6).await.expect("saved"), 1);
+                assert_eq!(save(pool, key, "Zoo", "{}", Expected::Anything, 6).await.expect("an answer"), Some(1));
             }
             let workflows = list(pool, DocumentKind::Workflow).await.expect("workflows");
             assert_eq!(workflows.iter().map(|it| it.key.id()).collect::<Vec<_>>(), ["Zoo"]);
@@ -164,6 +202,28 @@ mod tests {
             let shown: Vec<_> = all.iter().map(|it| (it.key.id(), it.revision, it.live_version)).collect();
             assert_eq!(shown, [("Zoo", 1, None), ("desk", 2, None)]);
             assert_eq!(find_assistant(pool, "Zoo").await.expect("an answer").as_ref(), all.first());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_draft_that_is_not_as_expected_stays() {
+        for database in each_database().await {
+            for (expected, saved) in [
+                (Expected::Draft, None),
+                (Expected::Revision(1), None),
+                (Expected::Nothing, Some(1)),
+                (Expected::Nothing, None),
+                (Expected::Revision(2), None),
+                (Expected::Revision(1), Some(2)),
+                (Expected::Revision(1), None),
+                (Expected::Draft, Some(3)),
+            ] {
+                let text = format!("{expected:?}");
+                let answer = save(&database.pool, "desk", "Desk", &text, expected, 5).await.expect("an answer");
+                assert_eq!(answer, saved, "{expected:?}");
+                let found = find(&database.pool, "desk").await.expect("an answer");
+                assert_eq!(found.is_some_and(|it| it.document == text), saved.is_some(), "{expected:?}");
+            }
         }
     }
 }

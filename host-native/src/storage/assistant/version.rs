@@ -110,7 +110,7 @@ mod tests {
     #[tokio::test]
     async fn a_version_is_published_only_from_the_expected_revision() {
         for mut database in each_database().await {
-            draft::save(&database.pool, "desk", "Desk", "{}", 5).await.expect("saved");
+            draft::save(&database.pool, "desk", "Desk", "{}", draft::Expected::Anything, 5).await.expect("saved");
             let of = |assistant: &'static str, revision, document| NewVersion { assistant, revision, snapshot: "sha256:a", document };
             let connection = &mut database.connection;
             assert_eq!(publish(connection, &of("desk", 2, "{}"), 6).await.expect("an answer"), None, "the revision differs");

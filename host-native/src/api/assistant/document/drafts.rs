@@ -10,6 +10,7 @@ use convengine_core::config::flow::{DocumentIssue, import_canvas};
 use serde_json::{Value, json};
 
 use super::document_not_found;
+use super::precondition::{entity_tag, precondition_failed, read_expected};
 use crate::api::assistant::body;
 use crate::api::assistant::chains::describe_status;
 use crate::api::error::{ApiError, not_found};
@@ -50,13 +51,13 @@ fn describe(it: &Assistant) -> Value {
     shown
 }
 
-/// Returns a draft as its author saved it.
+/// Returns a draft as its author saved it, with its revision as the entity tag.
 ///
 /// # Errors
 /// 404 if there is none, 503 if the database is unavailable.
 pub async fn read(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Response, ApiError> {
-    let document = find_draft(host, uri, key).await?.document;
-    Ok(([(header::CONTENT_TYPE, "application/json")], document).into_response())
+    let Draft { revision, document } = find_draft(host, uri, key).await?;
+    Ok((entity_tag(revision), [(header::CONTENT_TYPE, "application/json")], document).into_response())
 }
 
 /// Finds a draft.
@@ -71,7 +72,7 @@ pub async fn find_draft(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Draf
 /// Saves a draft. Creates the document if it does not exist.
 ///
 /// # Errors
-/// 422 if the body is not such a document or has another id, 503 if the database is unavailable.
+/// 412 `draft_conflict` if the draft is not as `If-Match` or `If-None-Match` expects, 422 if the body is not such a document or has another id, 503 if the database is unavailable.
 pub async fn save(
     host: &Host,
     uri: &Uri,
@@ -79,9 +80,10 @@ pub async fn save(
     id: Result<Path<String>, PathRejection>,
     headers: &HeaderMap,
     body: Body,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Response, ApiError> {
     let read = body::read_json(uri, headers, body, check::MAX_DOCUMENT_BYTES).await;
     let Ok(Path(id)) = id else { return Err(not_found(uri)) };
+    let expected = read_expected(headers, uri)?;
     let read = read.map_err(|it| if it.has_code("not_json") { refuse(uri, &[unreadable_issue()]) } else { it })?;
     let document = import_canvas(read.ok_or_else(|| refuse(uri, &[check::too_large_issue()]))?);
     check_id(uri, &document, kind.id_member(), &id)?;
@@ -91,9 +93,9 @@ pub async fn save(
         return Err(refuse(uri, &issues));
     }
     let name = draft::display_name(&document);
-    let saved = draft::save(&host.readers, key.as_str(), &name, &document.to_string(), clock::now()).await;
-    let revision = saved.map_err(|it| ApiError::from_database(&it, uri))?;
-    Ok(Json(json!({"id": id, "revision": revision, "issues": issues})))
+    let saved = draft::save(&host.readers, key.as_str(), &name, &document.to_string(), expected, clock::now()).await;
+    let revision = saved.map_err(|it| ApiError::from_database(&it, uri))?.ok_or_else(|| precondition_failed(uri))?;
+    Ok((entity_tag(revision), Json(json!({"id": id, "revision": revision, "issues": issues}))).into_response())
 }
 
 /// Checks that a body has the id of its path, if any.

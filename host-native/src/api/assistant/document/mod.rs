@@ -2,6 +2,7 @@
 //! docs/spec/workflows-http.md#2)
 
 mod drafts;
+mod precondition;
 mod publishing;
 pub mod routes;
 pub mod schemas;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use convengine_core::config::flow::DocumentIssue;
 use serde_json::{Value, json};
 
+use super::precondition::{precondition_failed, read_expected};
 use super::{document_not_found, find_draft, not_published, parse_key, version_not_found};
 use crate::api::assistant::parse_version_number;
 use crate::api::assistant::runtime::simulator::parse_document;
@@ -19,7 +20,7 @@ use crate::runtime::assistant::{check, evals};
 use crate::runtime::chain::schedule::publish_status;
 use crate::runtime::turn_runner::Host;
 use crate::storage;
-use crate::storage::assistant::draft;
+use crate::storage::assistant::draft::{self, Expected};
 use crate::storage::assistant::version::{self, NewVersion};
 use crate::storage::assistant::{DocumentKind, ProgramKey};
 
@@ -46,9 +47,14 @@ pub async fn validate(host: &Arc<Host>, uri: &Uri, key: &ProgramKey) -> Result<J
 /// Publishes a draft as the live version.
 ///
 /// # Errors
-/// 422 `publish_blocked` if it has errors, 409 if it was changed concurrently, 404 if there is none, 503 if the database is unavailable.
-pub async fn publish(host: &Arc<Host>, uri: &Uri, key: &ProgramKey) -> Result<(StatusCode, Json<Value>), ApiError> {
+/// 412 `draft_conflict` if the draft is not as `If-Match` expects, 422 `publish_blocked` if it has errors, 409 if it was changed
+/// concurrently, 404 if there is none, 503 if the database is unavailable.
+pub async fn publish(host: &Arc<Host>, uri: &Uri, key: &ProgramKey, headers: &HeaderMap) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let expected = read_expected(headers, uri)?;
     let CheckedDraft { revision, document, text, issues, migration } = check_draft(host, uri, key).await?;
+    if !expected.is_met_by(revision) {
+        return Err(precondition_failed(uri));
+    }
     if issues.iter().any(DocumentIssue::is_error) {
         let message = "draft has errors; correct them and publish again";
         return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("publish_blocked").with_issues(&issues));
@@ -102,7 +108,8 @@ pub async fn restore(
     let number = parse_version_number(&requested).ok_or_else(unknown)?;
     let text = version::find_document(&host.readers, key.as_str(), number).await.map_err(database)?.ok_or_else(unknown)?;
     let name = draft::display_name(&parse_document(&text, uri)?);
-    let revision = draft::save(&host.readers, key.as_str(), &name, &text, clock::now()).await.map_err(database)?;
+    let saved = draft::save(&host.readers, key.as_str(), &name, &text, Expected::Draft, clock::now()).await.map_err(database)?;
+    let revision = saved.ok_or_else(|| document_not_found(kind, uri))?;
     Ok(Json(json!({"id": key.id(), "revision": revision})))
 }
 

@@ -84,12 +84,18 @@ macro_rules! document_routes {
                 put,
                 path = $draft,
                 tag = "workflows",
-                params(($param = String, Path, description = "The id of the document")),
+                params(
+                    ($param = String, Path, description = "The id of the document"),
+                    ("If-Match" = Option<String>, Header, description = "The ETag of the draft as it was read, or *"),
+                    ("If-None-Match" = Option<String>, Header, description = "* to create only"),
+                ),
                 request_body = ref("#/components/schemas/Draft"),
                 responses(
                     (status = 200, description = "The draft is saved; the response lists its issues", body = ref("#/components/schemas/Saved")),
+                    (status = 400, description = "If-Match or If-None-Match has no supported form"),
                     (status = 404, description = "The path is invalid"),
                     (status = 408, description = "The request body timed out"),
+                    (status = 412, description = "The draft is not as If-Match or If-None-Match expects"),
                     (status = 415, description = "The Content-Type is not JSON"),
                     (status = 422, description = "The body is not JSON, not such a document, or has another id"),
                     (status = 503, description = "The database is unavailable"),
@@ -101,7 +107,7 @@ macro_rules! document_routes {
                 id: Result<Path<String>, PathRejection>,
                 headers: HeaderMap,
                 body: Body,
-            ) -> Result<Json<Value>, ApiError> {
+            ) -> Result<Response, ApiError> {
                 document::save(&host, &uri, KIND, id, &headers, body).await
             }
 
@@ -131,11 +137,16 @@ macro_rules! document_routes {
                 post,
                 path = $publish,
                 tag = "workflows",
-                params(($param = String, Path, description = "The id of the document")),
+                params(
+                    ($param = String, Path, description = "The id of the document"),
+                    ("If-Match" = Option<String>, Header, description = "The ETag of the draft as it was read, or *"),
+                ),
                 responses(
                     (status = 201, description = "The draft is published", body = ref("#/components/schemas/Published")),
+                    (status = 400, description = "If-Match has no supported form"),
                     (status = 404, description = "Document not found"),
                     (status = 409, description = "The draft was changed concurrently"),
+                    (status = 412, description = "The draft is not as If-Match expects"),
                     (status = 422, description = "The draft has errors; the live version is unchanged"),
                     (status = 503, description = "The database is unavailable"),
                 ),
@@ -144,9 +155,10 @@ macro_rules! document_routes {
                 State(host): State<Arc<Host>>,
                 uri: Uri,
                 id: Result<Path<String>, PathRejection>,
+                headers: HeaderMap,
             ) -> Result<(StatusCode, Json<Value>), ApiError> {
                 let key = document::parse_key(KIND, id, &uri)?;
-                document::publish(&host, &uri, &key).await
+                document::publish(&host, &uri, &key, &headers).await
             }
 
             /// Lists the versions of a document, newest first.

@@ -1,0 +1,42 @@
+//! `If-Match` and `If-None-Match` of drafts, whose entity tag is their revision (RFC 9110, section 13.1).
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+
+use crate::api::error::ApiError;
+use crate::storage::assistant::draft::Expected;
+
+/// The entity tag of a revision.
+pub fn entity_tag(revision: i64) -> [(HeaderName, HeaderValue); 1] {
+    // The digits of a number are valid in a header.
+    [(header::ETAG, HeaderValue::try_from(format!("\"{revision}\"")).unwrap_or(HeaderValue::from_static("\"\"")))]
+}
+
+/// Reads what a request expects of the draft that it changes.
+///
+/// # Errors
+/// 400 `invalid_precondition` if a header has none of the supported forms.
+pub fn read_expected(headers: &HeaderMap, uri: &Uri) -> Result<Expected, ApiError> {
+    let invalid = |name: HeaderName, usage: &str| {
+        let message = format!("{name} is not supported in this form; send {usage}");
+        ApiError::new(StatusCode::BAD_REQUEST, uri, message).with_code("invalid_precondition")
+    };
+    let text = |name: &HeaderName| headers.get(name).map(|it| it.to_str().unwrap_or_default().trim());
+    match (text(&header::IF_MATCH), text(&header::IF_NONE_MATCH)) {
+        (None, None) => Ok(Expected::Anything),
+        (Some("*"), None) => Ok(Expected::Draft),
+        (None, Some("*")) => Ok(Expected::Nothing),
+        (Some(tag), None) => {
+            let revision = tag.strip_prefix('"').and_then(|it| it.strip_suffix('"')).and_then(|it| it.parse().ok()).filter(|it| *it > 0);
+            let usage = "the ETag of the draft as it was read, such as \"3\", or *";
+            revision.map(Expected::Revision).ok_or_else(|| invalid(header::IF_MATCH, usage))
+        }
+        (_, Some(_)) => Err(invalid(header::IF_NONE_MATCH, "* alone, to create a draft that does not exist")),
+    }
+}
+
+/// The error for a draft that is not as expected.
+pub fn precondition_failed(uri: &Uri) -> ApiError {
+    let message =
+        "draft is not as expected by If-Match or If-None-Match: somebody else saved it; read it again and apply the changes to it";
+    ApiError::new(StatusCode::PRECONDITION_FAILED, uri, message).with_code("draft_conflict")
+}
