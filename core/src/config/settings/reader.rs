@@ -18,6 +18,7 @@ pub const HOST_KEYS: [&str; 27] = [
     "privacy",
     "retention",
     "database.synchronous",
+    "http",
     "security",
     "transport",
     "stream",
