@@ -25,6 +25,7 @@ pub const HOST_KEYS: [&str; 27] = [
     "container.url",
     "tables",
     "secrets",
+    "secrets-key",
     "network",
     "outbound",
     "chains",

@@ -50,6 +50,7 @@ use serde_json::Value;
 use crate::arguments::Options;
 use crate::auth::admin_token::AdminToken;
 use crate::config::secrets::Secrets;
+use crate::config::secrets::key_source::KeySource;
 use crate::exit::Failure;
 use crate::ops::redaction::Redaction;
 use crate::storage::DatabaseConfig;
@@ -85,6 +86,8 @@ pub struct Settings {
     pub network: NetworkSettings,
     /// Secrets of tools and models.
     pub secrets: Arc<Secrets>,
+    /// Where the keys that seal stored secrets are; absent without any.
+    pub secrets_key: Option<KeySource>,
     /// Directories that tools may read.
     pub file_roots: Arc<Roots>,
     /// The database that tools query; absent for the engine's own.
@@ -155,8 +158,10 @@ impl Settings {
         let roots = host.files.roots.into_iter().map(|(name, path)| (name, path.0)).collect();
         let otlp_endpoint = observe::read_otlp_endpoint(host.telemetry, variable("OTEL_EXPORTER_OTLP_ENDPOINT"), problems);
         check_core(&tree, problems);
+        let database = DatabaseConfig { url: base.database.clone(), full_sync: host.database.synchronous == Synchronous::Full };
+        let secrets_key = KeySource::from_tree(&tree, problems).or_else(|| database.key_path().map(KeySource::BesideDatabase));
         Settings {
-            database: DatabaseConfig { url: base.database.clone(), full_sync: host.database.synchronous == Synchronous::Full },
+            database,
             listen: base.listen.clone(),
             llm,
             security: SecuritySettings::new(host.security, problems),
@@ -169,6 +174,7 @@ impl Settings {
             chains: ChainSettings::new(&host.chains, host.notify),
             network: NetworkSettings::new(&host.network, &host.outbound, problems),
             secrets: Arc::new(secrets),
+            secrets_key,
             file_roots: Arc::new(files::resolve_roots(&roots, problems)),
             tool_database: host.tool_database.url,
             logging: LoggingSettings::new(host.logging),

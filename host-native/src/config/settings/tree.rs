@@ -48,6 +48,8 @@ pub(super) struct HostTree {
     schema: SchemaTree,
     /// Names and references, which [`Secrets`](crate::config::secrets::Secrets) reads from the tree.
     secrets: Value,
+    /// A reference, which [`KeySource`](crate::config::secrets::key_source::KeySource) reads from the tree, so that no problem shows a key.
+    secrets_key: Value,
     pub(super) security: SecurityTree,
     #[serde(deserialize_with = "scalar")]
     pub(super) stream: Option<bool>,
