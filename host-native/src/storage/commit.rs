@@ -9,7 +9,6 @@ use super::audit;
 use super::call_log::CallLogColumns;
 use super::chain::run;
 use super::database::{Connection, SqlValue, Statement};
-use super::spend;
 use super::turn_rows::{JsonRows, TurnRows};
 
 /// Writes the rows of one or more turns. The caller holds the transaction, unless [`is_open`] returns true.
@@ -63,9 +62,6 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLogCol
     }
     if let Some(batch) = json_array(connection, &rows.memory) {
         upsert_memory(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.spend) {
-        spend::add(connection, &batch).await?;
     }
     if let Some(batch) = json_array(connection, &rows.session) {
         session::save(connection, &batch).await?;
@@ -131,7 +127,6 @@ pub fn is_empty(rows: &TurnRows) -> bool {
         &rows.llm,
         &rows.deleted_memory,
         &rows.memory,
-        &rows.spend,
     ];
     let of_sessions = [&rows.session, &rows.new_runs, &rows.run, &rows.handoff, &rows.usage];
     turns.into_iter().chain(others).chain(of_sessions).all(|it| it.count() == 0)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::database::{Connection, SqlValue, Statement};
 
-const SQLITE_MIGRATIONS: [&str; 14] = [
+const SQLITE_MIGRATIONS: [&str; 16] = [
     include_str!("../../../migrations/sqlite/0001_control_tables.sql"),
     include_str!("../../../migrations/sqlite/0002_runtime_tables.sql"),
     include_str!("../../../migrations/sqlite/0003_turn_journal.sql"),
@@ -19,9 +19,11 @@ const SQLITE_MIGRATIONS: [&str; 14] = [
     include_str!("../../../migrations/sqlite/0013_desk.sql"),
     include_str!("../../../migrations/sqlite/0014_programs.sql"),
     include_str!("../../../migrations/sqlite/0015_chains.sql"),
+    include_str!("../../../migrations/sqlite/0018_claims.sql"),
+    include_str!("../../../migrations/sqlite/0019_counters.sql"),
 ];
 
-const POSTGRES_MIGRATIONS: [&str; 14] = [
+const POSTGRES_MIGRATIONS: [&str; 16] = [
     include_str!("../../../migrations/postgres/0001_control_tables.sql"),
     include_str!("../../../migrations/postgres/0002_runtime_tables.sql"),
     include_str!("../../../migrations/postgres/0003_turn_journal.sql"),
@@ -36,6 +38,8 @@ const POSTGRES_MIGRATIONS: [&str; 14] = [
     include_str!("../../../migrations/postgres/0013_desk.sql"),
     include_str!("../../../migrations/postgres/0014_programs.sql"),
     include_str!("../../../migrations/postgres/0015_chains.sql"),
+    include_str!("../../../migrations/postgres/0018_claims.sql"),
+    include_str!("../../../migrations/postgres/0019_counters.sql"),
 ];
 
 /// Tables with a `ce_` name that belong to this engine and may be altered. (docs/decisions/0022-sqlite-and-postgresql-are-equals.md)
@@ -52,7 +56,7 @@ const OWN_CE_TABLES: [&str; 9] = [
 ];
 
 /// The tables required to store turns and assistants; all others are optional.
-const REQUIRED_TABLES: [&str; 29] = [
+const REQUIRED_TABLES: [&str; 30] = [
     "ce_conversation",
     "ce_audit",
     "ce_conversation_history",
@@ -70,6 +74,7 @@ const REQUIRED_TABLES: [&str; 29] = [
     "cs_secret",
     "cs_tool",
     "cs_usage_events",
+    "cs_counter",
     "cs_session",
     "cs_timer",
     "cs_handoff",
@@ -232,7 +237,7 @@ mod tests {
         // PostgreSQL uses an index instead of these virtual tables.
         found[0].remove("cv_document_index");
         found[0].remove("cs_knowledge_posting");
-        assert_eq!(found[0].len(), 77);
+        assert_eq!(found[0].len(), 78);
         assert_eq!(found[0], found[1]);
     }
 

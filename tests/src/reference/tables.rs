@@ -65,7 +65,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ("Access and cost", &["cv_api_key", "cv_spend"]),
     (
         "Assistants",
-        &["cs_assistant", "cs_version", "cs_deployment", "cs_secret", "cs_tool", "cs_session", "cs_timer", "cs_handoff", "cs_usage_events"],
+        &["cs_assistant", "cs_version", "cs_deployment", "cs_secret", "cs_tool", "cs_session", "cs_timer", "cs_handoff", "cs_usage_events", "cs_counter"],
     ),
     ("Chains", &["cs_chain", "cs_run", "cs_run_key", "cs_resume_token"]),
     ("Knowledge bases", &["cs_knowledge_base", "cs_knowledge_source", "cs_knowledge_chunk", "cs_knowledge_vector"]),
