@@ -182,7 +182,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let current = ConfigManager::load(&mut connection, database, &settings.tree).await?;
     let knowledge = KnowledgeBases::new(&mut connection, &models).await.map_err(|it| storage::database_failure(database, &it))?;
     let readers = storage::open_reader_pool(database).await?;
-    let vault = SecretStore::default();
+    let vault = SecretStore::open(settings, &readers).await?;
     vault.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
     let (writer, writer_task) = Writer::start(connection, database.clone(), meter.clone());
     let host = Host {

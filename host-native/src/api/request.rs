@@ -22,7 +22,7 @@ const MAX_BODY_BYTES: usize = 80 * 1024 * 1024;
 const MAX_FILTERED_BYTES: usize = 2 * 1024 * 1024;
 
 /// Maximum nesting depth of parameters. They are stored within other JSON, which is parsed up to 127 levels deep.
-const MAX_PARAM_DEPTH: usize = 64;
+pub const MAX_PARAM_DEPTH: usize = 64;
 
 /// The parsed body of a message.
 #[derive(Debug, Clone, PartialEq)]

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::access_mode::{AccessMode, CurrentAccess};
 use super::admin_token::{AdminToken, is_local};
-use super::caller::Caller;
+use super::caller::{Caller, read_owner};
 use super::cors::{self, AllowedOrigins};
 use super::keys::{self, ApiKeyCache};
 use super::rate::RateStatus;
@@ -80,11 +80,8 @@ pub(super) struct AuthenticatedCall<'d> {
 }
 
 impl AuthenticatedCall<'_> {
-    /// The assistant, workflow or AI agent that the request counts against, and whether a deployment of it calls.
-    async fn rate_limited_program(&self, uri: &Uri) -> Option<(ProgramKey, bool)> {
-        if let Some(deployment) = &self.deployment {
-            return Some((deployment.program.clone(), true));
-        }
+    /// The assistant, workflow or AI agent that a call of the simulator counts against.
+    async fn rate_limited_program(&self, uri: &Uri) -> Option<ProgramKey> {
         let mut parts = uri.path().strip_prefix("/v1/runtime/")?.split('/');
         let simulated = match (parts.next()?, parts.next()?) {
             ("assistants", id) => ProgramKey::new(DocumentKind::Assistant, id),
@@ -97,8 +94,43 @@ impl AuthenticatedCall<'_> {
             ("ai-agents", id) => ProgramKey::new(DocumentKind::Agent, id),
             _ => return None,
         };
-        Some((simulated, false))
+        Some(simulated)
     }
+}
+
+/// The path segment after which public paths name a session.
+const SESSIONS_SEGMENT: &str = "sessions";
+
+impl AuthenticatedCall<'_> {
+    /// Counts a call of a visitor of a deployment, by its session and its address, or of the simulator.
+    async fn check_program_limits(&self, uri: &Uri, peer: Option<IpAddr>) -> Result<[Option<RateStatus>; 2], ApiError> {
+        let limits = &self.tenant.host.rate_limits;
+        let Some(deployment) = &self.deployment else {
+            let program = self.rate_limited_program(uri).await;
+            return Ok([program.map_or(Ok(None), |it| limits.check_program(&it, uri))?, None]);
+        };
+        let address = peer.map_or_else(String::new, |it| it.to_canonical().to_string());
+        let by_address = limits.check_address(&deployment.id, &address, uri)?;
+        if uri.path().starts_with(LINK_PREFIX) && uri.path().ends_with("/turn") {
+            // The session is in the body; the handler counts the visitor.
+            return Ok([by_address, None]);
+        }
+        let visitor = session_of_visitor(uri).unwrap_or_else(|| address.clone());
+        Ok([by_address, limits.check_visitor(&deployment.id, &visitor, uri)?])
+    }
+}
+
+/// The session of a public request, if its path or query names one.
+fn session_of_visitor(uri: &Uri) -> Option<String> {
+    let mut parts = uri.path().split('/').skip_while(|it| *it != SESSIONS_SEGMENT).skip(1);
+    let query = || Query::<VisitorQuery>::try_from_uri(uri).ok()?.0.conversation_id;
+    parts.next().map(str::to_owned).or_else(query).and_then(|it| Some(Uuid::try_parse(&it).ok()?.to_string()))
+}
+
+/// The session in the query string of routes of AI agents.
+#[derive(Debug, Default, Deserialize)]
+struct VisitorQuery {
+    conversation_id: Option<String>,
 }
 
 /// Credentials in the query string, for clients that cannot send headers.
@@ -137,19 +169,16 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
         Ok(call) => call,
         Err(refusal) => return refuse(refusal),
     };
-    let program_status = match call.rate_limited_program(&uri).await {
-        Some((program, deployed)) => match call.tenant.host.rate_limits.check_program(&program, deployed, &uri) {
-            Ok(status) => status,
-            Err(refusal) => return refuse(refusal),
-        },
-        None => None,
+    let program_status = match call.check_program_limits(&uri, peer).await {
+        Ok(statuses) => statuses,
+        Err(refusal) => return refuse(refusal),
     };
     let caller_id = call.caller.id().map(str::to_owned).or(peer.map(|it| it.to_string())).unwrap_or_default();
     let status = match call.tenant.host.rate_limits.check_caller(&caller_id, &uri) {
         Ok(status) => status,
         Err(refusal) => return refuse(refusal),
     };
-    request.extensions_mut().insert(call.caller);
+    request.extensions_mut().insert(call.caller.with_scopes(call.scopes));
     request.extensions_mut().extend(call.deployment.map(deployment_extension).unwrap_or_default());
     let Ok(mut response) = call.tenant.router.clone().oneshot(request).await;
     if let AccessMode::Default { openness, .. } = &gateway.access
@@ -158,7 +187,7 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
     {
         openness.forget_lookup();
     }
-    for status in [status, program_status].into_iter().flatten() {
+    for status in program_status.into_iter().chain([status]).flatten() {
         status.write_headers(response.headers_mut());
     }
     response
@@ -220,7 +249,7 @@ impl AuthGateway {
         }
         let text = read_credential(headers).or(query.access_token).ok_or_else(|| access.missing_credentials(uri))?;
         let call = match text.starts_with(keys::PREFIX) {
-            true if access.mode.keys => self.authenticate_key(&text, uri).await,
+            true if access.mode.keys => self.authenticate_key(&text, headers, uri).await,
             false if access.mode.jwt => self.authenticate_token(&text, uri).await,
             _ => Err(unauthorized(uri, Some("this kind of credential is not accepted"))),
         }?;
@@ -296,14 +325,18 @@ impl AuthGateway {
         Ok(Some(AuthenticatedCall { tenant, caller, scopes: Scopes::ADMIN, deployment: None }))
     }
 
-    async fn authenticate_key(&self, text: &str, uri: &Uri) -> Result<AuthenticatedCall<'_>, ApiError> {
+    async fn authenticate_key(&self, text: &str, headers: &HeaderMap, uri: &Uri) -> Result<AuthenticatedCall<'_>, ApiError> {
         let invalid = || unauthorized(uri, Some("unknown or inactive API key"));
         let (name, id) = keys::parse_key(text).ok_or_else(invalid)?;
         let tenant = self.tenants.get(&name.map(str::to_owned)).ok_or_else(invalid)?;
         let found = tenant.keys.find_active(&tenant.host.readers, text, id).await.map_err(|it| ApiError::from_database(&it, uri))?;
         let key = found.ok_or_else(invalid)?;
         let scopes = Scopes::from_names(key.scopes.split(' '));
-        Ok(AuthenticatedCall { tenant, caller: Caller::new(&format!("key {}", key.key_id)).with_name(&key.name), scopes, deployment: None })
+        let mut caller = Caller::new(&format!("key {}", key.key_id)).with_name(&key.name);
+        if let Some(owner) = read_owner(headers, key.owner_claim, uri)? {
+            caller = caller.with_owner(&format!("key {}:{owner}", key.key_id));
+        }
+        Ok(AuthenticatedCall { tenant, caller, scopes, deployment: None })
     }
 
     async fn authenticate_token(&self, text: &str, uri: &Uri) -> Result<AuthenticatedCall<'_>, ApiError> {
@@ -320,7 +353,8 @@ impl AuthGateway {
             let message = "token names no tenant of this server; use a token with a valid tenant claim";
             ApiError::new(StatusCode::FORBIDDEN, uri, message)
         })?;
-        let caller = Caller::new(&format!("token {}", claims.subject)).with_name(&claims.subject);
+        let identity = format!("token {}", claims.subject);
+        let caller = Caller::new(&identity).with_name(&claims.subject).with_owner(&identity);
         Ok(AuthenticatedCall { tenant, caller, scopes: claims.scopes, deployment: None })
     }
 

@@ -87,6 +87,7 @@ mod tests {
                 name: "n".to_owned(),
                 hash: "h".to_owned(),
                 scopes: "read".to_owned(),
+                owner_claim: false,
                 created_at: 1,
                 expires_at: None,
                 revoked_at: None,

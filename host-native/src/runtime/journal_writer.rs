@@ -20,7 +20,7 @@ use crate::config::settings::{AuditMode, Journaling};
 use crate::ops::audit::meta;
 use crate::runtime::rows::{self, RowContext, open_turn_row};
 use crate::runtime::spend_cap::SpendTracker;
-use crate::runtime::turn_runner::{Host, Refusal};
+use crate::runtime::turn_runner::{Host, Ownership, Refusal};
 use crate::runtime::writer::{CommitError, writer_stopped};
 use crate::storage::commit::is_empty;
 use crate::storage::turn::{StoredTurn, compress};
@@ -33,6 +33,8 @@ pub struct JournalWriter {
     spend: Arc<SpendTracker>,
     turn: String,
     idempotency_key: Option<String>,
+    /// The owner of a new conversation, which is stored with the row of the turn.
+    new_owner: Option<Arc<str>>,
     /// The configuration it runs on.
     config: Arc<Config>,
     /// Whether the turn's row is stored.
@@ -55,6 +57,7 @@ impl JournalWriter {
             spend: Arc::clone(&host.spend),
             turn: turn.to_owned(),
             idempotency_key,
+            new_owner: None,
             config,
             is_started: false,
             stored_completions: 0,
@@ -62,6 +65,13 @@ impl JournalWriter {
             dispatched_writes: Vec::new(),
             pending_commits: Vec::new(),
         }
+    }
+
+    /// Adds the owner of the conversation, to be stored if the turn is its first.
+    #[must_use]
+    pub fn with_ownership(mut self, ownership: &Ownership) -> JournalWriter {
+        self.new_owner = ownership.owner.clone().filter(|_| ownership.is_new);
+        self
     }
 
     /// Creates a writer for a claimed turn with `answers` stored completions.
@@ -146,11 +156,18 @@ impl JournalWriter {
         let lease = self.lease(host);
         let lease_ms = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
         rows.add_turn(&TurnRow { lease_ms: Some(lease_ms), ..open_turn_row(turn, &journal, self.row_context(host)) });
+        self.add_owner(turn, rows);
         host.open_turns.add(&self.turn, lease);
         self.is_started = true;
         // The journal already contains the completions so far.
         self.stored_completions = turn.journal().entries.len();
         Ok(())
+    }
+
+    fn add_owner(&self, turn: &Turn, rows: &mut TurnRows) {
+        if let Some(owner) = &self.new_owner {
+            rows.owner.push(&(&turn.journal().input.conversation, owner));
+        }
     }
 
     /// Adds the audit rows so far. They reference the conversation, which a first turn must create.
@@ -179,6 +196,9 @@ impl JournalWriter {
         let metas = self.audit_metas(host, &ended.turn);
         let about = RowContext { status: ended.status, audit_metas: metas.as_ref(), ..self.row_context(host) };
         let mut rows = rows::render_turn(&ended.turn, &ended.outcome, notices, total_ms, about)?;
+        if !self.is_started {
+            self.add_owner(&ended.turn, &mut rows);
+        }
         self.spend.add_to_rows(ended.turn.journal(), &mut rows);
         Ok(rows)
     }

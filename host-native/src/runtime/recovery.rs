@@ -16,7 +16,7 @@ use crate::runtime::turn_queue::{Busy, WAIT_TIMEOUT};
 use crate::runtime::turn_runner::{Host, OpenTurn, Refusal, finish_abandoned};
 use crate::runtime::writer::CommitError;
 use crate::storage::turn::{self, StoredEffect, StoredTurn};
-use crate::storage::{audit, config};
+use crate::storage::{audit, config, owner};
 
 /// The polling interval while waiting for an open turn.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
@@ -139,6 +139,7 @@ async fn continue_turn(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal
         status,
         caller_span: None,
         subscriber: None,
+        owner: owner::find(&host.readers, &open.conversation_id).await?.map(Arc::from),
     };
     match finish_abandoned(host, open_turn).await {
         // Retrying would fail the same way.

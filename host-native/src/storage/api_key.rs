@@ -15,6 +15,8 @@ pub struct ApiKey {
     pub hash: String,
     /// Scope names, separated by spaces.
     pub scopes: String,
+    /// Whether requests name the user that they are made for.
+    pub owner_claim: bool,
     /// Creation time.
     pub created_at: Millis,
     /// Expiry time; absent for a key that is valid until revoked.
@@ -37,6 +39,7 @@ impl ApiKey {
             name: row.text("name")?,
             hash: row.text("hash")?,
             scopes: row.text("scopes")?,
+            owner_claim: row.boolean("owner_claim")?,
             created_at: row.integer("created_at")?,
             expires_at: row.optional_integer("expires_at")?,
             revoked_at: row.optional_integer("revoked_at")?,
@@ -50,8 +53,11 @@ impl ApiKey {
 /// # Errors
 /// Returns any database error.
 pub async fn insert(pool: &Pool, key: &ApiKey) -> sqlx::Result<()> {
-    let sql = Statement::portable(
-        "insert into cv_api_key (key_id, name, hash, scopes, created_at, expires_at) values ($1, $2, $3, $4, $5, nullif($6, 0))",
+    let sql = Statement::per_dialect(
+        "insert into cv_api_key (key_id, name, hash, scopes, created_at, expires_at, owner_claim)
+         values ($1, $2, $3, $4, $5, nullif($6, 0), $7 <> 0)",
+        "insert into cv_api_key (key_id, name, hash, scopes, created_at, expires_at, owner_claim)
+         values ($1, $2, $3, $4, $5, nullif($6, 0), $7::bigint <> 0)",
     );
     let values = [
         SqlValue::Text(&key.key_id),
@@ -60,6 +66,7 @@ pub async fn insert(pool: &Pool, key: &ApiKey) -> sqlx::Result<()> {
         SqlValue::Text(&key.scopes),
         SqlValue::Integer(key.created_at),
         SqlValue::Integer(key.expires_at.unwrap_or(0)),
+        SqlValue::Integer(key.owner_claim.into()),
     ];
     pool.execute(&sql, &values).await.map(|_| ())
 }
@@ -130,6 +137,7 @@ mod tests {
             name: "it's".to_owned(),
             hash: "h".to_owned(),
             scopes: "converse read".to_owned(),
+            owner_claim: id == "b",
             created_at,
             expires_at,
             revoked_at: None,

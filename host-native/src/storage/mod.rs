@@ -6,6 +6,7 @@ pub mod activation;
 pub mod api_key;
 pub mod assistant;
 pub mod audit;
+pub mod backup;
 pub mod call_log;
 pub mod chain;
 pub mod commit;
@@ -19,6 +20,7 @@ pub mod import;
 pub mod inspect;
 pub mod load;
 pub mod module;
+pub mod owner;
 pub mod schema;
 pub mod script;
 pub mod snapshot;
@@ -29,6 +31,7 @@ pub mod turn;
 pub mod turn_rows;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -99,6 +102,13 @@ impl DatabaseConfig {
         log.push("-wal");
         let synced = tokio::task::spawn_blocking(move || std::fs::File::open(log)?.sync_data());
         synced.await.unwrap_or_else(|it| Err(std::io::Error::other(it)))
+    }
+
+    /// Returns the path of the key that is made for the secrets of an SQLite file.
+    pub fn key_path(&self) -> Option<PathBuf> {
+        let mut name = self.sqlite_file()?.into_os_string();
+        name.push(".key");
+        Some(PathBuf::from(name))
     }
 
     /// Returns the URL without its password.

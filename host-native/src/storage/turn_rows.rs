@@ -113,6 +113,8 @@ pub struct TurnRows {
     pub handoff: JsonRows,
     /// `cs_usage_events`.
     pub usage: JsonRows,
+    /// New rows of `cv_conversation_owner`.
+    pub owner: JsonRows,
 }
 
 /// A row of `cs_session`.
@@ -158,6 +160,7 @@ impl TurnRows {
         self.run.extend(&other.run);
         self.handoff.extend(&other.handoff);
         self.usage.extend(&other.usage);
+        self.owner.extend(&other.owner);
     }
 
     /// Adds a session row with its timers.

@@ -9,6 +9,8 @@
 //! - `soak size DATABASE PACK [KEY=VALUE…]` measures the bytes per turn.
 //! - `soak runs DATABASE RUNS SLEEPERS CONNECTIONS` measures runs of chains, and runs that sleep.
 //! - `soak streams DATABASE STREAMS ROUNDS` opens many streams on one server.
+//! - `soak storm DATABASE TURNS DELAY_S` kills one of three servers while TURNS turns run; only on PostgreSQL.
+//! - `soak kills DATABASE CONNECTIONS SECONDS INTERVAL_S` kills a server after each interval; only on PostgreSQL.
 //! - `soak fuzz SECONDS [TARGET…]` fuzzes; it runs itself with `fuzz-one` and `fuzz-try`.
 
 use std::path::{Path, PathBuf};
@@ -23,7 +25,7 @@ use convengine_tests::soak::crash;
 use convengine_tests::soak::database::DatabaseKind;
 use convengine_tests::soak::load::{Until, run_load};
 use convengine_tests::soak::outage::{self, Signals};
-use convengine_tests::soak::{Mix, runs, size, streams};
+use convengine_tests::soak::{Mix, runs, size, storm, streams};
 use serde_json::{Value, json};
 
 fn main() -> Result<()> {
@@ -49,6 +51,10 @@ fn main() -> Result<()> {
         ["runs", database, runs, sleepers, connections] => {
             report_runs(&DatabaseKind::parse(database)?, runs.parse()?, sleepers.parse()?, connections.parse()?)?
         }
+        ["storm", database, turns, delay] => report_storm(&DatabaseKind::parse(database)?, turns.parse()?, delay.parse()?)?,
+        ["kills", database, connections, seconds, interval] => {
+            report_kills(&DatabaseKind::parse(database)?, connections.parse()?, seconds.parse()?, interval.parse()?)?
+        }
         ["streams", database, count, rounds] => report_streams(&DatabaseKind::parse(database)?, count.parse()?, rounds.parse()?)?,
         ["fuzz", seconds, targets @ ..] => return run_fuzz(Duration::from_secs(seconds.parse()?), targets),
         ["fuzz-one", target, seed, seconds, note] => {
@@ -62,7 +68,7 @@ fn main() -> Result<()> {
             json!(fuzz::with_server_stack(|| target.check(&input).map_err(|it| anyhow!(it)))?)
         }
         _ => bail!(
-            "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS"
+            "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S"
         ),
     };
     println!("{found}");
@@ -120,6 +126,23 @@ fn report_streams(kind: &DatabaseKind, count: usize, rounds: usize) -> Result<Va
         "streams": seen.streams, "stomp": seen.stomp, "resumed": seen.resumed, "turns": seen.turns, "events": seen.events,
         "p50_ms": seen.percentile_ms(50), "p99_ms": seen.percentile_ms(99), "bytes_a_stream": seen.bytes_a_stream,
         "failures": seen.failures, "failed": seen.failure_examples,
+    }))
+}
+
+fn report_storm(kind: &DatabaseKind, turns: usize, delay: u64) -> Result<Value> {
+    let seen = storm::run_storm(&sibling_program("convengine")?, kind, turns, Duration::from_secs(delay), &[])?;
+    Ok(json!({
+        "turns": seen.turns[0], "of_killed": seen.turns[1], "recovered": seen.recovered, "recovery_ms": seen.recovery.as_millis() as u64,
+        "transactions": seen.transactions, "bystander_p99_ms": seen.bystander_ms, "failures": seen.failures.len(), "failed": seen.failures,
+    }))
+}
+
+fn report_kills(kind: &DatabaseKind, connections: usize, seconds: u64, interval: u64) -> Result<Value> {
+    let (time, interval) = (Duration::from_secs(seconds), Duration::from_secs(interval));
+    let seen = storm::run_kills(&sibling_program("convengine")?, kind, connections, time, interval)?;
+    Ok(json!({
+        "acknowledged": seen.acknowledged, "repeated": seen.repeated, "kills": seen.kills, "memory_kb": seen.memory_kb,
+        "growth_kb": seen.growth_kb, "failures": seen.failures.len(), "failed": seen.failures.iter().take(5).collect::<Vec<_>>(),
     }))
 }
 

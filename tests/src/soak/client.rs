@@ -5,6 +5,7 @@ use convengine_host::app;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::http::request::Builder;
 use hyper::{Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
@@ -27,6 +28,22 @@ impl Client {
     /// # Errors
     /// If there is no response; the next message is sent on a new connection.
     pub async fn send_message(&mut self, body: String, headers: &[(&str, &str)]) -> Result<(StatusCode, Bytes)> {
+        let mut request = Request::post(app::MESSAGE_PATH).header(header::CONTENT_TYPE, "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.send(request, body).await
+    }
+
+    /// Requests a path and returns status and body of the response.
+    ///
+    /// # Errors
+    /// If there is no response.
+    pub async fn get(&mut self, path: &str) -> Result<(StatusCode, Bytes)> {
+        self.send(Request::get(path), String::new()).await
+    }
+
+    async fn send(&mut self, request: Builder, body: String) -> Result<(StatusCode, Bytes)> {
         let mut sender = match self.sender.take() {
             Some(it) => it,
             None => connect(&self.address).await?,
@@ -36,12 +53,8 @@ impl Client {
             sender = connect(&self.address).await?;
             sender.ready().await?;
         }
-        let mut request =
-            Request::post(app::MESSAGE_PATH).header(header::HOST, &self.address).header(header::CONTENT_TYPE, "application/json");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let response = sender.send_request(request.body(Full::new(Bytes::from(body)))?).await?;
+        let request = request.header(header::HOST, &self.address).body(Full::new(Bytes::from(body)))?;
+        let response = sender.send_request(request).await?;
         let status = response.status();
         let body = response.into_body().collect().await?.to_bytes();
         self.sender = Some(sender);

@@ -1,6 +1,7 @@
 //! Long tests with real servers: mixed load, crashes, database outages, storage size and open streams.
 
 pub mod client;
+pub mod cluster;
 pub mod crash;
 pub mod crash_run;
 pub mod database;
@@ -12,6 +13,7 @@ pub mod process_stats;
 pub mod runs;
 pub mod size;
 pub mod stomp;
+pub mod storm;
 pub mod streams;
 pub mod talk;
 

@@ -60,6 +60,9 @@ pub fn contains_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| !is_joined(text[..at].chars().next_back()) && !is_joined(text[at + word.len()..].chars().next()))
 }
 
+/// The key that seals secrets on PostgreSQL.
+pub const SECRETS_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
 /// A temporary folder and a database.
 pub struct TestEnv {
     folder: PathBuf,
@@ -145,6 +148,10 @@ impl TestEnv {
         command.args(arguments);
         if !arguments.contains(&"--database") {
             command.args(["--database", &self.database_url()]);
+            if self.is_postgres() {
+                // On SQLite the key is made beside the file.
+                command.args(["--set", "convengine.secrets-key=env:SUITE_SECRETS_KEY"]).env("SUITE_SECRETS_KEY", SECRETS_KEY);
+            }
         }
         command
     }

@@ -1,11 +1,13 @@
-//! The mixed load of `cargo xtask soak load`, the runs of `cargo xtask soak runs` and the streams of `cargo xtask soak streams`, short:
-//! every reply, every run and every event is correct; speed is not checked.
+//! The mixed load of `cargo xtask soak load`, the runs of `cargo xtask soak runs`, the streams of `cargo xtask soak streams` and the storms of
+//! `cargo xtask soak storm`, short: every reply, every run and every event is correct; speed is not checked.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use convengine_tests::server_binary;
+use convengine_tests::soak::database::DatabaseKind;
 use convengine_tests::soak::load::{Until, run_load};
-use convengine_tests::soak::{Mix, runs, streams};
+use convengine_tests::soak::{Mix, runs, storm, streams};
 
 use crate::database::soak_kind;
 
@@ -37,4 +39,29 @@ fn every_one_of_many_runs_ends_and_every_sleeper_wakes_up() {
     assert_eq!(seen.failures, [""; 0]);
     assert_eq!((seen.runs, seen.sleepers), (100, 500));
     assert!(seen.lag_ms[0] > 0, "nobody wakes up early, and everybody's time is known: {seen:?}");
+}
+
+/// On SQLite only one process uses the database.
+#[test]
+fn turns_of_a_server_killed_in_a_storm_are_finished_once() {
+    let kind = soak_kind();
+    if kind == DatabaseKind::Sqlite {
+        return;
+    }
+    let lease = "convengine.turn.lease=3s".to_owned();
+    let seen = storm::run_storm(&server_binary().unwrap(), &kind, 60, Duration::from_secs(12), &[lease]).unwrap();
+    assert_eq!(seen.failures, [""; 0]);
+    assert_eq!((seen.turns, seen.recovered), ([60, 20], 20), "healthy servers keep their turns");
+}
+
+/// On SQLite only one process uses the database.
+#[test]
+fn servers_killed_under_load_lose_and_double_nothing() {
+    let kind = soak_kind();
+    if kind == DatabaseKind::Sqlite {
+        return;
+    }
+    let seen = storm::run_kills(&server_binary().unwrap(), &kind, 4, Duration::from_secs(20), Duration::from_secs(5)).unwrap();
+    assert_eq!(seen.failures, [""; 0]);
+    assert!(seen.kills > 0 && seen.acknowledged > 0, "{seen:?}");
 }

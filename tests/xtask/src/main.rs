@@ -1,6 +1,7 @@
 //! The developer commands of the workspace, called as `cargo xtask COMMAND`.
 
 mod bench;
+mod deny;
 mod docs;
 mod install;
 mod npm;
@@ -34,15 +35,17 @@ usage: cargo xtask COMMAND
   page              builds the browser engine, the Python interpreter and the page
   npm               builds the browser engine as an npm package, into target/npm
   extension         builds the example extension
+  deny              checks licences, sources and known vulnerabilities of the dependencies
   teeth             mutation tests: changes every expectation of the corpus, one at a time (--leaves), and sabotages the engine in
                     two dozen ways (--builds [NAME…]); each time a test must fail
   size              prints the sizes of what was built and compares them with tests/budget.txt
   docs              generates the pages of docs/reference that come from the code; a test compares them
   texts             lists every text that users see, with file and line
-  soak [crash | load | runs | size | streams | fuzz]
+  soak [crash | load | runs | size | storm | streams | fuzz]
                     long tests. crash: a server killed at every point of a turn; load: five packs on both databases, memory, and
-                    a PostgreSQL outage; runs: runs of chains, and 10,000 asleep; size: bytes per turn; streams: 5,000 open streams;
-                    fuzz: ten minutes per target; without an argument, all of them
+                    a PostgreSQL outage; runs: runs of chains, and 10,000 asleep; size: bytes per turn; storm: one of three servers
+                    killed while 900 turns run, and an hour of load with kills; streams: 5,000 open streams; fuzz: ten minutes per
+                    target; without an argument, all of them
   bench             measures the cost of a turn, compared with a server without a core, and the speed of the page (--quick: shorter,
                     --counts: without timings)
 
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         ["teeth", "--leaves"] => |project, _| teeth::check_expectations(project),
         ["teeth", "--builds", ..] => |project, words| teeth::check_sabotages(project, words.get(2..).unwrap_or(&[])),
         ["soak", ..] => |project, words| soak::run(project, words.get(1..).unwrap_or(&[])),
+        ["deny"] => |project, _| deny::check(project),
         ["size"] => |project, _| size::check_all(project),
         ["docs"] => |project, _| docs::generate(project),
         ["texts"] => |project, _| texts::print(project),

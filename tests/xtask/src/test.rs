@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::postgres::{Durability, Postgres};
 use crate::project::Project;
-use crate::{install, npm, page, sh, size, wasm};
+use crate::{deny, install, npm, page, sh, size, wasm};
 
 /// Runs all checks and tests; prints the test runner's counts last.
 pub fn run_all(project: &Project) -> Result<()> {
@@ -19,6 +19,7 @@ pub fn run_all(project: &Project) -> Result<()> {
     sh::print_progress("checking the page");
     sh::run(&mut project.npm(&["run", "--silent", "check"]))?;
     sh::run(&mut project.npm(&["test", "--silent"]))?;
+    deny::check(project)?;
     page::build(project)?;
     size::check_page(project)?;
     npm::assemble(project)?;

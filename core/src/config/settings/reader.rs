@@ -11,7 +11,7 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads itself.
-pub const HOST_KEYS: [&str; 26] = [
+pub const HOST_KEYS: [&str; 27] = [
     "audit.persistence.mode",
     "audit.persist-meta",
     "config.follow",
@@ -25,6 +25,7 @@ pub const HOST_KEYS: [&str; 26] = [
     "container.url",
     "tables",
     "secrets",
+    "secrets-key",
     "network",
     "outbound",
     "chains",
@@ -34,6 +35,7 @@ pub const HOST_KEYS: [&str; 26] = [
     "tool-database",
     "llm",
     "turn",
+    "tools",
     "logging",
     "telemetry",
     "mcp.db.introspect-tables",

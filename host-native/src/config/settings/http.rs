@@ -2,24 +2,30 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 
-use super::network::read_list;
-use super::turn::read_duration;
+use super::value::{list, scalar, whole};
 use crate::auth::host_names::{HostName, parse_host};
 
 /// Settings of `convengine.http`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct HttpSettings {
     /// How long a client may take to send the headers of a request.
+    #[serde(deserialize_with = "scalar")]
     pub header_timeout: Duration,
     /// How long a client may take to send the body of a request; large bodies get more.
+    #[serde(deserialize_with = "scalar")]
     pub body_timeout: Duration,
     /// How long a connection stays open between requests.
+    #[serde(deserialize_with = "scalar")]
     pub idle_timeout: Duration,
     /// The maximum number of open connections.
+    #[serde(deserialize_with = "whole::<_, _, 1, 1_000_000>")]
     pub max_connections: usize,
     /// Names under which the server is reached beside its address, each on any port or on one.
+    #[serde(deserialize_with = "hosts")]
     pub allowed_hosts: Vec<(HostName, Option<u16>)>,
 }
 
@@ -36,54 +42,39 @@ impl Default for HttpSettings {
     }
 }
 
-impl HttpSettings {
-    /// Reads the settings from a normalized tree.
-    pub(super) fn from_tree(tree: &Value, problems: &mut Vec<String>) -> HttpSettings {
-        let usual = HttpSettings::default();
-        let header_timeout = read_duration(tree, "/http/header-timeout", problems).unwrap_or(usual.header_timeout);
-        let body_timeout = read_duration(tree, "/http/body-timeout", problems).unwrap_or(usual.body_timeout);
-        let idle_timeout = read_duration(tree, "/http/idle-timeout", problems).unwrap_or(usual.idle_timeout);
-        let max_connections = match tree.pointer("/http/max-connections").filter(|it| !it.is_null()) {
-            None => usual.max_connections,
-            Some(value) => {
-                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                text.trim().parse().ok().filter(|it| (1..=1_000_000).contains(it)).unwrap_or_else(|| {
-                    problems.push(format!("convengine.http.max-connections: '{text}' is not a number from 1 to 1000000"));
-                    usual.max_connections
-                })
-            }
-        };
-        let key = "http.allowed-hosts";
-        let mut allowed_hosts = Vec::new();
-        for entry in read_list(tree, key) {
-            match parse_host(&entry) {
-                Some(host) => allowed_hosts.push(host),
-                None => problems.push(format!("convengine.{key}: invalid host '{entry}'; use a name or address, with :PORT for one port")),
-            }
-        }
-        HttpSettings { header_timeout, body_timeout, idle_timeout, max_connections, allowed_hosts }
-    }
+fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(HostName, Option<u16>)>, D::Error> {
+    let parse = |entry: &String| {
+        let problem = || D::Error::custom(format!("invalid host '{entry}'; use a name or address, with :PORT for one port"));
+        parse_host(entry).ok_or_else(problem)
+    };
+    list(deserializer)?.iter().map(parse).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tree::read_test_tree;
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn limits_and_hosts_are_read_or_rejected() {
-        let mut problems = Vec::new();
-        let mut read = |http: Value| HttpSettings::from_tree(&json!({ "http": http }), &mut problems);
+        let read = |http: Value| {
+            let (tree, problems) = read_test_tree(&json!({ "http": http }));
+            (tree.http, problems)
+        };
         let given = json!({"header-timeout": "2s", "idle-timeout": 500, "max-connections": "10", "allowed-hosts": "Bot.Example, [::1]:80"});
-        let found = read(given);
+        let (found, problems) = read(given);
         assert_eq!((found.header_timeout, found.body_timeout), (Duration::from_secs(2), HttpSettings::default().body_timeout));
         assert_eq!((found.idle_timeout, found.max_connections), (Duration::from_millis(500), 10));
         let hosts = [(HostName::Name("bot.example".to_owned()), None), (HostName::Address("::1".parse().expect("an address")), Some(80))];
-        assert_eq!(found.allowed_hosts, hosts);
-        assert_eq!(
-            read(json!({"allowed-hosts": ["*", "https://a.example", "a b", "a.example:0"], "max-connections": 0})).max_connections,
-            4096
-        );
-        assert_eq!(problems.len(), 5, "{problems:?}");
+        assert_eq!((found.allowed_hosts.as_slice(), problems.len()), (hosts.as_slice(), 0));
+        for host in ["*", "https://a.example", "a b", "a.example:0"] {
+            let (found, problems) = read(json!({"allowed-hosts": ["a.example", host]}));
+            assert_eq!((found.allowed_hosts.len(), problems.len()), (0, 1), "{host}: {problems:?}");
+            assert!(problems[0].starts_with(&format!("convengine.http.allowed-hosts: invalid host '{host}'; use")), "{problems:?}");
+        }
+        let (found, problems) = read(json!({"max-connections": 0, "idle-timeot": "1s"}));
+        assert_eq!((found, problems.len()), (HttpSettings::default(), 2), "{problems:?}");
     }
 }

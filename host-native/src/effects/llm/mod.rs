@@ -78,6 +78,11 @@ impl Models {
         Ok(Models { routes: routes::parse_routes(llm)?, llm: llm.clone(), secrets, first_wait: INITIAL_BACKOFF, meter: Meter::default() })
     }
 
+    /// Returns how long a call may take, with all attempts and models.
+    pub fn call_timeout(&self) -> Duration {
+        self.llm.timeouts.call
+    }
+
     /// Counts model calls with `meter`.
     #[must_use]
     pub fn with_meter(self, meter: Meter) -> Models {
@@ -259,7 +264,9 @@ impl Models {
             (Model::Remote(remote), ModelRequest::Llm(request, deltas)) => {
                 remote.generate(request, named, &self.llm, deltas.as_mut()).await.map(Reply::Llm).map_err(Some)
             }
-            (Model::Remote(remote), ModelRequest::Embed(request)) => remote.embed(request).await.map(Reply::Embed).map_err(Some),
+            (Model::Remote(remote), ModelRequest::Embed(request)) => {
+                remote.embed(request, self.llm.timeouts).await.map(Reply::Embed).map_err(Some)
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::plan;
 use super::upgrade::Upgrade;
+use crate::auth::caller::ConversationAccess;
 use crate::clock;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_runner::{self, Host, Message, Refusal, SubmitResult};
@@ -35,6 +36,8 @@ pub struct RunningSession {
     pub is_document_missing: bool,
     /// Whether the session has not started yet.
     pub is_new: bool,
+    /// Which conversations the caller may use; the owner of a new session.
+    pub access: ConversationAccess,
     /// The version it migrates to, if possible.
     pub upgrade: Option<Upgrade>,
 }
@@ -69,6 +72,7 @@ impl RunningSession {
             config,
             is_document_missing: is_lost,
             is_new: false,
+            access: ConversationAccess::all(),
             upgrade,
         })
     }
@@ -102,7 +106,12 @@ impl RunningSession {
         let metered = self.metered_program();
         turn_runner::submit(
             Arc::clone(host),
-            Message { subscriber, metered_program: metered, upgrade: self.upgrade.clone(), ..message.with_key(key) },
+            Message {
+                subscriber,
+                metered_program: metered,
+                upgrade: self.upgrade.clone(),
+                ..message.with_key(key).with_access(self.access.clone())
+            },
         )
         .await
     }

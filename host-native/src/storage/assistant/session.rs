@@ -70,17 +70,20 @@ pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Load
         "select (select state from cs_session where session_id = $1) as state,
            coalesce((select max(number) from ce_turn where conversation_id = $1), 0) as turns,
            (select count(*) from ce_turn where conversation_id = $1 and status = 'open') as open,
-           (select count(*) from ce_turn where message_key = $2) as sent",
+           (select count(*) from ce_turn where message_key = $2) as sent,
+           (select owner from cv_conversation_owner where conversation_id = $1) as owner",
         "select (select state from cs_session where session_id = $1::uuid) as state,
            coalesce((select max(number) from ce_turn where conversation_id = $1::uuid), 0)::bigint as turns,
            (select count(*) from ce_turn where conversation_id = $1::uuid and status = 'open') as open,
-           (select count(*) from ce_turn where message_key = $2) as sent",
+           (select count(*) from ce_turn where message_key = $2) as sent,
+           (select owner from cv_conversation_owner where conversation_id = $1::uuid) as owner",
     );
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(id), SqlValue::OptionalText(key)]).await?.ok_or(sqlx::Error::RowNotFound)?;
     let turns = u32::try_from(row.integer("turns")?).unwrap_or(u32::MAX);
     let flow = row.optional_text("state")?.map(|it| Box::new(serde_json::from_str(&it).unwrap_or(Json::String(it))));
     let session = LoadedSession { flow, turns, turns_since_reset: turns, ..LoadedSession::default() };
-    Ok(LoadedConversation { session, is_duplicate: row.integer("sent")? > 0, has_open_turn: row.integer("open")? > 0 })
+    let owner = row.optional_text("owner")?;
+    Ok(LoadedConversation { session, is_duplicate: row.integer("sent")? > 0, has_open_turn: row.integer("open")? > 0, owner })
 }
 
 /// Returns the earliest due timer of a session. Timers of a paused chain are not due, except for the one of the next step.

@@ -29,7 +29,7 @@ const MAX_MEMORY_MB: f64 = 80.0;
 const MAX_GROWTH_MB: f64 = 1.0;
 
 /// The duration of the PostgreSQL outage.
-const OUTAGE: Duration = Duration::from_secs(20);
+const OUTAGE: Duration = Duration::from_secs(30);
 
 /// Runs all loads; returns what failed.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {

@@ -5,6 +5,7 @@ mod fuzz;
 mod load;
 mod runs;
 mod size;
+mod storm;
 mod streams;
 
 use std::path::PathBuf;
@@ -21,8 +22,15 @@ use crate::sh;
 type LongTest = fn(&mut Soak<'_>) -> Result<Vec<String>>;
 
 /// The long tests by name.
-const LONG_TESTS: [(&str, LongTest); 6] =
-    [("crash", crash::run), ("load", load::run), ("runs", runs::run), ("size", size::run), ("streams", streams::run), ("fuzz", fuzz::run)];
+const LONG_TESTS: [(&str, LongTest); 7] = [
+    ("crash", crash::run),
+    ("load", load::run),
+    ("runs", runs::run),
+    ("size", size::run),
+    ("storm", storm::run),
+    ("streams", streams::run),
+    ("fuzz", fuzz::run),
+];
 
 /// Runs one of the long tests, or all.
 pub fn run(project: &Project, arguments: &[&str]) -> Result<()> {

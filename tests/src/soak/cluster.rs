@@ -1,0 +1,169 @@
+//! Servers that share one PostgreSQL database, and clients that send a message again to another one when theirs is gone.
+
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use convengine_core::pack::Pack;
+use convengine_player::{PackServer, ServerOptions};
+use hyper::StatusCode;
+use hyper::body::Bytes;
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::client::Client;
+use super::database::{Database, DatabaseKind};
+
+/// How long a message is sent again before the run fails.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(180);
+
+/// The delay before a message is sent again.
+const RETRY_DELAY: Duration = Duration::from_millis(100);
+
+/// Servers with one configuration on one database.
+pub struct Cluster {
+    pack: Pack,
+    path: PathBuf,
+    binary: PathBuf,
+    settings: Vec<String>,
+    /// Absent between the kill of a server and its restart.
+    servers: RefCell<Vec<Option<PackServer>>>,
+    /// The addresses of the servers, also of killed ones.
+    addresses: RefCell<Vec<String>>,
+    /// Messages that were sent more than once.
+    pub repeated: Cell<usize>,
+    /// The database. It is declared after the servers so that it is dropped after them.
+    pub database: Database,
+}
+
+impl Cluster {
+    /// Starts servers with the pack in a file.
+    ///
+    /// # Errors
+    /// If the database cannot be created, or a server does not start.
+    pub fn start(binary: &Path, kind: &DatabaseKind, pack: Pack, path: &Path, count: usize, settings: &[String]) -> Result<Rc<Cluster>> {
+        let cluster = Cluster {
+            pack,
+            path: path.to_owned(),
+            binary: binary.to_owned(),
+            settings: settings.to_vec(),
+            servers: RefCell::default(),
+            addresses: RefCell::default(),
+            repeated: Cell::default(),
+            database: kind.create_database()?,
+        };
+        for _ in 0..count {
+            cluster.servers.borrow_mut().push(None);
+            cluster.addresses.borrow_mut().push(String::new());
+        }
+        for index in 0..count {
+            cluster.restart(index)?;
+        }
+        Ok(Rc::new(cluster))
+    }
+
+    /// The number of servers.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.addresses.borrow().len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The base URL of a server.
+    #[must_use]
+    pub fn address(&self, index: usize) -> String {
+        self.addresses.borrow()[index].clone()
+    }
+
+    /// The process id of a running server.
+    #[must_use]
+    pub fn process_id(&self, index: usize) -> Option<u32> {
+        self.servers.borrow()[index].as_ref().map(PackServer::process_id)
+    }
+
+    /// Kills a server, as `kill -9` does.
+    pub fn kill(&self, index: usize) {
+        let server = self.servers.borrow_mut()[index].take();
+        // It is killed when it is dropped, which waits and must not do so in a task.
+        thread::scope(|scope| {
+            scope.spawn(move || drop(server));
+        });
+    }
+
+    /// Starts a killed server again, at another address.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub fn restart(&self, index: usize) -> Result<()> {
+        let options = ServerOptions { database: Some(self.database.url().to_owned()), settings: self.settings.clone() };
+        let (pack, binary, path) = (&self.pack, &self.binary, &self.path);
+        let start = || PackServer::start(pack, binary, path, &options);
+        let server = thread::scope(|scope| scope.spawn(start).join()).map_err(|_| anyhow!("cannot start a server"))??;
+        server.address().clone_into(&mut self.addresses.borrow_mut()[index]);
+        self.servers.borrow_mut()[index] = Some(server);
+        Ok(())
+    }
+}
+
+/// A client of a cluster. It stays with a server until that one fails.
+pub struct ClusterClient {
+    cluster: Rc<Cluster>,
+    server: usize,
+    address: String,
+    client: Client,
+}
+
+impl ClusterClient {
+    /// Creates a client that begins with a server.
+    #[must_use]
+    pub fn new(cluster: &Rc<Cluster>, server: usize) -> ClusterClient {
+        let address = cluster.address(server);
+        ClusterClient { cluster: Rc::clone(cluster), server, client: Client::new(&address), address }
+    }
+
+    /// Sends a message, with one idempotency key, until a server acknowledges it with 200.
+    ///
+    /// # Errors
+    /// If none does in time.
+    pub async fn send(&mut self, body: &str) -> Result<Bytes> {
+        let (key, begun) = (Uuid::new_v4().to_string(), Instant::now());
+        let mut last = String::new();
+        for attempt in 0_u32.. {
+            if attempt == 1 {
+                self.cluster.repeated.set(self.cluster.repeated.get() + 1);
+            }
+            match self.client.send_message(body.to_owned(), &[("Idempotency-Key", &key)]).await {
+                Ok((StatusCode::OK, answer)) => return Ok(answer),
+                Ok((status, answer)) => last = format!("status {status}: {}", String::from_utf8_lossy(&answer)),
+                Err(error) => last = format!("{error:#}"),
+            }
+            if begun.elapsed() > MESSAGE_TIMEOUT {
+                break;
+            }
+            self.server = (self.server + 1) % self.cluster.len();
+            self.address = self.cluster.address(self.server);
+            self.client = Client::new(&self.address);
+            sleep(RETRY_DELAY).await;
+        }
+        bail!("a message was not acknowledged within {} s, last result: {last}", MESSAGE_TIMEOUT.as_secs())
+    }
+}
+
+/// Reads a counter from the metrics of a server, summed over its labels.
+///
+/// # Errors
+/// If the server cannot be reached.
+pub async fn read_counter(address: &str, name: &str) -> Result<u64> {
+    let (_, body) = Client::new(address).get("/metrics").await?;
+    let text = String::from_utf8_lossy(&body);
+    let values = text.lines().filter(|it| it.starts_with(name) && !it.starts_with('#'));
+    values.map(|it| it.rsplit(' ').next().and_then(|it| it.parse::<f64>().ok()).map(|it| it as u64).context("no number")).sum()
+}

@@ -1,0 +1,306 @@
+//! Storms: one of three servers is killed while hundreds of turns run, and a mixed load whose servers are killed again and again.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use convengine_core::pack::Pack;
+use convengine_host::config::pack_file;
+use hyper::StatusCode;
+use serde_json::{Value, json};
+use tokio::runtime::Builder;
+use tokio::task::{JoinHandle, LocalSet, spawn_local};
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::cluster::{Cluster, ClusterClient, read_counter};
+use super::database::{Database, DatabaseKind};
+use super::load::find_difference;
+use super::pack_path;
+use super::process_stats::{growth, resident_kb};
+use super::talk::Talk;
+
+/// The number of servers.
+const SERVERS: usize = 3;
+
+/// The server that is killed while turns run.
+const VICTIM: usize = 2;
+
+/// The conversations that measure what others notice.
+const BYSTANDERS: usize = 4;
+
+/// How long bystanders are measured before the kill.
+const CALM: Duration = Duration::from_secs(5);
+
+/// How long turns are waited for.
+const TIMEOUT: Duration = Duration::from_secs(180);
+
+/// The packs of the load with kills. Their effects only read, so a turn that is finished by another server has the same answer.
+const PACKS: [&str; 2] = ["demo/help_desk", "demo/model_acts"];
+
+/// What one kill did.
+#[derive(Debug, Clone, Default)]
+pub struct StormReport {
+    /// Turns that ran when the server was killed, and how many of them were the server's.
+    pub turns: [usize; 2],
+    /// Turns that the other servers took over.
+    pub recovered: u64,
+    /// From the kill until the last of all turns was answered.
+    pub recovery: Duration,
+    /// Database transactions per second, before the kill and until the end.
+    pub transactions: [f64; 2],
+    /// The 99th percentile of the bystanders' turns in milliseconds, before the kill and until the end.
+    pub bystander_ms: [f64; 2],
+    /// Turns that were lost, doubled or taken from a healthy server.
+    pub failures: Vec<String>,
+}
+
+/// What a load with kills did.
+#[derive(Debug, Clone, Default)]
+pub struct KillsReport {
+    /// The number of acknowledged turns.
+    pub acknowledged: usize,
+    /// The number of messages that were sent more than once.
+    pub repeated: usize,
+    /// The number of kills.
+    pub kills: usize,
+    /// The resident memory of the server that is never killed, at the start and at the end, in KB.
+    pub memory_kb: [u64; 2],
+    /// Its growth over the second half, in KB.
+    pub growth_kb: f64,
+    /// Answers that differ from the undisturbed run, and turns that are not stored exactly once.
+    pub failures: Vec<String>,
+}
+
+/// A pack whose model answers the message `slow` after a delay.
+fn slow_pack(delay: Duration) -> Value {
+    let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
+    let milliseconds = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+    json!({
+        "name": "storm",
+        "settings": {"flow": {"dialogueAct": {"resolute": "LLM_ONLY"}}},
+        "tables": {
+            "ce_intent": [{"intent_code": "ANYTHING", "description": "Anything"}],
+            "ce_intent_classifier": [{"classifier_id": 1, "rule_type": "REGEX", "pattern": ".", "intent_code": "ANYTHING", "priority": 1}],
+            "ce_response": [{"response_id": 1, "intent_code": "ANYTHING", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": "Done."}],
+        },
+        "llm": [{"user_text": "slow", "delay_ms": milliseconds, "reply": reply}, {"reply": reply}],
+        "turns": [],
+    })
+}
+
+/// Runs `turns` turns on three servers and kills one of them; each turn takes at least `delay`.
+///
+/// # Errors
+/// If a server does not start, or a turn is never answered.
+pub fn run_storm(binary: &Path, kind: &DatabaseKind, turns: usize, delay: Duration, settings: &[String]) -> Result<StormReport> {
+    let path = std::env::temp_dir().join(format!("convengine-storm-{}.json", Uuid::new_v4()));
+    let text = slow_pack(delay).to_string();
+    std::fs::write(&path, &text)?;
+    let cluster = Cluster::start(binary, kind, Pack::parse(&text)?, &path, SERVERS, settings)?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let report = runtime.block_on(LocalSet::new().run_until(storm(Rc::clone(&cluster), turns)));
+    std::fs::remove_file(&path)?;
+    report
+}
+
+async fn storm(cluster: Rc<Cluster>, turns: usize) -> Result<StormReport> {
+    let mut report = StormReport::default();
+    let latencies: Rc<RefCell<Vec<u64>>> = Rc::default();
+    let stopped = Rc::new(Cell::new(false));
+    let bystanders: Vec<JoinHandle<Result<()>>> = (0..BYSTANDERS)
+        .map(|it| spawn_local(stand_by(Rc::clone(&cluster), it % VICTIM, Rc::clone(&latencies), Rc::clone(&stopped))))
+        .collect();
+    let mut sent: Vec<JoinHandle<Result<bool>>> = Vec::new();
+    for number in 0..turns {
+        sent.push(spawn_local(send_slow(Rc::clone(&cluster), number % SERVERS)));
+    }
+    let open = "select cast(count(*) as text) from ce_turn where status = 'open'";
+    wait_until(|| Ok(count(&cluster.database, open)? >= turns), "the turns do not run").await?;
+    let (calm, begun) = (transactions(&cluster.database)?, Instant::now());
+    latencies.borrow_mut().clear();
+    sleep(CALM).await;
+    report.transactions[0] = (transactions(&cluster.database)? - calm) as f64 / begun.elapsed().as_secs_f64();
+    report.bystander_ms[0] = percentile_ms(&latencies);
+    report.turns = [turns, turns / SERVERS];
+    let (killed, before) = (Instant::now(), transactions(&cluster.database)?);
+    cluster.kill(VICTIM);
+    for turn in sent {
+        if !turn.await?? {
+            report.failures.push("a turn has another answer".to_owned());
+        }
+    }
+    report.recovery = killed.elapsed();
+    report.transactions[1] = (transactions(&cluster.database)? - before) as f64 / killed.elapsed().as_secs_f64();
+    report.bystander_ms[1] = percentile_ms(&latencies);
+    stopped.set(true);
+    for bystander in bystanders {
+        bystander.await??;
+    }
+    for index in 0..VICTIM {
+        report.recovered += read_counter(&cluster.address(index), "convengine_turns_recovered_total").await?;
+    }
+    if report.recovered != report.turns[1] as u64 {
+        report.failures.push(format!("{} turns were taken over, the killed server had {}", report.recovered, report.turns[1]));
+    }
+    let slow = "from ce_conversation_history where user_input = 'slow'";
+    for (what, sql, expected) in [
+        ("open turns", open.to_owned(), 0),
+        ("turns of users", format!("select cast(count(*) as text) {slow}"), turns),
+        ("conversations", format!("select cast(count(distinct conversation_id) as text) {slow}"), turns),
+    ] {
+        let found = count(&cluster.database, &sql)?;
+        if found != expected {
+            report.failures.push(format!("{found} {what}, expected {expected}"));
+        }
+    }
+    Ok(report)
+}
+
+/// Sends a message that takes long; returns whether the answer is right.
+async fn send_slow(cluster: Rc<Cluster>, server: usize) -> Result<bool> {
+    let body = json!({"conversationId": Uuid::new_v4().to_string(), "message": "slow"}).to_string();
+    let answer = ClusterClient::new(&cluster, server).send(&body).await?;
+    let answer: Value = serde_json::from_slice(&answer)?;
+    Ok(answer["payload"]["value"] == "Done." && answer["success"] == true)
+}
+
+/// Talks with one of the servers that live on, and records how long each turn takes in microseconds.
+async fn stand_by(cluster: Rc<Cluster>, server: usize, latencies: Rc<RefCell<Vec<u64>>>, stopped: Rc<Cell<bool>>) -> Result<()> {
+    let (mut client, conversation) = (ClusterClient::new(&cluster, server), Uuid::new_v4().to_string());
+    while !stopped.get() {
+        let sent = Instant::now();
+        client.send(&json!({"conversationId": conversation, "message": "quick"}).to_string()).await?;
+        latencies.borrow_mut().push(u64::try_from(sent.elapsed().as_micros())?);
+        sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+/// Runs a mixed load on three servers per pack, and kills one of them, but never the first, after each `interval`.
+///
+/// # Errors
+/// If a server does not start, or a message is never acknowledged.
+pub fn run_kills(binary: &Path, kind: &DatabaseKind, connections: usize, time: Duration, interval: Duration) -> Result<KillsReport> {
+    let mut clusters = Vec::new();
+    for name in PACKS {
+        let path = pack_path(name);
+        let pack = pack_file::read(&path)?;
+        let talk = Talk::from_pack(&pack, 0)?;
+        clusters.push((Cluster::start(binary, kind, pack, &path, SERVERS, &[])?, talk));
+    }
+    let load =
+        Rc::new(KillLoad { clusters, time, interval, started: Instant::now(), report: RefCell::default(), stored: RefCell::default() });
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(LocalSet::new().run_until(async {
+        let mut tasks: Vec<JoinHandle<Result<()>>> = (0..connections).map(|it| spawn_local(talk_until_end(Rc::clone(&load), it))).collect();
+        tasks.push(spawn_local(kill_until_end(Rc::clone(&load))));
+        for task in tasks {
+            task.await??;
+        }
+        anyhow::Ok(())
+    }))?;
+    let mut report = load.report.take();
+    report.repeated = load.clusters.iter().map(|it| it.0.repeated.get()).sum();
+    for (index, (cluster, _)) in load.clusters.iter().enumerate() {
+        let sql = "select cast(conversation_id as text), cast(count(*) as text), cast(max(number) as text) from ce_turn group by 1";
+        let found: BTreeMap<String, (String, String)> = cluster
+            .database
+            .query(sql)?
+            .into_iter()
+            .filter_map(|it| <[String; 3]>::try_from(it).ok())
+            .map(|[id, count, last]| (id, (count, last)))
+            .collect();
+        for ((_, id), turns) in load.stored.borrow().iter().filter(|it| it.0.0 == index) {
+            let expected = (turns.to_string(), turns.to_string());
+            if found.get(id) != Some(&expected) {
+                report.failures.push(format!("{} {id}: {turns} turns acknowledged, stored {:?}", PACKS[index], found.get(id)));
+            }
+        }
+    }
+    Ok(report)
+}
+
+struct KillLoad {
+    clusters: Vec<(Rc<Cluster>, Talk)>,
+    time: Duration,
+    interval: Duration,
+    started: Instant,
+    report: RefCell<KillsReport>,
+    /// The number of acknowledged turns, by index of the pack and conversation.
+    stored: RefCell<BTreeMap<(usize, String), usize>>,
+}
+
+async fn talk_until_end(load: Rc<KillLoad>, number: usize) -> Result<()> {
+    let pack = number % load.clusters.len();
+    let (cluster, talk) = &load.clusters[pack];
+    let mut client = ClusterClient::new(cluster, number % SERVERS);
+    while load.started.elapsed() < load.time {
+        let conversation = Uuid::new_v4().to_string();
+        for (turn, exchange) in talk.turns.iter().enumerate() {
+            let answer = client.send(&exchange.body(&conversation)).await?;
+            *load.stored.borrow_mut().entry((pack, conversation.clone())).or_default() += 1;
+            let mut report = load.report.borrow_mut();
+            report.acknowledged += 1;
+            if let Some(difference) = find_difference(exchange, StatusCode::OK, &answer) {
+                report.failures.push(format!("{} {conversation} turn {turn}: {difference}", PACKS[pack]));
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn kill_until_end(load: Rc<KillLoad>) -> Result<()> {
+    let mut memory: Vec<(f64, f64)> = Vec::new();
+    let measured = load.clusters[0].0.process_id(0).context("the first server has ended")?;
+    for kill in 0_usize.. {
+        sleep(load.interval).await;
+        memory.push((kill as f64, resident_kb(measured)? as f64));
+        if load.started.elapsed() >= load.time {
+            break;
+        }
+        // The sequence of victims is fixed and without a pattern that the load could follow.
+        let random = Uuid::new_v4().as_u128() as usize;
+        let (cluster, _) = &load.clusters[random % load.clusters.len()];
+        let victim = 1 + (random >> 8) % (SERVERS - 1);
+        cluster.kill(victim);
+        sleep(load.interval / 4).await;
+        cluster.restart(victim)?;
+        load.report.borrow_mut().kills += 1;
+    }
+    ensure!(!memory.is_empty(), "no sample of memory");
+    let mut report = load.report.borrow_mut();
+    report.memory_kb = [memory[0].1 as u64, memory[memory.len() - 1].1 as u64];
+    report.growth_kb = growth(&memory[memory.len() / 2..]);
+    Ok(())
+}
+
+async fn wait_until(condition: impl Fn() -> Result<bool>, problem: &str) -> Result<()> {
+    let begun = Instant::now();
+    while !condition()? {
+        ensure!(begun.elapsed() < TIMEOUT, "{problem}");
+        sleep(Duration::from_millis(50)).await;
+    }
+    Ok(())
+}
+
+/// Runs a query for one number. It runs on a thread of its own, because the database blocks, which a task must not.
+fn count(database: &Database, sql: &str) -> Result<usize> {
+    let rows = thread::scope(|scope| scope.spawn(|| database.query(sql)).join()).map_err(|_| anyhow!("the query failed"))??;
+    rows.first().and_then(|it| it.first()).context("no row")?.parse().context("no number")
+}
+
+/// The transactions of a PostgreSQL database so far.
+fn transactions(database: &Database) -> Result<usize> {
+    count(database, "select cast(xact_commit + xact_rollback as text) from pg_stat_database where datname = current_database()")
+}
+
+fn percentile_ms(latencies: &RefCell<Vec<u64>>) -> f64 {
+    let mut all = latencies.take();
+    all.sort_unstable();
+    all.get(all.len() * 99 / 100).map_or(0.0, |it| *it as f64 / 1000.0)
+}
