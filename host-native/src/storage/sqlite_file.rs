@@ -30,6 +30,8 @@ impl DatabaseConfig {
         let Some(file) = self.sqlite_file() else { return Ok(()) };
         match create_private(&file) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            // SQLite reports a missing folder.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             outcome => outcome,
         }
     }

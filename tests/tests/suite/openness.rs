@@ -30,7 +30,7 @@ fn assert_closed(answer: &Answer) {
 
 /// Asserts that callers without credentials get nothing but what is for everyone.
 #[track_caller]
-fn assert_all_closed(server: &Server) {
+pub fn assert_all_closed(server: &Server) {
     for (method, path, _, body) in ROUTES {
         let answer = call(server, method, path, &[], body);
         assert_eq!(answer.status, 401, "{method} {path}: {answer:?}");

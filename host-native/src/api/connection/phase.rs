@@ -45,7 +45,7 @@ impl ConnectionPhase {
         self.lock().phase = Phase::Response;
     }
 
-    /// The response has been written or given up.
+    /// The response has been written, or its client is gone.
     pub fn end_response(&self) {
         let mut state = self.lock();
         if state.phase == Phase::Response {
