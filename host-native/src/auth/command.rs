@@ -55,7 +55,7 @@ fn create_key(settings: &Settings, name: &str, scope: &str, expires: Option<&str
     });
     let lifetime = lifetime.transpose()?.map(|it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX));
     let (key_id, text) = keys::generate(settings.tenant.as_deref());
-    let hash = keys::hash(&text).map_err(|it| Failure::service_unavailable(format!("cannot create the key: {it}")))?;
+    let hash = keys::hash(&text);
     let created_at = clock::now();
     let expires_at = lifetime.map(|it| created_at.saturating_add(it));
     let (name, scopes) = (name.to_owned(), scopes.to_text());

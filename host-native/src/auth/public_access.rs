@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
 
-use super::auth_gateway::{AuthGateway, AuthenticatedCall, TenantRoutes, unauthorized};
+use super::auth_gateway::{AuthGateway, AuthenticatedCall, TenantRoutes};
 use super::caller::Caller;
+use super::refusal::unauthorized;
 use super::routes::LINK_PREFIX;
 use super::scope::Scopes;
 use crate::api::error::ApiError;

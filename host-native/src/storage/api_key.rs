@@ -80,6 +80,24 @@ pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<ApiKey>> {
     pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(ApiKey::from_row).transpose()
 }
 
+/// Returns whether there is an API key, active or not, or a deployment.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn has_credentials(pool: &Pool) -> sqlx::Result<bool> {
+    let sql = Statement::portable("select key_id from cv_api_key union all select token_hash from cs_deployment limit 1");
+    Ok(pool.fetch_optional(&sql, &[]).await?.is_some())
+}
+
+/// Replaces the hash of a key unless it has changed meanwhile.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn replace_hash(pool: &Pool, id: &str, old: &str, new: &str) -> sqlx::Result<()> {
+    let sql = Statement::portable("update cv_api_key set hash = $3 where key_id = $1 and hash = $2");
+    pool.execute(&sql, &[SqlValue::Text(id), SqlValue::Text(old), SqlValue::Text(new)]).await.map(|_| ())
+}
+
 /// Returns all keys, oldest first.
 ///
 /// # Errors
@@ -127,12 +145,18 @@ mod tests {
         };
         for database in each_database().await {
             let pool = &database.pool;
+            assert!(!has_credentials(pool).await.expect("an answer"));
             for key in [key("b", 1, Some(50)), key("a", 2, None)] {
                 insert(pool, &key).await.expect("a key");
             }
             assert!(insert(pool, &key("a", 3, None)).await.is_err(), "key ids are unique");
             assert_eq!(find(pool, "b").await.expect("an answer"), Some(key("b", 1, Some(50))));
             assert_eq!(find(pool, "c").await.expect("an answer"), None);
+            assert!(has_credentials(pool).await.expect("an answer"));
+            for (old, stored) in [("x", "h"), ("h", "new")] {
+                replace_hash(pool, "b", old, "new").await.expect("an answer");
+                assert_eq!(find(pool, "b").await.expect("an answer").map(|it| it.hash).as_deref(), Some(stored));
+            }
             record_use(pool, "b", 7).await.expect("an answer");
             assert!(revoke(pool, "a", 9).await.expect("an answer") && !revoke(pool, "a", 10).await.expect("an answer"));
             let all = list(pool).await.expect("keys");

@@ -25,12 +25,12 @@ pub mod schema;
 pub mod script;
 pub mod snapshot;
 pub mod spend;
+mod sqlite_file;
 pub mod stream;
 pub mod turn;
 pub mod turn_rows;
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -104,17 +104,9 @@ impl DatabaseConfig {
         synced.await.unwrap_or_else(|it| Err(std::io::Error::other(it)))
     }
 
-    /// Returns the path of an SQLite file; absent for other databases and in memory.
-    pub fn sqlite_path(&self) -> Option<PathBuf> {
-        let options = SqliteConnectOptions::from_str(&self.url).ok().filter(|_| self.url.starts_with("sqlite:"))?;
-        let path = options.get_filename();
-        let is_in_memory = self.url.contains(":memory:") || self.url.contains("mode=memory");
-        (!is_in_memory && !path.as_os_str().is_empty()).then(|| path.to_owned())
-    }
-
     /// Returns the path of the key that is made for the secrets of an SQLite file.
     pub fn key_path(&self) -> Option<PathBuf> {
-        let mut name = self.sqlite_path()?.into_os_string();
+        let mut name = self.sqlite_file()?.into_os_string();
         name.push(".key");
         Some(PathBuf::from(name))
     }
@@ -151,18 +143,11 @@ pub async fn open(config: &DatabaseConfig, create: bool) -> sqlx::Result<Connect
     if config.is_postgres() {
         return Ok(Connection::Postgres(Box::new(postgres_options(config)?.connect().await?)));
     }
-    let options = sqlite_options(config)?.create_if_missing(create);
+    let options = sqlite_options(config)?;
     if create {
-        create_private_file(config);
+        config.create_sqlite_file().map_err(sqlx::Error::Io)?;
     }
-    Ok(Connection::Sqlite(Box::new(options.connect().await?)))
-}
-
-/// Creates a missing SQLite file that only its owner can read; its log gets the same mode.
-fn create_private_file(config: &DatabaseConfig) {
-    let Some(path) = config.sqlite_path() else { return };
-    // Fails if the file exists; any other reason is reported when it is opened.
-    let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    Ok(Connection::Sqlite(Box::new(options.create_if_missing(create).connect().await?)))
 }
 
 /// Sets statement and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks.

@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::flows::{Session, deploy, desk, publish, reply_texts, save_draft, with_changes};
-use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
+use crate::harness::{OPEN, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
 use crate::models::{KEY, PRICES, ProviderReply, start_provider};
 
 #[test]
@@ -199,7 +199,7 @@ fn decision(object: &Value) -> ProviderReply {
 
 fn with_model(env: &TestEnv, address: &str, prices: &str) -> Server {
     let words = ["--set", prices, "--llm", "openai:test-model", "--set", "convengine.llm.max-attempts=1"];
-    let command = &mut env.command(&[&SERVE[..], &words, &REGEX_ONLY].concat());
+    let command = &mut env.command(&[&SERVE[..], &words, &REGEX_ONLY, &OPEN].concat());
     env.start(command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
 }
 

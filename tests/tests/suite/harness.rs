@@ -20,6 +20,9 @@ pub const MESSAGE: &str = "/api/v1/conversation/message";
 /// Settings of a server that needs no model.
 pub const REGEX_ONLY: [&str; 2] = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_ONLY"];
 
+/// Settings of a server that stays open, whatever keys and deployments there are.
+pub const OPEN: [&str; 2] = ["--set", "convengine.security.mode=none"];
+
 /// A pack with one intent and no model.
 pub fn orders_pack() -> Value {
     let row = |id: u32, intent: &str, text: &str| json!({"response_id": id, "intent_code": intent, "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": text});

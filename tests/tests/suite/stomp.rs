@@ -57,7 +57,7 @@ impl BlockingClient {
     }
 
     /// The next messages; each belongs to this subscription.
-    fn take(&mut self, id: &str, conversation: &str, count: usize) -> Vec<(String, Value)> {
+    pub fn take(&mut self, id: &str, conversation: &str, count: usize) -> Vec<(String, Value)> {
         let destination = format!("/topic/convengine/audit/{conversation}");
         let message = |frame: Frame| {
             let header = |name: &str| frame.parse_header(name).unwrap_or_default().to_owned();

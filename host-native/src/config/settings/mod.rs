@@ -6,6 +6,7 @@ mod assistants;
 pub mod chains;
 mod file;
 pub mod files;
+mod http;
 mod llm;
 pub mod names;
 pub mod network;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 pub use assistants::AssistantSettings;
 pub use chains::ChainSettings;
 pub use files::Roots;
+pub use http::HttpSettings;
 pub use llm::{LlmSettings, LlmTimeouts, Price, ProviderAccess, ProviderKey};
 pub use network::NetworkSettings;
 pub use observe::LoggingSettings;
@@ -66,6 +68,8 @@ pub struct Settings {
     pub llm: LlmSettings,
     /// Authentication and access.
     pub security: SecuritySettings,
+    /// Limits of connections, and the names of the server.
+    pub http: HttpSettings,
     /// The token of the assistants administrator, if one is set.
     pub admin_token: Option<AdminToken>,
     /// Event streams that the server offers.
@@ -161,6 +165,7 @@ impl Settings {
             listen: base.listen.clone(),
             llm,
             security: SecuritySettings::new(host.security, problems),
+            http: host.http,
             admin_token: None,
             stream: StreamSettings::new(host.stream, host.transport),
             turns: TurnSettings::new(&host.turn, &host.audit, host.tools, host.assistants.script_timeout, problems),

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::assistants::AssistantTree;
 use super::chains::{ChainTree, NotifyTree};
+use super::http::HttpSettings;
 use super::llm::LlmTree;
 use super::names;
 use super::network::{NetworkTree, OutboundTree};
@@ -35,6 +36,7 @@ pub(super) struct HostTree {
     pub(super) container: ContainerTree,
     pub(super) database: DatabaseTree,
     pub(super) files: FilesTree,
+    pub(super) http: HttpSettings,
     pub(super) llm: LlmTree,
     pub(super) logging: LoggingTree,
     mcp: McpTree,

@@ -121,6 +121,7 @@ fn deployment_from_row(row: &DatabaseRow) -> sqlx::Result<Deployment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::api_key::has_credentials;
     use crate::storage::testing::each_database;
 
     #[tokio::test]
@@ -138,6 +139,7 @@ mod tests {
             let pool = &database.pool;
             let (first, second) = (one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d69", true), one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d70", false));
             insert(pool, &first, "aa").await.expect("a deployment");
+            assert!(has_credentials(pool).await.expect("an answer"));
             insert(pool, &second, "bb").await.expect("a deployment");
             let other = one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d71", false);
             assert!(insert(pool, &other, "aa").await.is_err(), "tokens are unique");
