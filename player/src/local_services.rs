@@ -1,12 +1,13 @@
 //! The host services a pack needs even when it is played in the core: a database with its rows and documents, files and extensions.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use convengine_core::config::settings::normalize;
 use convengine_core::pack::{Fakes, Pack};
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Reply, Request, ToolReply};
+use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use convengine_host::config::import;
@@ -81,7 +82,7 @@ impl TemporaryDatabase {
         let config = DatabaseConfig { url: format!("sqlite:{}", folder.join("play.db").display()), full_sync: false };
         let runtime = Runtime::new()?;
         let mut problems = Vec::new();
-        let roots = Arc::new(files::read_roots(&normalize(&pack.settings), &mut problems));
+        let roots = Arc::new(files::resolve_roots(&file_roots(&pack.settings), &mut problems));
         let (queries, readers) = runtime.block_on(async {
             let mut connection = storage::connect_or_create(&config).await.map_err(failed)?;
             import::import_rows(&mut connection, pack).await?;
@@ -103,4 +104,10 @@ impl Drop for TemporaryDatabase {
         // Leftovers are removed with the system's temporary files.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Reads `files.roots` of the settings of a pack.
+fn file_roots(settings: &Value) -> BTreeMap<String, String> {
+    let roots = settings.pointer("/files/roots").cloned().unwrap_or_default();
+    serde_json::from_value(roots).unwrap_or_default()
 }

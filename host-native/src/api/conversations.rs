@@ -20,6 +20,9 @@ use crate::storage::conversations::{ConversationFilter, find};
 const MAX_LIMIT: i64 = 200;
 const DEFAULT_LIMIT: i64 = 50;
 
+// Attributes take literals only.
+const _: () = assert!(MAX_LIMIT == 200, "change the OpenAPI attribute of the parameter too");
+
 /// Query parameters of the list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -1,8 +1,10 @@
 //! OpenAPI schemas of bodies without a Rust type. The contract tests check responses against them.
 
+use convengine_core::config::settings::DEFAULT_INPUT_MAX_CHARS;
 use serde_json::{Value, json};
 
 use super::assistant;
+use super::request::MAX_PARAM_DEPTH;
 use crate::config::settings::merge;
 
 /// All schemas by name.
@@ -63,11 +65,11 @@ fn message() -> Value {
         "description": "Null members are treated as absent; unknown ones are ignored.",
         "properties": {
             "conversationId": {"type": ["string", "null"], "format": "uuid", "description": "Omit to start a new conversation"},
-            "message": {"type": ["string", "null"], "maxLength": 20_000, "description": "The user's message; the limit is convengine.input.max-chars"},
+            "message": {"type": ["string", "null"], "maxLength": DEFAULT_INPUT_MAX_CHARS, "description": "The user's message; the limit is convengine.input.max-chars, whose default is shown"},
             "reset": {"type": ["boolean", "null"], "description": "Whether to restart the conversation"},
             "inputParams": {
                 "type": ["object", "null"],
-                "description": "Parameters for rules and templates, at most 64 levels deep; `files` contains attachments",
+                "description": format!("Parameters for rules and templates, at most {MAX_PARAM_DEPTH} levels deep; `files` contains attachments"),
             },
         },
     })

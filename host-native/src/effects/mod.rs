@@ -18,12 +18,14 @@ pub mod tool;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use convengine_core::turn::{Completion, Effect, EffectError, EffectErrorKind, EffectResult, Reply, Request};
+use convengine_core::turn::{Completion, Effect, EffectError, EffectErrorKind, EffectResult, Reply, Request, SqlRequest};
 use tokio::time::Instant;
 
 use crate::clock;
 use crate::config::active::ActiveConfig;
 use crate::ops::observe;
+use crate::runtime::assistant::spend_budget;
+use crate::runtime::spend_cap;
 use crate::runtime::stream::TokenPublisher;
 use crate::runtime::turn_runner::Host;
 
@@ -35,10 +37,12 @@ pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, toke
     // The runtimes of extensions and scripts enforce their own timeouts, which exclude compilation.
     let extra = if matches!(effect.request, Request::Extension(_) | Request::Script(_)) { COMPILE_TIMEOUT } else { Duration::ZERO };
     let (started, started_at) = (Instant::now(), SystemTime::now());
-    let deadline = started + Duration::from_millis(effect.deadline_ms.into()) + extra;
+    let limit = limit(&host, &effect);
+    let deadline = started + limit.time + extra;
     let execution = dispatch(&host, &configured, tokens.as_ref(), deadline, &effect);
     let outcome = tokio::time::timeout_at(deadline, execution).await.unwrap_or_else(|_| {
-        let message = format!("no answer within {} ms", effect.deadline_ms);
+        let setting = limit.setting.map(|it| format!("; {it} is the limit")).unwrap_or_default();
+        let message = format!("no answer within {} ms{setting}", limit.time.as_millis());
         EffectResult::Error(EffectError::new(EffectErrorKind::Timeout, message))
     });
     // Redact before the core sees the outcome, so that neither the journal nor a subscriber gets the removed values.
@@ -49,6 +53,32 @@ pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, toke
         host.traces.send(observe::effect_span(&effect, &outcome, model, started_at));
     }
     Completion { id: effect.id, at: clock::now(), outcome }
+}
+
+/// How long an effect may take.
+struct Limit {
+    time: Duration,
+    /// The setting that limits it; `None` if the effect itself does.
+    setting: Option<&'static str>,
+}
+
+/// Returns the limit of an effect: its own, bounded by the settings. Calls of models and queries have no limit of their own that an author
+/// sets, so the settings alone decide.
+fn limit(host: &Host, effect: &Effect) -> Limit {
+    let own = Duration::from_millis(effect.deadline_ms.into());
+    let tools = host.turn_settings.tools;
+    let (time, setting) = match &effect.request {
+        Request::Llm(_) => return Limit { time: host.models.call_timeout(), setting: Some("convengine.llm.timeout") },
+        Request::Sql(_) if tools.sql <= tools.call => return Limit { time: tools.sql, setting: Some("convengine.tools.sql-timeout") },
+        Request::Sql(_) => return Limit { time: tools.call, setting: Some("convengine.tools.timeout") },
+        Request::Embed(_) => (host.models.call_timeout(), "convengine.llm.timeout"),
+        Request::Http(_) | Request::Task(_) | Request::Tool(_) | Request::Container(_) | Request::Extension(_) | Request::Knowledge(_) => {
+            (tools.call, "convengine.tools.timeout")
+        }
+        // Scripts have a setting of their own, and the core bounds sleep.
+        Request::Script(_) | Request::Sleep(_) => return Limit { time: own, setting: None },
+    };
+    if time < own { Limit { time, setting: Some(setting) } } else { Limit { time: own, setting: None } }
 }
 
 async fn dispatch(
@@ -62,23 +92,31 @@ async fn dispatch(
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
         return answer;
     }
-    if matches!(effect.request, Request::Llm(_) | Request::Embed(_))
-        && let Err(error) = host.spend.check_cap(&host.readers).await
-    {
-        return EffectResult::Error(error);
-    }
     match &effect.request {
-        Request::Llm(request) => match host.budget.reserve(host, configured, effect, request).await {
-            Ok(reservation) => {
-                let answer = host.models.generate(request, tokens, deadline).await;
-                if let Some(reservation) = reservation {
-                    host.budget.settle(reservation, &answer).await;
+        Request::Llm(request) => {
+            let spend = match spend_cap::reserve(host, host.models.estimate_cost(request)).await {
+                Ok(reserved) => reserved,
+                Err(error) => return EffectResult::Error(error),
+            };
+            let answer = match spend_budget::reserve(host, &configured.config, request).await {
+                Ok(reserved) => {
+                    let answer = host.models.generate(request, tokens, deadline).await;
+                    if let Some(reserved) = reserved {
+                        spend_budget::settle(host, reserved, &answer).await;
+                    }
+                    answer
                 }
-                answer
+                Err(error) => EffectResult::Error(error),
+            };
+            if let Some(reserved) = spend {
+                spend_cap::settle(host, reserved, &answer).await;
             }
+            answer
+        }
+        Request::Embed(request) => match spend_cap::reserve(host, 0).await {
+            Ok(_) => host.models.embed(request, deadline).await,
             Err(error) => EffectResult::Error(error),
         },
-        Request::Embed(request) => host.models.embed(request, deadline).await,
         Request::Task(request) => configured.fakes.answer_task(request),
         Request::Tool(request) => tool::execute(host, &configured.fakes, request).await,
         Request::Container(request) => container::execute(&host.containers, &configured.fakes, request).await,
@@ -91,7 +129,11 @@ async fn dispatch(
         },
         Request::Sql(request) => match configured.fakes.answer_sql(request) {
             Some(answer) => answer,
-            None => sql::execute(&host.queries, &host.secrets, request).await,
+            None => {
+                let tools = host.turn_settings.tools;
+                let timeout_ms = u32::try_from(tools.sql.min(tools.call).as_millis()).unwrap_or(u32::MAX);
+                sql::execute(&host.queries, &host.secrets, &SqlRequest { timeout_ms, ..request.clone() }).await
+            }
         },
         Request::Extension(request) => extension::execute(&configured.extensions, request).await,
         Request::Knowledge(request) => knowledge::execute(host, request, deadline).await,

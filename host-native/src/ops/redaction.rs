@@ -28,14 +28,14 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Reads the rules from a normalized settings tree. An invalid rule is a problem, because ignoring it would store sensitive values.
-    pub fn read(tree: &Value, problems: &mut Vec<String>) -> Redaction {
+    /// Reads the rules of `convengine.privacy.redact`. An invalid rule is a problem, because ignoring it would store sensitive values.
+    pub fn read(rules: &Value, problems: &mut Vec<String>) -> Redaction {
         let mut redaction = Redaction::default();
         let example = "write a list such as [{\"pattern\": \"\\\\d{16}\", \"with\": \"[card]\"}, {\"param\": \"iban\"}]";
-        let rules = match tree.pointer("/privacy/redact") {
-            None | Some(Value::Null) => return redaction,
-            Some(Value::Array(rules)) => rules,
-            Some(_) => {
+        let rules = match rules {
+            Value::Null => return redaction,
+            Value::Array(rules) => rules,
+            _ => {
                 problems.push(format!("convengine.privacy.redact: must be a list; {example}"));
                 return redaction;
             }
@@ -241,7 +241,7 @@ mod tests {
 
     fn read(rules: Value) -> (Redaction, Vec<String>) {
         let mut problems = Vec::new();
-        (Redaction::read(&json!({"privacy": {"redact": rules}}), &mut problems), problems)
+        (Redaction::read(&rules, &mut problems), problems)
     }
 
     #[test]

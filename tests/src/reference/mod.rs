@@ -15,7 +15,7 @@ mod streams;
 mod tables;
 
 pub use meanings::Meanings;
-pub use settings::{count_read_settings, setting_keys};
+pub use settings::setting_keys;
 
 use std::path::Path;
 

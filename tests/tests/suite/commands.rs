@@ -169,7 +169,9 @@ fn lint_reports_by_its_exit_code() {
     assert_eq!(env.run(&["lint", "--json"]).stdout.trim(), "[]");
     assert_eq!(env.run(&["import", &bad]).code, 0);
     assert_eq!(env.run(&["lint"]).code, 1);
-    let mistyped = env.run(&["lint", &good, "--set", "convengine.flow.dialogue-act.resolut=REGEX_ONLY"]);
+    let mut pack = orders_pack();
+    pack["settings"]["flow"]["dialogueAct"]["resolut"] = json!("REGEX_ONLY");
+    let mistyped = env.run(&["lint", &env.write_pack("mistyped.json", &pack)]);
     assert_eq!(mistyped.code, 0, "a warning is not an error: {mistyped:?}");
     assert!(mistyped.stdout.starts_with("warning convengine.flow.dialogue-act.resolut: is not a known setting"), "{mistyped:?}");
     assert_one_line(&env.run(&["lint", "--database", "sqlite:/nowhere/at/all.db"]), 3, &["/nowhere/at/all.db"]);

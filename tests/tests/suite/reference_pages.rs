@@ -60,11 +60,9 @@ fn documented_defaults_are_the_defaults() {
     assert!(keys.len() > 110 && settable > 70, "{settable} defaults of {} settings", keys.len());
 }
 
+/// A host that runs packs knows the documented settings. The server removes some from the tree before the core reads it.
 #[test]
-fn settings_without_a_meaning_would_be_found() {
-    let count = reference::count_read_settings().unwrap();
-    assert!(count > 60, "the sources of the server name only {count} settings; correct the markers in tests/src/reference/settings.rs");
-    // No documented setting is unknown. The server removes these from the tree before the core reads it.
+fn documented_settings_are_known_to_the_core() {
     let removed = |it: &str| it == "admin-token" || it.starts_with("tenants.");
     for (key, _) in reference::setting_keys().unwrap().iter().filter(|it| !removed(&it.0)) {
         let (_, issues) = Config::compile(&Tables::default(), &tree(key, &json!("x")));

@@ -96,7 +96,7 @@ fn the_database_is_configured_in_the_same_ways() {
 }
 
 #[test]
-fn a_key_has_two_spellings_and_an_unknown_key_warns() {
+fn a_key_has_two_spellings_and_an_unknown_key_ends_the_start() {
     let env = TestEnv::with_pack(&orders_pack());
     let set = |key: &str| format!("convengine.{key}");
     let hash = |arguments: &[&str]| {
@@ -106,11 +106,29 @@ fn a_key_has_two_spellings_and_an_unknown_key_warns() {
     let (camel, log) = hash(&["--set", &set("flow.dialogueAct.llmThreshold=0.5")]);
     assert_eq!(log, "");
     let (kebab, _) = hash(&["--set", &set("flow.dialogue-act.llm-threshold=0.5")]);
-    let (other, log) = hash(&["--set", &set("flow.dialogue-act.llm-treshold=0.5")]);
     assert_eq!(camel, kebab);
-    assert_ne!(camel, other);
-    assert!(log.starts_with("warning convengine.flow.dialogue-act.llm-treshold: is not a known setting"), "{log}");
-    assert_eq!(log.lines().count(), 1, "{log}");
+    for (typo, meant) in [
+        ("flow.dialogue-act.llm-treshold=0.5", "flow.dialogue-act.llm-threshold"),
+        ("securty.mode=keys", "security.mode"),
+        ("tenants.acme.security.moed=keys", "security.mode"),
+    ] {
+        let set = set(typo);
+        let arguments = [&SERVE[..], &["--set", "convengine.tenants.acme.database=sqlite:acme.db", "--set", &set]].concat();
+        assert_one_line(&env.run(&arguments), 2, &["unknown setting in --set", &format!("did you mean convengine.{meant}?")]);
+        let mut command = env.command(&SERVE);
+        command.env("CONVENGINE_SET", format!("convengine.tenants.acme.database=sqlite:acme.db\n{set}"));
+        assert_one_line(
+            &env.run_command(&mut command),
+            2,
+            &["unknown setting in CONVENGINE_SET", &format!("did you mean convengine.{meant}?")],
+        );
+    }
+    assert_one_line(
+        &env.run(&[&SERVE[..], &["--set", "convengine.tables.AUDIT=log"]].concat()),
+        2,
+        &["convengine.tables.AUDIT", "ce_audit"],
+    );
+    assert_eq!(env.serve(&["--set", "convengine.tables.AUDIT=ce_audit"]).log(), "");
 }
 
 #[test]
@@ -126,7 +144,9 @@ fn every_invalid_setting_is_reported_in_one_line() {
     ];
     let output = env.run(&[&SERVE[..], bad.as_flattened()].concat());
     assert_eq!((output.code, output.stdout.as_str(), output.stderr.lines().count()), (2, "", 5), "{output:?}");
-    for words in ["flow.dialogue-act.resolute", "input.max-chars", "config.strict", "database.synchronous", "--set max-chars=5"] {
+    for words in
+        ["flow.dialogue-act.resolute", "input.max-chars", "config.strict", "database.synchronous", "--set max-chars: invalid setting"]
+    {
         assert_eq!(output.stderr.lines().filter(|it| it.contains(words)).count(), 1, "{words} in {}", output.stderr);
     }
     for (text, words) in [

@@ -23,6 +23,9 @@ pub use http::HttpPolicy;
 use reader::SettingsReader;
 pub use reader::{HOST_KEYS, IGNORED_KEYS, SettingKey};
 
+/// The default of `input.max-chars`.
+pub const DEFAULT_INPUT_MAX_CHARS: usize = 32_000;
+
 /// The settings that the core and its hosts read.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -97,7 +100,7 @@ impl Settings {
             memory: MemorySettings::read(&mut reader),
             tools: ToolSettings::read(&mut reader),
             audit: AuditSettings::read(&mut reader),
-            input_max_chars: reader.count("input.max-chars", "", 32_000),
+            input_max_chars: reader.count("input.max-chars", "", DEFAULT_INPUT_MAX_CHARS),
             strict: reader.boolean("config.strict", "", false),
         };
         reader.warn_unknown(profile);

@@ -1,8 +1,12 @@
 //! OpenAPI schemas of assistant routes.
 
+use convengine_core::config::settings::DEFAULT_INPUT_MAX_CHARS;
 use serde_json::{Value, json};
 
+use crate::api::assistant::knowledge::{MAX_LOCALE_CHARS, MAX_TITLE_CHARS, MAX_URL_CHARS};
+use crate::api::assistant::runtime::events::MAX_EVENT_ID_CHARS;
 use crate::api::schemas::{list, nullable_text, object, text};
+use crate::runtime::assistant::knowledge::document::MAX_ID_CHARS;
 
 /// All schemas by name.
 pub fn all() -> Value {
@@ -22,7 +26,7 @@ pub fn all() -> Value {
     }));
     let secret = object(json!({
         "name": text("The secret name"),
-        "prefix": text("At most the first 3 characters of the value"),
+        "prefix": text("Always empty: no part of a value is shown"),
         "updated_at": text("RFC 3339"),
     }));
     json!({
@@ -38,7 +42,7 @@ pub fn all() -> Value {
         "Deployment": deployment(),
         "Deployed": object(json!({"id": {"type": "string", "format": "uuid"}, "token": text("The token, which is not shown again")})),
         "NewSecret": new_secret(),
-        "KeptSecret": object(json!({"name": text("The secret name"), "prefix": text("At most the first 3 characters of the value")})),
+        "KeptSecret": object(json!({"name": text("The secret name"), "prefix": text("Always empty: no part of a value is shown")})),
         "KeptSecrets": object(json!({"secrets": list(&secret)})),
         "NewKnowledgeSource": new_knowledge_source(),
         "KnowledgeSource": knowledge_source(),
@@ -60,6 +64,8 @@ pub fn all() -> Value {
         "DeskReturn": super::desk::schemas::give_back(),
         "DeskClose": super::desk::schemas::close(),
         "DeskResult": super::desk::schemas::result(),
+        "PublicSession": super::runtime::transcript::public_session_schema(),
+        "Deployments": super::deployment_tokens::deployments_schema(),
         "SessionMessages": super::desk::schemas::session_messages(),
         "TurnResponse": turn_response(),
         "SessionState": session_state(),
@@ -106,11 +112,11 @@ fn new_knowledge_source() -> Value {
         "type": "object",
         "required": ["id", "text"],
         "properties": {
-            "id": {"type": "string", "minLength": 1, "maxLength": 128, "description": "The source id"},
-            "title": {"type": ["string", "null"], "maxLength": 300, "description": "Shown in citations; default the document's own title or the id"},
+            "id": {"type": "string", "minLength": 1, "maxLength": MAX_ID_CHARS, "description": "The source id"},
+            "title": {"type": ["string", "null"], "maxLength": MAX_TITLE_CHARS, "description": "Shown in citations; default the document's own title or the id"},
             "text": {"type": "string", "minLength": 1, "description": "The text; Base64 for a PDF"},
-            "url": {"type": ["string", "null"], "description": "Where users find the document"},
-            "locale": {"type": ["string", "null"], "description": "The language of the text; default the assistant's default locale"},
+            "url": {"type": ["string", "null"], "maxLength": MAX_URL_CHARS, "description": "Where users find the document"},
+            "locale": {"type": ["string", "null"], "maxLength": MAX_LOCALE_CHARS, "description": "The language of the text; default the assistant's default locale"},
             "format": {"enum": ["text", "markdown", "html", "pdf", null], "description": "Default `text`"},
         },
     })
@@ -193,7 +199,7 @@ fn new_session() -> Value {
             "trigger": nullable_text("Workflows in the simulator only: the id of the trigger to start at"),
             "version": {"type": ["integer", "null"], "description": "Simulator only: the version; default is the draft"},
             "session_id": {"type": ["string", "null"], "format": "uuid", "description": "Simulator only: the id of the new session"},
-            "event_id": text("Idempotency key of the session start, 1 to 200 characters"),
+            "event_id": event_id("session start"),
         },
     })
 }
@@ -205,7 +211,7 @@ fn turn_event() -> Value {
         "required": ["type"],
         "properties": {
             "type": {"enum": types},
-            "event_id": text("Idempotency key of the event, 1 to 200 characters"),
+            "event_id": event_id("event"),
             "text": text("The user's message"),
             "button_id": text("The id of the pressed button"),
             "value": {"description": "The value of the button"},
@@ -230,7 +236,7 @@ fn user_event() -> Value {
         "required": ["type"],
         "properties": {
             "type": {"enum": ["user.message", "user.button", "session.end"]},
-            "event_id": text("Idempotency key of the event, 1 to 200 characters"),
+            "event_id": event_id("event"),
             "text": text("The user's message"),
             "button_id": text("The id of the pressed button"),
             "value": {"description": "The value of the button"},
@@ -245,11 +251,11 @@ fn agent_message() -> Value {
         "type": "object",
         "required": ["text"],
         "properties": {
-            "text": {"type": "string", "minLength": 1, "description": "The user's message"},
+            "text": {"type": "string", "minLength": 1, "maxLength": DEFAULT_INPUT_MAX_CHARS, "description": "The user's message; the limit is convengine.input.max-chars, whose default is shown"},
             "conversation_id": {"type": ["string", "null"], "format": "uuid", "description": "The conversation; default a new one"},
             "channel": {"type": ["string", "null"], "description": "The channel; one that the document lists"},
             "version": {"type": ["integer", "null"], "description": "The version of a new conversation in the simulator; default the draft"},
-            "event_id": {"type": ["string", "null"], "description": "Idempotency key of the message, 1 to 200 characters"},
+            "event_id": event_id("message"),
         },
     })
 }
@@ -391,5 +397,15 @@ fn refusal() -> Value {
         "required": ["error"],
         "properties": {"error": error, "issues": list(&json!({"$ref": "#/components/schemas/DocumentIssue"}))},
         "additionalProperties": false,
+    })
+}
+
+/// The idempotency key of a message, an event or a session start.
+pub fn event_id(of: &str) -> Value {
+    json!({
+        "type": ["string", "null"],
+        "minLength": 1,
+        "maxLength": MAX_EVENT_ID_CHARS,
+        "description": format!("Idempotency key of the {of}"),
     })
 }

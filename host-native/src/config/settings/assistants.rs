@@ -2,19 +2,26 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 
-use super::{Rate, read_bool};
+use super::Rate;
+use super::value::scalar;
 use crate::runtime::assistant::plan::Plan;
 
-/// Default rate limit of a public assistant in calls per minute.
+/// Default rate limit of a visitor of a deployment in calls per minute.
 const DEFAULT_PUBLIC_RPM: u32 = 60;
+
+/// Default rate limit of an address that calls a deployment, which several visitors may share.
+const DEFAULT_ADDRESS_RPM: u32 = 300;
 
 /// Rate limits and monthly quotas of assistants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AssistantSettings {
-    /// Rate limit per assistant on the public routes; absent for no limit.
+    /// Rate limit per visitor on the public routes; absent for no limit.
     pub public: Option<Rate>,
+    /// Rate limit per address and deployment on the public routes; absent for no limit.
+    pub public_address: Option<Rate>,
     /// Rate limit per assistant in the simulator; absent for no limit.
     pub simulator: Option<Rate>,
     /// Monthly quotas.
@@ -32,6 +39,7 @@ impl Default for AssistantSettings {
     fn default() -> Self {
         AssistantSettings {
             public: per_minute(DEFAULT_PUBLIC_RPM),
+            public_address: per_minute(DEFAULT_ADDRESS_RPM),
             simulator: None,
             plan: Plan::default(),
             timers: true,
@@ -40,43 +48,68 @@ impl Default for AssistantSettings {
     }
 }
 
-impl AssistantSettings {
-    /// Reads the settings from a normalized tree.
-    pub fn from_tree(tree: &Value, problems: &mut Vec<String>) -> AssistantSettings {
-        let mut count = |key: &str, usual: u32| {
-            let text = match tree.pointer(&format!("/assistants/{key}")) {
-                None | Some(Value::Null) => return usual,
-                Some(Value::String(text)) => text.clone(),
-                Some(other) => other.to_string(),
-            };
-            text.trim().parse().unwrap_or_else(|_| {
-                problems.push(format!("convengine.assistants.{key}: '{text}' is not a whole number; set a number, or 0 for no limit"));
-                usual
-            })
-        };
-        let (public, simulator) = (count("rpm", DEFAULT_PUBLIC_RPM), count("simulator-rpm", 0));
-        let (sessions, imports) = (count("sessions-per-month", 0), count("imports-per-month", 0));
-        let non_zero = |it: u32| Some(it).filter(|it| *it > 0);
-        AssistantSettings {
-            public: per_minute(public),
-            simulator: per_minute(simulator),
-            plan: Plan { sessions: non_zero(sessions), imports: non_zero(imports) },
-            timers: read_bool(tree, "/assistants/timers", true, problems),
-            eval_pass_threshold: read_threshold(tree, problems),
+/// `assistants.*`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct AssistantTree {
+    #[serde(deserialize_with = "limit")]
+    rpm: u32,
+    #[serde(deserialize_with = "limit")]
+    rpm_per_address: u32,
+    #[serde(deserialize_with = "limit")]
+    simulator_rpm: u32,
+    #[serde(deserialize_with = "limit")]
+    sessions_per_month: u32,
+    #[serde(deserialize_with = "limit")]
+    imports_per_month: u32,
+    #[serde(deserialize_with = "scalar")]
+    pub(super) script_timeout: Option<Duration>,
+    #[serde(deserialize_with = "scalar")]
+    timers: bool,
+    #[serde(deserialize_with = "share")]
+    eval_pass_threshold: f64,
+}
+
+impl Default for AssistantTree {
+    fn default() -> AssistantTree {
+        AssistantTree {
+            rpm: DEFAULT_PUBLIC_RPM,
+            rpm_per_address: DEFAULT_ADDRESS_RPM,
+            simulator_rpm: 0,
+            sessions_per_month: 0,
+            imports_per_month: 0,
+            script_timeout: None,
+            timers: true,
+            eval_pass_threshold: DEFAULT_EVAL_PASS_THRESHOLD,
         }
     }
 }
 
-fn read_threshold(tree: &Value, problems: &mut Vec<String>) -> f64 {
-    let text = match tree.pointer("/assistants/eval-pass-threshold") {
-        None | Some(Value::Null) => return DEFAULT_EVAL_PASS_THRESHOLD,
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    };
-    text.trim().parse().ok().filter(|it| (0.0..=1.0).contains(it)).unwrap_or_else(|| {
-        problems.push(format!("convengine.assistants.eval-pass-threshold: '{text}' is no share; set a number from 0 to 1"));
-        DEFAULT_EVAL_PASS_THRESHOLD
-    })
+impl AssistantSettings {
+    pub(super) fn new(tree: &AssistantTree) -> AssistantSettings {
+        let non_zero = |it: u32| Some(it).filter(|it| *it > 0);
+        AssistantSettings {
+            public: per_minute(tree.rpm),
+            public_address: per_minute(tree.rpm_per_address),
+            simulator: per_minute(tree.simulator_rpm),
+            plan: Plan { sessions: non_zero(tree.sessions_per_month), imports: non_zero(tree.imports_per_month) },
+            timers: tree.timers,
+            eval_pass_threshold: tree.eval_pass_threshold,
+        }
+    }
+}
+
+/// Deserializes a number of which 0 is no limit.
+fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let text: String = scalar(deserializer)?;
+    text.parse().map_err(|_| D::Error::custom(format!("'{text}' is not a whole number; set a number, or 0 for no limit")))
+}
+
+/// Deserializes a share, from 0 to 1.
+fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let text: String = scalar(deserializer)?;
+    let share = text.parse().ok().filter(|it| (0.0..=1.0).contains(it));
+    share.ok_or_else(|| D::Error::custom(format!("'{text}' is not a share; set a number from 0 to 1")))
 }
 
 fn per_minute(count: u32) -> Option<Rate> {
@@ -85,19 +118,22 @@ fn per_minute(count: u32) -> Option<Rate> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
+    use super::super::tree::read_test_tree;
     use super::*;
 
     #[test]
     fn public_assistants_are_limited_and_the_simulator_is_not() {
         let read = |tree: Value| {
-            let mut problems = Vec::new();
-            (AssistantSettings::from_tree(&json!({"assistants": tree}), &mut problems), problems)
+            let (tree, problems) = read_test_tree(&json!({"assistants": tree}));
+            (AssistantSettings::new(&tree.assistants), problems)
         };
         assert_eq!(read(json!({})), (AssistantSettings::default(), Vec::new()));
-        let (found, problems) = read(json!({"rpm": 0, "simulator-rpm": "5", "sessions-per-month": 2, "imports-per-month": "1"}));
+        let (found, problems) =
+            read(json!({"rpm": 0, "rpm-per-address": 7, "simulator-rpm": "5", "sessions-per-month": 2, "imports-per-month": "1"}));
         assert_eq!((found.public, found.simulator.map(|it| it.burst), problems.len()), (None, Some(5), 0));
+        assert_eq!(found.public_address.map(|it| it.burst), Some(7));
         assert_eq!(found.plan, Plan { sessions: Some(2), imports: Some(1) });
         assert_eq!(read(json!({"rpm": "many"})).1.len(), 1);
     }
@@ -113,8 +149,8 @@ mod tests {
             (json!("NaN"), 1.0, 1),
             (json!("all"), 1.0, 1),
         ] {
-            let mut found = Vec::new();
-            let read = AssistantSettings::from_tree(&json!({"assistants": {"eval-pass-threshold": given}}), &mut found);
+            let (tree, found) = read_test_tree(&json!({"assistants": {"eval-pass-threshold": given}}));
+            let read = AssistantSettings::new(&tree.assistants);
             assert_eq!((read.eval_pass_threshold.to_bits(), found.len()), (f64::to_bits(threshold), problems), "{given}");
         }
     }

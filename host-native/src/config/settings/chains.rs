@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 
-use super::turn::read_duration;
+use super::value::{HttpUrl, scalar};
 use crate::config::secrets::resolve;
 
 /// How long a process holds the lease of an attempt unless it renews it.
 const DEFAULT_LEASE: Duration = Duration::from_secs(60);
-
-/// The channels that have an address of their own.
-const CHANNELS: [&str; 3] = ["email", "sms", "slack"];
 
 /// Settings of the runs of chains.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,11 +23,14 @@ pub struct ChainSettings {
 }
 
 /// The address of a notification channel.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct NotifyChannel {
     /// Where notifications are posted.
+    #[serde(deserialize_with = "channel_url")]
     pub url: String,
     /// The bearer token, if any.
+    #[serde(default, deserialize_with = "token")]
     pub token: Option<String>,
 }
 
@@ -45,43 +46,61 @@ impl Default for ChainSettings {
     }
 }
 
+/// `chains.*`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct ChainTree {
+    #[serde(deserialize_with = "scalar")]
+    lease: Duration,
+}
+
+impl Default for ChainTree {
+    fn default() -> ChainTree {
+        ChainTree { lease: DEFAULT_LEASE }
+    }
+}
+
+/// `notify.*`: the channels that have an address of their own.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct NotifyTree {
+    email: Option<NotifyChannel>,
+    sms: Option<NotifyChannel>,
+    slack: Option<NotifyChannel>,
+}
+
 impl ChainSettings {
-    /// Reads the settings from a normalized tree.
-    pub fn from_tree(tree: &Value, problems: &mut Vec<String>) -> ChainSettings {
-        let lease = read_duration(tree, "/chains/lease", problems).filter(|it| !it.is_zero()).unwrap_or(DEFAULT_LEASE);
-        let mut channels = BTreeMap::new();
-        for (name, channel) in tree.pointer("/notify").and_then(Value::as_object).into_iter().flatten() {
-            if !CHANNELS.contains(&name.as_str()) {
-                problems.push(format!("convengine.notify.{name}: unknown channel; use email, sms or slack"));
-                continue;
-            }
-            let text = |key: &str| channel.get(key).and_then(Value::as_str).map(str::trim).filter(|it| !it.is_empty());
-            let Some(url) = text("url").filter(|it| it.starts_with("http://") || it.starts_with("https://")) else {
-                problems.push(format!("convengine.notify.{name}.url: missing or not a URL; set an http or https address"));
-                continue;
-            };
-            let token =
-                text("token").map(|it| if it.starts_with("env:") || it.starts_with("file:") { resolve(it) } else { Ok(it.to_owned()) });
-            match token.transpose() {
-                Ok(token) => drop(channels.insert(name.clone(), NotifyChannel { url: url.to_owned(), token })),
-                Err(reason) => problems.push(format!("convengine.notify.{name}.token: {reason}")),
-            }
-        }
-        ChainSettings { lease, channels }
+    pub(super) fn new(chains: &ChainTree, notify: NotifyTree) -> ChainSettings {
+        let channels = [("email", notify.email), ("sms", notify.sms), ("slack", notify.slack)];
+        let channels = channels.into_iter().filter_map(|(name, channel)| Some((name.to_owned(), channel?))).collect();
+        ChainSettings { lease: chains.lease, channels }
+    }
+}
+
+fn channel_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    scalar(deserializer).map(|HttpUrl(it)| it)
+}
+
+/// Deserializes a token, which may be in the environment or in a file.
+fn token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    match scalar::<D, Option<String>>(deserializer)? {
+        Some(it) if it.starts_with("env:") || it.starts_with("file:") => resolve(&it).map(Some).map_err(D::Error::custom),
+        token => Ok(token),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
+    use super::super::tree::read_test_tree;
     use super::*;
 
     #[test]
     fn channels_have_addresses() {
         let read = |tree: Value| {
-            let mut problems = Vec::new();
-            (ChainSettings::from_tree(&tree, &mut problems), problems)
+            let (tree, problems) = read_test_tree(&tree);
+            (ChainSettings::new(&tree.chains, tree.notify), problems)
         };
         assert_eq!(read(json!({})), (ChainSettings::default(), Vec::new()));
         let (found, problems) = read(json!({"chains": {"lease": "5s"}, "notify": {"email": {"url": "http://a/", "token": "t"}}}));
@@ -91,7 +110,7 @@ mod tests {
         for tree in [
             json!({"notify": {"fax": {"url": "http://a/"}}}),
             json!({"notify": {"email": {"url": "a"}}}),
-            json!({"notify": {"email": {}}}),
+            json!({"notify": {"email": {"token": "t"}}}),
             json!({"chains": {"lease": "soon"}}),
         ] {
             assert_eq!(read(tree.clone()).1.len(), 1, "{tree}");

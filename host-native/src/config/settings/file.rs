@@ -3,32 +3,35 @@
 use std::path::Path;
 
 use figment::Figment;
+use figment::error::Kind;
 use figment::providers::{Format, Toml};
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+use serde_json::{Map, Value, json};
 
+use super::sources::split_models;
+use super::tree::extract;
 use super::yaml;
 
-/// The contents of a settings file.
-#[derive(Debug, Default)]
-pub(super) struct SettingsFile {
-    /// The database.
-    pub(super) database: Option<String>,
-    /// `HOST:PORT`.
-    pub(super) listen: Option<String>,
-    /// The values of `--llm`.
-    pub(super) llm: Vec<String>,
-    /// The tree below `convengine`.
-    pub(super) convengine: Map<String, Value>,
+/// What a TOML file may contain.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct TomlFile {
+    database: Option<String>,
+    listen: Option<String>,
+    #[serde(deserialize_with = "models")]
+    llm: Vec<String>,
+    convengine: Map<String, Value>,
 }
 
 /// Reads a settings file; adds one line per problem.
-pub(super) fn read(path: &Path, problems: &mut Vec<String>) -> SettingsFile {
+pub(super) fn read(path: &Path, problems: &mut Vec<String>) -> Map<String, Value> {
     let mut reasons = Vec::new();
     let file = match std::fs::read_to_string(path) {
         Ok(text) => parse(path, &text, &mut reasons),
         Err(error) => {
             reasons.push(error.to_string());
-            SettingsFile::default()
+            Map::new()
         }
     };
     for reason in reasons {
@@ -38,43 +41,52 @@ pub(super) fn read(path: &Path, problems: &mut Vec<String>) -> SettingsFile {
     file
 }
 
-fn parse(path: &Path, text: &str, problems: &mut Vec<String>) -> SettingsFile {
+fn parse(path: &Path, text: &str, problems: &mut Vec<String>) -> Map<String, Value> {
     match path.extension().map(|it| it.to_string_lossy().to_lowercase()).as_deref() {
         None | Some("toml") => parse_toml(text, problems),
         Some("yml" | "yaml") => {
             let variable = |name: &str| std::env::var(name).ok();
-            SettingsFile { convengine: yaml::parse_application_yml(text, &variable, problems), ..SettingsFile::default() }
+            Map::from_iter([("convengine".to_owned(), Value::Object(yaml::parse_application_yml(text, &variable, problems)))])
         }
         Some(other) => {
             problems.push(format!("unknown extension '.{other}'; use .toml for TOML and .yml or .yaml for application.yml"));
-            SettingsFile::default()
+            Map::new()
         }
     }
 }
 
-fn parse_toml(text: &str, problems: &mut Vec<String>) -> SettingsFile {
-    let mut file = SettingsFile::default();
-    let tree: Map<String, Value> = match Figment::from(Toml::string(text)).extract() {
+fn parse_toml(text: &str, problems: &mut Vec<String>) -> Map<String, Value> {
+    let mut tree: Map<String, Value> = match Figment::from(Toml::string(text)).extract() {
         Ok(tree) => tree,
         Err(error) => {
             problems.extend(error.into_iter().map(|it| it.to_string()));
-            return file;
+            return Map::new();
         }
     };
-    for (key, value) in tree {
-        match (key.as_str(), value) {
-            ("database", Value::String(text)) => file.database = Some(text),
-            ("listen", Value::String(text)) => file.listen = Some(text),
-            ("llm", Value::String(text)) => file.llm = vec![text],
-            ("llm", Value::Array(texts)) if texts.iter().all(Value::is_string) => {
-                file.llm = texts.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-            }
-            ("llm", value) => problems.push(format!("llm: {value} is not a string or a list of strings")),
-            ("convengine", Value::Object(map)) => file.convengine = map,
-            ("database" | "listen", value) => problems.push(format!("{key}: {value} is not a string")),
-            ("convengine", value) => problems.push(format!("{key}: {value} is not a table")),
-            _ => problems.push(format!("{key}: unknown key; use database, listen, llm or convengine")),
-        }
-    }
-    file
+    let file: TomlFile = extract(&mut tree, |path, kind| {
+        let key = path.join(".");
+        problems.push(match kind {
+            Kind::UnknownField(_, known) => format!("{key}: unknown key; use {}", known.join(", ")),
+            Kind::InvalidType(found, expected) => format!("{key}: {found} is not {expected}"),
+            other => format!("{key}: {other}"),
+        });
+    });
+    let members = [
+        ("database", file.database.map(|it| json!(it))),
+        ("listen", file.listen.map(|it| json!(it))),
+        ("llm", (!file.llm.is_empty()).then(|| json!(file.llm))),
+        ("convengine", Some(Value::Object(file.convengine))),
+    ];
+    members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
+
+/// Deserializes the values of `--llm`: a text with commas or newlines, or a list of such texts.
+fn models<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let texts = match &value {
+        Value::Array(texts) => texts.iter().map(Value::as_str).collect(),
+        text => text.as_str().map(|it| vec![it]),
+    };
+    let texts = texts.ok_or_else(|| D::Error::custom(format!("{value} is not a string or a list of strings")))?;
+    Ok(texts.into_iter().flat_map(split_models).collect())
 }

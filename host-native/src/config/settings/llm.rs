@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 
 use super::spend_cap::SpendCap;
+use super::value::{millionths, scalar, whole};
 use crate::config::secrets::Secrets;
 
 /// Shorter keys are placeholders for local servers; redacting them would corrupt ordinary text.
@@ -24,6 +27,8 @@ pub struct LlmSettings {
     pub ollama: ProviderAccess,
     /// Maximum attempts per model.
     pub max_attempts: u32,
+    /// How long a call may take.
+    pub timeouts: LlmTimeouts,
     /// Maximum output tokens.
     pub max_tokens: u64,
     /// Sampling temperature, sent to models that accept it; absent for the model's default.
@@ -32,6 +37,23 @@ pub struct LlmSettings {
     pub prices: BTreeMap<String, Price>,
     /// The spend cap.
     pub cap: Option<SpendCap>,
+}
+
+/// How long a call of a model may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LlmTimeouts {
+    /// With all attempts and all models.
+    pub call: Duration,
+    /// Until a model begins to answer, or has answered when the answer is not streamed.
+    pub response: Duration,
+    /// Between two parts of a streamed answer.
+    pub idle: Duration,
+}
+
+impl Default for LlmTimeouts {
+    fn default() -> LlmTimeouts {
+        LlmTimeouts { call: Duration::from_secs(60), response: Duration::from_secs(30), idle: Duration::from_secs(20) }
+    }
 }
 
 /// How to reach a provider.
@@ -56,11 +78,14 @@ impl fmt::Debug for ProviderKey {
 }
 
 /// The price of a million tokens, in millionths of the currency.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Price {
     /// Per million prompt tokens.
+    #[serde(deserialize_with = "millionths")]
     pub input: u64,
     /// Per million completion tokens.
+    #[serde(deserialize_with = "millionths")]
     pub output: u64,
 }
 
@@ -73,6 +98,7 @@ impl Default for LlmSettings {
             anthropic,
             ollama,
             max_attempts: 3,
+            timeouts: LlmTimeouts::default(),
             max_tokens: 4096,
             temperature: Some(0.0),
             prices: BTreeMap::new(),
@@ -81,13 +107,61 @@ impl Default for LlmSettings {
     }
 }
 
+/// `llm.*`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct LlmTree {
+    #[serde(deserialize_with = "whole::<_, _, 1, 100>")]
+    max_attempts: u32,
+    #[serde(deserialize_with = "scalar")]
+    timeout: Duration,
+    #[serde(deserialize_with = "scalar")]
+    response_timeout: Duration,
+    #[serde(deserialize_with = "scalar")]
+    idle_timeout: Duration,
+    #[serde(deserialize_with = "whole::<_, _, 1, 10_000_000>")]
+    max_tokens: u64,
+    #[serde(deserialize_with = "temperature")]
+    temperature: Option<f64>,
+    prices: BTreeMap<String, Price>,
+    pub(super) spend_cap: Option<SpendCap>,
+}
+
+impl Default for LlmTree {
+    fn default() -> LlmTree {
+        let LlmSettings { max_attempts, timeouts, max_tokens, temperature, .. } = LlmSettings::default();
+        let LlmTimeouts { call, response, idle } = timeouts;
+        LlmTree {
+            max_attempts,
+            timeout: call,
+            response_timeout: response,
+            idle_timeout: idle,
+            max_tokens,
+            temperature,
+            prices: BTreeMap::new(),
+            spend_cap: None,
+        }
+    }
+}
+
+/// Deserializes a temperature; `none` sends none.
+fn temperature<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let text: String = scalar(deserializer)?;
+    if text == "none" {
+        return Ok(None);
+    }
+    let found = text.parse().ok().filter(|it| (0.0..=2.0).contains(it));
+    let message = || format!("'{text}' is not a number from 0 to 2; set one, or none to send no temperature");
+    found.map(Some).ok_or_else(|| D::Error::custom(message()))
+}
+
 impl LlmSettings {
-    /// Reads `convengine.llm` from a normalized tree and the environment; registers the API keys as secrets.
-    pub fn from_tree(
-        tree: &Value,
+    /// Combines `convengine.llm` with the environment; registers the API keys as secrets.
+    pub(super) fn new(
+        tree: LlmTree,
+        model_specs: Vec<String>,
         variable: &dyn Fn(&str) -> Option<String>,
         secrets: &mut Secrets,
-        problems: &mut Vec<String>,
     ) -> LlmSettings {
         let variable = |name: &str| variable(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
         let mut key = |name: &str| {
@@ -97,11 +171,8 @@ impl LlmSettings {
             }
             Some(ProviderKey(key))
         };
-        let none = LlmSettings::default();
-        let cap = SpendCap::from_tree(tree, problems);
-        let mut reader = LlmReader { group: tree.get("llm"), problems };
         LlmSettings {
-            model_specs: Vec::new(),
+            model_specs,
             openai: ProviderAccess { key: key("OPENAI_API_KEY"), address: variable("OPENAI_BASE_URL"), model: variable("OPENAI_MODEL") },
             anthropic: ProviderAccess {
                 key: key("ANTHROPIC_API_KEY"),
@@ -109,89 +180,14 @@ impl LlmSettings {
                 model: variable("ANTHROPIC_MODEL"),
             },
             ollama: ProviderAccess { key: None, address: variable("OLLAMA_HOST"), model: None },
-            max_attempts: u32::try_from(reader.count("max-attempts", none.max_attempts.into(), 100)).unwrap_or(none.max_attempts),
-            max_tokens: reader.count("max-tokens", none.max_tokens, 10_000_000),
-            temperature: reader.temperature(none.temperature),
-            prices: reader.prices(),
-            cap,
+            max_attempts: tree.max_attempts,
+            timeouts: LlmTimeouts { call: tree.timeout, response: tree.response_timeout, idle: tree.idle_timeout },
+            max_tokens: tree.max_tokens,
+            temperature: tree.temperature,
+            prices: tree.prices,
+            cap: tree.spend_cap,
         }
     }
-}
-
-/// Resolves the values of `--llm`: the option replaces `CONVENGINE_LLM`, which replaces the settings file.
-pub(super) fn resolve_model_specs(option: &[String], file: Vec<String>) -> Vec<String> {
-    let split =
-        |text: &str| -> Vec<String> { text.split([',', '\n']).map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect() };
-    if !option.is_empty() {
-        return option.iter().map(|it| it.trim().to_owned()).collect();
-    }
-    let variable = split(&std::env::var("CONVENGINE_LLM").unwrap_or_default());
-    if variable.is_empty() { file.iter().flat_map(|it| split(it)).collect() } else { variable }
-}
-
-struct LlmReader<'r> {
-    group: Option<&'r Value>,
-    problems: &'r mut Vec<String>,
-}
-
-impl<'r> LlmReader<'r> {
-    fn member(&self, key: &str) -> Option<&'r Value> {
-        self.group?.get(key).filter(|it| !it.is_null())
-    }
-
-    fn count(&mut self, key: &str, default: u64, max: u64) -> u64 {
-        let Some(value) = self.member(key) else { return default };
-        let count = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok()).filter(|it| (1..=max).contains(it));
-        count.unwrap_or_else(|| {
-            self.problems.push(format!("convengine.llm.{key}: {value} is not a whole number from 1 to {max}"));
-            default
-        })
-    }
-
-    fn temperature(&mut self, default: Option<f64>) -> Option<f64> {
-        let Some(value) = self.member("temperature") else { return default };
-        if value.as_str().is_some_and(|it| it.trim() == "none") {
-            return None;
-        }
-        let found = parse_number(value).filter(|it| (0.0..=2.0).contains(it));
-        if found.is_none() {
-            let line = format!("convengine.llm.temperature: {value} is not a number from 0 to 2; set none to send no temperature");
-            self.problems.push(line);
-        }
-        found.or(default)
-    }
-
-    fn prices(&mut self) -> BTreeMap<String, Price> {
-        let Some(value) = self.member("prices") else { return BTreeMap::new() };
-        let Some(entries) = value.as_object().cloned() else {
-            self.problems
-                .push(format!("convengine.llm.prices: {value} is not an object; set {{MODEL: {{\"input\": NUMBER, \"output\": NUMBER}}}}"));
-            return BTreeMap::new();
-        };
-        let mut prices = BTreeMap::new();
-        for (model, value) in entries {
-            let part = |name: &str| value.get(name).and_then(parse_number).and_then(to_millionths);
-            match (part("input"), part("output")) {
-                (Some(input), Some(output)) => _ = prices.insert(model, Price { input, output }),
-                _ => self.problems.push(format!(
-                    "convengine.llm.prices.{model}: {value} is not a price; set {{\"input\": NUMBER, \"output\": NUMBER}} per million tokens"
-                )),
-            }
-        }
-        prices
-    }
-}
-
-/// Reads a number, which may be a string in settings files of the original server.
-pub(super) fn parse_number(value: &Value) -> Option<f64> {
-    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
-}
-
-/// Converts to whole millionths, if the number is in the exact range.
-pub(super) fn to_millionths(number: f64) -> Option<u64> {
-    let millionths = (number * 1e6).round();
-    // Far below the limit of exact integers in a float.
-    if (0.0..=1e15).contains(&millionths) { Some(millionths as u64) } else { None }
 }
 
 impl Price {
@@ -205,13 +201,16 @@ impl Price {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tree::read_test_tree;
     use super::*;
-    use serde_json::json;
 
     fn read(tree: &Value, variables: &[(&str, &str)]) -> (LlmSettings, Secrets, Vec<String>) {
-        let (mut secrets, mut problems) = (Secrets::default(), Vec::new());
+        let (tree, problems) = read_test_tree(tree);
+        let mut secrets = Secrets::default();
         let variable = |name: &str| variables.iter().find(|it| it.0 == name).map(|it| it.1.to_owned());
-        let llm = LlmSettings::from_tree(tree, &variable, &mut secrets, &mut problems);
+        let llm = LlmSettings::new(tree.llm, Vec::new(), &variable, &mut secrets);
         (llm, secrets, problems)
     }
 
@@ -237,7 +236,7 @@ mod tests {
         assert_eq!((llm.max_attempts, llm.max_tokens, llm.temperature), (2, 4096, None));
         assert_eq!(llm.prices, BTreeMap::from([("Model-X".to_owned(), Price { input: 150_000, output: 600_000 })]));
         let paths: Vec<&str> = problems.iter().filter_map(|it| it.split(": ").next()).collect();
-        assert_eq!(paths, ["convengine.llm.max-tokens", "convengine.llm.prices.y"]);
+        assert_eq!(paths, ["convengine.llm.max-tokens", "convengine.llm.prices.y.input"]);
         for tree in [json!({"llm": {"temperature": 7}}), json!({"llm": {"prices": "cheap"}})] {
             assert_eq!(read(&tree, &[]).2.len(), 1, "{tree}");
         }
@@ -248,13 +247,5 @@ mod tests {
         let price = Price { input: 150_000, output: 600_000 };
         assert_eq!([(10, 0), (3, 0), (4, 0), (0, 1), (1_000_000, 1_000_000)].map(|it| price.cost(it.0, it.1)), [2, 0, 1, 1, 750_000]);
         assert_eq!(Price { input: u64::MAX, output: u64::MAX }.cost(u64::MAX, u64::MAX), u64::MAX);
-    }
-
-    #[test]
-    fn a_list_of_the_option_wins_as_a_whole() {
-        let option = ["openai:a".to_owned(), "scripted:x,y.json".to_owned()];
-        let file = || vec!["policy=off, ollama:b\nopenai".to_owned(), "off".to_owned()];
-        assert_eq!(resolve_model_specs(&option, file()), option);
-        assert_eq!(resolve_model_specs(&[], file()), ["policy=off", "ollama:b", "openai", "off"]);
     }
 }

@@ -4,7 +4,10 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use reqwest::Url;
+use serde::Deserialize;
 use serde_json::Value;
+
+use super::value::{as_list, list};
 
 /// Private addresses allowed by `convengine.network.allow-private` and `convengine.outbound.allow`. Public addresses are always allowed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,13 +26,28 @@ enum HostPattern {
     Network(IpNet),
 }
 
+/// `network.*`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct NetworkTree {
+    #[serde(deserialize_with = "list")]
+    allow_private: Vec<String>,
+}
+
+/// `outbound.*`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct OutboundTree {
+    #[serde(deserialize_with = "list")]
+    allow: Vec<String>,
+}
+
 impl NetworkSettings {
-    /// Reads the settings from a normalized tree.
-    pub fn from_tree(tree: &Value, problems: &mut Vec<String>) -> NetworkSettings {
+    pub(super) fn new(network: &NetworkTree, outbound: &OutboundTree, problems: &mut Vec<String>) -> NetworkSettings {
         let mut allowed = Vec::new();
-        for key in ["network.allow-private", "outbound.allow"] {
-            for entry in read_list(tree, key) {
-                match parse_entry(&entry) {
+        for (key, entries) in [("network.allow-private", &network.allow_private), ("outbound.allow", &outbound.allow)] {
+            for entry in entries {
+                match parse_entry(entry) {
                     Some(one) => allowed.push(one),
                     None => problems.push(format!(
                         "convengine.{key}: invalid entry '{entry}'; use a host, host:port, an address, address:port or a network such \
@@ -41,6 +59,16 @@ impl NetworkSettings {
         NetworkSettings(allowed)
     }
 
+    /// Settings that allow private addresses, for tests of clients.
+    #[cfg(test)]
+    pub fn allowing(entries: &str) -> NetworkSettings {
+        let network = NetworkTree { allow_private: as_list(&Value::from(entries)) };
+        let mut problems = Vec::new();
+        let settings = NetworkSettings::new(&network, &OutboundTree::default(), &mut problems);
+        assert_eq!(problems, [""; 0]);
+        settings
+    }
+
     /// Whether a private address may be called because it or the host name that resolved to it is listed.
     pub fn is_allowed(&self, host: &str, address: IpAddr, port: u16) -> bool {
         self.0.iter().filter(|it| it.port.is_none_or(|it| it == port)).any(|it| match &it.pattern {
@@ -50,23 +78,14 @@ impl NetworkSettings {
     }
 }
 
-/// Reads a setting that is a list or a comma-separated string.
+/// Reads a setting of a tree that is a list or a comma-separated string.
 pub fn read_list(tree: &Value, key: &str) -> Vec<String> {
-    let entries: Vec<String> = match tree.pointer(&format!("/{}", key.replace('.', "/"))).unwrap_or(&Value::Null) {
-        Value::Null => Vec::new(),
-        Value::Array(list) => list.iter().map(to_text).collect(),
-        other => to_text(other).split(',').map(str::to_owned).collect(),
-    };
-    entries.iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
+    tree.pointer(&format!("/{}", key.replace('.', "/"))).map(as_list).unwrap_or_default()
 }
 
 /// Removes the trailing dot of a fully qualified host name.
 pub fn strip_trailing_dot(host: &str) -> &str {
     host.strip_suffix('.').unwrap_or(host)
-}
-
-fn to_text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn parse_entry(entry: &str) -> Option<AllowEntry> {
@@ -110,13 +129,14 @@ fn canonicalize(net: IpNet) -> IpNet {
 mod tests {
     use serde_json::json;
 
+    use super::super::tree::read_test_tree;
     use super::*;
     use crate::arguments::Options;
     use crate::config::settings::Settings;
 
     fn read(value: Value) -> (NetworkSettings, Vec<String>) {
-        let mut problems = Vec::new();
-        (NetworkSettings::from_tree(&json!({"network": {"allow-private": value}}), &mut problems), problems)
+        let (tree, mut problems) = read_test_tree(&json!({"network": {"allow-private": value}}));
+        (NetworkSettings::new(&tree.network, &tree.outbound, &mut problems), problems)
     }
 
     fn is_allowed(network: &NetworkSettings, host: &str, address: &str, port: u16) -> bool {

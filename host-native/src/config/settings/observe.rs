@@ -1,8 +1,10 @@
 //! Logging and tracing settings: `convengine.logging` and `convengine.telemetry`.
 
 use reqwest::Url;
-use serde_json::Value;
+use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
+
+use super::value::{FromText, choose, scalar};
 
 /// Log output settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,32 +15,65 @@ pub struct LoggingSettings {
     pub level: Option<String>,
 }
 
+/// `logging.*`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct LoggingTree {
+    #[serde(deserialize_with = "scalar")]
+    format: Option<LogFormat>,
+    #[serde(deserialize_with = "scalar")]
+    level: Option<LogFilter>,
+}
+
+/// `telemetry.*`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct TelemetryTree {
+    pub(super) otlp: OtlpTree,
+}
+
+/// `telemetry.otlp.*`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct OtlpTree {
+    #[serde(deserialize_with = "scalar")]
+    pub(super) endpoint: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+impl FromText for LogFormat {
+    fn from_text(text: &str) -> Result<LogFormat, String> {
+        choose(text, &[("text", LogFormat::Text), ("json", LogFormat::Json)])
+    }
+}
+
+/// A filter in `RUST_LOG` syntax.
+#[derive(Debug, Clone)]
+struct LogFilter(String);
+
+impl FromText for LogFilter {
+    fn from_text(text: &str) -> Result<LogFilter, String> {
+        match EnvFilter::try_new(text) {
+            Ok(_) => Ok(LogFilter(text.to_owned())),
+            Err(error) => Err(format!("invalid filter '{text}': {error}; use a value such as info or warn,TARGET=debug")),
+        }
+    }
+}
+
 impl LoggingSettings {
-    /// Reads the settings from a normalized tree.
-    pub(super) fn from_tree(tree: &Value, problems: &mut Vec<String>) -> LoggingSettings {
-        let json = match read_text(tree, "/logging/format").as_deref() {
-            None | Some("text") => false,
-            Some("json") => true,
-            Some(other) => {
-                problems.push(format!("convengine.logging.format: unknown value '{other}'; use text or json"));
-                false
-            }
-        };
-        let level = read_text(tree, "/logging/level").filter(|it| match EnvFilter::try_new(it) {
-            Ok(_) => true,
-            Err(error) => {
-                let line = format!("invalid filter '{it}': {error}; use a value such as info or warn,TARGET=debug");
-                problems.push(format!("convengine.logging.level: {line}"));
-                false
-            }
-        });
-        LoggingSettings { json, level }
+    pub(super) fn new(tree: LoggingTree) -> LoggingSettings {
+        LoggingSettings { json: tree.format == Some(LogFormat::Json), level: tree.level.map(|it| it.0) }
     }
 }
 
 /// Reads the address of the trace collector from the setting, else from the standard OpenTelemetry variable.
-pub(super) fn read_otlp_endpoint(tree: &Value, variable: Option<String>, problems: &mut Vec<String>) -> Option<String> {
-    let set = read_text(tree, "/telemetry/otlp/endpoint").map(|it| ("convengine.telemetry.otlp.endpoint", it));
+pub(super) fn read_otlp_endpoint(tree: TelemetryTree, variable: Option<String>, problems: &mut Vec<String>) -> Option<String> {
+    let set = tree.otlp.endpoint.map(|it| ("convengine.telemetry.otlp.endpoint", it));
     let variable = variable.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).map(|it| ("OTEL_EXPORTER_OTLP_ENDPOINT", it));
     let (name, address) = set.or(variable)?;
     let is_usable =
@@ -51,37 +86,29 @@ pub(super) fn read_otlp_endpoint(tree: &Value, variable: Option<String>, problem
     None
 }
 
-fn read_text(tree: &Value, path: &str) -> Option<String> {
-    let value = tree.pointer(path).filter(|it| !it.is_null())?;
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    Some(text.trim().to_owned()).filter(|it| !it.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tree::read_test_tree;
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn values_are_read_or_rejected_with_advice() {
-        let mut problems = Vec::new();
+        let read = |tree: Value, variable: Option<String>| {
+            let (tree, mut problems) = read_test_tree(&tree);
+            (LoggingSettings::new(tree.logging), read_otlp_endpoint(tree.telemetry, variable, &mut problems), problems)
+        };
         let tree = json!({"logging": {"format": "json", "level": "info"}, "telemetry": {"otlp": {"endpoint": "http://127.0.0.1:4318"}}});
-        assert_eq!(LoggingSettings::from_tree(&tree, &mut problems), LoggingSettings { json: true, level: Some("info".to_owned()) });
+        let json = LoggingSettings { json: true, level: Some("info".to_owned()) };
         let variable = || Some("http://collector:4318/".to_owned());
-        assert_eq!(read_otlp_endpoint(&tree, variable(), &mut problems).as_deref(), Some("http://127.0.0.1:4318"));
-        assert_eq!(read_otlp_endpoint(&json!({}), variable(), &mut problems), variable());
-        assert_eq!(
-            (read_otlp_endpoint(&json!({}), Some(" ".to_owned()), &mut problems), LoggingSettings::from_tree(&json!({}), &mut problems)),
-            Default::default()
-        );
-        assert_eq!(problems, [""; 0]);
+        assert_eq!(read(tree, variable()), (json, Some("http://127.0.0.1:4318".to_owned()), Vec::new()));
+        assert_eq!(read(json!({}), variable()), (LoggingSettings::default(), variable(), Vec::new()));
+        assert_eq!(read(json!({}), Some(" ".to_owned())), (LoggingSettings::default(), None, Vec::new()));
         let tree = json!({"logging": {"format": "xml", "level": "a=b=c"}, "telemetry": {"otlp": {"endpoint": "http://user:hidden@x"}}});
-        assert_eq!(LoggingSettings::from_tree(&tree, &mut problems), LoggingSettings::default());
-        assert_eq!(read_otlp_endpoint(&tree, None, &mut problems), None);
-        assert_eq!(read_otlp_endpoint(&json!({}), Some("nowhere".to_owned()), &mut problems), None);
-        assert_eq!(problems.len(), 4, "{problems:?}");
-        assert!(
-            problems[0].contains("text or json") && problems[2..].iter().all(|it| it.contains("use http://") && !it.contains("hidden"))
-        );
+        let (logging, endpoint, problems) = read(tree, None);
+        assert_eq!((logging, endpoint, problems.len()), (LoggingSettings::default(), None, 3), "{problems:?}");
+        assert!(problems[0].contains("text or json") && problems[2].contains("use http://") && !problems[2].contains("hidden"));
+        assert_eq!(read(json!({}), Some("nowhere".to_owned())).2.len(), 1);
     }
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::Url;
-use serde_json::Value;
+use serde::Deserialize;
 
-use super::turn::{parse_duration, read_duration};
+use super::value::{FromText, optional_list, parse_duration, scalar};
 
 /// How callers authenticate; neither way means no authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,11 +27,11 @@ impl AuthMode {
 /// Settings of `convengine.security`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecuritySettings {
-    /// The authentication mode; if absent, it depends on the listen address.
+    /// The authentication mode; if absent, the server is open to its own machine until there is a key, token or deployment.
     pub mode: Option<AuthMode>,
     /// How long a verified key stays cached.
     pub keys_recheck: Duration,
-    /// JWT settings; present if the mode accepts JWTs.
+    /// JWT settings; present if the mode accepts JWTs, or if it is absent and they are set.
     pub jwt: Option<JwtSettings>,
     /// Allowed origins; if absent, they depend on the listen address.
     pub origins: Option<Vec<String>>,
@@ -66,11 +66,14 @@ pub enum KeySet {
 }
 
 /// Rate limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Rates {
     /// Per caller.
+    #[serde(deserialize_with = "scalar")]
     pub per_key: Option<Rate>,
     /// Per conversation, counting messages.
+    #[serde(deserialize_with = "scalar")]
     pub per_conversation: Option<Rate>,
 }
 
@@ -91,30 +94,87 @@ const MAX_LEEWAY: Duration = Duration::from_secs(600);
 /// Maximum calls of a rate: beyond it, the interval between calls rounds to zero.
 const MAX_CALLS: u32 = 100_000;
 
+/// `security.*`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct SecurityTree {
+    #[serde(deserialize_with = "scalar")]
+    mode: Option<AuthMode>,
+    keys: KeysTree,
+    jwt: JwtTree,
+    cors: CorsTree,
+    rate: Rates,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+struct KeysTree {
+    #[serde(deserialize_with = "scalar")]
+    recheck: Duration,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+struct JwtTree {
+    #[serde(deserialize_with = "scalar")]
+    jwks_url: Option<String>,
+    #[serde(deserialize_with = "scalar")]
+    jwks_file: Option<String>,
+    #[serde(deserialize_with = "scalar")]
+    issuer: Option<String>,
+    #[serde(deserialize_with = "scalar")]
+    audience: Option<String>,
+    #[serde(deserialize_with = "scalar")]
+    scope_claim: Option<String>,
+    #[serde(deserialize_with = "scalar")]
+    tenant_claim: Option<String>,
+    #[serde(deserialize_with = "scalar")]
+    leeway: Duration,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+struct CorsTree {
+    #[serde(deserialize_with = "optional_list")]
+    allowed_origins: Option<Vec<String>>,
+}
+
+impl Default for KeysTree {
+    fn default() -> KeysTree {
+        KeysTree { recheck: Duration::from_secs(60) }
+    }
+}
+
+impl Default for JwtTree {
+    fn default() -> JwtTree {
+        JwtTree {
+            jwks_url: None,
+            jwks_file: None,
+            issuer: None,
+            audience: None,
+            scope_claim: None,
+            tenant_claim: None,
+            leeway: Duration::from_secs(60),
+        }
+    }
+}
+
 impl SecuritySettings {
-    /// Reads the settings from a normalized tree.
-    pub(super) fn from_tree(tree: &Value, problems: &mut Vec<String>) -> SecuritySettings {
-        let mode = read_text(tree, "/security/mode").and_then(|it| parse_mode(&it, problems));
-        let jwt = mode.filter(|it| it.jwt).and_then(|_| JwtSettings::from_tree(tree, problems));
-        let keys_recheck = read_duration(tree, "/security/keys/recheck", problems).unwrap_or(Duration::from_secs(60));
-        let mut rate = |name: &str| {
-            let given = read_text(tree, &format!("/security/rate/{name}"))?;
-            let rate = Rate::parse(&given);
-            if rate.is_none() {
-                let line = format!("convengine.security.rate.{name}: invalid rate '{given}'; use a value such as 60/m or 60/m burst 10");
-                problems.push(line);
-            }
-            rate
-        };
-        let rates = Rates { per_key: rate("per-key"), per_conversation: rate("per-conversation") };
-        SecuritySettings { mode, keys_recheck, jwt, origins: read_origins(tree, problems), rates }
+    pub(super) fn new(tree: SecurityTree, problems: &mut Vec<String>) -> SecuritySettings {
+        let accepts_jwt = tree.mode.map_or(tree.jwt.jwks_url.is_some() || tree.jwt.jwks_file.is_some(), |it| it.jwt);
+        SecuritySettings {
+            mode: tree.mode,
+            keys_recheck: tree.keys.recheck,
+            jwt: if accepts_jwt { JwtSettings::new(tree.jwt, problems) } else { None },
+            origins: tree.cors.allowed_origins.map(|it| check_origins(&it, problems)),
+            rates: tree.rate,
+        }
     }
 }
 
 impl JwtSettings {
-    fn from_tree(tree: &Value, problems: &mut Vec<String>) -> Option<JwtSettings> {
-        let member = |key: &str| read_text(tree, &format!("/security/jwt/{key}"));
-        let keys = match (member("jwks-url"), member("jwks-file")) {
+    fn new(tree: JwtTree, problems: &mut Vec<String>) -> Option<JwtSettings> {
+        let keys = match (tree.jwks_url, tree.jwks_file) {
             (Some(url), None) => match Url::parse(&url) {
                 Ok(it) if ["http", "https"].contains(&it.scheme()) && it.has_host() => Some(KeySet::Url(url)),
                 _ => {
@@ -129,20 +189,24 @@ impl JwtSettings {
                 None
             }
         };
-        let audience = member("audience");
-        if audience.is_none() {
+        if tree.audience.is_none() {
             // Required because issuers also issue tokens for other services.
             problems.push("convengine.security.jwt.audience: missing; set the audience that tokens must have".to_owned());
         }
-        let leeway = read_duration(tree, "/security/jwt/leeway", problems).unwrap_or(Duration::from_secs(60)).min(MAX_LEEWAY);
         Some(JwtSettings {
             keys: keys?,
-            issuer: member("issuer"),
-            audience: audience?,
-            scope_claim: member("scope-claim").unwrap_or_else(|| "scope".to_owned()),
-            tenant_claim: member("tenant-claim").unwrap_or_else(|| "tenant".to_owned()),
-            leeway,
+            issuer: tree.issuer,
+            audience: tree.audience?,
+            scope_claim: tree.scope_claim.unwrap_or_else(|| "scope".to_owned()),
+            tenant_claim: tree.tenant_claim.unwrap_or_else(|| "tenant".to_owned()),
+            leeway: tree.leeway.min(MAX_LEEWAY),
         })
+    }
+}
+
+impl FromText for Rate {
+    fn from_text(text: &str) -> Result<Rate, String> {
+        Rate::parse(text).ok_or_else(|| format!("invalid rate '{text}'; use a value such as 60/m or 60/m burst 10"))
     }
 }
 
@@ -162,56 +226,45 @@ impl Rate {
     }
 }
 
-fn parse_mode(text: &str, problems: &mut Vec<String>) -> Option<AuthMode> {
-    let mut mode = AuthMode::default();
-    for word in text.split(',').map(|it| it.trim().to_lowercase()) {
-        match word.as_str() {
-            "none" if text.trim().eq_ignore_ascii_case("none") => {}
-            "keys" => mode.keys = true,
-            "jwt" => mode.jwt = true,
-            _ => {
-                problems.push(format!("convengine.security.mode: unknown mode '{text}'; use none, keys, jwt or keys,jwt"));
-                return None;
+impl FromText for AuthMode {
+    fn from_text(text: &str) -> Result<AuthMode, String> {
+        let mut mode = AuthMode::default();
+        for word in text.split(',').map(|it| it.trim().to_lowercase()) {
+            match word.as_str() {
+                "none" if text.eq_ignore_ascii_case("none") => {}
+                "keys" => mode.keys = true,
+                "jwt" => mode.jwt = true,
+                _ => return Err(format!("unknown mode '{text}'; use none, keys, jwt or keys,jwt")),
             }
         }
+        Ok(mode)
     }
-    Some(mode)
 }
 
-/// Reads the allowed origins from a list or a comma-separated string.
-fn read_origins(tree: &Value, problems: &mut Vec<String>) -> Option<Vec<String>> {
-    let value = tree.pointer("/security/cors/allowed-origins").filter(|it| !it.is_null())?;
-    let entries: Vec<String> = match value {
-        Value::Array(items) => items.iter().map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned)).collect(),
-        other => other.as_str().map_or_else(|| other.to_string(), str::to_owned).split(',').map(str::to_owned).collect(),
-    };
+/// Returns the valid origins of a list.
+fn check_origins(entries: &[String], problems: &mut Vec<String>) -> Vec<String> {
     let mut origins = Vec::new();
-    for origin in entries.iter().map(|it| it.trim()).filter(|it| !it.is_empty()) {
+    for origin in entries {
         let parsed = Url::parse(origin).map(|it| it.origin().ascii_serialization());
         if origin != "*" && parsed.as_deref() != Ok(origin) {
             let line = "use a value such as https://app.example without a path, or * for every origin";
             problems.push(format!("convengine.security.cors.allowed-origins: invalid origin '{origin}'; {line}"));
             continue;
         }
-        origins.push(origin.to_owned());
+        origins.push(origin.clone());
     }
-    Some(origins)
-}
-
-fn read_text(tree: &Value, path: &str) -> Option<String> {
-    let value = tree.pointer(path).filter(|it| !it.is_null())?;
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    Some(text.trim().to_owned()).filter(|it| !it.is_empty())
+    origins
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::read_test_tree;
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn read(security: Value) -> (SecuritySettings, Vec<String>) {
-        let mut problems = Vec::new();
-        (SecuritySettings::from_tree(&json!({"security": security}), &mut problems), problems)
+        let (tree, mut problems) = read_test_tree(&json!({"security": security}));
+        (SecuritySettings::new(tree.security, &mut problems), problems)
     }
 
     #[test]
@@ -226,7 +279,7 @@ mod tests {
         ] {
             let (security, problems) = read(json!({"mode": mode, "jwt": jwt}));
             assert_eq!((security.mode, problems.len()), (expected, 0), "{problems:?}");
-            assert_eq!(security.jwt.is_some(), expected.is_some_and(|it| it.jwt));
+            assert_eq!(security.jwt.is_some(), expected.is_none_or(|it| it.jwt), "without a mode, tokens are accepted where they are set");
         }
         for mode in [json!("oauth"), json!("none,keys"), json!("keys,"), json!(5)] {
             assert_eq!(read(json!({"mode": mode})).1.len(), 1, "{mode}");

@@ -1,17 +1,20 @@
 //! The cap on model cost: `convengine.llm.spend-cap`.
 
 use convengine_core::turn::Millis;
-use serde_json::Value;
+use serde::Deserialize;
 
-use super::llm::{parse_number, to_millionths};
+use super::value::{FromText, choose, millionths, scalar};
 use crate::clock;
 
 /// A maximum cost per period.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SpendCap {
     /// The amount in millionths of the currency of the prices.
+    #[serde(rename = "amount", deserialize_with = "millionths")]
     pub micros: u64,
     /// The period.
+    #[serde(deserialize_with = "scalar")]
     pub per: SpendPeriod,
 }
 
@@ -24,24 +27,9 @@ pub enum SpendPeriod {
     Month,
 }
 
-impl SpendCap {
-    /// Reads the settings from a normalized tree.
-    pub(super) fn from_tree(tree: &Value, problems: &mut Vec<String>) -> Option<SpendCap> {
-        let cap = tree.pointer("/llm/spend-cap").filter(|it| !it.is_null())?;
-        let amount = cap.get("amount").and_then(parse_number).and_then(to_millionths);
-        if amount.is_none() {
-            let line = "missing or invalid amount; set a number in the currency of the prices, such as 20 or 0.5";
-            problems.push(format!("convengine.llm.spend-cap.amount: {line}"));
-        }
-        let per = match cap.get("per").and_then(Value::as_str).map(str::trim) {
-            Some("day") => Some(SpendPeriod::Day),
-            Some("month") => Some(SpendPeriod::Month),
-            _ => {
-                problems.push("convengine.llm.spend-cap.per: missing or unknown period; use day or month".to_owned());
-                None
-            }
-        };
-        Some(SpendCap { micros: amount?, per: per? })
+impl FromText for SpendPeriod {
+    fn from_text(text: &str) -> Result<SpendPeriod, String> {
+        choose(text, &[("day", SpendPeriod::Day), ("month", SpendPeriod::Month)])
     }
 }
 
@@ -74,20 +62,22 @@ pub fn utc_day(at: Millis) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tree::read_test_tree;
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_cap_is_an_amount_and_a_period() {
         let read = |cap: Value| {
-            let mut problems = Vec::new();
-            (SpendCap::from_tree(&json!({"llm": {"spend-cap": cap}}), &mut problems), problems.len())
+            let (tree, problems) = read_test_tree(&json!({"llm": {"spend-cap": cap}}));
+            (tree.llm.spend_cap, problems.len())
         };
         assert_eq!(read(Value::Null), (None, 0));
         assert_eq!(read(json!({"amount": "0.5", "per": "day"})), (Some(SpendCap { micros: 500_000, per: SpendPeriod::Day }), 0));
         assert_eq!(read(json!({"amount": 20, "per": "month"})), (Some(SpendCap { micros: 20_000_000, per: SpendPeriod::Month }), 0));
         for (cap, lines) in
-            [(json!({"amount": -1, "per": "day"}), 1), (json!({"amount": 1}), 1), (json!(5), 2), (json!({"per": "week"}), 2)]
+            [(json!({"amount": -1, "per": "day"}), 1), (json!({"amount": 1}), 1), (json!(5), 1), (json!({"per": "week"}), 2)]
         {
             assert_eq!(read(cap.clone()), (None, lines), "{cap}");
         }

@@ -1,8 +1,9 @@
 //! STOMP settings (docs/spec/data-and-api.md#2.2, docs/spec/data-and-api.md#8.6).
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 
-use super::stream::lookup;
+use super::value::{FromText, list, scalar};
 
 /// Settings of `convengine.transport.stomp`.
 ///
@@ -20,36 +21,53 @@ pub struct StompSettings {
     pub sock_js: bool,
 }
 
+/// `transport.stomp.*`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct StompTree {
+    #[serde(deserialize_with = "scalar")]
+    pub(super) enabled: bool,
+    #[serde(deserialize_with = "scalar")]
+    endpoint: Option<EndpointPath>,
+    #[serde(deserialize_with = "scalar")]
+    audit_destination_base: Option<EndpointPath>,
+    #[serde(deserialize_with = "origins")]
+    allowed_origin_pattern: Option<Vec<String>>,
+    #[serde(deserialize_with = "scalar")]
+    sock_js: Option<bool>,
+}
+
+#[derive(Debug, Clone)]
+struct EndpointPath(String);
+
+impl FromText for EndpointPath {
+    fn from_text(text: &str) -> Result<EndpointPath, String> {
+        let path = text.trim_end_matches('/');
+        if is_path(path) {
+            Ok(EndpointPath(path.to_owned()))
+        } else {
+            Err(format!("invalid path '{text}'; use a path such as /ws-convengine"))
+        }
+    }
+}
+
+fn origins<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    let origins = list(deserializer)?;
+    if origins.is_empty() {
+        return Err(D::Error::custom("no origins; set * or patterns such as https://*.example.com"));
+    }
+    Ok(Some(origins))
+}
+
 impl StompSettings {
-    /// Reads the settings from a normalized tree. Returns `None` if a value is invalid.
-    pub(super) fn from_tree(tree: &Value, sock_js: bool, problems: &mut Vec<String>) -> Option<StompSettings> {
-        let mut path = |key: &str, default: &str| {
-            let key = format!("transport.stomp.{key}");
-            let Some(value) = lookup(tree, &key) else { return Some(default.to_owned()) };
-            let path = value.as_str().map(|it| it.trim().trim_end_matches('/')).filter(|it| is_path(it));
-            if path.is_none() {
-                problems.push(format!("convengine.{key}: invalid path {value}; use a path such as {default}"));
-            }
-            path.map(str::to_owned)
-        };
-        let (endpoint, destination) = (path("endpoint", "/ws-convengine"), path("audit-destination-base", "/topic/convengine/audit"));
-        let key = "transport.stomp.allowed-origin-pattern";
-        let origins = match lookup(tree, key) {
-            None => vec!["*".to_owned()],
-            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-            Some(Value::String(list)) => list.split(',').map(str::to_owned).collect(),
-            Some(_) => Vec::new(),
-        };
-        let origins: Vec<String> = origins.iter().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect();
-        if origins.is_empty() {
-            problems.push(format!("convengine.{key}: no origins; set * or patterns such as https://*.example.com"));
-            return None;
+    pub(super) fn new(tree: StompTree) -> StompSettings {
+        let path = |path: Option<EndpointPath>, default: &str| path.map_or_else(|| default.to_owned(), |it| it.0);
+        StompSettings {
+            endpoint: path(tree.endpoint, "/ws-convengine"),
+            destination_base: path(tree.audit_destination_base, "/topic/convengine/audit"),
+            origins: tree.allowed_origin_pattern.unwrap_or_else(|| vec!["*".to_owned()]),
+            sock_js: tree.sock_js.unwrap_or(true),
         }
-        let mode = lookup(tree, "transport.stomp.broker.mode").and_then(Value::as_str).unwrap_or("SIMPLE");
-        if !["SIMPLE", "RELAY"].contains(&mode.trim().to_ascii_uppercase().as_str()) {
-            problems.push(format!("convengine.transport.stomp.broker.mode: unknown mode '{mode}'; use SIMPLE or RELAY"));
-        }
-        Some(StompSettings { endpoint: endpoint?, destination_base: destination?, origins, sock_js })
     }
 }
 
@@ -61,12 +79,16 @@ fn is_path(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::stream::StreamSettings;
+    use super::super::tree::read_test_tree;
     use super::*;
-    use serde_json::json;
 
     fn read(stomp: Value) -> (Option<StompSettings>, Vec<String>) {
-        let mut problems = Vec::new();
-        (StompSettings::from_tree(&json!({"transport": {"stomp": stomp}}), true, &mut problems), problems)
+        let (mut tree, problems) = read_test_tree(&json!({"transport": {"stomp": stomp, "sse": {"enabled": false}}}));
+        tree.transport.stomp.enabled = true;
+        (StreamSettings::new(None, tree.transport).stomp().cloned(), problems)
     }
 
     #[test]
@@ -92,7 +114,6 @@ mod tests {
             (json!({"endpoint": "/api/v1"}), "transport.stomp.endpoint"),
             (json!({"audit-destination-base": 7}), "audit-destination-base"),
             (json!({"allowed-origin-pattern": ""}), "allowed-origin-pattern"),
-            (json!({"broker": {"mode": "MANY"}}), "broker.mode"),
         ] {
             let (_, problems) = read(bad.clone());
             assert!(problems.len() == 1 && problems[0].contains(word), "{bad}: {problems:?}");

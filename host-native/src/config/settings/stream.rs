@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use convengine_core::config::settings::parse_bool;
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 
-use super::stomp::StompSettings;
+use super::stomp::{StompSettings, StompTree};
+use super::value::scalar;
 use crate::exit::Failure;
 
 /// Half an hour, after which browsers reconnect automatically.
@@ -21,29 +22,43 @@ pub struct StreamSettings {
     pub timeout: Option<Duration>,
 }
 
+/// `transport.*`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct TransportTree {
+    sse: SseTree,
+    pub(super) stomp: StompTree,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+struct SseTree {
+    #[serde(deserialize_with = "scalar")]
+    enabled: bool,
+    #[serde(deserialize_with = "millis")]
+    emitter_timeout_ms: i64,
+}
+
+impl Default for SseTree {
+    fn default() -> SseTree {
+        SseTree { enabled: true, emitter_timeout_ms: DEFAULT_TIMEOUT_MS }
+    }
+}
+
+fn millis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let text: String = scalar(deserializer)?;
+    text.parse().map_err(|_| D::Error::custom(format!("'{text}' is not a whole number; set milliseconds, or 0 for no limit")))
+}
+
 impl StreamSettings {
-    /// Reads the settings from a normalized tree.
-    pub(super) fn from_tree(tree: &Value, problems: &mut Vec<String>) -> StreamSettings {
-        let mut read = |key: &str, default: bool| {
-            let Some(value) = lookup(tree, key) else { return default };
-            parse_bool(value).unwrap_or_else(|| {
-                problems.push(format!("convengine.{key}: {value} is not a Boolean; use true or false"));
-                default
-            })
-        };
-        let (enabled, sse, stomp) = (read("stream", true), read("transport.sse.enabled", true), read("transport.stomp.enabled", false));
-        let sock_js = read("transport.stomp.sock-js", true);
-        let stomp = StompSettings::from_tree(tree, sock_js, problems).filter(|_| stomp);
-        let key = "transport.sse.emitter-timeout-ms";
-        let ends_after = lookup(tree, key).map_or(Some(DEFAULT_TIMEOUT_MS), |value| {
-            let millis = value.as_i64().or_else(|| value.as_str()?.trim().parse().ok());
-            if millis.is_none() {
-                problems.push(format!("convengine.{key}: {value} is not a whole number; set milliseconds, or 0 for no limit"));
-            }
-            millis
-        });
-        let timeout = ends_after.and_then(|it| u64::try_from(it).ok()).filter(|it| *it > 0).map(Duration::from_millis);
-        StreamSettings { enabled, sse, stomp, timeout }
+    pub(super) fn new(enabled: Option<bool>, transport: TransportTree) -> StreamSettings {
+        let timeout = u64::try_from(transport.sse.emitter_timeout_ms).ok().filter(|it| *it > 0).map(Duration::from_millis);
+        StreamSettings {
+            enabled: enabled.unwrap_or(true),
+            sse: transport.sse.enabled,
+            stomp: transport.stomp.enabled.then(|| StompSettings::new(transport.stomp)),
+            timeout,
+        }
     }
 
     /// Whether server-sent events are offered.
@@ -74,18 +89,16 @@ impl StreamSettings {
     }
 }
 
-pub(super) fn lookup<'t>(tree: &'t Value, key: &str) -> Option<&'t Value> {
-    key.split('.').try_fold(tree, |node, part| node.get(part)).filter(|it| !it.is_null())
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tree::read_test_tree;
     use super::*;
-    use serde_json::json;
 
     fn read(tree: &Value) -> (StreamSettings, usize) {
-        let mut problems = Vec::new();
-        (StreamSettings::from_tree(tree, &mut problems), problems.len())
+        let (tree, problems) = read_test_tree(tree);
+        (StreamSettings::new(tree.stream, tree.transport), problems.len())
     }
 
     #[test]

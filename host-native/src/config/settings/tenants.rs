@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use convengine_core::config::settings::normalize;
 use serde_json::Value;
 
-use super::{BaseSettings, Settings, merge};
+use super::{BaseSettings, Settings, merge, names};
 use crate::exit::Failure;
 
 /// The members of `convengine.security` that a tenant may override; the others apply before the tenant is known.
@@ -41,12 +41,19 @@ pub(super) fn read_tenants(tenants: &Value, tree: &Value, base: &BaseSettings, p
         }
         let security = overrides.get("security").and_then(Value::as_object);
         for key in security.into_iter().flat_map(|it| it.keys()).filter(|it| !TENANT_SECURITY_KEYS.contains(&it.as_str())) {
+            // Reported with the others that are unknown.
+            if !names::is_known(&format!("security.{key}")) {
+                continue;
+            }
             problems.push(format!("{path}.security.{key}: cannot be set per tenant; set convengine.security.{key}"));
         }
         let mut tenant_tree = tree.clone();
         merge(&mut tenant_tree, overrides);
         let mut lines = Vec::new();
-        let settings = Settings::from_tree(tenant_tree, &BaseSettings { database: database.to_owned(), ..base.clone() }, &mut lines);
+        let base = BaseSettings { database: database.to_owned(), sources: base.sources.of_tenant(name), ..base.clone() };
+        let settings = Settings::from_tree(tenant_tree, &base, &mut lines);
+        // Problems that a tenant inherits are in the list already.
+        lines.retain(|it| !problems.contains(it));
         problems.extend(lines.into_iter().map(|it| format!("tenant {name}: {it}")));
         found.insert(name.clone(), Settings { tenant: Some(name.clone()), ..settings });
     }
@@ -81,13 +88,15 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sources::SettingSources;
     use super::*;
     use serde_json::json;
 
     fn read_test_tenants(tenants: Value) -> (BTreeMap<String, Settings>, Vec<String>) {
         let mut problems = Vec::new();
+        let base = BaseSettings { database: String::new(), listen: String::new(), llm: Vec::new(), sources: SettingSources::none() };
         let tree = json!({"input": {"max-chars": 7}, "database": {"synchronous": "full"}, "llm": {"max-attempts": 2}});
-        (read_tenants(&tenants, &tree, &BaseSettings::default(), &mut problems), problems)
+        (read_tenants(&tenants, &tree, &base, &mut problems), problems)
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
-use serde_json::Value;
+use serde::Deserialize;
 
-use super::read_bool;
+use super::value::{FromText, choose, scalar};
 
 /// The environment variable for the time limit of scripts.
 const SCRIPT_TIMEOUT_VARIABLE: &str = "PYTHON_NODE_TIMEOUT_SECONDS";
@@ -45,6 +45,8 @@ pub struct TurnSettings {
     pub audit: AuditMode,
     /// Whether audit rows are stored with `_meta`.
     pub audit_meta: bool,
+    /// How long tools may take.
+    pub tools: ToolTimeouts,
     /// Time limit of scripts, and the default of those without one; 2 s by default and 30 s at most when absent.
     pub script_timeout: Option<Duration>,
 }
@@ -53,33 +55,105 @@ impl Default for TurnSettings {
     fn default() -> Self {
         TurnSettings {
             max_duration: Duration::from_secs(120),
-            lease: Duration::from_secs(15),
+            // Outlasts the time for which turns wait for the database.
+            lease: Duration::from_secs(45),
             journaling: Journaling::Normal,
             audit: AuditMode::DeferredBulk,
             audit_meta: false,
+            tools: ToolTimeouts::default(),
             script_timeout: None,
         }
     }
 }
 
+/// `tools.*`: how long tools and tasks may take, whatever their rows and nodes say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ToolTimeouts {
+    /// One call of any kind; retries have their own.
+    #[serde(rename = "timeout", deserialize_with = "scalar")]
+    pub call: Duration,
+    /// A query.
+    #[serde(rename = "sql-timeout", deserialize_with = "scalar")]
+    pub sql: Duration,
+}
+
+impl Default for ToolTimeouts {
+    fn default() -> ToolTimeouts {
+        ToolTimeouts { call: Duration::from_secs(60), sql: Duration::from_secs(10) }
+    }
+}
+
+/// `turn.*`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct TurnTree {
+    #[serde(deserialize_with = "scalar")]
+    max_duration: Duration,
+    #[serde(deserialize_with = "scalar")]
+    lease: Duration,
+    #[serde(deserialize_with = "scalar")]
+    journal: Journaling,
+}
+
+impl Default for TurnTree {
+    fn default() -> TurnTree {
+        let TurnSettings { max_duration, lease, journaling, .. } = TurnSettings::default();
+        TurnTree { max_duration, lease, journal: journaling }
+    }
+}
+
+/// `audit.*`, beside what the core reads.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct AuditTree {
+    persistence: PersistenceTree,
+    #[serde(deserialize_with = "scalar")]
+    persist_meta: bool,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+struct PersistenceTree {
+    #[serde(deserialize_with = "scalar")]
+    mode: Option<AuditMode>,
+}
+
+impl FromText for Journaling {
+    fn from_text(text: &str) -> Result<Journaling, String> {
+        choose(text, &[("normal", Journaling::Normal), ("strict", Journaling::Strict), ("off", Journaling::Off)])
+    }
+}
+
+impl FromText for AuditMode {
+    fn from_text(text: &str) -> Result<AuditMode, String> {
+        let modes = [("IMMEDIATE", AuditMode::Immediate), ("DEFERRED_BULK", AuditMode::DeferredBulk), ("DERIVED", AuditMode::Derived)];
+        choose(text, &modes)
+    }
+}
+
 impl TurnSettings {
-    /// Reads the settings from a normalized tree.
-    pub(super) fn from_tree(tree: &Value, problems: &mut Vec<String>) -> TurnSettings {
-        let default = TurnSettings::default();
-        let max_duration = read_duration(tree, "/turn/max-duration", problems).unwrap_or(default.max_duration);
-        let lease = read_duration(tree, "/turn/lease", problems).unwrap_or(default.lease);
-        let journaling = [("NORMAL", Journaling::Normal), ("STRICT", Journaling::Strict), ("OFF", Journaling::Off)];
-        let journaling = read_choice(tree, "/turn/journal", &journaling, problems).unwrap_or(default.journaling);
-        let audit = [("IMMEDIATE", AuditMode::Immediate), ("DEFERRED_BULK", AuditMode::DeferredBulk), ("DERIVED", AuditMode::Derived)];
-        let audit = read_choice(tree, "/audit/persistence/mode", &audit, problems).unwrap_or(default.audit);
-        let audit_meta = read_bool(tree, "/audit/persist-meta", default.audit_meta, problems);
-        TurnSettings { max_duration, lease, journaling, audit, audit_meta, script_timeout: read_script_timeout(tree, problems) }
+    pub(super) fn new(
+        turn: &TurnTree,
+        audit: &AuditTree,
+        tools: ToolTimeouts,
+        script_timeout: Option<Duration>,
+        problems: &mut Vec<String>,
+    ) -> TurnSettings {
+        TurnSettings {
+            max_duration: turn.max_duration,
+            lease: turn.lease,
+            journaling: turn.journal,
+            audit: audit.persistence.mode.unwrap_or(TurnSettings::default().audit),
+            audit_meta: audit.persist_meta,
+            tools,
+            script_timeout: read_script_timeout(script_timeout, problems),
+        }
     }
 }
 
 /// Reads the time limit of scripts: a setting, or else the variable of the original product, in seconds.
-fn read_script_timeout(tree: &Value, problems: &mut Vec<String>) -> Option<Duration> {
-    let of_setting = read_duration(tree, "/assistants/script-timeout", problems);
+fn read_script_timeout(of_setting: Option<Duration>, problems: &mut Vec<String>) -> Option<Duration> {
     let variable = std::env::var(SCRIPT_TIMEOUT_VARIABLE).ok().filter(|_| of_setting.is_none());
     let of_variable = variable.and_then(|text| {
         let seconds = text.trim().parse::<u64>().ok().filter(|it| *it > 0);
@@ -98,72 +172,33 @@ fn read_script_timeout(tree: &Value, problems: &mut Vec<String>) -> Option<Durat
     Some(found.min(longest))
 }
 
-/// Reads a duration setting: milliseconds, or a number with the unit `ms`, `s`, `m`, `h` or `d`.
-pub(super) fn read_duration(tree: &Value, path: &str, problems: &mut Vec<String>) -> Option<Duration> {
-    let value = tree.pointer(path).filter(|it| !it.is_null())?;
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let found = parse_duration(&text);
-    if found.is_none() {
-        let line = "is not a duration; use milliseconds or a number with ms, s, m, h or d, such as 120s";
-        problems.push(format!("{}: '{}' {line}", setting_name(path), text.trim()));
-    }
-    found
-}
-
-/// Parses a duration: milliseconds, or a number with the unit `ms`, `s`, `m`, `h` or `d`.
-pub fn parse_duration(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let (number, unit) = text.split_at(text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len()));
-    let unit = match unit.trim() {
-        "" | "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return None,
-    };
-    let millis = number.parse::<u64>().ok()?.checked_mul(unit).filter(|it| *it > 0)?;
-    Some(Duration::from_millis(millis))
-}
-
-fn read_choice<T: Copy>(tree: &Value, path: &str, known: &[(&str, T)], problems: &mut Vec<String>) -> Option<T> {
-    let value = tree.pointer(path).filter(|it| !it.is_null())?;
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let normalized = text.trim().replace('-', "_").to_uppercase();
-    let found = known.iter().find(|it| it.0 == normalized).map(|it| it.1);
-    if found.is_none() {
-        let names: Vec<&str> = known.iter().map(|it| it.0).collect();
-        problems.push(format!("{}: unknown value '{text}'; use one of {}", setting_name(path), names.join(", ")));
-    }
-    found
-}
-
-fn setting_name(path: &str) -> String {
-    format!("convengine{}", path.replace('/', "."))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::tree::read_test_tree;
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn durations_and_names_are_read_or_rejected() {
-        let mut problems = Vec::new();
-        let tree = json!({"turn": {"max-duration": "2m", "lease": 1500, "journal": "strict"}, "audit": {"persistence": {"mode": "derived"}, "persist-meta": "yes"}});
-        let turns = TurnSettings::from_tree(&tree, &mut problems);
+        let read = |tree: Value| {
+            let (tree, mut problems) = read_test_tree(&tree);
+            (TurnSettings::new(&tree.turn, &tree.audit, tree.tools, None, &mut problems), problems)
+        };
+        let tree = json!({"turn": {"max-duration": "2m", "lease": 1500, "journal": "strict"}, "audit": {"persistence": {"mode": "derived"}, "persist-meta": "yes"}, "tools": {"timeout": "5s"}});
+        let (turns, problems) = read(tree);
         let expected = TurnSettings {
             max_duration: Duration::from_secs(120),
             lease: Duration::from_millis(1_500),
             journaling: Journaling::Strict,
             audit: AuditMode::Derived,
             audit_meta: true,
+            tools: ToolTimeouts { call: Duration::from_secs(5), ..ToolTimeouts::default() },
             script_timeout: None,
         };
         assert_eq!((turns, problems.len()), (expected, 0));
         let tree = json!({"turn": {"max-duration": "soon", "lease": 0, "journal": "some"}, "audit": {"persistence": {"mode": 5}, "persist-meta": "some"}});
-        assert_eq!(TurnSettings::from_tree(&tree, &mut problems), TurnSettings::default());
-        assert_eq!(problems.len(), 5);
-        assert!(problems[0].starts_with("convengine.turn.max-duration: 'soon' is not a duration"), "{problems:?}");
+        let (turns, problems) = read(tree);
+        assert_eq!((turns, problems.len()), (TurnSettings::default(), 5));
+        assert!(problems.iter().any(|it| it.starts_with("convengine.turn.max-duration: 'soon' is not a duration")), "{problems:?}");
     }
 }

@@ -7,17 +7,8 @@ use convengine_core::config::settings::to_kebab_case;
 use serde_json::{Map, Value};
 use serde_saphyr::UserMessageFormatter;
 
-use super::merge;
 use super::placeholder::{self, VariableLookup};
-
-/// Settings that are maps, whose keys are data.
-const MAPS: [&str; 5] = [
-    "convengine.flow.interaction-policy.matrix",
-    "convengine.flow.state-graph.allowed-transitions",
-    "convengine.mcp.guardrail.allowed-next-by-current-tool",
-    "convengine.mcp.db.preflight.value-mappings",
-    "convengine.tables",
-];
+use super::{merge, names};
 
 /// Parses the tree below `convengine` and resolves its placeholders; adds one line per problem.
 pub(super) fn parse_application_yml(text: &str, variable: VariableLookup<'_>, problems: &mut Vec<String>) -> Map<String, Value> {
@@ -57,7 +48,7 @@ fn has_profile(document: &Map<String, Value>) -> bool {
 /// Expands joined keys and converts names to kebab-case; `path` is the location of the value.
 fn expand_keys(value: &Value, path: &str) -> Value {
     match value {
-        Value::Object(members) if !MAPS.contains(&path) => {
+        Value::Object(members) if !is_map(path) => {
             let mut tree = Value::Object(Map::new());
             for (key, value) in members {
                 merge(&mut tree, nest_value(&split_key(key), value, path));
@@ -68,12 +59,17 @@ fn expand_keys(value: &Value, path: &str) -> Value {
     }
 }
 
+/// Whether the keys below a path are data.
+fn is_map(path: &str) -> bool {
+    path.strip_prefix("convengine.").is_some_and(names::is_map)
+}
+
 fn nest_value(parts: &[String], value: &Value, path: &str) -> Value {
     let Some((first, rest)) = parts.split_first() else { return expand_keys(value, path) };
     let dot = if path.is_empty() { "" } else { "." };
     let path = format!("{path}{dot}{first}");
     // Within a map, the rest of a joined key is a single key.
-    let inner = match rest.is_empty() || !MAPS.contains(&path.as_str()) {
+    let inner = match rest.is_empty() || !is_map(&path) {
         true => nest_value(rest, value, &path),
         false => Value::Object(Map::from_iter([(rest.join("."), value.clone())])),
     };

@@ -1,7 +1,7 @@
 //! Failures of model calls, and what to do next.
 
 use std::error::Error;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use convengine_core::turn::{EffectError, EffectErrorKind};
 use reqwest::header::HeaderMap;
@@ -45,6 +45,18 @@ impl ModelFailure {
             reason = source;
         }
         ModelFailure::new(EffectErrorKind::Unavailable, then, format!("cannot be reached: {reason}"))
+    }
+
+    /// The model did not begin to answer in time. It would hang again, so the next one is tried.
+    pub fn hung(limit: Duration) -> Self {
+        let message = format!("no response within {} ms; convengine.llm.response-timeout is the limit", limit.as_millis());
+        ModelFailure::new(EffectErrorKind::Timeout, NextAction::TryNextModel, message)
+    }
+
+    /// The model paused for too long within its answer.
+    pub fn stalled(limit: Duration) -> Self {
+        let message = format!("the answer stopped for {} ms; convengine.llm.idle-timeout is the limit", limit.as_millis());
+        ModelFailure::new(EffectErrorKind::Timeout, NextAction::TryNextModel, message)
     }
 
     /// The answer ended prematurely.

@@ -2,16 +2,17 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use axum::body::Bytes;
 use convengine_core::turn::{EmbedReply, EmbedRequest, LlmReply, LlmRequest, Usage};
-use futures_util::stream::StreamExt;
-use reqwest::{Client, RequestBuilder, Response};
+use futures_util::stream::{Stream, StreamExt};
+use reqwest::{Client, RequestBuilder};
 use serde_json::Value;
 
 use super::deltas::DeltaPublisher;
 use super::failure::ModelFailure;
 use super::response::{ModelCall, ModelResponse};
 use super::{anthropic, ollama, openai, transport};
-use crate::config::settings::{LlmSettings, ProviderKey};
+use crate::config::settings::{LlmSettings, LlmTimeouts, ProviderKey};
 
 /// The API of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,25 +90,30 @@ impl RemoteModel {
                 completion_tokens: self.uses_completion_tokens.load(Ordering::Relaxed),
                 stream: deltas.is_some(),
             };
-            match self.call_once(&call, deltas.as_deref_mut()).await {
-                Ok(answer) => return Ok(self.build_reply(answer, model, llm)),
+            match self.call_once(&call, llm.timeouts, deltas.as_deref_mut()).await {
+                Ok(answer) => return Ok(self.build_reply(request, answer, model, llm)),
                 Err(failed) if self.adapt_to_rejection(&call, &failed) => {}
                 Err(failed) => return Err(failed),
             }
         }
     }
 
-    async fn call_once(&self, call: &ModelCall<'_>, deltas: Option<&mut DeltaPublisher<'_>>) -> Result<ModelResponse, ModelFailure> {
+    async fn call_once(
+        &self,
+        call: &ModelCall<'_>,
+        timeouts: LlmTimeouts,
+        deltas: Option<&mut DeltaPublisher<'_>>,
+    ) -> Result<ModelResponse, ModelFailure> {
         let (path, body) = match self.protocol {
             Protocol::OpenAi => ("/chat/completions", openai::build_body(call)),
             Protocol::Anthropic => ("/v1/messages", anthropic::build_body(call)),
             Protocol::Ollama => ("/api/chat", ollama::build_body(call)),
         };
-        let response = transport::send(self.build_request(path, &body)).await?;
+        let response = transport::send(self.build_request(path, &body), timeouts).await?;
         let answer = match deltas {
-            Some(deltas) => self.read_stream(call, response, deltas).await?,
+            Some(deltas) => self.read_stream(call, transport::stream_chunks(response, timeouts), deltas).await?,
             None => {
-                let body = transport::read_json(response).await?;
+                let body = transport::read_json(response, timeouts).await?;
                 match self.protocol {
                     Protocol::OpenAi => openai::parse_response(&body)?,
                     Protocol::Anthropic => anthropic::parse_response(call, &body)?,
@@ -121,11 +127,10 @@ impl RemoteModel {
     async fn read_stream(
         &self,
         call: &ModelCall<'_>,
-        response: Response,
+        chunks: impl Stream<Item = Result<Bytes, ModelFailure>> + Send,
         deltas: &mut DeltaPublisher<'_>,
     ) -> Result<ModelResponse, ModelFailure> {
         let mut answer = ModelResponse::default();
-        let chunks = transport::stream_chunks(response);
         match self.protocol {
             Protocol::OpenAi | Protocol::Anthropic => {
                 let mut events = std::pin::pin!(transport::stream_events(chunks));
@@ -158,13 +163,14 @@ impl RemoteModel {
     ///
     /// # Errors
     /// The failure if there is no answer, or not one vector per text.
-    pub async fn embed(&self, request: &EmbedRequest) -> Result<EmbedReply, ModelFailure> {
+    pub async fn embed(&self, request: &EmbedRequest, timeouts: LlmTimeouts) -> Result<EmbedReply, ModelFailure> {
         let (path, body) = match self.protocol {
             Protocol::OpenAi => ("/embeddings", openai::build_embed_body(&self.model, &request.texts)),
             Protocol::Ollama => ("/api/embed", ollama::build_embed_body(&self.model, &request.texts)),
             Protocol::Anthropic => return Err(ModelFailure::unreadable("this provider has no embeddings")),
         };
-        let body = transport::read_json(transport::send(self.build_request(path, &body)).await?).await?;
+        let response = transport::send(self.build_request(path, &body), timeouts).await?;
+        let body = transport::read_json(response, timeouts).await?;
         let vectors = if self.protocol == Protocol::OpenAi { openai::parse_vectors(&body) } else { ollama::parse_vectors(&body) }?;
         if vectors.len() != request.texts.len() {
             return Err(ModelFailure::unreadable(format!("it has {} vectors for {} texts", vectors.len(), request.texts.len())));
@@ -182,9 +188,15 @@ impl RemoteModel {
         }
     }
 
-    fn build_reply(&self, answer: ModelResponse, requested: &str, llm: &LlmSettings) -> LlmReply {
+    /// Builds the reply. Where a provider reports no usage of a priced model, it is estimated from the lengths of prompt and answer.
+    fn build_reply(&self, request: &LlmRequest, answer: ModelResponse, requested: &str, llm: &LlmSettings) -> LlmReply {
         let price = [Some(requested), answer.model.as_deref()].into_iter().flatten().find_map(|it| llm.prices.get(it));
-        let usage = answer.input_tokens.zip(answer.output_tokens).map(|(input_tokens, output_tokens)| Usage {
+        let (mut input_tokens, mut output_tokens) = (answer.input_tokens, answer.output_tokens);
+        if price.is_some() {
+            input_tokens = input_tokens.or_else(|| Some(estimate_prompt_tokens(request)));
+            output_tokens = output_tokens.or_else(|| Some(estimate_answer_tokens(&answer)));
+        }
+        let usage = input_tokens.zip(output_tokens).map(|(input_tokens, output_tokens)| Usage {
             input_tokens,
             output_tokens,
             cost_micros: price.map(|it| it.cost(input_tokens, output_tokens)),
@@ -212,4 +224,19 @@ impl RemoteModel {
         }
         false
     }
+}
+
+/// The bytes that are assumed per token where their number is not known.
+const BYTES_PER_TOKEN: usize = 3;
+
+/// Estimates the tokens of a prompt with its tools.
+pub fn estimate_prompt_tokens(request: &LlmRequest) -> u64 {
+    let tools: usize = request.dialogue.iter().flat_map(|it| &it.tools).map(|it| it.parameters.to_string().len()).sum();
+    (request.prompt().len() + tools).div_ceil(BYTES_PER_TOKEN) as u64
+}
+
+/// Estimates the tokens of an answer with its tool calls.
+fn estimate_answer_tokens(answer: &ModelResponse) -> u64 {
+    let calls: usize = answer.tool_calls.iter().map(|it| it.name.len() + it.arguments.to_string().len()).sum();
+    (answer.text.len() + calls).div_ceil(BYTES_PER_TOKEN) as u64
 }

@@ -131,7 +131,10 @@ fn invalid(message: String) -> EffectError {
 }
 
 fn timed_out(request: &SqlRequest) -> EffectError {
-    EffectError::new(EffectErrorKind::Timeout, format!("the query took longer than {} ms", request.timeout_ms))
+    EffectError::new(
+        EffectErrorKind::Timeout,
+        format!("the query took longer than {} ms; convengine.tools.sql-timeout is the limit", request.timeout_ms),
+    )
 }
 
 #[cfg(test)]

@@ -26,6 +26,9 @@ use crate::storage::assistant::{DocumentKind, ProgramKey};
 const MAX_LIMIT: i64 = 200;
 const DEFAULT_LIMIT: i64 = 50;
 
+// Attributes take literals only.
+const _: () = assert!(MAX_LIMIT == 200 && DEFAULT_LIMIT == 50, "change the OpenAPI description of the parameter too");
+
 /// Query parameters of the list.
 #[derive(Debug, Default, Deserialize)]
 pub struct DeskQuery {

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::api::assistant::runtime::handoff::{MAX_AUTHOR_CHARS, MAX_TEXT_CHARS};
+use crate::api::assistant::schemas::event_id;
 use crate::api::schemas::{list, nullable_text, object, text};
 
 /// The body of a status report.
@@ -13,9 +15,9 @@ pub fn status() -> Value {
             "state": {"enum": ["accepted", "failed", "completed"]},
             "disposition": {"enum": ["resolved", "returned"], "description": "How a completed handoff ends; default `resolved`"},
             "vars": {"type": "object", "description": "Declared variables to set"},
-            "message": text("A message to the user, at most 8000 characters"),
-            "author": text("The person"),
-            "event_id": text("Idempotency key of the event, 1 to 200 characters"),
+            "message": handoff_text("A message to the user"),
+            "author": author(),
+            "event_id": event_id("event"),
         },
     })
 }
@@ -26,9 +28,9 @@ pub fn message() -> Value {
         "type": "object",
         "required": ["text"],
         "properties": {
-            "text": {"type": "string", "minLength": 1, "maxLength": 8000, "description": "The text for the user"},
-            "author": text("The person"),
-            "event_id": text("Idempotency key of the event, 1 to 200 characters"),
+            "text": {"type": "string", "minLength": 1, "maxLength": MAX_TEXT_CHARS, "description": "The text for the user"},
+            "author": author(),
+            "event_id": event_id("event"),
         },
     })
 }
@@ -95,7 +97,7 @@ pub fn conversation() -> Value {
 
 /// The body of a taking.
 pub fn take() -> Value {
-    json!({"type": "object", "properties": {"author": author(), "event_id": event_id()}})
+    json!({"type": "object", "properties": {"author": author(), "event_id": event_id("event")}})
 }
 
 /// The body of a return to the assistant.
@@ -104,7 +106,7 @@ pub fn give_back() -> Value {
         "type": "object",
         "properties": {
             "vars": {"type": "object", "description": "Values of declared variables"},
-            "message": text("A last message to the user, at most 8000 characters"), "author": author(), "event_id": event_id(),
+            "message": handoff_text("A last message to the user"), "author": author(), "event_id": event_id("event"),
         },
     })
 }
@@ -114,7 +116,7 @@ pub fn close() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "message": text("A last message to the user, at most 8000 characters"), "author": author(), "event_id": event_id(),
+            "message": handoff_text("A last message to the user"), "author": author(), "event_id": event_id("event"),
         },
     })
 }
@@ -135,11 +137,13 @@ fn program() -> Value {
 }
 
 fn author() -> Value {
-    text("The name that the user sees; default is the name of the API key")
+    let description = "The name that the user sees; default is the name of the API key";
+    json!({"type": "string", "maxLength": MAX_AUTHOR_CHARS, "description": description})
 }
 
-fn event_id() -> Value {
-    text("Idempotency key of the event, 1 to 200 characters")
+/// A text of a person for the user.
+fn handoff_text(description: &str) -> Value {
+    json!({"type": "string", "maxLength": MAX_TEXT_CHARS, "description": description})
 }
 
 fn shown_handoff() -> Value {

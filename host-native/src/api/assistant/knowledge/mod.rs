@@ -4,6 +4,8 @@ mod new_source;
 pub mod routes;
 mod search;
 
+pub use new_source::{MAX_LOCALE_CHARS, MAX_TITLE_CHARS, MAX_URL_CHARS};
+
 use std::sync::Arc;
 
 use axum::Json;

@@ -17,9 +17,12 @@ use crate::runtime::assistant::knowledge::document::{Document, DocumentFormat, M
 /// A PDF of 10 MB is 14 MB in Base64.
 const MAX_BODY_BYTES: usize = MAX_DOCUMENT_BYTES / 3 * 4 + 64 * 1024;
 
-const MAX_TITLE_CHARS: usize = 300;
-const MAX_URL_CHARS: usize = 2_000;
-const MAX_LOCALE_CHARS: usize = 35;
+/// Maximum length of a title in characters.
+pub const MAX_TITLE_CHARS: usize = 300;
+/// Maximum length of a URL in characters.
+pub const MAX_URL_CHARS: usize = 2_000;
+/// Maximum length of a locale in characters.
+pub const MAX_LOCALE_CHARS: usize = 35;
 
 /// A source as it was sent.
 #[derive(Debug)]

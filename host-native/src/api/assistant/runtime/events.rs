@@ -10,7 +10,7 @@ use crate::runtime::assistant::run::ARMED_SEQ;
 use crate::runtime::turn_runner::Host;
 
 /// Maximum length of an `event_id` in characters.
-const MAX_EVENT_ID_CHARS: usize = 200;
+pub const MAX_EVENT_ID_CHARS: usize = 200;
 
 /// Event types that users may send.
 const USER_EVENT_TYPES: [&str; 3] = ["user.message", "user.button", "session.end"];

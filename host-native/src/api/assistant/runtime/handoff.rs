@@ -18,10 +18,10 @@ use crate::runtime::turn_runner::{Host, SubmitResult};
 use crate::storage::assistant::session;
 
 /// Maximum characters of a text for the user.
-const MAX_TEXT_CHARS: usize = 8000;
+pub const MAX_TEXT_CHARS: usize = 8000;
 
 /// Maximum characters of an author's name.
-const MAX_AUTHOR_CHARS: usize = 200;
+pub const MAX_AUTHOR_CHARS: usize = 200;
 
 /// Administrators see debug information.
 const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };

@@ -104,24 +104,17 @@ impl Resolve for ScriptedResolver {
     }
 }
 
-fn network(allowed: &str) -> NetworkSettings {
-    let mut problems = Vec::new();
-    let network = NetworkSettings::from_tree(&json!({"network": {"allow-private": allowed}}), &mut problems);
-    assert_eq!(problems, [""; 0]);
-    network
-}
-
 /// A client with the system resolver and the secret `crm`.
 fn http_client(allowed: &str) -> HttpClient {
     let mut secrets = Secrets::default();
     secrets.add("crm", SECRET);
     secrets.add("folded", "two\nlines");
-    HttpClient::new(network(allowed), Arc::new(secrets))
+    HttpClient::new(NetworkSettings::allowing(allowed), Arc::new(secrets))
 }
 
 /// A client with a scripted resolver.
 fn http_client_with_resolver(allowed: &str, names: &Arc<ScriptedResolver>) -> HttpClient {
-    let network = Arc::new(network(allowed));
+    let network = Arc::new(NetworkSettings::allowing(allowed));
     let clients = Clients::with_resolver(Arc::clone(names) as Arc<dyn Resolve>, Arc::clone(&network));
     HttpClient { clients, network, circuits: BreakerRegistry::default(), secrets: http_client("").secrets }
 }

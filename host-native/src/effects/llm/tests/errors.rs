@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::provider::{ALL, Provider};
 use super::server::{ScriptedResponse, Server, chunked_response, response_until_close, response_with_length};
 use super::{TestSubscriber, call, far_deadline, generate, into_result, models, settings};
+use crate::config::settings::LlmTimeouts;
 use crate::effects::llm::transport::MAX_BODY_BYTES;
 
 /// Returns the error for an answer.
@@ -183,4 +184,25 @@ async fn a_slow_model_leaves_time_for_the_next() {
     let alone = super::models(&settings(&slow.address, &["openai:slow"]));
     let late = tokio::time::timeout(Duration::from_millis(50), alone.generate(&request, Some(&listener.tokens), far_deadline()));
     assert!(late.await.is_err(), "the last one has all the time that the effect has");
+}
+
+/// A model that takes the call and never answers, or stops within its answer.
+#[tokio::test]
+async fn a_hung_model_is_given_up_and_the_next_one_asked() {
+    for provider in ALL {
+        let stream = provider.stream(&["He", "llo"]);
+        let half = ScriptedResponse { keeps_open: true, ..response_until_close(&stream.as_bytes()[..stream.len() / 2]) };
+        let silent = ScriptedResponse { keeps_open: true, ..response_until_close(b"") };
+        for (hung, setting) in [(silent, "convengine.llm.response-timeout"), (half, "convengine.llm.idle-timeout")] {
+            let hung = Server::new(vec![hung]).await;
+            let mut llm = settings(&hung.address, &[provider.model_spec()]);
+            llm.max_attempts = 3;
+            llm.timeouts = LlmTimeouts { response: Duration::from_millis(300), idle: Duration::from_millis(300), ..llm.timeouts };
+            let listener = TestSubscriber::new();
+            let request = call("response_text", LlmMode::Text);
+            let found = into_result(models(&llm).generate(&request, Some(&listener.tokens), far_deadline()).await).expect_err("a failure");
+            assert_eq!(found.kind, EffectErrorKind::Timeout, "{found}");
+            assert!(found.message.contains(setting), "{found}");
+        }
+    }
 }

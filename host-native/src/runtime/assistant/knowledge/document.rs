@@ -17,7 +17,8 @@ pub(super) const MAX_TEXT_BYTES: usize = MAX_DOCUMENT_BYTES;
 /// How long a document is parsed.
 const MAX_CONVERSION: Duration = Duration::from_secs(30);
 
-const MAX_ID_CHARS: usize = 128;
+/// Maximum length of a source id in characters.
+pub const MAX_ID_CHARS: usize = 128;
 
 /// The formats that a source may be sent in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
