@@ -50,6 +50,7 @@ use crate::runtime::assistant::flow_cache::FlowCache;
 use crate::runtime::assistant::knowledge::{KnowledgeBases, embedding, indexing};
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::timers::{self, FiringSessions};
+use crate::runtime::assistant::version_cache::VersionCache;
 use crate::runtime::chain::schedule;
 use crate::runtime::leases::{self, ClaimGate};
 use crate::runtime::recovery;
@@ -200,6 +201,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         secrets: Arc::clone(&settings.secrets),
         secret_store: vault,
         flows: FlowCache::default(),
+        versions: VersionCache::default(),
         knowledge,
         plan: settings.assistants.plan,
         eval_pass_threshold: settings.assistants.eval_pass_threshold,

@@ -137,6 +137,9 @@ impl ApiError {
             Refusal::SessionEnded => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_completed"),
             Refusal::SessionExists => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_exists"),
             Refusal::QuotaExceeded(limit) => plan::quota_exceeded_error(refusal, *limit, uri),
+            Refusal::EventIdReused => {
+                ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()).with_code("event_id_reused")
+            }
             Refusal::KeyReused => ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, refusal.to_string()),
             Refusal::Commit(CommitError::Conflict | CommitError::SameMessage | CommitError::TakenOver) => {
                 unavailable("conversation was changed concurrently; send the message again")

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{Journal, Outcome, RescuedTurn, Turn, UserEvent};
+use serde_json::Value;
 
+use crate::runtime::assistant::run::HOST_MEMBERS;
 use crate::runtime::recovery::{load_config, read_journal, settle_conversation};
 use crate::runtime::turn_runner::{Host, Message, Refusal};
 use crate::runtime::writer::CommitError;
@@ -14,19 +16,17 @@ use crate::storage::turn::{self, StoredTurn};
 /// Returns the outcome of a message that already has a turn, or `None`. Waits for a turn that is still open.
 ///
 /// # Errors
-/// Returns [`Refusal::OtherMessage`] when the key was used for a different message, [`Refusal::Taken`] when the session id belongs to
-/// another program.
+/// Returns [`Refusal::KeyReused`] or [`Refusal::EventIdReused`] when the key was used for a different message, [`Refusal::SessionExists`] when
+/// the session id belongs to another program.
 pub async fn find_outcome(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
     let Some(key) = message.idempotency_key.as_deref() else { return Ok(None) };
     let Some(stored) = turn::find_by_message_key(&host.readers, key).await? else { return Ok(None) };
-    // Event ids are scoped to their session; a repeated event gets its first reply, whatever its content.
     match message.flow {
         None => check_same_message(message, &stored)?,
-        Some(_) if is_foreign(message, &stored) => return Err(Refusal::SessionExists),
-        Some(_) => {}
+        Some(_) => check_same_event(message, &stored)?,
     }
     if stored.status != "open" {
-        return recompute_outcome(host, &stored).await.map(Some);
+        return load_outcome(host, &stored).await.map(Some);
     }
     let conversation = stored.conversation_id.clone();
     if message.conversation == conversation {
@@ -37,7 +37,7 @@ pub async fn find_outcome(host: &Arc<Host>, message: &Message) -> Result<Option<
         settle_conversation(host, &conversation, message.deadline()).await?;
     }
     match turn::find_by_message_key(&host.readers, key).await? {
-        Some(stored) => recompute_outcome(host, &stored).await.map(Some),
+        Some(stored) => load_outcome(host, &stored).await.map(Some),
         None => Ok(None),
     }
 }
@@ -49,7 +49,7 @@ pub async fn find_outcome(host: &Arc<Host>, message: &Message) -> Result<Option<
 pub async fn wait_for_new_owner(host: &Arc<Host>, message: &Message, turn: &str) -> Result<Outcome, Refusal> {
     settle_conversation(host, &message.conversation, message.deadline()).await?;
     match turn::find(&host.readers, turn).await? {
-        Some(stored) => recompute_outcome(host, &stored).await,
+        Some(stored) => load_outcome(host, &stored).await,
         None => Err(CommitError::TakenOver.into()),
     }
 }
@@ -64,11 +64,38 @@ fn check_same_message(message: &Message, stored: &StoredTurn) -> Result<(), Refu
     if same_conversation && input.event == message.event { Ok(()) } else { Err(Refusal::KeyReused) }
 }
 
-/// Returns whether the stored event belongs to a session of another program with the same id.
-fn is_foreign(message: &Message, stored: &StoredTurn) -> bool {
-    let Ok(journal) = read_journal(stored) else { return false };
+/// Checks that a stored event belongs to the same program and is the same event, apart from what the host adds to it.
+fn check_same_event(message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
+    let Ok(journal) = read_journal(stored) else { return Ok(()) };
     let of = |event: &UserEvent| event.flow.as_deref().and_then(ProgramKey::from_event);
-    of(&journal.input.event) != of(&message.event)
+    if of(&journal.input.event) != of(&message.event) {
+        return Err(Refusal::SessionExists);
+    }
+    let sent = |event: &UserEvent| {
+        let mut members = event.flow.as_deref().and_then(Value::as_object).cloned().unwrap_or_default();
+        members.retain(|name, _| !HOST_MEMBERS.contains(&name.as_str()));
+        members
+    };
+    let (mut first, mut again) = (sent(&journal.input.event), sent(&message.event));
+    if first.contains_key("channel") != again.contains_key("channel") {
+        // Where it is omitted, the session's channel is meant.
+        first.shift_remove("channel");
+        again.shift_remove("channel");
+    }
+    if first == again { Ok(()) } else { Err(Refusal::EventIdReused) }
+}
+
+/// Returns the outcome of an ended turn: as it was answered, or recomputed for a turn of a version that did not store answers.
+async fn load_outcome(host: &Host, stored: &StoredTurn) -> Result<Outcome, Refusal> {
+    match turn::find_answer(&host.readers, &stored.turn_id).await {
+        Ok(Some(outcome)) => Ok(outcome),
+        Ok(None) => recompute_outcome(host, stored).await,
+        Err(sqlx::Error::Decode(error)) => {
+            tracing::error!(%error, turn = stored.turn_id, "cannot read a stored answer; recomputing it");
+            recompute_outcome(host, stored).await
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Recomputes the outcome of a stored turn from its journal.

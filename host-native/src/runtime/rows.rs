@@ -9,7 +9,7 @@ use crate::clock;
 use crate::ops::audit::meta;
 use crate::runtime::spend_cap::cost_micros;
 use crate::storage::assistant::ProgramKey;
-use crate::storage::turn::compress;
+use crate::storage::turn::{compress, compress_answer};
 use crate::storage::turn_rows::{SessionRow, TurnRow, TurnRows};
 
 /// Values of a turn's row that are not part of the turn.
@@ -80,11 +80,13 @@ pub fn render_turn(
     let text = if reserved > 0 && !journal.entries.is_empty() { compress(&journal.without_requests())? } else { compress(journal)? };
     let hash = state_hash(outcome, notices);
     let fault = outcome.fault.as_ref().map(|it| it.code.as_str());
+    let answer = if about.idempotency_key.is_some() { compress_answer(outcome)? } else { None };
     let row = TurnRow {
         status: about.status,
         state_hash: &hash,
         reset,
         fault,
+        answer: answer.as_deref(),
         total_ms,
         reserved_audit_ids: reserved,
         ..open_turn_row(turn, &text, about)
@@ -161,6 +163,7 @@ pub fn open_turn_row<'r>(turn: &'r Turn, journal: &'r [u8], about: RowContext<'r
         state_hash: "",
         reset: false,
         fault: None,
+        answer: None,
         created_at: source.input.at,
         closed_at: clock::now(),
         total_ms: 0,

@@ -184,18 +184,18 @@ pub fn replace_nul(json: String) -> String {
 async fn insert_turns(connection: &mut Connection, rows: &str, firsts: &str) -> sqlx::Result<u64> {
     let sql = Statement::per_dialect(
         "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
-           fault, created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
+           fault, answer, created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
          select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]',
            value->>'$[1][0]', value->>'$[1][1]', value->>'$[1][2]',
-           unhex(value->>'$[2][0]'), value->>'$[2][1]', value->>'$[2][2]', value->>'$[2][3]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]',
+           unhex(value->>'$[2][0]'), value->>'$[2][1]', value->>'$[2][2]', value->>'$[2][3]', unhex(value->>'$[2][4]'), value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]',
            value->>'$[4][0]', cast(unixepoch('subsec') * 1000 as integer) + (value->>'$[4][1]'), value->>'$[4][2]', $2->>key
          from json_each($1) where (value->>'$[0][2]') = 1 or exists (select 1 from ce_turn p
            where p.conversation_id = value->>'$[0][1]' and p.number = (value->>'$[0][2]') - 1)
          on conflict (turn_id) do nothing",
         "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
-           fault, created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
+           fault, answer, created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
          select (a->>0)::uuid, (a->>1)::uuid, (a->>2)::int, a->>3, (b->>0)::int, b->>1, b->>2,
-           decode(c->>0, 'hex'), c->>1, c->>2 = '1', c->>3, to_timestamp((d->>0)::float8 / 1000), to_timestamp((d->>1)::float8 / 1000),
+           decode(c->>0, 'hex'), c->>1, c->>2 = '1', c->>3, decode(c->>4, 'hex'), to_timestamp((d->>0)::float8 / 1000), to_timestamp((d->>1)::float8 / 1000),
            (d->>2)::bigint, e->>0, now() + (e->>1)::float8 * interval '1 millisecond', e->>2, ($2::json->>(n::int - 1))::bigint
          from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e, n
            from json_array_elements($1::json) with ordinality x (r, n) offset 0) s
@@ -209,12 +209,12 @@ async fn insert_turns(connection: &mut Connection, rows: &str, firsts: &str) -> 
 async fn close_turns(connection: &mut Connection, rows: &str, firsts: &str) -> sqlx::Result<u64> {
     let sql = Statement::per_dialect(
         "update ce_turn set status = value->>'$[0][3]', journal = unhex(value->>'$[2][0]'), state_hash = value->>'$[2][1]',
-           reset = value->>'$[2][2]', fault = value->>'$[2][3]', closed_at = value->>'$[3][1]', config_hash = value->>'$[1][2]', total_ms = value->>'$[3][2]',
+           reset = value->>'$[2][2]', fault = value->>'$[2][3]', answer = unhex(value->>'$[2][4]'), closed_at = value->>'$[3][1]', config_hash = value->>'$[1][2]', total_ms = value->>'$[3][2]',
            audit_id = $2->>key, owner = null, lease_until = null
          from json_each($1)
          where turn_id = value->>'$[0][0]' and status = 'open' and owner = value->>'$[4][0]'",
         "update ce_turn set status = a->>3, journal = decode(c->>0, 'hex'), state_hash = c->>1, reset = c->>2 = '1', fault = c->>3,
-           closed_at = to_timestamp((d->>1)::float8 / 1000), config_hash = b->>2, total_ms = (d->>2)::bigint,
+           answer = decode(c->>4, 'hex'), closed_at = to_timestamp((d->>1)::float8 / 1000), config_hash = b->>2, total_ms = (d->>2)::bigint,
            audit_id = ($2::json->>(n::int - 1))::bigint, owner = null, lease_until = null
          from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e, n
            from json_array_elements($1::json) with ordinality x (r, n) offset 0) s

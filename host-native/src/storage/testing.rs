@@ -61,6 +61,13 @@ async fn create_database(url: String, folder: TempDir) -> Database {
     Database { config, connection, pool, _folder: folder }
 }
 
+impl Pool {
+    /// Executes a statement of a test.
+    pub async fn execute_for_test(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<u64> {
+        self.execute(statement, values).await
+    }
+}
+
 /// Locks the row of a turn on PostgreSQL, as a stranger with an open transaction does, until the connection's transaction ends.
 pub async fn lock_turn(config: &DatabaseConfig, turn: &str) -> Connection {
     let mut stranger = super::open(config, false).await.expect("a connection");

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use convengine_core::turn::{Journal, JournalEntry, Millis};
+use convengine_core::turn::{Journal, JournalEntry, Map, Millis, Outcome, SessionAfter};
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
@@ -252,11 +253,41 @@ pub fn compress(journal: &Journal) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(journal).map(|it| lz4_flex::compress_prepend_size(&it))
 }
 
+/// Compresses the answer of a turn for its column: the outcome without what clients do not see. Returns `None` for the rare outcome whose
+/// numbers are not read back exactly; its answer is recomputed.
+///
+/// # Errors
+/// Returns an error when the outcome cannot be serialized.
+pub fn compress_answer(outcome: &Outcome) -> serde_json::Result<Option<Vec<u8>>> {
+    let session = SessionAfter { context: Map::new(), params: Map::new(), ..outcome.session.clone() };
+    let answer = Outcome { writes: Vec::new(), session, ..outcome.clone() };
+    let text = serde_json::to_vec(&answer)?;
+    let is_exact = serde_json::to_vec(&serde_json::from_slice::<Outcome>(&text)?)? == text;
+    Ok(is_exact.then(|| lz4_flex::compress_prepend_size(&text)))
+}
+
+/// Returns the stored answer of an ended turn; `None` when it has none.
+///
+/// # Errors
+/// Returns any database error; [`sqlx::Error::Decode`] for an unreadable answer.
+pub async fn find_answer(pool: &Pool, turn: &str) -> sqlx::Result<Option<Outcome>> {
+    let sql = Statement::per_dialect(
+        "select answer from ce_turn where turn_id = $1 and answer is not null",
+        "select answer from ce_turn where turn_id = $1::uuid and answer is not null",
+    );
+    let Some(row) = pool.fetch_optional(&sql, &[SqlValue::Text(turn)]).await? else { return Ok(None) };
+    decompress_json(&row.bytes("answer")?).map(Some).map_err(|it| sqlx::Error::Decode(Box::new(it)))
+}
+
 /// Decompresses a journal column.
 ///
 /// # Errors
 /// Returns an error when the bytes are not a journal.
 pub fn decompress(bytes: &[u8]) -> std::io::Result<Journal> {
+    decompress_json(bytes)
+}
+
+fn decompress_json<T: DeserializeOwned>(bytes: &[u8]) -> std::io::Result<T> {
     let invalid = |reason: String| std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
     let (length, block) = lz4_flex::block::uncompressed_size(bytes).map_err(|it| invalid(it.to_string()))?;
     if length > MAX_JOURNAL_BYTES {

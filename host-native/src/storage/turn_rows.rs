@@ -307,18 +307,22 @@ fn summarize_history(state: &Value) -> (String, usize) {
 
 /// Renders a turn row. The journal is already compressed.
 fn push_turn(rows: &mut JsonRows, turn: &TurnRow<'_>) {
-    let mut journal = String::with_capacity(turn.journal.len() * 2);
-    for byte in turn.journal {
-        journal.push(HEX[usize::from(byte >> 4)]);
-        journal.push(HEX[usize::from(byte & 15)]);
-    }
     rows.push(&(
         (turn.turn_id, turn.conversation_id, turn.number, turn.status),
         (turn.protocol, turn.engine, turn.config_hash),
-        (journal, turn.state_hash, i32::from(turn.reset), turn.fault),
+        (to_hex(turn.journal), turn.state_hash, i32::from(turn.reset), turn.fault, turn.answer.map(to_hex)),
         (turn.created_at, turn.closed_at, turn.total_ms),
         (turn.owner, turn.lease_ms, turn.message_key),
     ));
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(HEX[usize::from(byte >> 4)]);
+        text.push(HEX[usize::from(byte & 15)]);
+    }
+    text
 }
 
 /// Returns an audit payload, with the host's total for `PIPELINE_TIMING`, because the core cannot measure the commit.
@@ -358,6 +362,8 @@ pub struct TurnRow<'a> {
     pub reset: bool,
     /// The error code of a failed turn.
     pub fault: Option<&'a str>,
+    /// The compressed answer, for a message that may be sent again.
+    pub answer: Option<&'a [u8]>,
     /// When the message arrived.
     pub created_at: Millis,
     /// When the rows were rendered.

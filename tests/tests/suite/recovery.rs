@@ -34,6 +34,22 @@ fn a_message_sent_twice_is_one_turn_with_one_reply() {
 }
 
 #[test]
+fn the_answer_of_a_key_survives_a_change_of_the_configuration() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
+    let body = json!({"conversationId": ID, "message": "my order"});
+    let first = send(&server, "key-1", &body);
+    drop(server);
+    // Nothing is left of what the turn ran on.
+    env.sql().run("update ce_response set exact_text = 'Changed.'");
+    env.sql().run("delete from ce_config_snapshot");
+    let server = env.serve(&REGEX_ONLY);
+    let again = send(&server, "key-1", &body);
+    assert_eq!((again.status, again.text), (200, first.text));
+    assert_eq!(server.say(OTHER, "my order")["payload"]["value"], "Changed.");
+}
+
+#[test]
 fn a_key_is_for_one_message() {
     let env = TestEnv::with_pack(&orders_pack());
     let server = env.serve(&REGEX_ONLY);
@@ -136,6 +152,32 @@ fn a_message_waits_for_the_turn_that_another_process_runs() {
     assert_eq!((one.texts(ID), other.texts(ID)), (vec![json!("slow"), json!("my order")], vec![json!("slow"), json!("my order")]));
     let output = env.run(&["replay", "--conversation", ID]);
     assert_eq!(output.code, 0, "{output:?}");
+}
+
+/// On SQLite only one process uses the database.
+#[test]
+fn the_turns_of_a_killed_process_are_shared_among_the_others_and_finished_once() {
+    let env = TestEnv::with_pack(&orders_pack());
+    if !env.sql().is_postgres() {
+        return;
+    }
+    const TURNS: usize = 40;
+    let lease = ["convengine.turn.lease=1s"];
+    let killed = serve_slow(&env, 60_000, &lease);
+    let others = [serve_slow(&env, 0, &lease), serve_slow(&env, 0, &lease)];
+    thread::scope(|scope| {
+        for number in 0..TURNS {
+            let body = json!({"conversationId": format!("5d0f3c1a-7a55-4a1e-9b61-{number:012}"), "message": "slow"}).to_string();
+            let killed = &killed;
+            scope.spawn(move || killed.try_post(&body));
+        }
+        assert!(wait_until(|| open_turns(&env).len() == TURNS), "not all turns are open");
+        killed.kill();
+    });
+    assert!(wait_until(|| open_turns(&env).is_empty()), "a turn is not finished");
+    assert_eq!(env.sql().texts("select status from ce_turn"), vec!["closed"; TURNS]);
+    assert_eq!(env.sql().texts("select user_input from ce_conversation_history"), vec!["slow"; TURNS], "each is finished once");
+    assert!(others.iter().all(|it| it.say(OTHER, "my order")["success"] == true));
 }
 
 #[test]

@@ -129,7 +129,7 @@ async fn deploy(host: &Host, uri: &Uri, program: ProgramKey, members: &Map) -> R
     }
     let NewDeployment { name, channel, origins, debug } = request;
     if program.kind() == DocumentKind::Agent {
-        let (_, document) = document::live_document(host, uri, &program).await?;
+        let document = document::live_document(host, uri, &program).await?.1.document;
         if !is_channel_allowed(&document, &json!(channel)) {
             let message = "channel is not one that the AI agent lists; send one of its channels";
             return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_deployment"));

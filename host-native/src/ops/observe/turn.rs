@@ -86,7 +86,7 @@ pub fn refusal_reason(refusal: &Refusal) -> &'static str {
         Refusal::Busy(_) => "busy",
         Refusal::Load(_) => "unreadable",
         Refusal::Commit(error) => error.label(),
-        Refusal::KeyReused => "other_message",
+        Refusal::KeyReused | Refusal::EventIdReused => "other_message",
         Refusal::SessionExists => "taken",
         Refusal::QuotaExceeded(_) => "used_up",
         Refusal::ForeignConversation => "foreign",

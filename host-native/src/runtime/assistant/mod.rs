@@ -14,3 +14,4 @@ pub mod session_changes;
 pub mod spend_budget;
 pub mod timers;
 pub mod upgrade;
+pub mod version_cache;

@@ -19,6 +19,10 @@ use crate::storage::assistant::{DocumentKind, ProgramKey};
 /// The member of a `timer.fired` event with the sequence number of the session that armed the timer.
 pub const ARMED_SEQ: &str = "of_seq";
 
+/// The members of an event that the host sets. They may differ when an event is sent again.
+pub const HOST_MEMBERS: [&str; 9] =
+    ["assistant", "program", "version", "deployment", "budget_left", "migrated", "stepwise", "paused", ARMED_SEQ];
+
 /// An assistant session with its compiled document.
 #[derive(Debug, Clone)]
 pub struct RunningSession {

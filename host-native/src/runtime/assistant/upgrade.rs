@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::ops::audit::derive::run_blocking;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::session::{self, Session};
-use crate::storage::assistant::{ProgramKey, draft, version};
+use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
 
 /// The page size of the dry run.
 const PAGE_SIZE: i64 = 200;
@@ -40,9 +40,16 @@ impl Upgrade {
         };
         let live = draft::find_assistant(&host.readers, stored.program.as_str()).await?.and_then(|it| it.live_version);
         let Some(live) = live.filter(|it| *it != own) else { return Ok(None) };
-        let Some(text) = version::find_document(&host.readers, stored.program.as_str(), live).await? else { return Ok(None) };
-        let Ok(document) = serde_json::from_str(&text) else { return Ok(None) };
-        let to = host.flows.compile_and_store(host, document).await?;
+        let Some(found) = host.versions.load(&host.readers, &stored.program, live).await? else { return Ok(None) };
+        // Documents of other kinds start on bundles.
+        let id = found.version.filter(|_| stored.program.kind() == DocumentKind::Assistant);
+        if let Some(target) = id.as_ref().and_then(|it| host.versions.find_config(it)) {
+            return Ok(Some(Upgrade { target, version: live }));
+        }
+        let to = host.flows.compile_and_store(host, Arc::unwrap_or_clone(found.document)).await?;
+        if let (Some(to), Some(id)) = (&to, &id) {
+            host.versions.keep_config(id, to);
+        }
         Ok(to.map(|to| Upgrade { target: to, version: live }))
     }
 

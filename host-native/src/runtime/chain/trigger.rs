@@ -15,7 +15,7 @@ use crate::runtime::assistant::bundle::{BundleError, resolve_bundle};
 use crate::runtime::assistant::check::to_hex;
 use crate::runtime::turn_runner::Host;
 use crate::runtime::writer::CommitError;
-use crate::storage::assistant::{DocumentKind, ProgramKey, draft, session, version};
+use crate::storage::assistant::{DocumentKind, ProgramKey, draft, session};
 use crate::storage::chain::run_key::{self, KEY_TTL_MS};
 use crate::storage::chain::status;
 use crate::storage::turn_rows::{SessionRow, TurnRows};
@@ -57,7 +57,7 @@ pub struct LiveChain {
     /// The live version.
     pub version: i64,
     /// Its document.
-    pub document: Value,
+    pub document: Arc<Value>,
     /// Whether it is paused.
     pub is_paused: bool,
 }
@@ -71,15 +71,14 @@ impl LiveChain {
         let key = ProgramKey::new(DocumentKind::Chain, slug);
         let about = draft::find_assistant(&host.readers, key.as_str()).await?.ok_or(TriggerError::NotFound)?;
         let version = about.live_version.ok_or(TriggerError::NotPublished)?;
-        let text = version::find_document(&host.readers, key.as_str(), version).await?.ok_or(TriggerError::NotPublished)?;
-        let document = serde_json::from_str(&text).map_err(|_| TriggerError::Unreadable)?;
+        let found = host.versions.load(&host.readers, &key, version).await?.ok_or(TriggerError::NotPublished)?;
         let is_paused = status::find(&host.readers, slug).await?.is_some_and(|it| it.is_paused);
-        Ok(LiveChain { key, version, document, is_paused })
+        Ok(LiveChain { key, version, document: found.document, is_paused })
     }
 
     /// Compiles the chain with the documents that it runs, as they are live now.
     async fn compile(&self, host: &Host) -> Result<Arc<Config>, TriggerError> {
-        let bundle = resolve_bundle(&host.readers, &self.key, self.document.clone()).await?;
+        let bundle = resolve_bundle(&host.readers, &self.key, Value::clone(&self.document)).await?;
         host.flows.compile_and_store(host, bundle).await?.ok_or(TriggerError::Unreadable)
     }
 }

@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 use sqlx::postgres::PgNotification;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout, timeout_at};
 
 use super::assembly::{Publication, PublicationAssembler};
 use super::chunk::Chunk;
+use super::coalescing::TokenBuffer;
 use super::{Room, Streams};
 use crate::runtime::turn_runner::Host;
 use crate::storage::{DatabaseConfig, Pool, stream};
@@ -142,14 +143,34 @@ async fn send_request(host: &Host, kind: &str, conversations: &[&str]) {
 }
 
 async fn send_publications(pool: Pool, process: String, mut queue: mpsc::UnboundedReceiver<Publication>, pending_bytes: Arc<AtomicUsize>) {
-    while let Some(publication) = queue.recv().await {
-        for part in publication.to_parts(&process) {
-            while let Err(error) = stream::notify(&pool, EVENT_CHANNEL, &part).await {
-                tracing::warn!(%error, "cannot send events to other processes; retrying");
-                sleep(RETRY_DELAY).await;
+    let mut tokens = TokenBuffer::default();
+    let mut is_open = true;
+    while is_open {
+        let next = match tokens.next_flush() {
+            Some(at) => timeout_at(at, queue.recv()).await,
+            None => Ok(queue.recv().await),
+        };
+        let ready = match next {
+            Ok(Some(publication)) => tokens.push(publication),
+            Ok(None) => {
+                is_open = false;
+                tokens.take_all()
             }
+            Err(_) => tokens.take_due(),
+        };
+        for publication in ready {
+            send_publication(&pool, &process, &publication).await;
+            pending_bytes.fetch_sub(publication.len(), Ordering::Relaxed);
         }
-        pending_bytes.fetch_sub(publication.len(), Ordering::Relaxed);
+    }
+}
+
+async fn send_publication(pool: &Pool, process: &str, publication: &Publication) {
+    for part in publication.to_parts(process) {
+        while let Err(error) = stream::notify(pool, EVENT_CHANNEL, &part).await {
+            tracing::warn!(%error, "cannot send events to other processes; retrying");
+            sleep(RETRY_DELAY).await;
+        }
     }
 }
 

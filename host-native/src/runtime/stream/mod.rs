@@ -9,6 +9,7 @@
 mod assembly;
 mod chunk;
 mod cluster;
+mod coalescing;
 mod cursor;
 mod event;
 pub mod live;

@@ -19,6 +19,7 @@ use crate::runtime::assistant::plan::Plan;
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::session_changes::SessionChange;
 use crate::runtime::assistant::timers::FiringSessions;
+use crate::runtime::assistant::version_cache::VersionCache;
 use crate::runtime::journal_writer::OpenTurns;
 use crate::runtime::leases::ClaimGate;
 use crate::runtime::stop_signals::StopSignals;
@@ -54,6 +55,8 @@ pub struct Host {
     pub secret_store: SecretStore,
     /// Compiled flow documents of sessions.
     pub flows: FlowCache,
+    /// Documents of published versions.
+    pub versions: VersionCache,
     /// The knowledge bases of assistants.
     pub knowledge: KnowledgeBases,
     /// The plan's quotas.

@@ -21,6 +21,9 @@ pub enum Refusal {
     /// The idempotency key was used for a different message.
     #[error("Idempotency-Key was already used for a different message; use a new key for each message")]
     KeyReused,
+    /// The event id was used for a different event.
+    #[error("event_id was already used for a different event; use a new one for each event")]
+    EventIdReused,
     /// The session id belongs to another assistant.
     #[error("session id already exists; choose another id or omit it")]
     SessionExists,

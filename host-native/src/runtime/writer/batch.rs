@@ -327,7 +327,7 @@ mod tests {
 
         let (writer, task) = Writer::start(database.connection, &database.config, &Meter::default());
         let next = |conversation: &String, number: u32| {
-            let id = format!("2{}{number}", &conversation[1..conversation.len() - 1]);
+            let id = format!("2111111{number}{}", &conversation[8..]);
             turn_rows_with_number(conversation, &id, number)
         };
         let mut locked = Vec::new();

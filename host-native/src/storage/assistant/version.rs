@@ -91,6 +91,16 @@ pub async fn list(pool: &Pool, assistant: &str) -> sqlx::Result<Vec<Version>> {
     pool.fetch_all(&sql, &[SqlValue::Text(assistant)]).await?.iter().map(version).collect()
 }
 
+/// Returns the content hash of a version.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_snapshot(pool: &Pool, assistant: &str, number: i64) -> sqlx::Result<Option<String>> {
+    let sql = Statement::portable("select snapshot from cs_version where assistant_id = $1 and version = $2");
+    let row = pool.fetch_optional(&sql, &[SqlValue::Text(assistant), SqlValue::Integer(number)]).await?;
+    row.map(|it| it.text("snapshot")).transpose()
+}
+
 /// Returns the document of a version as JSON text.
 ///
 /// # Errors

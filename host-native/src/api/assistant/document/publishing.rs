@@ -16,6 +16,7 @@ use crate::api::assistant::runtime::simulator::parse_document;
 use crate::api::error::{ApiError, not_found};
 use crate::clock;
 use crate::runtime::assistant::upgrade::DryRun;
+use crate::runtime::assistant::version_cache::SessionDocument;
 use crate::runtime::assistant::{check, evals};
 use crate::runtime::chain::schedule::publish_status;
 use crate::runtime::turn_runner::Host;
@@ -117,13 +118,13 @@ pub async fn restore(
 ///
 /// # Errors
 /// 404 if there is no such document, 409 `not_published` if it has no version, 503 if the database is unavailable.
-pub async fn live_document(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<(i64, Value), ApiError> {
+pub async fn live_document(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<(i64, SessionDocument), ApiError> {
     let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
     let about = draft::find_assistant(&host.readers, key.as_str()).await.map_err(database)?.ok_or_else(|| not_found(uri))?;
     let none = || not_published(key.kind(), uri);
     let live = about.live_version.ok_or_else(none)?;
-    let text = version::find_document(&host.readers, key.as_str(), live).await.map_err(database)?.ok_or_else(none)?;
-    Ok((live, parse_document(&text, uri)?))
+    let document = host.versions.load(&host.readers, key, live).await.map_err(database)?.ok_or_else(none)?;
+    Ok((live, document))
 }
 
 /// Loads a draft and checks it. The evals of an AI agent without errors are played.

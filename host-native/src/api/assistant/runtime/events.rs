@@ -6,7 +6,7 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use crate::api::error::ApiError;
-use crate::runtime::assistant::run::ARMED_SEQ;
+use crate::runtime::assistant::run::HOST_MEMBERS;
 use crate::runtime::turn_runner::Host;
 
 /// Maximum length of an `event_id` in characters.
@@ -36,9 +36,7 @@ fn check_event(uri: &Uri, mut members: Map, from_users: bool, max_chars: usize) 
     }
     check_event_id(&members).map_err(|it| refuse(&it))?;
     members.retain(|_, it| !it.is_null());
-    // Members that only the host may set.
-    let of_host = ["assistant", "program", "version", "deployment", "budget_left", "migrated", ARMED_SEQ];
-    of_host.into_iter().for_each(|it| drop(members.shift_remove(it)));
+    HOST_MEMBERS.into_iter().for_each(|it| drop(members.shift_remove(it)));
     flow::check_event(&Value::Object(members.clone())).map_err(|it| refuse(&format!("invalid event: {it}")))?;
     Ok(members)
 }

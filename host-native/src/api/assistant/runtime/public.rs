@@ -55,7 +55,7 @@ pub async fn start(
     let event = events::read_start(&uri, &members, Some(&deployment.channel))?;
     let program = deployment.program.clone();
     let (live, document) = document::live_document(&host, &uri, &program).await?;
-    check_params(&uri, &document, &event)?;
+    check_params(&uri, &document.document, &event)?;
     let beginning = SessionStart {
         session: Uuid::new_v4().to_string(),
         program,

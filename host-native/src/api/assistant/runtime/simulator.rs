@@ -18,9 +18,10 @@ use crate::api::error::{ApiError, not_found};
 use crate::auth::caller::{Caller, ConversationAccess};
 use crate::runtime::assistant::bundle::resolve_bundle;
 use crate::runtime::assistant::run::{RunningSession, event_key};
+use crate::runtime::assistant::version_cache::SessionDocument;
 use crate::runtime::turn_runner::Host;
 use crate::storage;
-use crate::storage::assistant::{DocumentKind, ProgramKey, draft, version};
+use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
 
 /// Authors see debug information.
 pub const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };
@@ -110,7 +111,7 @@ pub async fn start_session(
     let mut event = events::read_start(uri, members, None)?;
     let (document, version) = load_requested_document(host, uri, &program, members.get("version")).await?;
     if let Some(trigger) = members.get("trigger").filter(|it| !it.is_null() && program.kind() == DocumentKind::Workflow) {
-        check_trigger(uri, &document, trigger)?;
+        check_trigger(uri, &document.document, trigger)?;
         event.insert("trigger".to_owned(), trigger.clone());
     }
     let session = choose_session_id(host, uri, members).await?;
@@ -159,7 +160,7 @@ pub struct SessionStart {
     /// The version the session runs on; absent for the draft.
     pub version: Option<i64>,
     /// The document.
-    pub document: Value,
+    pub document: SessionDocument,
     /// The caller, to whom the session belongs.
     pub access: ConversationAccess,
 }
@@ -172,9 +173,18 @@ pub async fn begin_session(host: &Host, uri: &Uri, beginning: SessionStart) -> R
     let SessionStart { session, program, deployment, version, document, access } = beginning;
     let message = "document is invalid; save a valid one";
     let unreadable = || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_document");
-    let bundle = resolve_bundle(&host.readers, &program, document).await.map_err(|it| document::bundle_failed(&it, uri))?;
-    let config =
-        host.flows.compile_and_store(host, bundle).await.map_err(|it| ApiError::from_database(&it, uri))?.ok_or_else(unreadable)?;
+    let SessionDocument { document, version: id } = document;
+    let config = match id.as_ref().and_then(|it| host.versions.find_config(it)) {
+        Some(config) => config,
+        None => {
+            let document = Arc::unwrap_or_clone(document);
+            let bundle = resolve_bundle(&host.readers, &program, document).await.map_err(|it| document::bundle_failed(&it, uri))?;
+            let compiled = host.flows.compile_and_store(host, bundle).await.map_err(|it| ApiError::from_database(&it, uri))?;
+            let config = compiled.ok_or_else(unreadable)?;
+            id.iter().for_each(|it| host.versions.keep_config(it, &config));
+            config
+        }
+    };
     Ok(RunningSession { session, program, deployment, version, config, is_document_missing: false, is_new: true, access, upgrade: None })
 }
 
@@ -187,20 +197,22 @@ pub async fn load_requested_document(
     uri: &Uri,
     program: &ProgramKey,
     requested: Option<&Value>,
-) -> Result<(Value, Option<i64>), ApiError> {
+) -> Result<(SessionDocument, Option<i64>), ApiError> {
     let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
-    let (text, version) = match requested.filter(|it| !it.is_null()) {
-        None => (document::find_draft(host, uri, program).await?.document, None),
+    match requested.filter(|it| !it.is_null()) {
+        None => {
+            let draft = document::find_draft(host, uri, program).await?;
+            Ok((SessionDocument::from_draft(parse_document(&draft.document, uri)?), None))
+        }
         Some(requested) => {
             let unknown = || document::version_not_found(program.kind(), uri);
             let found = draft::find_assistant(&host.readers, program.as_str()).await.map_err(database)?;
             found.ok_or_else(|| document::document_not_found(program.kind(), uri))?;
             let number = parse_version_number(&requested.to_string()).ok_or_else(unknown)?;
-            let text = version::find_document(&host.readers, program.as_str(), number).await.map_err(database)?;
-            (text.ok_or_else(unknown)?, Some(number))
+            let document = host.versions.load(&host.readers, program, number).await.map_err(database)?;
+            Ok((document.ok_or_else(unknown)?, Some(number)))
         }
-    };
-    Ok((parse_document(&text, uri)?, version))
+    }
 }
 
 /// Parses a stored document.

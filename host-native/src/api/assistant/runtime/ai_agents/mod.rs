@@ -15,6 +15,7 @@ use super::simulator::{SessionStart, begin_session};
 use crate::api::error::ApiError;
 use crate::auth::caller::ConversationAccess;
 use crate::runtime::assistant::run::{RunningSession, event_key};
+use crate::runtime::assistant::version_cache::SessionDocument;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::ProgramKey;
 use crate::storage::assistant::session;
@@ -123,7 +124,7 @@ async fn begin_conversation(
     message: &AgentMessage,
     program: ProgramKey,
     (deployment, access): (Option<String>, ConversationAccess),
-    (version, document): (Option<i64>, Value),
+    (version, document): (Option<i64>, SessionDocument),
 ) -> Result<RunningSession, ApiError> {
     let session = message.conversation.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
     begin_session(host, uri, SessionStart { session, program, deployment, version, document, access }).await

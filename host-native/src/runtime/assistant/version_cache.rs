@@ -1,0 +1,127 @@
+//! Cache of the documents of published versions: each is read, parsed and hashed once. An entry is found by the content hash of its version, so
+//! that nothing expires.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use convengine_core::config::Config;
+use serde_json::Value;
+
+use crate::storage::Pool;
+use crate::storage::assistant::{DocumentKind, ProgramKey, version};
+
+/// The cache size.
+const MAX_CACHED: usize = 128;
+
+/// The document that a session starts on.
+#[derive(Debug, Clone)]
+pub struct SessionDocument {
+    /// The document.
+    pub document: Arc<Value>,
+    /// Its version; absent for a draft.
+    pub version: Option<VersionId>,
+}
+
+/// A published version with its content hash.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct VersionId {
+    key: ProgramKey,
+    number: i64,
+    snapshot: String,
+}
+
+#[derive(Debug)]
+struct CachedVersion {
+    document: Arc<Value>,
+    /// The compiled bundle of a document that runs no others.
+    config: Option<Arc<Config>>,
+}
+
+/// Documents of published versions, and what compiles from them alone.
+#[derive(Debug, Default)]
+pub struct VersionCache(Mutex<BTreeMap<VersionId, CachedVersion>>);
+
+impl SessionDocument {
+    /// Wraps a draft.
+    pub fn from_draft(document: Value) -> SessionDocument {
+        SessionDocument { document: Arc::new(document), version: None }
+    }
+}
+
+impl VersionCache {
+    /// Returns the document of a version; `None` when there is none, or when it cannot be parsed.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn load(&self, pool: &Pool, key: &ProgramKey, number: i64) -> sqlx::Result<Option<SessionDocument>> {
+        let Some(snapshot) = version::find_snapshot(pool, key.as_str(), number).await? else { return Ok(None) };
+        let id = VersionId { key: key.clone(), number, snapshot };
+        if let Some(found) = self.lock().get(&id) {
+            return Ok(Some(SessionDocument { document: Arc::clone(&found.document), version: Some(id) }));
+        }
+        let Some(text) = version::find_document(pool, key.as_str(), number).await? else { return Ok(None) };
+        let document: Arc<Value> = match serde_json::from_str(&text) {
+            Ok(document) => Arc::new(document),
+            Err(error) => {
+                tracing::error!(%error, program = key.as_str(), number, "cannot parse a stored document");
+                return Ok(None);
+            }
+        };
+        let mut cached = self.lock();
+        if cached.len() >= MAX_CACHED {
+            cached.clear();
+        }
+        cached.insert(id.clone(), CachedVersion { document: Arc::clone(&document), config: None });
+        Ok(Some(SessionDocument { document, version: Some(id) }))
+    }
+
+    /// Returns the compiled document of a version that runs no others.
+    pub fn find_config(&self, id: &VersionId) -> Option<Arc<Config>> {
+        self.lock().get(id)?.config.clone()
+    }
+
+    /// Keeps the compiled document of a version, unless it depends on other documents and tools as they are live now.
+    pub fn keep_config(&self, id: &VersionId, config: &Arc<Config>) {
+        let is_independent = match id.key.kind() {
+            DocumentKind::Assistant | DocumentKind::Agent => true,
+            DocumentKind::Workflow | DocumentKind::Chain => false,
+        };
+        if let Some(cached) = self.lock().get_mut(id).filter(|_| is_independent) {
+            cached.config = Some(Arc::clone(config));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<VersionId, CachedVersion>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::storage::assistant::draft;
+    use crate::storage::assistant::version::{NewVersion, publish};
+    use crate::storage::database::{SqlValue, Statement};
+    use crate::storage::testing::each_database;
+
+    #[tokio::test]
+    async fn a_version_is_parsed_once_as_long_as_its_content_is_the_same() {
+        for mut database in each_database().await {
+            let (cache, key) = (VersionCache::default(), ProgramKey::parse("desk"));
+            draft::save(&database.pool, "desk", "Desk", "{}", draft::Expected::Anything, 5).await.expect("saved");
+            let version = |document, snapshot| NewVersion { assistant: "desk", revision: 1, snapshot, document };
+            publish(&mut database.connection, &version(r#"{"a":1}"#, "sha256:a"), 6).await.expect("published");
+            let load = async |number| cache.load(&database.pool, &key, number).await.expect("an answer");
+            let (first, again) = (load(1).await.expect("a document"), load(1).await.expect("a document"));
+            assert!(Arc::ptr_eq(&first.document, &again.document), "it is not parsed again");
+            assert!(load(2).await.is_none());
+            // Another document under the same key and number, as after a deletion.
+            let sql = Statement::portable("update cs_version set document = $1, snapshot = $2");
+            let values = [SqlValue::Text(r#"{"a":2}"#), SqlValue::Text("sha256:b")];
+            database.pool.execute_for_test(&sql, &values).await.expect("changed");
+            assert_eq!(*load(1).await.expect("a document").document, json!({"a": 2}));
+        }
+    }
+}
