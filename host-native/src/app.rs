@@ -49,11 +49,10 @@ use crate::ops::retention;
 use crate::runtime::assistant::flow_cache::FlowCache;
 use crate::runtime::assistant::knowledge::{KnowledgeBases, embedding, indexing};
 use crate::runtime::assistant::secret_store::SecretStore;
-use crate::runtime::assistant::spend_budget::Budget;
 use crate::runtime::assistant::timers::{self, FiringSessions};
 use crate::runtime::chain::schedule;
+use crate::runtime::leases::{self, ClaimGate};
 use crate::runtime::recovery;
-use crate::runtime::spend_cap::SpendTracker;
 use crate::runtime::stop_signals::StopSignals;
 use crate::runtime::stream::{ClusterTasks, Streams, start_cluster};
 use crate::runtime::turn_queue::TurnQueue;
@@ -61,6 +60,7 @@ use crate::runtime::turn_runner::Host;
 use crate::runtime::writer::Writer;
 use crate::storage;
 use crate::storage::assistant::draft;
+use crate::storage::server_lock::ServerLock;
 
 /// The path for sending messages.
 pub const MESSAGE_PATH: &str = "/api/v1/conversation/message";
@@ -184,7 +184,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let readers = storage::open_reader_pool(database).await?;
     let vault = SecretStore::open(settings, &readers).await?;
     vault.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
-    let (writer, writer_task) = Writer::start(connection, database.clone(), meter.clone());
+    let (writer, writer_task) = Writer::start(connection, database, &meter);
     let host = Host {
         config_manager: current,
         readers,
@@ -212,10 +212,10 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         redaction: Arc::clone(&settings.redaction),
         turn_settings: settings.turns,
         rate_limits: RateLimits::new(settings.security.rates).with_assistants(&settings.assistants),
-        spend: Arc::new(SpendTracker::new(settings.llm.cap)),
-        budget: Budget::default(),
+        spend_cap: settings.llm.cap,
         owner: Uuid::new_v4().to_string(),
         open_turns: Arc::default(),
+        claim_gate: ClaimGate::default(),
         meter,
         traces,
     };
@@ -236,8 +236,11 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
     let mut tenants = Vec::new();
     let mut writer_tasks = Vec::new();
     let tenant_settings = if settings.tenants.is_empty() { vec![settings] } else { settings.tenants.values().collect() };
+    let mut locks = Vec::new();
     for settings in tenant_settings {
         let (host, writer) = build_host(settings, traces.clone()).await?;
+        // Before any open turn is recovered, and once the file exists.
+        locks.push(ServerLock::acquire(&settings.database)?);
         tenants.push((settings.clone(), host));
         writer_tasks.push(writer);
     }
@@ -291,6 +294,7 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
 fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
     let mut tasks =
         vec![spawn_interpreter(Arc::clone(host)), recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
+    tasks.extend(leases::spawn(Arc::clone(host)));
     tasks.extend(embedding::spawn_embedding(Arc::clone(host)));
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
     tasks.extend(settings.assistants.timers.then(|| schedule::spawn(Arc::clone(host))));

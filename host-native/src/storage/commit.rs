@@ -10,7 +10,7 @@ use super::call_log::CallLogColumns;
 use super::chain::run;
 use super::database::{Connection, SqlValue, Statement};
 use super::turn_rows::{JsonRows, TurnRows};
-use super::{owner, spend};
+use super::owner;
 
 /// Writes the rows of one or more turns. The caller holds the transaction, unless [`is_open`] returns true.
 ///
@@ -63,9 +63,6 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLogCol
     }
     if let Some(batch) = json_array(connection, &rows.memory) {
         upsert_memory(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.spend) {
-        spend::add(connection, &batch).await?;
     }
     if let Some(batch) = json_array(connection, &rows.session) {
         session::save(connection, &batch).await?;
@@ -126,16 +123,8 @@ async fn is_audit_progress_stored(connection: &mut Connection, rows: &JsonRows) 
 /// Returns whether there is nothing to write.
 pub fn is_empty(rows: &TurnRows) -> bool {
     let turns = [&rows.turn, &rows.closed_turns, &rows.effect, &rows.audit_progress];
-    let others = [
-        &rows.conversation,
-        &rows.created_conversations,
-        &rows.audit,
-        &rows.history,
-        &rows.llm,
-        &rows.deleted_memory,
-        &rows.memory,
-        &rows.spend,
-    ];
+    let others =
+        [&rows.conversation, &rows.created_conversations, &rows.audit, &rows.history, &rows.llm, &rows.deleted_memory, &rows.memory];
     let of_sessions = [&rows.session, &rows.new_runs, &rows.run, &rows.handoff, &rows.usage, &rows.owner];
     turns.into_iter().chain(others).chain(of_sessions).all(|it| it.count() == 0)
 }

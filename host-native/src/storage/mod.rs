@@ -12,17 +12,20 @@ pub mod chain;
 pub mod commit;
 pub mod config;
 pub mod conversations;
+pub mod counter;
 pub mod database;
 pub mod document;
 pub mod feedback;
 pub mod forget;
 pub mod import;
 pub mod inspect;
+pub mod lease;
 pub mod load;
 pub mod module;
 pub mod owner;
 pub mod schema;
 pub mod script;
+pub mod server_lock;
 pub mod snapshot;
 pub mod spend;
 mod sqlite_file;
@@ -150,14 +153,27 @@ pub async fn open(config: &DatabaseConfig, create: bool) -> sqlx::Result<Connect
     Ok(Connection::Sqlite(Box::new(options.create_if_missing(create).connect().await?)))
 }
 
-/// Sets statement and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks.
+/// Sets statement, lock and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks, and a
+/// lock of a stranger does not block the writer.
 ///
 /// # Errors
 /// Returns any database error.
 pub async fn set_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
     if matches!(connection, Connection::Postgres(_)) {
-        let sql = "select set_config('statement_timeout', '10s', false), set_config('idle_in_transaction_session_timeout', '15s', false)";
+        let sql = "select set_config('statement_timeout', '10s', false), set_config('lock_timeout', '250ms', false),
+            set_config('idle_in_transaction_session_timeout', '15s', false)";
         connection.fetch_all(&Statement::portable(sql), &[]).await?;
+    }
+    Ok(())
+}
+
+/// Lets the transaction on PostgreSQL hardly wait for locks.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn set_brief_lock_timeout(connection: &mut Connection) -> sqlx::Result<()> {
+    if matches!(connection, Connection::Postgres(_)) {
+        connection.fetch_all(&Statement::portable("select set_config('lock_timeout', '20ms', true)"), &[]).await?;
     }
     Ok(())
 }

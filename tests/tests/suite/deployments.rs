@@ -252,6 +252,7 @@ fn a_plan_limits_sessions_per_month() {
         "select kind || ' ' || ref || ' ' || cast(sum(amount) as text) from cs_usage_events where kind = 'session' group by kind, ref";
     assert_eq!(env.sql().texts(used), ["session desk 2"]);
     env.sql().run("update cs_usage_events set at = 1");
+    env.sql().run("update cs_counter set period = 1");
     assert_eq!(post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &json!({})).status, 201, "in another month");
 }
 

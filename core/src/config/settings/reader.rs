@@ -11,7 +11,7 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads itself.
-pub const HOST_KEYS: [&str; 27] = [
+pub const HOST_KEYS: [&str; 28] = [
     "audit.persistence.mode",
     "audit.persist-meta",
     "config.follow",

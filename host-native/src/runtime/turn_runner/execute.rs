@@ -87,7 +87,6 @@ pub(super) async fn execute(
                 crash::point("after an effect");
                 let completion = completion.map_err(|it| Refusal::Internal(it.to_string()))?;
                 publisher.send_effect_finished(&completion);
-                host.spend.record(&turn.journal().input.turn, &completion.outcome);
                 turn.resume(vec![completion])?
             }
             Ok(None) => return Err(TurnError::Stalled.into()),
