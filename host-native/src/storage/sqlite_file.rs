@@ -1,7 +1,7 @@
 //! The file of an SQLite database: readable by its owner only, as it holds conversations and keys.
 
 use std::fs::{self, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -29,10 +29,12 @@ impl DatabaseConfig {
     pub(super) fn create_sqlite_file(&self) -> io::Result<()> {
         let Some(file) = self.sqlite_file() else { return Ok(()) };
         match create_private(&file) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            // SQLite reports a missing folder.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            outcome => outcome,
+            // SQLite reports paths at which there can be no file, and creates nothing there.
+            Err(error) => match error.kind() {
+                ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => Ok(()),
+                _ => Err(error),
+            },
+            Ok(()) => Ok(()),
         }
     }
 

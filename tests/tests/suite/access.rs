@@ -170,6 +170,7 @@ fn a_public_address_requires_an_explicit_mode() {
     ] {
         assert_one_line(&env.run(&[&SERVE[..], &["--set", &format!("convengine.security.{set}")]].concat()), 2, &[words]);
     }
+    drop(server);
     assert_eq!(env.serve(&["--set", "convengine.security.cors.allowed-origins=https://a.example"]).log(), "", "no key is unknown");
 }
 

@@ -46,7 +46,9 @@ fn the_acceptance_list_passes_in_the_browser_in_every_mode() {
     let imported = env.run(&["import", &pack]);
     assert_eq!(imported.code, 0, "{imported:?}");
     let llm = format!("scripted:{pack}");
-    let server = env.start(env.command(&SERVE).args(["--llm", &llm, "--set", "convengine.transport.stomp.enabled=true"]));
+    // The proxy in front of the client passes the host of the browser on.
+    let set = ["--set", "convengine.transport.stomp.enabled=true", "--set", "convengine.http.allowed-hosts=127.0.0.1"];
+    let server = env.start(env.command(&SERVE).args(["--llm", &llm]).args(set));
     let mut command = Command::new("node");
     command.arg(root().join("web-demo/test/client.mjs")).arg(format!("http://{}", server.address));
     let output = command.output().expect("cannot start node");
