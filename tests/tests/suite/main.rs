@@ -83,5 +83,6 @@ mod tidy;
 mod tokens;
 mod tools;
 mod version_migration;
+mod visitors;
 mod wire;
 mod workflows;
