@@ -52,7 +52,7 @@ fn an_original_database_is_migrated_unchanged() {
     assert_eq!(table(&mut sql), before);
     let migrated = env.run(&["migrate"]);
     // The full-text index of documents is an index on PostgreSQL and a table on SQLite, where the index of knowledge bases is two tables.
-    let created = format!("created {} tables", if sql.is_postgres() { 77 } else { 79 });
+    let created = format!("created {} tables", if sql.is_postgres() { 80 } else { 82 });
     assert_eq!((migrated.code, migrated.stdout.starts_with(&created)), (0, true), "{migrated:?}");
     assert_eq!(table(&mut sql), before);
     let pack = env.write_pack("pack.json", &orders_pack());
@@ -81,11 +81,21 @@ fn foreign_tables_are_left_alone() {
 fn outdated_tables_are_reported_before_serving() {
     let env = TestEnv::with_pack(&orders_pack());
     // As an early release left it, which recorded no versions.
-    for sql in ["alter table ce_turn drop column total_ms", "drop table cv_migration"] {
+    for sql in [
+        "drop table cv_conversation_owner",
+        "drop table cs_deployment_token",
+        "drop table cs_counter",
+        "alter table cs_secret drop column key_id",
+        "alter table cv_api_key drop column owner_claim",
+        "alter table cs_timer drop column claimed_until",
+        "alter table cs_chain drop column claimed_until",
+        "alter table ce_turn drop column total_ms",
+        "drop table cv_migration",
+    ] {
         env.sql().run(sql);
     }
     assert_one_line(&env.run(&SERVE), 3, &["outdated tables", "convengine migrate --database"]);
-    assert_eq!(env.run(&["migrate"]).stdout.lines().next().map(|it| it.starts_with("created 1 table in")), Some(true));
+    assert_eq!(env.run(&["migrate"]).stdout.lines().next().map(|it| it.starts_with("created 4 tables in")), Some(true));
     assert_eq!(env.serve(&REGEX_ONLY).say(ID, "my order")["success"], true);
 }
 

@@ -72,6 +72,7 @@ fn with_session(mut call: Call, server: &Server, token: &str, agent_token: &str)
         [_, "v1", "runtime", "assistants", _, "sessions", _, rest @ ..] => {
             [&["", "v1", "runtime", "assistants", "desk", "sessions", &session(false)], rest].concat().join("/")
         }
+        [_, "v1", "public", "ai-agents", _, "sessions", id] => format!("/v1/public/ai-agents/{agent_token}/sessions/{id}"),
         [_, "v1", "public", "ai-agents", _, rest] => format!("/v1/public/ai-agents/{agent_token}/{rest}"),
         [_, "v1", "runtime", "ai-agents", _, rest] => format!("/v1/runtime/ai-agents/helper/{rest}"),
         [_, "v1", "workflow-chains", _, rest] => format!("/v1/workflow-chains/nightly/{rest}"),
@@ -85,7 +86,9 @@ fn with_session(mut call: Call, server: &Server, token: &str, agent_token: &str)
 #[test]
 fn every_call_is_answered_as_documented() {
     let env = TestEnv::with_pack(&orders_pack());
-    let server = env.serve(&[&REGEX_ONLY[..], &OPEN, &["--set", "convengine.assistants.rpm=0"]].concat());
+    let server = env.serve(
+        &[&REGEX_ONLY[..], &OPEN, &["--set", "convengine.assistants.rpm=0", "--set", "convengine.assistants.rpm-per-address=0"]].concat(),
+    );
     server.say(ID, "my order");
     publish(&server, &desk("Desk"));
     let token = deploy(&server, true);

@@ -82,5 +82,6 @@ mod tidy;
 mod tokens;
 mod tools;
 mod version_migration;
+mod visitors;
 mod wire;
 mod workflows;

@@ -179,6 +179,33 @@ impl NewDeployment {
     }
 }
 
+/// The OpenAPI schema of a request for a deployment to pages.
+pub fn schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["name", "origins"],
+        "properties": {
+            "name": {"type": "string", "minLength": 1, "description": "The display name"},
+            "channel": {"type": ["string", "null"], "description": "The kind of channel; default `web`"},
+            "origins": {"type": "array", "items": {"type": "string"}, "description": "The origins that may use the deployment"},
+            "debug": {"type": ["boolean", "null"], "description": "Whether users may see debug information"},
+        },
+    })
+}
+
+/// The OpenAPI schema of a request for a deployment of an AI agent.
+pub fn agent_schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["name"],
+        "properties": {
+            "name": {"type": "string", "minLength": 1, "description": "The display name"},
+            "channel": {"type": ["string", "null"], "description": "The channel of messages without one; default `web`"},
+            "origins": {"type": ["array", "null"], "items": {"type": "string"}, "description": "The only origins that may call; default all clients with the token, but no page of another origin"},
+        },
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,7 +39,7 @@ pub fn all() -> Value {
         })),
         "Versions": object(json!({"versions": list(&version)})),
         "Restored": object(json!({"id": text("The id of the document"), "revision": count})),
-        "Deployment": deployment(),
+        "Deployment": super::deployments::schema(),
         "Deployed": object(json!({"id": {"type": "string", "format": "uuid"}, "token": text("The token, which is not shown again")})),
         "NewSecret": new_secret(),
         "KeptSecret": object(json!({"name": text("The secret name"), "prefix": text("Always empty: no part of a value is shown")})),
@@ -52,7 +52,7 @@ pub fn all() -> Value {
         "AssistantRefusal": refusal(),
         "NewSession": new_session(),
         "AgentMessage": agent_message(),
-        "AgentDeployment": agent_deployment(),
+        "AgentDeployment": super::deployments::agent_schema(),
         "TurnEvent": turn_event(),
         "UserEvent": user_event(),
         "Approval": approval(),
@@ -80,19 +80,6 @@ fn flow() -> Value {
         "description": "A flow document. Its id must match the path; unknown members are preserved.",
         "required": ["id", "name"],
         "properties": {"id": text("The assistant id"), "name": text("The display name")},
-    })
-}
-
-fn deployment() -> Value {
-    json!({
-        "type": "object",
-        "required": ["name", "origins"],
-        "properties": {
-            "name": {"type": "string", "minLength": 1, "description": "The display name"},
-            "channel": {"type": ["string", "null"], "description": "The kind of channel; default `web`"},
-            "origins": {"type": "array", "items": {"type": "string"}, "description": "The origins that may use the deployment"},
-            "debug": {"type": ["boolean", "null"], "description": "Whether users may see debug information"},
-        },
     })
 }
 
@@ -256,18 +243,6 @@ fn agent_message() -> Value {
             "channel": {"type": ["string", "null"], "description": "The channel; one that the document lists"},
             "version": {"type": ["integer", "null"], "description": "The version of a new conversation in the simulator; default the draft"},
             "event_id": event_id("message"),
-        },
-    })
-}
-
-fn agent_deployment() -> Value {
-    json!({
-        "type": "object",
-        "required": ["name"],
-        "properties": {
-            "name": {"type": "string", "minLength": 1, "description": "The display name"},
-            "channel": {"type": ["string", "null"], "description": "The channel of messages without one; default `web`"},
-            "origins": {"type": ["array", "null"], "items": {"type": "string"}, "description": "The only origins that may call; default all clients with the token, but no page of another origin"},
         },
     })
 }

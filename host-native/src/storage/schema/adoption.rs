@@ -110,12 +110,26 @@ mod tests {
     async fn a_database_without_versions_is_completed() {
         for mut database in each_database().await {
             let connection = &mut database.connection;
-            for sql in ["drop table cv_migration", "drop table cs_run", "alter table ce_turn drop column total_ms"] {
+            for sql in [
+                "drop table cv_conversation_owner",
+                "drop table cs_deployment_token",
+                "drop table cs_counter",
+                "alter table cs_secret drop column key_id",
+                "alter table cv_api_key drop column owner_claim",
+                "alter table cs_timer drop column claimed_until",
+                "alter table cs_chain drop column claimed_until",
+                "alter table ce_turn drop column total_ms",
+                "drop table cv_migration",
+                "drop table cs_run",
+            ] {
                 execute(connection, sql).await.expect(sql);
             }
             let tables = list_tables(connection).await.expect("tables");
             assert!(!is_ready(connection, &tables).await.expect("an answer"));
-            assert_eq!(migrate(connection).await.expect("a migration"), ["cs_run", "cv_migration"]);
+            assert_eq!(
+                migrate(connection).await.expect("a migration"),
+                ["cs_counter", "cs_deployment_token", "cs_run", "cv_conversation_owner", "cv_migration"]
+            );
             assert!(has_column(connection, "ce_turn", "total_ms").await.expect("an answer"));
             let tables = list_tables(connection).await.expect("tables");
             assert!(is_ready(connection, &tables).await.expect("an answer"));

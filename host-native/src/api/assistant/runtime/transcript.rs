@@ -15,7 +15,7 @@ use super::load_session;
 use super::messages::{public_status, shown_handoff};
 use super::public::check_deployment;
 use crate::api::error::{ApiError, not_found};
-use crate::api::schemas::{list, object, text};
+use crate::api::schemas::{list, nullable_text, object, text};
 use crate::ops::audit::derive::{replay_turn, run_blocking};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
@@ -99,7 +99,7 @@ fn render_turns(runs: &[TurnWithConfig], mut inputs: BTreeMap<u64, Value>) -> (V
 pub fn public_session_schema() -> Value {
     let turn = object(json!({
         "turn": {"type": "integer", "description": "Counts the events of the user"},
-        "user": text("What the user wrote, with private values masked; null if nothing"),
+        "user": nullable_text("What the user wrote, with private values masked"),
         "messages": {"type": "array", "items": {"type": "object"}, "description": "As in the response of the turn"},
     }));
     object(json!({
