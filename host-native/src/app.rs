@@ -7,11 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::middleware::from_fn;
-use axum::serve::ListenerExt;
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::{Extension, Router};
 use futures_util::future::join_all;
-use tokio::net::TcpListener;
 use tokio::sync::{Notify, broadcast, oneshot};
 use tokio::task::JoinHandle;
 use tower_http::compression::CompressionLayer;
@@ -22,21 +20,22 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use crate::api::connection::WriteTimeout;
+use crate::api::connection::{LimitedListener, Peer, exchange};
 use crate::api::openapi::{self, ApiDocument};
 use crate::api::{
     assistant, audit, cache, conversation, conversations, db_schema, error, feedback, health, journal, json_schemas, metrics, privacy,
-    request_metrics, snapshots, stomp, stream,
+    request_metrics, response_headers, snapshots, stomp, stream,
 };
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
-use crate::auth::cors::AllowedOrigins;
+use crate::auth::exposure::{self, Exposure};
+use crate::auth::host_names::{self, OwnHosts};
 use crate::auth::keys::ApiKeyCache;
 use crate::auth::rate::RateLimits;
 use crate::auth::routes::Routes;
 use crate::auth::scope::Scopes;
 use crate::auth::tokens::TokenVerifier;
 use crate::config::active::ConfigManager;
-use crate::config::settings::{AuthMode, Settings, StompSettings};
+use crate::config::settings::{HttpSettings, Settings, StompSettings};
 use crate::config::watch;
 use crate::effects::container::Containers;
 use crate::effects::http::HttpClient;
@@ -50,11 +49,10 @@ use crate::ops::retention;
 use crate::runtime::assistant::flow_cache::FlowCache;
 use crate::runtime::assistant::knowledge::{KnowledgeBases, embedding, indexing};
 use crate::runtime::assistant::secret_store::SecretStore;
-use crate::runtime::assistant::spend_budget::Budget;
 use crate::runtime::assistant::timers::{self, FiringSessions};
 use crate::runtime::chain::schedule;
+use crate::runtime::leases::{self, ClaimGate};
 use crate::runtime::recovery;
-use crate::runtime::spend_cap::SpendTracker;
 use crate::runtime::stop_signals::StopSignals;
 use crate::runtime::stream::{ClusterTasks, Streams, start_cluster};
 use crate::runtime::turn_queue::TurnQueue;
@@ -62,6 +60,7 @@ use crate::runtime::turn_runner::Host;
 use crate::runtime::writer::Writer;
 use crate::storage;
 use crate::storage::assistant::draft;
+use crate::storage::server_lock::ServerLock;
 
 /// The path for sending messages.
 pub const MESSAGE_PATH: &str = "/api/v1/conversation/message";
@@ -114,14 +113,15 @@ pub fn open_routes() -> OpenApiRouter<Arc<AuthGateway>> {
         .routes(routes!(json_schemas::read))
 }
 
-/// Builds the router of a server: its own routes, with the auth gateway to its tenants as fallback.
-pub fn build_router(door: Arc<AuthGateway>) -> Router {
+/// Builds the router of a server: its own routes, with the auth gateway to its tenants as fallback. Refuses requests to other hosts.
+pub fn build_router(door: Arc<AuthGateway>, hosts: OwnHosts, http: &HttpSettings) -> Router {
     let routes = tenant_routes(door.tenants.values().any(|it| it.host.stream_settings.is_sse_enabled()), None);
     let (own, documented) = open_routes().split_for_parts();
     let document = ApiDocument::new(routes.openapi().merge_from(documented), routes.list());
     let own = own.layer(CompressionLayer::new().compress_when(compression_predicate())).layer(Extension(document));
     let own = own.method_not_allowed_fallback(error::method_not_allowed).fallback(auth_gateway::handle).with_state(Arc::clone(&door));
-    with_middleware(own.layer(door.cors_layer()))
+    let own = own.layer(door.cors_layer()).layer(from_fn_with_state(Arc::new(hosts), host_names::refuse_other_hosts));
+    with_middleware(own).layer(from_fn_with_state(http.body_timeout, exchange::follow))
 }
 
 /// Returns which responses to compress. Event streams are excluded, because a compressor would buffer them.
@@ -130,16 +130,14 @@ fn compression_predicate() -> impl Predicate {
 }
 
 /// Builds the auth gateway with its tenants.
-async fn build_gateway(settings: &Settings, reach: Exposure, hosts: Vec<(Settings, Arc<Host>)>) -> Result<AuthGateway, Failure> {
-    let Exposure { auth_mode: mode, is_local: local } = reach;
+async fn build_gateway(settings: &Settings, exposure: Exposure, hosts: Vec<(Settings, Arc<Host>)>) -> Result<AuthGateway, Failure> {
     let tokens = match &settings.security.jwt {
         Some(jwt) => Some(TokenVerifier::new(jwt).await?),
         None => None,
     };
-    let listed = settings.security.origins.clone();
-    let origins = listed.map_or_else(|| if local { AllowedOrigins::Local } else { AllowedOrigins::List(Vec::new()) }, AllowedOrigins::List);
-    let administrator = settings.admin_token.clone();
-    let mut door = AuthGateway { mode, routes: Vec::new(), tenants: BTreeMap::new(), tokens, admin_token: administrator, origins };
+    let Exposure { access, origins, .. } = exposure;
+    let admin_token = settings.admin_token.clone();
+    let mut door = AuthGateway { access, routes: Vec::new(), tenants: BTreeMap::new(), tokens, admin_token, origins };
     for (settings, host) in hosts {
         let (router, routes) = tenant_routes(host.stream_settings.is_sse_enabled(), host.stream_settings.stomp()).into_parts();
         door.routes.extend(routes.into_iter().filter(|it| !door.routes.contains(it)).collect::<Vec<_>>());
@@ -152,13 +150,14 @@ async fn build_gateway(settings: &Settings, reach: Exposure, hosts: Vec<(Setting
     Ok(door)
 }
 
-/// Adds the middleware of every request: metrics, tracing and request ids.
+/// Adds the middleware of every request: metrics, tracing, request ids and headers for browsers.
 pub fn with_middleware<S: Clone + Send + Sync + 'static>(routes: Router<S>) -> Router<S> {
     routes
         .layer(from_fn(request_metrics::record_request))
         .layer(TraceLayer::new_for_http().make_span_with(request_span).on_failure(()))
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+        .layer(map_response(response_headers::add))
 }
 
 /// Creates the log span of a request, with its request id.
@@ -179,12 +178,13 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let meter = Meter::for_tenant(settings.tenant.as_deref());
     let models = Models::new(&settings.llm, Arc::clone(&settings.secrets))?.with_meter(meter.clone());
     let mut connection = storage::connect_or_create(database).await?;
+    database.report_loose_files();
     let current = ConfigManager::load(&mut connection, database, &settings.tree).await?;
     let knowledge = KnowledgeBases::new(&mut connection, &models).await.map_err(|it| storage::database_failure(database, &it))?;
     let readers = storage::open_reader_pool(database).await?;
-    let vault = SecretStore::default();
+    let vault = SecretStore::open(settings, &readers).await?;
     vault.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
-    let (writer, writer_task) = Writer::start(connection, database.clone(), meter.clone());
+    let (writer, writer_task) = Writer::start(connection, database, &meter);
     let host = Host {
         config_manager: current,
         readers,
@@ -212,10 +212,10 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         redaction: Arc::clone(&settings.redaction),
         turn_settings: settings.turns,
         rate_limits: RateLimits::new(settings.security.rates).with_assistants(&settings.assistants),
-        spend: Arc::new(SpendTracker::new(settings.llm.cap)),
-        budget: Budget::default(),
+        spend_cap: settings.llm.cap,
         owner: Uuid::new_v4().to_string(),
         open_turns: Arc::default(),
+        claim_gate: ClaimGate::default(),
         meter,
         traces,
     };
@@ -230,14 +230,17 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
 /// Returns the reason when the server cannot start.
 pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: impl Future<Output = ()>) -> Result<(), Failure> {
     settings.stream.check()?;
-    let (listener, reach) = listen(settings).await?;
+    let (listener, exposure) = exposure::listen(settings).await?;
     let metrics_task = observe::start_recording();
     let (traces, export_task) = SpanSender::start(settings.otlp_endpoint.as_deref())?;
     let mut tenants = Vec::new();
     let mut writer_tasks = Vec::new();
     let tenant_settings = if settings.tenants.is_empty() { vec![settings] } else { settings.tenants.values().collect() };
+    let mut locks = Vec::new();
     for settings in tenant_settings {
         let (host, writer) = build_host(settings, traces.clone()).await?;
+        // Before any open turn is recovered, and once the file exists.
+        locks.push(ServerLock::acquire(&settings.database)?);
         tenants.push((settings.clone(), host));
         writer_tasks.push(writer);
     }
@@ -246,12 +249,13 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
         join_all(tenants.iter().map(|(settings, host)| start_cluster(host, &settings.database))).await.into_iter().flatten().collect();
     let tenant_hosts = tenants.clone();
     let hosts: Vec<Arc<Host>> = tenants.iter().map(|it| Arc::clone(&it.1)).collect();
-    let router = build_router(Arc::new(build_gateway(settings, reach, tenants).await?));
+    let own_hosts = exposure.hosts.clone();
+    let router = build_router(Arc::new(build_gateway(settings, exposure, tenants).await?), own_hosts, &settings.http);
     let address =
         listener.local_addr().map_err(|it| Failure::service_unavailable(format!("cannot listen on {}: {it}", settings.listen)))?;
     let (stop_server, stopped) = oneshot::channel::<()>();
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    let server = axum::serve(WriteTimeout(listener).tap_io(|_| ()), service).with_graceful_shutdown(async {
+    let service = router.into_make_service_with_connect_info::<Peer>();
+    let server = axum::serve(LimitedListener::new(listener, settings.http.clone()), service).with_graceful_shutdown(async {
         let _ = stopped.await;
     });
     let server = tokio::spawn(server.into_future());
@@ -290,6 +294,7 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
 fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
     let mut tasks =
         vec![spawn_interpreter(Arc::clone(host)), recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
+    tasks.extend(leases::spawn(Arc::clone(host)));
     tasks.extend(embedding::spawn_embedding(Arc::clone(host)));
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
     tasks.extend(settings.assistants.timers.then(|| schedule::spawn(Arc::clone(host))));
@@ -307,34 +312,6 @@ fn spawn_interpreter(host: Arc<Host>) -> JoinHandle<()> {
             Err(error) => tracing::warn!("cannot look for scripts: {error}"),
         }
     })
-}
-
-/// The exposure of a server and its authentication mode.
-#[derive(Debug, Clone, Copy)]
-struct Exposure {
-    auth_mode: AuthMode,
-    /// Whether it is reachable only from this machine and needs no authentication.
-    is_local: bool,
-}
-
-async fn listen(settings: &Settings) -> Result<(TcpListener, Exposure), Failure> {
-    let at = &settings.listen;
-    let failed =
-        |it: std::io::Error| Failure::service_unavailable(format!("cannot listen on {at}: {it}; choose another address with --listen"));
-    let addresses: Vec<SocketAddr> = tokio::net::lookup_host(at)
-        .await
-        .map_err(|it| Failure::invalid_usage(format!("invalid address '{at}': {it}; use --listen HOST:PORT")))?
-        .collect();
-    let loopback = addresses.iter().all(|it| it.ip().is_loopback());
-    let Some(mode) = settings.security.mode.or(loopback.then(AuthMode::default)) else {
-        let line = format!(
-            "'{at}' is reachable from other machines without authentication; create a key with 'convengine key create' and add --set \
-             convengine.security.mode=keys, or allow anonymous access with --set convengine.security.mode=none"
-        );
-        return Err(Failure::invalid_usage(line));
-    };
-    let listener = TcpListener::bind(addresses.as_slice()).await.map_err(failed)?;
-    Ok((listener, Exposure { auth_mode: mode, is_local: loopback && mode.is_none() }))
 }
 
 #[cfg(test)]

@@ -91,6 +91,17 @@ pub enum Command {
         #[command(subcommand)]
         command: KeyCommand,
     },
+    /// Manage the sealing of stored secrets
+    Secret {
+        /// The subcommand
+        #[command(subcommand)]
+        command: SecretCommand,
+    },
+    /// Copy an SQLite database to a new file, also while a server runs, and print what the copy holds
+    Backup {
+        /// The new file
+        file: PathBuf,
+    },
     /// Manage the knowledge bases of assistants
     Knowledge {
         /// The subcommand
@@ -240,6 +251,13 @@ pub enum KnowledgeCommand {
     },
 }
 
+/// Secret commands.
+#[derive(Debug, Clone, Subcommand)]
+pub enum SecretCommand {
+    /// Seal all stored secrets with the first key of convengine.secrets-key, or with a new key in the file beside an SQLite database
+    Rotate,
+}
+
 /// API key commands.
 #[derive(Debug, Clone, Subcommand)]
 pub enum KeyCommand {
@@ -254,6 +272,9 @@ pub enum KeyCommand {
         /// Lifetime, such as 90d [default: until revoked]
         #[arg(long, value_name = "TIME")]
         expires: Option<String>,
+        /// Requests with the key name the user that they act for in the header X-Convengine-Owner, to whom what they begin belongs
+        #[arg(long)]
+        owner_claim: bool,
     },
     /// List keys without their secrets
     List,

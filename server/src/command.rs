@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use tokio::runtime::Runtime;
 
 use convengine_host::app;
-use convengine_host::arguments::{Arguments, AuditCommand, Command, Options};
+use convengine_host::arguments::{Arguments, AuditCommand, Command, Options, SecretCommand};
 use convengine_host::auth;
 use convengine_host::config::export;
 use convengine_host::config::import;
@@ -14,12 +14,14 @@ use convengine_host::config::lint;
 use convengine_host::config::settings::{LoggingSettings, Settings};
 use convengine_host::exit::Failure;
 use convengine_host::ops::audit::materialise;
+use convengine_host::ops::backup;
 use convengine_host::ops::forget;
 use convengine_host::ops::journal_export;
 use convengine_host::ops::knowledge;
 use convengine_host::ops::observe::log;
 use convengine_host::ops::replay;
 use convengine_host::ops::retention;
+use convengine_host::ops::secret;
 use convengine_host::ops::snapshot;
 use convengine_host::storage::{self, schema};
 
@@ -48,6 +50,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
             run_with_settings(&options, async |it| materialise::command(it, from.as_deref(), to.as_deref()).await)
         }
         Command::Key { command } => run_with_settings(&options, async |it| auth::command::run(it, &command).await),
+        Command::Secret { command: SecretCommand::Rotate } => run_with_settings(&options, secret::rotate),
+        Command::Backup { file } => run_with_settings(&options, async |it| backup::run(it, &file).await),
         Command::Schema { name } => json_schema::run(&name),
         // The player starts its own servers, each with its own runtime and settings.
         Command::Test(test) => {

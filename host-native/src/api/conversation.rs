@@ -33,6 +33,7 @@ const _: () = assert!(MAX_KEY_LENGTH == 255, "change the OpenAPI attribute of th
     responses(
         (status = 200, description = "The response, even if the turn failed", body = ref("#/components/schemas/Answer")),
         (status = 400, description = "The body is invalid"),
+        (status = 404, description = "The conversation belongs to another caller"),
         (status = 406, description = "The client does not accept JSON"),
         (status = 408, description = "The request body timed out"),
         (status = 413, description = "The body or the message is too large"),
@@ -66,6 +67,7 @@ pub async fn message(
     let key = key.map(|it| caller.scope_key(it));
     let message =
         Message::new(body.conversation, body.message, body.reset, body.params).with_key(key).with_caller(observe::caller_span(&headers));
+    let message = message.with_access(caller.access());
     match turn_runner::submit_for_outcome(host, message).await {
         Ok(outcome) => Ok((response_headers, Json(outcome.to_response()))),
         Err(refusal) => Err(ApiError::from_refusal(&refusal, &uri)),

@@ -133,6 +133,7 @@ impl ApiError {
                 ApiError::new(status, uri, refusal.message.clone()).with_code(refusal.code).with_details(refusal.details.clone())
             }
             Refusal::StaleTimer => unavailable(&refusal.to_string()),
+            Refusal::ForeignConversation => ApiError::new(StatusCode::NOT_FOUND, uri, refusal.to_string()),
             Refusal::SessionEnded => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_completed"),
             Refusal::SessionExists => ApiError::new(StatusCode::CONFLICT, uri, refusal.to_string()).with_code("session_exists"),
             Refusal::QuotaExceeded(limit) => plan::quota_exceeded_error(refusal, *limit, uri),

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::{Extension, Json};
 use convengine_core::turn::{ConversationRow, Map, Millis};
 use convengine_core::{Stage, is_recorded};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::request::{self, parse_object, parse_text};
+use crate::auth::caller::Caller;
 use crate::clock;
 use crate::ops::audit::meta;
 use crate::ops::feedback::{Feedback, render_metadata};
@@ -35,13 +36,20 @@ use crate::storage::{audit, feedback, load};
         (status = 503, description = "The database is unavailable"),
     ),
 )]
-pub async fn submit(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, body: Body) -> Result<Json<Value>, ApiError> {
+pub async fn submit(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
     let bytes = request::read_json_body(&uri, &headers, body).await?;
     let mut given = parse_feedback(&bytes).map_err(|it| ApiError::new(StatusCode::BAD_REQUEST, &uri, it))?;
     host.redaction.redact_feedback(&mut given);
     let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
     let found = load::load_conversation(&host.readers, &given.conversation, 0, None).await.map_err(database)?;
-    let Some(about) = found.session.conversation else {
+    let may_rate = caller.access().may_change(found.owner.as_deref());
+    let Some(about) = found.session.conversation.filter(|_| may_rate) else {
         return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "conversation not found; send the id of a conversation with an answer"));
     };
     let number = feedback::insert(&host.readers, &about, &given.to_row(&about)).await.map_err(database)?;

@@ -22,6 +22,7 @@ pub mod privacy;
 pub mod query;
 pub mod request;
 pub mod request_metrics;
+pub mod response_headers;
 pub mod schemas;
 pub mod snapshots;
 pub mod stomp;

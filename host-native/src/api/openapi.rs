@@ -104,6 +104,7 @@ fn complete_operation(operation: &mut Value, path: &str, route: Option<&Route>) 
     for (status, description) in guards.into_iter().filter(|_| route.is_some()) {
         responses.entry(status).or_insert_with(|| json!({"description": description}));
     }
+    responses.entry("421").or_insert_with(|| json!({"description": "The Host header does not name this server"}));
     for (_, answer) in responses.iter_mut().filter(|it| it.0.as_str() >= "400") {
         let Some(answer) = answer.as_object_mut() else { continue };
         let schema = if path.starts_with(ASSISTANTS_PREFIX) { "AssistantRefusal" } else { "Refusal" };

@@ -9,6 +9,7 @@ use rust_embed::Embed;
 
 use super::error::{ApiError, not_found};
 use super::etag::matches_etag;
+use super::response_headers::page_policy;
 
 #[derive(Embed)]
 #[folder = "../web-demo/dist"]
@@ -72,13 +73,18 @@ fn respond(path: &str, file: PageFile, headers: &HeaderMap, found: impl Fn(&str)
     let tag = format!("W/\"{digest}\"");
     let is_unmodified = matches_etag(headers, &tag);
     let about = [(header::ETAG, tag), (header::CACHE_CONTROL, cache.to_owned()), (header::VARY, header::ACCEPT_ENCODING.to_string())];
+    // Browsers may replace the stored policy by that of a 304 response.
+    let policy = page_policy(path).map(|it| (header::CONTENT_SECURITY_POLICY, it));
     if is_unmodified {
-        return (StatusCode::NOT_MODIFIED, about).into_response();
+        let mut response = (StatusCode::NOT_MODIFIED, about).into_response();
+        response.headers_mut().extend(policy);
+        return response;
     }
     let accepted = ENCODINGS.into_iter().filter(|it| accepts_encoding(headers, it.0));
     let variant = accepted.into_iter().find_map(|(encoding, ending)| Some((encoding, found(&format!("{path}{ending}"))?.bytes)));
     let (encoding, bytes) = variant.map_or((None, file.bytes), |(encoding, bytes)| (Some(encoding), bytes));
     let mut response = (about, [(header::CONTENT_TYPE, file.kind)], bytes).into_response();
+    response.headers_mut().extend(policy);
     response.headers_mut().extend(encoding.map(|it| (header::CONTENT_ENCODING, HeaderValue::from_static(it))));
     response
 }

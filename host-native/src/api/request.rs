@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Path;
@@ -11,9 +10,9 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use convengine_core::turn::Map;
 use http_body::Body as _;
 use serde_json::Value;
-use tokio::time::timeout;
 
 use super::attachment::{self, AttachmentFilter};
+use super::connection::body_timeout::{BodyTimedOut, is_timeout};
 use super::error::ApiError;
 
 /// Maximum bytes of a body with attachments: five files of 10 MB are 70 MB of Base64.
@@ -21,9 +20,6 @@ const MAX_BODY_BYTES: usize = 80 * 1024 * 1024;
 
 /// Maximum bytes of a body without the contents of its attachments.
 const MAX_FILTERED_BYTES: usize = 2 * 1024 * 1024;
-
-/// How long a body may stall.
-pub const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum nesting depth of parameters. They are stored within other JSON, which is parsed up to 127 levels deep.
 pub const MAX_PARAM_DEPTH: usize = 64;
@@ -80,20 +76,21 @@ pub async fn read_json_body(uri: &Uri, headers: &HeaderMap, body: Body) -> Resul
     if !accepts_json(headers) {
         return Err(refuse(StatusCode::NOT_ACCEPTABLE, "responses are JSON; send Accept: application/json".to_owned()));
     }
-    read_filtered(body, BODY_IDLE_TIMEOUT).await.map_err(|it| refuse(it.0, it.1))
+    read_filtered(body).await.map_err(|it| refuse(it.0, it.1))
 }
 
 /// Reads a body without the contents of its attachments.
-async fn read_filtered(mut body: Body, idle_timeout: Duration) -> Result<Vec<u8>, (StatusCode, String)> {
+async fn read_filtered(mut body: Body) -> Result<Vec<u8>, (StatusCode, String)> {
     let mut filter = AttachmentFilter::default();
     let mut bytes_read = 0;
     // An interrupted body is not valid JSON and has no client left to answer. A body that is too large is drained up to a limit, because
     // many clients read no response before they have sent the whole body.
     loop {
-        let Ok(frame) = timeout(idle_timeout, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await else {
-            return Err((StatusCode::REQUEST_TIMEOUT, "request body timed out; send it again without pauses".to_owned()));
+        let frame = match poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            Some(Ok(frame)) => frame,
+            Some(Err(error)) if is_timeout(&error) => return Err((StatusCode::REQUEST_TIMEOUT, BodyTimedOut.to_string())),
+            Some(Err(_)) | None => break,
         };
-        let Some(Ok(frame)) = frame else { break };
         let Ok(bytes) = frame.into_data() else { continue };
         bytes_read += bytes.len();
         if bytes_read > 2 * MAX_BODY_BYTES {
@@ -269,10 +266,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_stalled_body_times_out() {
-        let silent = Body::new(Silent(Some(b"{\"message\":")));
+        let limit = std::time::Duration::from_secs(30);
+        let silent = Body::new(crate::api::connection::body_timeout::TimedBody::new(Body::new(Silent(Some(b"{\"message\":"))), limit));
         let start = tokio::time::Instant::now();
-        let (status, message) = read_filtered(silent, BODY_IDLE_TIMEOUT).await.expect_err("silence");
-        assert_eq!((status, start.elapsed()), (StatusCode::REQUEST_TIMEOUT, BODY_IDLE_TIMEOUT), "{message}");
+        let (status, message) = read_filtered(silent).await.expect_err("silence");
+        assert_eq!((status, start.elapsed()), (StatusCode::REQUEST_TIMEOUT, limit), "{message}");
     }
 
     /// A body that stalls after one chunk.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::{self, Bytes};
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, HeaderName, Uri, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use http_body::{Body, Frame};
 use serde::Deserialize;
@@ -17,6 +18,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sle
 
 use super::error::ApiError;
 use super::request::conversation_from_path;
+use crate::auth::caller::Caller;
 use crate::runtime::stream::{Subscription, render_connected};
 use crate::runtime::turn_runner::Host;
 
@@ -49,10 +51,13 @@ pub struct StreamQuery {
     responses(
         (status = 200, description = "Server-sent events until one side closes the stream", body = String, content_type = "text/event-stream"),
         (status = 400, description = "The conversation id is not a UUID"),
+        (status = 404, description = "The conversation belongs to another caller"),
+        (status = 503, description = "The database is unavailable"),
     ),
 )]
 pub async fn events(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     uri: Uri,
     headers: HeaderMap,
     query: Result<Query<StreamQuery>, QueryRejection>,
@@ -63,7 +68,11 @@ pub async fn events(
         Some(it) => Some(it.to_str().unwrap_or_default().to_owned()),
         None => query.ok().and_then(|it| it.0.last_event_id),
     };
-    let (subscription, resumed) = host.streams.subscribe_from(&id, after.as_deref().filter(|it| !it.trim().is_empty())).await;
+    let access = caller.access();
+    if !host.streams.may_subscribe(&id, &access).await.map_err(|it| ApiError::from_database(&it, &uri))? {
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, "conversation not found; send the id of one of yours"));
+    }
+    let (subscription, resumed) = host.streams.subscribe_from(&id, after.as_deref().filter(|it| !it.trim().is_empty()), &access).await;
     let events = EventBody::new(subscription, render_connected(&id, resumed), HEARTBEAT, host.stream_settings.timeout);
     Ok((HEADERS, body::Body::new(events)).into_response())
 }
@@ -111,6 +120,7 @@ impl Body for EventBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::caller::ConversationAccess;
     use crate::runtime::stream::{Chunk, Streams};
 
     async fn next(events: &mut EventBody) -> Option<String> {
@@ -122,7 +132,8 @@ mod tests {
     async fn silence_is_broken_and_a_stream_ends_in_time() {
         let streams = Arc::new(Streams::default());
         let seconds = Duration::from_secs;
-        let mut events = EventBody::new(streams.subscribe("c"), "first".to_owned(), seconds(20), Some(seconds(45)));
+        let mut events =
+            EventBody::new(streams.subscribe("c", &ConversationAccess::all()), "first".to_owned(), seconds(20), Some(seconds(45)));
         let start = Instant::now();
         assert_eq!((next(&mut events).await.as_deref(), start.elapsed()), (Some("first"), Duration::ZERO));
         tokio::time::advance(seconds(15)).await;
@@ -132,7 +143,7 @@ mod tests {
         assert_eq!((next(&mut events).await, start.elapsed()), (None, seconds(45)));
         drop(events);
         assert!(!streams.has_subscribers("c"));
-        let mut endless = EventBody::new(streams.subscribe("c"), String::new(), seconds(20), None);
+        let mut endless = EventBody::new(streams.subscribe("c", &ConversationAccess::all()), String::new(), seconds(20), None);
         for count in 0..1000 {
             assert!(next(&mut endless).await.is_some(), "{count}");
         }

@@ -10,8 +10,10 @@ use sha2::{Digest, Sha256};
 
 use crate::config::secrets::resolve;
 
-/// Headers in which a proxy names the client that it forwards.
-const FORWARDING_HEADERS: [&str; 2] = ["forwarded", "x-forwarded-for"];
+/// Headers by which a proxy shows itself, beside those that begin with [`FORWARDED_PREFIX`].
+const PROXY_HEADERS: [&str; 3] = ["forwarded", "via", "x-real-ip"];
+
+const FORWARDED_PREFIX: &str = "x-forwarded-";
 
 /// The hash of the administrator's token. Debug output does not show it.
 #[derive(Clone, PartialEq, Eq)]
@@ -55,9 +57,10 @@ impl AdminToken {
     }
 }
 
-/// Whether a request comes from this machine: from a loopback address and not forwarded by a proxy.
+/// Whether a request comes from this machine: from a loopback address and with no sign of a proxy.
 pub fn is_local(peer: Option<IpAddr>, headers: &HeaderMap) -> bool {
-    peer.is_some_and(|it| it.to_canonical().is_loopback()) && !FORWARDING_HEADERS.iter().any(|it| headers.contains_key(*it))
+    let is_proxy_header = |it: &str| it.starts_with(FORWARDED_PREFIX) || PROXY_HEADERS.contains(&it);
+    peer.is_some_and(|it| it.to_canonical().is_loopback()) && !headers.keys().any(|it| is_proxy_header(it.as_str()))
 }
 
 #[cfg(test)]
@@ -95,7 +98,7 @@ mod tests {
         let none = HeaderMap::new();
         assert!(["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"].iter().all(|it| is_local(from(it), &none)));
         assert!(["10.0.0.1", "::ffff:10.0.0.1", "fe80::1"].iter().all(|it| !is_local(from(it), &none)) && !is_local(None, &none));
-        for name in FORWARDING_HEADERS {
+        for name in ["forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-anything"] {
             let headers = HeaderMap::from_iter([(axum::http::HeaderName::from_static(name), HeaderValue::from_static("192.0.2.1"))]);
             assert!(!is_local(from("127.0.0.1"), &headers), "{name}");
         }

@@ -2,31 +2,33 @@
 //! to that tenant's router. Handlers behind it see a single tenant.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Query, Request, State};
-use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{Extensions, HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tower::ServiceExt;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 use uuid::Uuid;
 
+use super::access_mode::{AccessMode, CurrentAccess};
 use super::admin_token::{AdminToken, is_local};
-use super::caller::Caller;
+use super::caller::{Caller, read_owner};
 use super::cors::{self, AllowedOrigins};
 use super::keys::{self, ApiKeyCache};
 use super::rate::RateStatus;
+use super::refusal::{self, set_challenge, unauthorized};
 use super::routes::{Access, LINK_PREFIX, Route, find_route};
 use super::scope::Scopes;
 use super::tokens::{TokenRejection, TokenVerifier};
 use crate::api::assistant::body;
+use crate::api::connection::Peer;
 use crate::api::error::{ASSISTANTS_PREFIX, ApiError};
 use crate::api::page;
 use crate::api::request_metrics::MatchedRoute;
-use crate::config::settings::AuthMode;
 use crate::runtime::assistant::deployment;
 use crate::runtime::chain::token;
 use crate::runtime::turn_runner::Host;
@@ -44,7 +46,7 @@ const DEPLOYMENT_PREFIX: &str = "/v1/public/runtime/";
 #[derive(Debug)]
 pub struct AuthGateway {
     /// How callers authenticate.
-    pub mode: AuthMode,
+    pub access: AccessMode,
     /// The routes and the scopes that they require.
     pub routes: Vec<Route>,
     /// The tenants by name; a single tenant has no name.
@@ -78,11 +80,8 @@ pub(super) struct AuthenticatedCall<'d> {
 }
 
 impl AuthenticatedCall<'_> {
-    /// The assistant, workflow or AI agent that the request counts against, and whether a deployment of it calls.
-    async fn rate_limited_program(&self, uri: &Uri) -> Option<(ProgramKey, bool)> {
-        if let Some(deployment) = &self.deployment {
-            return Some((deployment.program.clone(), true));
-        }
+    /// The assistant, workflow or AI agent that a call of the simulator counts against.
+    async fn rate_limited_program(&self, uri: &Uri) -> Option<ProgramKey> {
         let mut parts = uri.path().strip_prefix("/v1/runtime/")?.split('/');
         let simulated = match (parts.next()?, parts.next()?) {
             ("assistants", id) => ProgramKey::new(DocumentKind::Assistant, id),
@@ -95,8 +94,43 @@ impl AuthenticatedCall<'_> {
             ("ai-agents", id) => ProgramKey::new(DocumentKind::Agent, id),
             _ => return None,
         };
-        Some((simulated, false))
+        Some(simulated)
     }
+}
+
+/// The path segment after which public paths name a session.
+const SESSIONS_SEGMENT: &str = "sessions";
+
+impl AuthenticatedCall<'_> {
+    /// Counts a call of a visitor of a deployment, by its session and its address, or of the simulator.
+    async fn check_program_limits(&self, uri: &Uri, peer: Option<IpAddr>) -> Result<[Option<RateStatus>; 2], ApiError> {
+        let limits = &self.tenant.host.rate_limits;
+        let Some(deployment) = &self.deployment else {
+            let program = self.rate_limited_program(uri).await;
+            return Ok([program.map_or(Ok(None), |it| limits.check_program(&it, uri))?, None]);
+        };
+        let address = peer.map_or_else(String::new, |it| it.to_canonical().to_string());
+        let by_address = limits.check_address(&deployment.id, &address, uri)?;
+        if uri.path().starts_with(LINK_PREFIX) && uri.path().ends_with("/turn") {
+            // The session is in the body; the handler counts the visitor.
+            return Ok([by_address, None]);
+        }
+        let visitor = session_of_visitor(uri).unwrap_or_else(|| address.clone());
+        Ok([by_address, limits.check_visitor(&deployment.id, &visitor, uri)?])
+    }
+}
+
+/// The session of a public request, if its path or query names one.
+fn session_of_visitor(uri: &Uri) -> Option<String> {
+    let mut parts = uri.path().split('/').skip_while(|it| *it != SESSIONS_SEGMENT).skip(1);
+    let query = || Query::<VisitorQuery>::try_from_uri(uri).ok()?.0.conversation_id;
+    parts.next().map(str::to_owned).or_else(query).and_then(|it| Some(Uuid::try_parse(&it).ok()?.to_string()))
+}
+
+/// The session in the query string of routes of AI agents.
+#[derive(Debug, Default, Deserialize)]
+struct VisitorQuery {
+    conversation_id: Option<String>,
 }
 
 /// Credentials in the query string, for clients that cannot send headers.
@@ -130,27 +164,30 @@ pub async fn handle(State(gateway): State<Arc<AuthGateway>>, request: Request) -
 async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) -> Response {
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let refuse = |it: ApiError| it.into_response();
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|it| it.0.ip());
+    let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|it| it.0.address.ip());
     let call = match gateway.authenticate(route, &method, &uri, request.headers(), peer).await {
         Ok(call) => call,
         Err(refusal) => return refuse(refusal),
     };
-    let program_status = match call.rate_limited_program(&uri).await {
-        Some((program, deployed)) => match call.tenant.host.rate_limits.check_program(&program, deployed, &uri) {
-            Ok(status) => status,
-            Err(refusal) => return refuse(refusal),
-        },
-        None => None,
+    let program_status = match call.check_program_limits(&uri, peer).await {
+        Ok(statuses) => statuses,
+        Err(refusal) => return refuse(refusal),
     };
     let caller_id = call.caller.id().map(str::to_owned).or(peer.map(|it| it.to_string())).unwrap_or_default();
     let status = match call.tenant.host.rate_limits.check_caller(&caller_id, &uri) {
         Ok(status) => status,
         Err(refusal) => return refuse(refusal),
     };
-    request.extensions_mut().insert(call.caller);
+    request.extensions_mut().insert(call.caller.with_scopes(call.scopes));
     request.extensions_mut().extend(call.deployment.map(deployment_extension).unwrap_or_default());
     let Ok(mut response) = call.tenant.router.clone().oneshot(request).await;
-    for status in [status, program_status].into_iter().flatten() {
+    if let AccessMode::Default { openness, .. } = &gateway.access
+        && method == Method::POST
+        && route.access.is_administrator()
+    {
+        openness.forget_lookup();
+    }
+    for status in program_status.into_iter().chain([status]).flatten() {
         status.write_headers(response.headers_mut());
     }
     response
@@ -172,7 +209,9 @@ impl AuthGateway {
         headers: &HeaderMap,
         peer: Option<IpAddr>,
     ) -> Result<AuthenticatedCall<'_>, ApiError> {
-        if headers.contains_key(header::UPGRADE) && !self.origins.is_socket_allowed(headers) {
+        let tenants: Vec<_> = self.tenants.values().map(|it| &it.host.readers).collect();
+        let access = self.access.current(&self.origins, &tenants).await.map_err(|it| ApiError::from_database(&it, uri))?;
+        if headers.contains_key(header::UPGRADE) && !access.origins.is_socket_allowed(headers) {
             let message = "origin is not allowed to open streams; add it to convengine.security.cors.allowed-origins";
             return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message));
         }
@@ -190,8 +229,12 @@ impl AuthGateway {
             }
             Access::Scoped | Access::Administrator | Access::ResumeToken => {}
         }
+        // A foreign page that is open on this machine calls from it too.
+        if access.is_local_only && !(is_local(peer, headers) && access.origins.is_socket_allowed(headers)) {
+            return Err(refusal::not_this_machine(uri));
+        }
         if route.access.is_administrator()
-            && let Some(call) = self.authenticate_administrator(uri, headers, peer)?
+            && let Some(call) = self.authenticate_administrator(access, uri, headers, peer)?
         {
             return Ok(call);
         }
@@ -199,15 +242,15 @@ impl AuthGateway {
         if route.query_credentials {
             query = Query::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
         }
-        if self.mode.is_none() {
+        if access.mode.is_none() {
             let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(query.tenant);
             let tenant = self.find_tenant(name, uri)?;
             return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes: Scopes::ADMIN, deployment: None });
         }
-        let text = read_credential(headers).or(query.access_token).ok_or_else(|| unauthorized(uri, None))?;
+        let text = read_credential(headers).or(query.access_token).ok_or_else(|| access.missing_credentials(uri))?;
         let call = match text.starts_with(keys::PREFIX) {
-            true if self.mode.keys => self.authenticate_key(&text, uri).await,
-            false if self.mode.jwt => self.authenticate_token(&text, uri).await,
+            true if access.mode.keys => self.authenticate_key(&text, headers, uri).await,
+            false if access.mode.jwt => self.authenticate_token(&text, uri).await,
             _ => Err(unauthorized(uri, Some("this kind of credential is not accepted"))),
         }?;
         if call.scopes.is_sufficient_for(route.required_scopes) {
@@ -222,8 +265,11 @@ impl AuthGateway {
 
     /// Whether an origin may call a path: the configured origins, and on deployment paths those of deployments.
     async fn is_origin_allowed(&self, origin: &str, path: &str) -> bool {
-        if self.origins.is_allowed(origin) {
-            return true;
+        let tenants: Vec<_> = self.tenants.values().map(|it| &it.host.readers).collect();
+        match self.access.current(&self.origins, &tenants).await {
+            Ok(access) if access.origins.is_allowed(origin) => return true,
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "cannot look up whether there are keys or deployments"),
         }
         if ![DEPLOYMENT_PREFIX, LINK_PREFIX].iter().any(|it| path.starts_with(it)) {
             return false;
@@ -255,6 +301,7 @@ impl AuthGateway {
     /// Authenticates an administrator by token, or by loopback address if authentication is off. Returns `None` if keys or tokens decide.
     fn authenticate_administrator(
         &self,
+        access: CurrentAccess<'_>,
         uri: &Uri,
         headers: &HeaderMap,
         peer: Option<IpAddr>,
@@ -262,18 +309,15 @@ impl AuthGateway {
         let caller = match &self.admin_token {
             Some(administrator) => match read_credential(headers) {
                 Some(text) if administrator.matches(&text) => Caller::new("administrator"),
-                _ if !self.mode.is_none() => return Ok(None),
+                _ if !access.mode.is_none() => return Ok(None),
                 Some(_) => return Err(unauthorized(uri, Some("does not match convengine.admin-token"))),
                 None => return Err(unauthorized(uri, None)),
             },
-            None if !self.mode.is_none() => return Ok(None),
+            None if !access.mode.is_none() => return Ok(None),
             // A foreign page opened on this machine also calls from a loopback address.
-            None if is_local(peer, headers) && self.origins.is_socket_allowed(headers) => Caller::default(),
+            None if is_local(peer, headers) && access.origins.is_socket_allowed(headers) => Caller::default(),
             None => {
-                let mut refused =
-                    ApiError::new(StatusCode::UNAUTHORIZED, uri, "path is restricted to local callers; set convengine.admin-token");
-                set_challenge(&mut refused, "Bearer realm=\"convengine\"");
-                return Err(refused);
+                return Err(refusal::unauthorized_with(uri, "path is restricted to local callers; set convengine.admin-token"));
             }
         };
         let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned);
@@ -281,17 +325,18 @@ impl AuthGateway {
         Ok(Some(AuthenticatedCall { tenant, caller, scopes: Scopes::ADMIN, deployment: None }))
     }
 
-    async fn authenticate_key(&self, text: &str, uri: &Uri) -> Result<AuthenticatedCall<'_>, ApiError> {
+    async fn authenticate_key(&self, text: &str, headers: &HeaderMap, uri: &Uri) -> Result<AuthenticatedCall<'_>, ApiError> {
         let invalid = || unauthorized(uri, Some("unknown or inactive API key"));
         let (name, id) = keys::parse_key(text).ok_or_else(invalid)?;
-        let Some(tenant) = self.tenants.get(&name.map(str::to_owned)) else {
-            keys::compare(text, None).await;
-            return Err(invalid());
-        };
+        let tenant = self.tenants.get(&name.map(str::to_owned)).ok_or_else(invalid)?;
         let found = tenant.keys.find_active(&tenant.host.readers, text, id).await.map_err(|it| ApiError::from_database(&it, uri))?;
         let key = found.ok_or_else(invalid)?;
         let scopes = Scopes::from_names(key.scopes.split(' '));
-        Ok(AuthenticatedCall { tenant, caller: Caller::new(&format!("key {}", key.key_id)).with_name(&key.name), scopes, deployment: None })
+        let mut caller = Caller::new(&format!("key {}", key.key_id)).with_name(&key.name);
+        if let Some(owner) = read_owner(headers, key.owner_claim, uri)? {
+            caller = caller.with_owner(&format!("key {}:{owner}", key.key_id));
+        }
+        Ok(AuthenticatedCall { tenant, caller, scopes, deployment: None })
     }
 
     async fn authenticate_token(&self, text: &str, uri: &Uri) -> Result<AuthenticatedCall<'_>, ApiError> {
@@ -308,7 +353,8 @@ impl AuthGateway {
             let message = "token names no tenant of this server; use a token with a valid tenant claim";
             ApiError::new(StatusCode::FORBIDDEN, uri, message)
         })?;
-        let caller = Caller::new(&format!("token {}", claims.subject)).with_name(&claims.subject);
+        let identity = format!("token {}", claims.subject);
+        let caller = Caller::new(&identity).with_name(&claims.subject).with_owner(&identity);
         Ok(AuthenticatedCall { tenant, caller, scopes: claims.scopes, deployment: None })
     }
 
@@ -333,27 +379,4 @@ fn read_credential(headers: &HeaderMap) -> Option<String> {
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
     bearer.or_else(|| text(X_API_KEY)).filter(|it| !it.is_empty()).map(str::to_owned)
-}
-
-/// Builds the 401 response for missing credentials, or for invalid ones with a reason.
-pub(super) fn unauthorized(uri: &Uri, reason: Option<&str>) -> ApiError {
-    let (message, challenge) = match reason {
-        None => {
-            let message = "missing credentials; send Authorization: Bearer KEY or X-API-Key: KEY";
-            (message.to_owned(), "Bearer realm=\"convengine\"")
-        }
-        Some(reason) => {
-            let message = format!("invalid credentials: {reason}");
-            (message, "Bearer realm=\"convengine\", error=\"invalid_token\"")
-        }
-    };
-    let mut refused = ApiError::new(StatusCode::UNAUTHORIZED, uri, message);
-    set_challenge(&mut refused, challenge);
-    refused
-}
-
-fn set_challenge(refused: &mut ApiError, challenge: &str) {
-    if let Ok(value) = HeaderValue::from_str(challenge) {
-        refused.headers_mut().insert(header::WWW_AUTHENTICATE, value);
-    }
 }

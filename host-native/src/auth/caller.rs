@@ -2,25 +2,53 @@
 
 use std::sync::Arc;
 
+use axum::http::{HeaderMap, StatusCode, Uri};
 use sha2::{Digest, Sha256};
+
+use super::scope::Scopes;
+use crate::api::error::ApiError;
+
+/// The header in which a key with an owner claim names the user that a request is made for.
+pub const OWNER_HEADER: &str = "x-convengine-owner";
+
+/// Maximum length of an owner in characters.
+const MAX_OWNER_CHARS: usize = 255;
 
 /// The authenticated caller of a request, or an anonymous one.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
     id: Option<Arc<str>>,
     name: Option<Arc<str>>,
+    user: Option<Arc<str>>,
+    access: ConversationAccess,
 }
 
 impl Caller {
     /// Creates a caller with an id that is unique within the tenant.
     pub fn new(id: &str) -> Caller {
-        Caller { id: Some(id.into()), name: None }
+        Caller { id: Some(id.into()), ..Caller::default() }
     }
 
     /// Adds the display name of the caller's key or token.
     #[must_use]
     pub fn with_name(self, name: &str) -> Caller {
         Caller { name: Some(name.into()), ..self }
+    }
+
+    /// Adds the identity that the conversations of the caller belong to.
+    #[must_use]
+    pub fn with_owner(self, identity: &str) -> Caller {
+        let owner = Sha256::digest(identity.as_bytes()).iter().map(|it| format!("{it:02x}")).collect::<String>();
+        let access = ConversationAccess { owner: Some(owner.into()), ..self.access };
+        Caller { user: Some(identity.into()), access, ..self }
+    }
+
+    /// Adds what the scopes of the caller permit.
+    #[must_use]
+    pub fn with_scopes(self, scopes: Scopes) -> Caller {
+        let (sees_all, may_change_all) =
+            (scopes.is_sufficient_for(Scopes::READ) || scopes.is_sufficient_for(Scopes::DESK), scopes.is_sufficient_for(Scopes::ADMIN));
+        Caller { access: ConversationAccess { sees_all, may_change_all, ..self.access }, ..self }
     }
 
     /// The display name; absent for the administrator and if authentication is off.
@@ -33,26 +61,132 @@ impl Caller {
         self.id.as_deref()
     }
 
+    /// Which conversations the caller may use.
+    pub fn access(&self) -> ConversationAccess {
+        self.access.clone()
+    }
+
     /// Prefixes an idempotency key with a digest of the caller's id, so that other callers cannot use it.
     pub fn scope_key(&self, key: String) -> String {
-        let Some(id) = self.id() else { return key };
+        let Some(id) = self.user.as_deref().or(self.id()) else { return key };
         let digest = Sha256::digest(id.as_bytes());
         let short: String = digest.iter().take(8).map(|it| format!("{it:02x}")).collect();
         format!("{short}:{key}")
     }
 }
 
+/// Which conversations and sessions a caller may use: those of nobody and its own, and others by its scopes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConversationAccess {
+    /// The owner of what the caller begins: SHA-256 of its identity; absent for keys without owners and if authentication is off.
+    pub owner: Option<Arc<str>>,
+    sees_all: bool,
+    may_change_all: bool,
+}
+
+impl ConversationAccess {
+    /// The access of the server itself, such as its timers, and of routes that have checked the caller.
+    pub fn all() -> ConversationAccess {
+        ConversationAccess { owner: None, sees_all: true, may_change_all: true }
+    }
+
+    /// Whether every conversation may be read, so that its owner need not be known.
+    pub fn sees_all(&self) -> bool {
+        self.sees_all
+    }
+
+    /// Whether a conversation with this owner may be read.
+    pub fn may_read(&self, owner: Option<&str>) -> bool {
+        self.sees_all || self.is_own(owner)
+    }
+
+    /// Whether a conversation with this owner may be continued or rated.
+    pub fn may_change(&self, owner: Option<&str>) -> bool {
+        self.may_change_all || self.is_own(owner)
+    }
+
+    fn is_own(&self, owner: Option<&str>) -> bool {
+        owner.is_none() || owner == self.owner.as_deref()
+    }
+}
+
+/// Reads the owner that a request with a key names.
+///
+/// # Errors
+/// 400 if a key with an owner claim names none, or another key names one.
+pub fn read_owner<'h>(headers: &'h HeaderMap, is_required: bool, uri: &Uri) -> Result<Option<&'h str>, ApiError> {
+    let refuse = |message: String| Err(ApiError::new(StatusCode::BAD_REQUEST, uri, message).with_code("invalid_owner"));
+    let mut values = headers.get_all(OWNER_HEADER).iter();
+    let owner = values.next().map(|it| it.to_str().unwrap_or_default().trim());
+    match owner {
+        None if is_required => refuse("missing X-Convengine-Owner; name the user that the request is made for".to_owned()),
+        None => Ok(None),
+        Some(_) if !is_required => {
+            refuse("X-Convengine-Owner needs a key with an owner claim; create one with --owner-claim, or omit the header".to_owned())
+        }
+        Some(owner) if owner.is_empty() || owner.len() > MAX_OWNER_CHARS || values.next().is_some() => {
+            refuse(format!("invalid X-Convengine-Owner; send one of 1 to {MAX_OWNER_CHARS} visible ASCII characters"))
+        }
+        Some(owner) => Ok(Some(owner)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     #[test]
-    fn idempotency_keys_differ_by_caller() {
+    fn idempotency_keys_differ_by_caller_and_user() {
         let key = || "k".to_owned();
         let (one, two) = (Caller::new("key:1"), Caller::new("key:2"));
         assert_eq!(Caller::default().scope_key(key()), "k");
         assert_eq!(one.scope_key(key()), one.scope_key(key()));
         assert_ne!(one.scope_key(key()), two.scope_key(key()));
+        assert_ne!(one.clone().with_owner("key:1:a").scope_key(key()), one.clone().with_owner("key:1:b").scope_key(key()));
         assert_eq!(one.scope_key(key()).len(), 18);
+    }
+
+    #[test]
+    fn conversations_belong_to_their_owner() {
+        let caller = |identity: Option<&str>, scopes: Scopes| {
+            let caller = Caller::new("c").with_scopes(scopes);
+            identity.map_or(caller.clone(), |it| caller.with_owner(it)).access()
+        };
+        let (ada, eve) = (caller(Some("ada"), Scopes::CONVERSE), caller(Some("eve"), Scopes::CONVERSE));
+        let owner = ada.owner.clone().expect("an owner");
+        assert!(owner.len() == 64 && Some(&owner) != eve.owner.as_ref());
+        for (access, reads, changes) in [
+            (ada, true, true),
+            (eve, false, false),
+            (caller(None, Scopes::CONVERSE), false, false),
+            (caller(Some("eve"), Scopes::READ), true, false),
+            (caller(None, Scopes::DESK), true, false),
+            (caller(None, Scopes::ADMIN), true, true),
+            (ConversationAccess::all(), true, true),
+            (ConversationAccess::default(), false, false),
+        ] {
+            assert_eq!((access.may_read(Some(&owner)), access.may_change(Some(&owner))), (reads, changes), "{access:?}");
+            assert!(access.may_read(None) && access.may_change(None), "a conversation of nobody");
+        }
+    }
+
+    #[test]
+    fn a_key_with_an_owner_claim_names_the_user() {
+        let uri = Uri::from_static("/x");
+        let read = |values: &[&str], is_required| {
+            let headers: HeaderMap = values
+                .iter()
+                .map(|it| (axum::http::HeaderName::from_static(OWNER_HEADER), HeaderValue::from_str(it).expect("a value")))
+                .collect();
+            read_owner(&headers, is_required, &uri).map(|it| it.map(str::to_owned))
+        };
+        assert_eq!(read(&[" ada "], true).ok(), Some(Some("ada".to_owned())));
+        assert_eq!(read(&[], false).ok(), Some(None));
+        for (values, is_required) in [(&[][..], true), (&[""], true), (&["\u{e4}"], true), (&["a", "b"], true), (&["ada"], false)] {
+            assert!(read(values, is_required).is_err_and(|it| it.has_code("invalid_owner")), "{values:?}");
+        }
+        assert!(read(&[&"a".repeat(256)], true).is_err());
     }
 }

@@ -18,7 +18,9 @@ const MAX_NAME_CHARS: usize = 100;
 /// Exit code 1 if there is no such key, 2 for invalid arguments, 3 if the database is unavailable.
 pub async fn run(settings: &Settings, command: &KeyCommand) -> Result<(), Failure> {
     let created = match command {
-        KeyCommand::Create { name, scope, expires } => Some(create_key(settings, name, scope, expires.as_deref())?),
+        KeyCommand::Create { name, scope, expires, owner_claim } => {
+            Some(create_key(settings, name, scope, expires.as_deref(), *owner_claim)?)
+        }
         KeyCommand::List | KeyCommand::Revoke { .. } => None,
     };
     let database = &settings.database;
@@ -37,23 +39,27 @@ pub async fn run(settings: &Settings, command: &KeyCommand) -> Result<(), Failur
     result.map_err(|it| storage::database_failure(database, &it))?
 }
 
-fn create_key(settings: &Settings, name: &str, scope: &str, expires: Option<&str>) -> Result<(ApiKey, String), Failure> {
+fn create_key(settings: &Settings, name: &str, scope: &str, expires: Option<&str>, owner_claim: bool) -> Result<(ApiKey, String), Failure> {
     let name = name.trim();
     if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
         return Err(Failure::invalid_usage(format!("--name: invalid name; describe the key in at most {MAX_NAME_CHARS} characters")));
     }
     let scopes = Scopes::parse(scope).map_err(|it| Failure::invalid_usage(format!("--scope {scope}: {it}")))?;
+    if owner_claim && scopes != Scopes::CONVERSE {
+        let line = format!("--owner-claim: a key of the scope {scope} is not bound to owners; use --scope converse");
+        return Err(Failure::invalid_usage(line));
+    }
     let lifetime = expires.map(|it| {
         parse_duration(it)
             .ok_or_else(|| Failure::invalid_usage(format!("--expires {it}: invalid duration; use a value such as 90d or 12h")))
     });
     let lifetime = lifetime.transpose()?.map(|it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX));
     let (key_id, text) = keys::generate(settings.tenant.as_deref());
-    let hash = keys::hash(&text).map_err(|it| Failure::service_unavailable(format!("cannot create the key: {it}")))?;
+    let hash = keys::hash(&text);
     let created_at = clock::now();
     let expires_at = lifetime.map(|it| created_at.saturating_add(it));
     let (name, scopes) = (name.to_owned(), scopes.to_text());
-    Ok((ApiKey { key_id, name, hash, scopes, created_at, expires_at, revoked_at: None, last_used_at: None }, text))
+    Ok((ApiKey { key_id, name, hash, scopes, owner_claim, created_at, expires_at, revoked_at: None, last_used_at: None }, text))
 }
 
 async fn list(pool: &Pool) -> sqlx::Result<Result<(), Failure>> {
@@ -67,9 +73,10 @@ async fn list(pool: &Pool) -> sqlx::Result<Result<(), Failure>> {
         };
         let times = [Some(key.created_at), key.expires_at, key.last_used_at].map(time);
         println!(
-            "{} {state} scopes={} created={} expires={} used={} {}",
+            "{} {state} scopes={}{} created={} expires={} used={} {}",
             key.key_id,
             key.scopes.replace(' ', ","),
+            if key.owner_claim { " owner-claim" } else { "" },
             times[0],
             times[1],
             times[2],

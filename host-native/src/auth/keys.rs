@@ -1,12 +1,12 @@
 //! API keys: format, hashing and verification with a cache of verified keys.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use argon2::Argon2;
+use argon2::password_hash::PasswordVerifier;
 use argon2::password_hash::phc::PasswordHash;
-use argon2::password_hash::{PasswordHasher, PasswordVerifier};
-use argon2::{Algorithm, Argon2, Params, Version};
 use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -25,7 +25,7 @@ const SECRET_LENGTH: usize = 64;
 /// Maximum number of cached verified keys.
 const MAX_CACHED_KEYS: usize = 10_000;
 
-/// Limits concurrent verifications: each takes memory.
+/// Limits concurrent verifications of Argon2 hashes: each takes memory.
 static HASH_PERMITS: Semaphore = Semaphore::const_new(4);
 
 /// Generates a key for a tenant. Returns its id and the full key.
@@ -49,26 +49,28 @@ pub fn parse_key(text: &str) -> Option<(Option<&str>, &str)> {
     (id.len() == ID_LENGTH && secret.len() == SECRET_LENGTH && hexadecimal(id) && hexadecimal(secret)).then_some((tenant, id))
 }
 
-/// Hashes a full key, so that a copy of the database does not reveal it.
-///
-/// # Errors
-/// The error message of the hash library.
-pub fn hash(key: &str) -> Result<String, String> {
-    let salt = Uuid::new_v4();
-    argon2()
-        .and_then(|it| it.hash_password_with_salt(key.as_bytes(), salt.as_bytes()).map_err(|it| it.to_string()))
-        .map(|it| it.to_string())
+/// Marks a hash as the SHA-256 digest of the full key. Older keys have an Argon2 hash.
+const DIGEST_PREFIX: &str = "sha256:";
+
+/// Hashes a full key, so that a copy of the database does not reveal it. Keys have 244 random bits, which no fast hash gives away.
+pub fn hash(key: &str) -> String {
+    let digest = Sha256::digest(key.as_bytes());
+    digest.iter().fold(DIGEST_PREFIX.to_owned(), |text, it| text + &format!("{it:02x}"))
 }
 
-/// Returns a hasher with low cost: keys have 244 random bits and cannot be guessed from their hash.
-fn argon2() -> Result<Argon2<'static>, String> {
-    let params = Params::new(4096, 2, 1, None).map_err(|it| it.to_string())?;
-    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
-}
-
-fn verify(key: &str, hash: &str) -> bool {
-    let Ok(hash) = PasswordHash::new(hash) else { return false };
-    Argon2::default().verify_password(key.as_bytes(), &hash).is_ok()
+/// Whether a key matches a stored hash.
+async fn verify(key: &str, stored_hash: &str) -> bool {
+    if stored_hash.starts_with(DIGEST_PREFIX) {
+        let pairs = hash(key).into_bytes().into_iter().zip(stored_hash.bytes());
+        // In constant time for hashes of the usual length.
+        return stored_hash.len() == DIGEST_PREFIX.len() + 64 && pairs.fold(0, |differ, (one, other)| differ | (one ^ other)) == 0;
+    }
+    let (key, stored_hash) = (key.to_owned(), stored_hash.to_owned());
+    let Ok(_permit) = HASH_PERMITS.acquire().await else { return false };
+    let verified = tokio::task::spawn_blocking(move || {
+        PasswordHash::new(&stored_hash).is_ok_and(|hash| Argon2::default().verify_password(key.as_bytes(), &hash).is_ok())
+    });
+    verified.await.unwrap_or(false)
 }
 
 /// The API keys of a tenant. Verified keys are cached: a revoked key stays valid until its entry expires.
@@ -102,12 +104,22 @@ impl ApiKeyCache {
         }
         let found = api_key::find(readers, id).await?;
         let same = found.as_ref().zip(cached.as_ref()).is_some_and(|(found, cached)| found.hash == cached.key.hash);
-        let fits = same || compare(text, found.as_ref().map(|it| it.hash.as_str())).await;
+        let fits = match &found {
+            Some(found) => same || verify(text, &found.hash).await,
+            None => false,
+        };
         let now = clock::now();
-        let Some(key) = found.filter(|it| fits && it.is_valid_at(now)) else {
+        let Some(mut key) = found.filter(|it| fits && it.is_valid_at(now)) else {
             self.lock_cache().remove(&digest);
             return Ok(None);
         };
+        if !key.hash.starts_with(DIGEST_PREFIX) {
+            let new = hash(text);
+            match api_key::replace_hash(readers, id, &key.hash, &new).await {
+                Ok(()) => key.hash = new,
+                Err(error) => tracing::debug!(%error, "cannot replace the hash of an API key"),
+            }
+        }
         if let Err(error) = api_key::record_use(readers, id, now).await {
             tracing::debug!(%error, "cannot record the use of an API key");
         }
@@ -127,24 +139,11 @@ impl ApiKeyCache {
     }
 }
 
-/// Compares a key with a hash. Without one it compares with a dummy hash, so that timing reveals nothing.
-pub async fn compare(text: &str, stored_hash: Option<&str>) -> bool {
-    static DUMMY_HASH: OnceLock<String> = OnceLock::new();
-    let (text, stored_hash) = (text.to_owned(), stored_hash.map(str::to_owned));
-    let Ok(_permit) = HASH_PERMITS.acquire().await else { return false };
-    let compared = tokio::task::spawn_blocking(move || match stored_hash {
-        Some(hash) => verify(&text, &hash),
-        None => {
-            let dummy = DUMMY_HASH.get_or_init(|| hash("nobody").unwrap_or_default());
-            let _ = verify(&text, dummy);
-            false
-        }
-    });
-    compared.await.unwrap_or(false)
-}
-
 #[cfg(test)]
 mod tests {
+    use argon2::password_hash::PasswordHasher;
+    use argon2::{Algorithm, Params, Version};
+
     use super::*;
     use crate::storage::testing::sqlite;
 
@@ -167,15 +166,16 @@ mod tests {
         let stored = ApiKey {
             key_id: id.clone(),
             name: "n".to_owned(),
-            hash: hash(&key).expect("a hash"),
+            hash: hash(&key),
             scopes: "read".to_owned(),
+            owner_claim: false,
             created_at: 1,
             expires_at: None,
             revoked_at: None,
             last_used_at: None,
         };
         api_key::insert(&database.pool, &stored).await.expect("a key");
-        assert!(!stored.hash.contains(&key) && stored.hash.starts_with("$argon2id$"), "{}", stored.hash);
+        assert!(!stored.hash.contains(&key) && stored.hash.starts_with("sha256:"), "{}", stored.hash);
         let (lasting, brief) = (ApiKeyCache::new(Duration::from_secs(60)), ApiKeyCache::new(Duration::ZERO));
         let counts = async |keys: &ApiKeyCache, text: &str| keys.find_active(&database.pool, text, &id).await.expect("an answer").is_some();
         assert!(counts(&lasting, &key).await && counts(&brief, &key).await);
@@ -189,5 +189,37 @@ mod tests {
         assert!(api_key::revoke(&database.pool, &id, 5).await.expect("an answer"));
         assert!(counts(&lasting, &key).await && !counts(&brief, &key).await);
         assert!(!api_key::revoke(&database.pool, &id, 6).await.expect("an answer"), "already revoked");
+    }
+
+    #[tokio::test]
+    async fn only_a_key_with_an_older_hash_costs_its_verification_and_only_once() {
+        let database = sqlite().await;
+        let (id, key) = generate(None);
+        let params = Params::new(4096, 2, 1, None).expect("parameters");
+        let older = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let older = older.hash_password_with_salt(key.as_bytes(), b"0123456789abcdef").expect("a hash").to_string();
+        let name = "n".to_owned();
+        let stored = ApiKey {
+            key_id: id.clone(),
+            name,
+            hash: older.clone(),
+            scopes: "read".to_owned(),
+            owner_claim: false,
+            created_at: 1,
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        api_key::insert(&database.pool, &stored).await.expect("a key");
+        let keys = ApiKeyCache::new(Duration::ZERO);
+        let counts = async |text: &str, id: &str| keys.find_active(&database.pool, text, id).await.expect("an answer").is_some();
+        let hash_of = async || api_key::find(&database.pool, &id).await.expect("an answer").expect("a key").hash;
+        assert!(!counts(&key.replace(&id, "0123456789ab"), &id).await && hash_of().await == older, "another text changes nothing");
+        assert!(counts(&key, &id).await);
+        assert_eq!(hash_of().await, hash(&key), "the first use replaces the hash");
+        // Without permits, a verification with Argon2 would wait forever.
+        let _all = HASH_PERMITS.acquire_many(4).await.expect("permits");
+        assert!(counts(&key, &id).await && !counts(&key.replace(&id, "0123456789ab"), &id).await);
+        assert!(!counts(&generate(None).1, "0123456789ab").await, "a key that does not exist");
     }
 }

@@ -1,13 +1,18 @@
 //! Authentication, authorization and rate limits: everything decided before a request reaches a tenant's handlers.
 
+pub mod access_mode;
 pub mod admin_token;
 pub mod auth_gateway;
 pub mod caller;
 pub mod command;
 pub mod cors;
+pub mod exposure;
+pub mod host_names;
 pub mod keys;
+pub mod openness;
 mod public_access;
 pub mod rate;
+mod refusal;
 pub mod routes;
 pub mod scope;
 pub mod tokens;

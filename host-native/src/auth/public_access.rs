@@ -4,14 +4,20 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
 
-use super::auth_gateway::{AuthGateway, AuthenticatedCall, TenantRoutes, unauthorized};
+use super::auth_gateway::{AuthGateway, AuthenticatedCall, TenantRoutes};
 use super::caller::Caller;
+use super::refusal::unauthorized;
 use super::routes::LINK_PREFIX;
 use super::scope::Scopes;
 use crate::api::error::ApiError;
+use crate::clock;
 use crate::runtime::assistant::deployment::{self, AccessDenied, hash_token};
 use crate::runtime::chain::token;
 use crate::storage::assistant::deployment::{Deployment, find_by_token_hash};
+use crate::storage::assistant::deployment_token::{self, DeploymentToken};
+
+/// How often the use of a token is recorded.
+const USE_INTERVAL_MS: i64 = 60_000;
 
 impl AuthGateway {
     /// Authenticates a deployment by its token and its origin.
@@ -40,7 +46,8 @@ impl AuthGateway {
         let hash = hash_token(token);
         for tenant in self.tenants.values() {
             let found = find_by_token_hash(&tenant.host.readers, &hash).await.map_err(|it| ApiError::from_database(&it, uri))?;
-            if let Some(found) = found {
+            if let Some((found, token)) = found {
+                record_use(tenant, &token);
                 return Ok(Some((tenant, found)));
             }
         }
@@ -60,8 +67,23 @@ impl AuthGateway {
     }
 }
 
+/// Records the use of a token, at most once a minute and without delaying the request.
+fn record_use(tenant: &TenantRoutes, token: &DeploymentToken) {
+    let now = clock::now();
+    if token.last_used_at.is_some_and(|it| now - it < USE_INTERVAL_MS) {
+        return;
+    }
+    let (readers, id) = (tenant.host.readers.clone(), token.id.clone());
+    tokio::spawn(async move {
+        if let Err(error) = deployment_token::record_use(&readers, &id, now).await {
+            tracing::debug!(%error, "cannot record the use of a deployment token");
+        }
+    });
+}
+
 fn deployment_call(tenant: &TenantRoutes, deployment: Deployment) -> AuthenticatedCall<'_> {
-    let caller = Caller::new(&format!("deployment {}", deployment.id));
+    let identity = format!("deployment {}", deployment.id);
+    let caller = Caller::new(&identity).with_owner(&identity);
     AuthenticatedCall { tenant, caller, scopes: Scopes::CONVERSE, deployment: Some(Arc::new(deployment)) }
 }
 

@@ -27,7 +27,8 @@ const SWEEP_INTERVAL: u32 = 1024;
 pub struct RateLimits {
     callers: Option<Limiter>,
     conversations: Option<Limiter>,
-    deployments: Option<Limiter>,
+    visitors: Option<Limiter>,
+    addresses: Option<Limiter>,
     simulator: Option<Limiter>,
 }
 
@@ -44,8 +45,9 @@ impl RateLimits {
     /// Adds limits for assistants.
     #[must_use]
     pub fn with_assistants(self, assistants: &AssistantSettings) -> RateLimits {
-        let (deployed, simulated) = (assistants.public.and_then(Limiter::new), assistants.simulator.and_then(Limiter::new));
-        RateLimits { deployments: deployed, simulator: simulated, ..self }
+        let limiter = |rate: Option<Rate>| rate.and_then(Limiter::new);
+        let (visitors, addresses) = (limiter(assistants.public), limiter(assistants.public_address));
+        RateLimits { visitors, addresses, simulator: limiter(assistants.simulator), ..self }
     }
 
     /// Whether calls of the simulator are limited.
@@ -53,14 +55,33 @@ impl RateLimits {
         self.simulator.is_some()
     }
 
-    /// Counts a call of an assistant or workflow by a deployment or the simulator. Returns the status, or `None` without a limit.
+    /// Counts a call of an assistant or workflow by the simulator. Returns the status, or `None` without a limit.
     ///
     /// # Errors
     /// 429 if the limit is exceeded.
-    pub fn check_program(&self, program: &ProgramKey, deployed: bool, uri: &Uri) -> Result<Option<RateStatus>, ApiError> {
-        let limiter = if deployed { self.deployments.as_ref() } else { self.simulator.as_ref() };
+    pub fn check_program(&self, program: &ProgramKey, uri: &Uri) -> Result<Option<RateStatus>, ApiError> {
         let kind = program.kind().name();
-        check(limiter, program.as_str(), uri, &format!("{kind} rate limit exceeded")).map_err(|it| it.with_limit_scope(kind))
+        check(self.simulator.as_ref(), program.as_str(), uri, &format!("{kind} rate limit exceeded"))
+            .map_err(|it| it.with_limit_scope(kind))
+    }
+
+    /// Counts a call of a deployment by an address. Returns the status, or `None` without a limit.
+    ///
+    /// # Errors
+    /// 429 if the limit is exceeded.
+    pub fn check_address(&self, deployment: &str, address: &str, uri: &Uri) -> Result<Option<RateStatus>, ApiError> {
+        let checked = check(self.addresses.as_ref(), &format!("{deployment} {address}"), uri, "address rate limit exceeded");
+        checked.map_err(|it| it.with_limit_scope("address"))
+    }
+
+    /// Counts a call of a deployment by a visitor: the session, or the address of one without. Returns the status, or `None` without a
+    /// limit.
+    ///
+    /// # Errors
+    /// 429 if the limit is exceeded.
+    pub fn check_visitor(&self, deployment: &str, visitor: &str, uri: &Uri) -> Result<Option<RateStatus>, ApiError> {
+        let checked = check(self.visitors.as_ref(), &format!("{deployment} {visitor}"), uri, "visitor rate limit exceeded");
+        checked.map_err(|it| it.with_limit_scope("visitor"))
     }
 
     /// Counts a call of a caller. Returns the status, or `None` without a limit.

@@ -24,6 +24,8 @@ use tokio::time::Instant;
 use crate::clock;
 use crate::config::active::ActiveConfig;
 use crate::ops::observe;
+use crate::runtime::assistant::spend_budget;
+use crate::runtime::spend_cap;
 use crate::runtime::stream::TokenPublisher;
 use crate::runtime::turn_runner::Host;
 
@@ -90,23 +92,31 @@ async fn dispatch(
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
         return answer;
     }
-    if matches!(effect.request, Request::Llm(_) | Request::Embed(_))
-        && let Err(error) = host.spend.check_cap(&host.readers).await
-    {
-        return EffectResult::Error(error);
-    }
     match &effect.request {
-        Request::Llm(request) => match host.budget.reserve(host, configured, effect, request).await {
-            Ok(reservation) => {
-                let answer = host.models.generate(request, tokens, deadline).await;
-                if let Some(reservation) = reservation {
-                    host.budget.settle(reservation, &answer).await;
+        Request::Llm(request) => {
+            let spend = match spend_cap::reserve(host, host.models.estimate_cost(request)).await {
+                Ok(reserved) => reserved,
+                Err(error) => return EffectResult::Error(error),
+            };
+            let answer = match spend_budget::reserve(host, &configured.config, request).await {
+                Ok(reserved) => {
+                    let answer = host.models.generate(request, tokens, deadline).await;
+                    if let Some(reserved) = reserved {
+                        spend_budget::settle(host, reserved, &answer).await;
+                    }
+                    answer
                 }
-                answer
+                Err(error) => EffectResult::Error(error),
+            };
+            if let Some(reserved) = spend {
+                spend_cap::settle(host, reserved, &answer).await;
             }
+            answer
+        }
+        Request::Embed(request) => match spend_cap::reserve(host, 0).await {
+            Ok(_) => host.models.embed(request, deadline).await,
             Err(error) => EffectResult::Error(error),
         },
-        Request::Embed(request) => host.models.embed(request, deadline).await,
         Request::Task(request) => configured.fakes.answer_task(request),
         Request::Tool(request) => tool::execute(host, &configured.fakes, request).await,
         Request::Container(request) => container::execute(&host.containers, &configured.fakes, request).await,

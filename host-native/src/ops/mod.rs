@@ -1,6 +1,7 @@
 //! Operations: telemetry, audit records, replay, snapshots, retention and privacy. Nothing here takes part in a turn's decisions.
 
 pub mod audit;
+pub mod backup;
 pub mod feedback;
 pub mod forget;
 pub mod journal_export;
@@ -9,4 +10,5 @@ pub mod observe;
 pub mod redaction;
 pub mod replay;
 pub mod retention;
+pub mod secret;
 pub mod snapshot;

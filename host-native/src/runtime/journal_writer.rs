@@ -18,9 +18,9 @@ use tokio::sync::oneshot;
 use crate::clock;
 use crate::config::settings::{AuditMode, Journaling};
 use crate::ops::audit::meta;
+use crate::runtime::leases::lease_ms;
 use crate::runtime::rows::{self, RowContext, open_turn_row};
-use crate::runtime::spend_cap::SpendTracker;
-use crate::runtime::turn_runner::{Host, Refusal};
+use crate::runtime::turn_runner::{Host, Ownership, Refusal};
 use crate::runtime::writer::{CommitError, writer_stopped};
 use crate::storage::commit::is_empty;
 use crate::storage::turn::{StoredTurn, compress};
@@ -30,9 +30,11 @@ use crate::storage::turn_rows::{EffectRow, TurnRow, TurnRows};
 #[derive(Debug)]
 pub struct JournalWriter {
     open_turns: Arc<OpenTurns>,
-    spend: Arc<SpendTracker>,
+    conversation: String,
     turn: String,
     idempotency_key: Option<String>,
+    /// The owner of a new conversation, which is stored with the row of the turn.
+    new_owner: Option<Arc<str>>,
     /// The configuration it runs on.
     config: Arc<Config>,
     /// Whether the turn's row is stored.
@@ -49,12 +51,13 @@ pub struct JournalWriter {
 
 impl JournalWriter {
     /// Creates a writer for a new turn.
-    pub fn new(host: &Host, turn: &str, idempotency_key: Option<String>, config: Arc<Config>) -> JournalWriter {
+    pub fn new(host: &Host, conversation: &str, turn: &str, idempotency_key: Option<String>, config: Arc<Config>) -> JournalWriter {
         JournalWriter {
+            conversation: conversation.to_owned(),
             open_turns: Arc::clone(&host.open_turns),
-            spend: Arc::clone(&host.spend),
             turn: turn.to_owned(),
             idempotency_key,
+            new_owner: None,
             config,
             is_started: false,
             stored_completions: 0,
@@ -64,10 +67,17 @@ impl JournalWriter {
         }
     }
 
+    /// Adds the owner of the conversation, to be stored if the turn is its first.
+    #[must_use]
+    pub fn with_ownership(mut self, ownership: &Ownership) -> JournalWriter {
+        self.new_owner = ownership.owner.clone().filter(|_| ownership.is_new);
+        self
+    }
+
     /// Creates a writer for a claimed turn with `answers` stored completions.
     pub fn from_stored(host: &Host, stored: &StoredTurn, answers: usize, config: Arc<Config>) -> JournalWriter {
         let audited = usize::try_from(stored.audited_notices).unwrap_or(0);
-        let mut writer = JournalWriter::new(host, &stored.turn_id, stored.message_key.clone(), config);
+        let mut writer = JournalWriter::new(host, &stored.conversation_id, &stored.turn_id, stored.message_key.clone(), config);
         (writer.is_started, writer.stored_completions, writer.stored_notices) = (true, answers, audited);
         host.open_turns.add(&stored.turn_id, writer.lease(host));
         writer
@@ -119,7 +129,7 @@ impl JournalWriter {
     /// then.
     pub async fn store(&mut self, host: &Host, pending: PendingRows) -> Result<(), Refusal> {
         if !is_empty(&pending.rows) {
-            let result = host.writer.enqueue(pending.rows).await?;
+            let result = host.writer.enqueue(&self.conversation, pending.rows).await?;
             self.pending_commits.push(result);
         }
         if pending.must_wait { self.wait_until_stored().await } else { Ok(()) }
@@ -144,13 +154,19 @@ impl JournalWriter {
     fn add_turn_row(&mut self, host: &Host, turn: &Turn, rows: &mut TurnRows) -> Result<(), Refusal> {
         let journal = compress(turn.journal()).map_err(|it| Refusal::Internal(it.to_string()))?;
         let lease = self.lease(host);
-        let lease_ms = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
-        rows.add_turn(&TurnRow { lease_ms: Some(lease_ms), ..open_turn_row(turn, &journal, self.row_context(host)) });
+        rows.add_turn(&TurnRow { lease_ms: Some(lease_ms(lease)), ..open_turn_row(turn, &journal, self.row_context(host)) });
+        self.add_owner(turn, rows);
         host.open_turns.add(&self.turn, lease);
         self.is_started = true;
         // The journal already contains the completions so far.
         self.stored_completions = turn.journal().entries.len();
         Ok(())
+    }
+
+    fn add_owner(&self, turn: &Turn, rows: &mut TurnRows) {
+        if let Some(owner) = &self.new_owner {
+            rows.owner.push(&(&turn.journal().input.conversation, owner));
+        }
     }
 
     /// Adds the audit rows so far. They reference the conversation, which a first turn must create.
@@ -179,13 +195,10 @@ impl JournalWriter {
         let metas = self.audit_metas(host, &ended.turn);
         let about = RowContext { status: ended.status, audit_metas: metas.as_ref(), ..self.row_context(host) };
         let mut rows = rows::render_turn(&ended.turn, &ended.outcome, notices, total_ms, about)?;
-        self.spend.add_to_rows(ended.turn.journal(), &mut rows);
+        if !self.is_started {
+            self.add_owner(&ended.turn, &mut rows);
+        }
         Ok(rows)
-    }
-
-    /// Records that the rows of the ended turn are stored.
-    pub fn mark_stored(&self) {
-        self.spend.mark_stored(&self.turn);
     }
 
     /// Returns the `_meta` of each notice so far, if it is stored with audit rows. Replays the turn to compute it.
@@ -219,7 +232,6 @@ pub struct PendingRows {
 impl Drop for JournalWriter {
     fn drop(&mut self) {
         self.open_turns.remove(&self.turn);
-        self.spend.release(&self.turn, self.is_started);
     }
 }
 
@@ -237,11 +249,18 @@ impl OpenTurns {
         found
     }
 
-    fn add(&self, turn: &str, lease: Duration) {
+    /// Returns the turn ids.
+    pub fn ids(&self) -> Vec<String> {
+        self.lock().keys().cloned().collect()
+    }
+
+    /// Adds a turn, whose lease is renewed from now on.
+    pub fn add(&self, turn: &str, lease: Duration) {
         self.lock().insert(turn.to_owned(), lease);
     }
 
-    fn remove(&self, turn: &str) {
+    /// Removes a turn.
+    pub fn remove(&self, turn: &str) {
         self.lock().remove(turn);
     }
 

@@ -5,6 +5,7 @@ pub mod chain;
 pub mod crash;
 pub mod idempotency;
 pub mod journal_writer;
+pub mod leases;
 pub mod recovery;
 pub mod rows;
 pub mod spend_cap;

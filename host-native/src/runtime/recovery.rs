@@ -7,98 +7,114 @@ use convengine_core::Stage;
 use convengine_core::config::Config;
 use convengine_core::turn::{CancelReason, EffectError, EffectErrorKind, Journal, Outcome, RescuedTurn, Turn};
 use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::clock;
 use crate::runtime::journal_writer::JournalWriter;
+use crate::runtime::leases::lease_ms;
 use crate::runtime::turn_queue::{Busy, WAIT_TIMEOUT};
 use crate::runtime::turn_runner::{Host, OpenTurn, Refusal, finish_abandoned};
 use crate::runtime::writer::CommitError;
+use crate::storage::lease::{self, ClaimedTurn};
 use crate::storage::turn::{self, StoredEffect, StoredTurn};
-use crate::storage::{audit, config};
+use crate::storage::{audit, config, owner};
 
-/// The polling interval while waiting for an open turn.
-const POLL_INTERVAL: Duration = Duration::from_millis(25);
+/// The polling interval while waiting for an open turn; it doubles up to the maximum.
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(25);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The interval for deleting the stored effects of ended turns.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The maximum time between two searches for orphaned turns.
+const MAX_SEARCH_INTERVAL: Duration = Duration::from_secs(2);
+
+/// The number of orphaned turns that are claimed at once.
+const CLAIM_BATCH: u32 = 32;
+
+/// The number of orphaned turns that this process recovers at once. Others are left to the other processes.
+const MAX_RECOVERIES: usize = 64;
 
 /// Waits until a conversation has no open turn, and finishes an orphaned one. The caller must hold the conversation's gate permit.
 ///
 /// # Errors
 /// Returns [`Busy`] when another process still runs it at the deadline.
 pub async fn settle_conversation(host: &Arc<Host>, conversation: &str, deadline: Instant) -> Result<(), Refusal> {
-    while let Some(open) = turn::find_open(&host.readers, conversation).await? {
-        if turn::claim(&host.readers, &open.turn_id, &host.owner, lease_ms(host)).await? {
+    let mut pause = MIN_POLL_INTERVAL;
+    loop {
+        if host.claim_gate.is_open()
+            && let Some(open) = lease::claim_open(&host.readers, conversation, &host.owner, lease_ms(host.turn_settings.lease)).await?
+        {
             continue_turn(host, open).await?;
+        } else if !lease::has_open(&host.readers, conversation).await? {
+            return Ok(());
         } else if Instant::now() >= deadline {
             return Err(Busy.into());
         } else {
-            sleep(POLL_INTERVAL).await;
+            sleep(pause).await;
+            pause = (pause * 2).min(MAX_POLL_INTERVAL);
+        }
+    }
+}
+
+/// Spawns the recovery task: recovers orphaned turns at start and, if several processes serve the database, periodically; and deletes the
+/// effects of ended turns, so that commits need not.
+pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let pause = (host.turn_settings.lease.min(host.chain_settings.lease) / 2).min(MAX_SEARCH_INTERVAL);
+        let recoveries = Arc::new(Semaphore::new(MAX_RECOVERIES));
+        let mut next_sweep = Instant::now();
+        for round in 0_u32.. {
+            if (round == 0 || host.readers.is_shared())
+                && host.claim_gate.is_open()
+                && let Err(error) = recover_orphans(&host, &recoveries).await
+            {
+                tracing::warn!(%error, "cannot search for orphaned turns");
+            }
+            if Instant::now() >= next_sweep {
+                next_sweep = Instant::now() + SWEEP_INTERVAL;
+                if let Err(error) = turn::delete_ended_effects(&host.readers).await {
+                    tracing::warn!(%error, "cannot delete the effects of ended turns");
+                }
+            }
+            sleep(pause).await;
+        }
+    })
+}
+
+/// Claims orphaned turns in batches, each as soon as this process has the capacity for one, until none is left.
+async fn recover_orphans(host: &Arc<Host>, recoveries: &Arc<Semaphore>) -> sqlx::Result<()> {
+    // The semaphore is never closed, so this ends with a batch that is not full.
+    while let Ok(mut permits) = Arc::clone(recoveries).acquire_many_owned(CLAIM_BATCH).await {
+        let running = host.open_turns.ids();
+        let lease = host.turn_settings.lease;
+        let claimed = lease::claim_orphans(&host.readers, &running, &host.owner, lease_ms(lease), CLAIM_BATCH.into()).await?;
+        let is_last = claimed.len() < CLAIM_BATCH as usize;
+        for orphan in claimed {
+            // Its lease is renewed while it waits for the conversation.
+            host.open_turns.add(&orphan.turn_id, lease);
+            tokio::spawn(recover(Arc::clone(host), orphan, permits.split(1)));
+        }
+        if is_last {
+            break;
         }
     }
     Ok(())
 }
 
-/// Spawns the recovery task: recovers orphaned turns at start and, if several processes serve the database, periodically; renews leases;
-/// and deletes the effects of ended turns, so that commits need not.
-pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
-    tokio::spawn(async move {
-        let pause = host.turn_settings.lease.min(host.chain_settings.lease) / 4;
-        let mut next_sweep = Instant::now();
-        recover_orphans(&host).await;
-        for round in 1_u32.. {
-            if Instant::now() >= next_sweep {
-                next_sweep = Instant::now() + SWEEP_INTERVAL;
-                warn_on_error(turn::delete_ended_effects(&host.readers).await, "cannot delete the effects of ended turns");
-            }
-            sleep(pause).await;
-            if host.readers.is_shared() {
-                for (lease, turns) in host.open_turns.by_lease() {
-                    let lease_ms = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
-                    let renewed = turn::renew_leases(&host.readers, &turns, &host.owner, lease_ms).await;
-                    warn_on_error(renewed, "cannot renew the leases of open turns");
-                }
-                if round % 2 == 0 {
-                    recover_orphans(&host).await;
-                }
-            }
-        }
-    })
-}
-
-fn warn_on_error(result: sqlx::Result<()>, message: &str) {
-    if let Err(error) = result {
-        tracing::warn!(%error, "{message}");
-    }
-}
-
-async fn recover_orphans(host: &Arc<Host>) {
-    let found = match turn::list_orphaned(&host.readers, &host.owner).await {
-        Ok(found) => found,
-        Err(error) => {
-            tracing::warn!(%error, "cannot search for orphaned turns");
-            return;
-        }
+async fn recover(host: Arc<Host>, orphan: ClaimedTurn, _permit: Option<OwnedSemaphorePermit>) {
+    let ClaimedTurn { turn_id, conversation_id: conversation } = orphan;
+    let settled = async {
+        let _pass = host.turn_queue.acquire(&conversation).await?;
+        settle_conversation(&host, &conversation, Instant::now() + WAIT_TIMEOUT).await
     };
-    for conversation in found {
-        let host = Arc::clone(host);
-        tokio::spawn(async move {
-            let settled = async {
-                let _pass = host.turn_queue.acquire(&conversation).await?;
-                settle_conversation(&host, &conversation, Instant::now() + WAIT_TIMEOUT).await
-            };
-            match settled.await {
-                Ok(()) => tracing::info!(conversation, "recovered an orphaned turn"),
-                Err(error) => tracing::warn!(%error, conversation, "cannot recover an orphaned turn yet"),
-            }
-        });
+    match settled.await {
+        Ok(()) => tracing::info!(conversation, "recovered an orphaned turn"),
+        Err(error) => tracing::warn!(%error, conversation, "cannot recover an orphaned turn yet"),
     }
-}
-
-fn lease_ms(host: &Host) -> i64 {
-    i64::try_from(host.turn_settings.lease.as_millis()).unwrap_or(i64::MAX)
+    host.open_turns.remove(&turn_id);
 }
 
 /// Continues a claimed turn where its journal ends.
@@ -139,6 +155,7 @@ async fn continue_turn(host: &Arc<Host>, open: StoredTurn) -> Result<(), Refusal
         status,
         caller_span: None,
         subscriber: None,
+        owner: owner::find(&host.readers, &open.conversation_id).await?.map(Arc::from),
     };
     match finish_abandoned(host, open_turn).await {
         // Retrying would fail the same way.

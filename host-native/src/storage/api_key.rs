@@ -15,6 +15,8 @@ pub struct ApiKey {
     pub hash: String,
     /// Scope names, separated by spaces.
     pub scopes: String,
+    /// Whether requests name the user that they are made for.
+    pub owner_claim: bool,
     /// Creation time.
     pub created_at: Millis,
     /// Expiry time; absent for a key that is valid until revoked.
@@ -37,6 +39,7 @@ impl ApiKey {
             name: row.text("name")?,
             hash: row.text("hash")?,
             scopes: row.text("scopes")?,
+            owner_claim: row.boolean("owner_claim")?,
             created_at: row.integer("created_at")?,
             expires_at: row.optional_integer("expires_at")?,
             revoked_at: row.optional_integer("revoked_at")?,
@@ -50,8 +53,11 @@ impl ApiKey {
 /// # Errors
 /// Returns any database error.
 pub async fn insert(pool: &Pool, key: &ApiKey) -> sqlx::Result<()> {
-    let sql = Statement::portable(
-        "insert into cv_api_key (key_id, name, hash, scopes, created_at, expires_at) values ($1, $2, $3, $4, $5, nullif($6, 0))",
+    let sql = Statement::per_dialect(
+        "insert into cv_api_key (key_id, name, hash, scopes, created_at, expires_at, owner_claim)
+         values ($1, $2, $3, $4, $5, nullif($6, 0), $7 <> 0)",
+        "insert into cv_api_key (key_id, name, hash, scopes, created_at, expires_at, owner_claim)
+         values ($1, $2, $3, $4, $5, nullif($6, 0), $7::bigint <> 0)",
     );
     let values = [
         SqlValue::Text(&key.key_id),
@@ -60,6 +66,7 @@ pub async fn insert(pool: &Pool, key: &ApiKey) -> sqlx::Result<()> {
         SqlValue::Text(&key.scopes),
         SqlValue::Integer(key.created_at),
         SqlValue::Integer(key.expires_at.unwrap_or(0)),
+        SqlValue::Integer(key.owner_claim.into()),
     ];
     pool.execute(&sql, &values).await.map(|_| ())
 }
@@ -71,6 +78,24 @@ pub async fn insert(pool: &Pool, key: &ApiKey) -> sqlx::Result<()> {
 pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<ApiKey>> {
     let sql = Statement::portable("select * from cv_api_key where key_id = $1");
     pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(ApiKey::from_row).transpose()
+}
+
+/// Returns whether there is an API key, active or not, or a deployment.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn has_credentials(pool: &Pool) -> sqlx::Result<bool> {
+    let sql = Statement::portable("select key_id from cv_api_key union all select token_hash from cs_deployment limit 1");
+    Ok(pool.fetch_optional(&sql, &[]).await?.is_some())
+}
+
+/// Replaces the hash of a key unless it has changed meanwhile.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn replace_hash(pool: &Pool, id: &str, old: &str, new: &str) -> sqlx::Result<()> {
+    let sql = Statement::portable("update cv_api_key set hash = $3 where key_id = $1 and hash = $2");
+    pool.execute(&sql, &[SqlValue::Text(id), SqlValue::Text(old), SqlValue::Text(new)]).await.map(|_| ())
 }
 
 /// Returns all keys, oldest first.
@@ -112,6 +137,7 @@ mod tests {
             name: "it's".to_owned(),
             hash: "h".to_owned(),
             scopes: "converse read".to_owned(),
+            owner_claim: id == "b",
             created_at,
             expires_at,
             revoked_at: None,
@@ -119,12 +145,18 @@ mod tests {
         };
         for database in each_database().await {
             let pool = &database.pool;
+            assert!(!has_credentials(pool).await.expect("an answer"));
             for key in [key("b", 1, Some(50)), key("a", 2, None)] {
                 insert(pool, &key).await.expect("a key");
             }
             assert!(insert(pool, &key("a", 3, None)).await.is_err(), "key ids are unique");
             assert_eq!(find(pool, "b").await.expect("an answer"), Some(key("b", 1, Some(50))));
             assert_eq!(find(pool, "c").await.expect("an answer"), None);
+            assert!(has_credentials(pool).await.expect("an answer"));
+            for (old, stored) in [("x", "h"), ("h", "new")] {
+                replace_hash(pool, "b", old, "new").await.expect("an answer");
+                assert_eq!(find(pool, "b").await.expect("an answer").map(|it| it.hash).as_deref(), Some(stored));
+            }
             record_use(pool, "b", 7).await.expect("an answer");
             assert!(revoke(pool, "a", 9).await.expect("an answer") && !revoke(pool, "a", 10).await.expect("an answer"));
             let all = list(pool).await.expect("keys");

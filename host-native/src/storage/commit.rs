@@ -9,8 +9,8 @@ use super::audit;
 use super::call_log::CallLogColumns;
 use super::chain::run;
 use super::database::{Connection, SqlValue, Statement};
-use super::spend;
 use super::turn_rows::{JsonRows, TurnRows};
+use super::owner;
 
 /// Writes the rows of one or more turns. The caller holds the transaction, unless [`is_open`] returns true.
 ///
@@ -64,9 +64,6 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLogCol
     if let Some(batch) = json_array(connection, &rows.memory) {
         upsert_memory(connection, &batch).await?;
     }
-    if let Some(batch) = json_array(connection, &rows.spend) {
-        spend::add(connection, &batch).await?;
-    }
     if let Some(batch) = json_array(connection, &rows.session) {
         session::save(connection, &batch).await?;
     }
@@ -81,6 +78,9 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLogCol
     }
     if let Some(batch) = json_array(connection, &rows.usage) {
         session::add_usage(connection, &batch).await?;
+    }
+    if let Some(batch) = json_array(connection, &rows.owner) {
+        owner::insert(connection, &batch).await?;
     }
     Ok(())
 }
@@ -123,24 +123,17 @@ async fn is_audit_progress_stored(connection: &mut Connection, rows: &JsonRows) 
 /// Returns whether there is nothing to write.
 pub fn is_empty(rows: &TurnRows) -> bool {
     let turns = [&rows.turn, &rows.closed_turns, &rows.effect, &rows.audit_progress];
-    let others = [
-        &rows.conversation,
-        &rows.created_conversations,
-        &rows.audit,
-        &rows.history,
-        &rows.llm,
-        &rows.deleted_memory,
-        &rows.memory,
-        &rows.spend,
-    ];
-    let of_sessions = [&rows.session, &rows.new_runs, &rows.run, &rows.handoff, &rows.usage];
+    let others =
+        [&rows.conversation, &rows.created_conversations, &rows.audit, &rows.history, &rows.llm, &rows.deleted_memory, &rows.memory];
+    let of_sessions = [&rows.session, &rows.new_runs, &rows.run, &rows.handoff, &rows.usage, &rows.owner];
     turns.into_iter().chain(others).chain(of_sessions).all(|it| it.count() == 0)
 }
 
 /// Returns whether the rows only open turns and record their effects. These statements need no transaction: the effect is dispatched
 /// only after both its turn and its dispatch marker are stored.
 pub fn needs_no_transaction(rows: &TurnRows) -> bool {
-    rows.ended_turns == 0 && rows.new_runs.count() == 0 && rows.audit_progress.count() == 0 && rows.deleted_memory.count() == 0
+    let others = [&rows.new_runs, &rows.owner, &rows.audit_progress, &rows.deleted_memory];
+    rows.ended_turns == 0 && others.into_iter().all(|it| it.count() == 0)
 }
 
 /// Returns the first reserved audit id of each turn as a JSON array, allocated from `next`; null for a turn that reserves none.

@@ -95,20 +95,6 @@ impl Pool {
         }
     }
 
-    /// Fetches the first row of a read-modify-write statement, serialized by a named advisory lock. SQLite has a single writer and needs no
-    /// lock.
-    pub(super) async fn fetch_optional_locked(
-        &self,
-        lock: &str,
-        statement: &Statement,
-        values: &[SqlValue<'_>],
-    ) -> sqlx::Result<Option<DatabaseRow>> {
-        let Pool::Postgres(pool) = self else { return self.fetch_optional(statement, values).await };
-        let mut connection = pool.acquire().await?;
-        let result = timeout(STATEMENT_TIMEOUT, fetch_with_lock(&mut connection, lock, statement, values)).await;
-        Ok(check_timeout(connection, result)?.map(DatabaseRow::Postgres))
-    }
-
     /// Executes a statement. Returns the number of affected rows.
     pub(super) async fn execute(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<u64> {
         match self {
@@ -133,21 +119,6 @@ impl Pool {
     pub fn is_shared(&self) -> bool {
         matches!(self, Pool::Postgres(_))
     }
-}
-
-/// Takes the lock in a statement of its own, so that the actual statement sees what previous lock holders have written.
-async fn fetch_with_lock(
-    connection: &mut PgConnection,
-    lock: &str,
-    statement: &Statement,
-    values: &[SqlValue<'_>],
-) -> sqlx::Result<Option<PgRow>> {
-    let mut transaction = connection.begin().await?;
-    let taken = sqlx::query("select pg_advisory_xact_lock(726174654, hashtext($1))").bind(lock.to_owned());
-    taken.execute(&mut *transaction).await?;
-    let row = postgres_query(statement, values).fetch_optional(&mut *transaction).await?;
-    transaction.commit().await?;
-    Ok(row)
 }
 
 /// Unwraps a timed result. After a timeout the connection is discarded, because its server may be unreachable.
@@ -209,6 +180,17 @@ impl Connection {
     /// Returns any database error.
     pub async fn rollback(&mut self) -> sqlx::Result<()> {
         self.execute(&Statement::portable("rollback"), &[]).await.map(|_| ())
+    }
+
+    /// Checks that the database answers.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn ping(&mut self) -> sqlx::Result<()> {
+        match self {
+            Connection::Sqlite(it) => it.ping().await,
+            Connection::Postgres(it) => it.ping().await,
+        }
     }
 
     /// Closes the connection.

@@ -15,6 +15,8 @@ pub struct LoadedConversation {
     pub is_duplicate: bool,
     /// Whether the conversation has an open turn, running elsewhere or orphaned. The session is then not current.
     pub has_open_turn: bool,
+    /// The caller that the conversation belongs to, if any.
+    pub owner: Option<String>,
 }
 
 /// Loads a conversation: its row, the number of turns, and the latest `history` exchanges since the last reset. `key` is the idempotency
@@ -33,7 +35,8 @@ pub async fn load_conversation(pool: &Pool, id: &str, history: usize, key: Optio
     let conversation = conversation_row(id, &row)?;
     let history = if conversation.is_some() { parse_exchanges(row.optional_text("history")?, history) } else { Vec::new() };
     let session = LoadedSession { conversation, history, turns, turns_since_reset, memory, flow: None };
-    Ok(LoadedConversation { session, is_duplicate: row.integer("sent")? > 0, has_open_turn: row.integer("open")? > 0 })
+    let owner = row.optional_text("owner")?;
+    Ok(LoadedConversation { session, is_duplicate: row.integer("sent")? > 0, has_open_turn: row.integer("open")? > 0, owner })
 }
 
 async fn fetch_conversation(pool: &Pool, id: &str, limit: i64, key: Option<&str>) -> sqlx::Result<DatabaseRow> {
@@ -46,6 +49,7 @@ async fn fetch_conversation(pool: &Pool, id: &str, limit: i64, key: Option<&str>
            (select max(number) from ce_turn where conversation_id = $1 and reset = 1) as reset_turn,
            (select count(*) from ce_turn where conversation_id = $1 and status = 'open') as open,
            (select count(*) from ce_turn where message_key = $3) as sent,
+           (select owner from cv_conversation_owner where conversation_id = $1) as owner,
            (select json_array(store, summary, turns, updated_at) from ce_memory where conversation_id = $1 and store = 'session'
               and updated_at >= coalesce(r.reset_at, -9223372036854775807)) as memory,
            (select json_group_array(json_array(user_input, assistant_output) order by history_id desc)
@@ -63,6 +67,7 @@ async fn fetch_conversation(pool: &Pool, id: &str, limit: i64, key: Option<&str>
            (select max(number) from ce_turn where conversation_id = $1::uuid and reset)::bigint as reset_turn,
            (select count(*) from ce_turn where conversation_id = $1::uuid and status = 'open') as open,
            (select count(*) from ce_turn where message_key = $3) as sent,
+           (select owner from cv_conversation_owner where conversation_id = $1::uuid) as owner,
            (select json_build_array(store, summary, turns, (extract(epoch from updated_at) * 1000)::bigint)::text from ce_memory
               where conversation_id = $1::uuid and store = 'session' and updated_at >= coalesce(r.reset_at, '-infinity')) as memory,
            (select json_agg(json_build_array(user_input, assistant_output::text) order by history_id desc)::text

@@ -6,28 +6,35 @@ pub mod activation;
 pub mod api_key;
 pub mod assistant;
 pub mod audit;
+pub mod backup;
 pub mod call_log;
 pub mod chain;
 pub mod commit;
 pub mod config;
 pub mod conversations;
+pub mod counter;
 pub mod database;
 pub mod document;
 pub mod feedback;
 pub mod forget;
 pub mod import;
 pub mod inspect;
+pub mod lease;
 pub mod load;
 pub mod module;
+pub mod owner;
 pub mod schema;
 pub mod script;
+pub mod server_lock;
 pub mod snapshot;
 pub mod spend;
+mod sqlite_file;
 pub mod stream;
 pub mod turn;
 pub mod turn_rows;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -100,6 +107,13 @@ impl DatabaseConfig {
         synced.await.unwrap_or_else(|it| Err(std::io::Error::other(it)))
     }
 
+    /// Returns the path of the key that is made for the secrets of an SQLite file.
+    pub fn key_path(&self) -> Option<PathBuf> {
+        let mut name = self.sqlite_file()?.into_os_string();
+        name.push(".key");
+        Some(PathBuf::from(name))
+    }
+
     /// Returns the URL without its password.
     pub fn redacted_url(&self) -> String {
         let Some((scheme, rest)) = self.url.split_once("://") else { return self.url.clone() };
@@ -132,17 +146,34 @@ pub async fn open(config: &DatabaseConfig, create: bool) -> sqlx::Result<Connect
     if config.is_postgres() {
         return Ok(Connection::Postgres(Box::new(postgres_options(config)?.connect().await?)));
     }
-    Ok(Connection::Sqlite(Box::new(sqlite_options(config)?.create_if_missing(create).connect().await?)))
+    let options = sqlite_options(config)?;
+    if create {
+        config.create_sqlite_file().map_err(sqlx::Error::Io)?;
+    }
+    Ok(Connection::Sqlite(Box::new(options.create_if_missing(create).connect().await?)))
 }
 
-/// Sets statement and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks.
+/// Sets statement, lock and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks, and a
+/// lock of a stranger does not block the writer.
 ///
 /// # Errors
 /// Returns any database error.
 pub async fn set_timeouts(connection: &mut Connection) -> sqlx::Result<()> {
     if matches!(connection, Connection::Postgres(_)) {
-        let sql = "select set_config('statement_timeout', '10s', false), set_config('idle_in_transaction_session_timeout', '15s', false)";
+        let sql = "select set_config('statement_timeout', '10s', false), set_config('lock_timeout', '250ms', false),
+            set_config('idle_in_transaction_session_timeout', '15s', false)";
         connection.fetch_all(&Statement::portable(sql), &[]).await?;
+    }
+    Ok(())
+}
+
+/// Lets the transaction on PostgreSQL hardly wait for locks.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn set_brief_lock_timeout(connection: &mut Connection) -> sqlx::Result<()> {
+    if matches!(connection, Connection::Postgres(_)) {
+        connection.fetch_all(&Statement::portable("select set_config('lock_timeout', '20ms', true)"), &[]).await?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
 use uuid::Uuid;
 
+use super::database::{SqlValue, Statement};
 use super::{Connection, DatabaseConfig, Pool, connect_or_create, open_reader_pool};
 
 /// A test database with our tables.
@@ -58,4 +59,13 @@ async fn create_database(url: String, folder: TempDir) -> Database {
     let connection = connect_or_create(&config).await.expect("a database with our tables");
     let pool = open_reader_pool(&config).await.expect("a pool");
     Database { config, connection, pool, _folder: folder }
+}
+
+/// Locks the row of a turn on PostgreSQL, as a stranger with an open transaction does, until the connection's transaction ends.
+pub async fn lock_turn(config: &DatabaseConfig, turn: &str) -> Connection {
+    let mut stranger = super::open(config, false).await.expect("a connection");
+    stranger.begin().await.expect("a transaction");
+    let lock = Statement::portable("select 1 from ce_turn where turn_id = $1::uuid for update");
+    stranger.fetch_all(&lock, &[SqlValue::Text(turn)]).await.expect("a lock");
+    stranger
 }

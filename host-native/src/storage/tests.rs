@@ -14,7 +14,7 @@ use super::commit::{is_stored, write};
 use super::database::{SqlValue as Sql, Statement};
 use super::testing::{Database, each_database};
 use super::turn_rows::{EffectRow, JsonRows, TurnRow, TurnRows};
-use super::{audit, config, document, load, module, script, turn};
+use super::{audit, config, document, lease, load, module, script, turn};
 use crate::config::import;
 
 const CONVERSATION: &str = "0b7b6d0e-5a0f-4c56-8a52-0f5a0f6f4d01";
@@ -182,11 +182,12 @@ async fn an_open_turn_belongs_to_one_owner() {
         assert_eq!(effects.iter().map(|it| (it.effect_id, it.entry.clone())).collect::<Vec<_>>(), [(0, Some(answer)), (1, None)]);
 
         // Another owner can claim it only after its lease expires; on SQLite there is no other owner.
-        let theirs = turn::claim(&database.pool, FIRST, "they", 60_000).await.expect("an answer");
-        assert_eq!(theirs, !database.pool.is_shared());
-        turn::renew_leases(&database.pool, &[FIRST.to_owned()], "me", -1_000).await.expect("a lease that is over");
-        assert_eq!(turn::list_orphaned(&database.pool, "other").await.expect("an answer"), [CONVERSATION]);
-        assert!(turn::claim(&database.pool, FIRST, "they", 60_000).await.expect("an answer"));
+        let theirs = lease::claim_open(&database.pool, CONVERSATION, "they", 60_000).await.expect("an answer");
+        assert_eq!(theirs.is_some(), !database.pool.is_shared());
+        lease::renew(&mut database.connection, &[FIRST.to_owned()], "me", -1_000).await.expect("a lease that is over");
+        let claimed = lease::claim_open(&database.pool, CONVERSATION, "they", 60_000).await.expect("an answer").expect("the turn");
+        assert_eq!((claimed.turn_id.as_str(), claimed.audited_notices, claimed.message_key.as_deref()), (FIRST, 1, Some("k")));
+        assert!(lease::has_open(&database.pool, CONVERSATION).await.expect("an answer"));
         let mut rows = TurnRows::default();
         rows.close_turn(&TurnRow { state_hash: "mine", ..open.clone() });
         assert!(matches!(store_rows(&mut database, &rows).await, Err(sqlx::Error::RowNotFound)), "another owner holds it");

@@ -1,4 +1,4 @@
-//! `ce_turn` and `ce_turn_effect`: reads turns and journals, and claims open turns.
+//! `ce_turn` and `ce_turn_effect`: reads turns and journals.
 
 use std::collections::BTreeSet;
 
@@ -43,23 +43,32 @@ impl StoredTurn {
     }
 }
 
-/// Builds a statement that selects turns.
+/// Builds a statement that selects turns, or one that changes and returns them.
 macro_rules! select_turns {
     ($sqlite:literal, $postgres:literal) => {
+        select_turns!("select ", $sqlite, "select ", $postgres)
+    };
+    (returning $sqlite:literal, $postgres:literal) => {
+        select_turns!(concat!($sqlite, " returning "), "", concat!($postgres, " returning "), "")
+    };
+    ($before_sqlite:expr, $sqlite:literal, $before_postgres:expr, $postgres:literal) => {
         Statement::per_dialect(
             concat!(
-                "select turn_id, conversation_id, number, status, config_hash, journal, state_hash, created_at, total_ms, audit_id, audited,
+                $before_sqlite,
+                "turn_id, conversation_id, number, status, config_hash, journal, state_hash, created_at, total_ms, audit_id, audited,
                    message_key ",
                 $sqlite
             ),
             concat!(
-                "select turn_id::text, conversation_id::text, number::bigint, status, config_hash, journal, state_hash,
+                $before_postgres,
+                "turn_id::text, conversation_id::text, number::bigint, status, config_hash, journal, state_hash,
                    (extract(epoch from created_at) * 1000)::bigint as created_at, total_ms, audit_id, audited::bigint, message_key ",
                 $postgres
             ),
         )
     };
 }
+pub(super) use select_turns;
 
 /// Returns the ended turns of a conversation in order.
 ///
@@ -159,7 +168,7 @@ pub async fn find_by_message_key(pool: &Pool, key: &str) -> sqlx::Result<Option<
     pool.fetch_optional(&sql, &[SqlValue::Text(key)]).await?.as_ref().map(turn_from_row).transpose()
 }
 
-fn turn_from_row(row: &DatabaseRow) -> sqlx::Result<StoredTurn> {
+pub(super) fn turn_from_row(row: &DatabaseRow) -> sqlx::Result<StoredTurn> {
     let number = |column: &str| row.integer(column).map(|it| u32::try_from(it).unwrap_or(0));
     Ok(StoredTurn {
         turn_id: row.text("turn_id")?,
@@ -177,33 +186,6 @@ fn turn_from_row(row: &DatabaseRow) -> sqlx::Result<StoredTurn> {
     })
 }
 
-/// Returns the conversations with an orphaned open turn: with an expired lease, or on SQLite, with another owner.
-///
-/// # Errors
-/// Returns any database error.
-pub async fn list_orphaned(pool: &Pool, owner: &str) -> sqlx::Result<Vec<String>> {
-    let sql = Statement::per_dialect(
-        "select conversation_id from ce_turn where status = 'open' and owner <> $1 order by created_at",
-        "select conversation_id::text from ce_turn where status = 'open' and lease_until < now() and $1 <> '' order by created_at",
-    );
-    pool.fetch_all(&sql, &[SqlValue::Text(owner)]).await?.iter().map(|it| it.text("conversation_id")).collect()
-}
-
-/// Claims an orphaned open turn. Returns whether the caller now owns it. The caller must hold the conversation's gate permit, so that it
-/// does not run the turn itself.
-///
-/// # Errors
-/// Returns any database error.
-pub async fn claim(pool: &Pool, turn: &str, owner: &str, lease_ms: i64) -> sqlx::Result<bool> {
-    let sql = Statement::per_dialect(
-        "update ce_turn set owner = $2, lease_until = cast(unixepoch('subsec') * 1000 as integer) + $3
-         where turn_id = $1 and status = 'open'",
-        "update ce_turn set owner = $2, lease_until = now() + $3 * interval '1 millisecond'
-         where turn_id = $1::uuid and status = 'open' and (lease_until < now() or owner = $2)",
-    );
-    Ok(pool.execute(&sql, &[SqlValue::Text(turn), SqlValue::Text(owner), SqlValue::Integer(lease_ms)]).await? > 0)
-}
-
 /// Closes an unreadable turn as lost. Returns whether the owner still held it.
 ///
 /// # Errors
@@ -214,23 +196,6 @@ pub async fn close_as_lost(pool: &Pool, turn: &str, owner: &str) -> sqlx::Result
         "update ce_turn set status = 'lost', owner = null, lease_until = null where turn_id = $1::uuid and status = 'open' and owner = $2",
     );
     Ok(pool.execute(&sql, &[SqlValue::Text(turn), SqlValue::Text(owner)]).await? > 0)
-}
-
-/// Renews the leases of open turns that the owner still holds.
-///
-/// # Errors
-/// Returns any database error.
-pub async fn renew_leases(pool: &Pool, turns: &[String], owner: &str, lease_ms: i64) -> sqlx::Result<()> {
-    if turns.is_empty() {
-        return Ok(());
-    }
-    let sql = Statement::per_dialect(
-        "update ce_turn set lease_until = cast(unixepoch('subsec') * 1000 as integer) + $2
-         where status = 'open' and owner = $3 and turn_id in (select value from json_each($1))",
-        "update ce_turn set lease_until = now() + $2 * interval '1 millisecond'
-         where status = 'open' and owner = $3 and turn_id in (select r::uuid from json_array_elements_text($1::json) r)",
-    );
-    pool.execute(&sql, &[SqlValue::Text(&json!(turns).to_string()), SqlValue::Integer(lease_ms), SqlValue::Text(owner)]).await.map(|_| ())
 }
 
 /// Deletes the stored effects of ended turns. The cost depends on the number of effects, not of turns.

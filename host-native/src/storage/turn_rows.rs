@@ -101,8 +101,6 @@ pub struct TurnRows {
     pub memory: JsonRows,
     /// Conversations whose memory is deleted.
     pub deleted_memory: JsonRows,
-    /// `cv_spend`.
-    pub spend: JsonRows,
     /// `cs_session`, with the rows of `cs_timer`.
     pub session: JsonRows,
     /// New rows of `cs_session`, `cs_timer`, `cs_run` and `cs_run_key`: runs that have not begun.
@@ -113,6 +111,8 @@ pub struct TurnRows {
     pub handoff: JsonRows,
     /// `cs_usage_events`.
     pub usage: JsonRows,
+    /// New rows of `cv_conversation_owner`.
+    pub owner: JsonRows,
 }
 
 /// A row of `cs_session`.
@@ -152,12 +152,12 @@ impl TurnRows {
         self.durable |= other.durable;
         self.memory.extend(&other.memory);
         self.deleted_memory.extend(&other.deleted_memory);
-        self.spend.extend(&other.spend);
         self.session.extend(&other.session);
         self.new_runs.extend(&other.new_runs);
         self.run.extend(&other.run);
         self.handoff.extend(&other.handoff);
         self.usage.extend(&other.usage);
+        self.owner.extend(&other.owner);
     }
 
     /// Adds a session row with its timers.
@@ -204,11 +204,6 @@ impl TurnRows {
     /// Adds metered usage of a turn.
     pub fn add_usage(&mut self, workspace: &str, kind: &str, at: Millis, amount: u64, reference: &str) {
         self.usage.push(&(workspace, kind, at, amount, reference));
-    }
-
-    /// Adds the model cost of a day, in millionths of a currency unit.
-    pub fn add_spend(&mut self, day: &str, micros: u64) {
-        self.spend.push(&(day, micros));
     }
 
     /// Adds a conversation row.

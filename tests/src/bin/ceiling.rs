@@ -138,7 +138,7 @@ async fn store_and_answer(ceiling: &Ceiling, headers: &HeaderMap, body: &[u8]) -
         turn: rows(&recorded.turn),
         ..TurnRows::default()
     };
-    ceiling.host.writer.commit(rows).await?;
+    ceiling.host.writer.commit(&conversation, rows).await?;
     Ok(recorded.answer.fill(&conversation, &turn))
 }
 

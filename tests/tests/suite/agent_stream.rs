@@ -9,7 +9,7 @@ use reqwest::blocking::Response;
 use serde_json::{Value, json};
 
 use crate::flows::{DEPLOYED, JSON, ORIGIN, SIMULATED, Session, deploy, desk, edges, publish, reply_texts, save_draft};
-use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, client, orders_pack};
+use crate::harness::{OPEN, REGEX_ONLY, SERVE, Server, TestEnv, client, orders_pack};
 use crate::models::{KEY, PRICES, ProviderReply, delta_event, final_events, start_provider, write_head};
 
 /// A bank that answers this many calls.
@@ -59,7 +59,7 @@ fn with_agent(bank: SocketAddr) -> Value {
 fn serve(env: &TestEnv, model: &str, bank: SocketAddr) -> Server {
     let allowed = format!("convengine.outbound.allow={bank}");
     let more = ["--set", PRICES, "--llm", "openai:test-model", "--set", &allowed];
-    let command = &mut env.command(&[&SERVE[..], &REGEX_ONLY, &more].concat());
+    let command = &mut env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN, &more].concat());
     env.start(command.env("OPENAI_BASE_URL", model).env("OPENAI_API_KEY", KEY))
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::flows::{assert_refused, reply_texts, send, with_changes};
-use crate::harness::{Answer, REGEX_ONLY, Server, TestEnv, orders_pack};
+use crate::harness::{Answer, OPEN, REGEX_ONLY, Server, TestEnv, orders_pack};
 
 const AGENT: &str = "/v1/ai-agents/helper";
 const TURN: &str = "/v1/runtime/ai-agents/helper/turn";
@@ -19,7 +19,7 @@ pub fn helper(name: &str) -> Value {
 fn serve(rules: &Value, more: &[&str]) -> (TestEnv, Server) {
     let env = TestEnv::with_pack(&orders_pack());
     let script = format!("scripted:{}", env.write("script.json", &rules.to_string()));
-    let server = env.serve(&[&REGEX_ONLY[..], &["--llm", &script], more].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &OPEN, &["--llm", &script], more].concat());
     (env, server)
 }
 

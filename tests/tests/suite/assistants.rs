@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::access::{WITH_KEYS, key};
 use crate::flows::{JSON, assert_refused, desk as document, send, serve_desk, with_changes};
-use crate::harness::{Answer, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
+use crate::harness::{Answer, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
 use crate::routes::{ROUTES, call};
 use crate::tools::{Service, desk};
 
@@ -141,7 +141,7 @@ fn versions_are_numbered_and_can_be_restored() {
 #[test]
 fn a_deployment_shows_its_token_once() {
     let env = TestEnv::with_pack(&orders_pack());
-    let server = env.serve(&REGEX_ONLY);
+    let server = env.serve(&[&REGEX_ONLY[..], &OPEN].concat());
     let path = "/v1/agents/desk/deployments";
     let request = json!({"name": "shop", "channel": "web", "origins": ["https://shop.example"], "debug": false});
     assert_refused(&send(&server, "POST", path, &request), 404, "not_found");
@@ -175,12 +175,18 @@ fn no_route_and_no_log_shows_a_secret() {
         shown.push(format!("{} {:?}", answer.text, answer.headers));
         (answer.status, answer.json())
     };
-    assert_eq!(keep("CRM_KEY", VALUE), (201, json!({"name": "CRM_KEY", "prefix": "hun"})));
-    assert_eq!(keep("CRM_KEY", &VALUE.replace("hun", "bun")), (200, json!({"name": "CRM_KEY", "prefix": "bun"})));
-    assert_eq!(keep("SHORT", "hunter2"), (201, json!({"name": "SHORT", "prefix": ""})));
-    for (name, value) in
-        [("crm", json!(VALUE)), ("", json!(VALUE)), ("A-B", json!(VALUE)), ("A", json!([VALUE])), ("A", json!(" ")), ("A", Value::Null)]
-    {
+    assert_eq!(keep("CRM_KEY", VALUE), (201, json!({"name": "CRM_KEY", "prefix": ""})));
+    assert_eq!(keep("CRM_KEY", &VALUE.replace("hun", "bun")), (200, json!({"name": "CRM_KEY", "prefix": ""})));
+    assert_eq!(keep("SHORT", "hunter2-"), (201, json!({"name": "SHORT", "prefix": ""})));
+    for (name, value) in [
+        ("crm", json!(VALUE)),
+        ("", json!(VALUE)),
+        ("A-B", json!(VALUE)),
+        ("A", json!([VALUE])),
+        ("A", json!(" ")),
+        ("A", json!("hunter2")),
+        ("A", Value::Null),
+    ] {
         let answer = send(&server, "POST", "/v1/secrets", &json!({"name": name, "value": value}));
         assert_refused(&answer, 422, "invalid_secret");
         shown.push(answer.text);
@@ -191,7 +197,7 @@ fn no_route_and_no_log_shows_a_secret() {
     let listed = server.get("/v1/secrets").json();
     let of = |it: &Value| (it["name"].clone(), it["prefix"].clone());
     let listed_names: Vec<_> = listed["secrets"].as_array().unwrap().iter().map(of).collect();
-    assert_eq!(listed_names, [(json!("CRM_KEY"), json!("bun")), (json!("SHORT"), json!(""))]);
+    assert_eq!(listed_names, [(json!("CRM_KEY"), json!("")), (json!("SHORT"), json!(""))]);
     assert!(listed["secrets"][0]["updated_at"].as_str().is_some_and(|it| it.ends_with('Z')), "{listed}");
     for (method, path, _, body) in ROUTES.iter().filter(|it| it.0 == "GET") {
         let answer = call(&server, method, path, &[], body);
@@ -306,7 +312,7 @@ fn the_admin_token_opens_only_the_admin_routes() {
     let literal = format!("convengine.admin-token={TOKEN}");
     let (variable, from_file) = ("convengine.admin-token=env:DESK_ADMIN", format!("convengine.adminToken=file:{file}"));
     for setting in [literal.as_str(), variable, &from_file] {
-        let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &["--set", setting]].concat());
+        let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN, &["--set", setting]].concat());
         let server = env.start(command.env("DESK_ADMIN", TOKEN).env("RUST_LOG", "trace"));
         for (method, path, body) in admin_routes() {
             for headers in [vec![], vec![("Authorization", "Bearer an-administrators-toke")], vec![("Authorization", "Basic x")]] {

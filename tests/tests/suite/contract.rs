@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::ai_agents::{deploy_helper, helper, publish_helper};
 use crate::chains::{nightly, publish_chain};
 use crate::flows::{ORIGIN, Session, deploy, desk, publish, with_changes};
-use crate::harness::{REGEX_ONLY, Server, TestEnv, client, orders_pack};
+use crate::harness::{OPEN, REGEX_ONLY, Server, TestEnv, client, orders_pack};
 use crate::stream::ID;
 
 /// The seed of the calls.
@@ -85,7 +85,7 @@ fn with_session(mut call: Call, server: &Server, token: &str, agent_token: &str)
 #[test]
 fn every_call_is_answered_as_documented() {
     let env = TestEnv::with_pack(&orders_pack());
-    let server = env.serve(&[&REGEX_ONLY[..], &["--set", "convengine.assistants.rpm=0"]].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &OPEN, &["--set", "convengine.assistants.rpm=0"]].concat());
     server.say(ID, "my order");
     publish(&server, &desk("Desk"));
     let token = deploy(&server, true);

@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::flows::{Session, deploy, desk, publish, reply_texts, save_draft, with_changes};
-use crate::harness::{REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
+use crate::harness::{OPEN, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack};
 use crate::models::{KEY, PRICES, ProviderReply, start_provider};
 
 #[test]
@@ -184,6 +184,7 @@ fn a_plan_limits_imports_per_month() {
     assert_eq!(import().code, 0);
     assert_one_line(&import(), 1, &["imports", "month"]);
     env.sql().run("update cs_usage_events set at = 1");
+    env.sql().run("update cs_counter set period = 1");
     assert_eq!(import().code, 0, "in another month");
 }
 
@@ -199,7 +200,7 @@ fn decision(object: &Value) -> ProviderReply {
 
 fn with_model(env: &TestEnv, address: &str, prices: &str) -> Server {
     let words = ["--set", prices, "--llm", "openai:test-model", "--set", "convengine.llm.max-attempts=1"];
-    let command = &mut env.command(&[&SERVE[..], &words, &REGEX_ONLY].concat());
+    let command = &mut env.command(&[&SERVE[..], &words, &REGEX_ONLY, &OPEN].concat());
     env.start(command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", KEY))
 }
 
@@ -237,6 +238,7 @@ fn usage_is_counted() {
     deployed.send_event(&server, &json!({"type": "session.end"}));
     assert_eq!(left(&deployed).last().map(String::as_str), Some("967600"));
     env.sql().run("update cs_usage_events set at = 1");
+    env.sql().run("update cs_counter set period = 1");
     simulated.send_event(&server, &json!({"type": "session.end"}));
     assert_eq!(left(&simulated).last().map(String::as_str), Some("1000000"), "in another month");
 }

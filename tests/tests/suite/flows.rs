@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, REGEX_ONLY, Server, TestEnv, orders_pack};
+use crate::harness::{Answer, OPEN, REGEX_ONLY, Server, TestEnv, orders_pack};
 
 pub const JSON: (&str, &str) = ("Content-Type", "application/json");
 
@@ -95,10 +95,10 @@ pub fn publish(server: &Server, document: &Value) -> u64 {
     published.json()["version"].as_u64().unwrap()
 }
 
-/// A server with a document as the desk's draft.
+/// A server with a document as the desk's draft, open also after a deployment.
 pub fn serve_desk(document: &Value, more: &[&str]) -> (TestEnv, Server) {
     let env = TestEnv::with_pack(&orders_pack());
-    let server = env.serve(&[&REGEX_ONLY[..], more].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &OPEN, more].concat());
     save_draft(&server, document);
     (env, server)
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::flows::{DEPLOYED, ORIGIN, SIMULATED, Session, assert_refused, deploy, desk, edges, publish, reply_texts, save_draft, send};
-use crate::harness::{Answer, REGEX_ONLY, SERVE, Server, TIMEOUT, TestEnv, orders_pack, wait_until};
+use crate::harness::{Answer, OPEN, REGEX_ONLY, SERVE, Server, TIMEOUT, TestEnv, orders_pack, wait_until};
 
 /// A request that the webhook has received.
 pub struct WebhookCall {
@@ -135,7 +135,7 @@ pub fn serve(document: &Value, webhook: Option<&Webhook>) -> (TestEnv, Server) {
     let env = TestEnv::with_pack(&orders_pack());
     let allowed = webhook.map_or(String::new(), |it| format!("convengine.outbound.allow={}", it.address));
     let more: Vec<&str> = if webhook.is_some() { vec!["--set", &allowed] } else { Vec::new() };
-    let server = env.start(&mut env.command(&[&SERVE[..], &REGEX_ONLY, &more].concat()));
+    let server = env.start(&mut env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN, &more].concat()));
     save_draft(&server, document);
     (env, server)
 }

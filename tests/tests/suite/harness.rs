@@ -20,6 +20,9 @@ pub const MESSAGE: &str = "/api/v1/conversation/message";
 /// Settings of a server that needs no model.
 pub const REGEX_ONLY: [&str; 2] = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_ONLY"];
 
+/// Settings of a server that stays open, whatever keys and deployments there are.
+pub const OPEN: [&str; 2] = ["--set", "convengine.security.mode=none"];
+
 /// A pack with one intent and no model.
 pub fn orders_pack() -> Value {
     let row = |id: u32, intent: &str, text: &str| json!({"response_id": id, "intent_code": intent, "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT", "exact_text": text});
@@ -56,6 +59,9 @@ pub fn contains_word(text: &str, word: &str) -> bool {
     let is_joined = |it: Option<char>| it.is_some_and(|it| it.is_alphanumeric() || it == '-');
     text.match_indices(word).any(|(at, _)| !is_joined(text[..at].chars().next_back()) && !is_joined(text[at + word.len()..].chars().next()))
 }
+
+/// The key that seals secrets on PostgreSQL.
+pub const SECRETS_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
 /// A temporary folder and a database.
 pub struct TestEnv {
@@ -142,6 +148,10 @@ impl TestEnv {
         command.args(arguments);
         if !arguments.contains(&"--database") {
             command.args(["--database", &self.database_url()]);
+            if self.is_postgres() {
+                // On SQLite the key is made beside the file.
+                command.args(["--set", "convengine.secrets-key=env:SUITE_SECRETS_KEY"]).env("SUITE_SECRETS_KEY", SECRETS_KEY);
+            }
         }
         command
     }

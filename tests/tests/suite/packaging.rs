@@ -7,7 +7,8 @@ use std::process::Command;
 use convengine_host::ops::observe::names::METRICS;
 use convengine_tests::root;
 
-use crate::harness::TestEnv;
+use crate::harness::{TestEnv, orders_pack};
+use crate::openness::assert_all_closed;
 
 fn read(name: &str) -> String {
     fs::read_to_string(root().join("packaging").join(name)).unwrap()
@@ -77,4 +78,31 @@ fn the_container_runs_without_root_and_checks_its_health_sqlite() {
     assert!(after_user.starts_with("10001") && after_user.contains("HEALTHCHECK") && after_user.contains("/healthz"), "{after_user}");
     let images: Vec<&str> = file.lines().filter_map(|it| it.strip_prefix("FROM ")).collect();
     assert!(images.len() == 3 && images.iter().all(|it| it.starts_with("${")), "images are arguments: {images:?}");
+}
+
+#[test]
+fn the_first_start_of_the_page_gives_a_closed_server() {
+    let page = read("OPERATIONS.md");
+    let start = page.split("\n## First start\n").nth(1).and_then(|it| it.split("```").nth(1)).expect("a block of commands");
+    let env = TestEnv::new();
+    let pack = env.write_pack("pack.json", &orders_pack());
+    let (mut key, mut server) = (String::new(), None);
+    for line in start.lines().filter_map(|it| it.strip_prefix("$ ")) {
+        let command = line.split(" #").next().unwrap_or_default().trim().replace("pack.json", &pack);
+        let arguments: Vec<&str> = command.split_whitespace().skip(1).collect();
+        match arguments.first() {
+            Some(&"serve") => server = Some(env.serve(&[])),
+            Some(_) if command.starts_with("convengine ") => {
+                let output = env.run(&arguments);
+                assert_eq!(output.code, 0, "{command}: {output:?}");
+                if output.stdout.starts_with("ce_") {
+                    key = output.stdout.trim().to_owned();
+                }
+            }
+            _ => assert!(command.starts_with("curl "), "{command}"),
+        }
+    }
+    let server = server.expect("the page starts the server");
+    assert_all_closed(&server);
+    assert_eq!(server.request("GET", "/v1/agents", &[("X-API-Key", &key)], "").status, 200);
 }

@@ -208,3 +208,21 @@ fn invalid_turn_settings_are_reported() {
     let bad = ["serve", "--set", "convengine.turn.max-duration=soon"];
     assert_one_line(&env.run(&bad), 2, &["convengine.turn.max-duration", "'soon'", "120s"]);
 }
+
+/// On SQLite, one server uses a file.
+#[test]
+fn a_second_server_on_one_file_does_not_start() {
+    let env = TestEnv::with_pack(&orders_pack());
+    if env.sql().is_postgres() {
+        return;
+    }
+    let server = env.serve(&REGEX_ONLY);
+    assert_one_line(&env.run(&crate::harness::SERVE), 3, &["is in use by another server", "--database"]);
+    // Commands work beside it.
+    assert_eq!(env.run(&["key", "create", "--name", "ci", "--scope", "read"]).code, 0);
+    assert_eq!(env.run(&["lint"]).code, 0);
+    assert_eq!(server.say(ID, "my order")["success"], true);
+    // The lock of a killed server is gone.
+    server.kill();
+    assert_eq!(env.serve(&REGEX_ONLY).say(OTHER, "my order")["success"], true);
+}

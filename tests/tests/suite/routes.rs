@@ -10,7 +10,7 @@ use crate::stream::ID;
 use crate::workflows::front;
 
 /// Every route: method, path, the scopes of which one is required, and a body. A new route needs a row here; `tenants.rs` plays them too.
-pub const ROUTES: [(&str, &str, &[&str], &str); 109] = [
+pub const ROUTES: [(&str, &str, &[&str], &str); 112] = [
     ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
     ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
     ("GET", "/api/v1/conversation", &["read"], ""),
@@ -111,6 +111,9 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 109] = [
     ("GET", "/v1/runtime/ai-agents/sessions/{session}", &["admin"], ""),
     ("GET", "/v1/runtime/ai-agents/sessions/{session}/trace", &["admin"], ""),
     ("GET", "/v1/runtime/ai-agents/sessions/{session}/replay", &["admin"], ""),
+    ("GET", "/v1/deployments", &["admin"], ""),
+    ("POST", "/v1/deployments/{deployment}/tokens", &["admin"], ""),
+    ("DELETE", "/v1/deployments/{deployment}/tokens/{id}", &["admin"], ""),
     ("GET", "/v1/tools/{tool}", &["admin"], ""),
     ("PUT", "/v1/tools/{tool}", &["admin"], r#"{"id":"find","name":"Only A","kind":"noop"}"#),
     ("DELETE", "/v1/tools/{tool}", &["admin"], ""),
@@ -123,15 +126,19 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 109] = [
 ];
 
 /// The only routes that a deployment token opens (see `deployments.rs`).
-pub const DEPLOYMENT_ROUTES: [(&str, &str); 3] = [
+pub const DEPLOYMENT_ROUTES: [(&str, &str); 4] = [
     ("POST", DEPLOYED),
     ("POST", "/v1/public/runtime/sessions/{session}/turns"),
     ("GET", "/v1/public/runtime/sessions/{session}/messages"),
+    ("GET", "/v1/public/runtime/sessions/{session}"),
 ];
 
 /// The only routes that the token of an AI agent's deployment opens (see `ai_agents.rs`).
-pub const LINK_ROUTES: [(&str, &str); 2] =
-    [("POST", "/v1/public/ai-agents/{token}/turn"), ("GET", "/v1/public/ai-agents/{token}/messages")];
+pub const LINK_ROUTES: [(&str, &str); 3] = [
+    ("POST", "/v1/public/ai-agents/{token}/turn"),
+    ("GET", "/v1/public/ai-agents/{token}/messages"),
+    ("GET", "/v1/public/ai-agents/{token}/sessions/{session}"),
+];
 
 /// The only routes that a signature opens (see `chains.rs`).
 pub const SIGNED_ROUTES: [(&str, &str); 2] =
@@ -160,6 +167,7 @@ pub fn fill_path(path: &str) -> String {
         .replace("{run}", "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a72")
         .replace("{token}", "cap_unknown")
         .replace("{step}", "await")
+        .replace("{deployment}", "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a73")
 }
 
 /// Whether a path is an event stream, which does not end.

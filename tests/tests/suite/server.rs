@@ -344,7 +344,8 @@ fn serve_slow() -> (TestEnv, Server) {
 fn while_a_turn_runs(server: &Server, then: impl FnOnce(TcpStream)) -> usize {
     let text = body(ID, "slow");
     let mut slow = TcpStream::connect(&server.address).unwrap();
-    let head = format!("POST {MESSAGE} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nConnection: close");
+    let host = &server.address;
+    let head = format!("POST {MESSAGE} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nConnection: close");
     write!(slow, "{head}\r\nContent-Length: {}\r\n\r\n{text}", text.len()).unwrap();
     while !server.get("/metrics").text.lines().any(|it| it == "convengine_turns_running 1") {
         thread::yield_now();

@@ -38,6 +38,11 @@ const REGEX: [&str; 2] = ["--set", "convengine.flow.dialogueAct.resolute=REGEX_O
 const DERIVED: [&str; 2] = ["--set", "convengine.audit.persistence.mode=DERIVED"];
 const PER_DAY: [&str; 2] = ["--set", "convengine.llm.spend-cap.per=day"];
 
+/// What counts against the cap.
+fn used(env: &TestEnv) -> Vec<String> {
+    env.sql().texts("select kind || ' ' || cast(used as text) from cs_counter")
+}
+
 /// Why model calls have failed so far, from the call log.
 fn failures(env: &TestEnv) -> Vec<String> {
     let run = env.run(&["audit", "materialise"]);
@@ -56,6 +61,7 @@ fn spending_counts_in_other_processes_and_after_a_restart() {
     let server = serve(&env, &address, &with);
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "One.");
     assert_eq!(env.sql().texts("select cast(micros as text) from cv_spend"), ["162"]);
+    assert_eq!(used(&env), ["spend.day 162"], "the estimate is corrected");
     assert_eq!(env.sql().texts("select 'x' from ce_llm_call_log"), [""; 0], "the log is derived");
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "Two.", "324 is more than 300, but 162 was not");
     let refused = server.say(ID, "my order");
@@ -68,6 +74,7 @@ fn spending_counts_in_other_processes_and_after_a_restart() {
     assert_eq!(failures(&env), [REFUSED; 2], "for the same reason");
     // On a day with little spending, models are called again.
     env.sql().run("update cv_spend set day = '2020-01-01'");
+    env.sql().run("update cs_counter set period = 1");
     let (address, requests) = start_provider(vec![text_reply("Three.")]);
     drop(server);
     let server = serve(&env, &address, &with);
@@ -97,7 +104,7 @@ fn without_a_cap_nothing_is_counted_and_with_one_every_model_needs_a_price() {
     let server = serve(&env, &address, &REGEX);
     assert_eq!(server.say(ID, "my order")["payload"]["value"], "One.");
     assert_eq!(requests.join().unwrap().len(), 1);
-    assert_eq!(env.sql().texts("select day from cv_spend"), [""; 0]);
+    assert_eq!((env.sql().texts("select day from cv_spend"), used(&env)), (Vec::new(), Vec::new()));
     drop(server);
     let cap = ["--set", "convengine.llm.spend-cap.amount=5", "--set", "convengine.llm.spend-cap.per=month"];
     let run = |more: &[&str]| env.run_command(env.command(&[&SERVE[..], more].concat()).env("OPENAI_BASE_URL", "http://127.0.0.1:1"));

@@ -14,11 +14,11 @@ use crate::stream::{Event, ID, Listener, pack_with_progress};
 
 const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
 const SOCKJS: &str = "/ws-convengine/123/abcdefgh/websocket";
-const PLAIN: &str = "/ws-convengine/websocket";
+pub const PLAIN: &str = "/ws-convengine/websocket";
 const ENABLED: [&str; 4] = [REGEX_ONLY[0], REGEX_ONLY[1], "--set", "convengine.transport.stomp.enabled=true"];
 
 /// A client with its own runtime for timeouts.
-struct BlockingClient {
+pub struct BlockingClient {
     runtime: Runtime,
     stomp: StompClient,
 }
@@ -30,7 +30,7 @@ impl BlockingClient {
         Ok(BlockingClient { runtime, stomp })
     }
 
-    fn connect(server: &Server, path: &str) -> BlockingClient {
+    pub fn connect(server: &Server, path: &str) -> BlockingClient {
         BlockingClient::connect_with(|| StompClient::connect(&server.address, path)).unwrap()
     }
 
@@ -38,16 +38,16 @@ impl BlockingClient {
         BlockingClient::connect_with(|| StompClient::open(&server.address, path, headers, None))
     }
 
-    fn subscribe(&mut self, id: &str, conversation: &str) {
+    pub fn subscribe(&mut self, id: &str, conversation: &str) {
         self.runtime.block_on(self.stomp.subscribe(id, conversation)).unwrap();
     }
 
-    fn send(&mut self, text: &str) {
+    pub fn send(&mut self, text: &str) {
         self.runtime.block_on(self.stomp.send_text(text)).unwrap();
     }
 
     /// The next frame; `None` at the end of the connection.
-    fn next(&mut self) -> Option<Frame> {
+    pub fn next(&mut self) -> Option<Frame> {
         self.runtime.block_on(async { timeout(TIMEOUT, self.stomp.next_frame()).await.expect("no frame in time") }).unwrap()
     }
 
@@ -57,7 +57,7 @@ impl BlockingClient {
     }
 
     /// The next messages; each belongs to this subscription.
-    fn take(&mut self, id: &str, conversation: &str, count: usize) -> Vec<(String, Value)> {
+    pub fn take(&mut self, id: &str, conversation: &str, count: usize) -> Vec<(String, Value)> {
         let destination = format!("/topic/convengine/audit/{conversation}");
         let message = |frame: Frame| {
             let header = |name: &str| frame.parse_header(name).unwrap_or_default().to_owned();
@@ -70,7 +70,7 @@ impl BlockingClient {
 
     /// The message of the error that ends the connection.
     #[track_caller]
-    fn read_error(&mut self) -> String {
+    pub fn read_error(&mut self) -> String {
         let error = self.next().unwrap();
         assert_eq!(error.command, "ERROR", "{error:?}");
         assert_eq!(self.next(), None, "the connection ends");

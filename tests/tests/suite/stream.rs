@@ -266,7 +266,7 @@ fn open_unread_stream(server: &Server) -> TcpStream {
     stream.set_nonblocking(false).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let mut stream = stream;
-    write!(stream, "GET {} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n", path(ID)).unwrap();
+    write!(stream, "GET {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", path(ID), server.address).unwrap();
     // The first event shows that it is subscribed.
     let mut head = Vec::new();
     while !String::from_utf8_lossy(&head).contains("event:CONNECTED") {

@@ -161,6 +161,10 @@ fn no_route_leads_from_one_tenant_to_another() {
                 let is_late = path.contains("/handoff/") || path.contains("/approvals/");
                 assert_eq!((answer.status, own.status == 200), (404, !is_late), "{method} {path}: it is not A's session");
             }
+            ("GET", "/v1/deployments") => {
+                assert_eq!((answer.json(), own_text.contains("desk")), (json!({"deployments": []}), true), "B has deployed its own");
+            }
+            (_, path) if path.starts_with("/v1/deployments/{deployment}/") => assert_eq!((answer.status, own.status), (404, 404)),
             ("GET", "/v1/tools/{tool}") => assert_eq!((answer.status, own_text.contains("Only B")), (404, true)),
             ("PUT", "/v1/tools/{tool}") => assert_eq!((answer.status, own.status), (200, 200), "each tenant has its own"),
             ("DELETE", "/v1/tools/{tool}") => assert_eq!((answer.status, own.status), (204, 204), "each tenant has its own"),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::flows::{DEPLOYED, JSON, ORIGIN, assert_refused, desk, edges, publish, reply_texts, save_draft, send, with_changes};
 use crate::handoff::with_handoff;
-use crate::harness::{Answer, REGEX_ONLY, SERVE, Server, TestEnv, orders_pack};
+use crate::harness::{Answer, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, orders_pack};
 use crate::tools::Service;
 
 const WORKFLOW: &str = "/v1/workflows/front";
@@ -34,7 +34,7 @@ fn tool(id: &str, url: &str) -> Value {
 
 fn serve(more: &[&str]) -> (TestEnv, Server) {
     let env = TestEnv::with_pack(&orders_pack());
-    let server = env.start(&mut env.command(&[&SERVE[..], &REGEX_ONLY, more].concat()));
+    let server = env.start(&mut env.command(&[&SERVE[..], &REGEX_ONLY, &OPEN, more].concat()));
     (env, server)
 }
 

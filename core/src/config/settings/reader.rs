@@ -11,19 +11,21 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads itself.
-pub const HOST_KEYS: [&str; 26] = [
+pub const HOST_KEYS: [&str; 28] = [
     "audit.persistence.mode",
     "audit.persist-meta",
     "config.follow",
     "privacy",
     "retention",
     "database.synchronous",
+    "http",
     "security",
     "transport",
     "stream",
     "container.url",
     "tables",
     "secrets",
+    "secrets-key",
     "network",
     "outbound",
     "chains",

@@ -10,10 +10,10 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use convengine_core::turn::Map;
 use http_body::Body as _;
 use serde_json::Value;
-use tokio::time::timeout;
 
+use crate::api::connection::body_timeout::{BodyTimedOut, is_timeout};
 use crate::api::error::ApiError;
-use crate::api::request::{BODY_IDLE_TIMEOUT, has_json_body};
+use crate::api::request::has_json_body;
 
 /// Maximum bytes read of a body that is too large.
 const MAX_DRAINED_BYTES: usize = 64 * 1024 * 1024;
@@ -64,12 +64,14 @@ pub async fn read_optional_object(uri: &Uri, headers: &HeaderMap, body: Body) ->
 pub async fn read_whole(uri: &Uri, mut body: Body, max_bytes: usize) -> Result<Option<Vec<u8>>, ApiError> {
     let (mut kept, mut bytes_read) = (Vec::new(), 0);
     loop {
-        let Ok(frame) = timeout(BODY_IDLE_TIMEOUT, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await else {
-            let message = "request body timed out; send it again without pauses";
-            return Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, uri, message));
+        let frame = match poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            Some(Ok(frame)) => frame,
+            Some(Err(error)) if is_timeout(&error) => {
+                return Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, uri, BodyTimedOut.to_string()));
+            }
+            // The received part of an interrupted body is not valid JSON.
+            Some(Err(_)) | None => break,
         };
-        // The received part of an interrupted body is not valid JSON.
-        let Some(Ok(frame)) = frame else { break };
         let Ok(bytes) = frame.into_data() else { continue };
         bytes_read += bytes.len();
         if bytes_read <= max_bytes {

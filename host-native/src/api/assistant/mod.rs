@@ -3,6 +3,7 @@
 
 pub mod body;
 pub mod chains;
+pub mod deployment_tokens;
 pub mod deployments;
 pub mod desk;
 pub mod document;

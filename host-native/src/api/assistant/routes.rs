@@ -2,7 +2,7 @@
 
 use utoipa_axum::routes;
 
-use super::{chains, deployments, desk, document, flow, knowledge, runtime, secrets, tools, versions};
+use super::{chains, deployment_tokens, deployments, desk, document, flow, knowledge, runtime, secrets, tools, versions};
 use crate::auth::routes::Routes;
 
 /// Adds the routes with their required scopes.
@@ -18,6 +18,9 @@ pub fn add_all(routes: Routes) -> Routes {
         .add_admin(routes!(deployments::create))
         .add_admin(routes!(deployments::create_of_workflow))
         .add_admin(routes!(deployments::create_of_ai_agent))
+        .add_admin(routes!(deployment_tokens::list))
+        .add_admin(routes!(deployment_tokens::rotate))
+        .add_admin(routes!(deployment_tokens::revoke))
         .add_admin(routes!(knowledge::put))
         .add_admin(routes!(knowledge::list))
         .add_admin(routes!(knowledge::search))
@@ -62,7 +65,9 @@ pub fn add_all(routes: Routes) -> Routes {
         .add_desk(routes!(desk::actions::close))
         .add_deployment(routes!(runtime::public::start))
         .add_deployment(routes!(runtime::public::turn))
+        .add_deployment(routes!(runtime::transcript::of_deployment))
         .add_deployment(routes!(runtime::messages::of_deployment))
         .add_deployment_link(routes!(runtime::ai_agents::public::turn))
         .add_deployment_link(routes!(runtime::ai_agents::public::messages))
+        .add_deployment_link(routes!(runtime::ai_agents::public::session))
 }

@@ -26,7 +26,7 @@ pub fn all() -> Value {
     }));
     let secret = object(json!({
         "name": text("The secret name"),
-        "prefix": text("At most the first 3 characters of the value"),
+        "prefix": text("Always empty: no part of a value is shown"),
         "updated_at": text("RFC 3339"),
     }));
     json!({
@@ -42,7 +42,7 @@ pub fn all() -> Value {
         "Deployment": deployment(),
         "Deployed": object(json!({"id": {"type": "string", "format": "uuid"}, "token": text("The token, which is not shown again")})),
         "NewSecret": new_secret(),
-        "KeptSecret": object(json!({"name": text("The secret name"), "prefix": text("At most the first 3 characters of the value")})),
+        "KeptSecret": object(json!({"name": text("The secret name"), "prefix": text("Always empty: no part of a value is shown")})),
         "KeptSecrets": object(json!({"secrets": list(&secret)})),
         "NewKnowledgeSource": new_knowledge_source(),
         "KnowledgeSource": knowledge_source(),
@@ -64,6 +64,8 @@ pub fn all() -> Value {
         "DeskReturn": super::desk::schemas::give_back(),
         "DeskClose": super::desk::schemas::close(),
         "DeskResult": super::desk::schemas::result(),
+        "PublicSession": super::runtime::transcript::public_session_schema(),
+        "Deployments": super::deployment_tokens::deployments_schema(),
         "SessionMessages": super::desk::schemas::session_messages(),
         "TurnResponse": turn_response(),
         "SessionState": session_state(),

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use super::body;
 use crate::api::error::ApiError;
 use crate::clock;
-use crate::runtime::assistant::secret_store::{is_secret_name, visible_prefix};
+use crate::config::secrets::MIN_SECRET_CHARS;
+use crate::runtime::assistant::secret_store::{StoreError, is_secret_name};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::secret::{self, Secret};
 
@@ -31,6 +32,7 @@ const MAX_VALUE_BYTES: usize = 8 * 1024;
         (status = 201, description = "The secret is created", body = ref("#/components/schemas/KeptSecret")),
         (status = 400, description = "The body is not valid JSON"),
         (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The server has no key to seal secrets"),
         (status = 413, description = "The request body is too large"),
         (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "The name or the value is invalid"),
@@ -42,15 +44,13 @@ pub async fn put(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, bo
     let (name, value) =
         parse_secret(&members).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it).with_code("invalid_secret"))?;
     let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
-    let secret = Secret { name: name.to_owned(), prefix: visible_prefix(value), updated_at: clock::now() };
-    let mut replaced = secret::replace(&host.readers, &secret, value).await.map_err(database)?;
-    if !replaced && !secret::insert(&host.readers, &secret, value).await.map_err(database)? {
-        // Another request has just created a secret with this name.
-        replaced = secret::replace(&host.readers, &secret, value).await.map_err(database)?;
-    }
+    let replaced = host.secret_store.put(&host.readers, name, value, clock::now()).await.map_err(|it| match it {
+        StoreError::Database(error) => database(error),
+        StoreError::NoKey(reason) => ApiError::new(StatusCode::CONFLICT, &uri, reason).with_code("secrets_key_missing"),
+    })?;
     host.secret_store.refresh(&host.readers, &host.secrets).await.map_err(database)?;
     let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
-    Ok((status, Json(json!({"name": secret.name, "prefix": secret.prefix}))))
+    Ok((status, Json(json!({"name": name, "prefix": ""}))))
 }
 
 /// Lists the secrets by name, without their values.
@@ -65,7 +65,7 @@ pub async fn put(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, bo
 )]
 pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
     let all = secret::list(&host.readers).await.map_err(|it| ApiError::from_database(&it, &uri))?;
-    let one = |it: &Secret| json!({"name": it.name, "prefix": it.prefix, "updated_at": clock::format_iso(it.updated_at)});
+    let one = |it: &Secret| json!({"name": it.name, "prefix": "", "updated_at": clock::format_iso(it.updated_at)});
     Ok(Json(json!({"secrets": all.iter().map(one).collect::<Vec<_>>()})))
 }
 
@@ -98,6 +98,9 @@ fn parse_secret(members: &Map) -> Result<(&str, &str), String> {
     let name = text("name").filter(|it| is_secret_name(it));
     let name = name.ok_or("invalid secret name; use up to 64 capital letters, digits and '_', starting with a letter")?;
     let value = text("value").filter(|it| !it.trim().is_empty()).ok_or("value is not a non-empty string; send the value of the secret")?;
+    if value.chars().nth(MIN_SECRET_CHARS - 1).is_none() {
+        return Err(format!("value is too short; send at least {MIN_SECRET_CHARS} characters, because shorter ones cannot be redacted"));
+    }
     if value.contains('\0') || value.len() > MAX_VALUE_BYTES {
         return Err(format!("value is too long or contains NUL; send at most {MAX_VALUE_BYTES} bytes"));
     }
@@ -111,13 +114,14 @@ mod tests {
     #[test]
     fn a_secret_has_a_name_and_a_value_and_a_refusal_shows_neither() {
         let given = |name: Value, value: Value| Map::from_iter([("name".to_owned(), name), ("value".to_owned(), value)]);
-        assert_eq!(parse_secret(&given(json!("CRM"), json!(" a b "))), Ok(("CRM", " a b ")));
+        assert_eq!(parse_secret(&given(json!("CRM"), json!(" a b c d "))), Ok(("CRM", " a b c d ")));
         for (name, value) in [
             (json!("crm"), json!("hunter2")),
             (json!("CRM"), json!(["hunter2"])),
-            (json!("CRM"), json!("hunter2\0")),
+            (json!("CRM"), json!("hunter2\0hunter2")),
             (json!("CRM"), json!("hunter2".repeat(2_000))),
             (json!("CRM"), json!(" ")),
+            (json!("CRM"), json!("hunter2")),
             (json!(null), json!("hunter2")),
         ] {
             let given = given(name, value);

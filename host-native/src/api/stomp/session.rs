@@ -108,6 +108,13 @@ impl StompSession {
         frame.render(self.effective_version())
     }
 
+    /// Renders an error, after which the connection is to be closed.
+    pub fn render_error(&self, reason: &str) -> String {
+        let mut error = Frame::new("ERROR", &[("message", reason), ("content-type", "text/plain")]);
+        error.body = reason.as_bytes().to_vec();
+        error.render(self.effective_version())
+    }
+
     fn effective_version(&self) -> Version {
         self.version.unwrap_or(Version::V10)
     }

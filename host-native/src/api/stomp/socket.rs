@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
@@ -14,6 +13,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
+use axum::{Extension, Json};
 use serde_json::json;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use uuid::Uuid;
@@ -23,6 +23,7 @@ use crate::api::origin;
 use crate::api::stomp::frame::MAX_FRAME_BYTES;
 use crate::api::stomp::session::{SessionAction, StompSession};
 use crate::api::stomp::sockjs;
+use crate::auth::caller::{Caller, ConversationAccess};
 use crate::auth::routes::Routes;
 use crate::config::settings::StompSettings;
 use crate::runtime::stream::{Streams, Subscription, parse_events};
@@ -72,19 +73,26 @@ async fn sockjs_info(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap
 
 type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
 
-async fn open_websocket(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap, upgrade: Upgrade) -> Result<Response, ApiError> {
-    upgrade_connection(&host, &uri, &headers, upgrade, false)
+async fn open_websocket(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+    upgrade: Upgrade,
+) -> Result<Response, ApiError> {
+    upgrade_connection(&host, &caller, &uri, &headers, upgrade, false)
 }
 
 async fn open_sockjs(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     uri: Uri,
     headers: HeaderMap,
     names: Result<Path<(String, String)>, PathRejection>,
     upgrade: Upgrade,
 ) -> Result<Response, ApiError> {
     let is_valid = names.is_ok_and(|it| ![it.0.0, it.0.1].iter().any(|it| it.is_empty() || it.contains('.')));
-    if is_valid { upgrade_connection(&host, &uri, &headers, upgrade, true) } else { Err(not_found(&uri)) }
+    if is_valid { upgrade_connection(&host, &caller, &uri, &headers, upgrade, true) } else { Err(not_found(&uri)) }
 }
 
 /// Checks the origin against the STOMP setting, in addition to the general CORS check.
@@ -94,12 +102,19 @@ fn check_origin(host: &Host, headers: &HeaderMap, uri: &Uri) -> Result<(), ApiEr
     origin::check_origin(patterns, headers).map_err(|it| ApiError::new(StatusCode::FORBIDDEN, uri, refused(it)))
 }
 
-fn upgrade_connection(host: &Arc<Host>, uri: &Uri, headers: &HeaderMap, upgrade: Upgrade, sock_js: bool) -> Result<Response, ApiError> {
+fn upgrade_connection(
+    host: &Arc<Host>,
+    caller: &Caller,
+    uri: &Uri,
+    headers: &HeaderMap,
+    upgrade: Upgrade,
+    sock_js: bool,
+) -> Result<Response, ApiError> {
     check_origin(host, headers, uri)?;
     let upgrade = upgrade.map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, uri, "not a WebSocket request; connect with a WebSocket"))?;
     let base = host.stream_settings.stomp().map(|it| it.destination_base.clone()).unwrap_or_default();
     // Holds the streams instead of the host, which could not stop while connections hold it.
-    let streams = Arc::clone(&host.streams);
+    let (streams, access) = (Arc::clone(&host.streams), caller.access());
     let upgrade = upgrade
         .max_message_size(MAX_MESSAGE_BYTES)
         .max_frame_size(MAX_MESSAGE_BYTES)
@@ -108,7 +123,7 @@ fn upgrade_connection(host: &Arc<Host>, uri: &Uri, headers: &HeaderMap, upgrade:
     let upgrade = upgrade.protocols(["v12.stomp", "v11.stomp", "v10.stomp"]);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let _guard = streams.register_connection();
-        let connection = StompConnection { socket, sock_js, session: StompSession::new(&base), subscriptions: Vec::new(), streams };
+        let connection = StompConnection { socket, sock_js, session: StompSession::new(&base), subscriptions: Vec::new(), streams, access };
         connection.run().await;
     }))
 }
@@ -128,6 +143,7 @@ struct StompConnection {
     session: StompSession,
     subscriptions: Vec<StompSubscription>,
     streams: Arc<Streams>,
+    access: ConversationAccess,
 }
 
 /// The connection is lost.
@@ -194,7 +210,9 @@ impl StompConnection {
                         match action {
                             SessionAction::Send(text) => self.send(&text).await?,
                             SessionAction::Subscribe { id, destination, conversation } => {
-                                self.subscribe(id, destination, conversation).await
+                                if !self.subscribe(id, destination, conversation).await? {
+                                    return Ok(());
+                                }
                             }
                             SessionAction::Unsubscribe(name) => self.subscriptions.retain(|it| it.name != name),
                             SessionAction::Close => return Ok(()),
@@ -251,12 +269,23 @@ impl StompConnection {
         Ok(messages.iter().flat_map(|it| self.session.receive(it.as_bytes())).collect())
     }
 
-    async fn subscribe(&mut self, name: String, destination: String, conversation: Option<String>) {
+    /// Subscribes to a conversation. Returns whether the connection stays open: a conversation of another caller closes it.
+    async fn subscribe(&mut self, name: String, destination: String, conversation: Option<String>) -> Result<bool, Disconnected> {
         let subscription = match conversation {
-            Some(it) => Some(self.streams.subscribe_from(&it, None).await.0),
+            Some(it) => {
+                let may_subscribe = self.streams.may_subscribe(&it, &self.access).await;
+                if !may_subscribe.as_ref().is_ok_and(|it| *it) {
+                    let unknown = "conversation not found; subscribe to one of yours";
+                    let reason = if may_subscribe.is_ok() { unknown } else { "database is unavailable; connect again later" };
+                    self.send(&self.session.render_error(reason)).await?;
+                    return Ok(false);
+                }
+                Some(self.streams.subscribe_from(&it, None, &self.access).await.0)
+            }
             None => None,
         };
         self.subscriptions.push(StompSubscription { name, destination, subscription });
+        Ok(true)
     }
 
     async fn send_events(&mut self, index: usize, wire: &Bytes) -> Result<(), Disconnected> {

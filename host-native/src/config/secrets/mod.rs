@@ -1,12 +1,14 @@
 //! Secrets by reference: resolved from environment or file, used by name, and scrubbed from everything that comes back.
 
 mod encoding;
+pub mod key_source;
+pub mod sealing;
 mod unescaped;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde_json::Value;
@@ -24,19 +26,59 @@ const MAX_ESCAPE_DEPTH: usize = 4;
 pub struct Secrets {
     configured: BTreeMap<String, String>,
     known: RwLock<Arc<KnownSecrets>>,
+    users: Mutex<SecretUsers>,
+}
+
+/// The turns that may have used secrets, by the generation of stored values at their start.
+#[derive(Default)]
+struct SecretUsers {
+    /// Counts the replacements of stored values.
+    generation: u64,
+    active: BTreeMap<u64, usize>,
+}
+
+/// A replaced or deleted value, which responses to calls made with it may still contain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FormerValue {
+    name: String,
+    value: String,
+    /// The last generation that could use it.
+    generation: u64,
+}
+
+/// The use of secrets by a turn: values replaced while it runs are scrubbed until it ends.
+pub struct SecretUse {
+    secrets: Arc<Secrets>,
+    generation: u64,
+}
+
+impl Drop for SecretUse {
+    fn drop(&mut self) {
+        let mut users = self.secrets.lock_users();
+        if let Some(count) = users.active.get_mut(&self.generation) {
+            *count -= 1;
+            if *count == 0 {
+                users.active.remove(&self.generation);
+            }
+        }
+        self.secrets.drop_unused(&users);
+    }
 }
 
 /// The secrets at one point in time, with the matcher for their values.
 #[derive(Default)]
 struct KnownSecrets {
     stored: BTreeMap<String, String>,
-    /// Formerly stored values: responses to calls made with them may still arrive.
-    former: Vec<(String, String)>,
+    /// Formerly stored values that a running turn may have used.
+    former: Vec<FormerValue>,
     /// Matches every encoding of every value; `None` without secrets.
     matcher: Option<AhoCorasick>,
     markers: Vec<String>,
     encodings: Vec<String>,
 }
+
+/// Minimum length of a value in characters: replacing shorter ones would garble ordinary text.
+pub const MIN_SECRET_CHARS: usize = 8;
 
 /// Maximum number of former values to scrub; the newest are kept.
 const MAX_FORMER: usize = 64;
@@ -63,6 +105,10 @@ impl Secrets {
         }
         for (name, reference) in named.as_object().into_iter().flatten() {
             match resolve(reference.as_str().unwrap_or_default()) {
+                Ok(value) if value.chars().nth(MIN_SECRET_CHARS - 1).is_none() => {
+                    let line = format!("the secret is too short; use one of at least {MIN_SECRET_CHARS} characters");
+                    problems.push(format!("convengine.secrets.{name}: {line}"));
+                }
                 Ok(value) => secrets.add(name, &value),
                 Err(reason) => problems.push(format!("convengine.secrets.{name}: {reason}")),
             }
@@ -70,21 +116,48 @@ impl Secrets {
         secrets
     }
 
-    /// Adds a secret from another source, such as the API key of a model.
+    /// Adds a secret from another source, such as the API key of a model. One that is too short is a placeholder and not scrubbed.
     pub fn add(&mut self, name: &str, value: &str) {
         self.configured.insert(name.to_owned(), value.to_owned());
         let known = self.known_secrets();
         self.set_known(KnownSecrets::new(&self.configured, known.stored.clone(), known.former.clone()));
     }
 
-    /// Replaces all stored secrets. A secret of the settings takes precedence over a stored one of the same name.
+    /// Replaces all stored secrets. A secret of the settings takes precedence over a stored one of the same name. Former values stay scrubbed
+    /// while a turn runs that may have used them.
     pub fn replace_stored(&self, stored: BTreeMap<String, String>) {
+        let mut users = self.lock_users();
         let known = self.known_secrets();
+        let generation = users.generation;
+        users.generation += 1;
         let replaced = known.stored.iter().filter(|it| stored.get(it.0) != Some(it.1));
         let mut former = known.former.clone();
-        former.extend(replaced.map(|(name, value)| (name.clone(), value.clone())));
+        former.extend(replaced.map(|(name, value)| FormerValue { name: name.clone(), value: value.clone(), generation }));
+        former.retain(|it| users.may_have_used(it));
         former.drain(..former.len().saturating_sub(MAX_FORMER));
         self.set_known(KnownSecrets::new(&self.configured, stored, former));
+    }
+
+    /// Records that a turn may use secrets until the returned value is dropped.
+    pub fn begin_use(self: &Arc<Self>) -> SecretUse {
+        let mut users = self.lock_users();
+        let generation = users.generation;
+        *users.active.entry(generation).or_default() += 1;
+        SecretUse { secrets: Arc::clone(self), generation }
+    }
+
+    /// Drops former values that no running turn can have used.
+    fn drop_unused(&self, users: &SecretUsers) {
+        let known = self.known_secrets();
+        if known.former.iter().all(|it| users.may_have_used(it)) {
+            return;
+        }
+        let former = known.former.iter().filter(|it| users.may_have_used(it)).cloned().collect();
+        self.set_known(KnownSecrets::new(&self.configured, known.stored.clone(), former));
+    }
+
+    fn lock_users(&self) -> MutexGuard<'_, SecretUsers> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the value of a secret.
@@ -151,8 +224,15 @@ impl Secrets {
     }
 }
 
+impl SecretUsers {
+    /// Whether a running turn may have used a former value.
+    fn may_have_used(&self, former: &FormerValue) -> bool {
+        self.active.first_key_value().is_some_and(|it| *it.0 <= former.generation)
+    }
+}
+
 impl KnownSecrets {
-    fn new(configured: &BTreeMap<String, String>, stored: BTreeMap<String, String>, former: Vec<(String, String)>) -> KnownSecrets {
+    fn new(configured: &BTreeMap<String, String>, stored: BTreeMap<String, String>, former: Vec<FormerValue>) -> KnownSecrets {
         let mut known = KnownSecrets { stored, former, ..KnownSecrets::default() };
         let (mut marks, mut patterns) = (Vec::new(), Vec::new());
         let mut add = |name: &str, value: &str| {
@@ -162,9 +242,10 @@ impl KnownSecrets {
                 marks.push(format!("[secret:{name}]"));
             }
         };
-        configured.iter().for_each(|(name, value)| add(name, value));
+        let is_long = |value: &str| value.chars().nth(MIN_SECRET_CHARS - 1).is_some();
+        configured.iter().filter(|it| is_long(it.1)).for_each(|(name, value)| add(name, value));
         known.stored.iter().for_each(|(name, value)| add(name, value));
-        known.former.iter().for_each(|(name, value)| add(name, value));
+        known.former.iter().for_each(|it| add(&it.name, &it.value));
         let large = patterns.iter().map(String::len).sum::<usize>() > MAX_FAST_BYTES;
         let kind = large.then_some(AhoCorasickKind::ContiguousNFA);
         known.matcher = AhoCorasick::builder().kind(kind).match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
@@ -188,117 +269,4 @@ pub fn resolve(reference: &str) -> Result<String, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use base64::Engine;
-    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_secret_is_scrubbed_in_every_encoding() {
-        let mut secrets = Secrets::default();
-        secrets.add("crm", "a\"b/c+d");
-        secrets.add("longer", "a\"b/c+d-and-more");
-        let echoed = format!("{} {} {} {}", "a\"b/c+d", "a\\\"b/c+d", "a%22b%2Fc%2Bd", STANDARD.encode("a\"b/c+d"));
-        assert_eq!(secrets.scrub(&echoed), "[secret:crm] [secret:crm] [secret:crm] [secret:crm]");
-        assert_eq!(secrets.scrub("x a\"b/c+d-and-more"), "x [secret:longer]");
-        assert!(matches!(secrets.scrub("nothing"), Cow::Borrowed("nothing")));
-        assert_eq!(format!("{secrets:?}"), r#"{"crm", "longer"}"#);
-    }
-
-    #[test]
-    fn a_secret_is_scrubbed_however_it_is_escaped() {
-        const VALUE: &str = "Kq+w/e&r<t>\"y'u=12 34==";
-        let mut secrets = Secrets::default();
-        secrets.add("crm", VALUE);
-        let once = Value::from(VALUE).to_string();
-        let every: String = VALUE.chars().map(|it| format!("\\u{:04X}", u32::from(it))).collect();
-        for echoed in [
-            r"Kq+w/e\u0026r\u003ct\u003e\u0022y\u0027u\u003d12 34\u003d\u003d".to_owned(),
-            r"Kq\u002Bw/e\u0026r\u003Ct\u003E\u0022y\u0027u=12 34==".to_owned(),
-            every,
-            "Kq+w\\/e&r<t>\\\"y'u=12 34==".to_owned(),
-            // JSON within JSON.
-            json!({"body": once}).to_string(),
-            json!([json!({"body": once}).to_string()]).to_string(),
-            "Kq%2Bw%2Fe%26r%3Ct%3E%22y%27u%3D12+34%3D%3D".to_owned(),
-            "Kq%2bw%2fe%26r%3ct%3e%22y%27u%3d12%2034%3d%3d".to_owned(),
-            "Kq+w/e&amp;r&lt;t&gt;&quot;y&#39;u=12 34==".to_owned(),
-            STANDARD.encode(format!("Bearer {VALUE}")),
-            STANDARD.encode(format!("user:{VALUE}, and more")),
-            URL_SAFE_NO_PAD.encode(format!("{VALUE}!")),
-        ] {
-            let text = format!("\\\"{echoed}\\n");
-            let scrubbed = secrets.scrub(&text);
-            assert!(scrubbed.contains("[secret:crm]"), "{text}: {scrubbed}");
-            assert!(!scrubbed.contains("12 34") && !scrubbed.contains("u003d") && !scrubbed.contains("MTIgMzQ"), "{text}: {scrubbed}");
-        }
-        let harmless = r#"{"a": "C:\\temp\u0021", "b": "\ud83d\ude00 \x", "c": "\u00"}"#;
-        assert!(matches!(secrets.scrub(harmless), Cow::Borrowed(_)));
-        // The surrounding text is unchanged.
-        assert_eq!(
-            secrets.scrub("{\"n\": 1.50, \"k\": \"\\u004bq+w/e&r<t>\\\"y'u=12 34==\\u00e9\"}"),
-            "{\"n\": 1.50, \"k\": \"[secret:crm]\\u00e9\"}"
-        );
-    }
-
-    #[test]
-    fn a_secret_is_scrubbed_however_a_text_is_split() {
-        let mut secrets = Secrets::default();
-        assert_eq!(secrets.settled_len("all of it"), 9);
-        secrets.add("key", "sk-12345");
-        assert_eq!(
-            [secrets.settled_len("a task"), secrets.settled_len("a risk-2"), secrets.settled_len("sk-1"), secrets.settled_len("sk-12345")],
-            [4, 8, 0, 8]
-        );
-        secrets.add("short", "ab12");
-        secrets.add("long", "ab12\u{e9}34cd");
-        let text = "xab12\u{e9}34cdab1ab12\u{e9}\u{e9}ab12\u{e9}34cab12y";
-        let expected = secrets.scrub(text).into_owned();
-        for size in 1..=text.chars().count() {
-            let (mut shown, mut held) = (String::new(), String::new());
-            let letters: Vec<char> = text.chars().collect();
-            for piece in letters.chunks(size) {
-                held.extend(piece);
-                let rest = held.split_off(secrets.settled_len(&held));
-                shown.push_str(&secrets.scrub(&held));
-                held = rest;
-            }
-            shown.push_str(&secrets.scrub(&held));
-            assert_eq!(shown, expected, "{size}");
-        }
-    }
-
-    #[test]
-    fn a_value_in_the_settings_is_refused_without_being_printed() {
-        let mut problems = Vec::new();
-        let tree = json!({"secrets": {"crm": "hunter2hunter2", "gone": "env:CONVENGINE_NO_SUCH_SECRET"}});
-        assert_eq!(Secrets::read(&tree, &mut problems).get("crm"), None);
-        assert_eq!(problems.len(), 2);
-        assert!(problems.iter().all(|it| !it.contains("hunter2")), "{problems:?}");
-    }
-
-    #[test]
-    fn stored_secrets_are_replaceable_and_former_ones_stay_scrubbed() {
-        let stored = |all: &[(&str, &str)]| all.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect();
-        let mut secrets = Secrets::default();
-        secrets.add("CRM", "of-the-settings");
-        secrets.replace_stored(stored(&[("CRM", "of-the-database"), ("ERP", "first-value")]));
-        assert_eq!((secrets.get("CRM").as_deref(), secrets.get("ERP").as_deref()), (Some("of-the-settings"), Some("first-value")));
-        assert_eq!(secrets.scrub("of-the-settings of-the-database first-value"), "[secret:CRM] [secret:CRM] [secret:ERP]");
-        secrets.replace_stored(stored(&[("ERP", "second-value")]));
-        assert_eq!(secrets.scrub("first-value second-value of-the-database"), "[secret:ERP] [secret:ERP] [secret:CRM]");
-        assert_eq!(secrets.settled_len("a second-va"), 2);
-        secrets.replace_stored(BTreeMap::new());
-        assert_eq!((secrets.get("ERP"), secrets.names().into_iter().collect::<Vec<_>>()), (None, vec!["CRM".to_owned()]));
-        assert_eq!(secrets.scrub("second-value"), "[secret:ERP]");
-        assert_eq!(format!("{secrets:?}"), r#"{"CRM"}"#);
-        for round in 0..=MAX_FORMER {
-            secrets.replace_stored(stored(&[("ERP", &format!("value-{round}-of-many"))]));
-        }
-        assert_eq!(secrets.scrub("second-value value-0-of-many"), "second-value [secret:ERP]", "the newest ones are kept");
-        secrets.replace_stored(stored(&[("ERP", &"long".repeat(2_000))]));
-        assert_eq!(secrets.scrub(&"long".repeat(2_000)), "[secret:ERP]");
-    }
-}
+mod tests;

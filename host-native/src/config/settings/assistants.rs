@@ -9,14 +9,19 @@ use super::Rate;
 use super::value::scalar;
 use crate::runtime::assistant::plan::Plan;
 
-/// Default rate limit of a public assistant in calls per minute.
+/// Default rate limit of a visitor of a deployment in calls per minute.
 const DEFAULT_PUBLIC_RPM: u32 = 60;
+
+/// Default rate limit of an address that calls a deployment, which several visitors may share.
+const DEFAULT_ADDRESS_RPM: u32 = 300;
 
 /// Rate limits and monthly quotas of assistants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AssistantSettings {
-    /// Rate limit per assistant on the public routes; absent for no limit.
+    /// Rate limit per visitor on the public routes; absent for no limit.
     pub public: Option<Rate>,
+    /// Rate limit per address and deployment on the public routes; absent for no limit.
+    pub public_address: Option<Rate>,
     /// Rate limit per assistant in the simulator; absent for no limit.
     pub simulator: Option<Rate>,
     /// Monthly quotas.
@@ -34,6 +39,7 @@ impl Default for AssistantSettings {
     fn default() -> Self {
         AssistantSettings {
             public: per_minute(DEFAULT_PUBLIC_RPM),
+            public_address: per_minute(DEFAULT_ADDRESS_RPM),
             simulator: None,
             plan: Plan::default(),
             timers: true,
@@ -48,6 +54,8 @@ impl Default for AssistantSettings {
 pub(super) struct AssistantTree {
     #[serde(deserialize_with = "limit")]
     rpm: u32,
+    #[serde(deserialize_with = "limit")]
+    rpm_per_address: u32,
     #[serde(deserialize_with = "limit")]
     simulator_rpm: u32,
     #[serde(deserialize_with = "limit")]
@@ -66,6 +74,7 @@ impl Default for AssistantTree {
     fn default() -> AssistantTree {
         AssistantTree {
             rpm: DEFAULT_PUBLIC_RPM,
+            rpm_per_address: DEFAULT_ADDRESS_RPM,
             simulator_rpm: 0,
             sessions_per_month: 0,
             imports_per_month: 0,
@@ -81,6 +90,7 @@ impl AssistantSettings {
         let non_zero = |it: u32| Some(it).filter(|it| *it > 0);
         AssistantSettings {
             public: per_minute(tree.rpm),
+            public_address: per_minute(tree.rpm_per_address),
             simulator: per_minute(tree.simulator_rpm),
             plan: Plan { sessions: non_zero(tree.sessions_per_month), imports: non_zero(tree.imports_per_month) },
             timers: tree.timers,
@@ -120,8 +130,10 @@ mod tests {
             (AssistantSettings::new(&tree.assistants), problems)
         };
         assert_eq!(read(json!({})), (AssistantSettings::default(), Vec::new()));
-        let (found, problems) = read(json!({"rpm": 0, "simulator-rpm": "5", "sessions-per-month": 2, "imports-per-month": "1"}));
+        let (found, problems) =
+            read(json!({"rpm": 0, "rpm-per-address": 7, "simulator-rpm": "5", "sessions-per-month": 2, "imports-per-month": "1"}));
         assert_eq!((found.public, found.simulator.map(|it| it.burst), problems.len()), (None, Some(5), 0));
+        assert_eq!(found.public_address.map(|it| it.burst), Some(7));
         assert_eq!(found.plan, Plan { sessions: Some(2), imports: Some(1) });
         assert_eq!(read(json!({"rpm": "many"})).1.len(), 1);
     }

@@ -6,6 +6,7 @@ mod assistants;
 pub mod chains;
 mod file;
 pub mod files;
+mod http;
 mod llm;
 pub mod names;
 pub mod network;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 pub use assistants::AssistantSettings;
 pub use chains::ChainSettings;
 pub use files::Roots;
+pub use http::HttpSettings;
 pub use llm::{LlmSettings, LlmTimeouts, Price, ProviderAccess, ProviderKey};
 pub use network::NetworkSettings;
 pub use observe::LoggingSettings;
@@ -48,6 +50,7 @@ use serde_json::Value;
 use crate::arguments::Options;
 use crate::auth::admin_token::AdminToken;
 use crate::config::secrets::Secrets;
+use crate::config::secrets::key_source::KeySource;
 use crate::exit::Failure;
 use crate::ops::redaction::Redaction;
 use crate::storage::DatabaseConfig;
@@ -65,6 +68,8 @@ pub struct Settings {
     pub llm: LlmSettings,
     /// Authentication and access.
     pub security: SecuritySettings,
+    /// Limits of connections, and the names of the server.
+    pub http: HttpSettings,
     /// The token of the assistants administrator, if one is set.
     pub admin_token: Option<AdminToken>,
     /// Event streams that the server offers.
@@ -81,6 +86,8 @@ pub struct Settings {
     pub network: NetworkSettings,
     /// Secrets of tools and models.
     pub secrets: Arc<Secrets>,
+    /// Where the keys that seal stored secrets are; absent without any.
+    pub secrets_key: Option<KeySource>,
     /// Directories that tools may read.
     pub file_roots: Arc<Roots>,
     /// The database that tools query; absent for the engine's own.
@@ -151,11 +158,14 @@ impl Settings {
         let roots = host.files.roots.into_iter().map(|(name, path)| (name, path.0)).collect();
         let otlp_endpoint = observe::read_otlp_endpoint(host.telemetry, variable("OTEL_EXPORTER_OTLP_ENDPOINT"), problems);
         check_core(&tree, problems);
+        let database = DatabaseConfig { url: base.database.clone(), full_sync: host.database.synchronous == Synchronous::Full };
+        let secrets_key = KeySource::from_tree(&tree, problems).or_else(|| database.key_path().map(KeySource::BesideDatabase));
         Settings {
-            database: DatabaseConfig { url: base.database.clone(), full_sync: host.database.synchronous == Synchronous::Full },
+            database,
             listen: base.listen.clone(),
             llm,
             security: SecuritySettings::new(host.security, problems),
+            http: host.http,
             admin_token: None,
             stream: StreamSettings::new(host.stream, host.transport),
             turns: TurnSettings::new(&host.turn, &host.audit, host.tools, host.assistants.script_timeout, problems),
@@ -164,6 +174,7 @@ impl Settings {
             chains: ChainSettings::new(&host.chains, host.notify),
             network: NetworkSettings::new(&host.network, &host.outbound, problems),
             secrets: Arc::new(secrets),
+            secrets_key,
             file_roots: Arc::new(files::resolve_roots(&roots, problems)),
             tool_database: host.tool_database.url,
             logging: LoggingSettings::new(host.logging),

@@ -27,11 +27,11 @@ impl AuthMode {
 /// Settings of `convengine.security`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecuritySettings {
-    /// The authentication mode; if absent, it depends on the listen address.
+    /// The authentication mode; if absent, the server is open to its own machine until there is a key, token or deployment.
     pub mode: Option<AuthMode>,
     /// How long a verified key stays cached.
     pub keys_recheck: Duration,
-    /// JWT settings; present if the mode accepts JWTs.
+    /// JWT settings; present if the mode accepts JWTs, or if it is absent and they are set.
     pub jwt: Option<JwtSettings>,
     /// Allowed origins; if absent, they depend on the listen address.
     pub origins: Option<Vec<String>>,
@@ -161,10 +161,11 @@ impl Default for JwtTree {
 
 impl SecuritySettings {
     pub(super) fn new(tree: SecurityTree, problems: &mut Vec<String>) -> SecuritySettings {
+        let accepts_jwt = tree.mode.map_or(tree.jwt.jwks_url.is_some() || tree.jwt.jwks_file.is_some(), |it| it.jwt);
         SecuritySettings {
             mode: tree.mode,
             keys_recheck: tree.keys.recheck,
-            jwt: tree.mode.filter(|it| it.jwt).and_then(|_| JwtSettings::new(tree.jwt, problems)),
+            jwt: if accepts_jwt { JwtSettings::new(tree.jwt, problems) } else { None },
             origins: tree.cors.allowed_origins.map(|it| check_origins(&it, problems)),
             rates: tree.rate,
         }
@@ -278,7 +279,7 @@ mod tests {
         ] {
             let (security, problems) = read(json!({"mode": mode, "jwt": jwt}));
             assert_eq!((security.mode, problems.len()), (expected, 0), "{problems:?}");
-            assert_eq!(security.jwt.is_some(), expected.is_some_and(|it| it.jwt));
+            assert_eq!(security.jwt.is_some(), expected.is_none_or(|it| it.jwt), "without a mode, tokens are accepted where they are set");
         }
         for mode in [json!("oauth"), json!("none,keys"), json!("keys,"), json!(5)] {
             assert_eq!(read(json!({"mode": mode})).1.len(), 1, "{mode}");

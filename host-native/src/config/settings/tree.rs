@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::assistants::AssistantTree;
 use super::chains::{ChainTree, NotifyTree};
+use super::http::HttpSettings;
 use super::llm::LlmTree;
 use super::names;
 use super::network::{NetworkTree, OutboundTree};
@@ -35,6 +36,7 @@ pub(super) struct HostTree {
     pub(super) container: ContainerTree,
     pub(super) database: DatabaseTree,
     pub(super) files: FilesTree,
+    pub(super) http: HttpSettings,
     pub(super) llm: LlmTree,
     pub(super) logging: LoggingTree,
     mcp: McpTree,
@@ -46,6 +48,8 @@ pub(super) struct HostTree {
     schema: SchemaTree,
     /// Names and references, which [`Secrets`](crate::config::secrets::Secrets) reads from the tree.
     secrets: Value,
+    /// A reference, which [`KeySource`](crate::config::secrets::key_source::KeySource) reads from the tree, so that no problem shows a key.
+    secrets_key: Value,
     pub(super) security: SecurityTree,
     #[serde(deserialize_with = "scalar")]
     pub(super) stream: Option<bool>,

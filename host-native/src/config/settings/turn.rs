@@ -55,7 +55,8 @@ impl Default for TurnSettings {
     fn default() -> Self {
         TurnSettings {
             max_duration: Duration::from_secs(120),
-            lease: Duration::from_secs(15),
+            // Outlasts the time for which turns wait for the database.
+            lease: Duration::from_secs(45),
             journaling: Journaling::Normal,
             audit: AuditMode::DeferredBulk,
             audit_meta: false,

@@ -123,14 +123,12 @@ impl Models {
             .await
     }
 
-    /// Returns the maximum cost of a call in millionths of the currency; 0 if the price is unknown. Assumes three bytes per token.
+    /// Returns the maximum cost of a call in millionths of the currency; 0 if the price is unknown.
     pub fn estimate_cost(&self, request: &LlmRequest) -> u64 {
         let order = self.models_for_request(request);
         let Some((Model::Remote(remote), named)) = order.first() else { return 0 };
         let Some(price) = self.llm.prices.get(named.unwrap_or(&remote.model)) else { return 0 };
-        let tools: usize = request.dialogue.iter().flat_map(|it| &it.tools).map(|it| it.parameters.to_string().len()).sum();
-        let tokens = (request.prompt().len() + tools) / 3;
-        price.cost(tokens as u64, self.llm.max_tokens)
+        price.cost(remote::estimate_prompt_tokens(request), self.llm.max_tokens)
     }
 
     /// Returns the first model that embeds texts: a name to store with its vectors. `None` without one, and for scripted models, whose

@@ -91,7 +91,7 @@ impl RemoteModel {
                 stream: deltas.is_some(),
             };
             match self.call_once(&call, llm.timeouts, deltas.as_deref_mut()).await {
-                Ok(answer) => return Ok(self.build_reply(answer, model, llm)),
+                Ok(answer) => return Ok(self.build_reply(request, answer, model, llm)),
                 Err(failed) if self.adapt_to_rejection(&call, &failed) => {}
                 Err(failed) => return Err(failed),
             }
@@ -188,9 +188,15 @@ impl RemoteModel {
         }
     }
 
-    fn build_reply(&self, answer: ModelResponse, requested: &str, llm: &LlmSettings) -> LlmReply {
+    /// Builds the reply. Where a provider reports no usage of a priced model, it is estimated from the lengths of prompt and answer.
+    fn build_reply(&self, request: &LlmRequest, answer: ModelResponse, requested: &str, llm: &LlmSettings) -> LlmReply {
         let price = [Some(requested), answer.model.as_deref()].into_iter().flatten().find_map(|it| llm.prices.get(it));
-        let usage = answer.input_tokens.zip(answer.output_tokens).map(|(input_tokens, output_tokens)| Usage {
+        let (mut input_tokens, mut output_tokens) = (answer.input_tokens, answer.output_tokens);
+        if price.is_some() {
+            input_tokens = input_tokens.or_else(|| Some(estimate_prompt_tokens(request)));
+            output_tokens = output_tokens.or_else(|| Some(estimate_answer_tokens(&answer)));
+        }
+        let usage = input_tokens.zip(output_tokens).map(|(input_tokens, output_tokens)| Usage {
             input_tokens,
             output_tokens,
             cost_micros: price.map(|it| it.cost(input_tokens, output_tokens)),
@@ -218,4 +224,19 @@ impl RemoteModel {
         }
         false
     }
+}
+
+/// The bytes that are assumed per token where their number is not known.
+const BYTES_PER_TOKEN: usize = 3;
+
+/// Estimates the tokens of a prompt with its tools.
+pub fn estimate_prompt_tokens(request: &LlmRequest) -> u64 {
+    let tools: usize = request.dialogue.iter().flat_map(|it| &it.tools).map(|it| it.parameters.to_string().len()).sum();
+    (request.prompt().len() + tools).div_ceil(BYTES_PER_TOKEN) as u64
+}
+
+/// Estimates the tokens of an answer with its tool calls.
+fn estimate_answer_tokens(answer: &ModelResponse) -> u64 {
+    let calls: usize = answer.tool_calls.iter().map(|it| it.name.len() + it.arguments.to_string().len()).sum();
+    (answer.text.len() + calls).div_ceil(BYTES_PER_TOKEN) as u64
 }

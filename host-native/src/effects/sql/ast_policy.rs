@@ -150,7 +150,7 @@ fn is_plain(item: &SelectItem) -> bool {
 }
 
 /// ConvEngine tables that hold credentials.
-const CREDENTIAL_TABLES: [&str; 2] = ["cs_secret", "cs_deployment"];
+const CREDENTIAL_TABLES: [&str; 3] = ["cs_secret", "cs_deployment", "cs_deployment_token"];
 
 /// Refuses system tables, tables of other databases, temporary tables, and tables that hold credentials.
 fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), String> {

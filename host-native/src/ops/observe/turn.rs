@@ -89,6 +89,7 @@ pub fn refusal_reason(refusal: &Refusal) -> &'static str {
         Refusal::KeyReused => "other_message",
         Refusal::SessionExists => "taken",
         Refusal::QuotaExceeded(_) => "used_up",
+        Refusal::ForeignConversation => "foreign",
         Refusal::SessionEnded => "closed",
         Refusal::Run(_) => "run",
         Refusal::StaleTimer => "late",

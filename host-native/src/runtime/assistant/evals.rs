@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::bundle::{BundleError, resolve_bundle};
 use super::run::RunningSession;
+use crate::auth::caller::ConversationAccess;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::ProgramKey;
 
@@ -48,6 +49,7 @@ pub async fn check_evals(host: &Arc<Host>, key: &ProgramKey, document: &Value) -
             config: Arc::clone(&config),
             is_document_missing: false,
             is_new: true,
+            access: ConversationAccess::all(),
             upgrade: None,
         };
         play_eval(Arc::clone(host), session, eval)

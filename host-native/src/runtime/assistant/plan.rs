@@ -8,7 +8,8 @@ use crate::api::error::ApiError;
 use crate::clock;
 use crate::runtime::turn_runner::{Host, Refusal};
 use crate::storage::assistant::ProgramKey;
-use crate::storage::assistant::session::{self, SessionReservation};
+use crate::storage::assistant::session;
+use crate::storage::counter::{self, CounterKey, Increment};
 
 /// Microcents per cent.
 pub const MICROCENTS_PER_CENT: u64 = 1_000_000;
@@ -27,27 +28,48 @@ pub struct Plan {
 
 /// A session counted against the quota before its first turn runs.
 #[derive(Debug)]
-pub struct Reservation(i64);
+pub struct Reservation {
+    counter: CounterKey,
+    usage_row: i64,
+}
 
 impl Reservation {
     /// Reserves one of the month's sessions for an assistant or workflow.
     ///
     /// # Errors
-    /// Returns [`Refusal::UsedUp`] when the quota is exceeded, [`Refusal::Load`] for a database error.
+    /// Returns [`Refusal::QuotaExceeded`] when the quota is exceeded, [`Refusal::Load`] for a database error.
     pub async fn reserve(host: &Host, program: &ProgramKey) -> Result<Reservation, Refusal> {
         let at = clock::now();
-        let most = host.plan.sessions.map_or(i64::MAX, i64::from);
-        let reserved =
-            SessionReservation { workspace: &host.workspace, assistant: program.as_str(), at, month_start: month_start(at), quota: most };
-        let number = session::reserve(&host.readers, &reserved).await?;
-        number.map(Reservation).ok_or(Refusal::QuotaExceeded(host.plan.sessions.unwrap_or(0)))
+        let (pool, workspace, period) = (&host.readers, &host.workspace, month_start(at));
+        let counter = CounterKey { workspace: workspace.clone(), kind: "session", reference: String::new(), period };
+        let limit = host.plan.sessions.map_or(i64::MAX, i64::from);
+        let one = Increment { amount: 1, fitting: 1, limit };
+        let used_before = session::sum_usage(pool, workspace, "session", period, None);
+        if !counter::reserve(pool, &counter, one, used_before).await? {
+            return Err(Refusal::QuotaExceeded(host.plan.sessions.unwrap_or(0)));
+        }
+        match session::add_session_usage(pool, workspace, program.as_str(), at).await {
+            Ok(usage_row) => Ok(Reservation { counter, usage_row }),
+            Err(error) => {
+                release(host, &counter).await;
+                Err(error.into())
+            }
+        }
     }
 
     /// Releases the reservation unless a turn of the session is stored, because another process may finish it.
     pub async fn release(self, host: &Host, session: &str) {
-        if let Err(error) = session::release(&host.readers, self.0, session).await {
-            tracing::warn!(%error, session, "cannot release the reservation of a session that did not start");
+        match session::delete_session_usage(&host.readers, self.usage_row, session).await {
+            Ok(true) => release(host, &self.counter).await,
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, session, "cannot release the reservation of a session that did not start"),
         }
+    }
+}
+
+async fn release(host: &Host, counter: &CounterKey) {
+    if let Err(error) = counter::adjust(&host.readers, counter, -1).await {
+        tracing::warn!(%error, "cannot release the reservation of a session");
     }
 }
 
@@ -61,8 +83,13 @@ pub fn quota_exceeded_error(refusal: &Refusal, most: u32, uri: &Uri) -> ApiError
 /// Returns what models may cost a document in microcents, and since when: this month, or this day for an AI agent, in UTC.
 pub fn spend_cap(settings: &FlowSettings, now: Millis) -> Option<(u64, Millis)> {
     let monthly = settings.monthly_llm_spend_cap_cents.map(|it| (it, month_start(now)));
-    let (cents, start) = monthly.or_else(|| settings.daily_spend_cap_cents.map(|it| (it, now - now.rem_euclid(DAY_MS))))?;
+    let (cents, start) = monthly.or_else(|| settings.daily_spend_cap_cents.map(|it| (it, day_start(now))))?;
     Some((cents.saturating_mul(MICROCENTS_PER_CENT), start))
+}
+
+/// Returns the start of the day of a time, in UTC.
+pub fn day_start(at: Millis) -> Millis {
+    at - at.rem_euclid(DAY_MS)
 }
 
 /// Returns the start of the month of a time, in UTC.

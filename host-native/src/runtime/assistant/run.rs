@@ -7,12 +7,13 @@ use convengine_core::config::Config;
 use convengine_core::turn::{LoadedSession, Map, Millis, UserEvent};
 use serde_json::{Value, json};
 
-use super::plan;
+use super::spend_budget;
 use super::upgrade::Upgrade;
+use crate::auth::caller::ConversationAccess;
 use crate::clock;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_runner::{self, Host, Message, Refusal, SubmitResult};
-use crate::storage::assistant::session::{self, Session};
+use crate::storage::assistant::session::Session;
 use crate::storage::assistant::{DocumentKind, ProgramKey};
 
 /// The member of a `timer.fired` event with the sequence number of the session that armed the timer.
@@ -35,6 +36,8 @@ pub struct RunningSession {
     pub is_document_missing: bool,
     /// Whether the session has not started yet.
     pub is_new: bool,
+    /// Which conversations the caller may use; the owner of a new session.
+    pub access: ConversationAccess,
     /// The version it migrates to, if possible.
     pub upgrade: Option<Upgrade>,
 }
@@ -69,6 +72,7 @@ impl RunningSession {
             config,
             is_document_missing: is_lost,
             is_new: false,
+            access: ConversationAccess::all(),
             upgrade,
         })
     }
@@ -95,14 +99,19 @@ impl RunningSession {
         self.program.write_to(&mut event);
         event.extend(self.version.map(|it| ("version".to_owned(), json!(it))));
         event.extend(self.deployment.as_ref().map(|it| ("deployment".to_owned(), json!(it))));
-        let left = self.remaining_budget(host, clock::now()).await?;
+        let left = spend_budget::find_remaining(host, &self.config, clock::now()).await?;
         event.extend(left.map(|it| ("budget_left".to_owned(), json!(it))));
         let message = Message::for_session(&self.session, UserEvent::from_flow_event(Value::Object(event)), Arc::clone(&self.config));
         // Simulator sessions are not metered.
         let metered = self.metered_program();
         turn_runner::submit(
             Arc::clone(host),
-            Message { subscriber, metered_program: metered, upgrade: self.upgrade.clone(), ..message.with_key(key) },
+            Message {
+                subscriber,
+                metered_program: metered,
+                upgrade: self.upgrade.clone(),
+                ..message.with_key(key).with_access(self.access.clone())
+            },
         )
         .await
     }
@@ -110,14 +119,6 @@ impl RunningSession {
     /// Returns the assistant or workflow to meter when this starts a session of a deployment.
     fn metered_program(&self) -> Option<ProgramKey> {
         (self.is_new && self.deployment.is_some()).then(|| self.program.clone())
-    }
-
-    /// Returns the remaining model budget of this month or day in microcents; `None` without a cap.
-    async fn remaining_budget(&self, host: &Host, now: Millis) -> sqlx::Result<Option<i64>> {
-        let cap = self.config.flow().and_then(|it| plan::spend_cap(&it.document.settings, now));
-        let Some((cap, start)) = cap else { return Ok(None) };
-        let spent = session::sum_usage(&host.readers, &host.workspace, "llm", start, Some(self.program.as_str())).await?;
-        Ok(Some(i64::try_from(cap).unwrap_or(i64::MAX).saturating_sub(spent).max(0)))
     }
 }
 

@@ -18,13 +18,10 @@ use crate::storage::assistant::session::{self, DueTimer};
 /// The maximum polling interval, which bounds the delay of timers armed by other processes.
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The pause after a timer that cannot be fired.
-const RETRY_INTERVAL: Duration = Duration::from_secs(5);
-
 /// The minimum polling interval.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The number of timers fired at a time.
+/// The number of timers claimed at a time. One that cannot be fired is due again when its claim ends.
 const BATCH_SIZE: i64 = 64;
 
 /// The sessions with a timer that is currently firing.
@@ -65,30 +62,28 @@ pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
     })
 }
 
-/// Fires due timers, each in a task of its own. Returns the time until the next one is due.
+/// Claims due timers and fires them, those of each session in a task of its own. Returns the time until the next one is due.
 async fn fire_due_timers(host: &Arc<Host>) -> sqlx::Result<Duration> {
     let now = clock::now();
-    let most = BATCH_SIZE + i64::try_from(host.firing.lock().len()).unwrap_or(0);
-    let all = session::list_due_timers(&host.readers, now, most).await?;
-    let more = i64::try_from(all.len()).is_ok_and(|it| it >= most);
-    for due in all {
-        if !host.firing.insert(&due.session) {
+    let (is_due, next) = session::find_next_due(&host.readers, now).await?;
+    let claimed = if is_due { session::claim_due_timers(&host.readers, now, BATCH_SIZE).await? } else { BTreeSet::new() };
+    let has_more = i64::try_from(claimed.len()).is_ok_and(|it| it >= BATCH_SIZE);
+    for session in claimed {
+        if !host.firing.insert(&session) {
             continue;
         }
         let host = Arc::clone(host);
         tokio::spawn(async move {
-            if let Err(error) = fire_timers_of(&host, &due.session).await {
-                tracing::warn!(%error, session = due.session, timer = due.timer, "cannot fire a session timer");
-                tokio::time::sleep(RETRY_INTERVAL).await;
+            if let Err(error) = fire_timers_of(&host, &session).await {
+                tracing::warn!(%error, session, "cannot fire a session timer");
             }
-            host.firing.remove(&due.session);
+            host.firing.remove(&session);
             host.timer_armed.notify_one();
         });
     }
-    if more {
+    if has_more {
         return Ok(Duration::ZERO);
     }
-    let next = session::find_next_due(&host.readers, now).await?;
     Ok(next.map_or(MAX_POLL_INTERVAL, |it| Duration::from_millis(u64::try_from(it - clock::now()).unwrap_or(0))))
 }
 

@@ -57,6 +57,9 @@ async fn start_due(host: &Arc<Host>) -> sqlx::Result<()> {
 /// Starts the run of a schedule that is due, and moves the schedule on.
 async fn start_scheduled(host: &Arc<Host>, due: &ChainStatus) -> Result<(), TriggerError> {
     let Some(planned) = due.next_run_at else { return Ok(()) };
+    if !status::claim(&host.readers, &due.slug, planned).await? {
+        return Ok(());
+    }
     let chain = LiveChain::find(host, &due.slug).await?;
     let document = ChainDocument::read(&chain.document);
     let Some(schedule) = read_schedule(&document) else {
@@ -72,7 +75,7 @@ async fn start_scheduled(host: &Arc<Host>, due: &ChainStatus) -> Result<(), Trig
     let open = run::count_unfinished(&host.readers, &due.slug).await?;
     let is_full = document.concurrency.is_some_and(|it| open >= i64::from(it));
     match document.trigger.overlap {
-        Overlap::Queue if open > 0 || is_full => return Ok(()),
+        Overlap::Queue if open > 0 || is_full => return Ok(status::release(&host.readers, &due.slug).await?),
         Overlap::Skip if open > 0 => {}
         Overlap::Allow if is_full => {}
         Overlap::Skip | Overlap::Queue | Overlap::Allow => {

@@ -140,7 +140,7 @@ pub async fn start_run(host: &Arc<Host>, chain: &LiveChain, trigger: Trigger) ->
     let mut rows = TurnRows { durable: true, ..TurnRows::default() };
     let key = trigger.key.as_deref().map(|it| (trigger.scope, it, fingerprint.as_str()));
     rows.add_new_run(&row, slug, key, now - KEY_TTL_MS);
-    host.writer.commit(rows).await?;
+    host.writer.commit(&run, rows).await?;
     if let Some(key) = &trigger.key {
         // Another process may have started a run with the same key in the meantime.
         let found = find_duplicate(host, slug, &trigger, key, &fingerprint, now).await?;

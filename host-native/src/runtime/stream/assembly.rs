@@ -30,7 +30,7 @@ impl Publication {
 
     /// Splits into notification payloads sent by a process.
     pub fn to_parts(&self, process: &str) -> Vec<String> {
-        let Publication::Events(conversation, chunk) = self else { return vec![format!("{process} {ALL_CONVERSATIONS} - 0 0 - 0 1\n")] };
+        let Publication::Events(conversation, chunk) = self else { return vec![format!("{process} {ALL_CONVERSATIONS} - 0 0 - 0 1 -\n")] };
         let text = std::str::from_utf8(&chunk.wire).unwrap_or_default();
         let (turn, start, end) = chunk.range.as_ref().map_or(("-", 0, 0), |it| (&*it.turn, it.from, it.until));
         let kind = match (chunk.is_replay, chunk.is_last) {
@@ -38,9 +38,10 @@ impl Publication {
             (false, true) => "last",
             (false, false) => "-",
         };
+        let owner = chunk.owner.as_deref().unwrap_or("-");
         let pieces = split_pieces(text);
         let count = pieces.len();
-        let part = |(index, piece)| format!("{process} {conversation} {turn} {start} {end} {kind} {index} {count}\n{piece}");
+        let part = |(index, piece)| format!("{process} {conversation} {turn} {start} {end} {kind} {index} {count} {owner}\n{piece}");
         pieces.into_iter().enumerate().map(part).collect()
     }
 }
@@ -74,7 +75,7 @@ impl PublicationAssembler {
     pub fn add_part(&mut self, this_process: &str, payload: &str, has_subscribers: impl FnOnce(&str) -> bool) -> Option<Publication> {
         let (head, text) = payload.split_once('\n')?;
         let words: Vec<&str> = head.split(' ').collect();
-        let [process, conversation, turn, from, until, kind, index, count] = words.as_slice() else { return None };
+        let [process, conversation, turn, from, until, kind, index, count, owner] = words.as_slice() else { return None };
         if *process == this_process {
             return None;
         }
@@ -102,7 +103,8 @@ impl PublicationAssembler {
         let text = self.partials.remove(*process)?.text;
         let span = EventRange { turn: Arc::from(*turn), from: from.parse().ok()?, until: until.parse().ok()? };
         let span = (*turn != "-").then_some(span);
-        let chunk = Chunk { range: span, wire: Bytes::from(text), is_replay: *kind == "again", is_last: *kind == "last" };
+        let owner = (*owner != "-").then(|| Arc::from(*owner));
+        let chunk = Chunk { range: span, wire: Bytes::from(text), is_replay: *kind == "again", is_last: *kind == "last", owner };
         Some(Publication::Events((*conversation).to_owned(), Arc::new(chunk)))
     }
 }
@@ -113,7 +115,7 @@ mod tests {
 
     fn events(wire: &str) -> Publication {
         let chunk = Chunk::for_turn(&Arc::from("t"), 3, 9, wire.to_owned());
-        Publication::Events("c".to_owned(), Arc::new(chunk.into_last()))
+        Publication::Events("c".to_owned(), Arc::new(chunk.into_last().with_owner(Some(&Arc::from("ada")))))
     }
 
     #[test]
@@ -143,7 +145,7 @@ mod tests {
         let mut assembly = PublicationAssembler::default();
         assert!(parts.iter().all(|it| assembly.add_part("p", it, |_| true).is_none()), "own notifications");
         assert!(parts.iter().all(|it| assembly.add_part("me", it, |_| false).is_none()), "no subscribers");
-        for garbage in ["", "\n", "a b\n", "p c t x y - 0 1\n", "p c t 0 1 - 7 1\n"] {
+        for garbage in ["", "\n", "a b\n", "p c t 0 1 - 0 1\n", "p c t x y - 0 1 -\n", "p c t 0 1 - 7 1 -\n"] {
             assert_eq!(assembly.add_part("me", garbage, |_| true), None, "{garbage:?}");
         }
         let lost: Vec<String> = Publication::EventsLost.to_parts("p");

@@ -15,6 +15,8 @@ pub struct Chunk {
     pub is_replay: bool,
     /// Whether these are the last events of the turn.
     pub is_last: bool,
+    /// The owner of the conversation, if any; other callers do not receive the events.
+    pub owner: Option<Arc<str>>,
 }
 
 /// A range of consecutive events of a turn.
@@ -31,20 +33,26 @@ pub struct EventRange {
 impl Chunk {
     /// Creates a chunk of events without ids.
     pub fn new_unnumbered(wire: String) -> Chunk {
-        Chunk { range: None, wire: Bytes::from(wire), is_replay: false, is_last: false }
+        Chunk { range: None, wire: Bytes::from(wire), is_replay: false, is_last: false, owner: None }
     }
 
     /// Creates a chunk of events of a turn.
     pub fn for_turn(turn: &Arc<str>, from: usize, until: usize, wire: String) -> Chunk {
         let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
         let span = EventRange { turn: Arc::clone(turn), from: number(from), until: number(until) };
-        Chunk { range: Some(span), wire: Bytes::from(wire), is_replay: false, is_last: false }
+        Chunk { range: Some(span), wire: Bytes::from(wire), is_replay: false, is_last: false, owner: None }
     }
 
     /// Marks the chunk as the last of its turn.
     #[must_use]
     pub fn into_last(self) -> Chunk {
         Chunk { is_last: true, ..self }
+    }
+
+    /// Sets the owner of the conversation.
+    #[must_use]
+    pub fn with_owner(self, owner: Option<&Arc<str>>) -> Chunk {
+        Chunk { owner: owner.cloned(), ..self }
     }
 
     /// The number of events.

@@ -31,6 +31,7 @@ use convengine_core::turn::Millis;
 use serde_json::Value;
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
+use crate::auth::caller::ConversationAccess;
 use crate::ops::observe::Meter;
 use crate::runtime::turn_runner::Host;
 use cluster::ClusterBus;
@@ -79,6 +80,7 @@ struct Running {
     turn: Arc<str>,
     notices: TurnNotices,
     published: usize,
+    owner: Option<Arc<str>>,
 }
 
 /// A connection that a stopping server waits for.
@@ -121,13 +123,14 @@ impl Streams {
         self.host.get()?.upgrade()
     }
 
-    /// Subscribes to new events of a conversation, which need not exist.
-    pub fn subscribe(self: &Arc<Self>, conversation: &str) -> Subscription {
+    /// Subscribes to new events of a conversation, which need not exist. The subscription ends when the conversation turns out to belong to
+    /// another caller.
+    pub fn subscribe(self: &Arc<Self>, conversation: &str, access: &ConversationAccess) -> Subscription {
         let (sender, queue) = mpsc::unbounded_channel();
         let mut rooms = self.rooms();
         let number = rooms.next_number;
         rooms.next_number += 1;
-        let subscription = Subscription::new(self, conversation, number, queue);
+        let subscription = Subscription::new(self, conversation, number, access.clone(), queue);
         if !*self.closed.borrow() {
             let room = rooms.by_conversation.entry(conversation.to_owned()).or_default();
             room.subscribers.push(SubscriberQueue::new(&subscription, sender));
@@ -162,6 +165,7 @@ impl Streams {
     fn deliver(&self, conversation: &str, chunk: &Arc<Chunk>) {
         let mut rooms = self.rooms();
         let Some(room) = rooms.by_conversation.get_mut(conversation) else { return };
+        room.subscribers.retain(|it| it.may_receive(chunk));
         let before = room.subscribers.len();
         room.subscribers.retain(|it| it.enqueue(chunk));
         self.meter.record_stream_events(chunk.event_count(), room.subscribers.len());
@@ -212,12 +216,19 @@ impl Streams {
     }
 
     /// Records how many notices a running turn has published. Returns whether the conversation has subscribers.
-    fn record_progress(&self, conversation: &str, turn: &Arc<str>, notices: &TurnNotices, published: usize) -> bool {
+    fn record_progress(
+        &self,
+        conversation: &str,
+        turn: &Arc<str>,
+        notices: &TurnNotices,
+        published: usize,
+        owner: Option<&Arc<str>>,
+    ) -> bool {
         let mut rooms = self.rooms();
         match rooms.running.get_mut(conversation).filter(|it| it.turn == *turn) {
             Some(running) => running.published = published,
             None => {
-                let running = Running { turn: Arc::clone(turn), notices: Arc::clone(notices), published };
+                let running = Running { turn: Arc::clone(turn), notices: Arc::clone(notices), published, owner: owner.cloned() };
                 rooms.running.insert(conversation.to_owned(), running);
             }
         }
@@ -235,15 +246,15 @@ impl Streams {
 
     /// The events published so far by the turn of a conversation that runs in this process.
     fn published_events(&self, conversation: &str) -> Option<Chunk> {
-        let (turn, notices, published) = {
+        let (turn, notices, published, owner) = {
             let rooms = self.rooms();
             let running = rooms.running.get(conversation)?;
-            (Arc::clone(&running.turn), Arc::clone(&running.notices), running.published)
+            (Arc::clone(&running.turn), Arc::clone(&running.notices), running.published, running.owner.clone())
         };
         let notices = notices.lock().unwrap_or_else(PoisonError::into_inner);
         // Absent if the turn has ended and taken its notices.
         let wire = event::render_notices(&turn, notices.get(..published)?, 0);
-        Some(Chunk::for_turn(&turn, 0, published, wire))
+        Some(Chunk::for_turn(&turn, 0, published, wire).with_owner(owner.as_ref()))
     }
 
     fn rooms(&self) -> MutexGuard<'_, Rooms> {
@@ -260,6 +271,7 @@ impl Rooms {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::caller::Caller;
     use axum::body::Bytes;
     use std::task::{Context, Poll, Waker};
     use subscription::MAX_BACKLOG_BYTES;
@@ -271,7 +283,8 @@ mod tests {
     #[test]
     fn a_slow_subscriber_is_disconnected_and_others_are_not() {
         let streams = Arc::new(Streams::default());
-        let (mut slow, mut quick) = (streams.subscribe("a"), streams.subscribe("a"));
+        let (mut slow, mut quick) =
+            (streams.subscribe("a", &ConversationAccess::all()), streams.subscribe("a", &ConversationAccess::all()));
         let chunk = Chunk::new_unnumbered("x".repeat(MAX_BACKLOG_BYTES));
         for _ in 0..3 {
             streams.publish("a", chunk.clone());
@@ -286,7 +299,8 @@ mod tests {
     #[test]
     fn subscribers_receive_only_their_conversation() {
         let streams = Arc::new(Streams::default());
-        let (mut first, mut second) = (streams.subscribe("a"), streams.subscribe("b"));
+        let (mut first, mut second) =
+            (streams.subscribe("a", &ConversationAccess::all()), streams.subscribe("b", &ConversationAccess::all()));
         streams.publish("a", Chunk::new_unnumbered("1".to_owned()));
         streams.publish("c", Chunk::new_unnumbered("2".to_owned()));
         assert_eq!(next(&mut first), Poll::Ready(Some(Bytes::from_static(b"1"))));
@@ -295,14 +309,28 @@ mod tests {
         assert!(!streams.has_subscribers("a") && streams.has_subscribers("b"));
         streams.close();
         assert_eq!(next(&mut second), Poll::Ready(None));
-        assert_eq!(next(&mut streams.subscribe("b")), Poll::Ready(None), "the server is stopping");
+        assert_eq!(next(&mut streams.subscribe("b", &ConversationAccess::all())), Poll::Ready(None), "the server is stopping");
         assert!(streams.rooms().by_conversation.is_empty());
+    }
+
+    #[test]
+    fn a_subscriber_who_turns_out_not_to_be_the_owner_receives_nothing() {
+        let streams = Arc::new(Streams::default());
+        let ada = Caller::new("a").with_owner("ada").access();
+        let mut own = streams.subscribe("a", &ada);
+        let mut foreign = streams.subscribe("a", &Caller::new("e").with_owner("eve").access());
+        let mut key = streams.subscribe("a", &ConversationAccess::default());
+        let chunk = Chunk::new_unnumbered("1".to_owned()).with_owner(ada.owner.as_ref());
+        streams.publish("a", chunk);
+        assert_eq!(next(&mut own), Poll::Ready(Some(Bytes::from_static(b"1"))));
+        assert_eq!((next(&mut foreign), next(&mut key)), (Poll::Ready(None), Poll::Ready(None)), "their streams end");
+        assert_eq!(next(&mut own), Poll::Pending);
     }
 
     #[test]
     fn delivered_events_are_skipped() {
         let streams = Arc::new(Streams::default());
-        let mut listener = streams.subscribe("a");
+        let mut listener = streams.subscribe("a", &ConversationAccess::all());
         let turn: Arc<str> = Arc::from("t");
         let wire = |from: u32, until: u32| (from..until).map(|it| format!("id:t:{it}\n\n")).collect::<String>();
         for (from, until) in [(0, 2), (0, 2), (0, 5), (5, 6)] {

@@ -29,16 +29,19 @@ pub struct TurnPublisher<'s> {
     notices: TurnNotices,
     published: usize,
     total: Millis,
+    /// The owner of the conversation, if any.
+    owner: Option<Arc<str>>,
     /// The caller of the turn, if its response is a stream.
     subscriber: Option<Subscriber>,
 }
 
 impl<'s> TurnPublisher<'s> {
     /// Creates the publisher of a new turn.
-    pub fn new(streams: &'s Arc<Streams>, input: &TurnInput) -> Self {
+    pub fn new(streams: &'s Arc<Streams>, input: &TurnInput, owner: Option<Arc<str>>) -> Self {
         let turn = Arc::from(input.turn.as_str());
         let (conversation, is_flow) = (input.conversation.clone(), matches!(input.program, ProgramRef::Flow | ProgramRef::Chain));
-        TurnPublisher { streams, conversation, turn, is_flow, notices: TurnNotices::default(), published: 0, total: 0, subscriber: None }
+        let notices = TurnNotices::default();
+        TurnPublisher { streams, conversation, turn, is_flow, notices, published: 0, total: 0, owner, subscriber: None }
     }
 
     /// Adds the caller as a subscriber.
@@ -80,10 +83,16 @@ impl<'s> TurnPublisher<'s> {
         if let Some(ear) = &self.subscriber {
             ear.send_notices(self.notices().get(from..).unwrap_or_default());
         }
-        if self.published > from && self.streams.record_progress(&self.conversation, &self.turn, &self.notices, self.published) {
+        if self.published > from && self.record_progress() {
             let wire = event::render_notices(&self.turn, self.notices().get(from..).unwrap_or_default(), 0);
-            self.streams.publish(&self.conversation, Chunk::for_turn(&self.turn, from, self.published, wire));
+            let chunk = Chunk::for_turn(&self.turn, from, self.published, wire).with_owner(self.owner.as_ref());
+            self.streams.publish(&self.conversation, chunk);
         }
+    }
+
+    /// Records how many notices are published. Returns whether the conversation has subscribers.
+    fn record_progress(&self) -> bool {
+        self.streams.record_progress(&self.conversation, &self.turn, &self.notices, self.published, self.owner.as_ref())
     }
 
     /// Records that the turn is stored, and its duration.
@@ -95,8 +104,8 @@ impl<'s> TurnPublisher<'s> {
     pub fn token_publisher(&self, effect: &Effect) -> Option<TokenPublisher> {
         // Most model calls of assistants return one object: without subscribers the model is called without streaming.
         let has_subscribers = !self.is_flow || self.subscriber.is_some() || self.streams.has_subscribers(&self.conversation);
-        TokenPublisher::for_effect(self.streams, &self.conversation, &self.turn, effect, self.subscriber.as_ref())
-            .filter(|_| has_subscribers)
+        let tokens = TokenPublisher::for_effect(self.streams, &self.conversation, &self.turn, effect, self.subscriber.as_ref());
+        tokens.map(|it| it.with_owner(self.owner.clone())).filter(|_| has_subscribers)
     }
 
     /// Publishes the last slice of a stored turn. Adds the event on which clients remove progress texts if the notices contain none: after
@@ -120,7 +129,8 @@ impl<'s> TurnPublisher<'s> {
         if let Some(payload) = payload {
             event::write_unstored(&mut wire, &self.turn, until, "ENGINE_RETURN", at, payload);
         }
-        self.streams.publish(&self.conversation, Chunk::for_turn(&self.turn, self.published, end, wire).into_last());
+        let chunk = Chunk::for_turn(&self.turn, self.published, end, wire).into_last().with_owner(self.owner.as_ref());
+        self.streams.publish(&self.conversation, chunk);
     }
 }
 
@@ -148,6 +158,7 @@ pub(super) fn closing_payload(outcome: &Outcome) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::caller::ConversationAccess;
     use crate::runtime::stream::live;
     use convengine_core::turn::{EffectClass, EffectId, LlmMode, LlmRequest, LoadedSession, NoticeBody, Request, UserEvent};
     use std::task::{Context, Poll, Waker};
@@ -166,8 +177,8 @@ mod tests {
 
     fn publish_and_collect(publish: impl FnOnce(TurnPublisher<'_>)) -> Vec<String> {
         let streams = Arc::new(Streams::default());
-        let mut subscription = streams.subscribe("c");
-        publish(TurnPublisher::new(&streams, &input()));
+        let mut subscription = streams.subscribe("c", &ConversationAccess::all());
+        publish(TurnPublisher::new(&streams, &input(), None));
         let mut wire = String::new();
         while let Poll::Ready(Some(events)) = subscription.poll(&mut Context::from_waker(Waker::noop())) {
             wire.push_str(std::str::from_utf8(&events).expect("text"));
@@ -199,7 +210,7 @@ mod tests {
     #[test]
     fn late_subscribers_receive_published_events() {
         let streams = Arc::new(Streams::default());
-        let mut publisher = TurnPublisher::new(&streams, &input());
+        let mut publisher = TurnPublisher::new(&streams, &input(), None);
         publisher.add_notices(&mut notices(0, 2));
         assert!(streams.published_events("c").is_none());
         publisher.publish();
@@ -230,10 +241,10 @@ mod tests {
         let (id, key) = (EffectId(2), "t/2".to_owned());
         let effect = Effect { id, key, class: EffectClass::Read, deadline_ms: 1, stream: true, repeatable: true, request };
         assert!(
-            TurnPublisher::new(&streams, &input(ProgramRef::PipelineV1)).token_publisher(&effect).is_some(),
+            TurnPublisher::new(&streams, &input(ProgramRef::PipelineV1), None).token_publisher(&effect).is_some(),
             "pipeline turns always stream"
         );
-        let flow = || TurnPublisher::new(&streams, &input(ProgramRef::Flow));
+        let flow = || TurnPublisher::new(&streams, &input(ProgramRef::Flow), None);
         assert!(flow().token_publisher(&effect).is_none(), "no subscribers");
         let (subscriber, mut events) = Subscriber::channel();
         let tokens = flow().with_subscriber(Some(subscriber)).token_publisher(&effect).expect("the caller is subscribed");
@@ -244,7 +255,7 @@ mod tests {
         }
         let unseen = Effect { stream: false, ..effect.clone() };
         assert!(flow().with_subscriber(Some(Subscriber::channel().0)).token_publisher(&unseen).is_none(), "the effect does not stream");
-        let _listener = streams.subscribe("c");
+        let _listener = streams.subscribe("c", &ConversationAccess::all());
         assert!(flow().token_publisher(&effect).is_some());
     }
 }

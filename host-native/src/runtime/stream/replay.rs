@@ -15,11 +15,12 @@ use super::cursor::{JoinPoint, StreamCursor};
 use super::publication::closing_payload;
 use super::{Streams, Subscription, cluster, event};
 use crate::api::request::parse_uuid;
+use crate::auth::caller::ConversationAccess;
 use crate::ops::audit::NOT_DERIVABLE;
 use crate::ops::audit::derive::{self, ConfigCache};
 use crate::runtime::turn_runner::Host;
-use crate::storage::stream;
 use crate::storage::turn::{self, StoredTurn};
+use crate::storage::{owner, stream};
 
 /// Maximum number of turns replayed from their journals, besides the one received last.
 pub const MAX_REPLAYED_TURNS: usize = 32;
@@ -48,8 +49,13 @@ struct ReplayPlan {
 impl Streams {
     /// Subscribes to a conversation, which need not exist, from now on or after the event with an id. With an id it also returns whether
     /// the stream could be resumed.
-    pub async fn subscribe_from(self: &Arc<Self>, conversation: &str, after: Option<&str>) -> (Subscription, Option<bool>) {
-        let mut subscription = self.subscribe(conversation);
+    pub async fn subscribe_from(
+        self: &Arc<Self>,
+        conversation: &str,
+        after: Option<&str>,
+        access: &ConversationAccess,
+    ) -> (Subscription, Option<bool>) {
+        let mut subscription = self.subscribe(conversation, access);
         let Some(host) = self.host() else { return (subscription, after.map(|_| false)) };
         if host.readers.is_shared() {
             let _permit = self.read_permits.acquire().await;
@@ -72,6 +78,18 @@ impl Streams {
         (subscription, after.map(|_| false))
     }
 
+    /// Whether a caller may receive the events of a conversation, which need not exist.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn may_subscribe(&self, conversation: &str, access: &ConversationAccess) -> sqlx::Result<bool> {
+        if access.sees_all() {
+            return Ok(true);
+        }
+        let Some(host) = self.host() else { return Ok(false) };
+        Ok(access.may_read(owner::find(&host.readers, conversation).await?.as_deref()))
+    }
+
     /// Creates the cursor of a new subscriber, from which later gaps are detected.
     async fn cursor_for_new(&self, host: &Host, conversation: &str) -> StreamCursor {
         let _permit = self.read_permits.acquire().await;
@@ -91,12 +109,22 @@ impl Streams {
     }
 
     /// Starts a replay of what a subscriber may have missed after a turn.
-    pub(super) fn catch_up(self: &Arc<Self>, conversation: &str, turn: Option<Arc<str>>) -> mpsc::Receiver<ReplayItem> {
+    pub(super) fn catch_up(
+        self: &Arc<Self>,
+        conversation: &str,
+        turn: Option<Arc<str>>,
+        access: ConversationAccess,
+    ) -> mpsc::Receiver<ReplayItem> {
         let (out, replay) = mpsc::channel(1);
         let (streams, conversation) = (Arc::clone(self), conversation.to_owned());
         tokio::spawn(async move {
             let Some(host) = streams.host() else { return };
-            let plan = streams.plan_replay(&host, &conversation, turn.as_deref()).await;
+            // It may have begun since, and belong to another caller.
+            let plan = match streams.may_subscribe(&conversation, &access).await {
+                Ok(true) => streams.plan_replay(&host, &conversation, turn.as_deref()).await,
+                Ok(false) => return drop(out.send(ReplayItem::Failed).await),
+                Err(error) => Err(error),
+            };
             drop(host);
             let end = match plan {
                 Ok(Some(plan)) => return streams.run_plan(&conversation, plan, &out).await,

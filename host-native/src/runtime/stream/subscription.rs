@@ -11,6 +11,7 @@ use super::Streams;
 use super::chunk::Chunk;
 use super::cursor::{Delivery, JoinPoint, StreamCursor};
 use super::replay::ReplayItem;
+use crate::auth::caller::ConversationAccess;
 use crate::ops::observe::meter::GaugeGuard;
 use crate::ops::observe::names;
 
@@ -24,6 +25,7 @@ type QueueItem = Option<Arc<Chunk>>;
 #[derive(Debug)]
 pub(super) struct SubscriberQueue {
     pub number: u64,
+    access: ConversationAccess,
     queue: mpsc::UnboundedSender<QueueItem>,
     backlog_bytes: Arc<AtomicUsize>,
 }
@@ -34,6 +36,7 @@ pub struct Subscription {
     streams: Arc<Streams>,
     conversation: String,
     number: u64,
+    access: ConversationAccess,
     queue: mpsc::UnboundedReceiver<QueueItem>,
     backlog_bytes: Arc<AtomicUsize>,
     _open: GaugeGuard,
@@ -44,7 +47,17 @@ pub struct Subscription {
 
 impl SubscriberQueue {
     pub(super) fn new(subscription: &Subscription, queue: mpsc::UnboundedSender<QueueItem>) -> SubscriberQueue {
-        SubscriberQueue { number: subscription.number, queue, backlog_bytes: Arc::clone(&subscription.backlog_bytes) }
+        SubscriberQueue {
+            number: subscription.number,
+            access: subscription.access.clone(),
+            queue,
+            backlog_bytes: Arc::clone(&subscription.backlog_bytes),
+        }
+    }
+
+    /// Whether the subscriber may receive events. One who subscribed before the conversation began may turn out not to be its owner.
+    pub(super) fn may_receive(&self, chunk: &Chunk) -> bool {
+        self.access.may_read(chunk.owner.as_deref())
     }
 
     pub(super) fn enqueue(&self, chunk: &Arc<Chunk>) -> bool {
@@ -63,11 +76,17 @@ impl SubscriberQueue {
 }
 
 impl Subscription {
-    pub(super) fn new(streams: &Arc<Streams>, conversation: &str, number: u64, queue: mpsc::UnboundedReceiver<QueueItem>) -> Subscription {
+    pub(super) fn new(
+        streams: &Arc<Streams>,
+        conversation: &str,
+        number: u64,
+        access: ConversationAccess,
+        queue: mpsc::UnboundedReceiver<QueueItem>,
+    ) -> Subscription {
         let open = streams.meter.track(names::STREAMS_OPEN);
         let (streams, conversation, cursor) =
             (Arc::clone(streams), conversation.to_owned(), StreamCursor::after_turn(None, JoinPoint::AnyTurn));
-        Subscription { streams, conversation, number, queue, backlog_bytes: Arc::default(), _open: open, cursor, replay: None }
+        Subscription { streams, conversation, number, access, queue, backlog_bytes: Arc::default(), _open: open, cursor, replay: None }
     }
 
     /// Polls for the next events; `None` means that the stream has ended.
@@ -75,6 +94,7 @@ impl Subscription {
         loop {
             if let Some(replay) = &mut self.replay {
                 match ready!(replay.poll_recv(context)) {
+                    Some(ReplayItem::Chunk(chunk)) if !self.access.may_read(chunk.owner.as_deref()) => return Poll::Ready(None),
                     Some(ReplayItem::Chunk(chunk)) => {
                         let take = chunk.range.as_ref().map_or(Delivery::SkipAll, |it| self.cursor.accept_replayed(it));
                         if let Delivery::SkipFirst(count) = take {
@@ -103,7 +123,7 @@ impl Subscription {
     }
 
     fn catch_up(&mut self) {
-        self.replay = Some(self.streams.catch_up(&self.conversation, self.cursor.turn().cloned()));
+        self.replay = Some(self.streams.catch_up(&self.conversation, self.cursor.turn().cloned(), self.access.clone()));
     }
 }
 

@@ -15,6 +15,8 @@ pub struct TokenPublisher {
     conversation: String,
     turn: String,
     effect: EffectId,
+    /// The owner of the conversation, if any.
+    owner: Option<Arc<str>>,
     /// The caller of the turn, if its response is a stream.
     subscriber: Option<Subscriber>,
 }
@@ -33,8 +35,14 @@ impl TokenPublisher {
             conversation: conversation.to_owned(),
             turn: turn.to_owned(),
             effect: effect.id,
+            owner: None,
             subscriber: subscriber.cloned(),
         })
+    }
+
+    /// Sets the owner of the conversation.
+    pub(super) fn with_owner(self, owner: Option<Arc<str>>) -> TokenPublisher {
+        TokenPublisher { owner, ..self }
     }
 
     /// Sends the next piece of output.
@@ -54,7 +62,7 @@ impl TokenPublisher {
         if self.streams.has_subscribers(&self.conversation) {
             let mut wire = String::new();
             event::write_token(&mut wire, &self.turn, self.effect.0, text);
-            self.streams.publish(&self.conversation, Chunk::new_unnumbered(wire));
+            self.streams.publish(&self.conversation, Chunk::new_unnumbered(wire).with_owner(self.owner.as_ref()));
         }
     }
 }

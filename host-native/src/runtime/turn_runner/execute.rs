@@ -31,8 +31,17 @@ pub(super) async fn execute(
     publisher: &mut TurnPublisher<'_>,
     observer: &mut TurnObserver,
 ) -> Result<(EndedTurn, JournalWriter), Refusal> {
-    let OpenTurn { active_config: configured, mut turn, mut slice, mut journal, mut interrupted, status, caller_span: _, subscriber: _ } =
-        open;
+    let OpenTurn {
+        active_config: configured,
+        mut turn,
+        mut slice,
+        mut journal,
+        mut interrupted,
+        status,
+        caller_span: _,
+        subscriber: _,
+        owner: _,
+    } = open;
     let deadline = tokio::time::Instant::now() + host.turn_settings.max_duration;
     let mut running: JoinSet<Completion> = JoinSet::new();
     let stop = configured.config.chain().is_some().then(|| host.stop_signals.register(&turn.journal().input.conversation));
@@ -78,7 +87,6 @@ pub(super) async fn execute(
                 crash::point("after an effect");
                 let completion = completion.map_err(|it| Refusal::Internal(it.to_string()))?;
                 publisher.send_effect_finished(&completion);
-                host.spend.record(&turn.journal().input.turn, &completion.outcome);
                 turn.resume(vec![completion])?
             }
             Ok(None) => return Err(TurnError::Stalled.into()),

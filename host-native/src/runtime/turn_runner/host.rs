@@ -7,7 +7,7 @@ use tokio::sync::{Notify, broadcast};
 use crate::auth::rate::RateLimits;
 use crate::config::active::ConfigManager;
 use crate::config::secrets::Secrets;
-use crate::config::settings::{ChainSettings, Roots, StreamSettings, TurnSettings};
+use crate::config::settings::{ChainSettings, Roots, SpendCap, StreamSettings, TurnSettings};
 use crate::effects::container::Containers;
 use crate::effects::http::HttpClient;
 use crate::effects::{llm::Models, sql::ToolDatabase};
@@ -18,10 +18,9 @@ use crate::runtime::assistant::knowledge::KnowledgeBases;
 use crate::runtime::assistant::plan::Plan;
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::session_changes::SessionChange;
-use crate::runtime::assistant::spend_budget::Budget;
 use crate::runtime::assistant::timers::FiringSessions;
 use crate::runtime::journal_writer::OpenTurns;
-use crate::runtime::spend_cap::SpendTracker;
+use crate::runtime::leases::ClaimGate;
 use crate::runtime::stop_signals::StopSignals;
 use crate::runtime::stream::Streams;
 use crate::runtime::turn_queue::TurnQueue;
@@ -83,14 +82,14 @@ pub struct Host {
     pub turn_settings: TurnSettings,
     /// Rate limits.
     pub rate_limits: RateLimits,
-    /// Model cost and the global spend cap.
-    pub spend: Arc<SpendTracker>,
-    /// Model budgets of assistants.
-    pub budget: Budget,
+    /// The cap on model cost.
+    pub spend_cap: Option<SpendCap>,
     /// The name under which this process owns open turns.
     pub owner: String,
     /// The open turns this process runs.
     pub open_turns: Arc<OpenTurns>,
+    /// Whether this process may claim the turns of others.
+    pub claim_gate: ClaimGate,
     /// Metrics.
     pub meter: Meter,
     /// The trace exporter.

@@ -11,8 +11,18 @@ use crate::runtime::recovery;
 use crate::storage::assistant::session;
 use crate::storage::load;
 
-/// Loads the session after its previous turn. Returns `None` when the message already has a turn.
-pub(super) async fn load(host: &Arc<Host>, config: &Config, message: &Message) -> Result<Option<LoadedSession>, Refusal> {
+/// The caller that a conversation belongs to.
+#[derive(Debug, Clone, Default)]
+pub struct Ownership {
+    /// The owner, if any.
+    pub owner: Option<Arc<str>>,
+    /// Whether it is to be stored with the first turn.
+    pub is_new: bool,
+}
+
+/// Loads the session after its previous turn, and the owner of the conversation: that of a new one is the caller. Returns `None` when the
+/// message already has a turn.
+pub(super) async fn load(host: &Arc<Host>, config: &Config, message: &Message) -> Result<Option<(LoadedSession, Ownership)>, Refusal> {
     let history = config.settings.history_max_turns;
     loop {
         let (id, key) = (&message.conversation, message.idempotency_key.as_deref());
@@ -20,12 +30,18 @@ pub(super) async fn load(host: &Arc<Host>, config: &Config, message: &Message) -
             Some(_) => session::load(&host.readers, id, key).await?,
             None => load::load_conversation(&host.readers, id, history, key).await?,
         };
+        if !message.access.may_change(found.owner.as_deref()) {
+            return Err(Refusal::ForeignConversation);
+        }
         if found.is_duplicate {
             return Ok(None);
         }
         if !found.has_open_turn {
             check_event(&found.session, &message.event)?;
-            return Ok(Some(found.session));
+            let is_new = found.session.turns == 0 && found.session.conversation.is_none();
+            let owner = if is_new { message.access.owner.clone() } else { found.owner.map(Arc::from) };
+            let ownership = Ownership { is_new: is_new && owner.is_some(), owner };
+            return Ok(Some((found.session, ownership)));
         }
         recovery::settle_conversation(host, &message.conversation, message.deadline()).await?;
     }

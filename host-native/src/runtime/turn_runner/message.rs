@@ -8,6 +8,7 @@ use convengine_core::turn::{Map, UserEvent};
 use opentelemetry::trace::SpanContext;
 use uuid::Uuid;
 
+use crate::auth::caller::ConversationAccess;
 use crate::runtime::assistant::upgrade::Upgrade;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_queue::WAIT_TIMEOUT;
@@ -34,6 +35,8 @@ pub struct Message {
     pub upgrade: Option<Upgrade>,
     /// The subscriber that receives the turn's events while it runs.
     pub subscriber: Option<Subscriber>,
+    /// Which conversations its caller may use.
+    pub access: ConversationAccess,
     /// The assistant or workflow whose session quota the message consumes.
     pub metered_program: Option<ProgramKey>,
 }
@@ -54,6 +57,7 @@ impl Message {
             flow: None,
             upgrade: None,
             subscriber: None,
+            access: ConversationAccess::all(),
             metered_program: None,
         }
     }
@@ -72,6 +76,11 @@ impl Message {
     /// Sets the idempotency key.
     pub fn with_key(self, key: Option<String>) -> Self {
         Message { idempotency_key: key, ..self }
+    }
+
+    /// Sets which conversations its caller may use.
+    pub fn with_access(self, access: ConversationAccess) -> Self {
+        Message { access, ..self }
     }
 
     /// Sets the trace span of the caller.

@@ -8,6 +8,7 @@ mod message;
 mod refusal;
 
 pub use host::Host;
+pub use load::Ownership;
 pub use message::Message;
 pub use refusal::Refusal;
 
@@ -34,7 +35,6 @@ use crate::runtime::stream::TurnPublisher;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_queue::Busy;
 use crate::runtime::writer::CommitError;
-use crate::storage::assistant::ProgramKey;
 
 /// Submits a message and returns the outcome of its turn. The turn runs to its end even if the caller is dropped.
 ///
@@ -102,7 +102,7 @@ async fn run_in_order(host: &Arc<Host>, message: &Message) -> Result<SubmitResul
 /// Runs the turn of a message. Returns `None` when the message already has a turn.
 async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outcome>, Refusal> {
     let mut configured = host.config_manager.active();
-    let Some(mut session) = load(host, &configured.config, message).await? else { return Ok(None) };
+    let Some((mut session, ownership)) = load(host, &configured.config, message).await? else { return Ok(None) };
     let mut event = message.event.clone();
     if let Some(flow) = &message.flow {
         let upgraded = message.upgrade.as_ref().and_then(|it| it.apply(flow, &mut session, &mut event));
@@ -125,7 +125,8 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
     }
     let (turn, slice) = Turn::start(input, Arc::clone(&configured.config))?;
     let id = turn.journal().input.turn.clone();
-    let journal = JournalWriter::new(host, &id, message.idempotency_key.clone(), Arc::clone(&configured.config));
+    let key = message.idempotency_key.clone();
+    let journal = JournalWriter::new(host, &message.conversation, &id, key, Arc::clone(&configured.config)).with_ownership(&ownership);
     let caller = message.caller_span.clone();
     let subscriber = message.subscriber.clone();
     let open = OpenTurn {
@@ -137,6 +138,7 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
         status: "closed",
         caller_span: caller,
         subscriber,
+        owner: ownership.owner,
     };
     match run_to_end(host, open, message.received).await {
         // Its effects may be dispatched and must not be repeated by another turn.
@@ -164,6 +166,8 @@ pub struct OpenTurn {
     pub caller_span: Option<SpanContext>,
     /// The subscriber that receives its events while it runs.
     pub subscriber: Option<Subscriber>,
+    /// The owner of the conversation, if any, to whom its events may be published.
+    pub owner: Option<Arc<str>>,
 }
 
 /// Runs an orphaned turn to its end and stores it.
@@ -179,19 +183,16 @@ pub async fn finish_abandoned(host: &Arc<Host>, open: OpenTurn) -> Result<Outcom
 /// Executes, commits and publishes a turn.
 async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Result<Outcome, Refusal> {
     let streams = Arc::clone(&host.streams);
+    let _secrets = host.secrets.begin_use();
     let input = &open.turn.journal().input;
     let span = tracing::error_span!("turn", turn = input.turn, conversation = input.conversation);
-    let mut publisher = TurnPublisher::new(&streams, input).with_subscriber(open.subscriber.clone());
+    let mut publisher = TurnPublisher::new(&streams, input, open.owner.clone()).with_subscriber(open.subscriber.clone());
     let mut observer = TurnObserver::new(input, open.active_config.config.hash_source(), received, open.caller_span.clone());
-    let budgeted = open.active_config.config.flow().map(|it| (ProgramKey::of_flow(it), input.turn.clone()));
     async {
         let outcome = match execute(host, open, &mut publisher, &mut observer).await {
             Ok((ended, journal)) => commit(host, ended, journal, received, &mut publisher).await,
             Err(refusal) => Err(refusal),
         };
-        if let Some((program, turn)) = budgeted {
-            host.budget.release_turn(&program, &turn).await;
-        }
         publish(publisher, &outcome);
         observer.finish(host, outcome.as_ref());
         outcome
@@ -211,12 +212,11 @@ async fn commit(
     let total = Millis::try_from(received.elapsed().as_millis()).unwrap_or(Millis::MAX);
     let rows = journal.render_final_rows(host, &ended, &publisher.notices(), total).map_err(|it| Refusal::Internal(it.to_string()))?;
     crash::point("before the commit");
-    if let Err(error) = host.writer.commit(rows).await {
+    if let Err(error) = host.writer.commit(&ended.turn.journal().input.conversation, rows).await {
         // A failed earlier write, which was not awaited, is the root cause.
         journal.wait_until_stored().await?;
         return Err(error.into());
     }
-    journal.mark_stored();
     crash::point("after the commit");
     if let Some(answer) = &ended.outcome.flow {
         host.timer_armed.notify_one();

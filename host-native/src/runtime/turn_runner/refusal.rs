@@ -24,6 +24,9 @@ pub enum Refusal {
     /// The session id belongs to another assistant.
     #[error("session id already exists; choose another id or omit it")]
     SessionExists,
+    /// The conversation belongs to another caller.
+    #[error("conversation not found; send the id of one of yours, or omit it for a new one")]
+    ForeignConversation,
     /// The plan's monthly session quota is exceeded.
     #[error("monthly session quota of {0} is exceeded")]
     QuotaExceeded(u32),

@@ -4,6 +4,7 @@ use convengine_core::turn::Millis;
 
 use crate::storage::database::{DatabaseRow, Pool, SqlValue, Statement};
 
+use super::deployment_token::{self, DeploymentToken};
 use super::program_key::ProgramKey;
 
 /// A channel that exposes an assistant.
@@ -25,7 +26,7 @@ pub struct Deployment {
     pub created_at: Millis,
 }
 
-/// Inserts a deployment with the hash of its token.
+/// Inserts a deployment with the hash of its first token, which has the id of the deployment.
 ///
 /// # Errors
 /// Returns any database error.
@@ -47,19 +48,50 @@ pub async fn insert(pool: &Pool, deployment: &Deployment, token_hash: &str) -> s
         SqlValue::Text(token_hash),
         SqlValue::Integer(deployment.created_at),
     ];
-    pool.execute(&sql, &values).await.map(|_| ())
+    pool.execute(&sql, &values).await?;
+    deployment_token::insert(pool, &deployment.id, &deployment.id, token_hash, deployment.created_at).await
 }
 
-/// Returns the deployment with a token hash.
+/// Returns the deployment with an active token of this hash, and that token.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn find_by_token_hash(pool: &Pool, token_hash: &str) -> sqlx::Result<Option<Deployment>> {
+pub async fn find_by_token_hash(pool: &Pool, token_hash: &str) -> sqlx::Result<Option<(Deployment, DeploymentToken)>> {
     let sql = Statement::per_dialect(
-        "select id, assistant_id, name, channel, origins, debug, created_at from cs_deployment where token_hash = $1",
-        "select id::text as id, assistant_id, name, channel, origins, debug, created_at from cs_deployment where token_hash = $1",
+        "select d.id, d.assistant_id, d.name, d.channel, d.origins, d.debug, d.created_at, t.id as token_id, t.deployment_id,
+           t.created_at as token_created_at, t.last_used_at
+         from cs_deployment_token t join cs_deployment d on d.id = t.deployment_id where t.token_hash = $1 and t.revoked_at is null",
+        "select d.id::text as id, d.assistant_id, d.name, d.channel, d.origins, d.debug, d.created_at, t.id::text as token_id,
+           t.deployment_id::text as deployment_id, t.created_at as token_created_at, t.last_used_at
+         from cs_deployment_token t join cs_deployment d on d.id = t.deployment_id where t.token_hash = $1 and t.revoked_at is null",
     );
-    pool.fetch_optional(&sql, &[SqlValue::Text(token_hash)]).await?.as_ref().map(deployment_from_row).transpose()
+    let row = pool.fetch_optional(&sql, &[SqlValue::Text(token_hash)]).await?;
+    row.as_ref().map(|it| Ok((deployment_from_row(it)?, DeploymentToken::from_row(it)?))).transpose()
+}
+
+/// Returns whether a deployment exists, and its document.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_program(pool: &Pool, id: &str) -> sqlx::Result<Option<ProgramKey>> {
+    let sql = Statement::per_dialect(
+        "select assistant_id from cs_deployment where id = $1",
+        "select assistant_id from cs_deployment where id = $1::uuid",
+    );
+    let row = pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?;
+    row.map(|it| it.text("assistant_id")).transpose().map(|it| it.as_deref().map(ProgramKey::parse))
+}
+
+/// Returns all deployments, oldest first.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn list(pool: &Pool) -> sqlx::Result<Vec<Deployment>> {
+    let sql = Statement::per_dialect(
+        "select id, assistant_id, name, channel, origins, debug, created_at from cs_deployment order by created_at, id",
+        "select id::text as id, assistant_id, name, channel, origins, debug, created_at from cs_deployment order by created_at, id",
+    );
+    pool.fetch_all(&sql, &[]).await?.iter().map(deployment_from_row).collect()
 }
 
 /// Returns whether any deployment allows an origin.
@@ -89,6 +121,7 @@ fn deployment_from_row(row: &DatabaseRow) -> sqlx::Result<Deployment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::api_key::has_credentials;
     use crate::storage::testing::each_database;
 
     #[tokio::test]
@@ -106,12 +139,16 @@ mod tests {
             let pool = &database.pool;
             let (first, second) = (one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d69", true), one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d70", false));
             insert(pool, &first, "aa").await.expect("a deployment");
+            assert!(has_credentials(pool).await.expect("an answer"));
             insert(pool, &second, "bb").await.expect("a deployment");
             let other = one("4d7fe557-03ba-56be-b8c3-a9a5d12f0d71", false);
             assert!(insert(pool, &other, "aa").await.is_err(), "tokens are unique");
-            assert_eq!(find_by_token_hash(pool, "aa").await.expect("an answer"), Some(first));
-            assert_eq!(find_by_token_hash(pool, "bb").await.expect("an answer"), Some(second));
-            assert_eq!(find_by_token_hash(pool, "a").await.expect("an answer"), None);
+            let of = async |hash| find_by_token_hash(pool, hash).await.expect("an answer").map(|it| it.0);
+            assert_eq!((of("aa").await, of("a").await), (Some(first.clone()), None));
+            assert_eq!(of("bb").await, Some(second.clone()));
+            assert_eq!(list(pool).await.expect("deployments")[..2], [first.clone(), second]);
+            assert_eq!(find_program(pool, &first.id).await.expect("an answer"), Some(first.program));
+            assert_eq!(find_program(pool, "4d7fe557-03ba-56be-b8c3-a9a5d12f0d79").await.expect("an answer"), None);
             assert!(is_origin_allowed(pool, "https://shop.example").await.expect("an answer"));
             assert!(!is_origin_allowed(pool, "https://shop.example.evil").await.expect("an answer"));
         }

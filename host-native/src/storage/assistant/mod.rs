@@ -1,6 +1,7 @@
 //! Storage of assistants, workflows, chains and AI agents: drafts, versions, deployments, tools, secrets, knowledge bases and sessions.
 
 pub mod deployment;
+pub mod deployment_token;
 pub mod draft;
 pub mod handoff;
 pub mod knowledge;

@@ -1,5 +1,7 @@
 //! `cs_session`, `cs_timer` and `cs_usage_events`: assistant sessions, their timers and their metered usage.
 
+use std::collections::BTreeSet;
+
 use convengine_core::turn::{LoadedSession, Millis};
 use serde_json::Value as Json;
 
@@ -70,17 +72,20 @@ pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Load
         "select (select state from cs_session where session_id = $1) as state,
            coalesce((select max(number) from ce_turn where conversation_id = $1), 0) as turns,
            (select count(*) from ce_turn where conversation_id = $1 and status = 'open') as open,
-           (select count(*) from ce_turn where message_key = $2) as sent",
+           (select count(*) from ce_turn where message_key = $2) as sent,
+           (select owner from cv_conversation_owner where conversation_id = $1) as owner",
         "select (select state from cs_session where session_id = $1::uuid) as state,
            coalesce((select max(number) from ce_turn where conversation_id = $1::uuid), 0)::bigint as turns,
            (select count(*) from ce_turn where conversation_id = $1::uuid and status = 'open') as open,
-           (select count(*) from ce_turn where message_key = $2) as sent",
+           (select count(*) from ce_turn where message_key = $2) as sent,
+           (select owner from cv_conversation_owner where conversation_id = $1::uuid) as owner",
     );
     let row = pool.fetch_optional(&sql, &[SqlValue::Text(id), SqlValue::OptionalText(key)]).await?.ok_or(sqlx::Error::RowNotFound)?;
     let turns = u32::try_from(row.integer("turns")?).unwrap_or(u32::MAX);
     let flow = row.optional_text("state")?.map(|it| Box::new(serde_json::from_str(&it).unwrap_or(Json::String(it))));
     let session = LoadedSession { flow, turns, turns_since_reset: turns, ..LoadedSession::default() };
-    Ok(LoadedConversation { session, is_duplicate: row.integer("sent")? > 0, has_open_turn: row.integer("open")? > 0 })
+    let owner = row.optional_text("owner")?;
+    Ok(LoadedConversation { session, is_duplicate: row.integer("sent")? > 0, has_open_turn: row.integer("open")? > 0, owner })
 }
 
 /// Returns the earliest due timer of a session. Timers of a paused chain are not due, except for the one of the next step.
@@ -102,38 +107,48 @@ pub async fn find_due_timer(pool: &Pool, session: &str, now: Millis) -> sqlx::Re
     row.map(|it| Ok(DueTimer { session: it.text("session_id")?, timer: it.text("id")?, seq: it.optional_integer("seq")? })).transpose()
 }
 
-/// Returns at most `most` due timers, earliest first, without those of sessions with an open turn and of paused chains. A run goes on by
-/// itself; its next step is only due here once the process that runs it has had the time to do so.
+/// Claims at most `most` due timers for 5 seconds, earliest first, without those of sessions with an open turn and of paused chains. Returns
+/// their sessions. A run goes on by itself; its next step is only due here once the process that runs it has had the time to do so.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn list_due_timers(pool: &Pool, now: Millis, most: i64) -> sqlx::Result<Vec<DueTimer>> {
+pub async fn claim_due_timers(pool: &Pool, now: Millis, most: i64) -> sqlx::Result<BTreeSet<String>> {
     let sql = Statement::per_dialect(
-        "select t.session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
-         where t.due <= $1 and not (t.purpose = 'step' and t.due > $1 - 800)
-           and not exists (select 1 from ce_turn o where o.conversation_id = t.session_id and o.status = 'open')
-           and (t.purpose = 'step' or not exists (
-             select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
-         order by t.due limit $2",
-        "select t.session_id::text as session_id, t.id, s.seq from cs_timer t left join cs_session s on s.session_id = t.session_id
-         where t.due <= $1 and not (t.purpose = 'step' and t.due > $1 - 800)
-           and not exists (select 1 from ce_turn o where o.conversation_id = t.session_id and o.status = 'open')
-           and (t.purpose = 'step' or not exists (
-             select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
-         order by t.due limit $2",
+        "update cs_timer set claimed_until = cast(unixepoch('subsec') * 1000 as integer) + 5000
+         where (session_id, id) in (select t.session_id, t.id from cs_timer t
+           where t.due <= $1 and not (t.purpose = 'step' and t.due > $1 - 800)
+             and (t.claimed_until is null or t.claimed_until < cast(unixepoch('subsec') * 1000 as integer))
+             and not exists (select 1 from ce_turn o where o.conversation_id = t.session_id and o.status = 'open')
+             and (t.purpose = 'step' or not exists (
+               select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
+           order by t.due limit $2)
+         returning session_id",
+        "with due as materialized (select t.session_id, t.id from cs_timer t
+           where t.due <= $1 and not (t.purpose = 'step' and t.due > $1 - 800)
+             and (t.claimed_until is null or t.claimed_until < extract(epoch from now()) * 1000)
+             and not exists (select 1 from ce_turn o where o.conversation_id = t.session_id and o.status = 'open')
+             and (t.purpose = 'step' or not exists (
+               select 1 from cs_run r join cs_chain c on c.slug = r.chain and c.status = 'paused' where r.run_id = t.session_id))
+           order by t.due limit $2 for update of t skip locked)
+         update cs_timer t set claimed_until = (extract(epoch from now()) * 1000)::bigint + 5000
+         from due where t.session_id = due.session_id and t.id = due.id
+         returning t.session_id::text as session_id",
     );
-    let due = |it: &DatabaseRow| Ok(DueTimer { session: it.text("session_id")?, timer: it.text("id")?, seq: it.optional_integer("seq")? });
-    pool.fetch_all(&sql, &[SqlValue::Integer(now), SqlValue::Integer(most)]).await?.iter().map(due).collect()
+    let rows = pool.fetch_all(&sql, &[SqlValue::Integer(now), SqlValue::Integer(most)]).await?;
+    rows.iter().map(|it| it.text("session_id")).collect()
 }
 
-/// Returns when the next timer after `now` is due.
+/// Returns whether a timer is due, and when the next one after `now` is.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn find_next_due(pool: &Pool, now: Millis) -> sqlx::Result<Option<Millis>> {
-    let row =
-        pool.fetch_optional(&Statement::portable("select min(due) as due from cs_timer where due > $1"), &[SqlValue::Integer(now)]).await?;
-    row.map_or(Ok(None), |it| it.optional_integer("due"))
+pub async fn find_next_due(pool: &Pool, now: Millis) -> sqlx::Result<(bool, Option<Millis>)> {
+    let sql = Statement::portable(
+        "select (select count(*) from (select 1 from cs_timer where due <= $1 limit 1) it) as due,
+           (select min(due) from cs_timer where due > $1) as next",
+    );
+    let row = pool.fetch_optional(&sql, &[SqlValue::Integer(now)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    Ok((row.integer("due")? > 0, row.optional_integer("next")?))
 }
 
 /// Deletes a timer that is no longer needed.
@@ -157,49 +172,28 @@ pub async fn sum_usage(pool: &Pool, workspace: &str, kind: &str, since: Millis, 
     pool.fetch_optional(&SUM_USAGE, &values).await?.ok_or(sqlx::Error::RowNotFound)?.integer("amount")
 }
 
-/// A session to be counted against the plan's quota.
-#[derive(Debug, Clone, Copy)]
-pub struct SessionReservation<'r> {
-    /// The workspace that owns the plan.
-    pub workspace: &'r str,
-    /// The assistant.
-    pub assistant: &'r str,
-    /// When the session starts.
-    pub at: Millis,
-    /// The start of the billing month.
-    pub month_start: Millis,
-    /// The monthly session quota.
-    pub quota: i64,
-}
-
-/// Counts a session if the quota allows it, atomically across servers. Returns the id of the usage row, or `None` when the quota is
-/// exceeded.
+/// Records a session that a plan meters. Returns the id of the usage row.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn reserve(pool: &Pool, reserved: &SessionReservation<'_>) -> sqlx::Result<Option<i64>> {
+pub async fn add_session_usage(pool: &Pool, workspace: &str, assistant: &str, at: Millis) -> sqlx::Result<i64> {
     let sql = Statement::portable(
-        "insert into cs_usage_events (workspace_id, kind, at, amount, ref)
-         select $1, 'session', $2, 1, $3
-         where (select coalesce(sum(amount), 0) from cs_usage_events where workspace_id = $1 and kind = 'session' and at >= $4) < $5
-         returning id",
+        "insert into cs_usage_events (workspace_id, kind, at, amount, ref) values ($1, 'session', $2, 1, $3) returning id",
     );
-    let SessionReservation { workspace, assistant, at, month_start: since, quota: most } = *reserved;
-    let values =
-        [SqlValue::Text(workspace), SqlValue::Integer(at), SqlValue::Text(assistant), SqlValue::Integer(since), SqlValue::Integer(most)];
-    pool.fetch_optional_locked(workspace, &sql, &values).await?.map(|it| it.integer("id")).transpose()
+    let values = [SqlValue::Text(workspace), SqlValue::Integer(at), SqlValue::Text(assistant)];
+    pool.fetch_optional(&sql, &values).await?.ok_or(sqlx::Error::RowNotFound)?.integer("id")
 }
 
-/// Releases a reservation, unless the session has a stored turn.
+/// Deletes the usage row of a session, unless the session has a stored turn. Returns whether it did.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn release(pool: &Pool, number: i64, session: &str) -> sqlx::Result<()> {
+pub async fn delete_session_usage(pool: &Pool, number: i64, session: &str) -> sqlx::Result<bool> {
     let sql = Statement::per_dialect(
         "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2)",
         "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2::uuid)",
     );
-    pool.execute(&sql, &[SqlValue::Integer(number), SqlValue::Text(session)]).await.map(|_| ())
+    Ok(pool.execute(&sql, &[SqlValue::Integer(number), SqlValue::Text(session)]).await? > 0)
 }
 
 /// Returns the number of documents imported since a time.
@@ -320,13 +314,15 @@ mod tests {
                 write(&mut database.connection, &rows, CallLogColumns::Plain).await.expect("written");
                 let found = find(&database.pool, ID).await.expect("an answer").expect("a session");
                 assert_eq!((found.state, found.version, found.status.as_str()), (state.clone(), version, "active"));
-                let due = list_due_timers(&database.pool, 9_000, 10).await.expect("timers");
                 let next = async |now| find_next_due(&database.pool, now).await.expect("an answer");
-                assert_eq!(
-                    (due.len(), next(8_999).await, next(9_000).await),
-                    if seq == 1 { (1, Some(9_000), None) } else { (0, None, None) }
-                );
-                assert!(due.iter().all(|it| it.seq.and_then(|it| u64::try_from(it).ok()) == Some(seq)));
+                let of_timer = [(false, Some(9_000)), (true, None)];
+                let expected = if seq == 1 { of_timer } else { [(false, None); 2] };
+                assert_eq!([next(8_999).await, next(9_000).await], expected);
+                let due = find_due_timer(&database.pool, ID, 9_000).await.expect("an answer");
+                assert_eq!(due.and_then(|it| it.seq), (seq == 1).then_some(1));
+                // One process claims it, and no other.
+                let claim = async || claim_due_timers(&database.pool, 9_000, 10).await.expect("timers").len();
+                assert_eq!([claim().await, claim().await], if seq == 1 { [1, 0] } else { [0, 0] });
                 let loaded = load(&database.pool, ID, None).await.expect("an answer");
                 assert_eq!((loaded.session.flow.map(|it| *it), loaded.has_open_turn, loaded.is_duplicate), (Some(state), false, false));
             }
@@ -338,21 +334,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sessions_are_reserved_up_to_the_quota() {
+    async fn the_usage_of_a_session_without_a_turn_can_be_deleted() {
         for database in each_database().await {
             let pool = &database.pool;
-            let taken = async |workspace, at, most| {
-                let reserved = SessionReservation { workspace, assistant: "bank", at, month_start: 5, quota: most };
-                reserve(pool, &reserved).await.expect("an answer")
-            };
             let used = async || sum_usage(pool, "default", "session", 5, None).await.expect("a sum");
-            let first = taken("default", 6, 2).await.expect("one of two");
-            assert!(taken("default", 4, 2).await.is_some(), "of the month before");
-            assert!(taken("default", 7, 2).await.is_some());
-            assert_eq!((taken("default", 8, 2).await, used().await), (None, 2));
-            assert!(taken("other", 8, 2).await.is_some() && taken("default", 8, i64::MAX).await.is_some());
-            release(pool, first, ID).await.expect("given back");
+            let first = add_session_usage(pool, "default", "bank", 6).await.expect("a row");
+            add_session_usage(pool, "default", "bank", 7).await.expect("a row");
+            add_session_usage(pool, "default", "bank", 4).await.expect("of the month before");
             assert_eq!(used().await, 2);
+            assert!(delete_session_usage(pool, first, ID).await.expect("an answer"));
+            assert!(!delete_session_usage(pool, first, ID).await.expect("an answer"));
+            assert_eq!(used().await, 1);
         }
     }
 }

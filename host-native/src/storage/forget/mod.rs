@@ -7,7 +7,7 @@ use super::database::{Connection, DatabaseRow, SqlValue, Statement};
 use super::schema;
 
 /// Tables that reference conversations, in deletion order.
-const CONVERSATION_TABLES: [(&str, Statement); 17] = [
+const CONVERSATION_TABLES: [(&str, Statement); 18] = [
     (
         "ce_turn_effect",
         Statement::per_dialect(
@@ -120,6 +120,13 @@ const CONVERSATION_TABLES: [(&str, Statement); 17] = [
         Statement::per_dialect(
             "delete from ce_conversation where conversation_id in (select value from json_each($1))",
             "delete from ce_conversation where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
+        ),
+    ),
+    (
+        "cv_conversation_owner",
+        Statement::per_dialect(
+            "delete from cv_conversation_owner where conversation_id in (select value from json_each($1))",
+            "delete from cv_conversation_owner where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
         ),
     ),
     // Rows of a turn that ended after the first statement.

@@ -137,11 +137,7 @@ async fn render_messages(host: &Host, uri: &Uri, id: &str, turns: Vec<turn::Stor
         runs.push((turn, config));
     }
     let messages = run_blocking(move || runs.iter().flat_map(turn_messages).collect::<Vec<Value>>()).await.map_err(database)?;
-    let status = match stored.status.as_str() {
-        "active" => "awaiting_input",
-        "abandoned" => "completed",
-        other => other,
-    };
+    let status = public_status(&stored.status);
     Ok(json!({
         "session_id": id, "seq": seq, "status": status, "handoff": shown_handoff(&stored.state), "messages": messages,
     }))
@@ -154,8 +150,17 @@ fn turn_messages((turn, config): &TurnWithConfig) -> Vec<Value> {
     if let Some(Value::Array(messages)) = messages { messages } else { Vec::new() }
 }
 
+/// The status of a stored session as responses of turns have it.
+pub fn public_status(stored: &str) -> &str {
+    match stored {
+        "active" => "awaiting_input",
+        "abandoned" => "completed",
+        other => other,
+    }
+}
+
 /// What users see of a handoff, as in the response of a turn.
-fn shown_handoff(state: &Value) -> Value {
+pub fn shown_handoff(state: &Value) -> Value {
     let Some(handoff) = state.get("handoff").filter(|it| it.is_object()) else { return Value::Null };
     let member = |name: &str| handoff.get(name).cloned().unwrap_or_default();
     json!({

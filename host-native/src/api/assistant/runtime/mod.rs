@@ -11,6 +11,7 @@ pub mod public;
 pub mod simulator;
 pub mod stream;
 pub mod trace_events;
+pub mod transcript;
 pub mod workflows;
 
 use std::sync::Arc;

@@ -16,8 +16,8 @@ use super::simulator::{SessionStart, begin_session};
 use super::{Visibility, events, load_session, run_event};
 use crate::api::assistant::{body, document};
 use crate::api::error::{ApiError, not_found};
+use crate::auth::caller::Caller;
 use crate::runtime::turn_runner::Host;
-use crate::storage::assistant::DocumentKind;
 use crate::storage::assistant::deployment::Deployment;
 use crate::storage::assistant::session::Session;
 
@@ -45,6 +45,7 @@ use crate::storage::assistant::session::Session;
 )]
 pub async fn start(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     Extension(deployment): Extension<Arc<Deployment>>,
     uri: Uri,
     headers: HeaderMap,
@@ -54,15 +55,14 @@ pub async fn start(
     let event = events::read_start(&uri, &members, Some(&deployment.channel))?;
     let program = deployment.program.clone();
     let (live, document) = document::live_document(&host, &uri, &program).await?;
-    if program.kind() == DocumentKind::Workflow {
-        check_params(&uri, &document, &event)?;
-    }
+    check_params(&uri, &document, &event)?;
     let beginning = SessionStart {
         session: Uuid::new_v4().to_string(),
         program,
         deployment: Some(deployment.id.clone()),
         version: Some(live),
         document,
+        access: caller.access(),
     };
     let running = begin_session(&host, &uri, beginning).await?;
     run_event(&host, &uri, &running, event, visibility(&deployment, &headers), StatusCode::CREATED).await
@@ -110,12 +110,19 @@ pub async fn turn(
 
 /// Checks that a page sets only variables that the document declares as inputs.
 fn check_params(uri: &Uri, document: &Value, event: &Map) -> Result<(), ApiError> {
+    // Workflows name their variables differently.
     let list = |name: &str| document.get(name).and_then(Value::as_array).into_iter().flatten();
-    let is_input = |it: &&Value| it.get("input").is_some_and(|it| it == true);
-    let declared: Vec<&str> = list("shared_state").filter(is_input).filter_map(|it| it.get("name")?.as_str()).collect();
+    let is_set = |it: &Value, member: &str| it.get(member).is_some_and(|it| it == true);
+    let is_input = |it: &&Value| is_set(it, "input") && !is_set(it, "redact");
+    let variables = list("variables").chain(list("shared_state")).filter(is_input);
+    let declared: Vec<&str> = variables.filter_map(|it| it.get("name")?.as_str()).filter(|it| !it.starts_with('_')).collect();
     let params = event.get("params").and_then(Value::as_object).into_iter().flatten();
-    let Some((unknown, _)) = params.into_iter().find(|it| !declared.contains(&it.0.as_str())) else { return Ok(()) };
-    let message = format!("variable '{unknown}' is not an input of the workflow; omit it, or declare it with \"input\": true");
+    let unknown: Vec<&str> = params.map(|it| it.0.as_str()).filter(|it| !declared.contains(it)).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let names = unknown.join("', '");
+    let message = format!("variables that are no inputs of the document: '{names}'; omit them, or declare each with \"input\": true");
     Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("unknown_param"))
 }
 

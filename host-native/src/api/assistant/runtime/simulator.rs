@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -14,6 +15,7 @@ use uuid::Uuid;
 use super::{Visibility, events, load_session, run_event};
 use crate::api::assistant::{body, document, parse_version_number};
 use crate::api::error::{ApiError, not_found};
+use crate::auth::caller::{Caller, ConversationAccess};
 use crate::runtime::assistant::bundle::resolve_bundle;
 use crate::runtime::assistant::run::{RunningSession, event_key};
 use crate::runtime::turn_runner::Host;
@@ -47,6 +49,7 @@ pub const DEBUG_VISIBILITY: Visibility = Visibility { debug: true };
 )]
 pub async fn start(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
@@ -54,7 +57,7 @@ pub async fn start(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let (key, members) = (document::parse_key(DocumentKind::Assistant, id, &uri)?, members?);
-    start_session(&host, &uri, key, &members).await
+    start_session(&host, &uri, key, &members, caller.access()).await
 }
 
 /// Sends an event to a session.
@@ -97,7 +100,13 @@ pub async fn turn(
 /// # Errors
 /// 404 if there is no such document or version, 409 if the session id exists, 422 if a member is invalid or the document cannot run, 503
 /// if the database is unavailable.
-pub async fn start_session(host: &Arc<Host>, uri: &Uri, program: ProgramKey, members: &Map) -> Result<Response, ApiError> {
+pub async fn start_session(
+    host: &Arc<Host>,
+    uri: &Uri,
+    program: ProgramKey,
+    members: &Map,
+    access: ConversationAccess,
+) -> Result<Response, ApiError> {
     let mut event = events::read_start(uri, members, None)?;
     let (document, version) = load_requested_document(host, uri, &program, members.get("version")).await?;
     if let Some(trigger) = members.get("trigger").filter(|it| !it.is_null() && program.kind() == DocumentKind::Workflow) {
@@ -105,7 +114,7 @@ pub async fn start_session(host: &Arc<Host>, uri: &Uri, program: ProgramKey, mem
         event.insert("trigger".to_owned(), trigger.clone());
     }
     let session = choose_session_id(host, uri, members).await?;
-    let running = begin_session(host, uri, SessionStart { session, program, deployment: None, version, document }).await?;
+    let running = begin_session(host, uri, SessionStart { session, program, deployment: None, version, document, access }).await?;
     run_event(host, uri, &running, event, DEBUG_VISIBILITY, StatusCode::CREATED).await
 }
 
@@ -151,6 +160,8 @@ pub struct SessionStart {
     pub version: Option<i64>,
     /// The document.
     pub document: Value,
+    /// The caller, to whom the session belongs.
+    pub access: ConversationAccess,
 }
 
 /// Compiles and stores the document of a new session, with what it is bound to at this time.
@@ -158,13 +169,13 @@ pub struct SessionStart {
 /// # Errors
 /// 422 if the document cannot run or runs too many others, 503 if the database is unavailable.
 pub async fn begin_session(host: &Host, uri: &Uri, beginning: SessionStart) -> Result<RunningSession, ApiError> {
-    let SessionStart { session, program, deployment, version, document } = beginning;
+    let SessionStart { session, program, deployment, version, document, access } = beginning;
     let message = "document is invalid; save a valid one";
     let unreadable = || ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("invalid_document");
     let bundle = resolve_bundle(&host.readers, &program, document).await.map_err(|it| document::bundle_failed(&it, uri))?;
     let config =
         host.flows.compile_and_store(host, bundle).await.map_err(|it| ApiError::from_database(&it, uri))?.ok_or_else(unreadable)?;
-    Ok(RunningSession { session, program, deployment, version, config, is_document_missing: false, is_new: true, upgrade: None })
+    Ok(RunningSession { session, program, deployment, version, config, is_document_missing: false, is_new: true, access, upgrade: None })
 }
 
 /// Loads the requested document: the draft or a version.

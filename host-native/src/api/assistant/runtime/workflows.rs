@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
+use axum::{Extension, Json};
 use serde_json::Value;
 
 use super::messages::{MessagesQuery, wait_for_messages};
@@ -15,6 +15,7 @@ use super::{approvals, handoff, inspect, load_session, simulator};
 use crate::api::assistant::{body, document};
 use crate::api::error::{ApiError, not_found};
 use crate::api::query::QueryParams;
+use crate::auth::caller::Caller;
 use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::DocumentKind;
@@ -44,6 +45,7 @@ use crate::storage::assistant::session::Session;
 )]
 pub async fn start(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
@@ -51,7 +53,7 @@ pub async fn start(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let (key, members) = (document::parse_key(DocumentKind::Workflow, id, &uri)?, members?);
-    simulator::start_session(&host, &uri, key, &members).await
+    simulator::start_session(&host, &uri, key, &members, caller.access()).await
 }
 
 /// Sends an event to a session.

@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::Models;
+use crate::auth::caller::ConversationAccess;
 use crate::config::secrets::Secrets;
 use crate::config::settings::{LlmSettings, ProviderAccess, ProviderKey};
 use crate::runtime::stream::{Streams, Subscription, TokenPublisher, TurnPublisher};
@@ -95,7 +96,7 @@ impl TestSubscriber {
     /// Subscribes.
     pub fn new() -> TestSubscriber {
         let streams = Arc::new(Streams::default());
-        let subscription = streams.subscribe("c");
+        let subscription = streams.subscribe("c", &ConversationAccess::all());
         let event = UserEvent::default();
         let (turn, conversation, program) = ("t".to_owned(), "c".to_owned(), ProgramRef::PipelineV2);
         let input = TurnInput { turn, conversation, at: 0, seed: 1, program, event, session: LoadedSession::default() };
@@ -109,7 +110,7 @@ impl TestSubscriber {
             repeatable: true,
             request,
         };
-        let tokens = TurnPublisher::new(&streams, &input).token_publisher(&effect).expect("the effect streams");
+        let tokens = TurnPublisher::new(&streams, &input, None).token_publisher(&effect).expect("the effect streams");
         TestSubscriber { tokens, subscription }
     }
 

@@ -125,6 +125,13 @@ async fn usage_is_counted_and_priced() {
     let server = Server::new(vec![response_with_length(200, "", r#"{"choices":[{"message":{"content":"x"}}]}"#)]).await;
     let reply = generate(&models(&settings(&server.address, &["openai:plain"])), &call("agent", LlmMode::Text)).await.expect("an answer");
     assert_eq!((reply.usage, reply.model.as_str()), (None, "plain"), "a server that reports no usage");
+    // With a price, it is estimated, so that it counts.
+    let answer = format!(r#"{{"choices":[{{"message":{{"content":"{}"}}}}]}}"#, "x".repeat(3_000));
+    let server = Server::new(vec![response_with_length(200, "", &answer)]).await;
+    let mut llm = settings(&server.address, &["openai:plain"]);
+    llm.prices.insert("plain".to_owned(), Price { input: 0, output: 5_000_000 });
+    let usage = generate(&models(&llm), &call("agent", LlmMode::Text)).await.expect("an answer").usage.expect("an estimate");
+    assert_eq!((usage.output_tokens, usage.cost_micros, usage.input_tokens > 0), (1_000, Some(5_000), true));
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::clock;
 use crate::effects::llm::Models;
+use crate::runtime::spend_cap;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::knowledge::source::{self, SourceVersion};
 use crate::storage::assistant::knowledge::vector::{self, ChunkVector, EmbeddingJob};
@@ -97,7 +98,7 @@ async fn embed_source(host: &Host, job: &EmbeddingJob, model: &str) -> sqlx::Res
             return finish(database, &version, model).await.map(Ok);
         }
         vector::renew(&host.readers, &version, clock::now() + LEASE_MS).await?;
-        if let Err(error) = host.spend.check_cap(&host.readers).await {
+        if let Err(error) = spend_cap::reserve(host, 0).await {
             return Ok(Err(error));
         }
         let vectors = match embed(&host.models, texts, Instant::now() + CALL_TIMEOUT).await {

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::events;
 use super::simulator::{SessionStart, begin_session};
 use crate::api::error::ApiError;
+use crate::auth::caller::ConversationAccess;
 use crate::runtime::assistant::run::{RunningSession, event_key};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::ProgramKey;
@@ -121,11 +122,11 @@ async fn begin_conversation(
     uri: &Uri,
     message: &AgentMessage,
     program: ProgramKey,
-    deployment: Option<String>,
+    (deployment, access): (Option<String>, ConversationAccess),
     (version, document): (Option<i64>, Value),
 ) -> Result<RunningSession, ApiError> {
     let session = message.conversation.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
-    begin_session(host, uri, SessionStart { session, program, deployment, version, document }).await
+    begin_session(host, uri, SessionStart { session, program, deployment, version, document, access }).await
 }
 
 #[cfg(test)]

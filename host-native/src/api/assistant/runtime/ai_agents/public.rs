@@ -1,9 +1,11 @@
 //! `/v1/public/ai-agents`: AI agents for users of a deployment, whose token is in the path.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{ConnectInfo, Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::{Extension, Json};
@@ -12,10 +14,11 @@ use serde_json::Value;
 use super::{AgentMessage, begin_conversation, find_conversation};
 use crate::api::assistant::runtime::messages::{MessagesQuery, wait_for_messages};
 use crate::api::assistant::runtime::public::check_deployment;
-use crate::api::assistant::runtime::{Visibility, load_session, run_event};
+use crate::api::assistant::runtime::{Visibility, load_session, run_event, transcript};
 use crate::api::assistant::{body, document};
-use crate::api::error::ApiError;
+use crate::api::error::{ApiError, not_found};
 use crate::api::query::QueryParams;
+use crate::auth::caller::Caller;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
 
@@ -48,24 +51,60 @@ const PUBLIC_VISIBILITY: Visibility = Visibility { debug: false };
 )]
 pub async fn turn(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     Extension(deployment): Extension<Arc<Deployment>>,
+    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await?;
     let message = AgentMessage::read(&host, &uri, &members, Some(&deployment.channel))?;
+    let address = || peer.map(|it| it.0.0.ip().to_canonical().to_string());
+    let visitor = message.conversation.clone().or_else(address).unwrap_or_default();
+    let status = host.rate_limits.check_visitor(&deployment.id, &visitor, &uri)?;
     let program = &deployment.program;
     let running = match find_conversation(&host, &uri, &message, program, Some(&deployment.id)).await? {
         Some(running) => running,
         None => {
             let (live, document) = document::live_document(&host, &uri, program).await?;
             let started = (Some(live), document);
-            begin_conversation(&host, &uri, &message, program.clone(), Some(deployment.id.clone()), started).await?
+            begin_conversation(&host, &uri, &message, program.clone(), (Some(deployment.id.clone()), caller.access()), started).await?
         }
     };
     message.check_channel(&uri, &running)?;
-    run_event(&host, &uri, &running, message.event, PUBLIC_VISIBILITY, StatusCode::OK).await
+    let mut response = run_event(&host, &uri, &running, message.event, PUBLIC_VISIBILITY, StatusCode::OK).await?;
+    if let Some(status) = status {
+        status.write_headers(response.headers_mut());
+    }
+    Ok(response)
+}
+
+/// Returns a conversation of a visitor, so that a reload keeps the chat. Its id is the capability to read it.
+#[utoipa::path(
+    get,
+    path = "/v1/public/ai-agents/{token}/sessions/{session}",
+    tag = "workflows",
+    params(
+        ("token" = String, Path, description = "The token of the deployment"),
+        ("session" = String, Path, format = "uuid", description = "The conversation"),
+    ),
+    responses(
+        (status = 200, description = "The conversation as its user saw it", body = ref("#/components/schemas/PublicSession")),
+        (status = 401, description = "The token is unknown"),
+        (status = 403, description = "The origin is not allowed"),
+        (status = 404, description = "Conversation not found in the deployment"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn session(
+    State(host): State<Arc<Host>>,
+    Extension(deployment): Extension<Arc<Deployment>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let Ok(Path((_, id))) = path else { return Err(not_found(&uri)) };
+    transcript::render_session(&host, &uri, &deployment, &id).await.map(Json)
 }
 
 /// Returns the messages and the status of a conversation since a position, also those of a person at the desk.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
+use axum::{Extension, Json};
 use serde_json::Value;
 
 use super::{AgentMessage, begin_conversation, find_conversation};
@@ -15,6 +15,7 @@ use crate::api::assistant::runtime::simulator::{DEBUG_VISIBILITY, load_requested
 use crate::api::assistant::runtime::{inspect, load_session, run_event};
 use crate::api::assistant::{body, document};
 use crate::api::error::{ApiError, not_found};
+use crate::auth::caller::Caller;
 use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::DocumentKind;
@@ -45,6 +46,7 @@ use crate::storage::assistant::session::Session;
 )]
 pub async fn turn(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
@@ -57,7 +59,7 @@ pub async fn turn(
         Some(running) => running,
         None => {
             let (document, version) = load_requested_document(&host, &uri, &key, members.get("version")).await?;
-            begin_conversation(&host, &uri, &message, key, None, (version, document)).await?
+            begin_conversation(&host, &uri, &message, key, (None, caller.access()), (version, document)).await?
         }
     };
     message.check_channel(&uri, &running)?;
@@ -88,6 +90,7 @@ pub async fn turn(
 )]
 pub async fn start(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
@@ -95,7 +98,7 @@ pub async fn start(
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await;
     let (key, members) = (document::parse_key(DocumentKind::Agent, id, &uri)?, members?);
-    start_session(&host, &uri, key, &members).await
+    start_session(&host, &uri, key, &members, caller.access()).await
 }
 
 /// Sends an event of any type to a session, such as the decision about a pending call.

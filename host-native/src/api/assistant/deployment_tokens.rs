@@ -1,0 +1,115 @@
+//! `/v1/deployments`: the deployments of assistants, workflows and AI agents, and their tokens, which are listed, rotated and revoked.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, Uri};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::api::error::ApiError;
+use crate::api::schemas::{list as list_of, nullable_text, object, text};
+use crate::clock;
+use crate::runtime::assistant::deployment::{AGENT_TOKEN_PREFIX, TOKEN_PREFIX, generate_token, hash_token};
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::DocumentKind;
+use crate::storage::assistant::deployment::{self, Deployment};
+use crate::storage::assistant::deployment_token::{self, DeploymentToken};
+
+/// Lists the deployments with their active tokens, without the text of these.
+#[utoipa::path(
+    get,
+    path = "/v1/deployments",
+    tag = "assistants",
+    responses(
+        (status = 200, description = "The deployments, oldest first", body = ref("#/components/schemas/Deployments")),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn list(State(host): State<Arc<Host>>, uri: Uri) -> Result<Json<Value>, ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let deployments = deployment::list(&host.readers).await.map_err(database)?;
+    let tokens = deployment_token::list_active(&host.readers).await.map_err(database)?;
+    let render = |it: &Deployment| render_deployment(it, tokens.iter().filter(|token| token.deployment == it.id));
+    Ok(Json(json!({"deployments": deployments.iter().map(render).collect::<Vec<_>>()})))
+}
+
+fn render_deployment<'t>(it: &Deployment, tokens: impl Iterator<Item = &'t DeploymentToken>) -> Value {
+    let token = |it: &DeploymentToken| {
+        let last_used_at = it.last_used_at.map(clock::format_iso);
+        json!({"id": it.id, "created_at": clock::format_iso(it.created_at), "last_used_at": last_used_at})
+    };
+    json!({
+        "id": it.id, "kind": it.program.kind().name(), "document": it.program.id(), "name": it.name, "channel": it.channel,
+        "origins": it.origins, "debug": it.debug, "created_at": clock::format_iso(it.created_at), "tokens": tokens.map(token).collect::<Vec<_>>(),
+    })
+}
+
+/// Creates another token of a deployment, which is shown only once. Earlier ones work until they are revoked.
+#[utoipa::path(
+    post,
+    path = "/v1/deployments/{deployment}/tokens",
+    tag = "assistants",
+    params(("deployment" = String, Path, format = "uuid", description = "The deployment id")),
+    responses(
+        (status = 201, description = "The token", body = ref("#/components/schemas/Deployed")),
+        (status = 404, description = "Deployment not found"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn rotate(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, &uri);
+    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "deployment not found; see GET /v1/deployments");
+    let deployment = id.ok().and_then(|it| Uuid::try_parse(&it.0).ok()).ok_or_else(unknown)?.to_string();
+    let program = deployment::find_program(&host.readers, &deployment).await.map_err(database)?.ok_or_else(unknown)?;
+    let prefix = if program.kind() == DocumentKind::Agent { AGENT_TOKEN_PREFIX } else { TOKEN_PREFIX };
+    let (id, token) = (Uuid::new_v4().to_string(), generate_token(prefix));
+    deployment_token::insert(&host.readers, &id, &deployment, &hash_token(&token), clock::now()).await.map_err(database)?;
+    Ok((StatusCode::CREATED, Json(json!({"id": id, "token": token}))))
+}
+
+/// Revokes a token of a deployment, which stops working at once.
+#[utoipa::path(
+    delete,
+    path = "/v1/deployments/{deployment}/tokens/{id}",
+    tag = "assistants",
+    params(
+        ("deployment" = String, Path, format = "uuid", description = "The deployment id"),
+        ("id" = String, Path, format = "uuid", description = "The token id"),
+    ),
+    responses(
+        (status = 204, description = "The token is revoked"),
+        (status = 404, description = "Token not found in the deployment"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn revoke(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<StatusCode, ApiError> {
+    let unknown = || ApiError::new(StatusCode::NOT_FOUND, &uri, "token not found; it may already be revoked");
+    let ids = path.ok().and_then(|it| Some((Uuid::try_parse(&it.0.0).ok()?.to_string(), Uuid::try_parse(&it.0.1).ok()?.to_string())));
+    let (deployment, id) = ids.ok_or_else(unknown)?;
+    let revoked = deployment_token::revoke(&host.readers, &deployment, &id, clock::now()).await;
+    if revoked.map_err(|it| ApiError::from_database(&it, &uri))? { Ok(StatusCode::NO_CONTENT) } else { Err(unknown()) }
+}
+
+/// The OpenAPI schema of the list.
+pub fn deployments_schema() -> Value {
+    let token = object(json!({
+        "id": text("The token id"), "created_at": text("Creation time"), "last_used_at": nullable_text("Latest use, to the minute"),
+    }));
+    let one = object(json!({
+        "id": text("The deployment id"), "kind": text("The kind of its document"), "document": text("The id of the document"),
+        "name": text("The display name"), "channel": text("The channel"), "origins": list_of(&text("An origin")),
+        "debug": {"type": "boolean"}, "created_at": text("Creation time"), "tokens": list_of(&token),
+    }));
+    object(json!({"deployments": list_of(&one)}))
+}

@@ -1,0 +1,124 @@
+//! A session as its user saw it, for the pages and users of a deployment: what was said and what is waited for, without variables, trace or
+//! debug information (docs/spec/flows-http.md#4).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::Uri;
+use axum::{Extension, Json};
+use serde_json::{Value, json};
+
+use super::inspect::{TurnWithConfig, render_state};
+use super::load_session;
+use super::messages::{public_status, shown_handoff};
+use super::public::check_deployment;
+use crate::api::error::{ApiError, not_found};
+use crate::api::schemas::{list, object, text};
+use crate::ops::audit::derive::{replay_turn, run_blocking};
+use crate::runtime::turn_runner::Host;
+use crate::storage::assistant::deployment::Deployment;
+use crate::storage::assistant::session;
+use crate::storage::turn;
+
+/// Maximum turns of a response, because each is replayed; the newest are returned.
+const MAX_TURNS: u32 = 50;
+
+/// Returns a session of a visitor, so that a reload keeps the chat. Its id is the capability to read it.
+#[utoipa::path(
+    get,
+    path = "/v1/public/runtime/sessions/{session}",
+    tag = "assistants",
+    params(("session" = String, Path, format = "uuid", description = "The session id")),
+    responses(
+        (status = 200, description = "The session as its user saw it", body = ref("#/components/schemas/PublicSession")),
+        (status = 403, description = "The origin is not allowed"),
+        (status = 404, description = "Session not found in the deployment"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn of_deployment(
+    State(host): State<Arc<Host>>,
+    Extension(deployment): Extension<Arc<Deployment>>,
+    uri: Uri,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let Ok(Path(id)) = id else { return Err(not_found(&uri)) };
+    render_session(&host, &uri, &deployment, &id).await.map(Json)
+}
+
+/// Renders a session of a deployment.
+///
+/// # Errors
+/// 404 for a session of another deployment, 503 if the database is unavailable.
+pub async fn render_session(host: &Host, uri: &Uri, deployment: &Deployment, id: &str) -> Result<Value, ApiError> {
+    let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    let (stored, running) = load_session(host, uri, id).await?;
+    check_deployment(&stored, deployment, uri)?;
+    let id = running.session.as_str();
+    let count = session::load(&host.readers, id, None).await.map_err(database)?.session.turns;
+    let turns = turn::list_ended_after(&host.readers, id, count.saturating_sub(MAX_TURNS), i64::from(MAX_TURNS)).await.map_err(database)?;
+    let seq = turns.last().map_or(count, |it| it.number);
+    let (status, handoff) = (public_status(&stored.status).to_owned(), shown_handoff(&stored.state));
+    // The history is masked; the events of the journals are not.
+    let inputs = user_texts(&render_state(uri, stored, &running)?);
+    let mut runs: Vec<TurnWithConfig> = Vec::with_capacity(turns.len());
+    for turn in turns {
+        let config = host.flows.load(&host.readers, &turn.config_hash).await.map_err(database)?;
+        runs.push((turn, config));
+    }
+    let (turns, awaiting) = run_blocking(move || render_turns(&runs, inputs)).await.map_err(database)?;
+    Ok(json!({"session_id": id, "seq": seq, "status": status, "handoff": handoff, "awaiting": awaiting, "turns": turns}))
+}
+
+/// The texts of the user by turn.
+fn user_texts(state: &Value) -> BTreeMap<u64, Value> {
+    let history = state.get("history").and_then(Value::as_array).into_iter().flatten();
+    let entries = history.filter(|it| it.get("role").is_some_and(|it| it == "user"));
+    entries.filter_map(|it| Some((it.get("turn")?.as_u64()?, it.get("text")?.clone()))).collect()
+}
+
+/// Renders the turns, and what the last one waits for.
+fn render_turns(runs: &[TurnWithConfig], mut inputs: BTreeMap<u64, Value>) -> (Vec<Value>, Value) {
+    let mut awaiting = Value::Null;
+    let mut turns = Vec::with_capacity(runs.len());
+    for (turn, config) in runs {
+        // A turn that cannot be replayed has nothing to show.
+        let Some(mut answer) = replay_turn(turn, config.as_ref()).ok().and_then(|it| it.end).and_then(|it| it.flow) else { continue };
+        let mut take = |name: &str| answer.get_mut(name).map(Value::take).unwrap_or_default();
+        awaiting = take("awaiting");
+        let number = take("turn");
+        let user = number.as_u64().and_then(|it| inputs.remove(&it)).unwrap_or_default();
+        turns.push(json!({"turn": number, "user": user, "messages": take("messages")}));
+    }
+    (turns, awaiting)
+}
+
+/// The OpenAPI schema of a session as its user saw it.
+pub fn public_session_schema() -> Value {
+    let turn = object(json!({
+        "turn": {"type": "integer", "description": "Counts the events of the user"},
+        "user": text("What the user wrote, with private values masked; null if nothing"),
+        "messages": {"type": "array", "items": {"type": "object"}, "description": "As in the response of the turn"},
+    }));
+    object(json!({
+        "session_id": text("The session id"), "seq": {"type": "integer", "description": "The position for `after` of `messages`"},
+        "status": text("As in the response of a turn"), "handoff": {"description": "As in the response of a turn"},
+        "awaiting": {"description": "What is waited for, as in the response of a turn"}, "turns": list(&turn),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_texts_of_the_user_are_found_by_turn() {
+        let history = json!({"history": [
+            {"role": "bot", "text": "Welcome.", "turn": 0}, {"role": "user", "text": "hi", "turn": 1}, {"role": "human", "text": "Hello.", "turn": 1}
+        ]});
+        assert_eq!(user_texts(&history), BTreeMap::from([(1, json!("hi"))]));
+        assert_eq!(user_texts(&json!({})), BTreeMap::new());
+    }
+}

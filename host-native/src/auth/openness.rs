@@ -1,0 +1,105 @@
+//! Whether a server without `convengine.security.mode` is still open to its own machine (docs/guide/access.md).
+//!
+//! It is open while no tenant has an API key or a deployment. Both may be created by another process, so an open server looks them up. A
+//! server that has closed stays closed until it is restarted.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex as StdMutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+
+use crate::storage::Pool;
+use crate::storage::api_key::has_credentials;
+
+/// How long an open server relies on the last lookup.
+const RECHECK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Remembers whether a server has closed.
+#[derive(Debug, Default)]
+pub struct Openness {
+    closed: AtomicBool,
+    /// When the last lookup without result began.
+    checked_at: StdMutex<Option<Instant>>,
+    /// Concurrent requests wait for the same lookup.
+    lookup: Mutex<()>,
+}
+
+impl Openness {
+    /// Creates the state of a server that closes for other reasons too, such as an administrator's token.
+    pub fn new(is_closed: bool) -> Openness {
+        Openness { closed: AtomicBool::new(is_closed), ..Openness::default() }
+    }
+
+    /// Looks again at the next request: this process may have created a deployment.
+    pub fn forget_lookup(&self) {
+        *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Whether the server is closed.
+    ///
+    /// # Errors
+    /// Any database error. It is then not known whether the server is closed.
+    pub async fn is_closed(&self, tenants: &[&Pool]) -> sqlx::Result<bool> {
+        if self.closed.load(Ordering::Acquire) {
+            return Ok(true);
+        }
+        if self.is_checked() {
+            return Ok(false);
+        }
+        let _lookup = self.lookup.lock().await;
+        if self.closed.load(Ordering::Acquire) || self.is_checked() {
+            return Ok(self.closed.load(Ordering::Acquire));
+        }
+        let started = Instant::now();
+        for tenant in tenants {
+            if has_credentials(tenant).await? {
+                self.closed.store(true, Ordering::Release);
+                tracing::warn!("there is an API key or a deployment now: from here on, requests need keys or tokens");
+                return Ok(true);
+            }
+        }
+        *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+        Ok(false)
+    }
+
+    fn is_checked(&self) -> bool {
+        let checked_at = *self.checked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        checked_at.is_some_and(|it| it.elapsed() < RECHECK_INTERVAL)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::api_key::{ApiKey, insert, revoke};
+    use crate::storage::testing::each_database;
+
+    #[tokio::test]
+    async fn a_key_of_any_tenant_closes_for_good() {
+        let (tenants, others) = (each_database().await, each_database().await);
+        for (tenant, other) in tenants.iter().zip(&others) {
+            let openness = Openness::default();
+            let pools = [&other.pool, &tenant.pool];
+            assert!(!openness.is_closed(&pools).await.expect("an answer"));
+            let key = ApiKey {
+                key_id: "a".to_owned(),
+                name: "n".to_owned(),
+                hash: "h".to_owned(),
+                scopes: "read".to_owned(),
+                owner_claim: false,
+                created_at: 1,
+                expires_at: None,
+                revoked_at: None,
+                last_used_at: None,
+            };
+            insert(&tenant.pool, &key).await.expect("a key");
+            openness.forget_lookup();
+            assert!(openness.is_closed(&pools).await.expect("an answer"));
+            revoke(&tenant.pool, "a", 2).await.expect("an answer");
+            assert!(openness.is_closed(&[]).await.expect("an answer"), "closed until a restart");
+            assert!(Openness::default().is_closed(&pools).await.expect("an answer"), "a revoked key counts");
+            assert!(Openness::new(true).is_closed(&[&other.pool]).await.expect("an answer"));
+        }
+    }
+}

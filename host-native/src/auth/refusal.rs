@@ -1,0 +1,43 @@
+//! The refusals of the auth gateway.
+
+use axum::http::{HeaderValue, StatusCode, Uri, header};
+
+use crate::api::error::ApiError;
+
+const MISSING_CREDENTIALS: &str = "missing credentials; send Authorization: Bearer KEY or X-API-Key: KEY";
+
+/// What the operator of a server without `convengine.security.mode` can do.
+const HOW_TO_OPEN: &str = "create a key with `convengine key create --name NAME --scope SCOPE`, or set convengine.security.mode=none to \
+                           serve everyone who reaches the server";
+
+/// Builds the 401 response for missing credentials, or for invalid ones with a reason.
+pub fn unauthorized(uri: &Uri, reason: Option<&str>) -> ApiError {
+    let Some(reason) = reason else { return unauthorized_with(uri, MISSING_CREDENTIALS) };
+    let mut refused = unauthorized_with(uri, format!("invalid credentials: {reason}"));
+    set_challenge(&mut refused, "Bearer realm=\"convengine\", error=\"invalid_token\"");
+    refused
+}
+
+/// Builds the 401 response for missing credentials where `convengine.security.mode` is absent.
+pub fn missing_key(uri: &Uri) -> ApiError {
+    unauthorized_with(uri, format!("{MISSING_CREDENTIALS}; {HOW_TO_OPEN}"))
+}
+
+/// Builds the 401 response for callers from elsewhere while the server is open to its own machine.
+pub fn not_this_machine(uri: &Uri) -> ApiError {
+    unauthorized_with(uri, format!("server is open to its own machine only; {HOW_TO_OPEN}"))
+}
+
+/// Builds a 401 response with a message.
+pub fn unauthorized_with(uri: &Uri, message: impl Into<String>) -> ApiError {
+    let mut refused = ApiError::new(StatusCode::UNAUTHORIZED, uri, message);
+    set_challenge(&mut refused, "Bearer realm=\"convengine\"");
+    refused
+}
+
+/// Sets the `WWW-Authenticate` header.
+pub fn set_challenge(refused: &mut ApiError, challenge: &str) {
+    if let Ok(value) = HeaderValue::from_str(challenge) {
+        refused.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+    }
+}

@@ -1,0 +1,129 @@
+//! Renews the leases of the open turns of this process, on a connection of its own, so that a saturated pool does not lose them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::runtime::turn_runner::Host;
+use crate::storage::database::Connection;
+use crate::storage::{self, lease};
+
+/// The maximum time between two renewals.
+const MAX_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The timeout of a renewal, and of connecting.
+const RENEWAL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The pause before the database is tried again.
+const RECONNECT_DELAY: Duration = Duration::from_millis(250);
+
+/// How long expired leases are left alone once the database is back: the processes that were cut off as well renew theirs first.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Whether this process may claim the turns of others. It may not while its database is out of reach, and shortly afterwards, because
+/// leases expire during an outage without anybody having died.
+#[derive(Debug, Default)]
+pub struct ClaimGate(Mutex<Connectivity>);
+
+#[derive(Debug, Default)]
+enum Connectivity {
+    #[default]
+    Steady,
+    Lost,
+    BackSince(Instant),
+}
+
+impl ClaimGate {
+    /// Returns whether expired leases may be claimed now.
+    pub fn is_open(&self) -> bool {
+        match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Connectivity::Steady => true,
+            Connectivity::Lost => false,
+            Connectivity::BackSince(back) => back.elapsed() >= GRACE,
+        }
+    }
+
+    fn mark_lost(&self) {
+        self.set(Connectivity::Lost);
+    }
+
+    fn mark_connected(&self) {
+        let mut connectivity = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*connectivity, Connectivity::Lost) {
+            *connectivity = Connectivity::BackSince(Instant::now());
+        }
+    }
+
+    fn set(&self, connectivity: Connectivity) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = connectivity;
+    }
+}
+
+/// Spawns the task that renews leases until it is aborted, if several processes may serve the database.
+pub fn spawn(host: Arc<Host>) -> Option<JoinHandle<()>> {
+    if !host.readers.is_shared() {
+        return None;
+    }
+    let interval = (host.turn_settings.lease.min(host.chain_settings.lease) / 4).min(MAX_INTERVAL);
+    Some(tokio::spawn(async move {
+        let mut connection = None;
+        loop {
+            let result = timeout(RENEWAL_TIMEOUT, renew_all(&host, &mut connection)).await;
+            match result.unwrap_or_else(|_| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))) {
+                Ok(()) => {
+                    host.claim_gate.mark_connected();
+                    sleep(interval).await;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "cannot renew the leases of open turns; retrying");
+                    host.claim_gate.mark_lost();
+                    connection = None;
+                    sleep(RECONNECT_DELAY).await;
+                }
+            }
+        }
+    }))
+}
+
+/// Renews all leases, and connects first where necessary.
+async fn renew_all(host: &Host, held: &mut Option<Connection>) -> sqlx::Result<()> {
+    let connection = match held {
+        Some(connection) => connection,
+        None => held.insert(storage::open(host.config_manager.database(), false).await?),
+    };
+    let by_lease = host.open_turns.by_lease();
+    if by_lease.is_empty() {
+        return connection.ping().await;
+    }
+    for (lease, turns) in by_lease {
+        lease::renew(connection, &turns, &host.owner, lease_ms(lease)).await?;
+    }
+    Ok(())
+}
+
+/// Returns a lease in milliseconds.
+pub fn lease_ms(lease: Duration) -> i64 {
+    i64::try_from(lease.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_claimed_during_an_outage_and_shortly_after_it() {
+        let gate = ClaimGate::default();
+        gate.mark_connected();
+        assert!(gate.is_open(), "a server that starts claims at once");
+        gate.mark_lost();
+        assert!(!gate.is_open());
+        gate.mark_connected();
+        assert!(!gate.is_open(), "others renew their leases first");
+        let back = Instant::now().checked_sub(GRACE).unwrap();
+        gate.set(Connectivity::BackSince(back));
+        gate.mark_connected();
+        assert!(gate.is_open());
+    }
+}

@@ -1,0 +1,347 @@
+//! A writer task: writes batches, and the rows of a batch that fails one by one.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use tokio::time::{sleep, sleep_until};
+
+use super::error::{is_connection_error, is_lock_timeout, to_commit_error};
+use super::parked::Parked;
+use super::{CommitError, CommitResult, QueuedRows};
+use crate::ops::observe::Meter;
+use crate::storage::call_log::CallLogColumns;
+use crate::storage::commit::{is_stored, needs_no_transaction, write};
+use crate::storage::turn_rows::TurnRows;
+use crate::storage::{self, Connection, DatabaseConfig};
+
+/// Most turns in one transaction.
+const MAX_BATCH: usize = 32;
+
+/// The timeout for writing a batch or connecting, so that an unreachable server does not block all turns.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long turns wait for the database to come back.
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// The pause between two attempts to reach it.
+const RECONNECT_DELAY: Duration = Duration::from_millis(200);
+
+/// Writes what is queued until the queue is closed and empty.
+pub(super) async fn run_writer(
+    connection: Option<Connection>,
+    place: DatabaseConfig,
+    meter: Meter,
+    mut waiting: mpsc::Receiver<QueuedRows>,
+) {
+    let mut writer = BatchWriter::new(place, meter);
+    writer.attach(connection).await;
+    let mut batch = Vec::with_capacity(MAX_BATCH);
+    let mut is_open = true;
+    while is_open || writer.parked.next_attempt().is_some() {
+        let next_attempt = writer.parked.next_attempt();
+        tokio::select! {
+            count = waiting.recv_many(&mut batch, MAX_BATCH), if is_open => is_open = count > 0,
+            () = sleep_until(next_attempt.unwrap_or_else(tokio::time::Instant::now)), if next_attempt.is_some() => {
+                writer.retry_parked().await;
+            }
+        }
+        if !batch.is_empty() {
+            writer.write_batch(&mut batch).await;
+        }
+    }
+    let Some(connection) = writer.connection else { return };
+    if let Err(error) = connection.close().await {
+        tracing::warn!(%error, "cannot close the database connection cleanly");
+    }
+}
+
+/// The state of the writer task.
+struct BatchWriter {
+    database: DatabaseConfig,
+    connection: Option<Connection>,
+    call_log: CallLogColumns,
+    /// When the database became unreachable.
+    lost_since: Option<Instant>,
+    meter: Meter,
+    parked: Parked,
+}
+
+/// Why a batch was not written.
+enum BatchError {
+    /// The database returned an error.
+    Commit(CommitError),
+    /// The connection was lost; the outcome of the commit is unknown.
+    ConnectionLost(String),
+    /// Another transaction holds a lock on a row.
+    Locked,
+}
+
+/// How long a write waits for locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LockWait {
+    /// As the connection is set up.
+    Normal,
+    /// Hardly at all, because the lock was held before.
+    Brief,
+}
+
+impl BatchWriter {
+    fn new(place: DatabaseConfig, meter: Meter) -> BatchWriter {
+        let parked = Parked::default();
+        BatchWriter { database: place, connection: None, call_log: CallLogColumns::Plain, lost_since: None, meter, parked }
+    }
+
+    /// Gives the writer its first connection.
+    async fn attach(&mut self, connection: Option<Connection>) {
+        let Some(mut connection) = connection else { return };
+        self.call_log = CallLogColumns::detect(&mut connection).await;
+        if let Err(error) = storage::set_timeouts(&mut connection).await {
+            tracing::warn!(%error, "cannot set the writer's database timeouts");
+        }
+        self.connection = Some(connection);
+    }
+
+    async fn write_batch(&mut self, batch: &mut Vec<QueuedRows>) {
+        for queued in batch.extract_if(.., |it| self.parked.contains(&it.conversation)).collect::<Vec<_>>() {
+            self.parked.push(queued);
+        }
+        if batch.is_empty() {
+            return;
+        }
+        let mut merged = TurnRows::default();
+        batch.iter().for_each(|it| merged.extend(&it.rows));
+        match self.write_and_record(&merged, batch.len(), LockWait::Normal).await {
+            Ok(()) => batch.drain(..).for_each(|it| _ = it.answer.send(Ok(()))),
+            Err(BatchError::Commit(error)) if batch.len() == 1 => {
+                batch.drain(..).for_each(|it| _ = it.answer.send(Err(error.clone())));
+            }
+            Err(BatchError::Locked) if batch.len() == 1 => batch.drain(..).for_each(|it| self.park(it)),
+            // Retry individually, so that one conflict or lock does not fail the whole batch.
+            Err(BatchError::Commit(_) | BatchError::ConnectionLost(_) | BatchError::Locked) => {
+                for queued in batch.drain(..) {
+                    if self.parked.contains(&queued.conversation) {
+                        self.parked.push(queued);
+                        continue;
+                    }
+                    match self.write_single(&queued.rows, LockWait::Normal).await {
+                        Some(result) => _ = queued.answer.send(result),
+                        None => self.park(queued),
+                    }
+                }
+            }
+        }
+    }
+
+    fn park(&mut self, queued: QueuedRows) {
+        tracing::warn!(conversation = queued.conversation, "another transaction has locked a conversation; its turns wait");
+        self.parked.push(queued);
+    }
+
+    /// Tries the rows of locked conversations again.
+    async fn retry_parked(&mut self) {
+        while let Some(queued) = self.parked.take_due() {
+            let result = match self.write_single(&queued.rows, LockWait::Brief).await {
+                Some(result) => Some((queued, result)),
+                None => self.parked.put_back(queued).map(|it| (it, Err(still_locked()))),
+            };
+            if let Some((queued, result)) = result {
+                self.parked.advance(&queued.conversation);
+                let _ = queued.answer.send(result);
+            }
+        }
+    }
+
+    /// Writes the rows of one turn, reconnecting when the connection is lost. Returns `None` when another transaction has locked a row.
+    async fn write_single(&mut self, rows: &TurnRows, wait: LockWait) -> Option<CommitResult> {
+        loop {
+            match self.write_and_record(rows, 1, wait).await {
+                Ok(()) => return Some(Ok(())),
+                Err(BatchError::Locked) => return None,
+                Err(BatchError::Commit(CommitError::Unavailable(reason))) => return Some(Err(CommitError::Unavailable(reason))),
+                // A conflict may be this turn's own row, written before the connection was lost.
+                Err(BatchError::Commit(error)) => return Some(if self.has_rows(rows).await { Ok(()) } else { Err(error) }),
+                Err(BatchError::ConnectionLost(reason)) => {
+                    let since = *self.lost_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() > RECONNECT_TIMEOUT {
+                        return Some(Err(CommitError::Unavailable(reason)));
+                    }
+                    sleep(RECONNECT_DELAY).await;
+                }
+            }
+        }
+    }
+
+    async fn has_rows(&mut self, rows: &TurnRows) -> bool {
+        match &mut self.connection {
+            Some(connection) => is_stored(connection, rows).await.unwrap_or(false),
+            None => false,
+        }
+    }
+
+    async fn write_and_record(&mut self, rows: &TurnRows, parts: usize, wait: LockWait) -> Result<(), BatchError> {
+        let started_at = Instant::now();
+        let result = self.write_once(rows, wait).await;
+        let outcome = match &result {
+            Ok(()) => "ok",
+            Err(BatchError::ConnectionLost(_)) => "lost",
+            Err(BatchError::Locked) => "locked",
+            Err(BatchError::Commit(error)) => error.label(),
+        };
+        self.meter.record_commit(outcome, parts, started_at);
+        result
+    }
+
+    async fn write_once(&mut self, rows: &TurnRows, wait: LockWait) -> Result<(), BatchError> {
+        if self.connection.is_none() {
+            let connecting = with_timeout(async {
+                let mut connection = storage::open(&self.database, false).await?;
+                storage::set_timeouts(&mut connection).await?;
+                let log = CallLogColumns::detect(&mut connection).await;
+                Ok((connection, log))
+            });
+            let (connection, log) = connecting.await.map_err(|it| BatchError::ConnectionLost(it.to_string()))?;
+            (self.connection, self.call_log) = (Some(connection), log);
+        }
+        let Some(connection) = &mut self.connection else { return Err(BatchError::ConnectionLost("no connection".to_owned())) };
+        let written = with_timeout(write_in_transaction(connection, rows, self.call_log, wait)).await;
+        let written = if written.is_ok() && rows.durable { self.database.flush_wal().await.map_err(sqlx::Error::Io) } else { written };
+        let Err(error) = written else {
+            self.lost_since = None;
+            return Ok(());
+        };
+        if is_connection_error(&error) {
+            tracing::error!(%error, "lost the database connection");
+            self.connection = None;
+            return Err(BatchError::ConnectionLost(error.to_string()));
+        }
+        self.lost_since = None;
+        if is_lock_timeout(&error) {
+            return Err(BatchError::Locked);
+        }
+        Err(BatchError::Commit(to_commit_error(error)))
+    }
+}
+
+fn still_locked() -> CommitError {
+    CommitError::Unavailable("another transaction keeps a row of the conversation locked".to_owned())
+}
+
+/// Limits work to [`WRITE_TIMEOUT`]. The connection must be discarded after a timeout.
+async fn with_timeout<T>(work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
+    let late = |_| sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the database did not answer in time"));
+    tokio::time::timeout(WRITE_TIMEOUT, work).await.unwrap_or_else(|it| Err(late(it)))
+}
+
+async fn write_in_transaction(connection: &mut Connection, rows: &TurnRows, log: CallLogColumns, wait: LockWait) -> sqlx::Result<()> {
+    if wait == LockWait::Normal && needs_no_transaction(rows) {
+        return write(connection, rows, log).await;
+    }
+    connection.begin().await?;
+    let work = async {
+        if wait == LockWait::Brief {
+            storage::set_brief_lock_timeout(connection).await?;
+        }
+        write(connection, rows, log).await
+    };
+    let written = match work.await {
+        Ok(()) => connection.commit().await,
+        Err(error) => Err(error),
+    };
+    if written.as_ref().is_err_and(|it| !is_connection_error(it)) {
+        // A failed commit leaves the transaction open; if it is already closed, the rollback fails harmlessly.
+        if let Err(error) = connection.rollback().await {
+            tracing::debug!(%error, "nothing to roll back");
+        }
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use futures_util::future::join_all;
+
+    use crate::runtime::writer::Writer;
+    use crate::storage::in_memory;
+    use crate::storage::testing::{lock_turn, postgres};
+    use crate::storage::turn_rows::TurnRow;
+
+    fn turn_rows(conversation: &str, turn: &str) -> TurnRows {
+        turn_rows_with_number(conversation, turn, 1)
+    }
+
+    fn turn_rows_with_number(conversation: &str, turn: &str, number: u32) -> TurnRows {
+        let mut rows = TurnRows::default();
+        rows.add_turn(&TurnRow {
+            turn_id: turn,
+            conversation_id: conversation,
+            number,
+            status: "closed",
+            protocol: 1,
+            engine: "test",
+            config_hash: "c",
+            journal: b"\x00\xff",
+            state_hash: "s",
+            created_at: 1,
+            closed_at: 2,
+            total_ms: 1,
+            owner: "me",
+            ..TurnRow::default()
+        });
+        rows
+    }
+
+    #[tokio::test]
+    async fn only_the_loser_of_a_race_is_rejected() {
+        let connection = in_memory().await.expect("a database");
+        let mut writer = BatchWriter::new(DatabaseConfig { url: String::new(), full_sync: false }, Meter::default());
+        writer.attach(Some(connection)).await;
+        let mut batch = Vec::new();
+        let mut answers = Vec::new();
+        for (conversation, turn) in [("a", "1"), ("b", "2"), ("a", "3")] {
+            let (answer, answered) = oneshot::channel();
+            batch.push(QueuedRows { conversation: conversation.to_owned(), rows: turn_rows(conversation, turn), answer });
+            answers.push(answered);
+        }
+        writer.write_batch(&mut batch).await;
+        let mut found = Vec::new();
+        for answer in answers {
+            found.push(answer.await.expect("an answer"));
+        }
+        assert_eq!(found, [Ok(()), Ok(()), Err(CommitError::Conflict)]);
+        let mut connection = writer.connection.expect("it is in memory");
+        let stored: Vec<u8> =
+            sqlx::query_scalar("select journal from ce_turn where turn_id = '2'").fetch_one(connection.sqlite()).await.expect("a row");
+        assert_eq!(stored, b"\x00\xff");
+    }
+
+    #[tokio::test]
+    async fn a_lock_of_a_stranger_stops_one_conversation() {
+        let mut database = postgres().await;
+        let ids: Vec<String> = (1..=5).map(|it| format!("11111111-0000-4000-8000-{it:012}")).collect();
+        let mut first = TurnRows::default();
+        ids.iter().for_each(|it| first.extend(&turn_rows(it, it)));
+        write(&mut database.connection, &first, CallLogColumns::Plain).await.expect("the first turns");
+        let mut stranger = lock_turn(&database.config, &ids[0]).await;
+
+        let (writer, task) = Writer::start(database.connection, &database.config, &Meter::default());
+        let next = |conversation: &String, number: u32| {
+            let id = format!("2{}{number}", &conversation[1..conversation.len() - 1]);
+            turn_rows_with_number(conversation, &id, number)
+        };
+        let mut locked = Vec::new();
+        for number in [2, 3] {
+            locked.push(writer.enqueue(&ids[0], next(&ids[0], number)).await.expect("queued"));
+        }
+        let others = ids[1..].iter().map(|it| writer.commit(it, next(it, 2)));
+        assert!(join_all(others).await.iter().all(Result::is_ok), "the other conversations go on");
+        assert!(locked.iter_mut().all(|it| it.try_recv().is_err()), "the locked one waits");
+        stranger.rollback().await.expect("an end");
+        for answer in locked {
+            assert_eq!(answer.await.expect("an answer"), Ok(()), "in order: a turn needs the one before it");
+        }
+        drop(writer);
+        task.await.expect("the end of the writers");
+    }
+}

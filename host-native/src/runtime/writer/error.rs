@@ -1,0 +1,61 @@
+//! What a failed write means: for the rows, for the connection, or for a lock.
+
+use super::CommitError;
+
+/// Returns whether an error concerns the connection instead of the rows.
+pub(super) fn is_connection_error(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed | sqlx::Error::PoolClosed => true,
+        sqlx::Error::Database(it) => {
+            !is_sqlite(&**it) && it.code().is_some_and(|it| RETRYABLE_CODES.iter().any(|lost| it.starts_with(lost)))
+        }
+        _ => false,
+    }
+}
+
+/// Prefixes of PostgreSQL error codes after which the write is retried: shutdown or startup, connection failure, read-only replica after
+/// a failover, idle transaction timeout, statement timeout, serialization failure or deadlock.
+const RETRYABLE_CODES: [&str; 6] = ["57P0", "08", "25006", "25P03", "57014", "40"];
+
+/// Returns whether PostgreSQL gave up waiting for a lock.
+pub(super) fn is_lock_timeout(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|it| !is_sqlite(it) && it.code().is_some_and(|it| it == "55P03"))
+}
+
+/// Returns whether the rows themselves are invalid (an unsupported value or a violated constraint), so that a retry would fail too.
+fn is_permanent(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(error) = error else { return false };
+    let code = error.code().unwrap_or_default();
+    if is_sqlite(&**error) {
+        // The lower eight bits are the primary code: SQLITE_TOOBIG, SQLITE_CONSTRAINT or SQLITE_MISMATCH.
+        return code.parse::<u32>().is_ok_and(|it| [18, 19, 20].contains(&(it & 255)));
+    }
+    code.starts_with("22") || code.starts_with("23")
+}
+
+fn is_sqlite(error: &dyn sqlx::error::DatabaseError) -> bool {
+    error.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some()
+}
+
+pub(super) fn to_commit_error(error: sqlx::Error) -> CommitError {
+    if matches!(error, sqlx::Error::RowNotFound) {
+        return CommitError::TakenOver;
+    }
+    let violated = error.as_database_error().filter(|it| it.is_unique_violation());
+    // SQLite reports the columns, PostgreSQL the constraint.
+    let name = violated.map(|it| it.constraint().unwrap_or_else(|| it.message()).to_owned()).unwrap_or_default();
+    match name.as_str() {
+        it if it.contains("message_key") => CommitError::SameMessage,
+        it if it.contains("ce_turn.") || it.contains("ce_turn_") => CommitError::Conflict,
+        _ if is_permanent(&error) => {
+            tracing::error!(%error, "the database rejected a turn");
+            CommitError::Rejected(error.to_string())
+        }
+        _ => to_unavailable(error),
+    }
+}
+
+fn to_unavailable(error: sqlx::Error) -> CommitError {
+    tracing::error!(%error, "cannot store a turn");
+    CommitError::Unavailable(error.to_string())
+}

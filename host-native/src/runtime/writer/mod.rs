@@ -1,0 +1,127 @@
+//! The writers: each commits queued turns in batches, one transaction per batch. SQLite has one writer; on PostgreSQL the conversations are
+//! spread over several.
+
+mod batch;
+mod error;
+mod parked;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::ops::observe::Meter;
+use crate::storage::turn_rows::TurnRows;
+use crate::storage::{Connection, DatabaseConfig};
+
+use batch::run_writer;
+
+const QUEUE_CAPACITY: usize = 256;
+
+/// The number of writers on PostgreSQL. Those after the first connect with their first turn.
+const POSTGRES_WRITERS: usize = 4;
+
+/// Why the rows of a turn were not committed. None of them are stored then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommitError {
+    /// Another turn of the conversation was committed first.
+    #[error("another turn of the conversation was committed first")]
+    Conflict,
+    /// Another process has taken over the turn; its effects and its outcome are authoritative.
+    #[error("another process has taken over the turn")]
+    TakenOver,
+    /// Another turn has the same idempotency key.
+    #[error("another turn has the same idempotency key")]
+    SameMessage,
+    /// The database rejects the rows permanently.
+    #[error("the database rejected the turn: {0}")]
+    Rejected(String),
+    /// The database is unavailable.
+    #[error("cannot store the turn: {0}")]
+    Unavailable(String),
+}
+
+impl CommitError {
+    /// Returns the metric label of the error.
+    pub fn label(&self) -> &'static str {
+        match self {
+            CommitError::Conflict => "conflict",
+            CommitError::TakenOver => "taken_over",
+            CommitError::SameMessage => "same_message",
+            CommitError::Rejected(_) => "rejected",
+            CommitError::Unavailable(_) => "unavailable",
+        }
+    }
+}
+
+type CommitResult = Result<(), CommitError>;
+
+/// The rows of a turn that wait to be written.
+#[derive(Debug)]
+struct QueuedRows {
+    /// The conversation of the turn. Its rows are written in the order in which they are queued.
+    conversation: String,
+    rows: TurnRows,
+    answer: oneshot::Sender<CommitResult>,
+}
+
+/// A handle to the writer tasks.
+#[derive(Debug, Clone)]
+pub struct Writer {
+    queues: Arc<[mpsc::Sender<QueuedRows>]>,
+}
+
+impl Writer {
+    /// Starts the writer tasks; the first one gets the connection. They close their connections and end when the last handle is dropped, which
+    /// ends the returned task.
+    pub fn start(connection: Connection, place: &DatabaseConfig, meter: &Meter) -> (Self, JoinHandle<()>) {
+        let count = if place.is_postgres() { POSTGRES_WRITERS } else { 1 };
+        let mut connection = Some(connection);
+        let mut tasks = Vec::with_capacity(count);
+        let queues = (0..count).map(|_| {
+            let (queue, waiting) = mpsc::channel(QUEUE_CAPACITY);
+            tasks.push(tokio::spawn(run_writer(connection.take(), place.clone(), meter.clone(), waiting)));
+            queue
+        });
+        let writer = Writer { queues: queues.collect() };
+        (writer, tokio::spawn(async { drop(join_all(tasks).await) }))
+    }
+
+    /// Writes rows of a conversation and waits until they are committed.
+    ///
+    /// # Errors
+    /// Returns [`CommitError`].
+    pub async fn commit(&self, conversation: &str, rows: TurnRows) -> CommitResult {
+        self.enqueue(conversation, rows).await?.await.map_err(|_| writer_stopped())?
+    }
+
+    /// Enqueues rows of a conversation, to be written before later ones of it. The receiver completes when they are committed.
+    ///
+    /// # Errors
+    /// Returns [`CommitError::Unavailable`] when the writer has stopped.
+    pub async fn enqueue(&self, conversation: &str, rows: TurnRows) -> Result<oneshot::Receiver<CommitResult>, CommitError> {
+        let (answer, answered) = oneshot::channel();
+        let queued = QueuedRows { conversation: conversation.to_owned(), rows, answer };
+        self.queue_of(conversation).send(queued).await.map_err(|_| writer_stopped())?;
+        Ok(answered)
+    }
+
+    /// Returns whether the writer tasks are running.
+    pub fn is_running(&self) -> bool {
+        self.queues.iter().all(|it| !it.is_closed())
+    }
+
+    fn queue_of(&self, conversation: &str) -> &mpsc::Sender<QueuedRows> {
+        let mut hasher = DefaultHasher::new();
+        conversation.hash(&mut hasher);
+        let shard = hasher.finish() % self.queues.len().max(1) as u64;
+        &self.queues[usize::try_from(shard).unwrap_or(0)]
+    }
+}
+
+/// Returns the error for a stopped writer.
+pub fn writer_stopped() -> CommitError {
+    CommitError::Unavailable("the writer has stopped".to_owned())
+}

@@ -1,0 +1,109 @@
+//! One server per SQLite file: a lock on a file beside the database, held for the life of the process.
+//!
+//! A second server would take the open turns of the first for those of a dead process. Commands do not take the lock.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use sqlx::sqlite::SqliteConnectOptions;
+
+use super::DatabaseConfig;
+use crate::exit::Failure;
+
+/// The lock of a server on its SQLite file. The operating system releases it when the process ends, however it ends.
+#[derive(Debug)]
+pub struct ServerLock {
+    _file: File,
+}
+
+impl ServerLock {
+    /// Takes the lock of a database; `None` for PostgreSQL and for databases in memory.
+    ///
+    /// # Errors
+    /// Returns exit code 3 when another server holds the lock, or the file cannot be created.
+    pub fn acquire(config: &DatabaseConfig) -> Result<Option<ServerLock>, Failure> {
+        let Some(database) = database_file(config) else { return Ok(None) };
+        let path = lock_path(&database);
+        let failed = |it: io::Error| {
+            Failure::service_unavailable(format!(
+                "cannot lock database '{}': {}: {it}; check the folder's permissions",
+                config.url,
+                path.display()
+            ))
+        };
+        let file = open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(ServerLock { _file: file })),
+            Err(TryLockError::WouldBlock) => Err(Failure::service_unavailable(format!(
+                "database file '{}' is in use by another server; stop that server, or give this one a file of its own with --database",
+                database.display()
+            ))),
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                tracing::warn!(path = %path.display(), "the file system has no locks; make sure that no other server uses the database");
+                Ok(None)
+            }
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+}
+
+/// Returns the file of an SQLite database.
+fn database_file(config: &DatabaseConfig) -> Option<PathBuf> {
+    if config.is_postgres() || config.url.contains(":memory:") || config.url.contains("mode=memory") {
+        return None;
+    }
+    // An invalid URL is reported when the database is opened.
+    let options = SqliteConnectOptions::from_str(&config.url).ok()?;
+    Some(options.get_filename().to_owned())
+}
+
+/// Returns `FILE.lock` beside the file that a path leads to, so that links to one database share it.
+fn lock_path(database: &Path) -> PathBuf {
+    let mut path: OsString = std::fs::canonicalize(database).unwrap_or_else(|_| database.to_owned()).into();
+    path.push(".lock");
+    path.into()
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(url: String) -> DatabaseConfig {
+        DatabaseConfig { url, full_sync: false }
+    }
+
+    #[test]
+    fn a_file_is_locked_once_and_other_databases_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db");
+        std::fs::write(&file, "").unwrap();
+        let place = config(format!("sqlite:{}", file.display()));
+        let held = ServerLock::acquire(&place).unwrap();
+        assert!(held.is_some());
+        let refused = ServerLock::acquire(&place).unwrap_err();
+        assert_eq!(refused.code, 3);
+        assert!(refused.lines[0].contains("a.db") && refused.lines[0].contains("another server"), "{refused:?}");
+        #[cfg(unix)]
+        {
+            let link = folder.path().join("b.db");
+            std::os::unix::fs::symlink(&file, &link).unwrap();
+            assert!(ServerLock::acquire(&config(format!("sqlite:{}", link.display()))).is_err());
+        }
+        drop(held);
+        assert!(ServerLock::acquire(&place).unwrap().is_some());
+        for url in ["sqlite::memory:", "sqlite:file:x?mode=memory", "postgres://localhost/x"] {
+            assert!(ServerLock::acquire(&config(url.to_owned())).unwrap().is_none(), "{url}");
+        }
+    }
+}
