@@ -9,8 +9,8 @@ use super::audit;
 use super::call_log::CallLogColumns;
 use super::chain::run;
 use super::database::{Connection, SqlValue, Statement};
-use super::turn_rows::{JsonRows, TurnRows};
 use super::owner;
+use super::turn_rows::{JsonRows, TurnRows};
 
 /// Writes the rows of one or more turns. The caller holds the transaction, unless [`is_open`] returns true.
 ///
