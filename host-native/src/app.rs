@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use crate::api::connection::{LimitedListener, Peer, exchange};
 use crate::api::openapi::{self, ApiDocument};
+use crate::api::stomp::outbox::XhrSessions;
 use crate::api::{
     assistant, audit, cache, conversation, conversations, db_schema, error, feedback, health, journal, json_schemas, metrics, privacy,
     request_metrics, response_headers, snapshots, stomp, stream,
@@ -34,6 +35,7 @@ use crate::auth::rate::RateLimits;
 use crate::auth::routes::Routes;
 use crate::auth::scope::Scopes;
 use crate::auth::tokens::TokenVerifier;
+use crate::clock::TurnClock;
 use crate::config::active::ConfigManager;
 use crate::config::settings::{HttpSettings, Settings, StompSettings};
 use crate::config::watch;
@@ -125,9 +127,9 @@ pub fn build_router(door: Arc<AuthGateway>, hosts: OwnHosts, http: &HttpSettings
     with_middleware(own).layer(from_fn_with_state(http.body_timeout, exchange::follow))
 }
 
-/// Returns which responses to compress. Event streams are excluded, because a compressor would buffer them.
+/// Returns which responses to compress. Event streams, also those of SockJS, are excluded, because a compressor would buffer them.
 fn compression_predicate() -> impl Predicate {
-    SizeAbove::new(MAX_UNCOMPRESSED_BYTES).and(NotForContentType::SSE)
+    SizeAbove::new(MAX_UNCOMPRESSED_BYTES).and(NotForContentType::SSE).and(NotForContentType::const_new("application/javascript"))
 }
 
 /// Builds the auth gateway with its tenants.
@@ -190,9 +192,11 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         config_manager: current,
         readers,
         writer,
-        turn_queue: Arc::new(TurnQueue::new(meter.clone())),
+        clock: TurnClock::new(settings.tenant.is_some()),
+        turn_queue: Arc::new(TurnQueue::new(settings.turns.max_duration, meter.clone())),
         models,
         streams: Arc::new(Streams::new(meter.clone())),
+        xhr_sessions: XhrSessions::default(),
         stream_settings: settings.stream.clone(),
         containers: Containers::new(settings.container_url.clone(), Arc::clone(&settings.secrets))?,
         http: HttpClient::new(settings.network.clone(), Arc::clone(&settings.secrets)),

@@ -15,9 +15,39 @@ pub fn now() -> Millis {
     system_now().saturating_add(OFFSET_MS.load(Ordering::Relaxed))
 }
 
-/// Sets the host's time, which continues from there. For scripted turns with a time of their own.
-pub fn set(at: Millis) {
+/// Sets the time of the process, which continues from there.
+fn set(at: Millis) {
     OFFSET_MS.store(at.saturating_sub(system_now()), Ordering::Relaxed);
+}
+
+/// The time of the turns of one host, which a script of its models may set.
+#[derive(Debug, Default)]
+pub struct TurnClock {
+    offset_ms: AtomicI64,
+    /// Whether other hosts of this process have a clock of their own.
+    is_shared_process: bool,
+}
+
+impl TurnClock {
+    /// Creates the clock of a host. In a process with several tenants a script moves the time of its own turns only; else it moves that of
+    /// the whole process, with its timers.
+    pub fn new(is_shared_process: bool) -> TurnClock {
+        TurnClock { offset_ms: AtomicI64::new(0), is_shared_process }
+    }
+
+    /// Returns the time of turns.
+    pub fn now(&self) -> Millis {
+        now().saturating_add(self.offset_ms.load(Ordering::Relaxed))
+    }
+
+    /// Sets the time, which continues from there. For scripted turns with a time of their own.
+    pub fn set(&self, at: Millis) {
+        if self.is_shared_process {
+            self.offset_ms.store(at.saturating_sub(now()), Ordering::Relaxed);
+        } else {
+            set(at);
+        }
+    }
 }
 
 fn system_now() -> Millis {
@@ -123,6 +153,14 @@ mod tests {
         assert_eq!(parse("2026-01-02"), Some(1_767_312_000_000));
         assert_eq!(parse("soon"), None);
         assert_eq!(parse("2026-13-02"), None);
+    }
+
+    #[test]
+    fn a_script_of_a_tenant_does_not_move_the_clock_of_others() {
+        let (scripted, other) = (TurnClock::new(true), TurnClock::new(true));
+        scripted.set(1000);
+        assert!((1000..60_000).contains(&scripted.now()));
+        assert!(other.now() > 1_700_000_000_000 && now() > 1_700_000_000_000);
     }
 
     #[test]

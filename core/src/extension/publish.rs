@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use crate::step_context::StepContext;
 use crate::turn::{Level, Map, NoticeBody, TaskProgress, VerboseNotice};
-use crate::verbose::{Progress, publish};
+use crate::verbose::{Failure, Progress, publish};
 
 /// Publishes a task's progress message: with the text of `ce_verbose`, or with its own.
 pub(super) fn publish_task_progress(cx: &StepContext<'_>, publication: &TaskProgress) {
     let step = cx.session.step_infos.iter().rev().find(|it| it.exit.is_none()).map_or("", |it| it.name);
     match publication {
         TaskProgress::Verbose { determinant, metadata, error } => {
-            publish(cx, Progress { error: *error, ..Progress::new(step, determinant) }, || metadata.clone());
+            publish(cx, Progress { failure: error.then_some(Failure::Reported), ..Progress::new(step, determinant) }, || metadata.clone());
         }
         TaskProgress::Text { text, metadata, error } => publish_text(cx, step, text, metadata, *error),
     }

@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use super::Walker;
 use super::frames::into_members;
-use crate::config::flow::document::{Continuation, IntentDef, Node, NodeKind};
+use crate::config::flow::document::{Continuation, IntentDef};
 use crate::json::schema::JsonSchema;
 use crate::text::phrase::Phrase;
-use crate::text::variable_path::VariablePath;
 use crate::turn::Millis;
 
 /// Minimum confidence for an intent that verification has rejected (docs/spec/flow-rulings.md#12).
@@ -208,7 +207,7 @@ impl<'c> Walker<'c> {
         let shown: Vec<Value> = candidates
             .iter()
             .map(|it| {
-                let slots: serde_json::Map<String, Value> = self.slots_of_intent(it).map(|it| (it.0.to_string(), json!(it.1))).collect();
+                let slots = self.hinted_slots(it);
                 let phrases: Vec<&String> = it.phrases.iter().take(MAX_PHRASES).collect();
                 json!({"id": it.id, "name": it.name, "description": it.description, "phrases": phrases, "slots": slots})
             })
@@ -261,13 +260,7 @@ impl<'c> Walker<'c> {
 
     fn publish_match(&mut self, hit: &IntentMatch<'c>, search: &IntentSearch<'_>) {
         let mut slots = hit.slots.as_object().cloned().unwrap_or_default();
-        let hidden: Vec<String> =
-            self.slots_of_intent(hit.intent).filter(|it| it.2 || self.is_value_redacted(it.0, it.1)).map(|it| it.0.to_string()).collect();
-        for (name, value) in &mut slots {
-            if hidden.contains(name) {
-                *value = json!(format!("[{name}]"));
-            }
-        }
+        self.redact_slot_hints(hit.intent, &mut slots);
         let phrase = hit.phrase.map(|it| ("matched_phrase".to_owned(), json!(it)));
         let more = [("slots".to_owned(), Value::Object(slots))].into_iter().chain(phrase).collect();
         self.publish_match_record(search, Some(&hit.intent.id), hit.source, hit.confidence, more);
@@ -311,33 +304,8 @@ impl<'c> Walker<'c> {
         let depth = self.depth().saturating_sub(1);
         self.state.vars.insert("_last_intent".to_owned(), last);
         self.trigger = Some(super::IntentTrigger { text: self.input_text(), depth, prefilled_slots: Vec::new() });
-        self.write_slot_hints(hit);
+        self.write_slot_hints(hit.intent, &hit.slots);
         true
-    }
-
-    /// Writes slot values that a model has found, if they are valid for their entities.
-    fn write_slot_hints(&mut self, hit: &IntentMatch<'c>) {
-        let Some(slots) = hit.slots.as_object() else { return };
-        let slots_of_intent: Vec<_> = self.slots_of_intent(hit.intent).collect();
-        for (variable, entity, redacted) in slots_of_intent {
-            let given = slots.get(&variable.to_string()).filter(|it| !it.is_null());
-            let kind = self.flow.compile_entity(entity);
-            let Some(value) = given.zip(kind).and_then(|(it, kind)| kind.accept(it, self.extraction_context())) else { continue };
-            // The slot asks for a value of the wrong type.
-            let _ = self.write_variable(variable, value);
-            if redacted || self.is_value_redacted(variable, entity) {
-                self.redact_input(variable);
-            }
-        }
-    }
-
-    /// The slots of an intent, of its parameters and of the entity nodes of its graph: variable, entity, and whether the node redacts it.
-    fn slots_of_intent(&self, intent: &'c IntentDef) -> impl Iterator<Item = (&'c VariablePath, &'c str, bool)> + use<'c> {
-        let nodes = self.flow.graph(&intent.graph).map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
-        let slot = |it: &'c Node| {
-            if let NodeKind::Entity(data) = &it.kind { Some((&data.variable, data.entity.as_str(), data.redact)) } else { None }
-        };
-        intent.parameters.iter().map(|it| (&it.variable, it.entity.as_str(), false)).chain(nodes.iter().filter_map(slot))
     }
 }
 

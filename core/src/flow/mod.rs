@@ -20,6 +20,7 @@ mod outcome;
 mod redaction;
 mod request_renderer;
 mod scope;
+mod slot_hints;
 mod spend_budget;
 mod state;
 mod template;

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::failure::Failure;
 use crate::config::flow::document::{FlowTemplate, HttpRequestDef, ValueTemplate};
-use crate::text::interpolation::{Interpolated, OutputContext, TextWithSecrets, percent_encode};
+use crate::text::interpolation::{Interpolated, OutputContext, TextWithSecrets};
 use crate::text::names::NameResolver;
+use crate::text::url::percent_encode;
 use crate::turn::{EffectClass, HttpCaller, HttpRequest};
 
 /// Default timeout in milliseconds.
@@ -36,17 +37,10 @@ impl<'n> RequestRenderer<'n> {
     /// Renders a request; `keyed` omits the idempotency header of the document.
     ///
     /// # Errors
-    /// `template_undefined` when a name of the path or of a header is not defined.
+    /// `template_undefined` when a name of the path or of a header is not defined, `url_unsafe` when a value would change where the URL leads.
     pub fn render(&mut self, form: &HttpRequestDef, caller: HttpCaller, keyed: bool) -> Result<HttpRequest, Failure> {
         let mut secrets = Vec::new();
-        // Undefined names are allowed in the query, not in the path.
-        let (path, query) = split_url(&form.url.source);
-        let mut url = self.render_part(&path.into(), OutputContext::Url, true)?;
-        if !query.is_empty() {
-            let query = self.render_part(&query.into(), OutputContext::Url, false)?;
-            url.secrets.extend(query.secrets.into_iter().map(|(at, secret)| (url.text.len() + at, secret)));
-            url.text.push_str(&query.text);
-        }
+        let mut url = self.render_url(&form.url)?;
         record_secrets(&mut secrets, "url", &url);
         for (name, value) in &form.query {
             url.text.push(if url.text.contains('?') { '&' } else { '?' });
@@ -97,6 +91,20 @@ impl<'n> RequestRenderer<'n> {
         })
     }
 
+    /// Renders a URL; names of its query may be undefined.
+    ///
+    /// # Errors
+    /// `template_undefined` and `url_unsafe`.
+    pub fn render_url(&mut self, template: &FlowTemplate) -> Result<TextWithSecrets, Failure> {
+        let Ok(interpolation) = &template.compiled else {
+            return Err(Failure::new("template_undefined", format!("the template '{}' cannot be read", template.source)));
+        };
+        let rendered = interpolation.render_request_url(self.names).map_err(|reason| Failure::new("url_unsafe", reason))?;
+        let failure = rendered.undefined_in_path.first().map(|name| Failure::new("template_undefined", format!("'{name}' is not defined")));
+        self.undefined.extend([rendered.undefined_in_path, rendered.undefined_in_query]);
+        failure.map_or(Ok(rendered.url), Err)
+    }
+
     /// Renders a part of a request; with `strict`, an undefined name is an error.
     ///
     /// # Errors
@@ -135,25 +143,6 @@ impl<'n> RequestRenderer<'n> {
         self.undefined.push(rendered.undefined);
         RenderedBody { sealed: rendered.output, kind, part }
     }
-}
-
-/// Splits a URL into the part before the query and the query with its `?`. Placeholders are skipped; the fragment is dropped.
-fn split_url(url: &str) -> (String, String) {
-    let (mut is_placeholder, mut query, mut end) = (false, None, url.len());
-    for (at, character) in url.char_indices() {
-        let rest = url.get(at..).unwrap_or_default();
-        is_placeholder = if is_placeholder { !rest.starts_with("}}") } else { rest.starts_with("{{") };
-        match character {
-            '?' if !is_placeholder && query.is_none() => query = Some(at),
-            '#' if !is_placeholder => {
-                end = at;
-                break;
-            }
-            _ => {}
-        }
-    }
-    let query = query.unwrap_or(end);
-    (url.get(..query).unwrap_or_default().to_owned(), url.get(query..end).unwrap_or_default().to_owned())
 }
 
 fn record_secrets(secrets: &mut Vec<String>, part: &str, sealed: &TextWithSecrets) {

@@ -63,7 +63,7 @@ async fn call_model(cx: &mut StepContext<'_>) -> Result<String, Fault> {
     let reply = match llm::call_model(cx, "intent_agent", LlmMode::Json, prompts, None).await {
         Ok(reply) => reply.text,
         Err(error) => {
-            publish(cx, Progress::error(PROGRESS_NAME, "INTENT_AGENT_LLM_ERROR"), || into_members(json!({"error": error.message})));
+            publish(cx, Progress::fatal(PROGRESS_NAME, "INTENT_AGENT_LLM_ERROR"), || into_members(json!({"error": error.message})));
             return Err(Fault::from_llm_failure());
         }
     };
@@ -211,6 +211,6 @@ fn apply_intent(cx: &mut StepContext<'_>, reply: &ResolverReply) {
 
 fn reject_reply(cx: &StepContext<'_>, reply: Option<&ResolverReply>, verdict: &str, payload: Value) -> Option<String> {
     explain(cx, reply, verdict);
-    publish_and_audit(cx, Stage::IntentAgentRejected, Progress::error(PROGRESS_NAME, "AGENT_INTENT_REJECTED"), payload);
+    publish_and_audit(cx, Stage::IntentAgentRejected, Progress::survived(PROGRESS_NAME, "AGENT_INTENT_REJECTED"), payload);
     None
 }

@@ -57,7 +57,7 @@ fn publish_exit(cx: &StepContext<'_>, name: &'static str, duration: Millis, flow
 
 fn publish_failure(cx: &StepContext<'_>, name: &'static str, duration: Millis, fault: &Fault) {
     let (error, message) = (fault.code.name(), &fault.message);
-    publish_step_progress(cx, Progress::error(name, "STEP_ERROR"), || json!({"errorType": error, "errorMessage": message}));
+    publish_step_progress(cx, Progress::fatal(name, "STEP_ERROR"), || json!({"errorType": error, "errorMessage": message}));
     cx.audit(
         Stage::StepError,
         |_| json!({"step": name, "stepClass": name, "durationMs": duration, "errorType": error, "errorMessage": message}),

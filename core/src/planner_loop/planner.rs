@@ -77,7 +77,7 @@ async fn ask_model(
             Ok(reply.text)
         }
         Err(error) => {
-            publish(cx, Progress::error(PROGRESS_NAME, "MCP_PLAN_LLM_ERROR"), || into_members(json!({"error": error.message})));
+            publish(cx, Progress::survived(PROGRESS_NAME, "MCP_PLAN_LLM_ERROR"), || into_members(json!({"error": error.message})));
             cx.audit(Stage::McpPlanLlmError, |_| json!({"error": error.message}));
             Err(error)
         }

@@ -131,7 +131,7 @@ async fn check_and_call(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan
 fn block_call(cx: &mut StepContext<'_>, plan: &Plan, answer: &str, reason: &str, error: Value) -> NextStep {
     explain(cx, plan, reason);
     end_with_answer(cx, answer, LoopState::for_plan(LoopStatus::Blocked, plan).with_message(reason));
-    let progress = Progress { tool_code: plan.code.as_deref(), ..Progress::error(STEP, "MCP_TOOL_ERROR") };
+    let progress = Progress { tool_code: plan.code.as_deref(), ..Progress::survived(STEP, "MCP_TOOL_ERROR") };
     publish_and_audit(cx, Stage::McpToolError, progress, error);
     NextStep::End
 }

@@ -150,7 +150,7 @@ fn handle_failure(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan: &Pla
         NextStep::Plan
     };
     let facts = json!({"tool_code": code, "tool_group": group, "args": args, "error": message});
-    publish(cx, Progress { tool_code: Some(code), ..Progress::error(STEP, "MCP_TOOL_CALL") }, || into_members(facts));
+    publish(cx, Progress { tool_code: Some(code), ..Progress::survived(STEP, "MCP_TOOL_CALL") }, || into_members(facts));
     cx.audit(Stage::McpToolRootCause, |_| {
         json!({
             "tool_code": code, "tool_group": group, "error_message": message, "root_cause_message": message,

@@ -112,7 +112,7 @@ async fn ask_model(cx: &mut StepContext<'_>, order: &AnswerRequest<'_>, template
         Ok(reply) if is_json => strip_json_fence(reply.text),
         Ok(reply) => reply.text,
         Err(error) => {
-            publish(cx, Progress::error(resolver, "RESOLVE_RESPONSE_LLM_ERROR"), || into_members(json!({"error": error.message})));
+            publish(cx, Progress::fatal(resolver, "RESOLVE_RESPONSE_LLM_ERROR"), || into_members(json!({"error": error.message})));
             return Err(Fault::from_llm_failure());
         }
     };

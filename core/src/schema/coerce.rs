@@ -2,16 +2,18 @@
 
 use serde_json::{Number, Value};
 
+use super::facts::is_valid;
 use crate::config::{ValueKind, ValueSchema};
 use crate::text::plain_text;
 
 /// Multiplier words; a number before one of them is not the value.
 const MULTIPLIERS: [&str; 8] = ["k", "m", "mn", "bn", "hundred", "thousand", "million", "billion"];
 
-/// Converts a text to a value; `None` when it is unclear.
+/// Converts a text to a value; `None` when it is unclear or not as declared.
 pub(super) fn coerce(shape: &ValueSchema, text: &str) -> Option<Value> {
     let text = text.trim_start_matches([' ', '=', ':', ',']).trim_end_matches(['.', '?', '!', ' ']).trim();
     let value = if shape.options.is_empty() { coerce_kind(shape, text) } else { match_option(shape, text) };
+    let value = value.filter(|it| is_valid(shape, it));
     // Writing `null` clears a value. (docs/spec/pipeline.md#Q-14, talk `correction_of_a_value`)
     value.or_else(|| text.eq_ignore_ascii_case("null").then_some(Value::Null))
 }

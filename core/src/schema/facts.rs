@@ -47,15 +47,20 @@ fn is_present(field: &SchemaField, members: &Map) -> bool {
     field.required_position.is_none() || members.get(&field.name).is_some_and(|it| is_valid(&field.schema, it))
 }
 
-/// Whether a value is as declared. Formats, patterns, bounds and list items are not checked.
-fn is_valid(shape: &ValueSchema, value: &Value) -> bool {
-    let is_option = shape.options.is_empty() || shape.options.iter().any(|it| is_equal(it, value));
+/// Whether a value is as declared: the whole schema holds.
+pub(super) fn is_valid(shape: &ValueSchema, value: &Value) -> bool {
     let has_gap = |members: &Map| shape.fields.iter().any(|it| !is_present(it, members));
     has_content(value)
-        && is_option
-        && (shape.kinds.is_empty() || shape.kinds.iter().any(|it| is_kind(*it, value)))
+        && has_kind(shape, value)
+        && (shape.options.is_empty() || shape.options.iter().any(|it| is_equal(it, value)))
         && !value.as_object().is_some_and(has_gap)
         && value.as_array().is_none_or(|it| it.len() >= shape.min_items)
+        && shape.constraints.find_violation(value).is_none()
+}
+
+/// Whether a value is of a declared kind.
+pub(super) fn has_kind(shape: &ValueSchema, value: &Value) -> bool {
+    shape.kinds.is_empty() || shape.kinds.iter().any(|it| is_kind(*it, value))
 }
 
 fn is_kind(kind: ValueKind, value: &Value) -> bool {

@@ -2,16 +2,19 @@
 
 use serde_json::Value;
 
-use crate::config::OutputSchema;
+use super::facts::{has_kind, is_valid};
+use crate::config::{OutputSchema, ValueSchema};
 use crate::json::has_content;
 use crate::turn::Map;
 
-/// Merges the schema's own values from a reply (docs/spec/pipeline.md#Q-22); returns whether there were any.
+/// Merges the schema's own values from a reply (docs/spec/pipeline.md#Q-22); returns whether there were any. A value that is not as declared
+/// is left out (docs/decisions/0035-schema-extraction.md).
 pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
     let mut fresh = false;
     for field in &schema.fields {
-        let Some(value) = reply.get(&field.name).filter(|it| has_value(it)) else { continue };
-        merge_member(context, &field.name, value);
+        let given = reply.get(&field.name).filter(|it| has_value(it));
+        let Some(value) = given.and_then(|it| take_valid(&field.schema, it)) else { continue };
+        merge_member(context, &field.name, &value);
         fresh = true;
     }
     fresh
@@ -21,10 +24,28 @@ pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
 pub fn merge_params(schema: &OutputSchema, context: &mut Map, params: &Map) {
     for field in &schema.fields {
         let is_missing = !context.get(&field.name).is_some_and(has_content);
-        if let Some(value) = params.get(&field.name).filter(|it| is_missing && has_content(it)) {
-            context.insert(field.name.clone(), value.clone());
+        let given = params.get(&field.name).filter(|it| is_missing && has_content(it));
+        if let Some(value) = given.and_then(|it| take_valid(&field.schema, it)) {
+            context.insert(field.name.clone(), value);
         }
     }
+}
+
+/// The part of a value that is as declared. An object with declared members loses the invalid ones and may lack others, which a later
+/// message can give; any other value is valid as a whole or not taken.
+fn take_valid(shape: &ValueSchema, value: &Value) -> Option<Value> {
+    let Some(members) = value.as_object().filter(|_| !shape.fields.is_empty()) else {
+        let is_empty_object = value.as_object().is_some_and(Map::is_empty) && has_kind(shape, value);
+        return (is_empty_object || is_valid(shape, value)).then(|| value.clone());
+    };
+    let take = |(name, value): (&String, &Value)| {
+        let taken = match shape.fields.iter().find(|it| it.name == *name) {
+            Some(field) => Some(value).filter(|it| has_value(it)).and_then(|it| take_valid(&field.schema, it)),
+            None => shape.other_members.find_violation(value).is_none().then(|| value.clone()),
+        };
+        taken.map(|it| (name.clone(), it))
+    };
+    has_kind(shape, value).then(|| members.iter().filter_map(take).collect())
 }
 
 /// Whether a value is merged: nulls, blank strings and empty lists are not, an empty object is. (recording `s28_schema_types`)
@@ -48,5 +69,85 @@ fn merge_member(members: &mut Map, name: &str, value: &Value) {
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             members.insert(name.to_owned(), value.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Tables};
+    use serde_json::json;
+
+    fn schema(definition: &Value) -> Config {
+        let tables: Tables = serde_json::from_value(json!({
+            "ce_intent": [{"intent_code": "A"}],
+            "ce_output_schema": [{"schema_id": 1, "intent_code": "A", "state_code": "ANY", "json_schema": definition}],
+        }))
+        .unwrap();
+        let (config, issues) = Config::compile(&tables, &Value::Null);
+        assert_eq!(issues, [], "{definition}");
+        config
+    }
+
+    fn merged(definition: &Value, context: Value, reply: Value) -> Value {
+        let config = schema(definition);
+        let mut members = crate::json::into_members(context);
+        merge(config.schemas.find_by_id(1).unwrap(), &mut members, reply.as_object().unwrap());
+        Value::Object(members)
+    }
+
+    #[test]
+    fn a_value_that_breaks_any_constraint_is_left_out() {
+        let definition = json!({"$defs": {"code": {"pattern": "^[A-Z]{2}$"}}, "properties": {
+            "n": {"type": "integer", "minimum": 1, "exclusiveMaximum": 10}, "name": {"type": "string", "minLength": 2, "maxLength": 5},
+            "order": {"type": "string", "pattern": "^C-[0-9]+$"}, "size": {"enum": ["S", "L"]}, "mail": {"format": "email"},
+            "day": {"type": "string", "format": "date"}, "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2},
+            "land": {"$ref": "#/$defs/code"}, "either": {"oneOf": [{"const": "x"}, {"type": "integer"}]},
+        }});
+        let valid = json!({
+            "n": 9, "name": "Anna", "order": "C-1", "size": "S", "mail": "a@example.com", "day": "2026-02-28", "tags": ["a"], "land": "NO",
+            "either": 1,
+        });
+        assert_eq!(merged(&definition, json!({}), valid.clone()), valid);
+        let invalid = json!({
+            "n": 10, "name": "A", "order": "c-1", "size": "M", "mail": "a@b", "day": "2026-02-30", "tags": ["a", "c"], "land": "Norway",
+            "either": "y",
+        });
+        assert_eq!(merged(&definition, json!({}), invalid.clone()), json!({}));
+        assert_eq!(merged(&definition, valid.clone(), invalid), valid);
+    }
+
+    #[test]
+    fn an_object_keeps_its_valid_members() {
+        let address = json!({"type": "object", "required": ["zip", "city"], "additionalProperties": false, "properties": {
+            "zip": {"type": "string", "pattern": "^[0-9]{4}$"}, "city": {"type": "string"},
+        }});
+        let definition = json!({"properties": {"address": address, "any": {"type": "object"}}, "required": ["address"]});
+        let first = merged(&definition, json!({}), json!({"address": {"zip": "12", "city": "Oslo", "x": 1}, "any": {"x": null}}));
+        assert_eq!(first, json!({"address": {"city": "Oslo"}, "any": {}}));
+        assert_eq!(merged(&definition, first, json!({"address": {"zip": "0150"}}))["address"], json!({"city": "Oslo", "zip": "0150"}));
+        assert_eq!(merged(&definition, json!({}), json!({"address": "Oslo", "any": {}})), json!({"any": {}}));
+    }
+
+    #[test]
+    fn facets_of_an_xml_definition_are_enforced() {
+        let definition = json!(
+            "<xs:element name='order'><xs:simpleType><xs:restriction base='xs:string'><xs:pattern value='C-[0-9]+'/><xs:maxLength value='4'/>
+             </xs:restriction></xs:simpleType></xs:element><xs:element name='day' type='xs:date'/>"
+        );
+        assert_eq!(
+            merged(&definition, json!({}), json!({"order": "C-12", "day": "2026-01-31"})),
+            json!({"order": "C-12", "day": "2026-01-31"})
+        );
+        assert_eq!(merged(&definition, json!({}), json!({"order": "xC-1", "day": "31.1."})), json!({}));
+        assert_eq!(merged(&definition, json!({}), json!({"order": "C-123"})), json!({}));
+    }
+
+    #[test]
+    fn parameters_are_held_against_the_schema_too() {
+        let config = schema(&json!({"properties": {"a": {"type": "string", "maxLength": 3}, "b": {}}}));
+        let (schema, mut context) = (config.schemas.find_by_id(1).unwrap(), Map::new());
+        merge_params(schema, &mut context, &crate::json::into_members(json!({"a": "long", "b": "x"})));
+        assert_eq!(Value::Object(context), json!({"b": "x"}));
     }
 }

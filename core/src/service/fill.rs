@@ -8,6 +8,7 @@ use crate::config::ArgsTemplate;
 use crate::json::path::JsonPath;
 use crate::session::Session;
 use crate::text::template::Template;
+use crate::text::url::{is_unsafe_segment, percent_encode};
 use crate::turn::Map;
 
 /// The scope of templates: their own values and the session.
@@ -51,10 +52,10 @@ pub(super) fn render_path(parts: &[Template], filled: &TemplateScope<'_>) -> Res
             Some(text) => path.push_str(text),
             None => {
                 let text = filled.render_text(part);
-                if text.trim().is_empty() || [".", ".."].contains(&text.trim()) {
+                if is_unsafe_segment(&text) {
                     return Err(format!("the path of the address has no value for '{}'", part.source()));
                 }
-                percent_encode(&text, &mut path);
+                path.push_str(&percent_encode(&text));
             }
         }
     }
@@ -77,23 +78,11 @@ pub(super) fn encode_query(pairs: &[(String, String)]) -> String {
 fn encode_form(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(' ') {
-        percent_encode(before, out);
+        out.push_str(&percent_encode(before));
         out.push('+');
         rest = after;
     }
-    percent_encode(rest, out);
-}
-
-fn percent_encode(text: &str, out: &mut String) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let digit = |it: u8| DIGITS.get(usize::from(it)).map_or('0', |it| char::from(*it));
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
-        }
-    }
+    out.push_str(&percent_encode(rest));
 }
 
 #[cfg(test)]

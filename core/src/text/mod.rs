@@ -14,6 +14,7 @@ pub mod required_literals;
 mod scanner;
 pub mod task;
 pub mod template;
+pub mod url;
 pub mod variable_path;
 
 use serde_json::Value;

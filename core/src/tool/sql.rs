@@ -8,7 +8,7 @@ use crate::config::{SqlTemplate, Tool};
 use crate::llm::{self, Prompts};
 use crate::step_context::StepContext;
 use crate::turn::{EffectError, EffectErrorKind, LlmMode, Map, SqlReply, SqlRequest};
-use crate::verbose::{Progress, publish_and_audit};
+use crate::verbose::{Failure, Progress, publish_and_audit};
 
 /// The name in progress messages.
 const PROGRESS_NAME: &str = "McpDbExecutor";
@@ -24,7 +24,8 @@ const AUDITED_ROWS: usize = 20;
 /// # Errors
 /// An identifier that is not allowed, or the host's error for the last query.
 pub async fn run_query(cx: &mut StepContext<'_>, tool: &Tool, template: &SqlTemplate, args: &Map) -> Result<Value, EffectError> {
-    let mut sql = expand_identifiers(template, args).map_err(|it| EffectError::new(EffectErrorKind::Invalid, it))?;
+    let original = expand_identifiers(template, args).map_err(|it| EffectError::new(EffectErrorKind::Invalid, it))?;
+    let mut sql = original.clone();
     let params = query_params(template, args);
     let mut repairs = cx.config.settings.tools.max_sql_repairs;
     loop {
@@ -35,6 +36,8 @@ pub async fn run_query(cx: &mut StepContext<'_>, tool: &Tool, template: &SqlTemp
             max_rows: template.max_rows,
             timeout_ms: TIMEOUT_MS,
             safe: template.safe_mode,
+            engine_tables: template.engine_tables,
+            repaired_from: (sql != original).then(|| original.clone()),
         };
         let outcome = cx.effects.perform(request).await;
         publish_query(cx, tool, &sql, &params, &outcome);
@@ -104,7 +107,11 @@ fn publish_query(cx: &StepContext<'_>, tool: &Tool, sql: &str, params: &Map, out
         "truncated": outcome.as_ref().is_ok_and(|it| it.truncated),
         "rows": rows.iter().take(AUDITED_ROWS).collect::<Vec<_>>(),
     });
-    let progress = Progress { tool_code: Some(&tool.code), error: error.is_some(), ..Progress::new(PROGRESS_NAME, "MCP_DB_SQL_EXECUTION") };
+    let progress = Progress {
+        tool_code: Some(&tool.code),
+        failure: error.map(|_| Failure::Survived),
+        ..Progress::new(PROGRESS_NAME, "MCP_DB_SQL_EXECUTION")
+    };
     publish_and_audit(cx, Stage::McpDbSqlExecution, progress, payload);
 }
 
@@ -140,7 +147,13 @@ mod tests {
     use serde_json::from_value;
 
     fn template(sql: &str, identifiers: Value) -> SqlTemplate {
-        SqlTemplate { sql: sql.to_owned(), max_rows: 5, safe_mode: true, identifiers: from_value(identifiers).unwrap() }
+        SqlTemplate {
+            sql: sql.to_owned(),
+            max_rows: 5,
+            safe_mode: true,
+            engine_tables: false,
+            identifiers: from_value(identifiers).unwrap(),
+        }
     }
 
     #[test]

@@ -21,18 +21,42 @@ pub struct Progress<'e> {
     /// The tool, if it is about one.
     pub tool_code: Option<&'e str>,
     /// Whether something failed.
-    pub error: bool,
+    pub failure: Option<Failure>,
+}
+
+/// What a failure means for the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The turn goes on. Only the text of a row is published, as ordinary progress.
+    Survived,
+    /// A task reports an error of its own. The text of its row is published as an error.
+    Reported,
+    /// The turn fails. Without a row, a default text is published.
+    Fatal,
 }
 
 impl<'e> Progress<'e> {
     /// Ordinary progress.
     pub fn new(step: &'e str, determinant: &'e str) -> Self {
-        Progress { step, determinant, rule_id: None, tool_code: None, error: false }
+        Progress { step, determinant, rule_id: None, tool_code: None, failure: None }
     }
 
-    /// A failure; without a row, a default text is published.
-    pub fn error(step: &'e str, determinant: &'e str) -> Self {
-        Progress { error: true, ..Progress::new(step, determinant) }
+    /// A failure that fails the turn.
+    pub fn fatal(step: &'e str, determinant: &'e str) -> Self {
+        Progress { failure: Some(Failure::Fatal), ..Progress::new(step, determinant) }
+    }
+
+    /// A failure that the turn survives.
+    pub fn survived(step: &'e str, determinant: &'e str) -> Self {
+        Progress { failure: Some(Failure::Survived), ..Progress::new(step, determinant) }
+    }
+
+    fn is_fatal(self) -> bool {
+        self.failure == Some(Failure::Fatal)
+    }
+
+    fn is_error(self) -> bool {
+        matches!(self.failure, Some(Failure::Reported | Failure::Fatal))
     }
 
     /// Returns the progress for a rule.
@@ -53,7 +77,7 @@ pub fn publish(cx: &StepContext<'_>, progress: Progress<'_>, metadata: impl FnOn
         return;
     }
     let rows = candidates(cx, progress);
-    if !rows.is_empty() || progress.error {
+    if !rows.is_empty() || progress.is_fatal() {
         publish_notice(cx, progress, &rows, metadata());
     }
 }
@@ -74,7 +98,7 @@ fn publish_notice(cx: &StepContext<'_>, progress: Progress<'_>, rows: &[&Verbose
     let notice = select_row(rows, progress, &facts).and_then(|row| notice_from_row(cx, progress, row, &facts));
     let notice = match notice {
         Some(notice) => notice,
-        None if progress.error => default_notice(cx, progress, facts),
+        None if progress.is_fatal() => default_notice(cx, progress, facts),
         None => return,
     };
     cx.effects.publish(NoticeBody::Verbose(Box::new(notice)));
@@ -141,9 +165,9 @@ fn notice_from_row(cx: &StepContext<'_>, progress: Progress<'_>, row: &VerboseRo
     // A missing text counts as empty. (recording `s16_verbose`)
     let render = |it: &Option<Template>| it.as_ref().map(|it| cx.session.render(it, own_facts).text).unwrap_or_default();
     let (message, error_message) = (render(&row.message), render(&row.error_message));
-    let texts = if progress.error { [&error_message, &message] } else { [&message, &error_message] };
+    let texts = if progress.failure.is_some() { [&error_message, &message] } else { [&message, &error_message] };
     let text = (*texts.iter().find(|it| !it.trim().is_empty())?).clone();
-    let presentation = if progress.error { ["ERROR", "danger", "warning"] } else { ["INFO", "progress", "spark"] };
+    let presentation = if progress.is_error() { ["ERROR", "danger", "warning"] } else { ["INFO", "progress", "spark"] };
     let mut metadata = own_facts();
     for (key, value) in ["severity", "theme", "icon"].into_iter().zip(presentation) {
         metadata.insert(key.to_owned(), Value::from(value));
@@ -161,7 +185,7 @@ fn default_notice(cx: &StepContext<'_>, progress: Progress<'_>, metadata: Value)
         state: cx.session.state.clone(),
         rule_id: progress.rule_id,
         tool_code: progress.tool_code.map(str::to_owned),
-        level: if progress.error { Level::Error } else { Level::Info },
+        level: if progress.is_error() { Level::Error } else { Level::Info },
         text: format!("Something went wrong while processing {}.", progress.step),
         message: None,
         error_message: None,

@@ -2,6 +2,7 @@
 //!
 //! Bodies are filtered while they are read, so that contents are never buffered: tens of megabytes of Base64 use no memory.
 
+use super::json_text;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use convengine_core::turn::Map;
@@ -208,7 +209,7 @@ impl ContentHasher {
             if self.escape.len() == length {
                 let quoted = [b"\"", std::mem::take(&mut self.escape).as_slice(), b"\""].concat();
                 // A lone surrogate is replaced: it is not Base64 anyway.
-                let text = serde_json::from_slice::<String>(&quoted).unwrap_or_else(|_| "\u{fffd}".to_owned());
+                let text = json_text::parse::<String>(&quoted).unwrap_or_else(|_| "\u{fffd}".to_owned());
                 self.add(text.as_bytes());
             }
             return 1;

@@ -32,7 +32,8 @@ impl AuditQuery {
     }
 }
 
-/// Returns the audit rows of a conversation, oldest first; none for an unknown conversation.
+/// Returns the audit rows of a conversation, oldest first, with those that a running turn has published so far; none for an unknown
+/// conversation.
 #[utoipa::path(
     get,
     path = "/api/v1/conversation/audit/{id}",
@@ -84,10 +85,14 @@ pub async fn trace(
 async fn load_rows(host: &Host, id: &str, uri: &Uri, query: &AuditQuery) -> Result<Vec<AuditRow>, ApiError> {
     let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
     let configs = || ConfigCache::with_config(&host.config_manager.active().config);
+    // Read first: a turn that is stored in between is found in the database.
+    let published = host.streams.published_notices(id);
     let mut rows = audit::list_rows(&host.readers, id, configs()).await.map_err(database)?;
     if query.includes_meta() {
-        return meta::add_meta(&host.readers, id, configs(), rows).await.map_err(database);
+        rows = meta::add_meta(&host.readers, id, configs(), rows).await.map_err(database)?;
+    } else {
+        meta::strip_meta(&mut rows);
     }
-    meta::strip_meta(&mut rows);
+    audit::add_published(&mut rows, id, &published);
     Ok(rows)
 }

@@ -14,6 +14,7 @@ pub mod feedback;
 pub mod health;
 pub mod journal;
 pub mod json_schemas;
+pub mod json_text;
 pub mod metrics;
 pub mod openapi;
 pub mod origin;

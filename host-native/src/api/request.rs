@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::attachment::{self, AttachmentFilter};
 use super::connection::body_timeout::{BodyTimedOut, is_timeout};
 use super::error::ApiError;
+use super::json_text;
 
 /// Maximum bytes of a body with attachments: five files of 10 MB are 70 MB of Base64.
 const MAX_BODY_BYTES: usize = 80 * 1024 * 1024;
@@ -57,7 +58,7 @@ impl MessageBody {
 /// # Errors
 /// A message that says what is wrong and what to send.
 pub fn parse_object(bytes: &[u8], example: &str) -> Result<Map, String> {
-    match serde_json::from_slice(bytes) {
+    match json_text::parse(bytes) {
         Ok(Value::Object(body)) => Ok(body),
         Ok(_) => Err(format!("body is not an object; send {example}")),
         Err(error) => Err(format!("invalid JSON body: {error}; send one JSON object")),

@@ -211,7 +211,9 @@ impl AuthGateway {
     ) -> Result<AuthenticatedCall<'_>, ApiError> {
         let tenants: Vec<_> = self.tenants.values().map(|it| &it.host.readers).collect();
         let access = self.access.current(&self.origins, &tenants).await.map_err(|it| ApiError::from_database(&it, uri))?;
-        if headers.contains_key(header::UPGRADE) && !access.origins.is_socket_allowed(headers) {
+        // A foreign page may open a WebSocket, or send a SockJS message as plain text, without a preflight request.
+        let is_socket = headers.contains_key(header::UPGRADE) || (route.method.is_none() && *method == Method::POST);
+        if is_socket && !access.origins.is_socket_allowed(headers) {
             let message = "origin is not allowed to open streams; add it to convengine.security.cors.allowed-origins";
             return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message));
         }

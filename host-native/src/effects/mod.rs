@@ -3,6 +3,7 @@
 pub mod container;
 pub mod documents;
 pub mod extension;
+mod failure_log;
 pub mod files;
 pub mod http;
 pub mod knowledge;
@@ -21,7 +22,6 @@ use std::time::{Duration, SystemTime};
 use convengine_core::turn::{Completion, Effect, EffectError, EffectErrorKind, EffectResult, Reply, Request, SqlRequest};
 use tokio::time::Instant;
 
-use crate::clock;
 use crate::config::active::ActiveConfig;
 use crate::ops::observe;
 use crate::runtime::assistant::spend_budget;
@@ -48,11 +48,12 @@ pub async fn execute_effect(host: Arc<Host>, configured: Arc<ActiveConfig>, toke
     // Redact before the core sees the outcome, so that neither the journal nor a subscriber gets the removed values.
     let outcome = host.redaction.redact_answer(outcome);
     host.meter.record_effect(&effect.request, &outcome, started.elapsed());
+    failure_log::log_failure(&effect.request, &outcome, host.models.model_for_trace(&effect.request, &outcome));
     if host.traces.is_on() {
         let model = host.models.model_for_trace(&effect.request, &outcome);
         host.traces.send(observe::effect_span(&effect, &outcome, model, started_at));
     }
-    Completion { id: effect.id, at: clock::now(), outcome }
+    Completion { id: effect.id, at: host.clock.now(), outcome }
 }
 
 /// How long an effect may take.

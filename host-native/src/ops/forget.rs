@@ -8,7 +8,6 @@ use crate::api::request::parse_uuid;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
 use crate::runtime::recovery;
-use crate::runtime::turn_queue::WAIT_TIMEOUT;
 use crate::runtime::turn_runner::{Host, Refusal};
 use crate::storage::{self, Connection, forget};
 
@@ -101,7 +100,7 @@ pub async fn forget_conversations(host: &Arc<Host>, ids: &[String]) -> sqlx::Res
 
 async fn forget_conversation(host: &Arc<Host>, connection: &mut Connection, id: &str) -> Result<u64, Refusal> {
     let _pass = host.turn_queue.acquire(id).await?;
-    recovery::settle_conversation(host, id, Instant::now() + WAIT_TIMEOUT).await?;
+    recovery::settle_conversation(host, id, Instant::now() + host.turn_queue.wait()).await?;
     let deleted = delete_in_transaction(connection, id).await?;
     host.streams.close_conversation(id);
     Ok(deleted)

@@ -1,6 +1,7 @@
 //! Idempotency: a message repeated with the same `Idempotency-Key` gets the reply of its first turn.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{Journal, Outcome, RescuedTurn, Turn, UserEvent};
@@ -31,10 +32,10 @@ pub async fn find_outcome(host: &Arc<Host>, message: &Message) -> Result<Option<
     let conversation = stored.conversation_id.clone();
     if message.conversation == conversation {
         // The caller holds the gate permit.
-        settle_conversation(host, &conversation, message.deadline()).await?;
+        settle_conversation(host, &conversation, Instant::now() + host.turn_queue.wait()).await?;
     } else {
         let _pass = host.turn_queue.acquire(&conversation).await?;
-        settle_conversation(host, &conversation, message.deadline()).await?;
+        settle_conversation(host, &conversation, Instant::now() + host.turn_queue.wait()).await?;
     }
     match turn::find_by_message_key(&host.readers, key).await? {
         Some(stored) => load_outcome(host, &stored).await.map(Some),
@@ -47,7 +48,7 @@ pub async fn find_outcome(host: &Arc<Host>, message: &Message) -> Result<Option<
 /// # Errors
 /// Returns [`Refusal`], also when the turn was deleted with its conversation.
 pub async fn wait_for_new_owner(host: &Arc<Host>, message: &Message, turn: &str) -> Result<Outcome, Refusal> {
-    settle_conversation(host, &message.conversation, message.deadline()).await?;
+    settle_conversation(host, &message.conversation, Instant::now() + host.turn_queue.wait()).await?;
     match turn::find(&host.readers, turn).await? {
         Some(stored) => load_outcome(host, &stored).await,
         None => Err(CommitError::TakenOver.into()),

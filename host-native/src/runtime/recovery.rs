@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use crate::clock;
 use crate::runtime::journal_writer::JournalWriter;
 use crate::runtime::leases::lease_ms;
-use crate::runtime::turn_queue::{Busy, WAIT_TIMEOUT};
+use crate::runtime::turn_queue::Busy;
 use crate::runtime::turn_runner::{Host, OpenTurn, Refusal, finish_abandoned};
 use crate::runtime::writer::CommitError;
 use crate::storage::lease::{self, ClaimedTurn};
@@ -108,7 +108,7 @@ async fn recover(host: Arc<Host>, orphan: ClaimedTurn, _permit: Option<OwnedSema
     let ClaimedTurn { turn_id, conversation_id: conversation } = orphan;
     let settled = async {
         let _pass = host.turn_queue.acquire(&conversation).await?;
-        settle_conversation(&host, &conversation, Instant::now() + WAIT_TIMEOUT).await
+        settle_conversation(&host, &conversation, Instant::now() + host.turn_queue.wait()).await
     };
     match settled.await {
         Ok(()) => tracing::info!(conversation, "recovered an orphaned turn"),

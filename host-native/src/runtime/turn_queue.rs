@@ -9,8 +9,8 @@ use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use crate::ops::observe::meter::GaugeGuard;
 use crate::ops::observe::{Meter, names};
 
-/// How long a turn waits for its predecessors.
-pub const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How much longer than a turn may last another one waits for it: the time to store its rows, or to recover it.
+const EXTRA_WAIT: Duration = Duration::from_secs(30);
 const MAX_WAITING_PER_CONVERSATION: usize = 8;
 const MAX_TURNS: u32 = 1024;
 
@@ -24,6 +24,8 @@ pub struct Busy;
 pub struct TurnQueue {
     conversations: Mutex<HashMap<String, ConversationQueue>>,
     turns: Arc<Semaphore>,
+    /// How long a turn waits for the one before it.
+    wait: Duration,
     meter: Meter,
 }
 
@@ -52,25 +54,31 @@ struct QueueTicket {
 
 impl Default for TurnQueue {
     fn default() -> Self {
-        TurnQueue::new(Meter::default())
+        TurnQueue::new(Duration::ZERO, Meter::default())
     }
 }
 
 impl TurnQueue {
-    /// Creates a gate that meters running and waiting turns.
-    pub fn new(meter: Meter) -> TurnQueue {
-        TurnQueue { conversations: Mutex::default(), turns: Arc::new(Semaphore::new(MAX_TURNS as usize)), meter }
+    /// Creates a gate for turns that last at most `max_duration`. It meters running and waiting turns.
+    pub fn new(max_duration: Duration, meter: Meter) -> TurnQueue {
+        let wait = max_duration.saturating_add(EXTRA_WAIT);
+        TurnQueue { conversations: Mutex::default(), turns: Arc::new(Semaphore::new(MAX_TURNS as usize)), wait, meter }
+    }
+
+    /// How long a turn waits for the one before it: as long as that one may last, and 30 s more.
+    pub fn wait(&self) -> Duration {
+        self.wait
     }
 
     /// Waits until the conversation is free.
     ///
     /// # Errors
-    /// Returns [`Busy`] after 30 seconds, or immediately when too many turns wait.
+    /// Returns [`Busy`] when the turns before it take longer than they may, or immediately when too many turns wait.
     pub async fn acquire(self: &Arc<Self>, conversation: &str) -> Result<TurnPermit, Busy> {
         let permit = Arc::clone(&self.turns).try_acquire_owned().map_err(|_| Busy)?;
-        let (ticket, turn) = self.enqueue(conversation)?;
+        let (ticket, turn, turns_ahead) = self.enqueue(conversation)?;
         let waiting = self.meter.track(names::TURNS_WAITING);
-        let turn = tokio::time::timeout(WAIT_TIMEOUT, turn.lock_owned()).await.map_err(|_| Busy)?;
+        let turn = tokio::time::timeout(self.wait.saturating_mul(turns_ahead.max(1)), turn.lock_owned()).await.map_err(|_| Busy)?;
         drop(waiting);
         Ok(TurnPermit { _turn: turn, _ticket: ticket, _permit: permit, _running: self.meter.track(names::TURNS_RUNNING) })
     }
@@ -81,14 +89,16 @@ impl TurnQueue {
         let _ = self.turns.acquire_many(MAX_TURNS).await;
     }
 
-    fn enqueue(self: &Arc<Self>, conversation: &str) -> Result<(QueueTicket, Arc<tokio::sync::Mutex<()>>), Busy> {
+    /// Returns the ticket, the lock, and how many turns have it before.
+    fn enqueue(self: &Arc<Self>, conversation: &str) -> Result<(QueueTicket, Arc<tokio::sync::Mutex<()>>, u32), Busy> {
         let mut conversations = self.lock_conversations();
         let entry = conversations.entry(conversation.to_owned()).or_default();
         if entry.turn_count > MAX_WAITING_PER_CONVERSATION {
             return Err(Busy);
         }
+        let turns_ahead = u32::try_from(entry.turn_count).unwrap_or(u32::MAX);
         entry.turn_count += 1;
-        Ok((QueueTicket { queue: Arc::clone(self), conversation: conversation.to_owned() }, Arc::clone(&entry.lock)))
+        Ok((QueueTicket { queue: Arc::clone(self), conversation: conversation.to_owned() }, Arc::clone(&entry.lock), turns_ahead))
     }
 
     fn lock_conversations(&self) -> MutexGuard<'_, HashMap<String, ConversationQueue>> {
@@ -120,6 +130,25 @@ mod tests {
         drop((first, other));
         assert!(gate.lock_conversations().is_empty());
         gate.drain().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_waits_as_long_as_those_before_it_may_last() {
+        let gate = Arc::new(TurnQueue::new(Duration::from_secs(120), Meter::default()));
+        let first = gate.acquire("a").await.expect("free");
+        let acquire = || {
+            let gate = Arc::clone(&gate);
+            async move { (gate.acquire("a").await.is_ok(), tokio::time::Instant::now()) }
+        };
+        let start = tokio::time::Instant::now();
+        let (second, third) = (tokio::spawn(acquire()), tokio::spawn(acquire()));
+        tokio::time::sleep(Duration::from_secs(140)).await;
+        drop(first);
+        assert!(second.await.expect("no panic").0, "a turn of 120 s is waited for");
+        assert!(third.await.expect("no panic").0);
+        let _first = gate.acquire("a").await.expect("free");
+        let (is_admitted, at) = acquire().await;
+        assert_eq!((is_admitted, (at - start).as_secs()), (false, 140 + 150));
     }
 
     #[tokio::test(start_paused = true)]

@@ -262,3 +262,52 @@ fn operators_find_conversations() {
     assert_eq!(find("?from=2100-01-01T00:00:00Z")["conversations"], json!([]));
     assert_eq!(server.get("/api/v1/conversation?limit=x").status, 400);
 }
+
+/// A server whose model answers the message "slow" after a while.
+fn serve_slow(env: &TestEnv) -> Server {
+    let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
+    let rules = json!([{"user_text": "slow", "delay_ms": 3000, "reply": reply}, {"reply": reply}]);
+    let model = format!("scripted:{}", env.write_pack("model.json", &rules));
+    env.serve(&["--llm", &model, "--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY"])
+}
+
+#[test]
+fn new_chat_during_a_long_turn_resets_the_conversation_after_it() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = serve_slow(&env);
+    server.post(json!({"conversationId": ID, "message": "my order", "inputParams": {"a": 1}}).to_string());
+    let mut listener = Listener::open(&server);
+    let body = json!({"conversationId": ID, "message": "my order", "reset": true, "inputParams": {}}).to_string();
+    std::thread::scope(|scope| {
+        let long = scope.spawn(|| server.say(ID, "slow"));
+        listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
+        // The client gives up on nothing: it sends the flag once, and waits.
+        let fresh = scope.spawn(|| server.post(body.clone()).status);
+        assert_eq!(long.join().unwrap()["success"], true);
+        assert_eq!(fresh.join().unwrap(), 200);
+    });
+    let stages: Vec<String> = server.audit(ID).iter().map(|it| it["stage"].as_str().unwrap().to_owned()).collect();
+    let at = |stage: &str| stages.iter().rposition(|it| it == stage).unwrap_or_else(|| panic!("no {stage}: {stages:?}"));
+    assert!(at("CONVERSATION_RESET") < at("USER_INPUT") || at("CONVERSATION_RESET") < at("ASSISTANT_OUTPUT"), "{stages:?}");
+    assert_eq!(server.texts(ID).last().unwrap(), "my order");
+}
+
+#[test]
+fn half_an_emoji_is_a_replacement_character() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let server = env.serve(&REGEX_ONLY);
+    for (text, stored) in [("my order \\ud83d", "my order \u{fffd}"), ("\\ude00 my order \\ud83d\\ude00", "\u{fffd} my order \u{1f600}")] {
+        let body = format!(
+            "{{\"conversationId\":\"{ID}\",\"message\":\"{text}\",\"inputParams\":{{\"a\":\"\\udc00\",\"files\":[{{\"name\":\"\\ud83d\",\"content\":\"YQ==\"}}]}}}}"
+        );
+        let answer = server.post(body);
+        assert_eq!((answer.status, value(&answer.json())), (200, "Your order is on its way."), "{answer:?}");
+        assert_eq!(server.texts(ID).last().unwrap(), stored);
+        let input = server.audit(ID).into_iter().rfind(|it| it["stage"] == "USER_INPUT").unwrap();
+        assert_eq!(payload(&input), json!({"text": stored, "question": stored}));
+    }
+    let feedback = format!("{{\"conversationId\":\"{ID}\",\"feedbackType\":\"THUMBS_UP\",\"assistantResponse\":\"\\ud83d\"}}");
+    assert_eq!(server.request("POST", FEEDBACK, &JSON, feedback).status, 200);
+    let draft = server.request("POST", "/v1/assistants", &JSON, "{\"name\":\"\\ud83d\"}");
+    assert_ne!(draft.json()["code"], "not_json", "{draft:?}");
+}

@@ -70,6 +70,7 @@ mod settings;
 mod simulator;
 mod snapshots;
 mod soak;
+mod sockjs;
 mod spend_cap;
 mod start;
 mod stomp;

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
 use convengine_host::ops::observe::ids::{span_id, trace_id};
 use convengine_host::ops::observe::names::METRICS;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -80,6 +80,11 @@ async fn answer(State(seen): State<Arc<Mutex<Received>>>, uri: Uri, headers: Hea
         "/v1/traces" => {
             seen.exports.push(body.to_vec());
             StatusCode::OK.into_response()
+        }
+        // It repeats what it was sent.
+        "/denied/chat/completions" => {
+            let sent = String::from_utf8_lossy(&body).into_owned();
+            (StatusCode::UNAUTHORIZED, Json(json!({"error": {"message": format!("no access: {sent}")}}))).into_response()
         }
         "/v1/chat/completions" => {
             let piece = json!({"model": "test-model-2026", "choices": [{"index": 0, "delta": {"content": "It is on its way."}}]});
@@ -317,6 +322,25 @@ fn the_log_is_json_lines_with_the_ids_of_the_turn() {
     let quiet = backends.serve(&env, false, &[]);
     quiet.say(ID, USER_TEXT);
     assert_eq!(quiet.log(), "", "nothing is logged as a warning");
+}
+
+#[test]
+fn a_failing_model_is_an_error_in_the_log_without_texts() {
+    let backends = Backends::start();
+    let env = TestEnv::with_pack(&observed_pack(backends.address));
+    let network = format!("convengine.network.allow-private={}", backends.address);
+    let set = ["--set", &network, "--set", "convengine.logging.format=json", "--llm", "openai:test-model"];
+    let mut command = env.command(&[&SERVE[..], &REGEX_ONLY, &set].concat());
+    let url = format!("http://{}/denied", backends.address);
+    let server = env.start(command.env("OPENAI_BASE_URL", url).env("OPENAI_API_KEY", KEY));
+    assert_eq!(server.say(ID, USER_TEXT)["errorCode"], "LLM_CALL_FAILED");
+    let log = server.log();
+    let failed: Vec<Value> =
+        log.lines().filter_map(|it| serde_json::from_str(it).ok()).filter(|it: &Value| it["level"] == "ERROR").collect();
+    assert_eq!(failed.len(), 1, "{log}");
+    let found = ["message", "provider", "model", "purpose", "status"].map(|it| failed[0][it].clone());
+    assert_eq!(found, [json!("model call failed"), json!("openai"), json!("test-model"), json!("response_text"), json!(401)], "{log}");
+    assert!(failed[0]["kind"].is_string() && !log.contains(USER_TEXT) && !log.contains(KEY), "{log}");
 }
 
 #[test]

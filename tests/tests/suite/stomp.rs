@@ -15,7 +15,8 @@ use crate::stream::{Event, ID, Listener, pack_with_progress};
 const OTHER: &str = "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a08";
 const SOCKJS: &str = "/ws-convengine/123/abcdefgh/websocket";
 pub const PLAIN: &str = "/ws-convengine/websocket";
-const ENABLED: [&str; 4] = [REGEX_ONLY[0], REGEX_ONLY[1], "--set", "convengine.transport.stomp.enabled=true"];
+/// Settings that enable STOMP.
+pub const ENABLED: [&str; 4] = [REGEX_ONLY[0], REGEX_ONLY[1], "--set", "convengine.transport.stomp.enabled=true"];
 
 /// A client with its own runtime for timeouts.
 pub struct BlockingClient {
@@ -82,7 +83,8 @@ fn messages(events: &[Event]) -> Vec<(String, Value)> {
     events.iter().map(|it| (it.id.clone(), it.data.clone())).collect()
 }
 
-fn is_last(event: &Event) -> bool {
+/// Whether this is the last event of its turn.
+pub fn is_last(event: &Event) -> bool {
     event.name == "STEP_EXIT" && event.data["payload"]["step"] == "PipelineEndGuardStep"
 }
 
@@ -181,8 +183,8 @@ fn sockjs_gets_its_greeting_and_its_info() {
     assert_ne!(body["entropy"], server.get("/ws-convengine/info").json()["entropy"]);
     assert_eq!((info.header("access-control-allow-origin"), info.header("access-control-allow-credentials")), (page, "true"));
     assert!(info.header("cache-control").contains("no-store"), "{info:?}");
-    // Other transports are not offered; the client then uses the WebSocket or none.
-    for way in ["xhr_streaming", "xhr", "eventsource", "htmlfile", "jsonp"] {
+    // Other transports are not offered; the client then uses the WebSocket or XHR.
+    for way in ["eventsource", "htmlfile", "jsonp"] {
         let path = format!("/ws-convengine/123/abcdefgh/{way}");
         let answer = server.request("POST", &path, &[], "");
         assert_eq!((answer.status, &answer.json()["path"]), (404, &json!(path)));

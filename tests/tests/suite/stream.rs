@@ -199,7 +199,11 @@ fn progress_is_received_while_a_model_is_called() {
         let before = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
         assert_eq!(texts(&before), ["Reading"]);
         assert!(!turn.is_finished(), "the model has not answered yet");
-        assert_eq!(server.audit(ID).len(), 0, "nothing is stored yet");
+        assert_eq!(stored_rows(&server), audit_rows(&before), "the audit has what was published so far");
+        let ids: Vec<i64> = server.audit(ID).iter().map(|it| it["auditId"].as_i64().unwrap()).collect();
+        assert!(ids.is_sorted_by(|a, b| a < b), "{ids:?}");
+        let trace = server.get(&format!("/api/v1/conversation/audit/{ID}/trace")).json();
+        assert_eq!(trace["steps"].as_array().unwrap().last().unwrap()["status"], "RUNNING");
         assert_eq!(turn.join().unwrap()["success"], true);
         let rest = listener.until(|it| it.name == "STEP_EXIT" && it.data["payload"]["step"] == "PipelineEndGuardStep");
         assert_eq!(audit_rows(&[before, rest].concat()), stored_rows(&server));

@@ -7,7 +7,9 @@ use super::super::advance::StepResult;
 use super::super::failure::StepFailure;
 use super::human::{delivery, notification};
 use super::request_failure;
+use crate::config::flow::document::FlowTemplate;
 use crate::config::flow::document::chain::{NotifyStep, StepDef};
+use crate::flow::{Failure, RequestRenderer};
 use crate::turn::{EffectErrorKind, HttpCaller};
 
 impl<'c> Runner<'c> {
@@ -16,7 +18,14 @@ impl<'c> Runner<'c> {
         let previous = self.previous_text();
         let text = self.render_text(&data.text, &previous);
         let subject = data.subject.as_ref().map(|it| self.render_text(it, &previous));
-        let to: Vec<String> = data.to.iter().map(|it| self.render_text(it, &previous)).collect();
+        let to: Result<Vec<String>, Failure> = match data.channel.as_str() {
+            "webhook" => data.to.iter().map(|it| self.render_target(it, &previous)).collect(),
+            _ => Ok(data.to.iter().map(|it| self.render_text(it, &previous)).collect()),
+        };
+        let to = match to {
+            Ok(to) => to,
+            Err(failure) => return failure.into(),
+        };
         self.set_input(json!({"to": to, "subject": subject, "text": text}));
         if data.channel == "log" {
             self.trace("notify.log", json!({"path": path, "to": to, "subject": subject, "text": text}));
@@ -57,5 +66,15 @@ impl<'c> Runner<'c> {
             Some(failure) => StepResult::Failed(StepFailure { output: Some(Box::new(output)), ..failure }),
             None => StepResult::Done(output),
         }
+    }
+
+    /// Renders the URL of a recipient.
+    fn render_target(&self, template: &FlowTemplate, text: &str) -> Result<String, Failure> {
+        let names = self.scope(text);
+        let mut renderer = RequestRenderer::new(&names);
+        let rendered = renderer.render_url(template).map(|it| it.text);
+        let undefined = renderer.undefined;
+        undefined.iter().for_each(|it| self.warn_undefined(it));
+        rendered
     }
 }

@@ -1,16 +1,21 @@
-//! Definitions in JSON Schema: only `type`, `required`, `enum` and `minItems` are checked; the rest is for the model that reads them.
+//! Definitions in JSON Schema. `type`, `required`, `enum`, `minItems` and the members of objects are compiled here; every other constraint by
+//! [`crate::json::schema`].
 
 use serde_json::{Value, json};
 
 use super::{SchemaField, ValueKind, ValueSchema};
+use crate::json::schema::JsonSchema;
 use crate::text::plain_text;
 use crate::turn::Map;
 
-/// Parses a definition into the schema, its values and their details for prompts.
+/// Keywords that [`ValueSchema`] has members for.
+const OWN_KEYWORDS: [&str; 5] = ["type", "enum", "minItems", "properties", "required"];
+
+/// Parses a definition into the schema, its values and their details for prompts. Adds what is wrong with constraints to `unchecked`.
 ///
 /// # Errors
 /// The reason why the definition is invalid.
-pub(super) fn parse(text: &str) -> Result<(Value, Vec<SchemaField>, Map), String> {
+pub(super) fn parse(text: &str, unchecked: &mut Vec<String>) -> Result<(Value, Vec<SchemaField>, Map), String> {
     if text.is_empty() {
         return Err("is blank".to_owned());
     }
@@ -27,14 +32,14 @@ pub(super) fn parse(text: &str) -> Result<(Value, Vec<SchemaField>, Map), String
     if root.get("required").is_some_and(|it| !it.as_array().is_some_and(|it| it.iter().all(name))) {
         return Err("'required' is not a list of names".to_owned());
     }
-    let fields = parse_fields(root);
+    let fields = parse_fields(&definition, root, unchecked);
     let details =
         fields.iter().map(|it| (it.name.clone(), prompt_detail(root.get("properties").and_then(|of| of.get(&it.name))))).collect();
     Ok((definition, fields, details))
 }
 
 /// The declared members, then required ones without a declaration, which could never be collected otherwise.
-fn parse_fields(schema: &Map) -> Vec<SchemaField> {
+fn parse_fields(document: &Value, schema: &Map, unchecked: &mut Vec<String>) -> Vec<SchemaField> {
     let required: Vec<&str> = items(schema.get("required")).iter().filter_map(Value::as_str).collect();
     let declared = schema.get("properties").and_then(Value::as_object);
     let is_declared = |name: &str| declared.is_some_and(|it| it.contains_key(name));
@@ -42,7 +47,8 @@ fn parse_fields(schema: &Map) -> Vec<SchemaField> {
     let mut fields = Vec::new();
     for (name, schema) in declared.into_iter().flatten() {
         let description = schema.get("description").and_then(Value::as_str).map(str::to_owned);
-        fields.push(SchemaField { name: name.clone(), description, required_position: place(name), schema: parse_value_schema(schema) });
+        let schema = parse_value_schema(document, name, schema, unchecked);
+        fields.push(SchemaField { name: name.clone(), description, required_position: place(name), schema });
     }
     for name in required.iter().filter(|it| !is_declared(it)) {
         if fields.iter().all(|it| it.name != *name) {
@@ -57,13 +63,17 @@ fn parse_fields(schema: &Map) -> Vec<SchemaField> {
     fields
 }
 
-fn parse_value_schema(schema: &Value) -> ValueSchema {
+fn parse_value_schema(document: &Value, name: &str, schema: &Value, unchecked: &mut Vec<String>) -> ValueSchema {
     let min_items = schema.get("minItems").and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
+    let (constraints, problems) = JsonSchema::compile_constraints(document, schema, &OWN_KEYWORDS);
+    unchecked.extend(problems.into_iter().map(|it| format!("'{name}': {it}")));
     ValueSchema {
         kinds: parse_kinds(schema.get("type")),
         options: items(schema.get("enum")).to_vec(),
         min_items,
-        fields: schema.as_object().map(parse_fields).unwrap_or_default(),
+        fields: schema.as_object().map(|it| parse_fields(document, it, unchecked)).unwrap_or_default(),
+        other_members: schema.get("additionalProperties").and_then(|it| JsonSchema::compile(it).ok()).unwrap_or_default(),
+        constraints,
     }
 }
 

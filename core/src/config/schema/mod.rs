@@ -14,6 +14,7 @@ use super::row::{TableRow, by_priority};
 use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::tables::Tables;
+use crate::json::schema::JsonSchema;
 use crate::turn::Map;
 
 /// The `schema_type` whose values are extracted from messages.
@@ -39,7 +40,7 @@ pub enum ValueKind {
 }
 
 /// The constraints on a value.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct ValueSchema {
     /// The allowed kinds; empty for any.
     pub kinds: Vec<ValueKind>,
@@ -49,10 +50,14 @@ pub struct ValueSchema {
     pub min_items: usize,
     /// The members of an object.
     pub fields: Vec<SchemaField>,
+    /// What its other members have to be.
+    pub other_members: JsonSchema,
+    /// All other constraints: lengths, bounds, patterns, formats, combinations.
+    pub constraints: JsonSchema,
 }
 
 /// A named value of a schema.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct SchemaField {
     /// Its name.
     pub name: String,
@@ -106,7 +111,7 @@ impl Schemas {
         let mut schemas = Schemas::default();
         let rows = by_priority(scopes.rows(tables, "ce_output_schema", issues));
         for row in rows {
-            match compile(&row) {
+            match compile(&row, issues) {
                 Ok(schema) => schemas.add(schema, &row, issues),
                 Err(issue) => issues.push(issue),
             }
@@ -150,16 +155,20 @@ impl Schemas {
     }
 }
 
-fn compile(row: &TableRow<'_>) -> Result<OutputSchema, Issue> {
+fn compile(row: &TableRow<'_>, issues: &mut Vec<Issue>) -> Result<OutputSchema, Issue> {
     let invalid = |reason: String| row.error("json_schema", reason, "the definition is corrected");
     let text = row.text("json_schema").unwrap_or_default();
     let text = text.trim();
+    let mut unchecked = Vec::new();
     let (definition, fields, details) = if text.starts_with('<') {
-        let (fields, details) = xml_definition::parse(text).map_err(invalid)?;
+        let (fields, details) = xml_definition::parse(text, &mut unchecked).map_err(invalid)?;
         (Value::from(text), fields, details)
     } else {
-        json_definition::parse(text).map_err(invalid)?
+        json_definition::parse(text, &mut unchecked).map_err(invalid)?
     };
+    for reason in unchecked {
+        issues.push(Issue::warning(row.path("json_schema"), reason, "the constraint is not enforced until it is corrected"));
+    }
     Ok(OutputSchema {
         id: row.id(),
         intent: row.code_or_any("intent_code"),
@@ -227,5 +236,22 @@ mod tests {
             assert!(schemas.find_by_id(1).is_none(), "{text}");
             assert!(issues.len() == 1 && issues[0].reason.contains(reason), "{text}: {issues:?}");
         }
+    }
+
+    #[test]
+    fn a_constraint_that_cannot_be_enforced_is_reported() {
+        for (shape, reason) in [
+            (r#"{"pattern": "("}"#, "'a': 'pattern'"),
+            (r#"{"maxLength": "5"}"#, "'a': 'maxLength' is no whole number"),
+            (r#"{"if": {}}"#, "'a': 'if' is not checked here"),
+            (r##"{"$ref": "#/none"}"##, "'a': '$ref' leads nowhere"),
+        ] {
+            let text = format!(r#"{{"properties": {{"a": {shape}}}}}"#);
+            let (schemas, issues) = compiled(json!([{"schema_id": 1, "intent_code": "LOAN", "state_code": "ANY", "json_schema": text}]));
+            assert!(schemas.find_by_id(1).is_some(), "{text}");
+            assert!(issues.len() == 1 && issues[0].reason.contains(reason), "{text}: {issues:?}");
+        }
+        let hints = r#"{"properties": {"a": {"x-hint": 1, "description": "d", "type": "money"}}}"#;
+        assert_eq!(compiled(json!([{"schema_id": 1, "intent_code": "LOAN", "state_code": "ANY", "json_schema": hints}])).1, []);
     }
 }

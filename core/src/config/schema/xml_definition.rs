@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{SchemaField, ValueKind, ValueSchema};
+use crate::json::schema::JsonSchema;
 use crate::text::plain_text;
 use crate::turn::Map;
 
@@ -21,14 +22,16 @@ struct Element<'t> {
     is_optional: bool,
     is_repeated: bool,
     options: Vec<Value>,
+    /// Its facets and the format of its type, as keywords of JSON Schema.
+    constraints: Map,
     has_children: bool,
 }
 
-/// Parses a definition into its values and their details for prompts.
+/// Parses a definition into its values and their details for prompts. Adds what is wrong with constraints to `unchecked`.
 ///
 /// # Errors
 /// The reason why the definition is invalid.
-pub(super) fn parse(text: &str) -> Result<(Vec<SchemaField>, Map), String> {
+pub(super) fn parse(text: &str, unchecked: &mut Vec<String>) -> Result<(Vec<SchemaField>, Map), String> {
     let elements: Vec<Element<'_>> = parse_elements(text)?.into_iter().filter(|it| !it.has_children).collect();
     if elements.is_empty() {
         return Err("has no named element".to_owned());
@@ -41,11 +44,14 @@ pub(super) fn parse(text: &str) -> Result<(Vec<SchemaField>, Map), String> {
         }
         let options: Vec<String> = element.options.iter().map(plain_text).collect();
         details.insert(element.name.to_owned(), json!({"description": null, "type": element.type_name, "enumOptions": options}));
+        let keywords = Value::Object(element.constraints.clone());
+        let (constraints, problems) = JsonSchema::compile_constraints(&keywords, &keywords, &[]);
+        unchecked.extend(problems.into_iter().map(|it| format!("'{}': {it}", element.name)));
         fields.push(SchemaField {
             name: element.name.to_owned(),
             description: None,
             required_position: (!element.is_optional).then_some(fields.len()),
-            schema: ValueSchema { kinds: element.kinds(), options: element.options, ..ValueSchema::default() },
+            schema: ValueSchema { kinds: element.kinds(), options: element.options, constraints, ..ValueSchema::default() },
         });
     }
     Ok((fields, details))
@@ -81,10 +87,34 @@ fn parse_elements(text: &str) -> Result<Vec<Element<'_>>, String> {
                     holder.options.push(Value::from(value));
                 }
             }
-            _ => {}
+            facet => {
+                let holder = open.last().copied().flatten().and_then(|it| found.get_mut(it));
+                if let (Some(holder), Some(value)) = (holder, tag.attribute("value")) {
+                    holder.constraints.extend(facet_keywords(facet, value));
+                }
+            }
         }
     }
     Ok(found)
+}
+
+/// The keywords of JSON Schema that a facet is.
+fn facet_keywords(facet: &str, value: &str) -> Vec<(String, Value)> {
+    // Text that is no number makes a keyword that is reported.
+    let number = || serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+    let keywords = match facet {
+        // Patterns of XML Schema match whole values.
+        "pattern" => vec![("pattern", Value::from(format!("^(?:{value})$")))],
+        "length" => vec![("minLength", number()), ("maxLength", number())],
+        "minLength" => vec![("minLength", number())],
+        "maxLength" => vec![("maxLength", number())],
+        "minInclusive" => vec![("minimum", number())],
+        "maxInclusive" => vec![("maximum", number())],
+        "minExclusive" => vec![("exclusiveMinimum", number())],
+        "maxExclusive" => vec![("exclusiveMaximum", number())],
+        _ => Vec::new(),
+    };
+    keywords.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn parse_tag(inside: &str) -> Tag<'_> {
@@ -110,7 +140,15 @@ fn local_name(name: &str) -> &str {
 }
 
 fn parse_element<'t>(tag: &Tag<'t>) -> Option<Element<'t>> {
+    let format = match local_name(tag.attribute("type").unwrap_or_default()) {
+        "date" => Some("date"),
+        "dateTime" => Some("date-time"),
+        "time" => Some("time"),
+        "anyURI" => Some("uri"),
+        _ => None,
+    };
     Some(Element {
+        constraints: format.map(|it| ("format".to_owned(), Value::from(it))).into_iter().collect(),
         name: tag.attribute("name").filter(|it| !it.is_empty())?,
         type_name: tag.attribute("type"),
         is_optional: tag.attribute("minOccurs") == Some("0"),
@@ -158,7 +196,7 @@ mod tests {
                 <xs:enumeration value="CAR"/><xs:enumeration value="HOME"/></xs:restriction></xs:simpleType></xs:element>
               <xs:element name="amount" type="xs:int"/><xs:element ref="other"/>
             </xs:sequence></xs:complexType></xs:element></xs:schema>"#;
-        let (fields, details) = parse(text).unwrap();
+        let (fields, details) = parse(text, &mut Vec::new()).unwrap();
         let seen: Vec<(&str, bool, &[ValueKind])> =
             fields.iter().map(|it| (it.name.as_str(), it.required_position.is_some(), it.schema.kinds.as_slice())).collect();
         let expected: [(&str, bool, &[ValueKind]); 4] = [

@@ -188,7 +188,7 @@ pub struct ToolSettings {
     pub next_tool: NextToolSettings,
     /// `http-api.defaults.*`
     pub http: HttpPolicy,
-    /// `db.preflight.sql-auto-repair-max-retries`: how often a model may repair a failing query; 0 when disabled.
+    /// `db.preflight.sql-auto-repair-max-retries`: how often a model may repair a failing query; 0 when disabled, as it is by default.
     pub max_sql_repairs: usize,
 }
 
@@ -200,7 +200,7 @@ impl ToolSettings {
         let delay_ms = reader.count("mcp.tool-call-delay-ms", "", 0);
         let delay_after_calls = reader.count("mcp.tool-call-delay-after-calls", "", 4);
         let delay_after_ms = reader.count("mcp.tool-call-delay-after-ms", "", 2000);
-        let repairs = reader.boolean("mcp.db.preflight.sql-auto-repair-enabled", "", true);
+        let repairs = reader.boolean("mcp.db.preflight.sql-auto-repair-enabled", "", false);
         let max_repairs = reader.count("mcp.db.preflight.sql-auto-repair-max-retries", "", 3);
         ToolSettings {
             orchestration_enabled: reader.boolean("flow.tool-orchestration.enabled", "ToolOrchestrationStep", true),

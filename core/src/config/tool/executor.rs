@@ -57,6 +57,8 @@ pub struct SqlTemplate {
     pub max_rows: u32,
     /// `safe_mode`
     pub safe_mode: bool,
+    /// `engine_tables` of the tool's `spec`: whether the query may read the engine's own tables.
+    pub engine_tables: bool,
     /// `allowed_identifiers`: the allowed values of each identifier; `None` for any.
     pub identifiers: Option<BTreeMap<String, Vec<String>>>,
 }
@@ -137,7 +139,8 @@ impl ExecutorSet {
             return self.skip_row(row, "allowed_identifiers", "is no JSON object of lists of texts", hint, issues);
         };
         let max_rows = row.integer("max_rows").and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 0).unwrap_or(DEFAULT_MAX_ROWS);
-        self.sql.insert(row.id(), Arc::new(SqlTemplate { sql, max_rows, safe_mode: row.flag("safe_mode"), identifiers }));
+        self.sql
+            .insert(row.id(), Arc::new(SqlTemplate { sql, max_rows, safe_mode: row.flag("safe_mode"), engine_tables: false, identifiers }));
         if let Some(text) = row.code("param_schema")
             && let Err(reason) = self.add_arguments(row.id(), &text)
         {
@@ -154,7 +157,12 @@ impl ExecutorSet {
             self.skip_row(row, "input_schema", &reason, "it is a JSON Schema of an object", issues);
         }
         match row.code("spec").map(|it| serde_json::from_str::<Map>(&it)) {
-            Some(Ok(spec)) => drop(self.specs.insert(row.id(), Arc::new(Value::Object(spec)))),
+            Some(Ok(spec)) => {
+                if let Some(template) = self.sql.get_mut(&row.id()) {
+                    Arc::make_mut(template).engine_tables = spec.get("engine_tables") == Some(&Value::Bool(true));
+                }
+                self.specs.insert(row.id(), Arc::new(Value::Object(spec)));
+            }
             Some(Err(error)) => self.skip_row(row, "spec", &format!("is no JSON object: {error}"), "it is a JSON object", issues),
             None => {}
         }

@@ -85,14 +85,18 @@ impl<'c> Walker<'c> {
             self.trace("entity.skipped", json!({"node": id, "variable": data.variable.to_string()}));
             return Some(SlotResult::Filled);
         }
-        if data.prefill_from_trigger
-            && !CATCH_ALL_ENTITIES.contains(&data.entity.as_str())
+        if !CATCH_ALL_ENTITIES.contains(&data.entity.as_str())
             && let Some(text) = self.take_trigger_text(&place)
             && let Extraction::Value(value) = entity.extract(&text, self.extraction_context())
-            && self.find_violation(data, &value).is_none()
         {
-            self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
-            return Some(self.write_slot(id, data, value));
+            if self.is_prefilled(data) && self.find_violation(data, &value).is_none() {
+                self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
+                return Some(self.write_slot(id, data, value));
+            }
+            // The value is not taken, but the message holds what is not to be stored.
+            if self.is_slot_redacted(data) {
+                self.redact_input_with(&data.variable, Some(&value));
+            }
         }
         None
     }
@@ -268,7 +272,7 @@ impl<'c> Walker<'c> {
     }
 
     /// Returns the message of the first rule that a value violates; the inner `None` is a rule without a message.
-    fn find_violation(&mut self, data: &EntityData, value: &Value) -> Option<Option<LocalizedText>> {
+    pub(in crate::flow) fn find_violation(&mut self, data: &EntityData, value: &Value) -> Option<Option<LocalizedText>> {
         for rule in &data.validation {
             let extra = Map::from_iter([("value".to_owned(), value.clone())]);
             let is_violated = is_violated(rule, value) || rule.expr.as_ref().is_some_and(|it| !self.is_condition_true(it, extra));
@@ -277,6 +281,12 @@ impl<'c> Walker<'c> {
             }
         }
         None
+    }
+
+    /// Whether the message that triggered the intent may fill the slot: it may not give a value that is redacted, or one that only an answer
+    /// to the question may give.
+    pub(in crate::flow) fn is_prefilled(&self, data: &EntityData) -> bool {
+        data.prefill != Some(false) && data.interruptible && !self.is_slot_redacted(data)
     }
 
     fn is_slot_redacted(&self, data: &EntityData) -> bool {

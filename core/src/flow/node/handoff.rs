@@ -10,7 +10,6 @@ use super::http_request::{SIGNATURE_HEADER, SIGNATURE_PREFIX};
 use crate::config::flow::document::{FlowTemplate, HandoffData, HandoffMode, Node};
 use crate::flow::state::{AwaitingKind, HistoryEntry, SessionStatus};
 use crate::text::date::Date;
-use crate::text::interpolation::OutputContext;
 use crate::turn::{EffectClass, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader};
 
 /// Timeout of a call of the desk, in milliseconds.
@@ -98,15 +97,15 @@ impl<'c> Walker<'c> {
         self.check_effects_left()?;
         let unavailable = |reason: String| Failure::new("unavailable", reason);
         let Ok(interpolation) = &template.compiled else { return Err(unavailable("the address of the desk is not a template".to_owned())) };
-        let url = interpolation.render_with_secrets(&self.scope(), OutputContext::Url);
-        if let Some(name) = url.undefined.first() {
+        let url = interpolation.render_request_url(&self.scope()).map_err(unavailable)?;
+        if let Some(name) = url.undefined_in_path.first().or_else(|| url.undefined_in_query.first()) {
             return Err(unavailable(format!("'{name}' in the address of the desk is not defined")));
         }
         let request = HttpRequest {
             caller: HttpCaller::Handoff(call.to_owned()),
             method: "POST".to_owned(),
-            secrets: url.output.secrets.iter().map(|(at, secret)| format!("url {at} {secret}")).collect(),
-            url: url.output.text,
+            secrets: url.url.secrets.iter().map(|(at, secret)| format!("url {at} {secret}")).collect(),
+            url: url.url.text,
             headers: vec![("Content-Type".to_owned(), "application/json".to_owned()), ("Idempotency-Key".to_owned(), key.to_owned())],
             body: Some(body.to_string()),
             auth: None,

@@ -82,7 +82,7 @@ fn to_entity_data(parameter: &IntentParameter) -> EntityData {
         required: parameter.required,
         default: Value::Null,
         ask: Ask::IfEmpty,
-        prefill_from_trigger: true,
+        prefill: None,
         validation: Vec::new(),
         buttons: Vec::new(),
         llm_extract: false,

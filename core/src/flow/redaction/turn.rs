@@ -37,6 +37,12 @@ impl Walker<'_> {
 
     /// Redacts the input of this turn in the history and in the intent match, and the input and the value in the model call log.
     pub(in crate::flow) fn redact_input(&mut self, variable: &VariablePath) {
+        let value = self.variable(variable).cloned();
+        self.redact_input_with(variable, value.as_ref());
+    }
+
+    /// Redacts the input as a value of a variable, which the variable does not have to hold.
+    pub(in crate::flow) fn redact_input_with(&mut self, variable: &VariablePath, value: Option<&Value>) {
         let name = format!("[{variable}]");
         if let Some(input) = self.state.history.iter_mut().rev().find(|it| it.role == "user") {
             input.text.clone_from(&name);
@@ -52,7 +58,7 @@ impl Walker<'_> {
         {
             matched.insert("text".to_owned(), json!(name));
         }
-        let value = self.variable(variable).map(crate::text::plain_text);
+        let value = value.map(crate::text::plain_text);
         let hidden: Vec<String> = [Some(text), value].into_iter().flatten().filter(|it| !it.trim().is_empty()).collect();
         let redact = |text: &str| hidden.iter().fold(text.to_owned(), |text, it| text.replace(it.as_str(), &name));
         for write in &mut self.record.model_call_writes {

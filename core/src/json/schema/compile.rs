@@ -24,6 +24,36 @@ const ANNOTATIONS: [&str; 13] = [
     "writeOnly",
 ];
 
+/// Keywords that are checked.
+const SUPPORTED: [&str; 26] = [
+    "$ref",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "const",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "oneOf",
+    "pattern",
+    "properties",
+    "required",
+    "type",
+    "uniqueItems",
+];
+
 /// The deepest nesting of schemas.
 const MAX_DEPTH: usize = 32;
 
@@ -35,12 +65,49 @@ const MAX_SCHEMAS: usize = 1_000;
 /// # Errors
 /// The keyword that is not supported or has an invalid value.
 pub(super) fn compile(schema: &Value) -> Result<JsonSchema, String> {
-    Compiler { root: schema, remaining: Cell::new(MAX_SCHEMAS) }.compile_schema(schema, 0)
+    Compiler { root: schema, remaining: Cell::new(MAX_SCHEMAS), checks_formats: false }.compile_schema(schema, 0)
+}
+
+/// Keywords of JSON Schema that constrain values and are not supported; others that are unknown are for people and models.
+const UNSUPPORTED: [&str; 15] = [
+    "$dynamicRef",
+    "$recursiveRef",
+    "contains",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "else",
+    "if",
+    "maxContains",
+    "minContains",
+    "patternProperties",
+    "prefixItems",
+    "propertyNames",
+    "then",
+    "unevaluatedProperties",
+];
+
+/// Compiles the constraints of a schema within a document.
+pub(super) fn compile_constraints(document: &Value, schema: &Value, skipped: &[&str]) -> (JsonSchema, Vec<String>) {
+    let compiler = Compiler { root: document, remaining: Cell::new(MAX_SCHEMAS), checks_formats: true };
+    let (mut rules, mut problems) = (Vec::new(), Vec::new());
+    let Some(members) = schema.as_object() else { return (JsonSchema::default(), problems) };
+    for (keyword, value) in members.iter().filter(|it| !skipped.contains(&it.0.as_str())) {
+        match compiler.compile_rule(members, keyword, value, 0) {
+            Ok(rule) => rules.extend(rule),
+            Err(_) if !SUPPORTED.contains(&keyword.as_str()) && !UNSUPPORTED.contains(&keyword.as_str()) => {}
+            Err(reason) if reason.contains('\'') => problems.push(reason),
+            Err(reason) => problems.push(format!("'{keyword}' {reason}")),
+        }
+    }
+    (JsonSchema(rules), problems)
 }
 
 struct Compiler<'s> {
     root: &'s Value,
     remaining: Cell<usize>,
+    /// Whether `format` is a constraint rather than an annotation.
+    checks_formats: bool,
 }
 
 impl Compiler<'_> {
@@ -109,6 +176,7 @@ impl Compiler<'_> {
             "exclusiveMinimum" => number(Bound::Above)?,
             "exclusiveMaximum" => number(Bound::Below)?,
             "multipleOf" => Rule::MultipleOf(value.as_f64().filter(|it| *it > 0.0).ok_or("is no number above 0")?),
+            "format" if self.checks_formats => Rule::Format(value.as_str().ok_or("is no text")?.to_owned()),
             "allOf" => Rule::AllOf(list(value)?),
             "anyOf" => Rule::AnyOf(list(value)?),
             "oneOf" => Rule::ExactlyOne(list(value)?),

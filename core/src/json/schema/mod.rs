@@ -4,6 +4,7 @@
 //! constraint is silently ignored.
 
 mod compile;
+mod format;
 
 use std::collections::BTreeSet;
 
@@ -29,6 +30,7 @@ enum Rule {
     UniqueItems,
     Length(Measure, Bound, u64),
     Pattern(String, Regex),
+    Format(String),
     Number(Bound, Number),
     MultipleOf(f64),
     AllOf(Vec<JsonSchema>),
@@ -82,6 +84,12 @@ impl JsonSchema {
     /// The keyword that is not supported or has an invalid value.
     pub fn compile(schema: &Value) -> Result<JsonSchema, String> {
         compile::compile(schema)
+    }
+
+    /// Compiles the constraints of one value of a document, `format` included, without those that `skipped` names. Returns them with what
+    /// is wrong with the others, which are left out.
+    pub fn compile_constraints(document: &Value, schema: &Value, skipped: &[&str]) -> (JsonSchema, Vec<String>) {
+        compile::compile_constraints(document, schema, skipped)
     }
 
     /// Validates a value; returns the first violation, or `None` when the value is valid.
@@ -140,6 +148,7 @@ impl Rule {
             Rule::Pattern(source, regex) => {
                 require(regex.is_match(value.as_str()?).unwrap_or(false), &|| format!("has to match '{source}'"))
             }
+            Rule::Format(format) => require(format::has_format(format, value.as_str()?), &|| format!("is not of the format '{format}'")),
             Rule::Number(bound, limit) => {
                 let order = compare_numbers(value.as_number()?, limit)?;
                 require(bound.is_met_by(order), &|| format!("has to be {} {limit}", bound.as_words()))

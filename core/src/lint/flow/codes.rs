@@ -47,6 +47,7 @@ pub const CODES: &[(&str, DocumentSeverity, &str)] = &[
     ("N010", Error, "a button whose value is not a valid answer"),
     ("N011", Warning, "a variable with several entity types"),
     ("N012", Warning, "a sensitive variable that is not redacted"),
+    ("N013", Warning, "a slot that is never prefilled, although it says so"),
     ("E001", Error, "an invalid expression"),
     ("E002", Error, "an unknown function or root"),
     ("E003", Error, "an invalid pattern in an expression"),

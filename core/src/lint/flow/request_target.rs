@@ -36,7 +36,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
             continue;
         }
         if let Err(reason) = check_target(text.source, context.target.allowed_targets) {
-            let fix = "call a public host over http or https, or add a private one to convengine.outbound.allow";
+            let fix = "write out a public host over http or https, or add a private one to convengine.outbound.allow";
             findings.push(location.error("V003", reason).with_fix(fix));
         }
     }
@@ -62,9 +62,11 @@ pub(super) fn check_target(url: &str, allowed: &[String]) -> Result<(), String> 
         return Err("the URL contains a user name or password".to_owned());
     }
     let (host, port) = split_authority(authority);
-    // A placeholder may continue the host name, unless a port has begun.
-    if end.is_none() && !is_whole && port.is_none() {
-        return Ok(());
+    if end.is_none() && !is_whole {
+        // A secret is the author's own.
+        let placeholder = url.get(literal.len() + 2..).unwrap_or_default().trim_start();
+        let reason = "a value may not choose the host or port of a URL";
+        return if placeholder.starts_with("secret") { Ok(()) } else { Err(reason.to_owned()) };
     }
     let host = normalize_host(host);
     if host.is_empty() {
@@ -210,6 +212,14 @@ mod tests {
         for url in ["ftp://example.org", "file:///etc/passwd", "https://user:password@example.org/", "example.org", "", "https:///x"] {
             assert!(is_rejected(url), "{url}");
         }
+        for url in [
+            "https://{{ session.host }}/x",
+            "https://10.{{ session.rest }}",
+            "https://example.org:{{ session.port }}/",
+            "https://a{{ b }}.example.org/",
+        ] {
+            assert!(is_rejected(url), "{url}");
+        }
     }
 
     #[test]
@@ -222,10 +232,8 @@ mod tests {
             "https://[2600::1]/",
             "https://localhost.example.org/",
             "{{ session.base }}/x",
-            "https://{{ session.host }}/x",
+            "https://{{ secret.HOST }}/x",
             "http{{ s }}://x",
-            "https://10.{{ session.rest }}",
-            "https://local{{ session.rest }}.example.org/",
             "HTTPS://Example.org",
             "https://1.2.3.4.5/",
         ] {

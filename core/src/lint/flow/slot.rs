@@ -1,4 +1,4 @@
-//! Entities, and the nodes and parameters that prompt for them. (N001, N003–N005, N007–N009, N011, N012)
+//! Entities, and the nodes and parameters that prompt for them. (N001, N003–N005, N007–N009, N011–N013)
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,9 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     }
     for (graph_cx, at, node) in context.nodes() {
         let NodeKind::Entity(data) = &node.kind else { continue };
-        check_entity_node(context, graph_cx, node, data, &graph_cx.node_location(at).join("/data"), findings);
+        let location = graph_cx.node_location(at).join("/data");
+        check_entity_node(context, graph_cx, node, data, &location, findings);
+        check_prefill(context, data, &location, findings);
     }
     let prompted = prompted_variables(context);
     let mut types: BTreeMap<&VariablePath, (&str, Option<&str>)> = BTreeMap::new();
@@ -133,6 +135,19 @@ fn check_entity_node(
         if let Some(reason) = rule.pattern.as_ref().and_then(|it| Regex::new_linear(it).err()) {
             findings.push(location.join("/pattern").error("N004", format!("invalid pattern: {reason}")).with_fix("correct the pattern"));
         }
+    }
+}
+
+/// Reports a slot that asks to be prefilled, and never is.
+fn check_prefill(context: &FlowContext<'_>, data: &EntityData, location: &Location, findings: &mut Vec<DocumentIssue>) {
+    let document = &context.flow.document;
+    let is_redacted = data.redact
+        || document.entities.iter().any(|it| it.id == data.entity && it.redact)
+        || document.variables.iter().any(|it| it.redact && (data.variable.starts_with(&it.name) || it.name.starts_with(&data.variable)));
+    let reason = if is_redacted { "redacted" } else { "not interruptible" };
+    if data.prefill == Some(true) && (is_redacted || !data.interruptible) {
+        let message = format!("'{}' is {reason}, so the message that triggers the intent never fills it", data.variable);
+        findings.push(location.join("/prefill").warning("N013", message).with_fix("remove 'prefill'"));
     }
 }
 

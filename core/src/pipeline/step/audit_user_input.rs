@@ -8,6 +8,7 @@ use crate::audit::Stage;
 use crate::step_context::StepContext;
 
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
-    cx.audit(Stage::UserInput, |session| json!({"text": session.user_text}));
+    // `question` is the name that existing clients read. (docs/spec/clients.md#A.10)
+    cx.audit(Stage::UserInput, |session| json!({"text": session.user_text, "question": session.user_text}));
     StepOutcome::Continue
 }

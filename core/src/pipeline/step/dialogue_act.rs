@@ -96,7 +96,7 @@ async fn ask_model(cx: &mut StepContext<'_>) -> Option<Guess> {
     let reply = match llm::call_model(cx, "dialogue_act", LlmMode::Json, rendered, Some(schema)).await {
         Ok(reply) => reply.text,
         Err(error) => {
-            publish(cx, Progress::error(STEP, "DIALOGUE_ACT_LLM_ERROR"), || into_members(json!({"error": error.message})));
+            publish(cx, Progress::survived(STEP, "DIALOGUE_ACT_LLM_ERROR"), || into_members(json!({"error": error.message})));
             cx.audit(Stage::DialogueActLlmError, |_| json!({"message": error.message, "exception": error.kind}));
             return None;
         }

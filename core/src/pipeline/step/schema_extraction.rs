@@ -98,7 +98,7 @@ async fn ask_model(cx: &mut StepContext<'_>, schema: &OutputSchema, template: &P
     let text = match llm::call_model(cx, "schema_extraction", LlmMode::Json, prompts, Some(definition)).await {
         Ok(reply) => reply.text,
         Err(error) => {
-            publish(cx, Progress::error(STEP, "SCHEMA_EXTRACTION_LLM_ERROR"), || into_members(json!({"error": error.message})));
+            publish(cx, Progress::fatal(STEP, "SCHEMA_EXTRACTION_LLM_ERROR"), || into_members(json!({"error": error.message})));
             return Err(Fault::from_llm_failure());
         }
     };

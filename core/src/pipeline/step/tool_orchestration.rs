@@ -73,17 +73,16 @@ async fn perform_call(cx: &mut StepContext<'_>, mut call: ToolCall, table_reques
     if let Some(request) = table_request.filter(|_| matches!(outcome, ToolOutcome::Success(_)) || cx.session.unconfirmed_at.is_some()) {
         tool::record_execution(&mut cx.session, request, execution);
     }
-    let progress = |determinant, error| Progress { tool_code: code.as_deref(), error, ..Progress::new(STEP, determinant) };
+    let progress = |progress: Progress<'static>| Progress { tool_code: code.as_deref(), ..progress };
+    let failure = Progress::survived(STEP, "TOOL_ORCHESTRATION_ERROR");
     let payload = cx.session.params.get("tool_result").cloned().unwrap_or_default();
     match outcome {
         ToolOutcome::Success(_) => {
-            publish_and_audit(cx, Stage::ToolOrchestrationResult, progress("TOOL_ORCHESTRATION_RESULT", false), payload);
+            publish_and_audit(cx, Stage::ToolOrchestrationResult, progress(Progress::new(STEP, "TOOL_ORCHESTRATION_RESULT")), payload);
             rules::run_pass(cx, Phase::PostToolExecution, "ToolOrchestrationStep PostTool").await;
         }
-        ToolOutcome::NotInScope => {
-            publish_and_audit(cx, Stage::ToolOrchestrationResult, progress("TOOL_ORCHESTRATION_ERROR", true), payload)
-        }
-        ToolOutcome::Failed(_) => publish_and_audit(cx, Stage::ToolOrchestrationError, progress("TOOL_ORCHESTRATION_ERROR", true), payload),
+        ToolOutcome::NotInScope => publish_and_audit(cx, Stage::ToolOrchestrationResult, progress(failure), payload),
+        ToolOutcome::Failed(_) => publish_and_audit(cx, Stage::ToolOrchestrationError, progress(failure), payload),
     }
 }
 

@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
-use super::encoding::{percent_encode, print_value};
+use super::encoding::print_value;
 use super::error::{InterpolationError, syntax_error};
 use super::number_format::NumberFormat;
 use crate::text::date::Date;
 use crate::text::decimal;
 use crate::text::names::NameResolver;
 use crate::text::scanner::CharScanner;
+use crate::text::url::percent_encode;
 use crate::text::variable_path::VariablePath;
 
 /// The most bytes that a filter produces; longer results are discarded and the value stays unchanged.

@@ -9,6 +9,7 @@ mod output;
 mod parse;
 mod piece;
 mod render;
+mod request_url;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,8 @@ pub use error::InterpolationError;
 pub use filter::filter_names;
 pub use json_template::JsonTemplate;
 pub use output::{Interpolated, OutputContext, TextWithSecrets};
+pub use request_url::RenderedUrl;
 pub use template::Interpolation;
 
-pub(crate) use encoding::{percent_encode, print_value};
+pub(crate) use encoding::print_value;
 pub(crate) use filter::length;

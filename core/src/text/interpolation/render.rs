@@ -1,9 +1,10 @@
 //! Renders templates.
 
-use super::encoding::{encode_form, percent_encode, print_value};
+use super::encoding::{encode_form, print_value};
 use super::output::{Interpolated, OutputContext, TextWithSecrets};
 use super::piece::Piece;
 use crate::text::names::NameResolver;
+use crate::text::url::percent_encode;
 
 /// Renders pieces to a text, encoded for its place.
 pub(super) fn render_with_secrets(pieces: &[Piece], names: &dyn NameResolver, place: OutputContext) -> Interpolated<TextWithSecrets> {
@@ -34,7 +35,7 @@ pub(super) fn render_with_secrets(pieces: &[Piece], names: &dyn NameResolver, pl
 }
 
 /// Returns the marker that stands for a secret.
-fn secret_marker(name: &str) -> String {
+pub(super) fn secret_marker(name: &str) -> String {
     let mut marker = String::from("[secret:");
     marker.push_str(name);
     marker.push(']');

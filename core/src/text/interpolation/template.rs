@@ -91,6 +91,10 @@ impl Interpolation {
         render::render_with_secrets(&self.pieces, names, place)
     }
 
+    pub(super) fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
     fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
         self.pieces.iter().filter_map(|it| if let Piece::Placeholder(hole) = it { Some(hole) } else { None })
     }

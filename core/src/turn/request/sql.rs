@@ -21,6 +21,17 @@ pub struct SqlRequest {
     pub timeout_ms: u32,
     /// Whether only functions known to be free of side effects are allowed.
     pub safe: bool,
+    /// Whether the query may read the engine's own tables.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub engine_tables: bool,
+    /// The query that a model has repaired, which may read no other tables than this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repaired_from: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// The rows of a query.

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::api::connection::body_timeout::{BodyTimedOut, is_timeout};
 use crate::api::error::ApiError;
+use crate::api::json_text;
 use crate::api::request::has_json_body;
 
 /// Maximum bytes read of a body that is too large.
@@ -29,7 +30,7 @@ pub async fn read_json(uri: &Uri, headers: &HeaderMap, body: Body, max_bytes: us
         return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, uri, message));
     }
     let Some(bytes) = bytes else { return Ok(None) };
-    let read = serde_json::from_slice(&bytes);
+    let read = json_text::parse(&bytes);
     read.map(Some).map_err(|it| {
         let message = format!("invalid JSON body: {it}; send one JSON object");
         ApiError::new(StatusCode::BAD_REQUEST, uri, message).with_code("not_json")

@@ -2,6 +2,8 @@
 //! (docs/spec/data-and-api.md#8.6).
 
 pub mod frame;
+pub mod outbox;
 pub mod session;
 pub mod socket;
 pub mod sockjs;
+pub mod xhr;

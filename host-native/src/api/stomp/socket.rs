@@ -12,17 +12,19 @@ use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get};
+use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Json};
 use serde_json::json;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use uuid::Uuid;
 
 use crate::api::error::{ApiError, not_found};
 use crate::api::origin;
 use crate::api::stomp::frame::MAX_FRAME_BYTES;
+use crate::api::stomp::outbox::{Outbox, XhrSession};
 use crate::api::stomp::session::{SessionAction, StompSession};
-use crate::api::stomp::sockjs;
+use crate::api::stomp::{sockjs, xhr};
 use crate::auth::caller::{Caller, ConversationAccess};
 use crate::auth::routes::Routes;
 use crate::config::settings::StompSettings;
@@ -39,7 +41,13 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Maximum bytes of a message; a SockJS message may contain several frames.
-const MAX_MESSAGE_BYTES: usize = 4 * MAX_FRAME_BYTES;
+pub(super) const MAX_MESSAGE_BYTES: usize = 4 * MAX_FRAME_BYTES;
+
+/// SockJS responses are never cached.
+pub(super) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store, no-cache, no-transform, must-revalidate, max-age=0");
+
+/// How long the end of a session without WebSockets can be fetched.
+const SESSION_LINGER: Duration = Duration::from_secs(5);
 
 /// Size of the read and write buffers in bytes; small because there may be many connections.
 const BUFFER_BYTES: usize = 4 * 1024;
@@ -55,7 +63,12 @@ pub fn add_routes(routes: Routes, settings: &StompSettings) -> Routes {
         .add_undocumented_stream(endpoint, sockjs_greeting())
         .add_undocumented_stream(&format!("{endpoint}/"), sockjs_greeting())
         .add_undocumented_stream(&format!("{endpoint}/info"), get(sockjs_info));
-    routes.add_undocumented_stream(&format!("{endpoint}/{{server}}/{{session}}/websocket"), get(open_sockjs))
+    let session = format!("{endpoint}/{{server}}/{{session}}");
+    routes
+        .add_undocumented_stream(&format!("{session}/websocket"), get(open_sockjs))
+        .add_undocumented_stream(&format!("{session}/xhr"), post(xhr::poll))
+        .add_undocumented_stream(&format!("{session}/xhr_send"), post(xhr::send))
+        .add_undocumented_stream(&format!("{session}/xhr_streaming"), post(xhr::stream))
 }
 
 fn sockjs_greeting() -> MethodRouter<Arc<Host>> {
@@ -67,8 +80,7 @@ async fn sockjs_info(State(host): State<Arc<Host>>, uri: Uri, headers: HeaderMap
     check_origin(&host, &headers, &uri)?;
     let entropy = u32::from_be_bytes(Uuid::new_v4().into_bytes().first_chunk().copied().unwrap_or_default());
     let body = json!({"entropy": entropy, "origins": ["*:*"], "cookie_needed": false, "websocket": true});
-    let fresh = HeaderValue::from_static("no-store, no-cache, no-transform, must-revalidate, max-age=0");
-    Ok(([(header::CACHE_CONTROL, fresh)], Json(body)).into_response())
+    Ok(([(header::CACHE_CONTROL, NO_STORE)], Json(body)).into_response())
 }
 
 type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
@@ -96,7 +108,7 @@ async fn open_sockjs(
 }
 
 /// Checks the origin against the STOMP setting, in addition to the general CORS check.
-fn check_origin(host: &Host, headers: &HeaderMap, uri: &Uri) -> Result<(), ApiError> {
+pub(super) fn check_origin(host: &Host, headers: &HeaderMap, uri: &Uri) -> Result<(), ApiError> {
     let patterns = host.stream_settings.stomp().map(|it| it.origins.as_slice()).unwrap_or_default();
     let refused = |it| format!("{it}; add it to convengine.transport.stomp.allowed-origin-pattern");
     origin::check_origin(patterns, headers).map_err(|it| ApiError::new(StatusCode::FORBIDDEN, uri, refused(it)))
@@ -123,9 +135,56 @@ fn upgrade_connection(
     let upgrade = upgrade.protocols(["v12.stomp", "v11.stomp", "v10.stomp"]);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let _guard = streams.register_connection();
-        let connection = StompConnection { socket, sock_js, session: StompSession::new(&base), subscriptions: Vec::new(), streams, access };
+        let link = ClientLink::Socket(socket);
+        let connection = StompConnection { link, sock_js, session: StompSession::new(&base), subscriptions: Vec::new(), streams, access };
         connection.run().await;
     }))
+}
+
+/// Serves a session without WebSockets until it ends.
+pub(super) fn serve_session(
+    host: &Arc<Host>,
+    (caller, id): (String, String),
+    access: ConversationAccess,
+    session: &XhrSession,
+    incoming: mpsc::Receiver<String>,
+) {
+    let base = host.stream_settings.stomp().map(|it| it.destination_base.clone()).unwrap_or_default();
+    let (streams, sessions, outbox) = (Arc::clone(&host.streams), host.xhr_sessions.clone(), Arc::clone(&session.outbox));
+    tokio::spawn(async move {
+        let guard = streams.register_connection();
+        let link = ClientLink::Session { outbox: Arc::clone(&outbox), incoming };
+        let connection =
+            StompConnection { link, sock_js: true, session: StompSession::new(&base), subscriptions: Vec::new(), streams, access };
+        connection.run().await;
+        outbox.close();
+        drop(guard);
+        sleep(SESSION_LINGER).await;
+        sessions.remove(&caller, &id);
+    });
+}
+
+/// How a client is connected.
+enum ClientLink {
+    Socket(WebSocket),
+    /// By requests that fetch what waits, and requests that send.
+    Session {
+        outbox: Arc<Outbox>,
+        incoming: mpsc::Receiver<String>,
+    },
+}
+
+impl ClientLink {
+    /// The next message of the client; `None` when it is gone.
+    async fn recv(&mut self) -> Option<Message> {
+        match self {
+            ClientLink::Socket(socket) => socket.recv().await.and_then(Result::ok),
+            ClientLink::Session { outbox, incoming } => tokio::select! {
+                frame = incoming.recv() => frame.map(Message::text),
+                () = outbox.wait_abandoned() => None,
+            },
+        }
+    }
 }
 
 /// A subscription of the client.
@@ -138,7 +197,7 @@ struct StompSubscription {
 
 /// A connected client.
 struct StompConnection {
-    socket: WebSocket,
+    link: ClientLink,
     sock_js: bool,
     session: StompSession,
     subscriptions: Vec<StompSubscription>,
@@ -185,10 +244,14 @@ impl StompConnection {
     }
 
     async fn close(&mut self) -> Result<(), Disconnected> {
-        if self.sock_js {
+        if self.sock_js && matches!(self.link, ClientLink::Socket(_)) {
             self.send_raw(sockjs::CLOSE_GO_AWAY.to_owned()).await?;
         }
-        self.socket.send(Message::Close(None)).await.map_err(|_| Disconnected)
+        match &mut self.link {
+            ClientLink::Socket(socket) => socket.send(Message::Close(None)).await.map_err(|_| Disconnected),
+            // The last frame of a session that has ended says so.
+            ClientLink::Session { .. } => Ok(()),
+        }
     }
 
     /// Serves the connection until it must be closed; an error means that it is already lost.
@@ -243,9 +306,9 @@ impl StompConnection {
 
     async fn next_event(&mut self, times: &Deadlines) -> ConnectionEvent {
         let beats = self.session.heartbeat_interval.is_some();
-        let StompConnection { socket, subscriptions: heard, streams, sock_js, .. } = self;
+        let StompConnection { link, subscriptions: heard, streams, sock_js, .. } = self;
         tokio::select! {
-            message = socket.recv() => message.and_then(Result::ok).map_or(ConnectionEvent::ClientGone, ConnectionEvent::Received),
+            message = link.recv() => message.map_or(ConnectionEvent::ClientGone, ConnectionEvent::Received),
             (index, wire) = poll_fn(|context| poll_all(heard, context)) => wire.map_or(ConnectionEvent::Closing, |it| ConnectionEvent::Events(index, it)),
             () = sleep_until(times.heartbeat), if beats => ConnectionEvent::Heartbeat,
             () = sleep_until(times.sockjs_heartbeat), if *sock_js => ConnectionEvent::SockJsHeartbeat,
@@ -300,12 +363,18 @@ impl StompConnection {
     }
 
     async fn send(&mut self, text: &str) -> Result<(), Disconnected> {
-        let text = if self.sock_js { sockjs::encode(text) } else { text.to_owned() };
+        if let ClientLink::Session { outbox, .. } = &self.link {
+            return outbox.push_message(text).map_err(|_| Disconnected);
+        }
+        let text = if self.sock_js { sockjs::encode_all(&[text]) } else { text.to_owned() };
         self.send_raw(text).await
     }
 
     async fn send_raw(&mut self, text: String) -> Result<(), Disconnected> {
-        self.socket.send(Message::text(text)).await.map_err(|_| Disconnected)
+        match &mut self.link {
+            ClientLink::Socket(socket) => socket.send(Message::text(text)).await.map_err(|_| Disconnected),
+            ClientLink::Session { outbox, .. } => outbox.push_frame(&text).map_err(|_| Disconnected),
+        }
     }
 }
 

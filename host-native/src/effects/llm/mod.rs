@@ -27,6 +27,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::config::secrets::Secrets;
 use crate::config::settings::LlmSettings;
+use crate::effects::failure_log::{llm_texts, log_model_failure};
 use crate::exit::Failure;
 use crate::ops::observe::Meter;
 use crate::runtime::stream::TokenPublisher;
@@ -65,6 +66,13 @@ impl ModelRequest<'_> {
             ModelRequest::Llm(request, _) if purpose::is_known(&request.purpose) => &request.purpose,
             ModelRequest::Llm(..) => "other",
             ModelRequest::Embed(_) => purpose::EMBED,
+        }
+    }
+
+    fn texts(&self) -> Vec<String> {
+        match self {
+            ModelRequest::Llm(request, _) => llm_texts(request),
+            ModelRequest::Embed(request) => request.texts.clone(),
         }
     }
 }
@@ -224,7 +232,8 @@ impl Models {
                 break;
             }
             if left > 1 {
-                tracing::warn!(error = %error.message, "model call failed; trying the next model");
+                let sent = asked.texts();
+                log_model_failure(Some(model.names()), asked.purpose(), &sent, &error, "model call failed; trying the next model");
             }
         }
         EffectResult::Error(error)

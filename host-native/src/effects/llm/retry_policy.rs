@@ -39,7 +39,8 @@ impl RetryPolicy {
         if failed.next_action != NextAction::Retry || self.attempts == 0 || !in_time {
             return Err(failed);
         }
-        tracing::warn!(error = %failed.error.message, wait_ms = wait.as_millis(), "model call failed; retrying");
+        let (kind, status) = (failed.error.kind, failed.error.status);
+        tracing::warn!(?kind, status, wait_ms = wait.as_millis(), "model call failed; retrying");
         sleep(wait).await;
         Ok(())
     }

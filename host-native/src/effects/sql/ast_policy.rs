@@ -8,14 +8,16 @@ use sqlparser::ast::{
 };
 
 use super::functions;
-use super::guard::Dialect;
+use super::guard::{Dialect, Permissions};
+use super::relations;
 
 /// Checks a statement with all its subqueries.
 ///
 /// # Errors
 /// The reason why the statement is refused.
-pub fn check(statement: &Statement, dialect: Dialect, safe: bool) -> Result<(), String> {
-    match statement.visit(&mut AstPolicy { dialect, safe }) {
+pub fn check(statement: &Statement, dialect: Dialect, permissions: Permissions<'_>) -> Result<(), String> {
+    let Permissions { safe, engine_tables, repaired_from: _ } = permissions;
+    match statement.visit(&mut AstPolicy { dialect, safe, engine_tables }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(reason) => Err(reason),
     }
@@ -24,6 +26,7 @@ pub fn check(statement: &Statement, dialect: Dialect, safe: bool) -> Result<(), 
 struct AstPolicy {
     dialect: Dialect,
     safe: bool,
+    engine_tables: bool,
 }
 
 impl Visitor for AstPolicy {
@@ -63,7 +66,7 @@ impl Visitor for AstPolicy {
     }
 
     fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<String> {
-        to_control_flow(check_table(relation, self.dialect))
+        to_control_flow(check_table(relation, self.dialect, self.engine_tables))
     }
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<String> {
@@ -149,11 +152,8 @@ fn is_plain(item: &SelectItem) -> bool {
     }
 }
 
-/// ConvEngine tables that hold credentials.
-const CREDENTIAL_TABLES: [&str; 3] = ["cs_secret", "cs_deployment", "cs_deployment_token"];
-
-/// Refuses system tables, tables of other databases, temporary tables, and tables that hold credentials.
-fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), String> {
+/// Refuses system tables, tables of other databases, temporary tables, and the engine's own.
+fn check_table(name: &ObjectName, dialect: Dialect, engine_tables: bool) -> Result<(), String> {
     let parts = name_parts(name);
     let folded: Vec<String> = parts.iter().flatten().map(|it| it.to_lowercase()).collect();
     let (schema, table) = match folded.as_slice() {
@@ -170,8 +170,10 @@ fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), String> {
         }
         Dialect::Postgres => schema.is_none_or(|it| !it.starts_with("pg_") && it != "information_schema") && !begins(&["pg_"]),
     };
-    let fine = fine && !CREDENTIAL_TABLES.contains(&table.as_str());
-    if fine { Ok(()) } else { Err(format!("the table '{name}' is not allowed: read the tables of the application")) }
+    if !fine {
+        return Err(format!("the table '{name}' is not allowed: read the tables of the application"));
+    }
+    relations::refusal(table, engine_tables).map_or(Ok(()), Err)
 }
 
 /// The parts of a name; `None` for a computed part.

@@ -3,6 +3,7 @@
 //! The original text is never executed, only the parsed statement rendered again. So comments, quoting tricks and anything that the
 //! database might parse differently never reach it.
 
+use std::collections::BTreeSet;
 use std::thread;
 
 use convengine_core::turn::Map;
@@ -12,7 +13,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
-use super::{ast_policy, render};
+use super::{ast_policy, relations, render};
 use crate::storage::is_postgres;
 
 /// Maximum length of a statement in characters.
@@ -47,6 +48,8 @@ pub struct GuardedQuery {
     pub sql: String,
     /// The parameters, in the order of their numbers.
     pub params: Vec<Param>,
+    /// The tables, views and common table expressions that it names, in lower case without a schema.
+    pub relations: BTreeSet<String>,
 }
 
 /// A parameter of a statement.
@@ -58,39 +61,74 @@ pub struct Param {
     pub list: bool,
 }
 
-/// Accepts a single read-only query; `safe` restricts it to functions known to be free of side effects.
+/// What a query may do.
+#[derive(Debug, Clone, Copy)]
+pub struct Permissions<'q> {
+    /// Whether it is restricted to functions known to be free of side effects.
+    pub safe: bool,
+    /// Whether it may read the engine's own tables.
+    pub engine_tables: bool,
+    /// The query that it was made from; it may read no other tables.
+    pub repaired_from: Option<&'q str>,
+}
+
+impl Permissions<'_> {
+    /// The permissions of a template.
+    pub fn new(safe: bool, engine_tables: bool) -> Permissions<'static> {
+        Permissions { safe, engine_tables, repaired_from: None }
+    }
+}
+
+/// Accepts a single read-only query.
 ///
 /// # Errors
 /// The reason why the statement is refused.
-pub fn guard(sql: &str, dialect: Dialect, safe: bool) -> Result<GuardedQuery, String> {
-    guard_with_values(sql, dialect, safe, &Map::new())
+pub fn guard(sql: &str, dialect: Dialect, permissions: Permissions<'_>) -> Result<GuardedQuery, String> {
+    guard_with_values(sql, dialect, permissions, &Map::new())
 }
 
 /// Like [`guard`], for a query whose parameter values are known.
 ///
 /// # Errors
 /// The reason why the statement is refused.
-pub fn guard_with_values(sql: &str, dialect: Dialect, safe: bool, values: &Map) -> Result<GuardedQuery, String> {
+pub fn guard_with_values(sql: &str, dialect: Dialect, permissions: Permissions<'_>, values: &Map) -> Result<GuardedQuery, String> {
     if sql.chars().count() > MAX_CHARS {
         return Err(format!("the SQL has more than {MAX_CHARS} characters: make it shorter"));
     }
     thread::scope(|scope| {
-        let guarded = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || check_and_render(sql, dialect, safe, values));
+        let guarded =
+            thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || check_and_render(sql, dialect, permissions, values));
         let guarded = guarded.map_err(|it| format!("the SQL cannot be checked now: {it}"))?;
         guarded.join().unwrap_or_else(|_| Err("the SQL cannot be checked: write it more simply".to_owned()))
     })
 }
 
-fn check_and_render(sql: &str, dialect: Dialect, safe: bool, values: &Map) -> Result<GuardedQuery, String> {
+fn check_and_render(sql: &str, dialect: Dialect, permissions: Permissions<'_>, values: &Map) -> Result<GuardedQuery, String> {
     let mut statement = parse_single(sql, dialect)?;
-    ast_policy::check(&statement, dialect, safe)?;
+    ast_policy::check(&statement, dialect, permissions)?;
+    if let Some(template) = permissions.repaired_from {
+        relations::check_repair(&statement, &parse_single(template, dialect)?)?;
+    }
+    let relations = relations::names(&statement);
     let params = render::normalize(&mut statement, dialect, values)?;
     let sql = render::to_sql(&statement);
     // The rendered SQL must parse back to the checked statement.
     if sql.contains('\0') || parse_single(&sql, dialect).ok().as_ref() != Some(&statement) {
         return Err("the SQL cannot be printed again as it was read: write it more simply".to_owned());
     }
-    Ok(GuardedQuery { sql, params })
+    Ok(GuardedQuery { sql, params, relations })
+}
+
+/// Returns the relations that a view reads.
+///
+/// # Errors
+/// The reason why its definition cannot be read.
+pub(super) fn view_relations(definition: &str, dialect: Dialect) -> Result<BTreeSet<String>, String> {
+    thread::scope(|scope| {
+        let read = || parse_single(definition, dialect).map(|it| relations::names(&it));
+        let reader = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, read).map_err(|it| it.to_string())?;
+        reader.join().unwrap_or_else(|_| Err("the view cannot be read".to_owned()))
+    })
 }
 
 fn parse_single(sql: &str, dialect: Dialect) -> Result<Statement, String> {

@@ -3,23 +3,23 @@
 use super::*;
 
 fn sqlite(sql: &str) -> Result<GuardedQuery, String> {
-    guard(sql, Dialect::Sqlite, true)
+    guard(sql, Dialect::Sqlite, Permissions::new(true, false))
 }
 
 fn postgres(sql: &str) -> Result<GuardedQuery, String> {
-    guard(sql, Dialect::Postgres, true)
+    guard(sql, Dialect::Postgres, Permissions::new(true, false))
 }
 
 fn assert_accepted(sql: &str, dialects: &[Dialect]) {
     for dialect in dialects {
-        let guarded = guard(sql, *dialect, true);
+        let guarded = guard(sql, *dialect, Permissions::new(true, false));
         assert!(guarded.is_ok(), "{dialect:?} refuses {sql}: {guarded:?}");
     }
 }
 
 fn assert_refused(sql: &str, dialects: &[Dialect]) {
     for (dialect, safe) in dialects.iter().flat_map(|it| [(*it, true), (*it, false)]) {
-        let guarded = guard(sql, dialect, safe);
+        let guarded = guard(sql, dialect, Permissions::new(safe, false));
         assert!(guarded.is_err(), "{dialect:?} (safe {safe}) accepts {sql}: {guarded:?}");
     }
 }
@@ -159,7 +159,7 @@ fn functions_with_side_effects_are_refused_everywhere() {
         sqlite(unknown).unwrap_err(),
         "the function 'my_own' is not allowed: it is not known to have no effect; turn safe_mode off if it is yours"
     );
-    assert!(guard(unknown, Dialect::Sqlite, false).is_ok());
+    assert!(guard(unknown, Dialect::Sqlite, Permissions::new(false, false)).is_ok());
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn clauses_and_operators_of_other_databases_are_refused() {
 
 #[test]
 fn the_rendered_query_is_the_checked_one() {
-    let printed = |sql: &str, dialect| guard(sql, dialect, true).expect(sql).sql;
+    let printed = |sql: &str, dialect| guard(sql, dialect, Permissions::new(true, false)).expect(sql).sql;
     for (sql, expected) in [
         ("select 1 /* ; drop */ -- x", "SELECT 1"),
         ("((select 1))", "SELECT 1"),
@@ -298,7 +298,7 @@ fn parameters_are_named_and_numbered() {
     assert_eq!(guarded.params, [param(true), param(false)]);
     let values = serde_json::from_str(r#"{"none": null, "empty": []}"#).unwrap();
     let sql = "select :none from t where a in (:none) or a in (:empty) or a not in (:empty) or a = :a";
-    let guarded = guard_with_values(sql, Dialect::Postgres, true, &values).unwrap();
+    let guarded = guard_with_values(sql, Dialect::Postgres, Permissions::new(true, false), &values).unwrap();
     assert_eq!(guarded.sql, "SELECT NULL FROM t WHERE a IN (NULL) OR false OR true OR a = $1");
     assert_eq!(guarded.params, [param(false)]);
     assert_eq!(sqlite("select * from t where a = ?").unwrap_err(), "the value '?' has no name: write it as :name");
@@ -325,4 +325,49 @@ fn size_and_depth_are_bounded() {
 fn nul_characters_are_refused() {
     assert_refused("select 'a\0'; drop table t", &BOTH);
     assert_refused("select 1 \0 from t", &BOTH);
+}
+
+#[test]
+fn tables_of_the_engine_are_refused_unless_the_row_allows_them() {
+    for table in ["ce_conversation", "CV_document", "main.cs_session", "\"ce_Audit\"", "cs_session x join t on true"] {
+        let sql = format!("select * from {table}");
+        let nested = format!("with x as (select 1) select (select count(*) from {table}) from x");
+        let table = if table.starts_with("main") { &BOTH[..1] } else { &BOTH };
+        assert_refused(&sql, table);
+        assert_refused(&nested, table);
+        for dialect in table {
+            assert!(guard(&sql, *dialect, Permissions::new(true, true)).is_ok(), "{sql}");
+        }
+    }
+    assert_refused("select * from public.ce_turn", &BOTH[1..]);
+    for table in ["cs_secret", "cs_deployment", "cv_api_key", "cs_resume_token", "pg_class", "sqlite_master"] {
+        let sql = format!("select * from {table}");
+        let dialects = if table == "sqlite_master" { &BOTH[..1] } else { &BOTH };
+        assert_refused(&sql, if table == "pg_class" { &BOTH[1..] } else { dialects });
+        let dialect = if table == "sqlite_master" { Dialect::Sqlite } else { Dialect::Postgres };
+        assert!(guard(&sql, dialect, Permissions::new(true, true)).is_err(), "{table}");
+    }
+    assert_accepted("select ce_id from price where cs_code = 1", &BOTH);
+}
+
+#[test]
+fn a_repaired_query_keeps_to_the_tables_of_its_template() {
+    let repaired = |template: &str, sql: &str| {
+        let permissions = Permissions { repaired_from: Some(template), ..Permissions::new(true, false) };
+        BOTH.map(|it| guard(sql, it, permissions).is_ok()) == [true, true]
+    };
+    let template = "select nme from stock s join price p on p.id = s.id where s.id = :id";
+    assert!(repaired(template, "select name from Stock where id = :id"));
+    assert!(repaired(template, "with s as (select * from stock) select name from s, price"));
+    for sql in [
+        "select name from orders",
+        "select name from stock, (select * from orders) o",
+        "with price as (select 1) select * from orders",
+        "with orders as (select * from orders) select * from orders",
+        "select * from (with orders as (select 1) select * from orders) a, orders",
+        "select name from other.stock",
+    ] {
+        assert!(!repaired(template, sql), "{sql}");
+    }
+    assert!(!repaired("with orders as (select 1 a) select b from orders", "select a from orders"));
 }

@@ -4,7 +4,7 @@ use convengine_core::config::{Issue, Tables};
 use convengine_core::turn::Map;
 use serde_json::Value;
 
-use super::guard::{Dialect, guard};
+use super::guard::{Dialect, Permissions, guard};
 
 /// Checks the enabled rows of `ce_mcp_db_tool` whose template is a complete statement.
 pub fn check(tables: &Tables, dialect: Dialect) -> Vec<Issue> {
@@ -13,14 +13,23 @@ pub fn check(tables: &Tables, dialect: Dialect) -> Vec<Issue> {
     rows("ce_mcp_db_tool")
         .iter()
         .filter(|it| it.get("tool_id").is_none_or(|id| !disabled.contains(&id)))
-        .filter_map(|it| check_row(it, dialect))
+        .filter_map(|it| check_row(it, dialect, rows("cv_tool_spec").iter().any(|spec| allows_engine_tables(spec, it))))
         .collect()
 }
 
-fn check_row(row: &Map, dialect: Dialect) -> Option<Issue> {
+/// Whether a row of `cv_tool_spec` lets a query read the engine's own tables.
+fn allows_engine_tables(spec: &Map, query: &Map) -> bool {
+    let value = match spec.get("spec") {
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
+        other => other.cloned().unwrap_or_default(),
+    };
+    spec.get("tool_id") == query.get("tool_id") && value.get("engine_tables") == Some(&Value::Bool(true))
+}
+
+fn check_row(row: &Map, dialect: Dialect, engine_tables: bool) -> Option<Issue> {
     // A template with `${…}` is complete only at the call.
     let sql = row.get("sql_template")?.as_str().filter(|it| !it.contains("${"))?;
-    let reason = guard(sql, dialect, is_on(row, "safe_mode")).err()?;
+    let reason = guard(sql, dialect, Permissions::new(is_on(row, "safe_mode"), engine_tables)).err()?;
     let id = row.get("tool_id").unwrap_or(&Value::Null);
     let warning = Issue::warning(
         format!("ce_mcp_db_tool[{id}].sql_template"),

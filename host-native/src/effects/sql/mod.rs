@@ -8,6 +8,7 @@ mod functions;
 pub mod guard;
 pub mod lint;
 mod postgres;
+mod relations;
 mod render;
 mod rows;
 mod sqlite;
@@ -22,7 +23,7 @@ use sqlx::sqlite::SqlitePool;
 use crate::config::secrets::Secrets;
 use crate::exit::Failure;
 use crate::storage::DatabaseConfig;
-use guard::{Dialect, GuardedQuery, Param, guard_with_values};
+use guard::{Dialect, GuardedQuery, Param, Permissions, guard_with_values};
 use rows::RowCollector;
 
 /// Maximum number of concurrent queries.
@@ -81,8 +82,10 @@ pub async fn execute(queries: &ToolDatabase, secrets: &Secrets, request: &SqlReq
 }
 
 async fn run(queries: &ToolDatabase, secrets: &Secrets, request: &SqlRequest) -> Result<SqlReply, EffectError> {
-    let guarded = guard_with_values(&request.sql, queries.dialect(), request.safe, &request.params);
-    let guarded = guarded.map_err(|it| EffectError::new(EffectErrorKind::Denied, it))?;
+    let permissions =
+        Permissions { safe: request.safe, engine_tables: request.engine_tables, repaired_from: request.repaired_from.as_deref() };
+    let guarded = guard_with_values(&request.sql, queries.dialect(), permissions, &request.params);
+    let guarded = guarded.map_err(denied)?;
     let values = collect_values(&guarded, request)?;
     let query = Query { guarded, values, request, time: Duration::from_millis(request.timeout_ms.into()) };
     let rows = RowCollector::new(request.max_rows, secrets);
@@ -111,6 +114,10 @@ fn collect_values(guarded: &GuardedQuery, request: &SqlRequest) -> Result<Vec<Va
         Ok(if *list && !value.is_array() { json!([value]) } else { value.clone() })
     };
     guarded.params.iter().map(value).collect()
+}
+
+fn denied(message: String) -> EffectError {
+    EffectError::new(EffectErrorKind::Denied, message)
 }
 
 fn unavailable(error: &sqlx::Error) -> EffectError {

@@ -16,8 +16,9 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgColumn, PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
 use sqlx::{Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Postgres, Row, TypeInfo};
 
+use super::relations::refusal;
 use super::rows::{Cells, MAX_BYTES, RowCollector};
-use super::{BUSY_TIMEOUT, MAX_CONNECTIONS, Query, busy, invalid, timed_out, unavailable};
+use super::{BUSY_TIMEOUT, MAX_CONNECTIONS, Query, busy, denied, invalid, timed_out, unavailable};
 
 /// Creates a pool of connections that default to read-only transactions and are opened on demand.
 pub(super) fn create_pool(url: &str) -> sqlx::Result<PgPool> {
@@ -35,6 +36,7 @@ pub(super) async fn read(pool: &PgPool, query: &Query<'_>, mut rows: RowCollecto
     let arguments = bind_arguments(query)?;
     let mut connection = LeasedConnection(Some(pool.acquire().await.map_err(|it| unavailable(&it))?));
     sqlx::raw_sql(AssertSqlSafe(begin_sql(query))).execute(&mut *connection).await.map_err(failed)?;
+    check_views(&mut connection, query).await?;
     // The guard has rendered this SQL itself.
     let mut stream = sqlx::query_with(AssertSqlSafe(json_sql(query)), arguments).fetch(&mut *connection);
     let mut has_room = true;
@@ -90,6 +92,28 @@ fn begin_sql(query: &Query<'_>) -> String {
         "begin transaction read only; set local statement_timeout = {milliseconds}; \
          set local idle_in_transaction_session_timeout = {milliseconds}; set local client_connection_check_interval = 1000"
     )
+}
+
+/// Refuses a view that reads a table which the query may not read itself.
+async fn check_views(connection: &mut PgConnection, query: &Query<'_>) -> Result<(), EffectError> {
+    let names: Vec<&str> = query.guarded.relations.iter().map(String::as_str).collect();
+    let read: Vec<(String, String)> = sqlx::query_as(
+        "with recursive reached(oid, view) as (
+           select c.oid, c.relname::text from pg_catalog.pg_class c where lower(c.relname) = any($1) and c.relkind in ('v', 'm')
+           union
+           select d.refobjid, reached.view from reached
+             join pg_catalog.pg_rewrite r on r.ev_class = reached.oid
+             join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = r.oid
+               and d.refclassid = 'pg_catalog.pg_class'::regclass
+         )
+         select distinct reached.view, c.relname::text from reached join pg_catalog.pg_class c on c.oid = reached.oid order by 1, 2",
+    )
+    .bind(names)
+    .fetch_all(connection)
+    .await
+    .map_err(|it| map_error(&it, query))?;
+    let refused = read.iter().find_map(|(view, relation)| Some((view, refusal(relation, query.request.engine_tables)?)));
+    refused.map_or(Ok(()), |(view, reason)| Err(denied(format!("the view '{view}' is not allowed: {reason}"))))
 }
 
 /// Wraps the query: rows as JSON text (null if oversized), at most one more than allowed, followed by null columns that carry the types.

@@ -1,5 +1,6 @@
 //! Runs tool queries on an SQLite file.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,8 +13,10 @@ use serde_json::{Number, Value};
 use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow};
 use sqlx::{Acquire, AssertSqlSafe, Column, ConnectOptions, Row, TypeInfo, ValueRef};
 
+use super::guard::{Dialect, view_relations};
+use super::relations::refusal;
 use super::rows::{Cells, RowCollector};
-use super::{BUSY_TIMEOUT, MAX_CONNECTIONS, Query, busy, invalid, timed_out, unavailable};
+use super::{BUSY_TIMEOUT, MAX_CONNECTIONS, Query, busy, denied, invalid, timed_out, unavailable};
 use crate::storage::bind_json;
 
 /// SQLite virtual machine instructions between two checks of the time limit.
@@ -36,6 +39,7 @@ pub(super) async fn read(pool: &SqlitePool, query: &Query<'_>, mut rows: RowColl
     let mut connection = pool.acquire().await.map_err(|it| unavailable(&it))?;
     let _stop = limit_time(&mut connection, query.time).await.map_err(|it| unavailable(&it))?;
     let mut transaction = connection.begin().await.map_err(failed)?;
+    check_views(&mut transaction, query).await?;
     // The guard has rendered this SQL itself.
     let sql = AssertSqlSafe(query.guarded.sql.clone());
     let mut stream = sqlx::query_with(sql, bind_arguments(query)?).fetch(&mut *transaction);
@@ -47,6 +51,25 @@ pub(super) async fn read(pool: &SqlitePool, query: &Query<'_>, mut rows: RowColl
     drop(stream);
     transaction.rollback().await.map_err(failed)?;
     Ok(rows.into_reply())
+}
+
+/// Refuses a view that reads a table which the query may not read itself.
+async fn check_views(connection: &mut SqliteConnection, query: &Query<'_>) -> Result<(), EffectError> {
+    let views: Vec<(String, String)> = sqlx::query_as("select lower(name), sql from sqlite_schema where type = 'view' and sql is not null")
+        .fetch_all(connection)
+        .await
+        .map_err(|it| map_error(&it, query))?;
+    let (mut open, mut seen) = (query.guarded.relations.clone(), BTreeSet::new());
+    while let Some(name) = open.pop_first() {
+        let Some((_, definition)) = views.iter().find(|it| it.0 == name).filter(|_| seen.insert(name.clone())) else { continue };
+        let read = view_relations(definition, Dialect::Sqlite);
+        let relations = read.map_err(|it| denied(format!("the view '{name}' is not allowed: what it reads is not clear ({it})")))?;
+        if let Some(reason) = relations.iter().find_map(|it| refusal(it, query.request.engine_tables)) {
+            return Err(denied(format!("the view '{name}' is not allowed: {reason}")));
+        }
+        open.extend(relations);
+    }
+    Ok(())
 }
 
 fn bind_arguments(query: &Query<'_>) -> Result<SqliteArguments, EffectError> {

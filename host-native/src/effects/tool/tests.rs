@@ -54,7 +54,16 @@ fn tool(code: &str, group: &str, args: Value, spec: Value) -> Request {
 
 fn query(code: &str, sql: &str) -> Request {
     let (tool_code, sql) = (code.to_owned(), sql.to_owned());
-    Request::Sql(SqlRequest { tool_code, sql, params: Map::new(), max_rows: 10, timeout_ms: 5_000, safe: true })
+    Request::Sql(SqlRequest {
+        tool_code,
+        sql,
+        params: Map::new(),
+        max_rows: 10,
+        timeout_ms: 5_000,
+        safe: true,
+        engine_tables: true,
+        repaired_from: None,
+    })
 }
 
 #[tokio::test]

@@ -10,7 +10,8 @@ pub mod trace;
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use convengine_core::turn::{Millis, Notice, NoticeBody};
+use serde_json::{Value, json};
 
 use crate::clock;
 use crate::storage::Pool;
@@ -52,6 +53,25 @@ pub async fn list_rows(pool: &Pool, conversation: &str, mut configs: ConfigCache
         created_at: clock::format_iso(it.at),
     };
     Ok(merge_rows(stored, found.into_iter().zip(payloads).map(row)))
+}
+
+/// Adds the rows that a running turn has published and not stored yet, with the ids that come next. The turn begins after the last stored row
+/// of the turn before it.
+pub fn add_published(rows: &mut Vec<AuditRow>, conversation: &str, notices: &[Notice]) {
+    let Some(began_at) = notices.first().map(|it| clock::format_iso(it.at)) else { return };
+    let stored = rows.iter().rev().take_while(|it| it.created_at >= began_at).count();
+    let last_id = rows.iter().map(|it| it.audit_id).max().unwrap_or(0);
+    let published = notices
+        .iter()
+        .filter_map(|it| if let NoticeBody::Audit { stage, payload } = &it.body { Some((it.at, stage, payload)) } else { None });
+    let row = |(id, (at, stage, payload)): (i64, (Millis, &String, &Value))| AuditRow {
+        audit_id: id,
+        conversation_id: conversation.to_owned(),
+        stage: stage.clone(),
+        payload_json: payload.to_string(),
+        created_at: clock::format_iso(at),
+    };
+    rows.extend((last_id + 1..).zip(published.skip(stored)).map(row));
 }
 
 fn not_derivable_row(turn: &StoredTurn, reason: &str) -> DerivedRow {

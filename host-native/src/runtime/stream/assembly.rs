@@ -104,7 +104,8 @@ impl PublicationAssembler {
         let span = EventRange { turn: Arc::from(*turn), from: from.parse().ok()?, until: until.parse().ok()? };
         let span = (*turn != "-").then_some(span);
         let owner = (*owner != "-").then(|| Arc::from(*owner));
-        let chunk = Chunk { range: span, wire: Bytes::from(text), is_replay: *kind == "again", is_last: *kind == "last", owner };
+        let (is_replay, is_last) = (*kind == "again", *kind == "last");
+        let chunk = Chunk { range: span, wire: Bytes::from(text), is_replay, is_last, without_progress: false, owner };
         Some(Publication::Events((*conversation).to_owned(), Arc::new(chunk)))
     }
 }

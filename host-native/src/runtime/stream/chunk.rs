@@ -15,6 +15,8 @@ pub struct Chunk {
     pub is_replay: bool,
     /// Whether these are the last events of the turn.
     pub is_last: bool,
+    /// Whether progress texts are left out: they say what a turn does, and the turn has ended.
+    pub without_progress: bool,
     /// The owner of the conversation, if any; other callers do not receive the events.
     pub owner: Option<Arc<str>>,
 }
@@ -33,20 +35,26 @@ pub struct EventRange {
 impl Chunk {
     /// Creates a chunk of events without ids.
     pub fn new_unnumbered(wire: String) -> Chunk {
-        Chunk { range: None, wire: Bytes::from(wire), is_replay: false, is_last: false, owner: None }
+        Chunk { range: None, wire: Bytes::from(wire), is_replay: false, is_last: false, without_progress: false, owner: None }
     }
 
     /// Creates a chunk of events of a turn.
     pub fn for_turn(turn: &Arc<str>, from: usize, until: usize, wire: String) -> Chunk {
         let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
         let span = EventRange { turn: Arc::clone(turn), from: number(from), until: number(until) };
-        Chunk { range: Some(span), wire: Bytes::from(wire), is_replay: false, is_last: false, owner: None }
+        Chunk { range: Some(span), wire: Bytes::from(wire), is_replay: false, is_last: false, without_progress: false, owner: None }
     }
 
     /// Marks the chunk as the last of its turn.
     #[must_use]
     pub fn into_last(self) -> Chunk {
         Chunk { is_last: true, ..self }
+    }
+
+    /// Leaves out progress texts.
+    #[must_use]
+    pub fn into_replay_of_ended(self) -> Chunk {
+        Chunk { without_progress: true, ..self }
     }
 
     /// Sets the owner of the conversation.
@@ -68,8 +76,16 @@ impl Chunk {
             let rest = self.wire.get(offset..).unwrap_or_default();
             offset = rest.windows(2).position(|it| it == b"\n\n").map_or(self.wire.len(), |it| offset + it + 2);
         }
-        self.wire.slice(offset..)
+        let rest = self.wire.slice(offset..);
+        if self.without_progress { remove_progress(&rest) } else { rest }
     }
+}
+
+/// Removes the events of progress texts.
+fn remove_progress(wire: &Bytes) -> Bytes {
+    let text = std::str::from_utf8(wire).unwrap_or_default();
+    let kept = text.split_inclusive("\n\n").filter(|it| !it.lines().any(|line| line == "event:VERBOSE"));
+    Bytes::from(kept.collect::<String>())
 }
 
 /// One event of a chunk.
@@ -102,6 +118,8 @@ mod tests {
         assert_eq!(chunk.event_count(), 2);
         let rest: Vec<Bytes> = (0..4).map(|it| chunk.skip_events(it)).collect();
         assert_eq!(rest, [wire, "event:B\ndata:1\n\n", "", ""].map(Bytes::from));
+        let ended = Chunk::for_turn(&Arc::from("t"), 3, 6, format!("id:t:3\nevent:VERBOSE\ndata:0\n\n{wire}")).into_replay_of_ended();
+        assert_eq!([ended.skip_events(0), ended.skip_events(1)], [wire, wire].map(Bytes::from));
         let found: Vec<StreamEvent<'_>> = parse_events(wire).collect();
         let event = |id, name, data| StreamEvent { id, name, data };
         assert_eq!(found, [event(Some("t:3"), "A", "{\"a\":\"\\n\\n\"}"), event(None, "B", "1")]);

@@ -28,7 +28,7 @@ pub use tokens::TokenPublisher;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use convengine_core::turn::Millis;
+use convengine_core::turn::{Millis, Notice};
 use serde_json::Value;
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
@@ -256,6 +256,17 @@ impl Streams {
         // Absent if the turn has ended and taken its notices.
         let wire = event::render_notices(&turn, notices.get(..published)?, 0);
         Some(Chunk::for_turn(&turn, 0, published, wire).with_owner(owner.as_ref()))
+    }
+
+    /// The notices published so far by the turn of a conversation that runs in this process.
+    pub fn published_notices(&self, conversation: &str) -> Vec<Notice> {
+        let (notices, published) = match self.rooms().running.get(conversation) {
+            Some(running) => (Arc::clone(&running.notices), running.published),
+            None => return Vec::new(),
+        };
+        // Empty if the turn has ended and taken its notices.
+        let notices = notices.lock().unwrap_or_else(PoisonError::into_inner);
+        notices.get(..published).unwrap_or_default().to_vec()
     }
 
     fn rooms(&self) -> MutexGuard<'_, Rooms> {

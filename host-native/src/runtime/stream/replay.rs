@@ -210,7 +210,7 @@ impl Streams {
     }
 }
 
-/// Renders the events of a stored turn as they were published.
+/// Renders the events of a stored turn as they were published; progress texts are left out when they are sent.
 fn render_replayed(stored: &StoredTurn, slice: Slice) -> Chunk {
     let turn = Arc::from(stored.turn_id.as_str());
     let notices = slice.notices;
@@ -221,7 +221,7 @@ fn render_replayed(stored: &StoredTurn, slice: Slice) -> Chunk {
         let at = notices.last().map_or(stored.created_at, |it| it.at);
         event::write_unstored(&mut wire, &turn, notices.len(), "ENGINE_RETURN", at, payload);
     }
-    Chunk::for_turn(&turn, 0, end, wire)
+    Chunk::for_turn(&turn, 0, end, wire).into_replay_of_ended()
 }
 
 /// Renders the single event that replaces those of a turn that cannot be derived.

@@ -98,7 +98,10 @@ impl Subscription {
                     Some(ReplayItem::Chunk(chunk)) => {
                         let take = chunk.range.as_ref().map_or(Delivery::SkipAll, |it| self.cursor.accept_replayed(it));
                         if let Delivery::SkipFirst(count) = take {
-                            return Poll::Ready(Some(chunk.skip_events(count)));
+                            let events = chunk.skip_events(count);
+                            if !events.is_empty() {
+                                return Poll::Ready(Some(events));
+                            }
                         }
                     }
                     Some(ReplayItem::UnknownPosition) => self.cursor = StreamCursor::after_turn(None, JoinPoint::AnyTurn),

@@ -7,7 +7,6 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use super::{Host, OpenTurn, Refusal};
-use crate::clock;
 use crate::effects::execute_effect;
 use crate::ops::observe::TurnObserver;
 use crate::runtime::crash;
@@ -66,7 +65,7 @@ pub(super) async fn execute(
             publisher.send_effect_started(&effect);
             if interrupted.contains(&effect.id) {
                 let outcome = EffectResult::Error(recovery::interrupted_error());
-                running.spawn(std::future::ready(Completion { id: effect.id, at: clock::now(), outcome }));
+                running.spawn(std::future::ready(Completion { id: effect.id, at: host.clock.now(), outcome }));
             } else {
                 let tokens = publisher.token_publisher(&effect).filter(|_| host.redaction.allows_streaming());
                 let completion = execute_effect(Arc::clone(host), Arc::clone(&configured), tokens, effect);
@@ -78,7 +77,7 @@ pub(super) async fn execute(
             completed = tokio::time::timeout_at(deadline, running.join_next()) => completed,
             () = wait_for_stop(stop.as_ref()) => {
                 // Running effects are dropped with the set.
-                slice = turn.cancel(CancelReason::Requested, clock::now())?;
+                slice = turn.cancel(CancelReason::Requested, host.clock.now())?;
                 continue;
             }
         };
@@ -91,7 +90,7 @@ pub(super) async fn execute(
             }
             Ok(None) => return Err(TurnError::Stalled.into()),
             // Running effects are dropped with the set.
-            Err(_) => turn.cancel(CancelReason::Timeout, clock::now())?,
+            Err(_) => turn.cancel(CancelReason::Timeout, host.clock.now())?,
         };
     }
 }

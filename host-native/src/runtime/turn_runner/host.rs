@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, broadcast};
 
+use crate::api::stomp::outbox::XhrSessions;
 use crate::auth::rate::RateLimits;
+use crate::clock::TurnClock;
 use crate::config::active::ConfigManager;
 use crate::config::secrets::Secrets;
 use crate::config::settings::{ChainSettings, Roots, SpendCap, StreamSettings, TurnSettings};
@@ -37,6 +39,8 @@ pub struct Host {
     pub readers: Pool,
     /// The single writer.
     pub writer: Writer,
+    /// The time of turns.
+    pub clock: TurnClock,
     /// Serializes the turns of each conversation.
     pub turn_queue: Arc<TurnQueue>,
     /// Model providers.
@@ -79,6 +83,8 @@ pub struct Host {
     pub redaction: Arc<Redaction>,
     /// Event streams and their subscribers.
     pub streams: Arc<Streams>,
+    /// Sessions of SockJS clients without WebSockets.
+    pub xhr_sessions: XhrSessions,
     /// Stream settings.
     pub stream_settings: StreamSettings,
     /// Turn settings: journaling, audit, leases and timeouts.

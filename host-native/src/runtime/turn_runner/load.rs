@@ -1,6 +1,7 @@
 //! Load: reads the session of a message in one statement, after the turn before it has ended.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use convengine_core::config::Config;
 use convengine_core::turn::LoadedSession;
@@ -43,6 +44,6 @@ pub(super) async fn load(host: &Arc<Host>, config: &Config, message: &Message) -
             let ownership = Ownership { is_new: is_new && owner.is_some(), owner };
             return Ok(Some((found.session, ownership)));
         }
-        recovery::settle_conversation(host, &message.conversation, message.deadline()).await?;
+        recovery::settle_conversation(host, &message.conversation, Instant::now() + host.turn_queue.wait()).await?;
     }
 }

@@ -11,7 +11,6 @@ use uuid::Uuid;
 use crate::auth::caller::ConversationAccess;
 use crate::runtime::assistant::upgrade::Upgrade;
 use crate::runtime::stream::live::Subscriber;
-use crate::runtime::turn_queue::WAIT_TIMEOUT;
 use crate::storage::assistant::ProgramKey;
 
 /// An incoming message or session event.
@@ -66,11 +65,6 @@ impl Message {
     pub fn for_session(session: &str, event: UserEvent, flow: Arc<Config>) -> Self {
         let message = Message::new(Some(session.to_owned()), None, false, Map::new());
         Message { event, flow: Some(flow), ..message }
-    }
-
-    /// Returns the deadline for waiting for other turns.
-    pub fn deadline(&self) -> Instant {
-        self.received + WAIT_TIMEOUT
     }
 
     /// Sets the idempotency key.

@@ -22,7 +22,6 @@ use uuid::Uuid;
 
 use self::execute::execute;
 use self::load::load;
-use crate::clock;
 use crate::config::active::ActiveConfig;
 use crate::ops::observe::{TurnObserver, refusal_reason};
 use crate::runtime::assistant::plan::Reservation;
@@ -113,14 +112,14 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
     let mut input = TurnInput {
         turn: Uuid::new_v4().to_string(),
         conversation: message.conversation.clone(),
-        at: clock::now().max(earliest),
+        at: host.clock.now().max(earliest),
         seed: random_seed(),
         program: configured.config.program(),
         event,
         session,
     };
     if let Some(at) = host.models.begin_turn(&input) {
-        clock::set(at);
+        host.clock.set(at);
         input.at = at.max(earliest);
     }
     let (turn, slice) = Turn::start(input, Arc::clone(&configured.config))?;
@@ -175,7 +174,7 @@ pub struct OpenTurn {
 /// # Errors
 /// Returns [`Refusal`]; the turn is then unchanged.
 pub async fn finish_abandoned(host: &Arc<Host>, open: OpenTurn) -> Result<Outcome, Refusal> {
-    let age = u64::try_from(clock::now() - open.turn.journal().input.at).unwrap_or(0);
+    let age = u64::try_from(host.clock.now() - open.turn.journal().input.at).unwrap_or(0);
     let received = Instant::now();
     run_to_end(host, open, received.checked_sub(Duration::from_millis(age)).unwrap_or(received)).await
 }

@@ -235,7 +235,7 @@ fn properties_beside(schema: &Value, name: &str) -> Vec<String> {
 fn members_of_slots_and_entities_are_on_the_pages() {
     let schema = json_schema();
     for (page, member, fewest) in
-        [("matching", "prefill_from_trigger", 16), ("matching", "min_length", 7), ("entities", "synonyms", 2), ("entities", "max_edits", 1)]
+        [("matching", "prefill", 17), ("matching", "min_length", 7), ("entities", "synonyms", 2), ("entities", "max_edits", 1)]
     {
         let names = properties_beside(&schema, member);
         assert!(names.len() >= fewest, "{member}: {names:?}");

@@ -26,8 +26,8 @@ pub struct EntityData {
     pub default: Value,
     /// Whether to ask when there is a value already.
     pub ask: Ask,
-    /// Whether to extract it from the message that started the intent.
-    pub prefill_from_trigger: bool,
+    /// Whether the message that triggered the intent may fill it; `None` when the document does not say, which is yes.
+    pub prefill: Option<bool>,
     /// Constraints on the value.
     pub validation: Vec<Validation>,
     /// Suggested answers as buttons.
@@ -84,7 +84,7 @@ impl EntityData {
             required: fields.flag("required", true),
             default: fields.value("default").cloned().unwrap_or_default(),
             ask: fields.keyword("ask", &[("always", Ask::Always)]).unwrap_or_default(),
-            prefill_from_trigger: fields.flag("prefill_from_trigger", true),
+            prefill: read_prefill(&fields),
             validation: fields.list("validation", Validation::read),
             buttons: fields.list("buttons", Button::read),
             llm_extract: fields.flag("llm_extract", false),
@@ -94,6 +94,12 @@ impl EntityData {
             no_input_ms: fields.count("no_input_ms"),
         }
     }
+}
+
+/// Reads `prefill`; older documents call it `prefill_from_trigger`. Either forbids it.
+fn read_prefill(fields: &Fields<'_>) -> Option<bool> {
+    let stated = ["prefill", "prefill_from_trigger"].map(|it| fields.value(it).and_then(Value::as_bool));
+    if stated.contains(&Some(false)) { Some(false) } else { stated.into_iter().flatten().next() }
 }
 
 impl Validation {

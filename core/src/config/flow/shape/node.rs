@@ -67,6 +67,7 @@ const ENTITY: super::Shape = Object(&[
     optional("required", Bool).with_default("true"),
     optional("default", Any),
     optional("ask", Enum(&["if_empty", "always"])).with_default(r#""if_empty""#),
+    optional("prefill", Bool).with_default("true"),
     optional("prefill_from_trigger", Bool).with_default("true"),
     optional("validation", Items(&VALIDATIONS)),
     optional("buttons", BUTTONS),

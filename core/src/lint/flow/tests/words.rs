@@ -53,6 +53,16 @@ pub(super) fn cases() -> Vec<Case> {
             "N012",
             "/graphs/3/nodes/1/data/variable",
         ),
+        (
+            vec![("/graphs/1/nodes/1/data/prefill", json!(true)), ("/graphs/1/nodes/1/data/interruptible", json!(false))],
+            "N013",
+            "/graphs/1/nodes/1/data/prefill",
+        ),
+        (
+            vec![("/graphs/1/nodes/1/data/prefill", json!(true)), ("/graphs/1/nodes/1/data/redact", json!(true))],
+            "N013",
+            "/graphs/1/nodes/1/data/prefill",
+        ),
         (vec![("/variables/-", json!({"name": "user.pin", "type": "string", "default": ""}))], "N012", "/variables/2"),
         (vec![with_parameter("pin", "@string")], "N012", "/intents/0/parameters/1/variable"),
         (vec![with_parameter("colour", "@number")], "N011", "/intents/0/parameters/1/entity"),

@@ -18,6 +18,7 @@ use super::runs::read_key;
 use super::{check_chain, find_run, trigger_failed};
 use crate::api::assistant::body;
 use crate::api::error::{ApiError, not_found};
+use crate::api::json_text;
 use crate::api::query::QueryParams;
 use crate::clock;
 use crate::runtime::assistant::check::to_hex;
@@ -226,7 +227,7 @@ async fn verify(host: &Host, uri: &Uri, headers: &HeaderMap, bytes: Option<Vec<u
     let mut mac = Hmac::<Sha256>::new_from_slice(value.as_bytes()).map_err(|_| invalid())?;
     mac.update(&signed);
     mac.verify_slice(&signature).map_err(|_| invalid())?;
-    let parsed = serde_json::from_slice::<Value>(&bytes).ok().filter(Value::is_object);
+    let parsed = json_text::parse::<Value>(&bytes).ok().filter(Value::is_object);
     let body = parsed.ok_or_else(|| {
         ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, "body is not a JSON object; send one").with_code("invalid_body")
     })?;

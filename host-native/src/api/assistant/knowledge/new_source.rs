@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::api::assistant::body;
 use crate::api::error::ApiError;
+use crate::api::json_text;
 use crate::api::request::has_json_body;
 use crate::runtime::assistant::knowledge::document::{Document, DocumentFormat, MAX_DOCUMENT_BYTES, is_source_id};
 
@@ -42,7 +43,7 @@ pub async fn read(uri: &Uri, headers: &HeaderMap, body: Body) -> Result<NewSourc
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if has_json_body(headers) {
         let bytes = bytes.ok_or_else(|| too_large(uri))?;
-        return match serde_json::from_slice(&bytes) {
+        return match json_text::parse(&bytes) {
             Ok(Value::Object(members)) => Ok(NewSource { members, raw: None }),
             Ok(_) => Err(bad_request(uri, "body is not an object; send one JSON object")),
             Err(error) => Err(bad_request(uri, &format!("invalid JSON body: {error}; send one JSON object"))),

@@ -55,7 +55,16 @@ impl Shop {
 
 fn request(sql: &str, params: Value) -> SqlRequest {
     let params: Map = serde_json::from_value(params).expect("an object");
-    SqlRequest { tool_code: "inventory.lookup".to_owned(), sql: sql.to_owned(), params, max_rows: 200, timeout_ms: 10_000, safe: true }
+    SqlRequest {
+        tool_code: "inventory.lookup".to_owned(),
+        sql: sql.to_owned(),
+        params,
+        max_rows: 200,
+        timeout_ms: 10_000,
+        safe: true,
+        engine_tables: false,
+        repaired_from: None,
+    }
 }
 
 #[tokio::test]
@@ -244,7 +253,7 @@ async fn rendered_queries_return_the_same_rows() {
         "select price, min(count), avg(count), total(count) from stock group by price, price > 30 order by price nulls last",
         "select * from (select item, count from stock order by count desc limit 1) x cross join (select 1 as one) y",
     ] {
-        let guarded = guard(sql, Dialect::Sqlite, true).expect(sql);
+        let guarded = guard(sql, Dialect::Sqlite, Permissions::new(true, false)).expect(sql);
         let written = sqlx::query(sql).fetch_all(&mut shop.writer).await.expect(sql);
         let printed = sqlx::query(AssertSqlSafe(guarded.sql.clone())).fetch_all(&mut shop.writer).await.expect(&guarded.sql);
         assert!(!written.is_empty(), "{sql}");
@@ -258,4 +267,25 @@ fn values(rows: &[sqlx::sqlite::SqliteRow]) -> Vec<Vec<Value>> {
     let mut all = RowCollector::new(200, &secrets);
     rows.iter().for_each(|it| assert!(all.push(sqlite::read_cells(it).expect("a row")).expect("a row")));
     all.into_reply().rows.into_iter().map(|it| it.into_iter().map(|it| it.1).collect()).collect()
+}
+
+#[tokio::test]
+async fn views_show_no_tables_of_the_engine() {
+    let mut shop = Shop::open().await;
+    for sql in [
+        "create table ce_conversation (text text)",
+        "insert into ce_conversation values ('private')",
+        "create view talks as select text from ce_conversation",
+        "create view deep as select * from talks t join stock s on true",
+        "create view shoes as with ce as (select * from stock) select item from ce where item like '%shoes'",
+    ] {
+        sqlx::query(sql).execute(&mut shop.writer).await.expect(sql);
+    }
+    for view in ["talks", "DEEP", "(select * from deep)"] {
+        let (kind, message) = shop.error(&format!("select * from {view}"), json!({})).await;
+        assert_eq!((kind, message.contains("ce_conversation")), (EffectErrorKind::Denied, true), "{view}: {message}");
+    }
+    assert_eq!(shop.rows("select count(*) n from shoes", json!({})).await, json!([{"n": 2}]));
+    let allowed = SqlRequest { engine_tables: true, ..request("select * from talks", json!({})) };
+    assert_eq!(json!(shop.ask(&allowed).await.expect("rows").rows), json!([{"text": "private"}]));
 }

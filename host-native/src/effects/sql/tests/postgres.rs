@@ -354,3 +354,25 @@ async fn a_user_defined_function_that_writes_fails_and_one_that_waits_times_out(
     assert_eq!(error.kind, EffectErrorKind::Timeout);
     assert_eq!(shop.dump().await, before);
 }
+
+#[tokio::test]
+async fn views_show_no_tables_of_the_engine() {
+    let mut shop = Stock::open().await;
+    for sql in [
+        "create table ce_conversation (text text)",
+        "insert into ce_conversation values ('private')",
+        "create view talks as select text from ce_conversation",
+        "create view deep as select * from talks t join stock s on true",
+        "create materialized view kept as select text from ce_conversation",
+        "create view shoes as select item from stock where item like '%shoes'",
+    ] {
+        sqlx::query(sql).execute(&mut shop.writer).await.expect(sql);
+    }
+    for view in ["talks", "DEEP", "kept", "(select * from deep)"] {
+        let (kind, message) = shop.error(&format!("select * from {view}"), json!({})).await;
+        assert_eq!((kind, message.contains("ce_conversation")), (EffectErrorKind::Denied, true), "{view}: {message}");
+    }
+    assert_eq!(shop.rows("select count(*) n from shoes", json!({})).await, json!([{"n": 2}]));
+    let allowed = SqlRequest { engine_tables: true, ..request("select * from talks", json!({})) };
+    assert_eq!(json!(shop.ask(&allowed).await.expect("rows").rows), json!([{"text": "private"}]));
+}

@@ -1,0 +1,78 @@
+//! Values of slots that a model reads from the message that triggers an intent (docs/spec/flows.md#4.4).
+
+use serde_json::{Value, json};
+
+use super::Walker;
+use crate::config::flow::document::{EntityData, IntentDef, IntentParameter, Node, NodeKind};
+use crate::text::variable_path::VariablePath;
+use crate::turn::Map;
+
+/// A slot of an intent: a parameter, or an entity node of its graph.
+struct IntentSlot<'c> {
+    variable: &'c VariablePath,
+    entity: &'c str,
+    /// The data of its node; `None` for a parameter.
+    node: Option<&'c EntityData>,
+}
+
+impl<'c> Walker<'c> {
+    /// The slots that a model may read from the message: the entity of each variable.
+    pub(super) fn hinted_slots(&self, intent: &'c IntentDef) -> Map {
+        let slots = slots_of_intent(self, intent);
+        let may_be_read = slots.iter().filter(|it| self.is_slot_prefilled(&slots, it.variable));
+        may_be_read.map(|it| (it.variable.to_string(), json!(it.entity))).collect()
+    }
+
+    /// Redacts the values of a match record.
+    pub(super) fn redact_slot_hints(&self, intent: &'c IntentDef, hints: &mut Map) {
+        let slots = slots_of_intent(self, intent);
+        for (name, value) in hints {
+            if slots.iter().any(|it| it.variable.to_string() == *name && self.is_intent_slot_redacted(it)) {
+                *value = json!(format!("[{name}]"));
+            }
+        }
+    }
+
+    /// Writes the values that are valid for their slots. A redacted one is redacted, but not written.
+    pub(super) fn write_slot_hints(&mut self, intent: &'c IntentDef, hints: &Value) {
+        let Some(hints) = hints.as_object() else { return };
+        let slots = slots_of_intent(self, intent);
+        for slot in &slots {
+            let given = hints.get(&slot.variable.to_string()).filter(|it| !it.is_null());
+            let kind = self.flow.compile_entity(slot.entity);
+            let Some(value) = given.zip(kind).and_then(|(it, kind)| kind.accept(it, self.extraction_context())) else { continue };
+            if self.is_slot_prefilled(&slots, slot.variable) {
+                let nodes = slots.iter().filter(|it| it.variable == slot.variable).filter_map(|it| it.node);
+                if nodes.into_iter().all(|it| self.find_violation(it, &value).is_none()) {
+                    // The slot asks for a value of the wrong type.
+                    let _ = self.write_variable(slot.variable, value);
+                }
+            } else if self.is_intent_slot_redacted(slot) {
+                self.redact_input_with(slot.variable, Some(&value));
+            }
+        }
+    }
+
+    /// Whether the message that triggers an intent may fill a variable: no slot of it forbids that.
+    fn is_slot_prefilled(&self, slots: &[IntentSlot<'c>], variable: &VariablePath) -> bool {
+        slots.iter().filter(|it| it.variable == variable).all(|it| match it.node {
+            Some(data) => self.is_prefilled(data),
+            None => !self.is_value_redacted(variable, it.entity),
+        })
+    }
+
+    fn is_intent_slot_redacted(&self, slot: &IntentSlot<'_>) -> bool {
+        slot.node.is_some_and(|it| it.redact) || self.is_value_redacted(slot.variable, slot.entity)
+    }
+}
+
+/// The slots of an intent: its parameters, then the entity nodes of its graph.
+fn slots_of_intent<'c>(walker: &Walker<'c>, intent: &'c IntentDef) -> Vec<IntentSlot<'c>> {
+    let parameter = |it: &'c IntentParameter| IntentSlot { variable: &it.variable, entity: &it.entity, node: None };
+    let nodes = walker.flow.graph(&intent.graph).map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
+    let slot = |it: &'c Node| {
+        let NodeKind::Entity(data) = &it.kind else { return None };
+        Some(IntentSlot { variable: &data.variable, entity: &data.entity, node: Some(data) })
+    };
+    intent.parameters.iter().map(parameter).chain(nodes.iter().filter_map(slot)).collect()
+}
