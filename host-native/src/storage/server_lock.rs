@@ -6,9 +6,6 @@ use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
-
-use sqlx::sqlite::SqliteConnectOptions;
 
 use super::DatabaseConfig;
 use crate::exit::Failure;
@@ -25,7 +22,7 @@ impl ServerLock {
     /// # Errors
     /// Returns exit code 3 when another server holds the lock, or the file cannot be created.
     pub fn acquire(config: &DatabaseConfig) -> Result<Option<ServerLock>, Failure> {
-        let Some(database) = database_file(config) else { return Ok(None) };
+        let Some(database) = config.sqlite_file() else { return Ok(None) };
         let path = lock_path(&database);
         let failed = |it: io::Error| {
             Failure::service_unavailable(format!(
@@ -48,16 +45,6 @@ impl ServerLock {
             Err(TryLockError::Error(error)) => Err(failed(error)),
         }
     }
-}
-
-/// Returns the file of an SQLite database.
-fn database_file(config: &DatabaseConfig) -> Option<PathBuf> {
-    if config.is_postgres() || config.url.contains(":memory:") || config.url.contains("mode=memory") {
-        return None;
-    }
-    // An invalid URL is reported when the database is opened.
-    let options = SqliteConnectOptions::from_str(&config.url).ok()?;
-    Some(options.get_filename().to_owned())
 }
 
 /// Returns `FILE.lock` beside the file that a path leads to, so that links to one database share it.

@@ -135,7 +135,7 @@ fn upgrade_connection(
     let upgrade = upgrade.protocols(["v12.stomp", "v11.stomp", "v10.stomp"]);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let _guard = streams.register_connection();
-        let link = ClientLink::Socket(socket);
+        let link = ClientLink::Socket(Box::new(socket));
         let connection = StompConnection { link, sock_js, session: StompSession::new(&base), subscriptions: Vec::new(), streams, access };
         connection.run().await;
     }))
@@ -166,7 +166,7 @@ pub(super) fn serve_session(
 
 /// How a client is connected.
 enum ClientLink {
-    Socket(WebSocket),
+    Socket(Box<WebSocket>),
     /// By requests that fetch what waits, and requests that send.
     Session {
         outbox: Arc<Outbox>,

@@ -164,7 +164,7 @@ mod tests {
             assert!(delete(pool, "CRM", 4).await.expect("an answer") && !delete(pool, "CRM", 5).await.expect("an answer"));
             assert!(!delete(pool, "NONE", 5).await.expect("an answer"));
             assert_eq!(list(pool).await.expect("secrets"), [secret("API", 3)]);
-            assert_eq!(values().await, [three.clone()]);
+            assert_eq!(values().await, std::slice::from_ref(&three));
             assert_eq!(list_revoked(pool).await.expect("names"), BTreeSet::from(["CRM".to_owned()]));
             let left = Statement::portable("select name from cs_secret where name = 'CRM' and value = '' and key_id is null");
             assert_eq!(pool.fetch_all(&left, &[]).await.expect("rows").len(), 1, "the value is erased");
