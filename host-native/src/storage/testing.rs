@@ -68,6 +68,23 @@ impl Pool {
     }
 }
 
+/// Takes away what the migrations after the last unversioned release add, and the table of versions.
+pub async fn revert_to_unversioned(connection: &mut Connection) {
+    for sql in [
+        "drop table cv_conversation_owner",
+        "drop table cs_deployment_token",
+        "drop table cs_counter",
+        "alter table cs_secret drop column key_id",
+        "alter table cv_api_key drop column owner_claim",
+        "alter table cs_timer drop column claimed_until",
+        "alter table cs_chain drop column claimed_until",
+        "alter table ce_turn drop column answer",
+        "drop table cv_migration",
+    ] {
+        connection.execute(&Statement::portable(sql), &[]).await.expect(sql);
+    }
+}
+
 /// Locks the row of a turn on PostgreSQL, as a stranger with an open transaction does, until the connection's transaction ends.
 pub async fn lock_turn(config: &DatabaseConfig, turn: &str) -> Connection {
     let mut stranger = super::open(config, false).await.expect("a connection");

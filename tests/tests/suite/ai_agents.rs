@@ -145,7 +145,7 @@ fn an_agent_is_published_if_enough_of_its_evals_pass() {
     assert_eq!(env.sql().texts("select 'x' from cs_session"), Vec::<String>::new(), "no eval is played");
     let output = env.run(&["serve", "--listen", "127.0.0.1:0", "--set", "convengine.assistants.eval-pass-threshold=2"]);
     assert_eq!(output.code, 2, "{output:?}");
-    assert!(output.stderr.contains("eval-pass-threshold: '2' is no share"), "{output:?}");
+    assert!(output.stderr.contains("eval-pass-threshold: '2' is not a share"), "{output:?}");
 }
 
 #[test]

@@ -199,6 +199,7 @@ fn the_schema_is_returned_in_parts() {
     let one = ask("?prefix=CE_AUDIT&matchMode=exact").json();
     assert_eq!((names(&one), &one["matchMode"]), (vec![json!("ce_audit")], &json!("EXACT")));
     assert_eq!(ask("?schema=nowhere").status, 404);
+    drop(server);
     let narrow = env.serve(&[&REGEX_ONLY[..], &["--set", "convengine.mcp.db.introspect-tables=ce_rule*, ce_policy"]].concat());
     let found = narrow.get("/api/v1/db/inspect-schema").json();
     assert_eq!(names(&found), [json!("ce_policy"), json!("ce_rule")]);

@@ -89,6 +89,7 @@ fn outdated_tables_are_reported_before_serving() {
         "alter table cv_api_key drop column owner_claim",
         "alter table cs_timer drop column claimed_until",
         "alter table cs_chain drop column claimed_until",
+        "alter table ce_turn drop column answer",
         "alter table ce_turn drop column total_ms",
         "drop table cv_migration",
     ] {

@@ -221,6 +221,7 @@ fn the_settings_define_path_and_limits() {
     let env = TestEnv::with_pack(&orders_pack());
     let off = env.serve(&REGEX_ONLY);
     assert_eq!((off.get("/ws-convengine/info").status, off.get("/ws-convengine").status), (404, 404), "as in the original");
+    drop(off);
     let set = |key: &str| format!("convengine.transport.stomp.{key}");
     let (endpoint, sock_js, base) = (set("endpoint=/live"), set("sockJs=false"), set("auditDestinationBase=/queue/events"));
     let server = env.serve(&[&ENABLED[..], &["--set", &endpoint, "--set", &sock_js, "--set", &base]].concat());

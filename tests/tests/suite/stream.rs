@@ -213,14 +213,22 @@ fn progress_is_received_while_a_model_is_called() {
 /// On PostgreSQL processes wait for each other's turns and rerun none; nor do they rerun a turn that is partly stored.
 #[test]
 fn a_turn_that_is_rerun_on_sqlite_is_closed_and_published_as_a_new_one() {
-    let env = TestEnv::with_pack(&pack_with_progress());
-    let (server, other) = (serve_slow(&env, "off"), env.serve(&REGEX_ONLY));
+    let (env, other) = (TestEnv::with_pack(&pack_with_progress()), TestEnv::with_pack(&pack_with_progress()));
+    let server = other.serve(&REGEX_ONLY);
+    server.say(ID, "my other order");
+    let of_other = stored_rows(&server).len();
+    drop(server);
+    let server = serve_slow(&env, "off");
     let mut listener = Listener::open(&server);
     thread::scope(|scope| {
         let turn = scope.spawn(|| server.say(ID, "my order"));
         let lost = listener.until(|it| it.name == "DIALOGUE_ACT_LLM_INPUT");
-        other.say(ID, "my other order");
-        let of_other = stored_rows(&other).len();
+        // A server would not start on this file; another program can still write to it.
+        let mut sql = env.sql();
+        sql.run(&format!("attach database '{}' as other", other.database_url().trim_start_matches("sqlite:")));
+        for table in ["ce_turn", "ce_conversation", "ce_conversation_history", "ce_audit"] {
+            sql.run(&format!("insert into {table} select * from other.{table}"));
+        }
         let closing = listener.next().unwrap();
         assert_eq!((closing.turn(), closing.seq(), closing.name.as_str()), (lost[0].turn(), lost.len(), "ENGINE_RETURN"));
         assert_eq!(closing.data["payload"], json!({"success": false}));

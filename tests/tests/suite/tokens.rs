@@ -248,6 +248,7 @@ fn keys_may_be_in_a_file_which_must_be_valid() {
     assert_eq!(call_with_token(&server, &signer.sign(&claims(json!({"iss": "anybody"})))).0, 200);
     let key = crate::access::key(&env, &["--scope", "admin"]);
     assert!(call_with_token(&server, &key).1.contains("kind of credential is not accepted"), "keys are rejected with mode=jwt");
+    drop(server);
     for (text, words) in
         [("{}", "'keys' is not a list"), ("x", "invalid JSON"), (r#"{"keys": [{"kty": "oct", "k": "eA"}]}"#, "no RS, PS, ES or EdDSA")]
     {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use figment::Figment;
-use figment::error::Kind;
+use figment::error::{Actual, Kind};
 use figment::providers::{Format, Toml};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
@@ -67,7 +67,7 @@ fn parse_toml(text: &str, problems: &mut Vec<String>) -> Map<String, Value> {
         let key = path.join(".");
         problems.push(match kind {
             Kind::UnknownField(_, known) => format!("{key}: unknown key; use {}", known.join(", ")),
-            Kind::InvalidType(found, expected) => format!("{key}: {found} is not {expected}"),
+            Kind::InvalidType(found, expected) => format!("{key}: {} is not {expected}", describe(&found)),
             other => format!("{key}: {other}"),
         });
     });
@@ -78,6 +78,18 @@ fn parse_toml(text: &str, problems: &mut Vec<String>) -> Map<String, Value> {
         ("convengine", Some(Value::Object(file.convengine))),
     ];
     members.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
+
+/// Returns a value as it stands in the file, or its kind.
+fn describe(found: &Actual) -> String {
+    match found {
+        Actual::Bool(value) => value.to_string(),
+        Actual::Unsigned(value) => value.to_string(),
+        Actual::Signed(value) => value.to_string(),
+        Actual::Float(value) => value.to_string(),
+        Actual::Str(value) => format!("'{value}'"),
+        other => other.to_string(),
+    }
 }
 
 /// Deserializes the values of `--llm`: a text with commas or newlines, or a list of such texts.

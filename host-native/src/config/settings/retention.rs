@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::Deserializer;
 
-use super::value::whole;
+use super::value::{FromText, scalar};
 
 /// Retention periods in days; absent means forever.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -31,7 +31,16 @@ impl RetentionSettings {
 }
 
 fn days<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    whole::<D, u32, 1, 36_500>(deserializer).map(Some)
+    scalar(deserializer).map(|Days(days)| Some(days))
+}
+
+struct Days(u32);
+
+impl FromText for Days {
+    fn from_text(text: &str) -> Result<Days, String> {
+        let days = text.parse().ok().filter(|it| (1..=36_500).contains(it));
+        days.map(Days).ok_or_else(|| format!("'{text}' is not a number of days; set one from 1 to 36500"))
+    }
 }
 
 #[cfg(test)]

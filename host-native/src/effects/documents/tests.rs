@@ -7,6 +7,7 @@ use convengine_core::turn::Map;
 use tempfile::TempDir;
 
 use super::*;
+use crate::storage::testing::revert_to_unversioned;
 use crate::storage::{self, DatabaseConfig};
 
 struct Library {
@@ -122,13 +123,14 @@ async fn an_index_that_comes_later_is_filled() {
         "drop trigger cv_document_index_update",
         "drop trigger cv_document_index_delete",
         "drop table cv_document_index",
-        "drop table cv_migration",
     ] {
         sqlx::query(sql).execute(library.writer.sqlite()).await.expect(sql);
     }
+    revert_to_unversioned(&mut library.writer).await;
     let error = library.ask(Value::Null, json!({"q": "refund"})).await.expect_err("no index");
     assert!(error.message.contains("no such table: cv_document_index: run convengine migrate"), "{error}");
-    assert_eq!(storage::schema::migrate(&mut library.writer).await.expect("a migration"), ["cv_document_index", "cv_migration"]);
+    let created = storage::schema::migrate(&mut library.writer).await.expect("a migration");
+    assert!(created.contains(&"cv_document_index".to_owned()), "{created:?}");
     assert_eq!(library.ids(Value::Null, json!({"q": "coffee"})).await, [4]);
     insert(&mut library.writer, "insert", 5, "faq", "Tea", "We serve tea.", None).await;
     assert_eq!(library.ids(Value::Null, json!({"q": "tea"})).await, [5]);
