@@ -193,3 +193,28 @@ fn nothing_half_done_is_committed() {
     }
     assert!(found.is_empty(), "finish or remove:\n{}", found.join("\n"));
 }
+
+/// `docs/spec/attacks.md` names tests by module and function, and talks by their file.
+#[test]
+fn the_tests_of_attacks_exist() {
+    let page = read(&root().join("docs/spec/attacks.md"));
+    let mut functions = Vec::new();
+    for path in all_sources() {
+        let text = read(&path);
+        let tests = text.split("#[test]\n").skip(1).chain(text.split("#[tokio::test").skip(1));
+        let names = tests.filter_map(|it| it.split_once("fn ")?.1.split_once('(').map(|it| it.0.to_owned()));
+        functions.extend(names.map(|it| (path.display().to_string(), it)));
+    }
+    let quoted: Vec<&str> = page.split('`').skip(1).step_by(2).collect();
+    let tests: Vec<&str> = quoted.into_iter().filter(|it| it.contains("::")).collect();
+    assert!(tests.len() > 60, "{tests:?}");
+    for test in tests {
+        let modules: Vec<&str> = test.split("::").filter(|it| *it != "tests").collect();
+        let (function, modules) = modules.split_last().unwrap();
+        let is_in = |path: &str| modules.iter().all(|it| path.contains(&format!("/{it}.rs")) || path.contains(&format!("/{it}/")));
+        assert!(functions.iter().any(|(path, name)| name == function && is_in(path)), "{test} does not exist");
+    }
+    for talk in page.split("the talk `").skip(1).filter_map(|it| it.split_once('`')) {
+        assert!(root().join(format!("tests/packs/flow/{}.talk", talk.0)).exists(), "{}", talk.0);
+    }
+}
