@@ -188,8 +188,7 @@ mod tests {
     use crate::text::names::FixedNames;
 
     fn rendered(source: &str, value: &str) -> Result<String, String> {
-        let session =
-            json!({"v": value, "base": "https://a.example/api", "host": "https://a.example", "search": "https://a.example/?b=1"});
+        let session = json!({"v": value, "base": "https://a.example/api", "host": "https://a.example", "search": "https://a.example/?b=1"});
         let names = FixedNames::new(json!({"session": session}));
         let rendered = Interpolation::parse(source).unwrap().render_request_url(&names)?;
         assert_eq!((rendered.undefined_in_path, rendered.undefined_in_query), (Vec::<String>::new(), Vec::<String>::new()), "{source}");

@@ -67,7 +67,7 @@ fn parse_toml(text: &str, problems: &mut Vec<String>) -> Map<String, Value> {
         let key = path.join(".");
         problems.push(match kind {
             Kind::UnknownField(_, known) => format!("{key}: unknown key; use {}", known.join(", ")),
-            Kind::InvalidType(found, expected) => format!("{key}: {} is not {expected}", describe(&found)),
+            Kind::InvalidType(found, expected) => format!("{key}: {} is not {expected}", describe(found)),
             other => format!("{key}: {other}"),
         });
     });
