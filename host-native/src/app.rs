@@ -117,13 +117,13 @@ pub fn open_routes() -> OpenApiRouter<Arc<AuthGateway>> {
 }
 
 /// Builds the router of a server: its own routes, with the auth gateway to its tenants as fallback. Refuses requests to other hosts.
-pub fn build_router(door: Arc<AuthGateway>, hosts: OwnHosts, http: &HttpSettings) -> Router {
-    let routes = tenant_routes(door.tenants.values().any(|it| it.host.stream_settings.is_sse_enabled()), None);
+pub fn build_router(gateway: Arc<AuthGateway>, hosts: OwnHosts, http: &HttpSettings) -> Router {
+    let routes = tenant_routes(gateway.tenants.values().any(|it| it.host.stream_settings.is_sse_enabled()), None);
     let (own, documented) = open_routes().split_for_parts();
     let document = ApiDocument::new(routes.openapi().merge_from(documented), routes.list());
     let own = own.layer(CompressionLayer::new().compress_when(compression_predicate())).layer(Extension(document));
-    let own = own.method_not_allowed_fallback(error::method_not_allowed).fallback(auth_gateway::handle).with_state(Arc::clone(&door));
-    let own = own.layer(door.cors_layer()).layer(from_fn_with_state(Arc::new(hosts), host_names::refuse_other_hosts));
+    let own = own.method_not_allowed_fallback(error::method_not_allowed).fallback(auth_gateway::handle).with_state(Arc::clone(&gateway));
+    let own = own.layer(gateway.cors_layer()).layer(from_fn_with_state(Arc::new(hosts), host_names::refuse_other_hosts));
     with_middleware(own).layer(from_fn_with_state(http.body_timeout, exchange::follow))
 }
 
@@ -140,17 +140,17 @@ async fn build_gateway(settings: &Settings, exposure: Exposure, hosts: Vec<(Sett
     };
     let Exposure { access, origins, .. } = exposure;
     let admin_token = settings.admin_token.clone();
-    let mut door = AuthGateway { access, routes: Vec::new(), tenants: BTreeMap::new(), tokens, admin_token, origins };
+    let mut gateway = AuthGateway { access, routes: Vec::new(), tenants: BTreeMap::new(), tokens, admin_token, origins };
     for (settings, host) in hosts {
         let (router, routes) = tenant_routes(host.stream_settings.is_sse_enabled(), host.stream_settings.stomp()).into_parts();
-        door.routes.extend(routes.into_iter().filter(|it| !door.routes.contains(it)).collect::<Vec<_>>());
+        gateway.routes.extend(routes.into_iter().filter(|it| !gateway.routes.contains(it)).collect::<Vec<_>>());
         let router = router.layer(CompressionLayer::new().compress_when(compression_predicate()));
         let router = router.method_not_allowed_fallback(error::method_not_allowed).fallback(error::no_route);
         let router = router.with_state(Arc::clone(&host));
         let keys = ApiKeyCache::new(settings.security.keys_recheck);
-        door.tenants.insert(settings.tenant, TenantRoutes { host, router, keys });
+        gateway.tenants.insert(settings.tenant, TenantRoutes { host, router, keys });
     }
-    Ok(door)
+    Ok(gateway)
 }
 
 /// Adds the middleware of every request: metrics, tracing, request ids and headers for browsers.
@@ -181,15 +181,18 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let meter = Meter::for_tenant(settings.tenant.as_deref());
     let models = Models::new(&settings.llm, Arc::clone(&settings.secrets))?.with_meter(meter.clone());
     let mut connection = storage::connect_or_create(database).await?;
+    // Once the file exists, and before anything in it is changed.
+    let server_lock = ServerLock::acquire(database)?;
     database.report_loose_files();
     let current = ConfigManager::load(&mut connection, database, &settings.tree).await?;
     let knowledge = KnowledgeBases::new(&mut connection, &models).await.map_err(|it| storage::database_failure(database, &it))?;
     let readers = storage::open_reader_pool(database).await?;
-    let vault = SecretStore::open(settings, &readers).await?;
-    vault.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
+    let secret_store = SecretStore::open(settings, &readers).await?;
+    secret_store.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
     let (writer, writer_task) = Writer::start(connection, database, &meter);
     let host = Host {
         config_manager: current,
+        server_lock,
         readers,
         writer,
         clock: TurnClock::new(settings.tenant.is_some()),
@@ -203,7 +206,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         queries: ToolDatabase::from_url(settings.tool_database.as_ref().unwrap_or(&database.url))?,
         file_roots: Arc::clone(&settings.file_roots),
         secrets: Arc::clone(&settings.secrets),
-        secret_store: vault,
+        secret_store,
         flows: FlowCache::default(),
         versions: VersionCache::default(),
         knowledge,
@@ -242,11 +245,8 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
     let mut tenants = Vec::new();
     let mut writer_tasks = Vec::new();
     let tenant_settings = if settings.tenants.is_empty() { vec![settings] } else { settings.tenants.values().collect() };
-    let mut locks = Vec::new();
     for settings in tenant_settings {
         let (host, writer) = build_host(settings, traces.clone()).await?;
-        // Before any open turn is recovered, and once the file exists.
-        locks.push(ServerLock::acquire(&settings.database)?);
         tenants.push((settings.clone(), host));
         writer_tasks.push(writer);
     }

@@ -23,6 +23,7 @@ use convengine_core::turn::{Completion, Effect, EffectError, EffectErrorKind, Ef
 use tokio::time::Instant;
 
 use crate::config::active::ActiveConfig;
+use crate::effects::llm::ModelAnswer;
 use crate::ops::observe;
 use crate::runtime::assistant::spend_budget;
 use crate::runtime::spend_cap;
@@ -107,15 +108,15 @@ async fn dispatch(
                     }
                     answer
                 }
-                Err(error) => EffectResult::Error(error),
+                Err(error) => ModelAnswer { result: EffectResult::Error(error), billed_attempts: 0 },
             };
             if let Some(reserved) = spend {
                 spend_cap::settle(host, reserved, &answer).await;
             }
-            answer
+            answer.result
         }
-        Request::Embed(request) => match spend_cap::reserve(host, 0).await {
-            Ok(_) => host.models.embed(request, deadline).await,
+        Request::Embed(request) => match spend_cap::check(host).await {
+            Ok(()) => host.models.embed(request, deadline).await,
             Err(error) => EffectResult::Error(error),
         },
         Request::Task(request) => configured.fakes.answer_task(request),

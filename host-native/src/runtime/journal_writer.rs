@@ -88,10 +88,10 @@ impl JournalWriter {
         turn.journal().entries.iter().skip(self.stored_completions).any(|it| self.dispatched_writes.contains(&it.effect.0))
     }
 
-    /// Returns the rows that must be stored before effects are dispatched, for [`Kept::store`].
+    /// Returns the rows that must be stored before effects are dispatched, for [`JournalWriter::store`].
     ///
     /// # Errors
-    /// Returns [`Refusal::Defect`] when the journal cannot be serialized.
+    /// Returns [`Refusal::Internal`] when the journal cannot be serialized.
     pub fn prepare(&mut self, host: &Host, turn: &Turn, notices: &[Notice], effects: &[Effect]) -> Result<PendingRows, Refusal> {
         let writes: Vec<&Effect> = effects.iter().filter(|it| matches!(it.class, EffectClass::Write | EffectClass::Irreversible)).collect();
         if host.turn_settings.journaling == Journaling::Off && writes.is_empty() && !self.is_started {

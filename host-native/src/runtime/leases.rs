@@ -91,7 +91,12 @@ pub fn spawn(host: Arc<Host>) -> Option<JoinHandle<()>> {
 async fn renew_all(host: &Host, held: &mut Option<Connection>) -> sqlx::Result<()> {
     let connection = match held {
         Some(connection) => connection,
-        None => held.insert(storage::open(host.config_manager.database(), false).await?),
+        None => {
+            let mut connection = storage::open(host.config_manager.database(), false).await?;
+            // A renewal that is given up ends in the database, too.
+            storage::set_timeouts(&mut connection).await?;
+            held.insert(connection)
+        }
     };
     let by_lease = host.open_turns.by_lease();
     if by_lease.is_empty() {

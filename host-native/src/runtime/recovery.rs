@@ -212,7 +212,7 @@ pub fn interrupted_error() -> EffectError {
 /// Decompresses the journal of a stored turn.
 ///
 /// # Errors
-/// Returns [`Refusal::Defect`] when the bytes are not a journal.
+/// Returns [`Refusal::Internal`] when the bytes are not a journal.
 pub fn read_journal(stored: &StoredTurn) -> Result<Journal, Refusal> {
     turn::decompress(&stored.journal).map_err(|it| Refusal::Internal(format!("cannot read the journal of turn {}: {it}", stored.turn_id)))
 }

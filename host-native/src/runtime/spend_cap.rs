@@ -6,6 +6,7 @@ use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Millis, 
 use crate::clock;
 use crate::config::settings::SpendCap;
 use crate::config::settings::spend_cap::{SpendPeriod, utc_day};
+use crate::effects::llm::ModelAnswer;
 use crate::runtime::assistant::plan::{day_start, month_start};
 use crate::runtime::turn_runner::Host;
 use crate::storage::counter::{self, CounterKey, Increment};
@@ -35,12 +36,34 @@ pub async fn reserve(host: &Host, estimate: u64) -> Result<Option<SpendReservati
     if reserved.map_err(|it| unreadable(&it))? {
         return Ok(Some(SpendReservation { counter, micros: estimate }));
     }
+    Err(cap_reached(per))
+}
+
+/// Checks that the cap is not reached, for a call that is not counted.
+///
+/// # Errors
+/// Returns an error for the turn when the cap is reached or the spend cannot be read.
+pub async fn check(host: &Host) -> Result<(), EffectError> {
+    let Some(SpendCap { micros: cap, per }) = host.spend_cap else { return Ok(()) };
+    let now = clock::now();
+    let counted = counter::find(&host.readers, &counter_key(host, per, now)).await.map_err(|it| unreadable(&it))?;
+    let used = match counted {
+        Some(used) => used,
+        None => {
+            let (first, last) = per.date_range(now);
+            spend::sum_between(&host.readers, &first, &last).await.map(clamp).map_err(|it| unreadable(&it))?
+        }
+    };
+    if used < clamp(cap) { Ok(()) } else { Err(cap_reached(per)) }
+}
+
+fn cap_reached(per: SpendPeriod) -> EffectError {
     let message = format!("no model is asked: what may be spent in a {} is spent (convengine.llm.spend-cap)", per.name());
-    Err(EffectError::new(EffectErrorKind::Limited, message))
+    EffectError::new(EffectErrorKind::Limited, message)
 }
 
 /// Replaces the reserved cost of a call with its actual cost.
-pub async fn settle(host: &Host, reserved: SpendReservation, answer: &EffectResult) {
+pub async fn settle(host: &Host, reserved: SpendReservation, answer: &ModelAnswer) {
     let charged = charged_micros(answer, reserved.micros);
     if let Err(error) = correct(host, &reserved, charged).await {
         tracing::warn!(%error, "cannot correct the model spend; the estimate stays");
@@ -72,13 +95,10 @@ pub fn unreadable(error: &sqlx::Error) -> EffectError {
     EffectError::new(EffectErrorKind::Unavailable, "what was spent on models cannot be read, so that none is asked")
 }
 
-/// Returns what a call is charged in millionths of a currency unit: its cost, or what was reserved if a call without an answer in time may
-/// have been billed.
-pub fn charged_micros(answer: &EffectResult, reserved: u64) -> u64 {
-    match answer {
-        EffectResult::Error(error) if error.kind == EffectErrorKind::Timeout => reserved,
-        _ => cost_micros(answer),
-    }
+/// Returns what a call is charged in millionths of a currency unit: the cost of its answer, and the estimate for each failed attempt that may
+/// be billed.
+pub fn charged_micros(answer: &ModelAnswer, estimate: u64) -> u64 {
+    estimate.saturating_mul(answer.billed_attempts.into()).saturating_add(cost_micros(&answer.result))
 }
 
 /// Returns the cost of an answer in millionths of a currency unit.
@@ -100,12 +120,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_without_an_answer_in_time_is_charged_its_estimate() {
+    fn each_attempt_of_unknown_usage_is_charged_its_estimate() {
         let usage = Some(Usage { input_tokens: 1, output_tokens: 1, cost_micros: Some(3) });
         let reply = LlmReply { text: String::new(), provider: String::new(), model: String::new(), usage, tool_calls: Vec::new() };
-        let failed = |kind| EffectResult::Error(EffectError::new(kind, "no"));
-        assert_eq!(charged_micros(&EffectResult::Ok(Reply::Llm(reply)), 9), 3);
-        assert_eq!(charged_micros(&failed(EffectErrorKind::Timeout), 9), 9);
-        assert_eq!(charged_micros(&failed(EffectErrorKind::Unavailable), 9), 0);
+        let answered = EffectResult::Ok(Reply::Llm(reply));
+        let failed = EffectResult::Error(EffectError::new(EffectErrorKind::Unavailable, "no"));
+        for (result, billed_attempts, charged) in [(&answered, 0, 3), (&answered, 2, 21), (&failed, 0, 0), (&failed, 1, 9)] {
+            assert_eq!(charged_micros(&ModelAnswer { result: result.clone(), billed_attempts }, 9), charged);
+        }
     }
 }

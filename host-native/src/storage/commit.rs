@@ -12,7 +12,7 @@ use super::database::{Connection, SqlValue, Statement};
 use super::owner;
 use super::turn_rows::{JsonRows, TurnRows};
 
-/// Writes the rows of one or more turns. The caller holds the transaction, unless [`is_open`] returns true.
+/// Writes the rows of one or more turns. The caller holds the transaction, unless [`needs_no_transaction`] returns true.
 ///
 /// Turn rows are written first, so that a lost race fails before any other work.
 ///

@@ -1,6 +1,6 @@
 //! Database access: one literal statement per function.
 //!
-//! Reads use a small pool. All turn writes go through the single writer of [`crate::runtime::writer`].
+//! Reads use a small pool. All turn writes go through the writers of [`crate::runtime::writer`].
 
 pub mod activation;
 pub mod api_key;

@@ -253,16 +253,27 @@ pub fn compress(journal: &Journal) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(journal).map(|it| lz4_flex::compress_prepend_size(&it))
 }
 
-/// Compresses the answer of a turn for its column: the outcome without what clients do not see. Returns `None` for the rare outcome whose
-/// numbers are not read back exactly; its answer is recomputed.
+/// Compresses the answer of a turn for its column: the outcome without what clients do not see. Returns `None` for the rare outcome that
+/// is not read back exactly; its answer is recomputed.
 ///
 /// # Errors
 /// Returns an error when the outcome cannot be serialized.
 pub fn compress_answer(outcome: &Outcome) -> serde_json::Result<Option<Vec<u8>>> {
-    let session = SessionAfter { context: Map::new(), params: Map::new(), ..outcome.session.clone() };
-    let answer = Outcome { writes: Vec::new(), session, ..outcome.clone() };
+    let SessionAfter { intent, state, .. } = &outcome.session;
+    let answer = Outcome {
+        conversation_id: outcome.conversation_id.clone(),
+        intent: outcome.intent.clone(),
+        state: outcome.state.clone(),
+        payload: outcome.payload.clone(),
+        context: outcome.context.clone(),
+        fault: outcome.fault.clone(),
+        writes: Vec::new(),
+        session: SessionAfter { intent: intent.clone(), state: state.clone(), context: Map::new(), params: Map::new() },
+        flow: outcome.flow.clone(),
+    };
     let text = serde_json::to_vec(&answer)?;
-    let is_exact = serde_json::to_vec(&serde_json::from_slice::<Outcome>(&text)?)? == text;
+    let read_back = serde_json::from_slice::<Outcome>(&text).ok();
+    let is_exact = read_back.is_some_and(|it| serde_json::to_vec(&it).is_ok_and(|it| it == text));
     Ok(is_exact.then(|| lz4_flex::compress_prepend_size(&text)))
 }
 

@@ -27,12 +27,20 @@ pub struct ModelFailure {
     pub error: EffectError,
     /// What to do next.
     pub next_action: NextAction,
+    /// Whether the provider may bill the attempt although its usage is unknown.
+    pub may_be_billed: bool,
 }
 
 impl ModelFailure {
     /// Creates a failure.
     pub fn new(kind: EffectErrorKind, next_action: NextAction, message: impl Into<String>) -> Self {
-        ModelFailure { error: EffectError::new(kind, message), next_action }
+        ModelFailure { error: EffectError::new(kind, message), next_action, may_be_billed: false }
+    }
+
+    /// Marks a failure after which the provider may bill the attempt.
+    #[must_use]
+    pub fn billed(self) -> Self {
+        ModelFailure { may_be_billed: true, ..self }
     }
 
     /// There was no response, or its connection broke.
@@ -50,29 +58,29 @@ impl ModelFailure {
     /// The model did not begin to answer in time. It would hang again, so the next one is tried.
     pub fn hung(limit: Duration) -> Self {
         let message = format!("no response within {} ms; convengine.llm.response-timeout is the limit", limit.as_millis());
-        ModelFailure::new(EffectErrorKind::Timeout, NextAction::TryNextModel, message)
+        ModelFailure::new(EffectErrorKind::Timeout, NextAction::TryNextModel, message).billed()
     }
 
     /// The model paused for too long within its answer.
     pub fn stalled(limit: Duration) -> Self {
         let message = format!("the answer stopped for {} ms; convengine.llm.idle-timeout is the limit", limit.as_millis());
-        ModelFailure::new(EffectErrorKind::Timeout, NextAction::TryNextModel, message)
+        ModelFailure::new(EffectErrorKind::Timeout, NextAction::TryNextModel, message).billed()
     }
 
     /// The answer ended prematurely.
     pub fn truncated() -> Self {
-        ModelFailure::new(EffectErrorKind::Unavailable, NextAction::Retry, "the answer broke off before its end")
+        ModelFailure::new(EffectErrorKind::Unavailable, NextAction::Retry, "the answer broke off before its end").billed()
     }
 
     /// The answer cannot be used.
     pub fn unreadable(reason: impl std::fmt::Display) -> Self {
-        ModelFailure::new(EffectErrorKind::Invalid, NextAction::TryNextModel, format!("the answer cannot be used: {reason}"))
+        ModelFailure::new(EffectErrorKind::Invalid, NextAction::TryNextModel, format!("the answer cannot be used: {reason}")).billed()
     }
 
     /// The model refused to answer.
     pub fn refusal(reason: &str) -> Self {
         let reason = if reason.trim().is_empty() { "it gives no reason" } else { reason.trim() };
-        ModelFailure::new(EffectErrorKind::Refused, NextAction::Stop, format!("the model refuses to answer: {reason}"))
+        ModelFailure::new(EffectErrorKind::Refused, NextAction::Stop, format!("the model refuses to answer: {reason}")).billed()
     }
 
     /// The model's price is unknown, and there is a spend cap.

@@ -53,6 +53,15 @@ pub struct Models {
     meter: Meter,
 }
 
+/// The answer to a model call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelAnswer {
+    /// The first answer, or the last failure.
+    pub result: EffectResult,
+    /// The failed attempts that may be billed although their usage is unknown.
+    pub billed_attempts: u32,
+}
+
 /// A request to a model.
 enum ModelRequest<'a> {
     Llm(&'a LlmRequest, Option<DeltaPublisher<'a>>),
@@ -124,7 +133,7 @@ impl Models {
     }
 
     /// Executes a model call within `deadline` and publishes the deltas of the answer to `tokens`.
-    pub async fn generate(&self, request: &LlmRequest, tokens: Option<&TokenPublisher>, deadline: Instant) -> EffectResult {
+    pub async fn generate(&self, request: &LlmRequest, tokens: Option<&TokenPublisher>, deadline: Instant) -> ModelAnswer {
         let order = self.models_for_request(request);
         let deltas = tokens.map(|it| DeltaPublisher::new(it, &self.secrets));
         self.call_in_order(&order, ModelRequest::Llm(request, deltas), deadline, "no language model is set up: start the server with --llm")
@@ -168,7 +177,7 @@ impl Models {
     async fn embed_with(&self, most: usize, request: &EmbedRequest, deadline: Instant) -> EffectResult {
         let order = self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_)));
         let order: Vec<_> = order.into_iter().take(most).map(|it| (it, None)).collect();
-        self.call_in_order(&order, ModelRequest::Embed(request), deadline, "no model for embeddings is set up").await
+        self.call_in_order(&order, ModelRequest::Embed(request), deadline, "no model for embeddings is set up").await.result
     }
 
     fn scripts(&self) -> impl Iterator<Item = &ScriptedModel> {
@@ -212,17 +221,18 @@ impl Models {
         mut asked: ModelRequest<'_>,
         deadline: Instant,
         missing: &str,
-    ) -> EffectResult {
+    ) -> ModelAnswer {
         let mut error = EffectError::new(EffectErrorKind::Unsupported, missing);
+        let mut billed_attempts = 0;
         for (index, (model, named)) in order.iter().enumerate() {
             let left = u32::try_from(order.len() - index).unwrap_or(u32::MAX);
             let share = deadline.saturating_duration_since(Instant::now()) / left;
             let started = Instant::now();
-            let answer = self.call_with_retries((*model, *named), &mut asked, started + share, left == 1).await;
+            let answer = self.call_with_retries((*model, *named), &mut asked, started + share, left == 1, &mut billed_attempts).await;
             let result = answer.as_ref().map_err(|it| it.as_ref().map_or(EffectErrorKind::Unsupported, |it| it.error.kind));
             self.meter.record_model_call(model.names(), asked.purpose(), result, started.elapsed());
             let failed = match answer {
-                Ok(reply) => return EffectResult::Ok(self.scrub_reply(reply)),
+                Ok(reply) => return ModelAnswer { result: EffectResult::Ok(self.scrub_reply(reply)), billed_attempts },
                 Err(Some(failed)) => failed,
                 Err(None) => break,
             };
@@ -236,16 +246,17 @@ impl Models {
                 log_model_failure(Some(model.names()), asked.purpose(), &sent, &error, "model call failed; trying the next model");
             }
         }
-        EffectResult::Error(error)
+        ModelAnswer { result: EffectResult::Error(error), billed_attempts }
     }
 
-    /// Calls one model with retries; `Err(None)` if the model is off.
+    /// Calls one model with retries, and counts the failed attempts that may be billed; `Err(None)` if the model is off.
     async fn call_with_retries(
         &self,
         model: (&Model, Option<&str>),
         asked: &mut ModelRequest<'_>,
         deadline: Instant,
         is_last: bool,
+        billed_attempts: &mut u32,
     ) -> Result<Reply, Option<ModelFailure>> {
         let mut retries = RetryPolicy::new(self.llm.max_attempts, self.first_wait, deadline);
         loop {
@@ -255,7 +266,10 @@ impl Models {
             match answer {
                 Ok(reply) => return Ok(reply),
                 Err(None) => return Err(None),
-                Err(Some(failed)) => retries.wait_before_retry(self.scrub_failure(failed)).await.map_err(Some)?,
+                Err(Some(failed)) => {
+                    *billed_attempts += u32::from(failed.may_be_billed);
+                    retries.wait_before_retry(self.scrub_failure(failed)).await.map_err(Some)?;
+                }
             }
         }
     }
@@ -304,13 +318,13 @@ impl Models {
 }
 
 fn timed_out() -> ModelFailure {
-    ModelFailure::new(EffectErrorKind::Timeout, NextAction::TryNextModel, "no answer in its share of the time")
+    ModelFailure::new(EffectErrorKind::Timeout, NextAction::TryNextModel, "no answer in its share of the time").billed()
 }
 
 /// A scripted model is never retried: its rules count their uses.
 fn script_result(answer: EffectResult) -> Result<Reply, Option<ModelFailure>> {
     match answer {
         EffectResult::Ok(reply) => Ok(reply),
-        EffectResult::Error(error) => Err(Some(ModelFailure { error, next_action: NextAction::TryNextModel })),
+        EffectResult::Error(error) => Err(Some(ModelFailure { error, next_action: NextAction::TryNextModel, may_be_billed: false })),
     }
 }

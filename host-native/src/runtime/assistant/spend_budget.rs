@@ -2,10 +2,11 @@
 //! cost. (docs/spec/flows.md#12.3)
 
 use convengine_core::config::Config;
-use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind, EffectResult, LlmRequest, Millis};
+use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind, LlmRequest, Millis};
 
 use super::plan;
 use crate::clock;
+use crate::effects::llm::ModelAnswer;
 use crate::runtime::spend_cap::{charged_micros, unreadable};
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::{ProgramKey, session};
@@ -63,7 +64,7 @@ pub async fn reserve(host: &Host, config: &Config, request: &LlmRequest) -> Resu
 }
 
 /// Replaces the reserved cost of a call with its actual cost.
-pub async fn settle(host: &Host, reserved: BudgetReservation, answer: &EffectResult) {
+pub async fn settle(host: &Host, reserved: BudgetReservation, answer: &ModelAnswer) {
     let difference = microcents(charged_micros(answer, reserved.micros)) - microcents(reserved.micros);
     if difference != 0
         && let Err(error) = counter::adjust(&host.readers, &reserved.counter, difference).await

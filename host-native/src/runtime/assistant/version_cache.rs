@@ -49,24 +49,20 @@ impl SessionDocument {
 }
 
 impl VersionCache {
-    /// Returns the document of a version; `None` when there is none, or when it cannot be parsed.
+    /// Returns the document of a version; `None` when there is none.
     ///
     /// # Errors
-    /// Returns any database error.
+    /// Returns any database error; [`sqlx::Error::Decode`] for a document that cannot be parsed.
     pub async fn load(&self, pool: &Pool, key: &ProgramKey, number: i64) -> sqlx::Result<Option<SessionDocument>> {
         let Some(snapshot) = version::find_snapshot(pool, key.as_str(), number).await? else { return Ok(None) };
         let id = VersionId { key: key.clone(), number, snapshot };
         if let Some(found) = self.lock().get(&id) {
             return Ok(Some(SessionDocument { document: Arc::clone(&found.document), version: Some(id) }));
         }
-        let Some(text) = version::find_document(pool, key.as_str(), number).await? else { return Ok(None) };
-        let document: Arc<Value> = match serde_json::from_str(&text) {
-            Ok(document) => Arc::new(document),
-            Err(error) => {
-                tracing::error!(%error, program = key.as_str(), number, "cannot parse a stored document");
-                return Ok(None);
-            }
-        };
+        // The version may have been replaced since.
+        let Some((snapshot, text)) = version::find_with_snapshot(pool, key.as_str(), number).await? else { return Ok(None) };
+        let id = VersionId { snapshot, ..id };
+        let document: Arc<Value> = serde_json::from_str(&text).map(Arc::new).map_err(|it| sqlx::Error::Decode(Box::new(it)))?;
         let mut cached = self.lock();
         if cached.len() >= MAX_CACHED {
             cached.clear();

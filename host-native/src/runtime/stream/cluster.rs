@@ -151,7 +151,8 @@ async fn send_publications(pool: Pool, process: String, mut queue: mpsc::Unbound
             None => Ok(queue.recv().await),
         };
         let ready = match next {
-            Ok(Some(publication)) => tokens.push(publication),
+            // Those of other conversations that have waited long enough are sent as well, however full the queue is.
+            Ok(Some(publication)) => [tokens.push(publication), tokens.take_due()].concat(),
             Ok(None) => {
                 is_open = false;
                 tokens.take_all()

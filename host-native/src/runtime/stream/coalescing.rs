@@ -22,6 +22,7 @@ pub(super) struct TokenBuffer(BTreeMap<String, WaitingTokens>);
 #[derive(Debug)]
 struct WaitingTokens {
     wire: String,
+    owner: Option<Arc<str>>,
     flush_at: Instant,
 }
 
@@ -37,7 +38,8 @@ impl TokenBuffer {
         match publication {
             Publication::Events(conversation, chunk) if chunk.range.is_none() && !chunk.is_replay => {
                 let flush_at = Instant::now() + FLUSH_AFTER;
-                let waiting = self.0.entry(conversation.clone()).or_insert_with(|| WaitingTokens { wire: String::new(), flush_at });
+                let new = || WaitingTokens { wire: String::new(), owner: chunk.owner.clone(), flush_at };
+                let waiting = self.0.entry(conversation.clone()).or_insert_with(new);
                 waiting.wire.push_str(std::str::from_utf8(&chunk.wire).unwrap_or_default());
                 if waiting.wire.len() >= FLUSH_BYTES { self.take(&conversation).into_iter().collect() } else { Vec::new() }
             }
@@ -67,7 +69,7 @@ impl TokenBuffer {
 }
 
 fn to_publication(conversation: String, waiting: WaitingTokens) -> Publication {
-    Publication::Events(conversation, Arc::new(Chunk::new_unnumbered(waiting.wire)))
+    Publication::Events(conversation, Arc::new(Chunk::new_unnumbered(waiting.wire).with_owner(waiting.owner.as_ref())))
 }
 
 #[cfg(test)]
@@ -75,7 +77,8 @@ mod tests {
     use super::*;
 
     fn token(conversation: &str, text: &str) -> Publication {
-        Publication::Events(conversation.to_owned(), Arc::new(Chunk::new_unnumbered(text.to_owned())))
+        let owner = Arc::from(format!("owner of {conversation}"));
+        Publication::Events(conversation.to_owned(), Arc::new(Chunk::new_unnumbered(text.to_owned()).with_owner(Some(&owner))))
     }
 
     #[tokio::test(start_paused = true)]

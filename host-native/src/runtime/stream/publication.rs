@@ -53,15 +53,15 @@ impl<'s> TurnPublisher<'s> {
 
     /// Notifies the caller that an effect has started.
     pub fn send_effect_started(&self, effect: &Effect) {
-        if let Some(ear) = &self.subscriber {
-            ear.send_effect_started(effect);
+        if let Some(subscriber) = &self.subscriber {
+            subscriber.send_effect_started(effect);
         }
     }
 
     /// Notifies the caller that an effect has finished.
     pub fn send_effect_finished(&self, completion: &Completion) {
-        if let Some(ear) = &self.subscriber {
-            ear.send_effect_finished(completion);
+        if let Some(subscriber) = &self.subscriber {
+            subscriber.send_effect_finished(completion);
         }
     }
 
@@ -80,8 +80,8 @@ impl<'s> TurnPublisher<'s> {
         let from = self.published;
         let count = self.notices().len();
         self.published = count;
-        if let Some(ear) = &self.subscriber {
-            ear.send_notices(self.notices().get(from..).unwrap_or_default());
+        if let Some(subscriber) = &self.subscriber {
+            subscriber.send_notices(self.notices().get(from..).unwrap_or_default());
         }
         if self.published > from && self.record_progress() {
             let wire = event::render_notices(&self.turn, self.notices().get(from..).unwrap_or_default(), 0);
@@ -117,8 +117,8 @@ impl<'s> TurnPublisher<'s> {
             Some(outcome) => (notices.len(), closing_payload(outcome)),
             None => (self.published, (self.published > 0).then(|| json!({"success": false}))),
         };
-        if let Some(ear) = &self.subscriber {
-            ear.send_notices(notices.get(self.published..until).unwrap_or_default());
+        if let Some(subscriber) = &self.subscriber {
+            subscriber.send_notices(notices.get(self.published..until).unwrap_or_default());
         }
         if !has_subscribers || (until == self.published && payload.is_none()) {
             return;

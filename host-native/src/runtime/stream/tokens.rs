@@ -56,8 +56,8 @@ impl TokenPublisher {
     }
 
     fn send(&self, text: Option<&str>) {
-        if let Some(ear) = &self.subscriber {
-            ear.send_token(self.effect, text);
+        if let Some(subscriber) = &self.subscriber {
+            subscriber.send_token(self.effect, text);
         }
         if self.streams.has_subscribers(&self.conversation) {
             let mut wire = String::new();

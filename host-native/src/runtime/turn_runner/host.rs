@@ -35,9 +35,11 @@ use crate::storage::Pool;
 pub struct Host {
     /// The active configuration.
     pub config_manager: ConfigManager,
+    /// Keeps other servers off the database while the host lives.
+    pub server_lock: Option<ServerLock>,
     /// The reader pool.
     pub readers: Pool,
-    /// The single writer.
+    /// The writers.
     pub writer: Writer,
     /// The time of turns.
     pub clock: TurnClock,

@@ -28,11 +28,11 @@ const RECONNECT_DELAY: Duration = Duration::from_millis(200);
 /// Writes what is queued until the queue is closed and empty.
 pub(super) async fn run_writer(
     connection: Option<Connection>,
-    place: DatabaseConfig,
+    database: DatabaseConfig,
     meter: Meter,
     mut waiting: mpsc::Receiver<QueuedRows>,
 ) {
-    let mut writer = BatchWriter::new(place, meter);
+    let mut writer = BatchWriter::new(database, meter);
     writer.attach(connection).await;
     let mut batch = Vec::with_capacity(MAX_BATCH);
     let mut is_open = true;
@@ -41,7 +41,7 @@ pub(super) async fn run_writer(
         tokio::select! {
             count = waiting.recv_many(&mut batch, MAX_BATCH), if is_open => is_open = count > 0,
             () = sleep_until(next_attempt.unwrap_or_else(tokio::time::Instant::now)), if next_attempt.is_some() => {
-                writer.retry_parked().await;
+                writer.retry_next_parked().await;
             }
         }
         if !batch.is_empty() {
@@ -85,9 +85,9 @@ enum LockWait {
 }
 
 impl BatchWriter {
-    fn new(place: DatabaseConfig, meter: Meter) -> BatchWriter {
+    fn new(database: DatabaseConfig, meter: Meter) -> BatchWriter {
         let parked = Parked::default();
-        BatchWriter { database: place, connection: None, call_log: CallLogColumns::Plain, lost_since: None, meter, parked }
+        BatchWriter { database, connection: None, call_log: CallLogColumns::Plain, lost_since: None, meter, parked }
     }
 
     /// Gives the writer its first connection.
@@ -117,14 +117,19 @@ impl BatchWriter {
             Err(BatchError::Locked) if batch.len() == 1 => batch.drain(..).for_each(|it| self.park(it)),
             // Retry individually, so that one conflict or lock does not fail the whole batch.
             Err(BatchError::Commit(_) | BatchError::ConnectionLost(_) | BatchError::Locked) => {
+                let mut wait = LockWait::Normal;
                 for queued in batch.drain(..) {
                     if self.parked.contains(&queued.conversation) {
                         self.parked.push(queued);
                         continue;
                     }
-                    match self.write_single(&queued.rows, LockWait::Normal).await {
+                    match self.write_single(&queued.rows, wait).await {
                         Some(result) => _ = queued.answer.send(result),
-                        None => self.park(queued),
+                        None => {
+                            // A stranger may have locked them all.
+                            wait = LockWait::Brief;
+                            self.park(queued);
+                        }
                     }
                 }
             }
@@ -136,17 +141,16 @@ impl BatchWriter {
         self.parked.push(queued);
     }
 
-    /// Tries the rows of locked conversations again.
-    async fn retry_parked(&mut self) {
-        while let Some(queued) = self.parked.take_due() {
-            let result = match self.write_single(&queued.rows, LockWait::Brief).await {
-                Some(result) => Some((queued, result)),
-                None => self.parked.put_back(queued).map(|it| (it, Err(still_locked()))),
-            };
-            if let Some((queued, result)) = result {
-                self.parked.advance(&queued.conversation);
-                let _ = queued.answer.send(result);
-            }
+    /// Tries the rows of one locked conversation again. Queued rows are written between two attempts, so that many locks do not delay them.
+    async fn retry_next_parked(&mut self) {
+        let Some(queued) = self.parked.take_due() else { return };
+        let result = match self.write_single(&queued.rows, LockWait::Brief).await {
+            Some(result) => Some((queued, result)),
+            None => self.parked.put_back(queued).map(|it| (it, Err(still_locked()))),
+        };
+        if let Some((queued, result)) = result {
+            self.parked.advance(&queued.conversation);
+            let _ = queued.answer.send(result);
         }
     }
 

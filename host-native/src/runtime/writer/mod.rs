@@ -76,13 +76,13 @@ pub struct Writer {
 impl Writer {
     /// Starts the writer tasks; the first one gets the connection. They close their connections and end when the last handle is dropped, which
     /// ends the returned task.
-    pub fn start(connection: Connection, place: &DatabaseConfig, meter: &Meter) -> (Self, JoinHandle<()>) {
-        let count = if place.is_postgres() { POSTGRES_WRITERS } else { 1 };
+    pub fn start(connection: Connection, database: &DatabaseConfig, meter: &Meter) -> (Self, JoinHandle<()>) {
+        let count = if database.is_postgres() { POSTGRES_WRITERS } else { 1 };
         let mut connection = Some(connection);
         let mut tasks = Vec::with_capacity(count);
         let queues = (0..count).map(|_| {
             let (queue, waiting) = mpsc::channel(QUEUE_CAPACITY);
-            tasks.push(tokio::spawn(run_writer(connection.take(), place.clone(), meter.clone(), waiting)));
+            tasks.push(tokio::spawn(run_writer(connection.take(), database.clone(), meter.clone(), waiting)));
             queue
         });
         let writer = Writer { queues: queues.collect() };

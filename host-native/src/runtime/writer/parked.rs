@@ -45,13 +45,15 @@ impl Parked {
     /// Takes the first rows of a conversation that is to be tried again now.
     pub fn take_due(&mut self) -> Option<QueuedRows> {
         let now = Instant::now();
-        let locked = self.0.values_mut().find(|it| it.next_attempt <= now)?;
+        let locked = self.0.values_mut().filter(|it| it.next_attempt <= now).min_by_key(|it| it.next_attempt)?;
         locked.rows.pop_front()
     }
 
     /// Goes on with the next rows of a conversation whose first ones are answered.
     pub fn advance(&mut self, conversation: &str) {
-        if self.0.get(conversation).is_some_and(|it| it.rows.is_empty()) {
+        let Some(locked) = self.0.get_mut(conversation) else { return };
+        locked.since = Instant::now();
+        if locked.rows.is_empty() {
             self.0.remove(conversation);
         }
     }

@@ -111,6 +111,16 @@ pub async fn find_document(pool: &Pool, assistant: &str, number: i64) -> sqlx::R
     row.map(|it| it.text("document")).transpose()
 }
 
+/// Returns the content hash of a version and its document as JSON text.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find_with_snapshot(pool: &Pool, assistant: &str, number: i64) -> sqlx::Result<Option<(String, String)>> {
+    let sql = Statement::portable("select snapshot, document from cs_version where assistant_id = $1 and version = $2");
+    let row = pool.fetch_optional(&sql, &[SqlValue::Text(assistant), SqlValue::Integer(number)]).await?;
+    row.map(|it| Ok((it.text("snapshot")?, it.text("document")?))).transpose()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

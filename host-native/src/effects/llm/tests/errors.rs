@@ -95,8 +95,9 @@ async fn no_body_is_longer_than_the_limit() {
         let server = Server::new(vec![chunked_response(&[provider.stream(&[&too_long]).as_bytes()])]).await;
         let listener = TestSubscriber::new();
         let models = models(&settings(&server.address, &[provider.model_spec()]));
-        let found = into_result(models.generate(&call("response_text", LlmMode::Text), Some(&listener.tokens), far_deadline()).await)
-            .expect_err("too long");
+        let found =
+            into_result(models.generate(&call("response_text", LlmMode::Text), Some(&listener.tokens), far_deadline()).await.result)
+                .expect_err("too long");
         assert!(found.message.contains("longer than"), "{found}");
     }
 }
@@ -109,8 +110,9 @@ async fn no_event_is_longer_than_its_limit() {
         let text = "x".repeat(size);
         let server = Server::new(vec![chunked_response(&[provider.stream(&[&text, "."]).as_bytes()])]).await;
         let models = models(&settings(&server.address, &[provider.model_spec()]));
-        let found =
-            into_result(models.generate(&call("response_text", LlmMode::Text), Some(&TestSubscriber::new().tokens), far_deadline()).await);
+        let found = into_result(
+            models.generate(&call("response_text", LlmMode::Text), Some(&TestSubscriber::new().tokens), far_deadline()).await.result,
+        );
         match found {
             Ok(reply) => assert!(fits && reply.text.len() == size + 1, "{size}"),
             Err(error) => assert!(!fits && error.message.contains("a line of it is longer than"), "{error}"),
@@ -179,7 +181,7 @@ async fn a_slow_model_leaves_time_for_the_next() {
     let (models, listener, start) = (models(&llm), TestSubscriber::new(), Instant::now());
     let by = start + Duration::from_secs(2);
     let request = call("response_json", LlmMode::Json);
-    assert_eq!(into_result(models.generate(&request, None, by).await).expect("an answer").text, "quick");
+    assert_eq!(into_result(models.generate(&request, None, by).await.result).expect("an answer").text, "quick");
     assert!(start.elapsed() < Duration::from_secs(2), "in time");
     let alone = super::models(&settings(&slow.address, &["openai:slow"]));
     let late = tokio::time::timeout(Duration::from_millis(50), alone.generate(&request, Some(&listener.tokens), far_deadline()));
@@ -188,7 +190,7 @@ async fn a_slow_model_leaves_time_for_the_next() {
 
 /// A model that takes the call and never answers, or stops within its answer.
 #[tokio::test]
-async fn a_hung_model_is_given_up_and_the_next_one_asked() {
+async fn a_hung_model_is_given_up_and_its_attempt_may_be_billed() {
     for provider in ALL {
         let stream = provider.stream(&["He", "llo"]);
         let half = ScriptedResponse { keeps_open: true, ..response_until_close(&stream.as_bytes()[..stream.len() / 2]) };
@@ -200,7 +202,9 @@ async fn a_hung_model_is_given_up_and_the_next_one_asked() {
             llm.timeouts = LlmTimeouts { response: Duration::from_millis(300), idle: Duration::from_millis(300), ..llm.timeouts };
             let listener = TestSubscriber::new();
             let request = call("response_text", LlmMode::Text);
-            let found = into_result(models(&llm).generate(&request, Some(&listener.tokens), far_deadline()).await).expect_err("a failure");
+            let answer = models(&llm).generate(&request, Some(&listener.tokens), far_deadline()).await;
+            assert_eq!(answer.billed_attempts, 1);
+            let found = into_result(answer.result).expect_err("a failure");
             assert_eq!(found.kind, EffectErrorKind::Timeout, "{found}");
             assert!(found.message.contains(setting), "{found}");
         }

@@ -74,7 +74,7 @@ pub fn far_deadline() -> Instant {
 
 /// Makes a call without streaming.
 pub async fn generate(models: &Models, request: &LlmRequest) -> Result<LlmReply, EffectError> {
-    into_result(models.generate(request, None, far_deadline()).await)
+    into_result(models.generate(request, None, far_deadline()).await.result)
 }
 
 /// Returns the reply or the error of an answer.

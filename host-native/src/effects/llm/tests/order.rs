@@ -166,7 +166,7 @@ async fn unsupported_parameters_are_omitted_from_then_on() {
     assert_eq!(sent, [[true, false, true], [false, true, true], [false, true, false], [false, true, false]]);
     let server = Server::new(vec![refused("the prompt about the temperature is too long")]).await;
     let error = into_result(
-        super::models(&settings(&server.address, &["openai:o"])).generate(&call("agent", LlmMode::Text), None, far_deadline()).await,
+        super::models(&settings(&server.address, &["openai:o"])).generate(&call("agent", LlmMode::Text), None, far_deadline()).await.result,
     );
     assert_eq!((error.expect_err("refused").status, server.requests().len()), (Some(400), 1), "not every word counts");
 }

@@ -40,7 +40,7 @@ async fn a_key_split_across_deltas_is_scrubbed() {
             let server = Server::new(vec![response_until_close(provider.stream(&[one, two]).as_bytes())]).await;
             let models = models(&settings(&server.address, &[provider.model_spec()]));
             let mut listener = TestSubscriber::new();
-            let answer = models.generate(&call("response_text", LlmMode::Text), Some(&listener.tokens), far_deadline()).await;
+            let answer = models.generate(&call("response_text", LlmMode::Text), Some(&listener.tokens), far_deadline()).await.result;
             assert_eq!(into_result(answer).expect("an answer").text, expected);
             assert_eq!(listener.published_text(), expected, "{provider:?}, cut at {at}");
         }
@@ -49,7 +49,7 @@ async fn a_key_split_across_deltas_is_scrubbed() {
         let server = Server::new(vec![response_until_close(cut.as_bytes())]).await;
         let models = models(&settings(&server.address, &[provider.model_spec()]));
         let mut listener = TestSubscriber::new();
-        let answer = models.generate(&call("response_text", LlmMode::Text), Some(&listener.tokens), far_deadline()).await;
+        let answer = models.generate(&call("response_text", LlmMode::Text), Some(&listener.tokens), far_deadline()).await.result;
         assert!(
             into_result(answer).is_err() && !listener.published_text().contains("sk-"),
             "text held back by a failed attempt is not published"

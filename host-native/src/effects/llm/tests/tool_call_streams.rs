@@ -99,7 +99,7 @@ async fn generate_streamed(provider: Provider, answer: ScriptedResponse) -> (Res
     let server = Server::new(vec![answer]).await;
     let models = models(&settings(&server.address, &[provider.model_spec()]));
     let mut listener = TestSubscriber::new();
-    let answer = into_result(models.generate(&conversation(), Some(&listener.tokens), far_deadline()).await);
+    let answer = into_result(models.generate(&conversation(), Some(&listener.tokens), far_deadline()).await.result);
     assert_eq!(server.requests()[0].body["stream"], true);
     (answer, listener.published_text())
 }

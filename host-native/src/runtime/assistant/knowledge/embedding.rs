@@ -98,7 +98,7 @@ async fn embed_source(host: &Host, job: &EmbeddingJob, model: &str) -> sqlx::Res
             return finish(database, &version, model).await.map(Ok);
         }
         vector::renew(&host.readers, &version, clock::now() + LEASE_MS).await?;
-        if let Err(error) = spend_cap::reserve(host, 0).await {
+        if let Err(error) = spend_cap::check(host).await {
             return Ok(Err(error));
         }
         let vectors = match embed(&host.models, texts, Instant::now() + CALL_TIMEOUT).await {
