@@ -30,7 +30,7 @@ use crate::api::{
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
 use crate::auth::exposure::{self, Exposure};
 use crate::auth::host_names::{self, OwnHosts};
-use crate::auth::keys::ApiKeyCache;
+use crate::auth::keys::{self, ApiKeyCache};
 use crate::auth::rate::RateLimits;
 use crate::auth::routes::Routes;
 use crate::auth::scope::Scopes;
@@ -139,8 +139,8 @@ async fn build_gateway(settings: &Settings, exposure: Exposure, hosts: Vec<(Sett
         None => None,
     };
     let Exposure { access, origins, .. } = exposure;
-    let admin_token = settings.admin_token.clone();
-    let mut gateway = AuthGateway { access, routes: Vec::new(), tenants: BTreeMap::new(), tokens, admin_token, origins };
+    let (admin_token, trusted_proxies) = (settings.admin_token.clone(), settings.http.trusted_proxies.clone());
+    let mut gateway = AuthGateway { access, routes: Vec::new(), tenants: BTreeMap::new(), tokens, admin_token, origins, trusted_proxies };
     for (settings, host) in hosts {
         let (router, routes) = tenant_routes(host.stream_settings.is_sse_enabled(), host.stream_settings.stomp()).into_parts();
         gateway.routes.extend(routes.into_iter().filter(|it| !gateway.routes.contains(it)).collect::<Vec<_>>());
@@ -301,6 +301,7 @@ fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHand
     let mut tasks =
         vec![spawn_interpreter(Arc::clone(host)), recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
     tasks.extend(leases::spawn(Arc::clone(host)));
+    tasks.push(keys::spawn_stream_check(Arc::clone(host), settings.security.keys_recheck));
     tasks.extend(embedding::spawn_embedding(Arc::clone(host)));
     tasks.extend(settings.assistants.timers.then(|| timers::spawn_timers(Arc::clone(host))));
     tasks.extend(settings.assistants.timers.then(|| schedule::spawn(Arc::clone(host))));

@@ -11,9 +11,24 @@ use sha2::{Digest, Sha256};
 use crate::config::secrets::resolve;
 
 /// Headers by which a proxy shows itself, beside those that begin with [`FORWARDED_PREFIX`].
-const PROXY_HEADERS: [&str; 3] = ["forwarded", "via", "x-real-ip"];
+const PROXY_HEADERS: [&str; 14] = [
+    "forwarded",
+    "forwarded-for",
+    "via",
+    "x-real-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-envoy-external-address",
+    "x-original-forwarded-for",
+    "x-originating-ip",
+    "x-proxyuser-ip",
+    "x-remote-ip",
+    "cdn-loop",
+    "cf-connecting-ip",
+    "true-client-ip",
+];
 
-const FORWARDED_PREFIX: &str = "x-forwarded-";
+const FORWARDED_PREFIX: &str = "x-forwarded";
 
 /// The hash of the administrator's token. Debug output does not show it.
 #[derive(Clone, PartialEq, Eq)]

@@ -9,14 +9,15 @@ use axum::Router;
 use axum::extract::{ConnectInfo, Query, Request, State};
 use axum::http::{Extensions, HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use ipnet::IpNet;
 use serde::Deserialize;
 use tower::ServiceExt;
 use tower_http::cors::{AllowOrigin, CorsLayer};
-use uuid::Uuid;
 
 use super::access_mode::{AccessMode, CurrentAccess};
 use super::admin_token::{AdminToken, is_local};
 use super::caller::{Caller, read_owner};
+use super::client_address::ClientAddress;
 use super::cors::{self, AllowedOrigins};
 use super::keys::{self, ApiKeyCache};
 use super::rate::RateStatus;
@@ -33,8 +34,6 @@ use crate::runtime::assistant::deployment;
 use crate::runtime::chain::token;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::{Deployment, is_origin_allowed};
-use crate::storage::assistant::session::find_program;
-use crate::storage::assistant::{DocumentKind, ProgramKey};
 
 const X_API_KEY: &str = "x-api-key";
 const X_TENANT: &str = "x-tenant";
@@ -57,6 +56,8 @@ pub struct AuthGateway {
     pub admin_token: Option<AdminToken>,
     /// The origins that may call.
     pub origins: AllowedOrigins,
+    /// The proxies that report the addresses of clients.
+    pub trusted_proxies: Vec<IpNet>,
 }
 
 /// A tenant with its routes and API keys.
@@ -77,60 +78,6 @@ pub(super) struct AuthenticatedCall<'d> {
     pub scopes: Scopes,
     /// The calling deployment, on deployment routes.
     pub deployment: Option<Arc<Deployment>>,
-}
-
-impl AuthenticatedCall<'_> {
-    /// The assistant, workflow or AI agent that a call of the simulator counts against.
-    async fn rate_limited_program(&self, uri: &Uri) -> Option<ProgramKey> {
-        let mut parts = uri.path().strip_prefix("/v1/runtime/")?.split('/');
-        let simulated = match (parts.next()?, parts.next()?) {
-            ("assistants", id) => ProgramKey::new(DocumentKind::Assistant, id),
-            // The path has the session alone, which is looked up where it is limited.
-            ("workflows" | "ai-agents", "sessions") if self.tenant.host.rate_limits.limits_simulator() => {
-                let session = Uuid::try_parse(parts.next()?).ok()?.to_string();
-                find_program(&self.tenant.host.readers, &session).await.ok()??
-            }
-            ("workflows", id) => ProgramKey::new(DocumentKind::Workflow, id),
-            ("ai-agents", id) => ProgramKey::new(DocumentKind::Agent, id),
-            _ => return None,
-        };
-        Some(simulated)
-    }
-}
-
-/// The path segment after which public paths name a session.
-const SESSIONS_SEGMENT: &str = "sessions";
-
-impl AuthenticatedCall<'_> {
-    /// Counts a call of a visitor of a deployment, by its session and its address, or of the simulator.
-    async fn check_program_limits(&self, uri: &Uri, peer: Option<IpAddr>) -> Result<[Option<RateStatus>; 2], ApiError> {
-        let limits = &self.tenant.host.rate_limits;
-        let Some(deployment) = &self.deployment else {
-            let program = self.rate_limited_program(uri).await;
-            return Ok([program.map_or(Ok(None), |it| limits.check_program(&it, uri))?, None]);
-        };
-        let address = peer.map_or_else(String::new, |it| it.to_canonical().to_string());
-        let by_address = limits.check_address(&deployment.id, &address, uri)?;
-        if uri.path().starts_with(LINK_PREFIX) && uri.path().ends_with("/turn") {
-            // The session is in the body; the handler counts the visitor.
-            return Ok([by_address, None]);
-        }
-        let visitor = session_of_visitor(uri).unwrap_or_else(|| address.clone());
-        Ok([by_address, limits.check_visitor(&deployment.id, &visitor, uri)?])
-    }
-}
-
-/// The session of a public request, if its path or query names one.
-fn session_of_visitor(uri: &Uri) -> Option<String> {
-    let mut parts = uri.path().split('/').skip_while(|it| *it != SESSIONS_SEGMENT).skip(1);
-    let query = || Query::<VisitorQuery>::try_from_uri(uri).ok()?.0.conversation_id;
-    parts.next().map(str::to_owned).or_else(query).and_then(|it| Some(Uuid::try_parse(&it).ok()?.to_string()))
-}
-
-/// The session in the query string of routes of AI agents.
-#[derive(Debug, Default, Deserialize)]
-struct VisitorQuery {
-    conversation_id: Option<String>,
 }
 
 /// Credentials in the query string, for clients that cannot send headers.
@@ -169,15 +116,16 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
         Ok(call) => call,
         Err(refusal) => return refuse(refusal),
     };
-    let program_status = match call.check_program_limits(&uri, peer).await {
+    let client = ClientAddress::find(peer, request.headers(), &gateway.trusted_proxies);
+    let program_status = match call.check_program_limits(&uri, client).await {
         Ok(statuses) => statuses,
         Err(refusal) => return refuse(refusal),
     };
-    let caller_id = call.caller.id().map(str::to_owned).or(peer.map(|it| it.to_string())).unwrap_or_default();
-    let status = match call.tenant.host.rate_limits.check_caller(&caller_id, &uri) {
+    let status = match call.check_caller_limit(&uri, client) {
         Ok(status) => status,
         Err(refusal) => return refuse(refusal),
     };
+    request.extensions_mut().insert(client);
     request.extensions_mut().insert(call.caller.with_scopes(call.scopes));
     request.extensions_mut().extend(call.deployment.map(deployment_extension).unwrap_or_default());
     let Ok(mut response) = call.tenant.router.clone().oneshot(request).await;
@@ -334,7 +282,7 @@ impl AuthGateway {
         let found = tenant.keys.find_active(&tenant.host.readers, text, id).await.map_err(|it| ApiError::from_database(&it, uri))?;
         let key = found.ok_or_else(invalid)?;
         let scopes = Scopes::from_names(key.scopes.split(' '));
-        let mut caller = Caller::new(&format!("key {}", key.key_id)).with_name(&key.name);
+        let mut caller = Caller::new(&format!("key {}", key.key_id)).with_name(&key.name).with_key(&key.key_id);
         if let Some(owner) = read_owner(headers, key.owner_claim, uri)? {
             caller = caller.with_owner(&format!("key {}:{owner}", key.key_id));
         }

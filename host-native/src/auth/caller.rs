@@ -43,6 +43,12 @@ impl Caller {
         Caller { user: Some(identity.into()), access, ..self }
     }
 
+    /// Adds the API key of the caller.
+    #[must_use]
+    pub fn with_key(self, id: &str) -> Caller {
+        Caller { access: ConversationAccess { key: Some(id.into()), ..self.access }, ..self }
+    }
+
     /// Adds what the scopes of the caller permit.
     #[must_use]
     pub fn with_scopes(self, scopes: Scopes) -> Caller {
@@ -80,6 +86,8 @@ impl Caller {
 pub struct ConversationAccess {
     /// The owner of what the caller begins: SHA-256 of its identity; absent for keys without owners and if authentication is off.
     pub owner: Option<Arc<str>>,
+    /// The API key of the caller, if it has one; its streams end with it.
+    pub key: Option<Arc<str>>,
     sees_all: bool,
     may_change_all: bool,
 }
@@ -87,7 +95,7 @@ pub struct ConversationAccess {
 impl ConversationAccess {
     /// The access of the server itself, such as its timers, and of routes that have checked the caller.
     pub fn all() -> ConversationAccess {
-        ConversationAccess { owner: None, sees_all: true, may_change_all: true }
+        ConversationAccess { owner: None, key: None, sees_all: true, may_change_all: true }
     }
 
     /// Whether every conversation may be read, so that its owner need not be known.

@@ -54,9 +54,15 @@ impl AllowedOrigins {
 
     /// Whether a page may open a WebSocket, for which browsers send no preflight request.
     pub fn is_socket_allowed(&self, headers: &HeaderMap) -> bool {
-        let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
-        let Some(origin) = text(header::ORIGIN) else { return true };
-        let is_same_origin = origin.split_once("://").is_some_and(|it| Some(it.1) == text(header::HOST));
+        let mut origins = headers.get_all(header::ORIGIN).iter();
+        let origin = match (origins.next(), origins.next()) {
+            (None, _) => return true,
+            (Some(origin), None) => origin.to_str().unwrap_or_default(),
+            // Browsers send one.
+            (Some(_), Some(_)) => return false,
+        };
+        let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
+        let is_same_origin = origin.split_once("://").is_some_and(|it| Some(it.1) == host);
         is_same_origin || self.is_allowed(origin)
     }
 }

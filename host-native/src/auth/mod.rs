@@ -3,7 +3,9 @@
 pub mod access_mode;
 pub mod admin_token;
 pub mod auth_gateway;
+mod call_limits;
 pub mod caller;
+pub mod client_address;
 pub mod command;
 pub mod cors;
 pub mod exposure;

@@ -1,6 +1,6 @@
 //! `convengine secret`: rotates the key that seals stored secrets.
 
-use crate::config::secrets::key_source::{KeySource, add_key, keep_keys};
+use crate::config::secrets::key_source::{KeyFileLock, KeySource, add_key, keep_keys};
 use crate::config::settings::Settings;
 use crate::exit::Failure;
 use crate::runtime::assistant::secret_store::{Resealed, SecretStore};
@@ -20,15 +20,16 @@ pub async fn rotate(settings: &Settings) -> Result<(), Failure> {
     let failed = |path: &std::path::Path, it: std::io::Error| {
         Failure::service_unavailable(format!("cannot write key file '{}': {it}; check its permissions", path.display()))
     };
+    // Another rotation would remove keys that this one still needs.
+    let mut lock = None;
     if let Some(KeySource::BesideDatabase(path)) = &settings.secrets_key {
+        lock = Some(KeyFileLock::acquire(path).map_err(|it| failed(path, it))?);
+        check_opened(&store.list_unopened(settings, &pool).await?)?;
         add_key(path).map_err(|it| failed(path, it))?;
     }
     let Resealed { key_id, changed, unchanged, unopened } = store.reseal_all(settings, &pool).await?;
     pool.close().await;
-    if !unopened.is_empty() {
-        let line = |it: &String| format!("secret '{it}' cannot be opened: add the key that sealed it, or store the secret again");
-        return Err(Failure::check_failed(unopened.iter().map(line).collect()));
-    }
+    check_opened(&unopened)?;
     println!("sealed {changed} secrets with key {key_id}; {unchanged} were sealed with it before");
     match &settings.secrets_key {
         Some(KeySource::BesideDatabase(path)) => {
@@ -39,5 +40,14 @@ pub async fn rotate(settings: &Settings) -> Result<(), Failure> {
         Some(source) => println!("remove the former key from {source} when all servers have the new one and no backup needs it"),
         None => {}
     }
+    drop(lock);
     Ok(())
+}
+
+fn check_opened(unopened: &[String]) -> Result<(), Failure> {
+    if unopened.is_empty() {
+        return Ok(());
+    }
+    let line = |it: &String| format!("secret '{it}' cannot be opened: add the key that sealed it, or store the secret again");
+    Err(Failure::check_failed(unopened.iter().map(line).collect()))
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::harness::{Answer, MESSAGE, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
 use crate::routes::{DEPLOYMENT_ROUTES, LINK_ROUTES, ROUTES, SIGNED_ROUTES, call, fill_path};
-use crate::stream::ID;
+use crate::stream::{ID, Listener};
 
 /// A server with `mode=keys` that rechecks each key on every call.
 pub const WITH_KEYS: [&str; 4] = ["--set", "convengine.security.mode=keys", "--set", "convengine.security.keys.recheck=1ms"];
@@ -136,8 +136,11 @@ fn a_key_expires_and_can_be_revoked() {
     let line = |key: &str| listed.stdout.lines().find(|it| it.starts_with(&key[3..15])).unwrap_or_default().to_owned();
     assert!(line(&lasting).contains("active scopes=read") && line(&brief).contains("expired"), "{listed:?}");
     assert!(!line(&lasting).contains("used=-") && !listed.stdout.contains(&lasting[16..]), "{listed:?}");
+    let stream = format!("/api/v1/conversation/stream/{ID}?access_token={lasting}");
+    let (mut listener, _) = Listener::open_path(&server, &stream, None);
     let revoked = env.run(&["key", "revoke", &lasting[3..15]]);
     assert_eq!(revoked.code, 0, "{revoked:?}");
+    assert!(listener.next().is_none(), "an open stream ends with its key");
     assert!(wait_until(|| status(&lasting) == 401), "a revoked key is not accepted");
     assert_one_line(&env.run(&["key", "revoke", &lasting[3..15]]), 1, &["convengine key list"]);
     assert!(!env.sql().dump().join("\n").contains(&lasting[16..]), "the secret is not stored");

@@ -149,6 +149,26 @@ fn an_agent_is_published_if_enough_of_its_evals_pass() {
 }
 
 #[test]
+fn limits_of_a_deployment_are_of_each_visitor_and_not_of_all() {
+    let set = ["convengine.assistants.rpm=2", "convengine.assistants.rpm-per-address=9", "convengine.http.trusted-proxies=127.0.0.1"];
+    let (_env, server) = serve(&json!([reply("hello", "Good morning.")]), &set.map(|it| ["--set", it]).concat());
+    publish_helper(&server, &helper("A shop"));
+    let token = deploy_helper(&server, &json!({"name": "shop", "channel": "web"}));
+    let say_from = |address: &str, body: &Value| {
+        let headers = [("Content-Type", "application/json"), ("X-Forwarded-For", address)];
+        server.request("POST", &format!("/v1/public/ai-agents/{token}/turn"), &headers, body.to_string())
+    };
+    let new = json!({"text": "hello"});
+    let loud: Vec<u16> = (0..3).map(|_| say_from("192.0.2.1", &new).status).collect();
+    assert_eq!(loud, [200, 200, 429]);
+    assert_eq!(say_from("192.0.2.2", &new).status, 200, "another address is not affected");
+    assert_eq!(say_from("198.51.100.7, 192.0.2.1", &new).status, 429, "what the client wrote itself does not count");
+    // Ids that are invented make no new visitor.
+    let invented = json!({"text": "hello", "conversation_id": "0b7b6d0e-5a0f-4c56-8a52-0f5a0f6f4d09"});
+    assert_eq!(say_from("192.0.2.1", &invented).status, 429);
+}
+
+#[test]
 fn a_deployment_answers_with_the_live_version_and_only_its_own_conversations() {
     let (env, server) = serve(&json!([reply("hello", "Good morning."), reply("again", "Hello again.")]), &[]);
     save(&server, &helper("A shop"));

@@ -12,7 +12,7 @@ use crate::tenants::TwoTenants;
 const ADVICE: [&str; 2] = ["convengine key create --name", "convengine.security.mode=none"];
 
 /// Headers that show a proxy.
-const PROXIED: [(&str, &str); 7] = [
+const PROXIED: [(&str, &str); 9] = [
     ("X-Forwarded-For", "192.0.2.1"),
     ("x-forwarded-host", "bot.example"),
     ("X-Forwarded-Proto", "https"),
@@ -20,6 +20,8 @@ const PROXIED: [(&str, &str); 7] = [
     ("Forwarded", "for=192.0.2.1"),
     ("Via", "1.1 proxy"),
     ("X-Real-IP", "127.0.0.1"),
+    ("X-Forwarded", "1"),
+    ("CF-Connecting-IP", "127.0.0.1"),
 ];
 
 #[track_caller]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -157,9 +158,18 @@ fn a_rotation_seals_all_secrets_with_a_new_key() {
     assert!(server.log().contains("is sealed with key"), "{}", server.log());
     let refused = send(&server, "POST", "/v1/secrets", &json!({"name": "MORE", "value": VALUE}));
     assert_refused(&refused, 409, "secrets_key_missing");
+    let rotation = env.run(&["secret", "rotate"]);
+    assert!(rotation.code == 1 && rotation.stderr.contains("secret 'CRM_KEY' cannot be opened"), "{rotation:?}");
     assert!(!key.exists(), "no new key hides the loss");
     drop(server);
     fs::rename(env.path("lost"), &key).unwrap();
+    let log = env.serve(&REGEX_ONLY).log();
+    assert!(!log.contains("cannot be used"), "{log}");
+    // Rotations at once wait for each other.
+    let rotations: Vec<_> = (0..4).map(|_| env.command(&["secret", "rotate"]).stdout(Stdio::piped()).spawn().unwrap()).collect();
+    for rotation in rotations {
+        assert_eq!(rotation.wait_with_output().unwrap().status.code(), Some(0));
+    }
     let log = env.serve(&REGEX_ONLY).log();
     assert!(!log.contains("cannot be used"), "{log}");
 }

@@ -90,6 +90,21 @@ fn a_client_without_web_sockets_polls() {
 }
 
 #[test]
+fn the_session_of_another_address_is_not_found() {
+    let env = TestEnv::with_pack(&pack_with_progress());
+    let server = env
+        .serve(&[&ENABLED[..], &["--set", "convengine.security.mode=none", "--set", "convengine.http.trusted-proxies=127.0.0.1"]].concat());
+    let post = |address: &str, name: &str, body: &str| {
+        let headers = [("Content-Type", "text/plain"), ("X-Forwarded-For", address)];
+        server.request("POST", &format!("/ws-convengine/000/abcdefgh/{name}"), &headers, body.to_owned())
+    };
+    assert_eq!(post("192.0.2.1", "xhr", "").text, "o\n");
+    assert_eq!(post("192.0.2.2", "xhr_send", "[\"DISCONNECT\\n\\n\\u0000\"]").status, 404);
+    assert_eq!(post("192.0.2.2", "xhr", "").text, "o\n", "a session of its own");
+    assert_eq!(post("192.0.2.1", "xhr_send", "[\"CONNECT\\naccept-version:1.2\\n\\n\\u0000\"]").status, 204);
+}
+
+#[test]
 fn a_client_without_web_sockets_streams() {
     let env = TestEnv::with_pack(&pack_with_progress());
     let server = env.serve(&ENABLED);

@@ -36,6 +36,9 @@ fn a_page_sets_only_the_inputs_of_the_document() {
     assert_eq!(began.status, 201, "{began:?}");
     let state = server.get(&format!("{SIMULATED}/{}", began.json()["session_id"].as_str().unwrap())).json();
     assert_eq!((&state["vars"]["plan"], &state["vars"]["count"]), (&json!("gold"), &json!(0)));
+    publish(&server, &with_changes(desk_with_input(), &[("/inputs", json!(["count", "pin"]))]));
+    assert_eq!(begin(json!({"plan": "gold", "count": 5})).status, 201, "named as an input of the document");
+    assert_refused(&begin(json!({"pin": "1234"})), 422, "unknown_param");
     let (simulated, _) = Session::start_simulated(&server, &json!({"params": {"count": 5}}));
     assert_eq!(simulated.state(&server)["vars"]["count"], 5, "authors may set all");
 }

@@ -1,11 +1,10 @@
 //! SockJS without WebSockets: XHR polling and XHR streaming of protocol 0.3.3 (docs/spec/data-and-api.md#8.6).
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::PathRejection;
-use axum::extract::{ConnectInfo, Extension, Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
@@ -16,6 +15,7 @@ use super::sockjs;
 use crate::api::assistant::body::read_whole;
 use crate::api::error::{ApiError, not_found};
 use crate::auth::caller::Caller;
+use crate::auth::client_address::ClientAddress;
 use crate::runtime::turn_runner::Host;
 
 /// Bytes after which a streamed response ends, because browsers keep the whole of it. The client then sends another request.
@@ -27,20 +27,18 @@ const PRELUDE_BYTES: usize = 2048;
 /// The frame for a second request that wants to fetch.
 const STILL_OPEN: &str = "c[2010,\"Another connection still open\"]";
 
-type Peer = Option<Extension<ConnectInfo<SocketAddr>>>;
-
 type Names = Result<Path<(String, String)>, PathRejection>;
 
 /// A response with the next frame.
 pub async fn poll(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
-    peer: Peer,
+    Extension(client): Extension<ClientAddress>,
     uri: Uri,
     headers: HeaderMap,
     names: Names,
 ) -> Result<Response, ApiError> {
-    let Some(receiver) = attach(&host, &caller, peer, &uri, &headers, names)? else {
+    let Some(receiver) = attach(&host, &caller, client, &uri, &headers, names)? else {
         return Ok(respond(frame_line(STILL_OPEN).into()));
     };
     let (frame, _) = receiver.next().await;
@@ -51,13 +49,13 @@ pub async fn poll(
 pub async fn stream(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
-    peer: Peer,
+    Extension(client): Extension<ClientAddress>,
     uri: Uri,
     headers: HeaderMap,
     names: Names,
 ) -> Result<Response, ApiError> {
     let prelude = Bytes::from(frame_line(&"h".repeat(PRELUDE_BYTES)));
-    let Some(receiver) = attach(&host, &caller, peer, &uri, &headers, names)? else {
+    let Some(receiver) = attach(&host, &caller, client, &uri, &headers, names)? else {
         return Ok(respond([prelude, Bytes::from(frame_line(STILL_OPEN))].concat().into()));
     };
     let frames = stream::unfold((Some(receiver), Some(prelude), 0), |(receiver, prelude, sent)| async move {
@@ -77,7 +75,7 @@ pub async fn stream(
 pub async fn send(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
-    peer: Peer,
+    Extension(client): Extension<ClientAddress>,
     uri: Uri,
     headers: HeaderMap,
     names: Names,
@@ -86,7 +84,7 @@ pub async fn send(
     let bytes = read_whole(&uri, body, MAX_MESSAGE_BYTES).await?;
     check_origin(&host, &headers, &uri)?;
     let session = session_id(names, &uri)?;
-    let XhrSession { incoming, .. } = host.xhr_sessions.find(&caller_id(&caller, peer), &session).ok_or_else(|| not_found(&uri))?;
+    let XhrSession { incoming, .. } = host.xhr_sessions.find(&caller_id(&caller, client), &session).ok_or_else(|| not_found(&uri))?;
     let Some(bytes) = bytes else {
         let message = format!("body is too large; send at most {MAX_MESSAGE_BYTES} bytes");
         return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, &uri, message));
@@ -110,14 +108,14 @@ pub async fn send(
 fn attach(
     host: &Arc<Host>,
     caller: &Caller,
-    peer: Peer,
+    client: ClientAddress,
     uri: &Uri,
     headers: &HeaderMap,
     names: Names,
 ) -> Result<Option<Receiver>, ApiError> {
     check_origin(host, headers, uri)?;
     let id = session_id(names, uri)?;
-    let name = caller_id(caller, peer);
+    let name = caller_id(caller, client);
     let (session, frames) = host.xhr_sessions.open(&name, &id).map_err(|TooManySessions| {
         ApiError::new(StatusCode::TOO_MANY_REQUESTS, uri, "too many SockJS sessions; close some, or connect with WebSockets")
     })?;
@@ -134,10 +132,9 @@ fn session_id(names: Names, uri: &Uri) -> Result<String, ApiError> {
 }
 
 /// Whose sessions a request may use: those of its caller and the user that it acts for, else those of its address.
-fn caller_id(caller: &Caller, peer: Peer) -> String {
-    let address = || peer.map(|it| it.0.0.ip().to_string()).unwrap_or_default();
+fn caller_id(caller: &Caller, client: ClientAddress) -> String {
     let owner = caller.access().owner.unwrap_or_default();
-    caller.id().map_or_else(|| format!("address:{}", address()), |it| format!("caller:{it} {owner}"))
+    caller.id().map_or_else(|| format!("address:{}", client.to_text()), |it| format!("caller:{it} {owner}"))
 }
 
 fn frame_line(frame: &str) -> String {

@@ -2,14 +2,21 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::sealing::{KeyRing, SealingKey, split_keys};
+
+/// How long a program may take to print the keys.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether the program has ended.
+const COMMAND_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The source of the sealing keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,12 +94,52 @@ fn is_absent(path: &Path) -> bool {
 
 fn run(words: &[String]) -> Result<String, String> {
     let (program, arguments) = words.split_first().ok_or("has no program")?;
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().map_err(|it| format!("cannot run: {it}"))?;
-    if !output.status.success() {
+    let cannot_run = |it: std::io::Error| format!("cannot run: {it}");
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(cannot_run)?;
+    let mut stdout = child.stdout.take().ok_or("has no output")?;
+    let reader = std::thread::spawn(move || {
+        let mut printed = Vec::new();
+        stdout.read_to_end(&mut printed).map(|_| printed)
+    });
+    let deadline = Instant::now() + COMMAND_TIMEOUT;
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(cannot_run)? {
+            break status;
+        }
+        if Instant::now() >= deadline {
+            child.kill().and_then(|()| child.wait()).map_err(cannot_run)?;
+            return Err(format!("did not end within {} s", COMMAND_TIMEOUT.as_secs()));
+        }
+        std::thread::sleep(COMMAND_POLL_INTERVAL);
+    };
+    if !status.success() {
         // What it wrote is omitted: it may be the key.
-        return Err(format!("failed: {}", output.status));
+        return Err(format!("failed: {status}"));
     }
-    String::from_utf8(output.stdout).map_err(|_| "printed no text".to_owned())
+    let printed = reader.join().map_err(|_| "printed nothing that can be read")?.map_err(cannot_run)?;
+    String::from_utf8(printed).map_err(|_| "printed no text".to_owned())
+}
+
+/// Keeps other processes from changing the key file of a database until it is dropped.
+#[derive(Debug)]
+pub struct KeyFileLock {
+    _file: File,
+}
+
+impl KeyFileLock {
+    /// Waits for the lock of a key file.
+    ///
+    /// # Errors
+    /// Any file system error.
+    pub fn acquire(path: &Path) -> std::io::Result<KeyFileLock> {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".lock");
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(PathBuf::from(name))?;
+        file.lock()?;
+        Ok(KeyFileLock { _file: file })
+    }
 }
 
 /// Makes the key file of a database, readable by its owner only. Returns whether it did not exist.
@@ -100,6 +147,7 @@ fn run(words: &[String]) -> Result<String, String> {
 /// # Errors
 /// Any file system error.
 pub fn create_key_file(path: &Path) -> std::io::Result<bool> {
+    let _lock = KeyFileLock::acquire(path)?;
     if !is_absent(path) {
         return Ok(false);
     }
@@ -107,7 +155,7 @@ pub fn create_key_file(path: &Path) -> std::io::Result<bool> {
     Ok(true)
 }
 
-/// Adds a new first key to the key file of a database.
+/// Adds a new first key to the key file of a database. The caller holds its lock.
 ///
 /// # Errors
 /// Any file system error.
@@ -118,7 +166,7 @@ pub fn add_key(path: &Path) -> std::io::Result<()> {
     write_keys(path, &keys)
 }
 
-/// Removes all keys from the key file of a database but the first `count`.
+/// Removes all keys from the key file of a database but the first `count`. The caller holds its lock.
 ///
 /// # Errors
 /// Any file system error.

@@ -1,7 +1,9 @@
 //! The HTTP server: `convengine.http`.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
@@ -27,6 +29,9 @@ pub struct HttpSettings {
     /// Names under which the server is reached beside its address, each on any port or on one.
     #[serde(deserialize_with = "hosts")]
     pub allowed_hosts: Vec<(HostName, Option<u16>)>,
+    /// The proxies whose `X-Forwarded-For` is believed.
+    #[serde(deserialize_with = "networks")]
+    pub trusted_proxies: Vec<IpNet>,
 }
 
 impl Default for HttpSettings {
@@ -38,6 +43,7 @@ impl Default for HttpSettings {
             idle_timeout: Duration::from_secs(75),
             max_connections: 8192,
             allowed_hosts: Vec::new(),
+            trusted_proxies: Vec::new(),
         }
     }
 }
@@ -46,6 +52,14 @@ fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(HostName, Op
     let parse = |entry: &String| {
         let problem = || D::Error::custom(format!("invalid host '{entry}'; use a name or address, with :PORT for one port"));
         parse_host(entry).ok_or_else(problem)
+    };
+    list(deserializer)?.iter().map(parse).collect()
+}
+
+fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    let parse = |entry: &String| {
+        let network = entry.parse().or_else(|_| entry.parse::<IpAddr>().map(|it| IpNet::from(it.to_canonical())));
+        network.map_err(|_| D::Error::custom(format!("invalid proxy '{entry}'; use an address, or a network such as 10.1.0.0/16")))
     };
     list(deserializer)?.iter().map(parse).collect()
 }
@@ -74,6 +88,10 @@ mod tests {
             assert_eq!((found.allowed_hosts.len(), problems.len()), (0, 1), "{host}: {problems:?}");
             assert!(problems[0].starts_with(&format!("convengine.http.allowed-hosts: invalid host '{host}'; use")), "{problems:?}");
         }
+        let (found, problems) = read(json!({"trusted-proxies": "127.0.0.1, 10.0.0.0/8"}));
+        let proxies: Vec<String> = found.trusted_proxies.iter().map(ToString::to_string).collect();
+        assert_eq!((proxies, problems.len()), (vec!["127.0.0.1/32".to_owned(), "10.0.0.0/8".to_owned()], 0));
+        assert!(read(json!({"trusted-proxies": ["proxy.example"]})).1[0].contains("invalid proxy 'proxy.example'; use"));
         let (found, problems) = read(json!({"max-connections": 0, "idle-timeot": "1s"}));
         assert_eq!((found, problems.len()), (HttpSettings::default(), 2), "{problems:?}");
     }

@@ -24,6 +24,7 @@ mod tool_database;
 mod tree;
 mod turn;
 mod value;
+mod variables;
 mod yaml;
 
 use std::collections::BTreeMap;

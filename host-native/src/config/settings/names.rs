@@ -92,7 +92,7 @@ fn members(path: &[&str]) -> Option<&'static [&'static str]> {
 }
 
 /// Returns the names of all settings.
-fn all_names() -> Vec<String> {
+pub(super) fn all_names() -> Vec<String> {
     let mut names = host_names();
     names.extend(CoreSettings::known_keys().into_iter().map(|it| it.name.to_owned()));
     names
@@ -105,26 +105,38 @@ pub(super) fn is_known(name: &str) -> bool {
 
 /// Returns a tree without what the core reads and what has no effect: what remains are settings of the server, or unknown.
 pub(super) fn without_others(tree: &Value) -> Map<String, Value> {
-    let core = CoreSettings::known_keys();
-    let is_other = |name: &str| core.iter().map(|it| it.name).chain(WITHOUT_EFFECT).any(|it| is_within(name, it));
+    let (core, names) = (CoreSettings::known_keys(), all_names());
+    let known = KnownNames {
+        is_other: &|name| core.iter().map(|it| it.name).chain(WITHOUT_EFFECT).any(|it| is_within(name, it)),
+        is_known: &|name| names.iter().any(|it| is_within(it, name)) || MAPS.iter().any(|it| is_within(name, it)),
+    };
     let mut rest = tree.clone();
-    remove_others(&mut rest, "", &is_other);
+    remove_others(&mut rest, "", &known);
     match rest {
         Value::Object(members) => members,
         _ => Map::new(),
     }
 }
 
-/// Removes the settings that a predicate selects, those without a value, and groups that are empty without them.
-fn remove_others(node: &mut Value, path: &str, is_other: &dyn Fn(&str) -> bool) {
+/// What is known of names.
+struct KnownNames<'n> {
+    /// Whether the core reads a setting, or it has no effect.
+    is_other: &'n dyn Fn(&str) -> bool,
+    /// Whether it is a setting, a group or the key of a map.
+    is_known: &'n dyn Fn(&str) -> bool,
+}
+
+/// Removes the settings of others, and known ones without a value.
+fn remove_others(node: &mut Value, path: &str, known: &KnownNames<'_>) {
     let Value::Object(members) = node else { return };
     members.retain(|key, value| {
         let name = join(path, key);
-        if is_other(&name) || value.is_null() {
+        if (known.is_other)(&name) {
             return false;
         }
-        remove_others(value, &name, is_other);
-        value.as_object().is_none_or(|it| !it.is_empty())
+        remove_others(value, &name, known);
+        let is_empty = value.is_null() || value.as_object().is_some_and(Map::is_empty);
+        !is_empty || !(known.is_known)(&name)
     });
 }
 
@@ -154,7 +166,9 @@ pub(super) fn leaves_below(tree: &Map<String, Value>, path: &[String]) -> Vec<St
 
 fn collect_leaves(node: &Value, path: String, leaves: &mut Vec<String>) {
     match node {
-        Value::Object(members) => members.iter().for_each(|(key, value)| collect_leaves(value, join(&path, key), leaves)),
+        Value::Object(members) if !members.is_empty() => {
+            members.iter().for_each(|(key, value)| collect_leaves(value, join(&path, key), leaves));
+        }
         _ => leaves.push(path),
     }
 }
@@ -190,5 +204,6 @@ fn nearest(name: &str, names: &[String]) -> Option<String> {
         let score = strsim::normalized_damerau_levenshtein(&meant.join("."), known);
         (score, [&[known.as_str()], data].concat().join("."))
     });
-    similar.filter(|it| it.0 >= SIMILAR).max_by(|a, b| a.0.total_cmp(&b.0)).map(|it| it.1)
+    // A name with the name of a map before it and wrong data behind it is similar to itself.
+    similar.filter(|it| it.0 >= SIMILAR && it.1 != name).max_by(|a, b| a.0.total_cmp(&b.0)).map(|it| it.1)
 }

@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::file;
+use super::names::all_names;
+use super::variables::find_mistyped;
 use crate::arguments::Options;
 
 /// The path of the settings.
@@ -95,6 +97,7 @@ impl SettingSources {
         for set in &options.set {
             figment = figment.merge(parse_set("--set", set, problems));
         }
+        problems.extend(find_mistyped(&variable_names(), &all_names(), &references(options)));
         SettingSources { figment, root: ROOT.to_owned() }
     }
 
@@ -116,6 +119,19 @@ impl SettingSources {
         let find = |root: &str| self.figment.find_metadata(&format!("{root}.{name}"));
         Some(find(&self.root).or_else(|| find(ROOT))?.name.to_string())
     }
+}
+
+fn variable_names() -> Vec<String> {
+    let mut names: Vec<String> = std::env::vars_os().filter_map(|it| it.0.into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+/// The texts that may name variables: options, the variables that hold settings, and the settings file.
+fn references(options: &Options) -> String {
+    let file = options.settings.as_deref().and_then(|it| std::fs::read_to_string(it).ok()).unwrap_or_default();
+    let variables = ["CONVENGINE_SET", "CONVENGINE_LLM"].map(|it| std::env::var(it).unwrap_or_default());
+    [options.set.join("\n"), options.llm.join("\n"), variables.join("\n"), file].join("\n")
 }
 
 /// Splits a list of models in text.

@@ -103,6 +103,16 @@ fn a_mistyped_setting_of_a_tenant_is_refused() {
     let lines = problems(&[database, "convengine.tenants.acme.llm.maxAttempt=2", "convengine.tenants.acme.turn.lease=soon"], None);
     assert_eq!(lines.len(), 2, "{lines:#?}");
     assert_eq!(lines[0], "tenant acme: convengine.llm.max-attempt: unknown setting in --set; did you mean convengine.llm.max-attempts?");
+    let prices = problems(&["convengine.llm.prices.gpt-5.outptu=1"], None);
+    assert!(prices.iter().all(|it| !it.contains("did you mean convengine.llm.prices.gpt-5.outptu")) && !prices.is_empty(), "{prices:?}");
+    for empty in ["convengine.securty={}", "convengine.securty=null", "convengine.securty.mode=null"] {
+        let lines = problems(&[empty], None);
+        assert!(lines.len() == 1 && lines[0].contains("did you mean convengine.security"), "{empty}: {lines:?}");
+    }
+    for root in ["convengin: {input: {max-chars: 1}}", "ConvEngine.input.max-chars: 1", "conv_engine: {}"] {
+        let lines = problems(&[], Some(("application.yml", root)));
+        assert!(lines.len() == 1 && lines[0].contains("did you mean convengine?"), "{root}: {lines:?}");
+    }
     let lines = problems(&[database, "convengine.turn.leese=1s"], None);
     assert_eq!(lines.len(), 1, "what a tenant inherits is reported once: {lines:#?}");
 }

@@ -23,6 +23,7 @@ pub(super) fn parse_application_yml(text: &str, variable: VariableLookup<'_>, pr
     for document in documents {
         match expand_keys(&document, "") {
             Value::Object(mut document) if !has_profile(&document) => {
+                problems.extend(document.keys().filter_map(|it| mistyped_root(it)));
                 let ours = document.remove("convengine").unwrap_or(Value::Null);
                 if ours.is_object() {
                     merge(&mut tree, ours);
@@ -38,6 +39,13 @@ pub(super) fn parse_application_yml(text: &str, variable: VariableLookup<'_>, pr
         Value::Object(tree) => tree,
         _ => Map::new(),
     }
+}
+
+/// The line about a root that is meant to be ours. Other roots belong to other programs.
+fn mistyped_root(key: &str) -> Option<String> {
+    const ROOT: &str = "convengine";
+    let is_meant = key != ROOT && strsim::osa_distance(&key.replace(['-', '_'], "").to_lowercase(), ROOT) <= 2;
+    is_meant.then(|| format!("{key}: unknown key; did you mean {ROOT}?"))
 }
 
 fn has_profile(document: &Map<String, Value>) -> bool {

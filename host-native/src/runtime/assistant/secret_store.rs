@@ -65,9 +65,10 @@ impl SecretStore {
         let store =
             SecretStore { source: settings.secrets_key.clone(), workspace: settings.workspace().to_owned(), state: Mutex::default() };
         secret::clear_prefixes(pool).await.map_err(database)?;
-        let plain: Vec<StoredValue> =
-            secret::list_values(pool).await.map_err(database)?.into_iter().filter(|it| it.key_id.is_none()).collect();
-        let keys = match store.read_keys(!plain.is_empty()).await {
+        let values = secret::list_values(pool).await.map_err(database)?;
+        let (plain, sealed): (Vec<StoredValue>, Vec<_>) = values.into_iter().partition(|it| it.key_id.is_none());
+        // Beside sealed values, a new key would hide that theirs is lost.
+        let keys = match store.read_keys(!plain.is_empty() && sealed.is_empty()).await {
             Ok(keys) => keys,
             Err(reason) => return Err(Failure::invalid_usage(format!("convengine.secrets-key: {reason}"))),
         };
@@ -203,6 +204,16 @@ impl SecretStore {
             secret::purge_replaced_rows(pool).await.map_err(database)?;
         }
         Ok(report)
+    }
+
+    /// Returns the names of the secrets that the keys cannot open.
+    ///
+    /// # Errors
+    /// Exit code 2 if the keys cannot be read, 3 if the database is unavailable.
+    pub async fn list_unopened(&self, settings: &Settings, pool: &Pool) -> Result<Vec<String>, Failure> {
+        let keys = self.read_keys(false).await.map_err(|it| Failure::invalid_usage(format!("convengine.secrets-key: {it}")))?;
+        let values = secret::list_values(pool).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
+        Ok(values.into_iter().filter(|it| self.open_value(&keys, it).is_err()).map(|it| it.name).collect())
     }
 
     fn open_value(&self, keys: &KeyRing, stored: &StoredValue) -> Result<String, String> {

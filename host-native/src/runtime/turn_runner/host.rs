@@ -29,6 +29,7 @@ use crate::runtime::stream::Streams;
 use crate::runtime::turn_queue::TurnQueue;
 use crate::runtime::writer::Writer;
 use crate::storage::Pool;
+use crate::storage::server_lock::ServerLock;
 
 /// State shared by the turns of a server or tenant.
 #[derive(Debug)]

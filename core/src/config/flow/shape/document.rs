@@ -25,6 +25,7 @@ pub(in crate::config::flow) static DOCUMENT: Definition = Definition::part(
         optional("events", Ref(&EVENTS)),
         optional("settings", Ref(&SETTINGS)),
         optional("variables", Items(&List::new(Ref(&VARIABLE)))),
+        optional("inputs", Items(&List::new(PATH))),
         optional("meta", AnyObject),
         required("graphs", Bounded(&Codes { shape: Items(&GRAPHS), below: "D001", above: "D005" })),
     ]),

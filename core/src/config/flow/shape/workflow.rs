@@ -17,6 +17,7 @@ pub(in crate::config::flow) static WORKFLOW: Definition = Definition::part(
         optional("root", ID),
         optional("entries", Items(&List::new(ID))),
         optional("shared_state", Items(&List::new(Ref(&VARIABLE)))),
+        optional("inputs", Items(&List::new(PATH))),
         optional("settings", SETTINGS),
         optional("meta", AnyObject),
         required("edges", Bounded(&Codes { shape: Items(&EDGES), below: "D001", above: "D005" })),

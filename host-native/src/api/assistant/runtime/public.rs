@@ -113,16 +113,21 @@ fn check_params(uri: &Uri, document: &Value, event: &Map) -> Result<(), ApiError
     // Workflows name their variables differently.
     let list = |name: &str| document.get(name).and_then(Value::as_array).into_iter().flatten();
     let is_set = |it: &Value, member: &str| it.get(member).is_some_and(|it| it == true);
-    let is_input = |it: &&Value| is_set(it, "input") && !is_set(it, "redact");
-    let variables = list("variables").chain(list("shared_state")).filter(is_input);
-    let declared: Vec<&str> = variables.filter_map(|it| it.get("name")?.as_str()).filter(|it| !it.starts_with('_')).collect();
+    let variables = || list("variables").chain(list("shared_state"));
+    let names_with =
+        |member: &str| -> Vec<&str> { variables().filter(|it| is_set(it, member)).filter_map(|it| it.get("name")?.as_str()).collect() };
+    let redacted = names_with("redact");
+    let inputs = names_with("input").into_iter().chain(list("inputs").filter_map(Value::as_str));
+    let declared: Vec<&str> = inputs.filter(|it| !redacted.contains(it) && !it.starts_with('_')).collect();
     let params = event.get("params").and_then(Value::as_object).into_iter().flatten();
     let unknown: Vec<&str> = params.map(|it| it.0.as_str()).filter(|it| !declared.contains(it)).collect();
     if unknown.is_empty() {
         return Ok(());
     }
     let names = unknown.join("', '");
-    let message = format!("variables that are no inputs of the document: '{names}'; omit them, or declare each with \"input\": true");
+    let message = format!(
+        "variables that are no inputs of the document: '{names}'; omit them, or declare each in \"inputs\" or with \"input\": true"
+    );
     Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_code("unknown_param"))
 }
 

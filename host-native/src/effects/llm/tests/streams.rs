@@ -11,7 +11,7 @@ use crate::effects::llm::Models;
 const PIECES: [&str; 4] = ["Gr", "üße 🙂", "\n an \"alle\"", "!"];
 
 async fn generate_streamed(models: &Models, listener: &TestSubscriber) -> Result<LlmReply, EffectError> {
-    into_result(models.generate(&call("response_text", LlmMode::Text), Some(&listener.tokens), far_deadline()).await)
+    into_result(models.generate(&call("response_text", LlmMode::Text), Some(&listener.tokens), far_deadline()).await.result)
 }
 
 /// Makes one call per answer.

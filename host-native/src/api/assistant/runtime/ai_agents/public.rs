@@ -1,11 +1,10 @@
 //! `/v1/public/ai-agents`: AI agents for users of a deployment, whose token is in the path.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{ConnectInfo, Path, State};
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::{Extension, Json};
@@ -19,6 +18,7 @@ use crate::api::assistant::{body, document};
 use crate::api::error::{ApiError, not_found};
 use crate::api::query::QueryParams;
 use crate::auth::caller::Caller;
+use crate::auth::client_address::ClientAddress;
 use crate::runtime::turn_runner::Host;
 use crate::storage::assistant::deployment::Deployment;
 
@@ -53,18 +53,19 @@ pub async fn turn(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
     Extension(deployment): Extension<Arc<Deployment>>,
-    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
+    Extension(client): Extension<ClientAddress>,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
     let members = body::read_object(&uri, &headers, body).await?;
     let message = AgentMessage::read(&host, &uri, &members, Some(&deployment.channel))?;
-    let address = || peer.map(|it| it.0.0.ip().to_canonical().to_string());
-    let visitor = message.conversation.clone().or_else(address).unwrap_or_default();
-    let status = host.rate_limits.check_visitor(&deployment.id, &visitor, &uri)?;
     let program = &deployment.program;
-    let running = match find_conversation(&host, &uri, &message, program, Some(&deployment.id)).await? {
+    let found = find_conversation(&host, &uri, &message, program, Some(&deployment.id)).await?;
+    // An id that the client has made up is no visitor.
+    let visitor = message.conversation.clone().filter(|_| found.is_some()).unwrap_or_else(|| client.to_text());
+    let status = host.rate_limits.check_visitor(&deployment.id, &visitor, &uri)?;
+    let running = match found {
         Some(running) => running,
         None => {
             let (live, document) = document::live_document(&host, &uri, program).await?;
