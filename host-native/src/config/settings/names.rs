@@ -1,5 +1,7 @@
 //! The names of all settings, and what is said about an unknown one.
 
+use std::collections::BTreeSet;
+
 use convengine_core::config::settings::Settings as CoreSettings;
 use figment::Figment;
 use figment::error::Kind;
@@ -197,7 +199,9 @@ pub(super) fn not_a_group(name: &str) -> String {
 /// Returns the known name that is most similar to a name.
 fn nearest(name: &str, names: &[String]) -> Option<String> {
     let parts: Vec<&str> = name.split('.').collect();
-    let similar = names.iter().map(|known| {
+    let ancestors = |name: &'_ String| -> Vec<String> { name.match_indices('.').map(|(at, _)| name[..at].to_owned()).collect() };
+    let groups: BTreeSet<String> = names.iter().flat_map(ancestors).collect();
+    let similar = names.iter().chain(&groups).map(|known| {
         // What is below a map is data, and is kept.
         let depth = if MAPS.contains(&known.as_str()) { known.split('.').count().min(parts.len()) } else { parts.len() };
         let (meant, data) = parts.split_at(depth);
