@@ -179,7 +179,8 @@ fn a_private_target_is_called_only_when_it_is_listed() {
 fn a_call_interrupted_by_a_crash_is_not_repeated() {
     let wire = SigningService::start(Duration::from_secs(20));
     let allowed = wire.allow_private_setting();
-    let (env, server) = wire.serve(&["--set", &allowed]);
+    let set = ["--set", &allowed, "--set", "convengine.turn.lease=1s"];
+    let (env, server) = wire.serve(&set);
     let (session, _) = Session::start_simulated(&server, &json!({}));
     let event = json!({"type": "user.message", "text": "call them", "event_id": "e"});
     thread::scope(|scope| {
@@ -190,7 +191,7 @@ fn a_call_interrupted_by_a_crash_is_not_repeated() {
         server.kill();
     });
     drop(server);
-    let server = env.serve(&[&REGEX_ONLY[..], &["--set", &allowed]].concat());
+    let server = env.serve(&[&REGEX_ONLY[..], &set].concat());
     let again = session.send_event(&server, &event);
     assert_eq!(
         (again.status, again.header("x-replayed"), reply_texts(&again.json())),
