@@ -79,7 +79,7 @@ fn check_same_event(message: &Message, stored: &StoredTurn) -> Result<(), Refusa
     };
     let (mut first, mut again) = (sent(&journal.input.event), sent(&message.event));
     if first.contains_key("channel") != again.contains_key("channel") {
-        // Where it is omitted, the session's channel is meant.
+        // Where it is omitted, it is that of the session.
         first.shift_remove("channel");
         again.shift_remove("channel");
     }

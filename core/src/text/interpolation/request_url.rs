@@ -46,7 +46,7 @@ impl Interpolation {
     /// is the whole template, or has the filter `raw` at its beginning, is a URL of its own; `raw` elsewhere in the path makes it text of the path.
     ///
     /// # Errors
-    /// The reason why a value may not stand in its place.
+    /// What is wrong with a value in its place.
     pub fn render_request_url(&self, names: &dyn NameResolver) -> Result<RenderedUrl, String> {
         let mut writer = Writer { rendered: RenderedUrl::default(), part: Part::Scheme, segment: 0, has_value: false };
         for (at, piece) in self.pieces().iter().enumerate() {

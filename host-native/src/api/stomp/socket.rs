@@ -306,10 +306,10 @@ impl StompConnection {
 
     async fn next_event(&mut self, times: &Deadlines) -> ConnectionEvent {
         let beats = self.session.heartbeat_interval.is_some();
-        let StompConnection { link, subscriptions: heard, streams, sock_js, .. } = self;
+        let StompConnection { link, subscriptions, streams, sock_js, .. } = self;
         tokio::select! {
             message = link.recv() => message.map_or(ConnectionEvent::ClientGone, ConnectionEvent::Received),
-            (index, wire) = poll_fn(|context| poll_all(heard, context)) => wire.map_or(ConnectionEvent::Closing, |it| ConnectionEvent::Events(index, it)),
+            (index, wire) = poll_fn(|context| poll_all(subscriptions, context)) => wire.map_or(ConnectionEvent::Closing, |it| ConnectionEvent::Events(index, it)),
             () = sleep_until(times.heartbeat), if beats => ConnectionEvent::Heartbeat,
             () = sleep_until(times.sockjs_heartbeat), if *sock_js => ConnectionEvent::SockJsHeartbeat,
             () = sleep_until(times.client_timeout) => ConnectionEvent::ClientGone,

@@ -14,8 +14,8 @@ pub(super) fn find_mistyped(variables: &[String], settings: &[String], reference
         let Some(rest) = name.strip_prefix(PREFIX).filter(|it| !READ.contains(it) && !references.contains(name.as_str())) else { continue };
         if let Some(setting) = settings.iter().find(|it| is_similar(rest, it)) {
             lines.push(format!("{name}: settings have no variables of their own; set CONVENGINE_SET=convengine.{setting}=VALUE"));
-        } else if let Some(meant) = READ.iter().find(|it| is_similar(rest, it)) {
-            lines.push(format!("{name}: unknown variable; did you mean {PREFIX}{meant}?"));
+        } else if let Some(known) = READ.iter().find(|it| is_similar(rest, it)) {
+            lines.push(format!("{name}: unknown variable; did you mean {PREFIX}{known}?"));
         }
     }
     lines
@@ -36,7 +36,7 @@ mod tests {
     fn only_variables_that_look_like_settings_are_refused() {
         let settings = ["security.mode", "admin-token", "llm.spend-cap.amount"].map(str::to_owned);
         let find = |name: &str| find_mistyped(&[name.to_owned()], &settings, "convengine.secrets-key=env:CONVENGINE_SECRETS_KEY").pop();
-        for (name, meant) in [
+        for (name, advice) in [
             ("CONVENGINE_SECURITY_MODE", "convengine.security.mode=VALUE"),
             ("CONVENGINE_SECURTY_MODE", "convengine.security.mode=VALUE"),
             ("CONVENGINE_ADMIN_TOKEN", "convengine.admin-token=VALUE"),
@@ -44,7 +44,7 @@ mod tests {
             ("CONVENGINE_LISTN", "did you mean CONVENGINE_LISTEN?"),
             ("CONVENGINE_DATABSE", "did you mean CONVENGINE_DATABASE?"),
         ] {
-            assert!(find(name).is_some_and(|it| it.contains(meant)), "{name}: {:?}", find(name));
+            assert!(find(name).is_some_and(|it| it.contains(advice)), "{name}: {:?}", find(name));
         }
         for name in
             ["CONVENGINE_SET", "CONVENGINE_PORT", "CONVENGINE_SERVICE_HOST", "CONVENGINE_SECRETS_KEY", "CONVENGINE_BIN", "PATH", "MODE"]

@@ -41,11 +41,11 @@ pub(super) fn parse_application_yml(text: &str, variable: VariableLookup<'_>, pr
     }
 }
 
-/// The line about a root that is meant to be ours. Other roots belong to other programs.
+/// The line about a root that is nearly ours. Other roots belong to other programs.
 fn mistyped_root(key: &str) -> Option<String> {
     const ROOT: &str = "convengine";
-    let is_meant = key != ROOT && strsim::osa_distance(&key.replace(['-', '_'], "").to_lowercase(), ROOT) <= 2;
-    is_meant.then(|| format!("{key}: unknown key; did you mean {ROOT}?"))
+    let is_similar = key != ROOT && strsim::osa_distance(&key.replace(['-', '_'], "").to_lowercase(), ROOT) <= 2;
+    is_similar.then(|| format!("{key}: unknown key; did you mean {ROOT}?"))
 }
 
 fn has_profile(document: &Map<String, Value>) -> bool {

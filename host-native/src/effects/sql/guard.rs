@@ -122,7 +122,7 @@ fn check_and_render(sql: &str, dialect: Dialect, permissions: Permissions<'_>, v
 /// Returns the relations that a view reads.
 ///
 /// # Errors
-/// The reason why its definition cannot be read.
+/// What is wrong with its definition.
 pub(super) fn view_relations(definition: &str, dialect: Dialect) -> Result<BTreeSet<String>, String> {
     thread::scope(|scope| {
         let read = || parse_single(definition, dialect).map(|it| relations::names(&it));

@@ -11,7 +11,7 @@ const ENGINE_PREFIXES: [&str; 3] = ["ce_", "cv_", "cs_"];
 /// Prefixes of the engine's tables that hold credentials, which no query reads.
 const CREDENTIAL_PREFIXES: [&str; 4] = ["cs_secret", "cs_deployment", "cs_resume_token", "cv_api_key"];
 
-/// Why a query may not read a relation, by its name; `None` when it may.
+/// The refusal of a relation, by its name; `None` when a query may read it.
 pub(super) fn refusal(relation: &str, engine_tables: bool) -> Option<String> {
     let name = relation.to_lowercase();
     let begins = |prefixes: &[&str]| prefixes.iter().any(|it| name.starts_with(it));
@@ -30,7 +30,7 @@ pub(super) fn names(statement: &Statement) -> BTreeSet<String> {
 /// Checks that a repaired query reads only what its template reads.
 ///
 /// # Errors
-/// The reason why it is refused.
+/// The refusal.
 pub(super) fn check_repair(repaired: &Statement, template: &Statement) -> Result<(), String> {
     let mut expressions = ExpressionNames::default();
     let _ = template.visit(&mut expressions);
