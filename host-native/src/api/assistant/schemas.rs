@@ -89,7 +89,7 @@ fn new_secret() -> Value {
         "required": ["name", "value"],
         "properties": {
             "name": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]{0,63}$", "description": "The secret name"},
-            "value": {"type": "string", "minLength": 1, "description": "The value, which no route returns"},
+            "value": {"type": "string", "minLength": MIN_SECRET_CHARS, "description": "The value, which no route returns"},
         },
     })
 }
