@@ -87,6 +87,8 @@ impl Writer {
                     self.part = Part::Query;
                 }
                 (Part::Scheme, "//") => self.part = Part::Authority,
+                // Parsers of URLs accept one slash behind the scheme.
+                (Part::Scheme, "/") if self.rendered.url.text.contains(':') => self.part = Part::Authority,
                 (_, "/") => {
                     self.close_segment()?;
                     self.open_segment(written.len());
