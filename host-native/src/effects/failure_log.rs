@@ -5,6 +5,9 @@ use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, HttpCall
 /// The length of a part of a request, in characters, that a logged message may not repeat.
 const REPEATED_CHARS: usize = 12;
 
+/// Texts of at most this length, such as `ok`, stand in many messages by chance and tell nothing.
+const SHORT_CHARS: usize = 5;
+
 /// Logs the failure of a model or a task; `provider` is the model's.
 pub fn log_failure(request: &Request, outcome: &EffectResult, provider: Option<(&str, &str)>) {
     match (request, outcome) {
@@ -70,7 +73,7 @@ fn quotable<'m>(message: &'m str, sent: &[String]) -> Option<&'m str> {
     };
     let repeats = |text: &String| {
         let whole = text.trim();
-        let is_in_message = !whole.is_empty() && message.contains(whole);
+        let is_in_message = whole.chars().nth(SHORT_CHARS).is_some() && message.contains(whole);
         is_in_message || (0..characters.len().saturating_sub(REPEATED_CHARS - 1)).any(|at| text.contains(part(at)))
     };
     (!sent.iter().any(repeats)).then_some(message)
@@ -87,7 +90,8 @@ mod tests {
         for message in ["cannot parse 'my card is 4111 1111'", "unexpected: my card is 4111 1111 1111 1111", "é 1111 1111 1111 é"] {
             assert_eq!(quotable(message, &sent), None, "{message}");
         }
-        assert_eq!(quotable("no", &["no".to_owned()]), None);
+        assert_eq!(quotable("no such model", &["no".to_owned()]), Some("no such model"));
+        assert_eq!(quotable("bad value: Sigrid", &["Sigrid".to_owned()]), None);
         assert_eq!(quotable("busy", &[String::new()]), Some("busy"));
     }
 }

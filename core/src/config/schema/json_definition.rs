@@ -66,13 +66,18 @@ fn parse_fields(document: &Value, schema: &Map, unchecked: &mut Vec<String>) -> 
 fn parse_value_schema(document: &Value, name: &str, schema: &Value, unchecked: &mut Vec<String>) -> ValueSchema {
     let min_items = schema.get("minItems").and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
     let (constraints, problems) = JsonSchema::compile_constraints(document, schema, &OWN_KEYWORDS);
+    let additional = schema.get("additionalProperties").filter(|it| it.is_object());
+    let (other_members, _) = additional.map(|it| JsonSchema::compile_constraints(document, it, &[])).unwrap_or_default();
     unchecked.extend(problems.into_iter().map(|it| format!("'{name}': {it}")));
     ValueSchema {
         kinds: parse_kinds(schema.get("type")),
         options: items(schema.get("enum")).to_vec(),
         min_items,
         fields: schema.as_object().map(|it| parse_fields(document, it, unchecked)).unwrap_or_default(),
-        other_members: schema.get("additionalProperties").and_then(|it| JsonSchema::compile(it).ok()).unwrap_or_default(),
+        other_members: match schema.get("additionalProperties") {
+            Some(closed @ Value::Bool(_)) => JsonSchema::compile(closed).unwrap_or_default(),
+            _ => other_members,
+        },
         constraints,
     }
 }

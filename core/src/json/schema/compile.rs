@@ -95,12 +95,17 @@ pub(super) fn compile_constraints(document: &Value, schema: &Value, skipped: &[&
     for (keyword, value) in members.iter().filter(|it| !skipped.contains(&it.0.as_str())) {
         match compiler.compile_rule(members, keyword, value, 0) {
             Ok(rule) => rules.extend(rule),
-            Err(_) if !SUPPORTED.contains(&keyword.as_str()) && !UNSUPPORTED.contains(&keyword.as_str()) => {}
+            Err(_) if is_hint(keyword) => {}
             Err(reason) if reason.contains('\'') => problems.push(reason),
             Err(reason) => problems.push(format!("'{keyword}' {reason}")),
         }
     }
     (JsonSchema(rules), problems)
+}
+
+/// Whether a keyword is unknown, and so for people and models.
+fn is_hint(keyword: &str) -> bool {
+    !SUPPORTED.contains(&keyword) && !UNSUPPORTED.contains(&keyword)
 }
 
 struct Compiler<'s> {
@@ -124,10 +129,12 @@ impl Compiler<'_> {
         };
         let mut rules = Vec::new();
         for (keyword, value) in members {
-            rules.extend(
-                self.compile_rule(members, keyword, value, depth)
-                    .map_err(|it| if it.contains('\'') { it } else { format!("'{keyword}' {it}") })?,
-            );
+            match self.compile_rule(members, keyword, value, depth) {
+                Ok(rule) => rules.extend(rule),
+                Err(_) if self.checks_formats && is_hint(keyword) => {}
+                Err(reason) if reason.contains('\'') => return Err(reason),
+                Err(reason) => return Err(format!("'{keyword}' {reason}")),
+            }
         }
         Ok(JsonSchema(rules))
     }

@@ -49,7 +49,7 @@ pub(super) fn check_target(url: &str, allowed: &[String]) -> Result<(), String> 
     let is_whole = literal.len() == url.len();
     let Some((scheme, rest)) = literal.split_once("://") else {
         // A template fills in the beginning of the URL.
-        let is_open = !is_whole && (literal.is_empty() || "https://".starts_with(literal) || "http://".starts_with(literal));
+        let is_open = !is_whole && !literal.contains(':') && (literal.is_empty() || "https".starts_with(literal));
         return if is_open { Ok(()) } else { Err(format!("'{url}' is not an http or https URL")) };
     };
     let is_secure = scheme.eq_ignore_ascii_case("https");

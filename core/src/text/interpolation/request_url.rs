@@ -87,6 +87,8 @@ impl Writer {
                     self.part = Part::Query;
                 }
                 (Part::Scheme, "//") => self.part = Part::Authority,
+                // Parsers of URLs accept one slash behind the scheme.
+                (Part::Scheme, "/") if self.rendered.url.text.contains(':') => self.part = Part::Authority,
                 (_, "/") => {
                     self.close_segment()?;
                     self.open_segment(written.len());
@@ -116,10 +118,16 @@ impl Writer {
         }
         let text = if is_base || placeholder.is_verbatim() { value } else { percent_encode(&value) };
         let path = &placeholder.path;
+        // A parser of URLs removes line breaks and tabs, after which other segments stand there.
+        if text.contains(|it: char| it.is_ascii_control()) {
+            return Err(format!("'{path}' has control characters, which may not be in a URL"));
+        }
         match self.part {
             Part::Fragment => return Ok(()),
             Part::Authority => return Err(format!("'{path}' may not be in the host of the URL")),
             Part::Scheme if is_base => return self.push_base(&text, placeholder),
+            // Without slashes, a parser of URLs takes what follows the scheme for the host.
+            Part::Scheme if self.rendered.url.text.contains(':') => return Err(format!("'{path}' may not be in the host of the URL")),
             Part::Scheme => self.open_segment(0),
             Part::Path => {}
             Part::Query => {
@@ -236,6 +244,11 @@ mod tests {
             ("https://x.org/{{ v | raw }}", "b//c"),
             ("https://x.org/{{ v | raw }}", "b?c"),
             ("https://x.org/{{ v | raw }}", "..\\c"),
+            ("https://x.org/a/{{ v | raw }}", ".\t./b"),
+            ("https://x.org/a/{{ v | raw }}", "b\n/.\r./c"),
+            ("{{ v | raw }}/a", "https://x.org/.\t./b"),
+            ("https:{{ v }}/a", "y.org"),
+            ("http:/{{ v }}/a", "y.org"),
             ("https://{{ v }}/a", "y.org"),
             ("https://x.org:{{ v }}/a", "22"),
             ("https://{{ v | raw }}", "y.org"),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::api::assistant::knowledge::{MAX_LOCALE_CHARS, MAX_TITLE_CHARS, MAX_URL_CHARS};
 use crate::api::assistant::runtime::events::MAX_EVENT_ID_CHARS;
 use crate::api::schemas::{list, nullable_text, object, text};
+use crate::config::secrets::MIN_SECRET_CHARS;
 use crate::runtime::assistant::knowledge::document::MAX_ID_CHARS;
 
 /// All schemas by name.
@@ -89,7 +90,7 @@ fn new_secret() -> Value {
         "required": ["name", "value"],
         "properties": {
             "name": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]{0,63}$", "description": "The secret name"},
-            "value": {"type": "string", "minLength": 1, "description": "The value, which no route returns"},
+            "value": {"type": "string", "minLength": MIN_SECRET_CHARS, "description": "The value, which no route returns"},
         },
     })
 }
