@@ -25,7 +25,7 @@ fn play_claim(kill_at: Option<usize>) -> (Value, Vec<(String, String, u64)>, BTr
     let backend = Backend::start(&rules);
     let env = TestEnv::with_pack(&orders_pack());
     let model = format!("scripted:{}", env.write_pack("model.json", &json!([{"purpose": "agent", "reply": "The damage is covered."}])));
-    let mut server = backend.serve(&env, &["--llm", &model, "--set", "convengine.chains.lease=1s"]);
+    let mut server = backend.serve(&env, &["--llm", &model, "--set", "convengine.chains.lease=1s", "--set", "convengine.turn.lease=1s"]);
     for (name, value) in [("CLAIMS_INGRESS", SECRET), ("BOOKING_SIGNING", "the-booking-signature"), ("BOOKING_KEY", "the-booking-key")] {
         add_secret(&server, name, value);
     }
@@ -47,7 +47,7 @@ fn play_claim(kill_at: Option<usize>) -> (Value, Vec<(String, String, u64)>, BTr
         if kill_at.is_some_and(|it| backend.calls.all().len() >= it) {
             kill_at = None;
             server.kill();
-            server = backend.serve(&env, &["--llm", &model, "--set", "convengine.chains.lease=1s"]);
+            server = backend.serve(&env, &["--llm", &model, "--set", "convengine.chains.lease=1s", "--set", "convengine.turn.lease=1s"]);
         }
         ended = run.read(&server);
         if ended["status"] == "awaiting_human" && !is_approved {
