@@ -49,13 +49,17 @@ fn is_present(field: &SchemaField, members: &Map) -> bool {
 
 /// Whether a value is as declared: the whole schema holds.
 pub(super) fn is_valid(shape: &ValueSchema, value: &Value) -> bool {
-    let has_gap = |members: &Map| shape.fields.iter().any(|it| !is_present(it, members));
     has_content(value)
         && has_kind(shape, value)
         && (shape.options.is_empty() || shape.options.iter().any(|it| is_equal(it, value)))
-        && !value.as_object().is_some_and(has_gap)
+        && !value.as_object().is_some_and(|it| has_gap(shape, it))
         && value.as_array().is_none_or(|it| it.len() >= shape.min_items)
         && shape.constraints.find_violation(value).is_none()
+}
+
+/// Whether a required member is missing.
+pub(super) fn has_gap(shape: &ValueSchema, members: &Map) -> bool {
+    shape.fields.iter().any(|it| !is_present(it, members))
 }
 
 /// Whether a value is of a declared kind.

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::facts::{has_kind, is_valid};
-use crate::config::{OutputSchema, ValueSchema};
+use super::facts::{has_gap, has_kind, is_valid};
+use crate::config::{OutputSchema, SchemaField, ValueSchema};
 use crate::json::has_content;
 use crate::turn::Map;
 
@@ -14,7 +14,12 @@ pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
     for field in &schema.fields {
         let given = reply.get(&field.name).filter(|it| has_value(it));
         let Some(value) = given.and_then(|it| take_valid(&field.schema, it)) else { continue };
+        let former = context.get(&field.name).cloned();
         merge_member(context, &field.name, &value);
+        if context.get(&field.name).is_some_and(|it| has_wrong_object(&field.schema, it)) {
+            put_back(context, &field.name, former);
+            continue;
+        }
         fresh = true;
     }
     fresh
@@ -25,7 +30,7 @@ pub fn merge_params(schema: &OutputSchema, context: &mut Map, params: &Map) {
     for field in &schema.fields {
         let is_missing = !context.get(&field.name).is_some_and(has_content);
         let given = params.get(&field.name).filter(|it| is_missing && has_content(it));
-        if let Some(value) = given.and_then(|it| take_valid(&field.schema, it)) {
+        if let Some(value) = given.and_then(|it| take_valid(&field.schema, it)).filter(|it| !has_wrong_object(&field.schema, it)) {
             context.insert(field.name.clone(), value);
         }
     }
@@ -46,6 +51,20 @@ fn take_valid(shape: &ValueSchema, value: &Value) -> Option<Value> {
         taken.map(|it| (name.clone(), it))
     };
     has_kind(shape, value).then(|| members.iter().filter_map(take).collect())
+}
+
+/// Whether an object has all required members and yet is not as declared, or has such an object in it.
+fn has_wrong_object(shape: &ValueSchema, value: &Value) -> bool {
+    let Some(members) = value.as_object().filter(|it| !it.is_empty() && !shape.fields.is_empty()) else { return false };
+    let is_wrong_inside = |field: &SchemaField| members.get(&field.name).is_some_and(|it| has_wrong_object(&field.schema, it));
+    (!has_gap(shape, members) && !is_valid(shape, value)) || shape.fields.iter().any(is_wrong_inside)
+}
+
+fn put_back(context: &mut Map, name: &str, former: Option<Value>) {
+    match former {
+        Some(former) => context.insert(name.to_owned(), former),
+        None => context.shift_remove(name),
+    };
 }
 
 /// Whether a value is merged: nulls, blank strings and empty lists are not, an empty object is. (recording `s28_schema_types`)
@@ -127,6 +146,18 @@ mod tests {
         assert_eq!(first, json!({"address": {"city": "Oslo"}, "any": {}}));
         assert_eq!(merged(&definition, first, json!({"address": {"zip": "0150"}}))["address"], json!({"city": "Oslo", "zip": "0150"}));
         assert_eq!(merged(&definition, json!({}), json!({"address": "Oslo", "any": {}})), json!({"any": {}}));
+    }
+
+    #[test]
+    fn an_object_that_breaks_a_constraint_as_a_whole_keeps_its_former_value() {
+        let trip = json!({"properties": {"from": {}, "to": {}, "stops": {"properties": {"a": {}, "b": {}}, "maxProperties": 1}},
+            "required": ["from"], "not": {"required": ["to", "stops"]}});
+        let definition = json!({"properties": {"trip": trip}});
+        let first = merged(&definition, json!({}), json!({"trip": {"from": "Bergen", "to": "Oslo"}}));
+        assert_eq!(first, json!({"trip": {"from": "Bergen", "to": "Oslo"}}));
+        assert_eq!(merged(&definition, first.clone(), json!({"trip": {"stops": {"a": 1}}})), first);
+        assert_eq!(merged(&definition, json!({}), json!({"trip": {"from": "Bergen", "stops": {"a": 1, "b": 2}}})), json!({}));
+        assert_eq!(merged(&definition, json!({}), json!({"trip": {"to": "Oslo"}})), json!({"trip": {"to": "Oslo"}}), "'from' is to come");
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl AuditQuery {
     }
 }
 
-/// Returns the audit rows of a conversation, oldest first, with those that a running turn has published so far; none for an unknown
+/// Returns the audit rows of a conversation, oldest first, with those that a turn of this process has published so far; none for an unknown
 /// conversation.
 #[utoipa::path(
     get,

@@ -1,8 +1,9 @@
 //! Logs the failures of models and tasks, without secrets and without texts of users.
 
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, HttpCaller, LlmRequest, Reply, Request};
+use serde_json::Value;
 
-/// The length of a part of a request, in characters, that a logged message may not repeat.
+/// The length of a part of a request, in characters, that is left out of a logged message.
 const REPEATED_CHARS: usize = 12;
 
 /// Texts of at most this length, such as `ok`, stand in many messages by chance and tell nothing.
@@ -19,8 +20,8 @@ pub fn log_failure(request: &Request, outcome: &EffectResult, provider: Option<(
         }
         (_, EffectResult::Error(error)) if error.kind != EffectErrorKind::Cancelled => {
             if let Some((provider, task)) = task_of(request) {
-                let (status, kind) = (error.status, kind_name(error));
-                tracing::error!(provider, task, status, kind, "task failed");
+                let (status, kind, cause) = (error.status, kind_name(error), quote(&error.message, &texts_of(request)));
+                tracing::error!(provider, task, status, kind, cause, "task failed");
             }
         }
         (_, EffectResult::Ok(Reply::Http(reply))) if reply.status >= 400 => {
@@ -40,7 +41,7 @@ pub fn llm_texts(request: &LlmRequest) -> Vec<String> {
 /// Logs the failure of a model; `sent` are the texts that it got.
 pub fn log_model_failure(provider: Option<(&str, &str)>, purpose: &str, sent: &[String], error: &EffectError, what: &str) {
     let (provider, model) = provider.unwrap_or(("none", ""));
-    let (status, kind, cause) = (error.status, kind_name(error), quotable(&error.message, sent));
+    let (status, kind, cause) = (error.status, kind_name(error), quote(&error.message, sent));
     tracing::error!(provider, model, purpose, status, kind, cause, "{what}");
 }
 
@@ -64,34 +65,54 @@ fn kind_name(error: &EffectError) -> String {
     serde_json::to_value(error.kind).ok().and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// The message of a provider, unless it repeats what it was sent, which may be what a user wrote.
-fn quotable<'m>(message: &'m str, sent: &[String]) -> Option<&'m str> {
-    let characters: Vec<(usize, char)> = message.char_indices().collect();
-    let part = |at: usize| {
-        let end = characters.get(at + REPEATED_CHARS).map_or(message.len(), |it| it.0);
-        message.get(characters.get(at).map_or(0, |it| it.0)..end).unwrap_or_default()
-    };
-    let repeats = |text: &String| {
-        let whole = text.trim();
-        let is_in_message = whole.chars().nth(SHORT_CHARS).is_some() && message.contains(whole);
-        is_in_message || (0..characters.len().saturating_sub(REPEATED_CHARS - 1)).any(|at| text.contains(part(at)))
-    };
-    (!sent.iter().any(repeats)).then_some(message)
+/// All texts of a request.
+fn texts_of(request: &Request) -> Vec<String> {
+    let (mut texts, mut open) = (Vec::new(), Vec::from_iter(serde_json::to_value(request)));
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => texts.push(text),
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => open.extend(members.into_iter().map(|it| it.1)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    texts
+}
+
+/// The message of a provider, with an ellipsis from the first to the last character that repeats what it was sent, which may be what a
+/// user wrote.
+fn quote(message: &str, sent: &[String]) -> String {
+    let characters: Vec<usize> = message.char_indices().map(|it| it.0).chain([message.len()]).collect();
+    let windows = characters.iter().zip(characters.iter().skip(REPEATED_CHARS)).map(|(from, to)| (*from, *to));
+    let repeated = windows.filter(|(from, to)| message.get(*from..*to).is_some_and(|part| sent.iter().any(|it| it.contains(part))));
+    let whole = sent.iter().map(|it| it.trim()).filter(|it| it.chars().nth(SHORT_CHARS).is_some());
+    let whole = whole.flat_map(|text| message.match_indices(text).map(|(at, it)| (at, at + it.len())));
+    let parts: Vec<(usize, usize)> = repeated.chain(whole).collect();
+    let (Some(from), Some(to)) = (parts.iter().map(|it| it.0).min(), parts.iter().map(|it| it.1).max()) else { return message.to_owned() };
+    let is_cut = |it: char| it.is_alphanumeric();
+    let before = message.get(..from).unwrap_or_default().trim_end_matches(is_cut);
+    let after = message.get(to..).unwrap_or_default().trim_start_matches(is_cut);
+    format!("{before}…{after}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::quotable;
+    use super::quote;
 
     #[test]
-    fn a_message_that_repeats_a_text_is_not_logged() {
+    fn what_a_message_repeats_is_left_out() {
         let sent = ["my card is 4111 1111 1111 1111".to_owned(), "Answer politely. my card is 4111 1111 1111 1111".to_owned()];
-        assert_eq!(quotable("incorrect API key", &sent), Some("incorrect API key"));
-        for message in ["cannot parse 'my card is 4111 1111'", "unexpected: my card is 4111 1111 1111 1111", "é 1111 1111 1111 é"] {
-            assert_eq!(quotable(message, &sent), None, "{message}");
+        assert_eq!(quote("incorrect API key", &sent), "incorrect API key");
+        for (message, logged) in [
+            ("cannot parse 'my card is 4111 1111'", "cannot parse '…'"),
+            ("unexpected: my card is 4111 1111 1111 1111", "unexpected: …"),
+            ("é 1111 1111 1111 é", "é…é"),
+            ("no 4111 1111 1111, but 5 and 1111 1111 1111 end", "no …end"),
+        ] {
+            assert_eq!(quote(message, &sent), logged.to_owned(), "{message}");
         }
-        assert_eq!(quotable("no such model", &["no".to_owned()]), Some("no such model"));
-        assert_eq!(quotable("bad value: Sigrid", &["Sigrid".to_owned()]), None);
-        assert_eq!(quotable("busy", &[String::new()]), Some("busy"));
+        assert_eq!(quote("no such model", &["no".to_owned()]), "no such model");
+        assert_eq!(quote("bad value: Sigrid!", &["Sigrid".to_owned()]), "bad value: …!");
+        assert_eq!(quote("busy", &[String::new()]), "busy");
     }
 }

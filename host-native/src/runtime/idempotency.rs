@@ -56,11 +56,9 @@ pub async fn wait_for_new_owner(host: &Arc<Host>, message: &Message, turn: &str)
 }
 
 fn check_same_message(message: &Message, stored: &StoredTurn) -> Result<(), Refusal> {
-    let input = match read_journal(stored) {
-        Ok(journal) => journal.input,
-        Err(_) if stored.is_unrecoverable() => return Ok(()),
-        Err(refusal) => return Err(refusal),
-    };
+    // What cannot be read cannot be compared; the answer is stored beside it.
+    let Ok(journal) = read_journal(stored) else { return Ok(()) };
+    let input = journal.input;
     let same_conversation = !message.has_conversation_id || message.conversation == stored.conversation_id;
     if same_conversation && input.event == message.event { Ok(()) } else { Err(Refusal::KeyReused) }
 }
@@ -74,7 +72,9 @@ fn check_same_event(message: &Message, stored: &StoredTurn) -> Result<(), Refusa
     }
     let sent = |event: &UserEvent| {
         let mut members = event.flow.as_deref().and_then(Value::as_object).cloned().unwrap_or_default();
-        members.retain(|name, _| !HOST_MEMBERS.contains(&name.as_str()));
+        // Who starts a session without a deployment chooses its version.
+        let has_version = members.get("type").is_some_and(|it| it == "session.start") && !members.contains_key("deployment");
+        members.retain(|name, _| !HOST_MEMBERS.contains(&name.as_str()) || (has_version && name == "version"));
         members
     };
     let (mut first, mut again) = (sent(&journal.input.event), sent(&message.event));

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
 use crate::ops::observe::meter::GaugeGuard;
 use crate::ops::observe::{Meter, names};
@@ -75,18 +76,26 @@ impl TurnQueue {
     /// # Errors
     /// Returns [`Busy`] when the turns before it take longer than they may, or immediately when too many turns wait.
     pub async fn acquire(self: &Arc<Self>, conversation: &str) -> Result<TurnPermit, Busy> {
-        let permit = Arc::clone(&self.turns).try_acquire_owned().map_err(|_| Busy)?;
         let (ticket, turn, turns_ahead) = self.enqueue(conversation)?;
         let waiting = self.meter.track(names::TURNS_WAITING);
-        let turn = tokio::time::timeout(self.wait.saturating_mul(turns_ahead.max(1)), turn.lock_owned()).await.map_err(|_| Busy)?;
+        let running = Arc::clone(&self.turns);
+        let (turn, permit) = if turns_ahead == 0 {
+            (turn.lock_owned().await, running.try_acquire_owned().map_err(|_| Busy)?)
+        } else {
+            // A message that waits holds no permit, which others can use.
+            let turn_then_permit = async { (turn.lock_owned().await, running.acquire_owned().await) };
+            let (turn, permit) = timeout(self.wait.saturating_mul(turns_ahead), turn_then_permit).await.map_err(|_| Busy)?;
+            (turn, permit.map_err(|_| Busy)?)
+        };
         drop(waiting);
         Ok(TurnPermit { _turn: turn, _ticket: ticket, _permit: permit, _running: self.meter.track(names::TURNS_RUNNING) })
     }
 
-    /// Waits until no turn runs, rejecting new ones.
+    /// Waits until no turn runs, rejecting new ones and then those that wait.
     pub async fn drain(&self) {
-        // The semaphore is never closed, so this cannot fail.
+        // It fails only when another call has closed the semaphore: no turn runs then.
         let _ = self.turns.acquire_many(MAX_TURNS).await;
+        self.turns.close();
     }
 
     /// Returns the ticket, the lock, and how many turns have it before.
@@ -149,6 +158,44 @@ mod tests {
         let _first = gate.acquire("a").await.expect("free");
         let (is_admitted, at) = acquire().await;
         assert_eq!((is_admitted, (at - start).as_secs()), (false, 140 + 150));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_waits_holds_no_permit() {
+        let gate = Arc::new(TurnQueue::new(Duration::from_secs(120), Meter::default()));
+        let mut running = Vec::new();
+        for it in 0..MAX_TURNS - 1 {
+            running.push(gate.acquire(&it.to_string()).await.expect("free"));
+        }
+        let waiting = tokio::spawn({
+            let gate = Arc::clone(&gate);
+            async move { gate.acquire("0").await.map(|_| ()) }
+        });
+        tokio::task::yield_now().await;
+        running.push(gate.acquire("last").await.expect("one permit is free"));
+        assert_eq!(gate.acquire("more").await.err(), Some(Busy));
+        drop(running.swap_remove(0));
+        assert_eq!(waiting.await.expect("no panic"), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_message_that_waits_is_refused_when_the_server_stops() {
+        let gate = Arc::new(TurnQueue::new(Duration::from_secs(120), Meter::default()));
+        let running = gate.acquire("a").await.expect("free");
+        let [waiting, stopped] = [0, 1].map(|it| {
+            let gate = Arc::clone(&gate);
+            tokio::spawn(async move {
+                if it == 0 {
+                    return gate.acquire("a").await.map(|_| ());
+                }
+                gate.drain().await;
+                Ok(())
+            })
+        });
+        tokio::task::yield_now().await;
+        drop(running);
+        assert_eq!(stopped.await.expect("no panic"), Ok(()));
+        assert_eq!(waiting.await.expect("no panic"), Err(Busy));
     }
 
     #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::access::{WITH_KEYS, key};
-use crate::flows::{JSON, assert_refused, desk as document, send, serve_desk, with_changes};
+use crate::flows::{JSON, SIMULATED, assert_refused, desk as document, publish, send, serve_desk, with_changes};
 use crate::harness::{Answer, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
 use crate::routes::{ROUTES, call};
 use crate::tools::{Service, desk};
@@ -362,4 +362,20 @@ fn without_a_token_only_loopback_is_answered() {
         }
     }
     assert_eq!(server.request("GET", "/v1/agents", &[("Origin", "http://localhost:5173")], "").status, 200);
+}
+
+#[test]
+fn a_repeated_start_has_the_same_body() {
+    let (_env, server) = serve_desk(&document("Desk"), &[]);
+    let version = publish(&server, &document("Desk"));
+    let body = json!({"session_id": "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a78", "event_id": "begin", "version": version, "params": {}});
+    let first = send(&server, "POST", SIMULATED, &body);
+    assert_eq!((first.status, first.header("x-replayed")), (201, ""), "{first:?}");
+    let again = send(&server, "POST", SIMULATED, &body);
+    assert_eq!((again.status, again.header("x-replayed"), &again.text), (201, "true", &first.text));
+    for (member, value) in [("version", Value::Null), ("locale", json!("de"))] {
+        let mut other = body.clone();
+        other[member] = value;
+        assert_refused(&send(&server, "POST", SIMULATED, &other), 422, "event_id_reused");
+    }
 }

@@ -340,6 +340,7 @@ fn a_failing_model_is_an_error_in_the_log_without_texts() {
     assert_eq!(failed.len(), 1, "{log}");
     let found = ["message", "provider", "model", "purpose", "status"].map(|it| failed[0][it].clone());
     assert_eq!(found, [json!("model call failed"), json!("openai"), json!("test-model"), json!("response_text"), json!(401)], "{log}");
+    assert!(failed[0]["cause"].as_str().is_some_and(|it| it.contains("401")), "{log}");
     assert!(failed[0]["kind"].is_string() && !log.contains(USER_TEXT) && !log.contains(KEY), "{log}");
 }
 

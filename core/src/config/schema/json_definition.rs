@@ -11,6 +11,9 @@ use crate::turn::Map;
 /// Keywords that [`ValueSchema`] has members for.
 const OWN_KEYWORDS: [&str; 5] = ["type", "enum", "minItems", "properties", "required"];
 
+/// Constraints that hold for the whole set of values. Only declared ones are taken, so that there are no additional properties.
+const CHECKED_AT_THE_ROOT: [&str; 4] = ["type", "properties", "required", "additionalProperties"];
+
 /// Parses a definition into the schema, its values and their details for prompts. Adds what is wrong with constraints to `unchecked`.
 ///
 /// # Errors
@@ -32,6 +35,8 @@ pub(super) fn parse(text: &str, unchecked: &mut Vec<String>) -> Result<(Value, V
     if root.get("required").is_some_and(|it| !it.as_array().is_some_and(|it| it.iter().all(name))) {
         return Err("'required' is not a list of names".to_owned());
     }
+    let is_ignored = |it: &&String| JsonSchema::is_constraint(it) && !CHECKED_AT_THE_ROOT.contains(&it.as_str());
+    unchecked.extend(root.keys().filter(is_ignored).map(|it| format!("'{it}' is not checked at the root: write it at the properties")));
     let fields = parse_fields(&definition, root, unchecked);
     let details =
         fields.iter().map(|it| (it.name.clone(), prompt_detail(root.get("properties").and_then(|of| of.get(&it.name))))).collect();

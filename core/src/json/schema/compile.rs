@@ -103,8 +103,8 @@ pub(super) fn compile_constraints(document: &Value, schema: &Value, skipped: &[&
     (JsonSchema(rules), problems)
 }
 
-/// Whether a keyword is unknown, and so for people and models.
-fn is_hint(keyword: &str) -> bool {
+/// Whether a keyword constrains nothing: it is for people and models.
+pub(super) fn is_hint(keyword: &str) -> bool {
     !SUPPORTED.contains(&keyword) && !UNSUPPORTED.contains(&keyword)
 }
 

@@ -92,6 +92,12 @@ impl JsonSchema {
         compile::compile_constraints(document, schema, skipped)
     }
 
+    /// Whether a keyword constrains values.
+    #[must_use]
+    pub fn is_constraint(keyword: &str) -> bool {
+        !compile::is_hint(keyword)
+    }
+
     /// Validates a value; returns the first violation, or `None` when the value is valid.
     pub fn find_violation(&self, value: &Value) -> Option<String> {
         find_violation(self, value, "")

@@ -99,7 +99,8 @@ async fn check_views(connection: &mut PgConnection, query: &Query<'_>) -> Result
     let names: Vec<&str> = query.guarded.relations.iter().map(String::as_str).collect();
     let read: Vec<(String, String)> = sqlx::query_as(
         "with recursive reached(oid, view) as (
-           select c.oid, c.relname::text from pg_catalog.pg_class c where lower(c.relname) = any($1) and c.relkind in ('v', 'm')
+           select c.oid, c.relname::text from pg_catalog.pg_class c
+             where (lower(c.relname) = any($1) or octet_length(c.relname::text) <> char_length(c.relname::text)) and c.relkind in ('v', 'm')
            union
            select d.refobjid, reached.view from reached
              join pg_catalog.pg_rewrite r on r.ev_class = reached.oid
@@ -112,7 +113,10 @@ async fn check_views(connection: &mut PgConnection, query: &Query<'_>) -> Result
     .fetch_all(connection)
     .await
     .map_err(|it| map_error(&it, query))?;
-    let refused = read.iter().find_map(|(view, relation)| Some((view, refusal(relation, query.request.engine_tables)?)));
+    // The database may fold only ASCII letters.
+    let is_named = |view: &str| query.guarded.relations.contains(&view.to_lowercase());
+    let refused =
+        read.iter().filter(|it| is_named(&it.0)).find_map(|(view, relation)| Some((view, refusal(relation, query.request.engine_tables)?)));
     refused.map_or(Ok(()), |(view, reason)| Err(denied(format!("the view '{view}' is not allowed: {reason}"))))
 }
 

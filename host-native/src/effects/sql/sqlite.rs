@@ -22,6 +22,9 @@ use crate::storage::bind_json;
 /// SQLite virtual machine instructions between two checks of the time limit.
 const CHECK_INTERVAL: i32 = 1_000;
 
+/// How SQLite stores the beginning of the definition of a virtual table.
+const VIRTUAL: &str = "create virtual";
+
 /// Creates a pool of read-only connections, which are opened on demand.
 pub(super) fn create_pool(url: &str) -> sqlx::Result<SqlitePool> {
     let options: SqliteConnectOptions = url.parse()?;
@@ -53,23 +56,38 @@ pub(super) async fn read(pool: &SqlitePool, query: &Query<'_>, mut rows: RowColl
     Ok(rows.into_reply())
 }
 
-/// Refuses a view that reads a table which the query may not read itself.
+/// Refuses a view or a virtual table that reads a table which the query may not read itself.
 async fn check_views(connection: &mut SqliteConnection, query: &Query<'_>) -> Result<(), EffectError> {
-    let views: Vec<(String, String)> = sqlx::query_as("select lower(name), sql from sqlite_schema where type = 'view' and sql is not null")
-        .fetch_all(connection)
-        .await
-        .map_err(|it| map_error(&it, query))?;
+    let views: Vec<(String, String)> =
+        sqlx::query_as("select name, sql from sqlite_schema where sql is not null and (type = 'view' or sql like 'create virtual%')")
+            .fetch_all(connection)
+            .await
+            .map_err(|it| map_error(&it, query))?;
     let (mut open, mut seen) = (query.guarded.relations.clone(), BTreeSet::new());
-    while let Some(name) = open.pop_first() {
-        let Some((_, definition)) = views.iter().find(|it| it.0 == name).filter(|_| seen.insert(name.clone())) else { continue };
-        let read = view_relations(definition, Dialect::Sqlite);
-        let relations = read.map_err(|it| denied(format!("the view '{name}' is not allowed: what it reads is not clear ({it})")))?;
-        if let Some(reason) = relations.iter().find_map(|it| refusal(it, query.request.engine_tables)) {
-            return Err(denied(format!("the view '{name}' is not allowed: {reason}")));
+    while let Some(name) = open.pop_first().filter(|_| !views.is_empty()) {
+        if !seen.insert(name.clone()) {
+            continue;
         }
-        open.extend(relations);
+        // SQLite folds only ASCII letters, so that several may have the name.
+        for (_, definition) in views.iter().filter(|it| it.0.to_lowercase() == name) {
+            let relations = relations_of(definition)
+                .map_err(|it| denied(format!("the view '{name}' is not allowed: what it reads is not clear ({it})")))?;
+            if let Some(reason) = relations.iter().find_map(|it| refusal(it, query.request.engine_tables)) {
+                return Err(denied(format!("the view '{name}' is not allowed: {reason}")));
+            }
+            open.extend(relations);
+        }
     }
     Ok(())
+}
+
+/// The relations that a definition reads; each word of a virtual table may be one, such as the content of an index for full texts.
+fn relations_of(definition: &str) -> Result<BTreeSet<String>, String> {
+    if !definition.get(..VIRTUAL.len()).is_some_and(|it| it.eq_ignore_ascii_case(VIRTUAL)) {
+        return view_relations(definition, Dialect::Sqlite);
+    }
+    let words = definition.split(|it: char| !it.is_alphanumeric() && it != '_').filter(|it| !it.is_empty());
+    Ok(words.map(str::to_lowercase).collect())
 }
 
 fn bind_arguments(query: &Query<'_>) -> Result<SqliteArguments, EffectError> {

@@ -277,11 +277,13 @@ async fn views_show_no_tables_of_the_engine() {
         "insert into ce_conversation values ('private')",
         "create view talks as select text from ce_conversation",
         "create view deep as select * from talks t join stock s on true",
+        "create view \"Ü\" as select text from ce_conversation",
+        "create virtual table words using fts5(text, content='ce_conversation')",
         "create view shoes as with ce as (select * from stock) select item from ce where item like '%shoes'",
     ] {
         sqlx::query(sql).execute(&mut shop.writer).await.expect(sql);
     }
-    for view in ["talks", "DEEP", "(select * from deep)"] {
+    for view in ["talks", "DEEP", "(select * from deep)", "\"Ü\"", "words"] {
         let (kind, message) = shop.error(&format!("select * from {view}"), json!({})).await;
         assert_eq!((kind, message.contains("ce_conversation")), (EffectErrorKind::Denied, true), "{view}: {message}");
     }

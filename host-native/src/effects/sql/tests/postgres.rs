@@ -364,11 +364,12 @@ async fn views_show_no_tables_of_the_engine() {
         "create view talks as select text from ce_conversation",
         "create view deep as select * from talks t join stock s on true",
         "create materialized view kept as select text from ce_conversation",
+        "create view \"Ü\" as select text from ce_conversation",
         "create view shoes as select item from stock where item like '%shoes'",
     ] {
         sqlx::query(sql).execute(&mut shop.writer).await.expect(sql);
     }
-    for view in ["talks", "DEEP", "kept", "(select * from deep)"] {
+    for view in ["talks", "DEEP", "kept", "(select * from deep)", "\"Ü\""] {
         let (kind, message) = shop.error(&format!("select * from {view}"), json!({})).await;
         assert_eq!((kind, message.contains("ce_conversation")), (EffectErrorKind::Denied, true), "{view}: {message}");
     }
