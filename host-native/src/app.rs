@@ -190,6 +190,8 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
     let secret_store = SecretStore::open(settings, &readers).await?;
     secret_store.refresh(&readers, &settings.secrets).await.map_err(|it| storage::database_failure(database, &it))?;
     let (writer, writer_task) = Writer::start(connection, database, &meter);
+    let shortest_lease = settings.turns.lease.min(settings.chains.lease);
+    let claim_gate = ClaimGate::new(readers.is_shared(), shortest_lease);
     let host = Host {
         config_manager: current,
         server_lock,
@@ -224,7 +226,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         spend_cap: settings.llm.cap,
         owner: Uuid::new_v4().to_string(),
         open_turns: Arc::default(),
-        claim_gate: ClaimGate::default(),
+        claim_gate,
         meter,
         traces,
     };

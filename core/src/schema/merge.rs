@@ -14,12 +14,12 @@ pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
     for field in &schema.fields {
         let given = reply.get(&field.name).filter(|it| has_value(it));
         let Some(value) = given.and_then(|it| take_valid(&field.schema, it)) else { continue };
-        let former = context.get(&field.name).cloned();
-        merge_member(context, &field.name, &value);
-        if context.get(&field.name).is_some_and(|it| has_wrong_object(&field.schema, it)) {
-            put_back(context, &field.name, former);
+        let mut merged = Map::from_iter(context.get(&field.name).map(|it| (field.name.clone(), it.clone())));
+        merge_member(&mut merged, &field.name, &value);
+        if merged.values().any(|it| has_wrong_object(&field.schema, it)) {
             continue;
         }
+        context.extend(merged);
         fresh = true;
     }
     fresh
@@ -58,13 +58,6 @@ fn has_wrong_object(shape: &ValueSchema, value: &Value) -> bool {
     let Some(members) = value.as_object().filter(|it| !it.is_empty() && !shape.fields.is_empty()) else { return false };
     let is_wrong_inside = |field: &SchemaField| members.get(&field.name).is_some_and(|it| has_wrong_object(&field.schema, it));
     (!has_gap(shape, members) && !is_valid(shape, value)) || shape.fields.iter().any(is_wrong_inside)
-}
-
-fn put_back(context: &mut Map, name: &str, former: Option<Value>) {
-    match former {
-        Some(former) => context.insert(name.to_owned(), former),
-        None => context.shift_remove(name),
-    };
 }
 
 /// Whether a value is merged: nulls, blank strings and empty lists are not, an empty object is. (recording `s28_schema_types`)

@@ -43,6 +43,15 @@ pub async fn find_outcome(host: &Arc<Host>, message: &Message) -> Result<Option<
     }
 }
 
+/// Returns whether a message already has a turn.
+///
+/// # Errors
+/// Returns [`Refusal::Load`] for a database error.
+pub async fn has_turn(host: &Host, message: &Message) -> Result<bool, Refusal> {
+    let Some(key) = message.idempotency_key.as_deref() else { return Ok(false) };
+    Ok(turn::find_by_message_key(&host.readers, key).await?.is_some())
+}
+
 /// Returns the outcome of a turn that another process has taken over. The caller must hold the conversation's gate permit.
 ///
 /// # Errors

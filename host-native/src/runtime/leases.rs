@@ -19,29 +19,36 @@ const RENEWAL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause before the database is tried again.
 const RECONNECT_DELAY: Duration = Duration::from_millis(250);
 
-/// How long expired leases are left alone once the database is back: the processes that were cut off as well renew theirs first.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long expired leases are left alone once the database is back: the processes that were cut off as well connect and renew theirs
+/// first.
+const MAX_GRACE: Duration = Duration::from_secs(15);
 
-/// Whether this process may claim the turns of others. It may not while its database is out of reach, and shortly afterwards, because
-/// leases expire during an outage without anybody having died.
-#[derive(Debug, Default)]
-pub struct ClaimGate(Mutex<Connectivity>);
+/// Whether this process may claim the turns of others. It may not while its database is out of reach, and shortly afterwards or after its
+/// own start, because leases expire during an outage without anybody having died.
+#[derive(Debug)]
+pub struct ClaimGate {
+    connectivity: Mutex<Connectivity>,
+    grace: Duration,
+}
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 enum Connectivity {
-    #[default]
-    Steady,
     Lost,
     BackSince(Instant),
 }
 
 impl ClaimGate {
+    /// Creates the gate of a process that has just connected. Where the database is not shared, nobody else can hold a lease.
+    pub fn new(is_shared: bool, lease: Duration) -> ClaimGate {
+        let grace = if is_shared { (lease / 3).min(MAX_GRACE) } else { Duration::ZERO };
+        ClaimGate { connectivity: Mutex::new(Connectivity::BackSince(Instant::now())), grace }
+    }
+
     /// Returns whether expired leases may be claimed now.
     pub fn is_open(&self) -> bool {
-        match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Connectivity::Steady => true,
+        match *self.connectivity.lock().unwrap_or_else(PoisonError::into_inner) {
             Connectivity::Lost => false,
-            Connectivity::BackSince(back) => back.elapsed() >= GRACE,
+            Connectivity::BackSince(back) => back.elapsed() >= self.grace,
         }
     }
 
@@ -50,14 +57,14 @@ impl ClaimGate {
     }
 
     fn mark_connected(&self) {
-        let mut connectivity = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connectivity = self.connectivity.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*connectivity, Connectivity::Lost) {
             *connectivity = Connectivity::BackSince(Instant::now());
         }
     }
 
     fn set(&self, connectivity: Connectivity) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = connectivity;
+        *self.connectivity.lock().unwrap_or_else(PoisonError::into_inner) = connectivity;
     }
 }
 
@@ -119,16 +126,19 @@ mod tests {
 
     #[test]
     fn nothing_is_claimed_during_an_outage_and_shortly_after_it() {
-        let gate = ClaimGate::default();
+        let gate = ClaimGate::new(true, Duration::from_secs(45));
         gate.mark_connected();
-        assert!(gate.is_open(), "a server that starts claims at once");
+        assert!(!gate.is_open(), "others may have been cut off when this server starts");
+        let connect_long_ago = || gate.set(Connectivity::BackSince(Instant::now().checked_sub(MAX_GRACE).unwrap()));
+        connect_long_ago();
+        assert!(gate.is_open());
         gate.mark_lost();
         assert!(!gate.is_open());
         gate.mark_connected();
         assert!(!gate.is_open(), "others renew their leases first");
-        let back = Instant::now().checked_sub(GRACE).unwrap();
-        gate.set(Connectivity::BackSince(back));
+        connect_long_ago();
         gate.mark_connected();
         assert!(gate.is_open());
+        assert!(ClaimGate::new(false, Duration::from_secs(45)).is_open(), "there are no others");
     }
 }

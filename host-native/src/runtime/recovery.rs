@@ -66,12 +66,13 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
         let pause = (host.turn_settings.lease.min(host.chain_settings.lease) / 2).min(MAX_SEARCH_INTERVAL);
         let recoveries = Arc::new(Semaphore::new(MAX_RECOVERIES));
         let mut next_sweep = Instant::now();
-        for round in 0_u32.. {
-            if (round == 0 || host.readers.is_shared())
-                && host.claim_gate.is_open()
-                && let Err(error) = recover_orphans(&host, &recoveries).await
-            {
-                tracing::warn!(%error, "cannot search for orphaned turns");
+        let mut has_more = true;
+        loop {
+            if has_more || host.readers.is_shared() {
+                has_more = recover_orphans(&host, &recoveries).await.unwrap_or_else(|error| {
+                    tracing::warn!(%error, "cannot search for orphaned turns");
+                    true
+                });
             }
             if Instant::now() >= next_sweep {
                 next_sweep = Instant::now() + SWEEP_INTERVAL;
@@ -79,29 +80,34 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
                     tracing::warn!(%error, "cannot delete the effects of ended turns");
                 }
             }
-            sleep(pause).await;
+            sleep(if has_more { pause.min(MAX_POLL_INTERVAL) } else { pause }).await;
         }
     })
 }
 
-/// Claims orphaned turns in batches, each as soon as this process has the capacity for one, until none is left.
-async fn recover_orphans(host: &Arc<Host>, recoveries: &Arc<Semaphore>) -> sqlx::Result<()> {
-    // The semaphore is never closed, so this ends with a batch that is not full.
-    while let Ok(mut permits) = Arc::clone(recoveries).acquire_many_owned(CLAIM_BATCH).await {
+/// Claims orphaned turns in batches, as many as this process has the capacity for. Returns whether more may be left.
+async fn recover_orphans(host: &Arc<Host>, recoveries: &Arc<Semaphore>) -> sqlx::Result<bool> {
+    while host.claim_gate.is_open() {
+        // No other task acquires permits.
+        let batch = u32::try_from(recoveries.available_permits()).unwrap_or(CLAIM_BATCH).min(CLAIM_BATCH);
+        let Ok(mut permits) = Arc::clone(recoveries).try_acquire_many_owned(batch) else { break };
+        if batch == 0 {
+            break;
+        }
         let running = host.open_turns.ids();
         let lease = host.turn_settings.lease;
-        let claimed = lease::claim_orphans(&host.readers, &running, &host.owner, lease_ms(lease), CLAIM_BATCH.into()).await?;
-        let is_last = claimed.len() < CLAIM_BATCH as usize;
+        let claimed = lease::claim_orphans(&host.readers, &running, &host.owner, lease_ms(lease), batch.into()).await?;
+        let is_last = claimed.len() < batch as usize;
         for orphan in claimed {
             // Its lease is renewed while it waits for the conversation.
             host.open_turns.add(&orphan.turn_id, lease);
             tokio::spawn(recover(Arc::clone(host), orphan, permits.split(1)));
         }
         if is_last {
-            break;
+            return Ok(false);
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 async fn recover(host: Arc<Host>, orphan: ClaimedTurn, _permit: Option<OwnedSemaphorePermit>) {

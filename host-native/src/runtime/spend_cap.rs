@@ -6,7 +6,7 @@ use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Millis, 
 use crate::clock;
 use crate::config::settings::SpendCap;
 use crate::config::settings::spend_cap::{SpendPeriod, utc_day};
-use crate::effects::llm::ModelAnswer;
+use crate::effects::llm::{ModelAnswer, SCRIPTED};
 use crate::runtime::assistant::plan::{day_start, month_start};
 use crate::runtime::turn_runner::Host;
 use crate::storage::counter::{self, CounterKey, Increment};
@@ -18,6 +18,8 @@ use crate::storage::spend;
 pub struct SpendReservation {
     counter: CounterKey,
     micros: u64,
+    /// The day of the reservation: the cost belongs to it, so that it is in the sum that the counter stands for.
+    day: String,
 }
 
 /// Reserves the estimated cost of a model call. Returns `None` without a cap. The call that reaches the cap is still made, because an estimate
@@ -34,7 +36,7 @@ pub async fn reserve(host: &Host, estimate: u64) -> Result<Option<SpendReservati
     let increment = Increment { amount: clamp(estimate), fitting: 0, limit: clamp(cap) };
     let reserved = counter::reserve(&host.readers, &counter, increment, used_before).await;
     if reserved.map_err(|it| unreadable(&it))? {
-        return Ok(Some(SpendReservation { counter, micros: estimate }));
+        return Ok(Some(SpendReservation { counter, micros: estimate, day: utc_day(now) }));
     }
     Err(cap_reached(per))
 }
@@ -76,7 +78,7 @@ async fn correct(host: &Host, reserved: &SpendReservation, charged: u64) -> sqlx
         counter::adjust(&host.readers, &reserved.counter, difference).await?;
     }
     if charged > 0 {
-        spend::add(&host.readers, &utc_day(clock::now()), clamp(charged)).await?;
+        spend::add(&host.readers, &reserved.day, clamp(charged)).await?;
     }
     Ok(())
 }
@@ -95,10 +97,13 @@ pub fn unreadable(error: &sqlx::Error) -> EffectError {
     EffectError::new(EffectErrorKind::Unavailable, "what was spent on models cannot be read, so that none is asked")
 }
 
-/// Returns what a call is charged in millionths of a currency unit: the cost of its answer, and the estimate for each failed attempt that may
-/// be billed.
+/// Returns what a call is charged in millionths of a currency unit: the cost of its answer, and the estimate for an answer without a known
+/// cost and for each failed attempt that may be billed.
 pub fn charged_micros(answer: &ModelAnswer, estimate: u64) -> u64 {
-    estimate.saturating_mul(answer.billed_attempts.into()).saturating_add(cost_micros(&answer.result))
+    let is_unknown = matches!(&answer.result, EffectResult::Ok(Reply::Llm(reply))
+        if reply.provider != SCRIPTED && reply.usage.as_ref().and_then(|it| it.cost_micros).is_none());
+    let estimated = u64::from(answer.billed_attempts) + u64::from(is_unknown);
+    estimate.saturating_mul(estimated).saturating_add(cost_micros(&answer.result))
 }
 
 /// Returns the cost of an answer in millionths of a currency unit.
@@ -123,9 +128,13 @@ mod tests {
     fn each_attempt_of_unknown_usage_is_charged_its_estimate() {
         let usage = Some(Usage { input_tokens: 1, output_tokens: 1, cost_micros: Some(3) });
         let reply = LlmReply { text: String::new(), provider: String::new(), model: String::new(), usage, tool_calls: Vec::new() };
+        let unknown = EffectResult::Ok(Reply::Llm(LlmReply { usage: None, ..reply.clone() }));
+        let scripted = EffectResult::Ok(Reply::Llm(LlmReply { usage: None, provider: SCRIPTED.to_owned(), ..reply.clone() }));
         let answered = EffectResult::Ok(Reply::Llm(reply));
         let failed = EffectResult::Error(EffectError::new(EffectErrorKind::Unavailable, "no"));
-        for (result, billed_attempts, charged) in [(&answered, 0, 3), (&answered, 2, 21), (&failed, 0, 0), (&failed, 1, 9)] {
+        for (result, billed_attempts, charged) in
+            [(&answered, 0, 3), (&answered, 2, 21), (&failed, 0, 0), (&failed, 1, 9), (&unknown, 0, 9), (&scripted, 1, 9)]
+        {
             assert_eq!(charged_micros(&ModelAnswer { result: result.clone(), billed_attempts }, 9), charged);
         }
     }

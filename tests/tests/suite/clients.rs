@@ -288,8 +288,10 @@ fn new_chat_during_a_long_turn_resets_the_conversation_after_it() {
         assert_eq!(fresh.join().unwrap(), 200);
     });
     let stages: Vec<String> = server.audit(ID).iter().map(|it| it["stage"].as_str().unwrap().to_owned()).collect();
-    let at = |stage: &str| stages.iter().rposition(|it| it == stage).unwrap_or_else(|| panic!("no {stage}: {stages:?}"));
-    assert!(at("CONVERSATION_RESET") < at("USER_INPUT") || at("CONVERSATION_RESET") < at("ASSISTANT_OUTPUT"), "{stages:?}");
+    let all = |stage: &str| -> Vec<usize> { stages.iter().enumerate().filter(|it| it.1 == stage).map(|it| it.0).collect() };
+    let (outputs, resets) = (all("ASSISTANT_OUTPUT"), all("CONVERSATION_RESET"));
+    assert_eq!((outputs.len(), resets.len()), (3, 1), "{stages:?}");
+    assert!(outputs[1] < resets[0] && resets[0] < outputs[2], "the reset belongs to the message after the long turn: {stages:?}");
     assert_eq!(server.texts(ID).last().unwrap(), "my order");
 }
 

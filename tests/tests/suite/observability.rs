@@ -125,7 +125,7 @@ fn attributes(span: &Span) -> BTreeMap<&str, Value> {
 }
 
 /// The metrics of `/metrics`, by name with labels.
-fn read_metrics(server: &Server) -> BTreeMap<String, f64> {
+pub fn read_metrics(server: &Server) -> BTreeMap<String, f64> {
     let text = server.get("/metrics").text;
     let lines = text.lines().filter(|it| !it.starts_with('#') && !it.is_empty());
     lines.map(|it| it.rsplit_once(' ').unwrap()).map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect()

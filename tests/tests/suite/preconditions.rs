@@ -49,6 +49,9 @@ fn the_draft_of_somebody_else_is_not_overwritten() {
     }
     let published = server.request("POST", documents()[0].1, &[("If-Match", server.get(documents()[0].0).header("etag"))], "");
     assert_eq!(published.status, 201, "{published:?}");
+    let restore = |tag: &str| server.request("POST", "/v1/agents/desk/versions/1/restore", &[("If-Match", tag)], "");
+    assert_refused(&restore("\"1\""), 412, "draft_conflict");
+    assert_eq!(restore(server.get(documents()[0].0).header("etag")).status, 200);
 }
 
 #[test]

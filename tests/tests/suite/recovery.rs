@@ -5,6 +5,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::harness::{MESSAGE, REGEX_ONLY, Server, TestEnv, assert_one_line, orders_pack, wait_until};
+use crate::observability::read_metrics;
 
 const ID: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0001";
 const OTHER: &str = "5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a0002";
@@ -177,6 +178,8 @@ fn the_turns_of_a_killed_process_are_shared_among_the_others_and_finished_once()
     assert!(wait_until(|| open_turns(&env).is_empty()), "a turn is not finished");
     assert_eq!(env.sql().texts("select status from ce_turn"), vec!["closed"; TURNS]);
     assert_eq!(env.sql().texts("select user_input from ce_conversation_history"), vec!["slow"; TURNS], "each is finished once");
+    let recovered = others.each_ref().map(|it| read_metrics(it)["convengine_turns_recovered_total{outcome=\"finished\"}"]);
+    assert_eq!(recovered.iter().sum::<f64>(), TURNS as f64, "each by one server: {recovered:?}");
     assert!(others.iter().all(|it| it.say(OTHER, "my order")["success"] == true));
 }
 

@@ -251,6 +251,10 @@ mod tests {
             assert!(schemas.find_by_id(1).is_some(), "{text}");
             assert!(issues.len() == 1 && issues[0].reason.contains(reason), "{text}: {issues:?}");
         }
+        let root =
+            r#"{"$schema": "x", "title": "t", "additionalProperties": false, "anyOf": [{"required": ["a"]}], "properties": {"a": {}}}"#;
+        let issues = compiled(json!([{"schema_id": 1, "intent_code": "LOAN", "state_code": "ANY", "json_schema": root}])).1;
+        assert!(issues.len() == 1 && issues[0].reason.contains("'anyOf' is not checked at the root"), "{issues:?}");
         let hints = r#"{"properties": {"a": {"x-hint": 1, "description": "d", "type": "money"}}}"#;
         assert_eq!(compiled(json!([{"schema_id": 1, "intent_code": "LOAN", "state_code": "ANY", "json_schema": hints}])).1, []);
     }

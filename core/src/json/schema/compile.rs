@@ -90,17 +90,9 @@ const UNSUPPORTED: [&str; 15] = [
 /// Compiles the constraints of a schema within a document.
 pub(super) fn compile_constraints(document: &Value, schema: &Value, skipped: &[&str]) -> (JsonSchema, Vec<String>) {
     let compiler = Compiler { root: document, remaining: Cell::new(MAX_SCHEMAS), checks_formats: true };
-    let (mut rules, mut problems) = (Vec::new(), Vec::new());
+    let mut problems = Vec::new();
     let Some(members) = schema.as_object() else { return (JsonSchema::default(), problems) };
-    for (keyword, value) in members.iter().filter(|it| !skipped.contains(&it.0.as_str())) {
-        match compiler.compile_rule(members, keyword, value, 0) {
-            Ok(rule) => rules.extend(rule),
-            Err(_) if is_hint(keyword) => {}
-            Err(reason) if reason.contains('\'') => problems.push(reason),
-            Err(reason) => problems.push(format!("'{keyword}' {reason}")),
-        }
-    }
-    (JsonSchema(rules), problems)
+    (compiler.compile_members(members, skipped, 0, &mut problems), problems)
 }
 
 /// Whether a keyword constrains nothing: it is for people and models.
@@ -127,16 +119,23 @@ impl Compiler<'_> {
             Value::Object(members) => members,
             Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => return Err("is no schema: it is no object".to_owned()),
         };
+        let mut problems = Vec::new();
+        let compiled = self.compile_members(members, &[], depth, &mut problems);
+        problems.into_iter().next().map_or(Ok(compiled), Err)
+    }
+
+    /// Compiles all keywords but `skipped`. What is wrong with one is added to `problems`.
+    fn compile_members(&self, members: &Map<String, Value>, skipped: &[&str], depth: usize, problems: &mut Vec<String>) -> JsonSchema {
         let mut rules = Vec::new();
-        for (keyword, value) in members {
+        for (keyword, value) in members.iter().filter(|it| !skipped.contains(&it.0.as_str())) {
             match self.compile_rule(members, keyword, value, depth) {
                 Ok(rule) => rules.extend(rule),
                 Err(_) if self.checks_formats && is_hint(keyword) => {}
-                Err(reason) if reason.contains('\'') => return Err(reason),
-                Err(reason) => return Err(format!("'{keyword}' {reason}")),
+                Err(reason) if reason.contains('\'') => problems.push(reason),
+                Err(reason) => problems.push(format!("'{keyword}' {reason}")),
             }
         }
-        Ok(JsonSchema(rules))
+        JsonSchema(rules)
     }
 
     fn compile_rule(&self, members: &Map<String, Value>, keyword: &str, value: &Value, depth: usize) -> Result<Option<Rule>, String> {

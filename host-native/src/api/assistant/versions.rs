@@ -86,10 +86,13 @@ pub async fn list(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Strin
     params(
         ("agent" = String, Path, description = "The assistant id"),
         ("version" = String, Path, description = "The version number"),
+        ("If-Match" = Option<String>, Header, description = "The ETag of the draft as it was read, or *"),
     ),
     responses(
         (status = 200, description = "The version is restored as a new revision of the draft", body = ref("#/components/schemas/Restored")),
+        (status = 400, description = "If-Match has no supported form"),
         (status = 404, description = "Assistant or version not found"),
+        (status = 412, description = "The draft is not as If-Match expects"),
         (status = 503, description = "The database is unavailable"),
     ),
 )]
@@ -97,6 +100,7 @@ pub async fn restore(
     State(host): State<Arc<Host>>,
     uri: Uri,
     path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
 ) -> Result<Json<Value>, ApiError> {
-    document::restore(&host, &uri, KIND, path).await
+    document::restore(&host, &uri, KIND, path, &headers).await
 }

@@ -6,13 +6,18 @@ const PREFIX: &str = "CONVENGINE_";
 /// The variables that are read.
 const READ: [&str; 6] = ["DATABASE", "LISTEN", "LLM", "SET", "SETTINGS", "TENANT"];
 
+/// How a variable for the name of a table of ConvEngine begins.
+const TABLES: &str = "TABLES_";
+
 /// Returns one line per variable that is named like a setting, or nearly like one of ours. Variables that `references` names are data, such
 /// as that of a key.
 pub(super) fn find_mistyped(variables: &[String], settings: &[String], references: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for name in variables {
         let Some(rest) = name.strip_prefix(PREFIX).filter(|it| !READ.contains(it) && !references.contains(name.as_str())) else { continue };
-        if let Some(setting) = settings.iter().find(|it| is_similar(rest, it)) {
+        if rest.starts_with(TABLES) {
+            lines.push(format!("{name}: tables cannot have other names, and settings have no variables of their own; remove the variable"));
+        } else if let Some(setting) = settings.iter().find(|it| is_similar(rest, it)) {
             lines.push(format!("{name}: settings have no variables of their own; set CONVENGINE_SET=convengine.{setting}=VALUE"));
         } else if let Some(known) = READ.iter().find(|it| is_similar(rest, it)) {
             lines.push(format!("{name}: unknown variable; did you mean {PREFIX}{known}?"));
@@ -41,6 +46,7 @@ mod tests {
             ("CONVENGINE_SECURTY_MODE", "convengine.security.mode=VALUE"),
             ("CONVENGINE_ADMIN_TOKEN", "convengine.admin-token=VALUE"),
             ("CONVENGINE_LLM_SPENDCAP_AMOUNT", "convengine.llm.spend-cap.amount=VALUE"),
+            ("CONVENGINE_TABLES_INTENT", "tables cannot have other names"),
             ("CONVENGINE_LISTN", "did you mean CONVENGINE_LISTEN?"),
             ("CONVENGINE_DATABSE", "did you mean CONVENGINE_DATABASE?"),
         ] {

@@ -34,6 +34,7 @@ use crate::runtime::stream::TokenPublisher;
 use deltas::DeltaPublisher;
 use failure::{ModelFailure, NextAction};
 use retry_policy::{INITIAL_BACKOFF, RetryPolicy};
+pub use routes::SCRIPTED;
 use routes::{Model, ModelRoute};
 use scripted::ScriptedModel;
 
@@ -140,12 +141,14 @@ impl Models {
             .await
     }
 
-    /// Returns the maximum cost of a call in millionths of the currency; 0 if the price is unknown.
+    /// Returns the maximum cost of a call in millionths of the currency, with the dearest model that may answer; 0 if no price is known.
     pub fn estimate_cost(&self, request: &LlmRequest) -> u64 {
-        let order = self.models_for_request(request);
-        let Some((Model::Remote(remote), named)) = order.first() else { return 0 };
-        let Some(price) = self.llm.prices.get(named.unwrap_or(&remote.model)) else { return 0 };
-        price.cost(remote::estimate_prompt_tokens(request), self.llm.max_tokens)
+        let cost = |(model, named): (&Model, Option<&str>)| {
+            let Model::Remote(remote) = model else { return None };
+            let price = self.llm.prices.get(named.unwrap_or(&remote.model))?;
+            Some(price.cost(remote::estimate_prompt_tokens(request), self.llm.max_tokens))
+        };
+        self.models_for_request(request).into_iter().filter_map(cost).max().unwrap_or(0)
     }
 
     /// Returns the first model that embeds texts: a name to store with its vectors. `None` without one, and for scripted models, whose

@@ -32,11 +32,14 @@ impl Model {
     pub fn names(&self) -> (&str, &str) {
         match self {
             Model::Off => ("off", "off"),
-            Model::Scripted(_) => ("scripted", "scripted"),
+            Model::Scripted(_) => (SCRIPTED, SCRIPTED),
             Model::Remote(remote) => (remote.protocol.name(), &remote.model),
         }
     }
 }
+
+/// The provider of scripted models.
+pub const SCRIPTED: &str = "scripted";
 
 /// A model and the calls that it answers.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ pub mod trace;
 
 use std::collections::BTreeSet;
 
+use convengine_core::Stage;
 use convengine_core::turn::{Millis, Notice, NoticeBody};
 use serde_json::{Value, json};
 
@@ -59,7 +60,9 @@ pub async fn list_rows(pool: &Pool, conversation: &str, mut configs: ConfigCache
 /// of the turn before it.
 pub fn add_published(rows: &mut Vec<AuditRow>, conversation: &str, notices: &[Notice]) {
     let Some(began_at) = notices.first().map(|it| clock::format_iso(it.at)) else { return };
-    let stored = rows.iter().rev().take_while(|it| it.created_at >= began_at).count();
+    let stored = rows.iter().rev().take_while(|it| it.created_at >= began_at);
+    // Feedback belongs to no turn.
+    let stored = stored.filter(|it| it.stage != Stage::McpUserFeedback.name()).count();
     let last_id = rows.iter().map(|it| it.audit_id).max().unwrap_or(0);
     let published = notices
         .iter()

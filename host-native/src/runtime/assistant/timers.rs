@@ -66,9 +66,10 @@ pub fn spawn_timers(host: Arc<Host>) -> JoinHandle<()> {
 async fn fire_due_timers(host: &Arc<Host>) -> sqlx::Result<Duration> {
     let now = clock::now();
     let (is_due, next) = session::find_next_due(&host.readers, now).await?;
-    let claimed = if is_due { session::claim_due_timers(&host.readers, now, BATCH_SIZE).await? } else { BTreeSet::new() };
+    let claimed = if is_due { session::claim_due_timers(&host.readers, now, BATCH_SIZE).await? } else { Vec::new() };
     let has_more = i64::try_from(claimed.len()).is_ok_and(|it| it >= BATCH_SIZE);
-    for session in claimed {
+    // A session may have several.
+    for session in BTreeSet::from_iter(claimed) {
         if !host.firing.insert(&session) {
             continue;
         }

@@ -67,12 +67,21 @@ pub async fn submit(host: Arc<Host>, mut message: Message) -> Result<SubmitResul
 /// Admits a message: reserves a session of the plan where it is metered, and waits for the turns before it.
 async fn admit(host: Arc<Host>, message: Message) -> Result<SubmitResult, Refusal> {
     let reservation = match &message.metered_program {
-        Some(program) => Some(Reservation::reserve(&host, program).await?),
+        Some(program) => match Reservation::reserve(&host, program).await {
+            // It was counted when it was first sent.
+            Err(Refusal::QuotaExceeded(_)) if idempotency::has_turn(&host, &message).await? => None,
+            reserved => Some(reserved?),
+        },
         None => None,
     };
     let result = run_in_order(&host, &message).await;
-    if let (Err(_), Some(reservation)) = (&result, reservation) {
-        reservation.release(&host, &message.conversation).await;
+    match (&result, reservation) {
+        (Ok(it), Some(_)) if !it.is_repeat => {}
+        (Ok(_) | Err(Refusal::KeyReused | Refusal::EventIdReused | Refusal::SessionExists), Some(reservation)) => {
+            reservation.cancel(&host).await;
+        }
+        (Err(_), Some(reservation)) => reservation.release(&host, &message.conversation).await,
+        (_, None) => {}
     }
     result
 }

@@ -22,6 +22,8 @@ const MAX_BATCH: usize = 32;
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long turns wait for the database to come back.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long further rows are refused without an attempt after some were.
+const GIVEN_UP_FOR: Duration = Duration::from_secs(1);
 /// The pause between two attempts to reach it.
 const RECONNECT_DELAY: Duration = Duration::from_millis(200);
 
@@ -61,6 +63,8 @@ struct BatchWriter {
     call_log: CallLogColumns,
     /// When the database became unreachable.
     lost_since: Option<Instant>,
+    /// When rows were last refused because the database stays unreachable, with the reason.
+    given_up: Option<(Instant, String)>,
     meter: Meter,
     parked: Parked,
 }
@@ -87,7 +91,7 @@ enum LockWait {
 impl BatchWriter {
     fn new(database: DatabaseConfig, meter: Meter) -> BatchWriter {
         let parked = Parked::default();
-        BatchWriter { database, connection: None, call_log: CallLogColumns::Plain, lost_since: None, meter, parked }
+        BatchWriter { database, connection: None, call_log: CallLogColumns::Plain, lost_since: None, given_up: None, meter, parked }
     }
 
     /// Gives the writer its first connection.
@@ -156,6 +160,12 @@ impl BatchWriter {
 
     /// Writes the rows of one turn, reconnecting when the connection is lost. Returns `None` when another transaction has locked a row.
     async fn write_single(&mut self, rows: &TurnRows, wait: LockWait) -> Option<CommitResult> {
+        // One attempt for all that waits: where the database swallows packets, each takes long.
+        if let Some((at, reason)) = &self.given_up
+            && at.elapsed() < GIVEN_UP_FOR
+        {
+            return Some(Err(CommitError::Unavailable(reason.clone())));
+        }
         loop {
             match self.write_and_record(rows, 1, wait).await {
                 Ok(()) => return Some(Ok(())),
@@ -166,6 +176,7 @@ impl BatchWriter {
                 Err(BatchError::ConnectionLost(reason)) => {
                     let since = *self.lost_since.get_or_insert_with(Instant::now);
                     if since.elapsed() > RECONNECT_TIMEOUT {
+                        self.given_up = Some((Instant::now(), reason.clone()));
                         return Some(Err(CommitError::Unavailable(reason)));
                     }
                     sleep(RECONNECT_DELAY).await;

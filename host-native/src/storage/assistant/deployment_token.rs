@@ -41,6 +41,20 @@ pub async fn insert(pool: &Pool, id: &str, deployment: &str, token_hash: &str, a
     pool.execute(&sql, &values).await.map(|_| ())
 }
 
+/// Adds the token of a deployment that a server of an earlier version has made, which knows one token for each. Returns whether it did.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn adopt(pool: &Pool, token_hash: &str) -> sqlx::Result<bool> {
+    let sql = Statement::portable(
+        "insert into cs_deployment_token (id, deployment_id, token_hash, created_at)
+         select d.id, d.id, d.token_hash, d.created_at from cs_deployment d
+         where d.token_hash = $1 and not exists (select 1 from cs_deployment_token t where t.deployment_id = d.id)
+         on conflict do nothing",
+    );
+    Ok(pool.execute(&sql, &[SqlValue::Text(token_hash)]).await? > 0)
+}
+
 /// Returns the active tokens of all deployments, oldest first.
 ///
 /// # Errors

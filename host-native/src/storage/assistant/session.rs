@@ -1,6 +1,5 @@
 //! `cs_session`, `cs_timer` and `cs_usage_events`: assistant sessions, their timers and their metered usage.
 
-use std::collections::BTreeSet;
 
 use convengine_core::turn::{LoadedSession, Millis};
 use serde_json::Value as Json;
@@ -112,7 +111,7 @@ pub async fn find_due_timer(pool: &Pool, session: &str, now: Millis) -> sqlx::Re
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn claim_due_timers(pool: &Pool, now: Millis, most: i64) -> sqlx::Result<BTreeSet<String>> {
+pub async fn claim_due_timers(pool: &Pool, now: Millis, most: i64) -> sqlx::Result<Vec<String>> {
     let sql = Statement::per_dialect(
         "update cs_timer set claimed_until = cast(unixepoch('subsec') * 1000 as integer) + 5000
          where (session_id, id) in (select t.session_id, t.id from cs_timer t
@@ -194,6 +193,14 @@ pub async fn delete_session_usage(pool: &Pool, number: i64, session: &str) -> sq
         "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2::uuid)",
     );
     Ok(pool.execute(&sql, &[SqlValue::Integer(number), SqlValue::Text(session)]).await? > 0)
+}
+
+/// Deletes a usage row.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn delete_usage(pool: &Pool, number: i64) -> sqlx::Result<()> {
+    pool.execute(&Statement::portable("delete from cs_usage_events where id = $1"), &[SqlValue::Integer(number)]).await.map(drop)
 }
 
 /// Returns the number of documents imported since a time.

@@ -23,6 +23,9 @@ const INTERVAL: u32 = 20;
 /// The maximum memory growth of a server over the second half of the load, in KB.
 const MAX_GROWTH_KB: f64 = 4096.0;
 
+/// The maximum time that others wait for a turn while the turns of a killed server are taken over, at the 99th percentile.
+const MAX_BYSTANDER_MS: f64 = 250.0;
+
 /// Runs both; returns what failed.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     sh::print_progress(&format!("killing one of three servers while {TURNS} turns run"));
@@ -42,6 +45,10 @@ pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
         seen.number("/transactions/1")?
     );
     let mut failures = seen.failures("storm")?;
+    let p99 = seen.number("/bystander_p99_ms/1")?;
+    failures.extend(
+        (p99 > MAX_BYSTANDER_MS).then(|| format!("others wait {p99:.0} ms at the 99th percentile, the limit is {MAX_BYSTANDER_MS} ms")),
+    );
     sh::print_progress(&format!("killing servers under load for {SECONDS} s"));
     let arguments = ["kills", &soak.postgres.url(), &CONNECTIONS.to_string(), &SECONDS.to_string(), &INTERVAL.to_string()];
     let seen = soak.run_program(&arguments)?;

@@ -95,12 +95,14 @@ pub async fn versions(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<Json<V
 /// Restores a version as the draft.
 ///
 /// # Errors
-/// 404 if there is no such document or version, 503 if the database is unavailable.
+/// 412 `draft_conflict` if the draft is not as `If-Match` expects, 404 if there is no such document or version, 503 if the database is
+/// unavailable.
 pub async fn restore(
     host: &Host,
     uri: &Uri,
     kind: DocumentKind,
     path: Result<Path<(String, String)>, PathRejection>,
+    headers: &HeaderMap,
 ) -> Result<Json<Value>, ApiError> {
     let Ok(Path((id, requested))) = path else { return Err(not_found(uri)) };
     let key = parse_key(kind, Ok(Path(id)), uri)?;
@@ -109,8 +111,12 @@ pub async fn restore(
     let number = parse_version_number(&requested).ok_or_else(unknown)?;
     let text = version::find_document(&host.readers, key.as_str(), number).await.map_err(database)?.ok_or_else(unknown)?;
     let name = draft::display_name(&parse_document(&text, uri)?);
-    let saved = draft::save(&host.readers, key.as_str(), &name, &text, Expected::Draft, clock::now()).await.map_err(database)?;
-    let revision = saved.ok_or_else(|| document_not_found(kind, uri))?;
+    let expected = read_expected(headers, uri)?;
+    let conflict = || if expected == Expected::Anything { document_not_found(kind, uri) } else { precondition_failed(uri) };
+    // A version is restored only over a draft.
+    let over = if expected == Expected::Anything { Expected::Draft } else { expected };
+    let saved = draft::save(&host.readers, key.as_str(), &name, &text, over, clock::now()).await.map_err(database)?;
+    let revision = saved.ok_or_else(conflict)?;
     Ok(Json(json!({"id": key.id(), "revision": revision})))
 }
 

@@ -190,10 +190,13 @@ macro_rules! document_routes {
                 params(
                     ($param = String, Path, description = "The id of the document"),
                     ("version" = String, Path, description = "The version number"),
+                    ("If-Match" = Option<String>, Header, description = "The ETag of the draft as it was read, or *"),
                 ),
                 responses(
                     (status = 200, description = "The version is restored as a new revision of the draft", body = ref("#/components/schemas/Restored")),
+                    (status = 400, description = "If-Match has no supported form"),
                     (status = 404, description = "Document or version not found"),
+                    (status = 412, description = "The draft is not as If-Match expects"),
                     (status = 503, description = "The database is unavailable"),
                 ),
             )]
@@ -201,8 +204,9 @@ macro_rules! document_routes {
                 State(host): State<Arc<Host>>,
                 uri: Uri,
                 path: Result<Path<(String, String)>, PathRejection>,
+                headers: HeaderMap,
             ) -> Result<Json<Value>, ApiError> {
-                document::restore(&host, &uri, KIND, path).await
+                document::restore(&host, &uri, KIND, path, &headers).await
             }
         }
     };
