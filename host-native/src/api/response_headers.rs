@@ -17,7 +17,8 @@ const SCRIPT_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src *; base-uri 'none'; frame-ancestors 'none'",
 );
 
-const HEADERS: [(HeaderName, HeaderValue); 4] = [
+/// The headers of every response.
+pub const HEADERS: [(HeaderName, HeaderValue); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
     (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::config::secrets::resolve;
 
 /// Headers by which a proxy shows itself, beside those that begin with [`FORWARDED_PREFIX`].
-const PROXY_HEADERS: [&str; 14] = [
+const PROXY_HEADERS: [&str; 22] = [
     "forwarded",
     "forwarded-for",
     "via",
@@ -25,6 +25,14 @@ const PROXY_HEADERS: [&str; 14] = [
     "x-remote-ip",
     "cdn-loop",
     "cf-connecting-ip",
+    "cf-ray",
+    "client-ip",
+    "fastly-client-ip",
+    "fly-client-ip",
+    "x-amzn-trace-id",
+    "x-azure-clientip",
+    "x-original-host",
+    "x-varnish",
     "true-client-ip",
 ];
 

@@ -3,6 +3,8 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
@@ -99,6 +101,9 @@ impl TokenVerifier {
     pub async fn verify(&self, token: &str) -> Result<Claims, TokenRejection> {
         // Rejects unsigned tokens and unknown algorithms.
         let header = decode_header(token).map_err(|_| TokenRejection::Invalid("token cannot be read"))?;
+        if has_critical_extension(token) {
+            return Err(TokenRejection::Invalid("token has an unknown critical header"));
+        }
         let mut keys = self.current_keys();
         if !keys.contains(header.kid.as_deref()) {
             keys = self.refresh(header.kid.as_deref()).await;
@@ -250,6 +255,13 @@ fn parse_scopes(claim: Option<&Value>) -> Scopes {
         Some(Value::Array(items)) => Scopes::from_names(items.iter().filter_map(Value::as_str)),
         _ => Scopes::default(),
     }
+}
+
+/// Whether the header has `crit`: extensions that have to be understood, of which none is (RFC 7515, section 4.1.11).
+fn has_critical_extension(token: &str) -> bool {
+    let header = token.split('.').next().and_then(|it| URL_SAFE_NO_PAD.decode(it).ok());
+    let header = header.and_then(|it| serde_json::from_slice::<Map<String, Value>>(&it).ok());
+    header.is_none_or(|it| it.contains_key("crit"))
 }
 
 fn to_rejection(kind: &ErrorKind) -> TokenRejection {

@@ -23,6 +23,12 @@ impl ServerLock {
     /// Returns exit code 3 when another server holds the lock, or the file cannot be created.
     pub fn acquire(config: &DatabaseConfig) -> Result<Option<ServerLock>, Failure> {
         let Some(database) = config.sqlite_file() else { return Ok(None) };
+        if has_other_names(&database) {
+            return Err(Failure::service_unavailable(format!(
+                "database file '{}' has several names (hard links), which no lock protects; give it one name",
+                database.display()
+            )));
+        }
         let path = lock_path(&database);
         let failed = |it: io::Error| {
             Failure::service_unavailable(format!(
@@ -45,6 +51,14 @@ impl ServerLock {
             Err(TryLockError::Error(error)) => Err(failed(error)),
         }
     }
+}
+
+/// Whether a file has other names in the file system. SQLite names its journal after the one that it opens.
+fn has_other_names(file: &Path) -> bool {
+    #[cfg(unix)]
+    return std::fs::metadata(file).is_ok_and(|it| std::os::unix::fs::MetadataExt::nlink(&it) > 1);
+    #[cfg(not(unix))]
+    return false;
 }
 
 /// Returns `FILE.lock` beside the file that a path leads to, so that links to one database share it.
@@ -78,6 +92,14 @@ mod tests {
         let place = config(format!("sqlite:{}", file.display()));
         let held = ServerLock::acquire(&place).unwrap();
         assert!(held.is_some());
+        #[cfg(unix)]
+        {
+            let link = folder.path().join("link.db");
+            std::fs::hard_link(&file, &link).unwrap();
+            let error = ServerLock::acquire(&config(format!("sqlite:{}", link.display()))).unwrap_err().to_string();
+            assert!(error.contains("several names"), "{error}");
+            std::fs::remove_file(&link).unwrap();
+        }
         let refused = ServerLock::acquire(&place).unwrap_err();
         assert_eq!(refused.code, 3);
         assert!(refused.lines[0].contains("a.db") && refused.lines[0].contains("another server"), "{refused:?}");

@@ -200,7 +200,7 @@ fn turn_event() -> Value {
         "properties": {
             "type": {"enum": types},
             "event_id": event_id("event"),
-            "text": text("The user's message"),
+            "text": input_text(),
             "button_id": text("The id of the pressed button"),
             "value": {"description": "The value of the button"},
             "label": text("The label of the button"),
@@ -225,7 +225,7 @@ fn user_event() -> Value {
         "properties": {
             "type": {"enum": ["user.message", "user.button", "session.end"]},
             "event_id": event_id("event"),
-            "text": text("The user's message"),
+            "text": input_text(),
             "button_id": text("The id of the pressed button"),
             "value": {"description": "The value of the button"},
             "label": text("The label of the button"),
@@ -234,12 +234,17 @@ fn user_event() -> Value {
     })
 }
 
+fn input_text() -> Value {
+    let description = "The user's message; the limit is convengine.input.max-chars, whose default is shown";
+    json!({"type": "string", "minLength": 1, "maxLength": DEFAULT_INPUT_MAX_CHARS, "description": description})
+}
+
 fn agent_message() -> Value {
     json!({
         "type": "object",
         "required": ["text"],
         "properties": {
-            "text": {"type": "string", "minLength": 1, "maxLength": DEFAULT_INPUT_MAX_CHARS, "description": "The user's message; the limit is convengine.input.max-chars, whose default is shown"},
+            "text": input_text(),
             "conversation_id": {"type": ["string", "null"], "format": "uuid", "description": "The conversation; default a new one"},
             "channel": {"type": ["string", "null"], "description": "The channel; one that the document lists"},
             "version": {"type": ["integer", "null"], "description": "The version of a new conversation in the simulator; default the draft"},

@@ -23,6 +23,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use crate::api::response_headers;
 use crate::clock;
 use crate::config::settings::HttpSettings;
 pub use phase::ConnectionPhase;
@@ -119,8 +120,10 @@ async fn send_refusal(stream: &TcpStream) -> io::Result<()> {
         "message": "too many connections; try again later",
     });
     let body = body.to_string();
+    let headers: String =
+        response_headers::HEADERS.iter().map(|it| format!("{}: {}\r\n", it.0, it.1.to_str().unwrap_or_default())).collect();
     let response = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nRetry-After: 5\r\nX-Content-Type-Options: nosniff\r\n\
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nRetry-After: 5\r\n{headers}\
          Connection: close\r\n\r\n{body}",
         body.len()
     );

@@ -197,7 +197,7 @@ pub(super) fn not_a_group(name: &str) -> String {
 }
 
 /// Returns the known name that is most similar to a name.
-fn nearest(name: &str, names: &[String]) -> Option<String> {
+pub(super) fn nearest(name: &str, names: &[String]) -> Option<String> {
     let parts: Vec<&str> = name.split('.').collect();
     let ancestors = |name: &'_ String| -> Vec<String> { name.match_indices('.').map(|(at, _)| name[..at].to_owned()).collect() };
     let groups: BTreeSet<String> = names.iter().flat_map(ancestors).collect();
@@ -205,7 +205,7 @@ fn nearest(name: &str, names: &[String]) -> Option<String> {
         // What is below a map is data, and is kept.
         let depth = if MAPS.contains(&known.as_str()) { known.split('.').count().min(parts.len()) } else { parts.len() };
         let (meant, data) = parts.split_at(depth);
-        let score = strsim::normalized_damerau_levenshtein(&meant.join("."), known);
+        let score = strsim::normalized_damerau_levenshtein(&meant.join(".").to_lowercase(), known);
         (score, [&[known.as_str()], data].concat().join("."))
     });
     // A name with the name of a map before it and wrong data behind it is similar to itself.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::file;
-use super::names::all_names;
+use super::names::{all_names, nearest};
 use super::variables::find_mistyped;
 use crate::arguments::Options;
 
@@ -146,7 +146,13 @@ fn parse_set(source: &str, set: &str, problems: &mut Vec<String>) -> Source {
     let Some((key, value)) = parts.filter(|it| is_key(it.0)) else {
         // What follows the name may be a secret.
         let name = parts.map_or(set, |it| it.0);
-        problems.push(format!("{source} {name}: invalid setting; use convengine.KEY=VALUE"));
+        let lower = name.to_lowercase();
+        let lower = lower.strip_prefix("convengine.").unwrap_or(&lower);
+        let names = all_names();
+        let known = if names.iter().any(|it| it == lower) { Some(lower.to_owned()) } else { nearest(lower, &names) };
+        let known = known.filter(|_| parts.is_some());
+        let advice = known.map(|it| format!("; did you mean convengine.{it}?")).unwrap_or_default();
+        problems.push(format!("{source} {name}: invalid setting; use convengine.KEY=VALUE{advice}"));
         return Source::new(source, Map::new());
     };
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));

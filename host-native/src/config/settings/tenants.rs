@@ -11,6 +11,9 @@ use crate::exit::Failure;
 /// The members of `convengine.security` that a tenant may override; the others apply before the tenant is known.
 const TENANT_SECURITY_KEYS: [&str; 1] = ["rate"];
 
+/// Groups that belong to the process.
+const PROCESS_GROUPS: [&str; 4] = ["http", "listen", "logging", "telemetry"];
+
 /// Reads the settings of each tenant.
 pub(super) fn read_tenants(tenants: &Value, tree: &Value, base: &BaseSettings, problems: &mut Vec<String>) -> BTreeMap<String, Settings> {
     let mut found: BTreeMap<String, Settings> = BTreeMap::new();
@@ -46,6 +49,9 @@ pub(super) fn read_tenants(tenants: &Value, tree: &Value, base: &BaseSettings, p
                 continue;
             }
             problems.push(format!("{path}.security.{key}: cannot be set per tenant; set convengine.security.{key}"));
+        }
+        for group in PROCESS_GROUPS.iter().filter(|it| overrides.get(**it).is_some()) {
+            problems.push(format!("{path}.{group}: cannot be set per tenant; set convengine.{group}"));
         }
         let mut tenant_tree = tree.clone();
         merge(&mut tenant_tree, overrides);

@@ -1,6 +1,5 @@
 //! `cs_session`, `cs_timer` and `cs_usage_events`: assistant sessions, their timers and their metered usage.
 
-
 use convengine_core::turn::{LoadedSession, Millis};
 use serde_json::Value as Json;
 

@@ -5,6 +5,9 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 use crate::api::error::ApiError;
 use crate::storage::assistant::draft::Expected;
 
+/// The revision of no draft.
+const NO_REVISION: i64 = i64::MAX;
+
 /// The entity tag of a revision.
 pub fn entity_tag(revision: i64) -> [(HeaderName, String); 1] {
     [(header::ETAG, format!("\"{revision}\""))]
@@ -24,12 +27,28 @@ pub fn read_expected(headers: &HeaderMap, uri: &Uri) -> Result<Expected, ApiErro
         (None, None) => Ok(Expected::Anything),
         (Some("*"), None) => Ok(Expected::Draft),
         (None, Some("*")) => Ok(Expected::Nothing),
-        (Some(tag), None) => {
-            let revision = tag.strip_prefix('"').and_then(|it| it.strip_suffix('"')).and_then(|it| it.parse().ok()).filter(|it| *it > 0);
+        (Some(tags), None) => {
             let usage = "the ETag of the draft as it was read, such as \"3\", or *";
-            revision.map(Expected::Revision).ok_or_else(|| invalid(header::IF_MATCH, usage))
+            expected_revision(tags).map(Expected::Revision).ok_or_else(|| invalid(header::IF_MATCH, usage))
         }
         (_, Some(_)) => Err(invalid(header::IF_NONE_MATCH, "* alone, to create a draft that does not exist")),
+    }
+}
+
+/// The revision that a list of entity tags names, or [`NO_REVISION`]; `None` if it is no such list, or names several.
+fn expected_revision(tags: &str) -> Option<i64> {
+    let mut revisions = Vec::new();
+    for tag in tags.split(',').map(str::trim) {
+        let quoted = tag.strip_prefix("W/").unwrap_or(tag);
+        let opaque = quoted.strip_prefix('"').and_then(|it| it.strip_suffix('"')).filter(|it| !it.contains('"'))?;
+        // Tags are compared byte by byte, and a weak one never matches.
+        let revision = opaque.parse::<i64>().ok().filter(|it| *it > 0 && it.to_string() == opaque && quoted == tag);
+        revisions.extend(revision);
+    }
+    match revisions.as_slice() {
+        [] => Some(NO_REVISION),
+        [revision] => Some(*revision),
+        _ => None,
     }
 }
 

@@ -38,9 +38,9 @@ pub struct SearchParams {
     params(
         ("agent" = String, Path, description = "The assistant id"),
         ("q" = String, Query, description = "The question"),
-        ("top_k" = Option<u32>, Query, description = "The length of each list, 1 to 50; default 10"),
+        ("top_k" = Option<u32>, Query, minimum = 1, maximum = 50, description = "The length of each list, 1 to 50; default 10"),
         ("sources" = Option<String>, Query, description = "The ids of the sources to search, separated by commas; default all"),
-        ("vector_weight" = Option<f64>, Query, description = "The weight of the vector list, 0 to 1; default 0.5"),
+        ("vector_weight" = Option<f64>, Query, minimum = 0, maximum = 1, description = "The weight of the vector list, 0 to 1; default 0.5"),
     ),
     responses(
         (status = 200, description = "The lists, best first", body = ref("#/components/schemas/KnowledgeSearch")),
