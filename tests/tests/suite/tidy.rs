@@ -215,6 +215,7 @@ fn the_tests_of_attacks_exist() {
         assert!(functions.iter().any(|(path, name)| name == function && is_in(path)), "{test} does not exist");
     }
     for talk in page.split("the talk `").skip(1).filter_map(|it| it.split_once('`')) {
-        assert!(root().join(format!("tests/packs/flow/{}.talk", talk.0)).exists(), "{}", talk.0);
+        let folders = ["tests/packs/flow", "tests/talks"];
+        assert!(folders.iter().any(|it| root().join(format!("{it}/{}.talk", talk.0)).exists()), "{}", talk.0);
     }
 }

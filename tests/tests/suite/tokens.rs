@@ -191,6 +191,9 @@ fn a_token_is_accepted_when_its_key_time_and_claims_are_valid() {
         let forged = Signer { id, algorithm: Algorithm::HS256, key: EncodingKey::from_secret(secret) };
         assert_eq!(call_with_token(&server, &forged.sign(&claims(json!({})))).0, 401, "{id}");
     }
+    // {"alg": "EdDSA", "kid": "ed", "crit": ["exp"]}
+    let critical = format!("eyJhbGciOiJFZERTQSIsImtpZCI6ImVkIiwiY3JpdCI6WyJleHAiXX0.{body}.{}", &parts(&one)[2]);
+    assert!(call_with_token(&server, &critical).1.contains("unknown critical header"));
     let other_way = Signer { id: "ec", ..Signer::from_ed25519_seed("", 1) };
     assert!(call_with_token(&server, &other_way.sign(&claims(json!({})))).1.contains("algorithm does not match"));
     let other_key = Signer { id: "ed", ..Signer::from_ed25519_seed("", 2) };
