@@ -10,6 +10,8 @@
 //! - `soak runs DATABASE RUNS SLEEPERS CONNECTIONS` measures runs of chains, and runs that sleep.
 //! - `soak streams DATABASE STREAMS ROUNDS` opens many streams on one server.
 //! - `soak storm DATABASE TURNS DELAY_S` kills one of three servers while TURNS turns run; only on PostgreSQL.
+//! - `soak cut DATABASE TURNS DELAY_S` prints `steady` when TURNS turns run on three servers and the database may be stopped, and waits for
+//!   the line `restored`; only on PostgreSQL.
 //! - `soak kills DATABASE CONNECTIONS SECONDS INTERVAL_S` kills a server after each interval; only on PostgreSQL.
 //! - `soak fuzz SECONDS [TARGET…]` fuzzes; it runs itself with `fuzz-one` and `fuzz-try`.
 
@@ -52,6 +54,7 @@ fn main() -> Result<()> {
             report_runs(&DatabaseKind::parse(database)?, runs.parse()?, sleepers.parse()?, connections.parse()?)?
         }
         ["storm", database, turns, delay] => report_storm(&DatabaseKind::parse(database)?, turns.parse()?, delay.parse()?)?,
+        ["cut", database, turns, delay] => report_cut(&DatabaseKind::parse(database)?, turns.parse()?, delay.parse()?)?,
         ["kills", database, connections, seconds, interval] => {
             report_kills(&DatabaseKind::parse(database)?, connections.parse()?, seconds.parse()?, interval.parse()?)?
         }
@@ -68,7 +71,7 @@ fn main() -> Result<()> {
             json!(fuzz::with_server_stack(|| target.check(&input).map_err(|it| anyhow!(it)))?)
         }
         _ => bail!(
-            "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S"
+            "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | cut DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S"
         ),
     };
     println!("{found}");
@@ -148,6 +151,27 @@ fn report_kills(kind: &DatabaseKind, connections: usize, seconds: u64, interval:
 
 fn report_outage(kind: &DatabaseKind, connections: usize) -> Result<Value> {
     let mix = Rc::new(Mix::start(&sibling_program("convengine")?, kind, &[])?);
+    let signals = read_signals();
+    let found = outage::run_outage(&mix, connections, &signals, || println!("steady"))?;
+    Ok(json!({
+        "acknowledged": found.acknowledged, "repeated": found.repeated, "failures": found.failures.len(),
+        "failed": found.failures.iter().take(5).collect::<Vec<_>>(),
+        "silence_ms": found.longest_silence.as_millis() as u64,
+        "service_returned_ms": found.recovery_time.map(|it| it.as_millis() as u64),
+    }))
+}
+
+fn report_cut(kind: &DatabaseKind, turns: usize, delay: u64) -> Result<Value> {
+    let (binary, delay) = (sibling_program("convengine")?, Duration::from_secs(delay));
+    let seen = storm::run_cut(&binary, kind, turns, delay, &read_signals(), || println!("steady"))?;
+    Ok(json!({
+        "turns": seen.turns[0], "recovered": seen.recovered, "duration_ms": seen.recovery.as_millis() as u64,
+        "failures": seen.failures.len(), "failed": seen.failures,
+    }))
+}
+
+/// The signals that arrive as lines.
+fn read_signals() -> Arc<Signals> {
     let signals = Arc::new(Signals::default());
     let restored = Arc::clone(&signals);
     std::thread::spawn(move || {
@@ -156,13 +180,7 @@ fn report_outage(kind: &DatabaseKind, connections: usize) -> Result<Value> {
             restored.restored.store(true, Ordering::Release);
         }
     });
-    let found = outage::run_outage(&mix, connections, &signals, || println!("steady"))?;
-    Ok(json!({
-        "acknowledged": found.acknowledged, "repeated": found.repeated, "failures": found.failures.len(),
-        "failed": found.failures.iter().take(5).collect::<Vec<_>>(),
-        "silence_ms": found.longest_silence.as_millis() as u64,
-        "service_returned_ms": found.recovery_time.map(|it| it.as_millis() as u64),
-    }))
+    signals
 }
 
 fn to_strings(texts: &[&str]) -> Vec<String> {

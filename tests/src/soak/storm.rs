@@ -1,8 +1,10 @@
-//! Storms: one of three servers is killed while hundreds of turns run, and a mixed load whose servers are killed again and again.
+//! Storms: one of three servers is killed while hundreds of turns run, the database of three stops, and a mixed load whose servers are killed
+//! again and again.
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,7 @@ use uuid::Uuid;
 use super::cluster::{Cluster, ClusterClient, read_counter};
 use super::database::{Database, DatabaseKind};
 use super::load::find_difference;
+use super::outage::Signals;
 use super::pack_path;
 use super::process_stats::{growth, resident_kb};
 use super::stored_turns::AcknowledgedTurns;
@@ -41,6 +44,9 @@ const TIMEOUT: Duration = Duration::from_secs(180);
 
 /// The packs of the load with kills. Their effects only read, so a turn that is finished by another server has the same answer.
 const PACKS: [&str; 2] = ["demo/help_desk", "demo/model_acts"];
+
+/// The number of turns that run.
+const OPEN_TURNS: &str = "select cast(count(*) as text) from ce_turn where status = 'open'";
 
 /// What one kill did.
 #[derive(Debug, Clone, Default)]
@@ -98,12 +104,22 @@ fn slow_pack(delay: Duration) -> Value {
 /// # Errors
 /// If a server does not start, or a turn is never answered.
 pub fn run_storm(binary: &Path, kind: &DatabaseKind, turns: usize, delay: Duration) -> Result<StormReport> {
+    with_slow_cluster(binary, kind, delay, async |cluster| storm(cluster, turns).await)
+}
+
+/// Runs work on three servers whose turns take at least `delay` for the message `slow`.
+fn with_slow_cluster(
+    binary: &Path,
+    kind: &DatabaseKind,
+    delay: Duration,
+    work: impl AsyncFnOnce(Rc<Cluster>) -> Result<StormReport>,
+) -> Result<StormReport> {
     let path = std::env::temp_dir().join(format!("convengine-storm-{}.json", Uuid::new_v4()));
     let text = slow_pack(delay).to_string();
     std::fs::write(&path, &text)?;
     let cluster = Cluster::start(binary, kind, Pack::parse(&text)?, &path, SERVERS)?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    let report = runtime.block_on(LocalSet::new().run_until(storm(Rc::clone(&cluster), turns)));
+    let report = runtime.block_on(LocalSet::new().run_until(work(Rc::clone(&cluster))));
     std::fs::remove_file(&path)?;
     report
 }
@@ -115,12 +131,7 @@ async fn storm(cluster: Rc<Cluster>, turns: usize) -> Result<StormReport> {
     let bystanders: Vec<JoinHandle<Result<()>>> = (0..BYSTANDERS)
         .map(|it| spawn_local(stand_by(Rc::clone(&cluster), it % VICTIM, Rc::clone(&latencies), Rc::clone(&stopped))))
         .collect();
-    let mut sent: Vec<JoinHandle<Result<bool>>> = Vec::new();
-    for number in 0..turns {
-        sent.push(spawn_local(send_slow(Rc::clone(&cluster), number % SERVERS)));
-    }
-    let open = "select cast(count(*) as text) from ce_turn where status = 'open'";
-    wait_until(|| Ok(count(&cluster.database, open)? >= turns), "the turns do not run").await?;
+    let sent = send_all(&cluster, turns).await?;
     let (calm, begun) = (transactions(&cluster.database)?, Instant::now());
     latencies.borrow_mut().clear();
     sleep(CALM).await;
@@ -129,11 +140,7 @@ async fn storm(cluster: Rc<Cluster>, turns: usize) -> Result<StormReport> {
     report.turns = [turns, turns / SERVERS];
     let (killed, before) = (Instant::now(), transactions(&cluster.database)?);
     cluster.kill(VICTIM);
-    for turn in sent {
-        if !turn.await?? {
-            report.failures.push("a turn has another answer".to_owned());
-        }
-    }
+    check_answers(sent, &mut report).await?;
     report.recovery = killed.elapsed();
     report.transactions[1] = (transactions(&cluster.database)? - before) as f64 / killed.elapsed().as_secs_f64();
     report.bystander_ms[1] = percentile_ms(&latencies);
@@ -141,15 +148,64 @@ async fn storm(cluster: Rc<Cluster>, turns: usize) -> Result<StormReport> {
     for bystander in bystanders {
         bystander.await??;
     }
-    for index in 0..VICTIM {
+    check_stored(&cluster, VICTIM, &mut report).await?;
+    Ok(report)
+}
+
+/// Runs `turns` turns on three servers, of which each takes at least `delay`; `steady` is called when all run and the database may be stopped.
+/// No turn may be taken from a server that lives.
+///
+/// # Errors
+/// If a server does not start, or a turn is never answered.
+pub fn run_cut(
+    binary: &Path,
+    kind: &DatabaseKind,
+    turns: usize,
+    delay: Duration,
+    signals: &Signals,
+    steady: impl FnOnce(),
+) -> Result<StormReport> {
+    with_slow_cluster(binary, kind, delay, async |cluster: Rc<Cluster>| {
+        let sent = send_all(&cluster, turns).await?;
+        let begun = Instant::now();
+        steady();
+        wait_until(|| Ok(signals.restored.load(Ordering::Acquire)), "the database does not come back").await?;
+        let mut report = StormReport { turns: [turns, 0], ..StormReport::default() };
+        check_answers(sent, &mut report).await?;
+        report.recovery = begun.elapsed();
+        check_stored(&cluster, SERVERS, &mut report).await?;
+        Ok(report)
+    })
+}
+
+/// Sends slow messages and waits until their turns run.
+async fn send_all(cluster: &Rc<Cluster>, turns: usize) -> Result<Vec<JoinHandle<Result<bool>>>> {
+    let sent = (0..turns).map(|number| spawn_local(send_slow(Rc::clone(cluster), number % SERVERS))).collect();
+    wait_until(|| Ok(count(&cluster.database, OPEN_TURNS)? >= turns), "the turns do not run").await?;
+    Ok(sent)
+}
+
+async fn check_answers(sent: Vec<JoinHandle<Result<bool>>>, report: &mut StormReport) -> Result<()> {
+    for turn in sent {
+        if !turn.await?? {
+            report.failures.push("a turn has another answer".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the first `servers` have taken over the turns of the others and no more, and that each turn is stored once.
+async fn check_stored(cluster: &Rc<Cluster>, servers: usize, report: &mut StormReport) -> Result<()> {
+    for index in 0..servers {
         report.recovered += read_counter(&cluster.address(index), "convengine_turns_recovered_total").await?;
     }
     if report.recovered != report.turns[1] as u64 {
-        report.failures.push(format!("{} turns were taken over, the killed server had {}", report.recovered, report.turns[1]));
+        report.failures.push(format!("{} turns were taken over, killed servers had {}", report.recovered, report.turns[1]));
     }
+    let turns = report.turns[0];
     let slow = "from ce_conversation_history where user_input = 'slow'";
     for (what, sql, expected) in [
-        ("open turns", open.to_owned(), 0),
+        ("open turns", OPEN_TURNS.to_owned(), 0),
         ("turns of users", format!("select cast(count(*) as text) {slow}"), turns),
         ("conversations", format!("select cast(count(distinct conversation_id) as text) {slow}"), turns),
     ] {
@@ -158,7 +214,7 @@ async fn storm(cluster: Rc<Cluster>, turns: usize) -> Result<StormReport> {
             report.failures.push(format!("{found} {what}, expected {expected}"));
         }
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Sends a message that takes long; returns whether the answer is right.

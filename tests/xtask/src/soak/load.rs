@@ -1,8 +1,5 @@
 //! The mixed load of five packs on both databases: throughput, cost, memory, and a PostgreSQL outage.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::Stdio;
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -28,8 +25,8 @@ const MAX_MEMORY_MB: f64 = 80.0;
 /// The maximum memory growth of all servers together over the second half of the conversations, in MB.
 const MAX_GROWTH_MB: f64 = 1.0;
 
-/// The duration of the PostgreSQL outage.
-const OUTAGE: Duration = Duration::from_secs(30);
+/// The duration of a PostgreSQL outage.
+pub const OUTAGE: Duration = Duration::from_secs(30);
 
 /// Runs all loads; returns what failed.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
@@ -110,20 +107,7 @@ fn measure_memory(soak: &Soak<'_>) -> Result<Vec<String>> {
 /// Stops PostgreSQL under load and starts it again.
 fn run_outage(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     sh::print_progress(&format!("stopping PostgreSQL for {} s under load", OUTAGE.as_secs()));
-    let mut command = soak.command(&["outage", &soak.postgres.url(), "8"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start the load")?;
-    let mut out = BufReader::new(child.stdout.take().context("the load has no output")?);
-    let mut line = String::new();
-    out.read_line(&mut line)?;
-    ensure!(line.trim() == "steady", "the load did not become steady: {line}");
-    soak.postgres.crash()?;
-    thread::sleep(OUTAGE);
-    soak.postgres.start_server()?;
-    child.stdin.take().context("the load has no input")?.write_all(b"restored\n")?;
-    let mut text = String::new();
-    out.read_to_string(&mut text)?;
-    ensure!(child.wait()?.success(), "the load failed");
-    let seen = SoakResults::parse(&text)?;
+    let seen = soak.run_during_outage(&["outage", &soak.postgres.url(), "8"], OUTAGE)?;
     println!(
         "\nPostgreSQL stopped for {} s: {} turns acknowledged, {} messages retried, {:.2} s without an answer, the first answer {:.2} s \
          after PostgreSQL was back",

@@ -8,8 +8,11 @@ mod size;
 mod storm;
 mod streams;
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -78,6 +81,24 @@ impl Soak<'_> {
 
     fn run_program(&self, arguments: &[&str]) -> Result<SoakResults> {
         let text = sh::output(&mut self.command(arguments)).context("the load failed")?;
+        SoakResults::parse(&text)
+    }
+
+    /// Runs the program, and stops PostgreSQL for a time once its load is steady.
+    fn run_during_outage(&mut self, arguments: &[&str], outage: Duration) -> Result<SoakResults> {
+        let mut command = self.command(arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start the load")?;
+        let mut out = BufReader::new(child.stdout.take().context("the load has no output")?);
+        let mut line = String::new();
+        out.read_line(&mut line)?;
+        ensure!(line.trim() == "steady", "the load did not become steady: {line}");
+        self.postgres.crash()?;
+        thread::sleep(outage);
+        self.postgres.start_server()?;
+        child.stdin.take().context("the load has no input")?.write_all(b"restored\n")?;
+        let mut text = String::new();
+        out.read_to_string(&mut text)?;
+        ensure!(child.wait()?.success(), "the load failed");
         SoakResults::parse(&text)
     }
 }

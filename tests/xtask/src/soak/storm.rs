@@ -1,8 +1,9 @@
-//! Storms on PostgreSQL: one of three servers is killed while 900 turns run, and an hour of load with a kill after every 20 s.
+//! Storms on PostgreSQL: one of three servers is killed while 900 turns run, PostgreSQL stops while 300 do, and an hour of load with a kill after every 20 s.
 
 use anyhow::Result;
 
 use super::Soak;
+use super::load::OUTAGE;
 use crate::sh;
 
 /// The turns that run when a server is killed.
@@ -10,6 +11,9 @@ const TURNS: u32 = 900;
 
 /// How long a turn takes at least, in seconds: long enough for all of them to run at once.
 const DELAY: u32 = 60;
+
+/// The turns that run when PostgreSQL stops.
+const CUT_TURNS: u32 = 300;
 
 /// The concurrent conversations of the load with kills.
 const CONNECTIONS: u32 = 16;
@@ -49,6 +53,16 @@ pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     failures.extend(
         (p99 > MAX_BYSTANDER_MS).then(|| format!("others wait {p99:.0} ms at the 99th percentile, the limit is {MAX_BYSTANDER_MS} ms")),
     );
+    sh::print_progress(&format!("stopping PostgreSQL for {} s while {CUT_TURNS} turns run on three servers", OUTAGE.as_secs()));
+    let url = soak.postgres.url();
+    let seen = soak.run_during_outage(&["cut", &url, &CUT_TURNS.to_string(), &DELAY.to_string()], OUTAGE)?;
+    println!(
+        "\n{} turns ran, {} were taken from a server that lives; the last was answered {:.1} s after PostgreSQL stopped",
+        seen.number("/turns")?,
+        seen.number("/recovered")?,
+        seen.number("/duration_ms")? / 1000.0
+    );
+    failures.extend(seen.failures("outage")?);
     sh::print_progress(&format!("killing servers under load for {SECONDS} s"));
     let arguments = ["kills", &soak.postgres.url(), &CONNECTIONS.to_string(), &SECONDS.to_string(), &INTERVAL.to_string()];
     let seen = soak.run_program(&arguments)?;
