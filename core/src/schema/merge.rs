@@ -14,12 +14,12 @@ pub fn merge(schema: &OutputSchema, context: &mut Map, reply: &Map) -> bool {
     for field in &schema.fields {
         let given = reply.get(&field.name).filter(|it| has_value(it));
         let Some(value) = given.and_then(|it| take_valid(&field.schema, it)) else { continue };
-        let mut merged = Map::from_iter(context.get(&field.name).map(|it| (field.name.clone(), it.clone())));
-        merge_member(&mut merged, &field.name, &value);
-        if merged.values().any(|it| has_wrong_object(&field.schema, it)) {
+        let mut merged = context.get(&field.name).cloned().unwrap_or_default();
+        merge_value(&mut merged, &value);
+        if has_wrong_object(&field.schema, &merged) {
             continue;
         }
-        context.extend(merged);
+        context.insert(field.name.clone(), merged);
         fresh = true;
     }
     fresh
@@ -66,21 +66,19 @@ fn has_value(value: &Value) -> bool {
 }
 
 /// Merges objects member by member and replaces any other value; null is ignored.
-fn merge_member(members: &mut Map, name: &str, value: &Value) {
-    match value {
-        Value::Null => {}
-        Value::Object(new) => {
-            if !members.get(name).is_some_and(Value::is_object) {
-                members.insert(name.to_owned(), Value::Object(Map::new()));
-            }
-            let Some(inner) = members.get_mut(name).and_then(Value::as_object_mut) else { return };
-            for (name, value) in new {
-                merge_member(inner, name, value);
-            }
+fn merge_value(former: &mut Value, value: &Value) {
+    let Value::Object(new) = value else {
+        if !value.is_null() {
+            *former = value.clone();
         }
-        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            members.insert(name.to_owned(), value.clone());
-        }
+        return;
+    };
+    if !former.is_object() {
+        *former = Value::Object(Map::new());
+    }
+    let Some(members) = former.as_object_mut() else { return };
+    for (name, value) in new.iter().filter(|it| !it.1.is_null()) {
+        merge_value(members.entry(name.clone()).or_insert(Value::Null), value);
     }
 }
 

@@ -35,8 +35,9 @@ pub(super) fn parse(text: &str, unchecked: &mut Vec<String>) -> Result<(Value, V
     if root.get("required").is_some_and(|it| !it.as_array().is_some_and(|it| it.iter().all(name))) {
         return Err("'required' is not a list of names".to_owned());
     }
-    let is_ignored = |it: &&String| JsonSchema::is_constraint(it) && !CHECKED_AT_THE_ROOT.contains(&it.as_str());
-    unchecked.extend(root.keys().filter(is_ignored).map(|it| format!("'{it}' is not checked at the root: write it at the properties")));
+    for keyword in root.keys().filter(|it| JsonSchema::is_constraint(it) && !CHECKED_AT_THE_ROOT.contains(&it.as_str())) {
+        unchecked.push(format!("'{keyword}' is not checked at the root"));
+    }
     let fields = parse_fields(&definition, root, unchecked);
     let details =
         fields.iter().map(|it| (it.name.clone(), prompt_detail(root.get("properties").and_then(|of| of.get(&it.name))))).collect();
