@@ -68,11 +68,13 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
         let mut next_sweep = Instant::now();
         let mut has_more = true;
         loop {
+            let mut delay = pause;
             if has_more || host.readers.is_shared() {
-                has_more = recover_orphans(&host, &recoveries).await.unwrap_or_else(|error| {
-                    tracing::warn!(%error, "cannot search for orphaned turns");
-                    true
-                });
+                match recover_orphans(&host, &recoveries).await {
+                    Ok(false) => has_more = false,
+                    Ok(true) => (has_more, delay) = (true, pause.min(MAX_POLL_INTERVAL)),
+                    Err(error) => tracing::warn!(%error, "cannot search for orphaned turns"),
+                }
             }
             if Instant::now() >= next_sweep {
                 next_sweep = Instant::now() + SWEEP_INTERVAL;
@@ -80,7 +82,7 @@ pub fn spawn(host: Arc<Host>) -> JoinHandle<()> {
                     tracing::warn!(%error, "cannot delete the effects of ended turns");
                 }
             }
-            sleep(if has_more { pause.min(MAX_POLL_INTERVAL) } else { pause }).await;
+            sleep(delay).await;
         }
     })
 }
