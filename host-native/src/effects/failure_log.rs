@@ -89,9 +89,12 @@ fn quote(message: &str, sent: &[String]) -> String {
     let whole = whole.flat_map(|text| message.match_indices(text).map(|(at, it)| (at, at + it.len())));
     let parts: Vec<(usize, usize)> = repeated.chain(whole).collect();
     let (Some(from), Some(to)) = (parts.iter().map(|it| it.0).min(), parts.iter().map(|it| it.1).max()) else { return message.to_owned() };
-    let is_cut = |it: char| it.is_alphanumeric();
-    let before = message.get(..from).unwrap_or_default().trim_end_matches(is_cut);
-    let after = message.get(to..).unwrap_or_default().trim_start_matches(is_cut);
+    let (before, repeated) = message.split_at(from);
+    let (repeated, after) = repeated.split_at(to - from);
+    // The rest of a word that is repeated in part goes, too.
+    let is_word = |it: char| it.is_alphanumeric();
+    let before = if repeated.starts_with(is_word) { before.trim_end_matches(is_word) } else { before };
+    let after = if repeated.ends_with(is_word) { after.trim_start_matches(is_word) } else { after };
     format!("{before}…{after}")
 }
 
@@ -105,9 +108,9 @@ mod tests {
         assert_eq!(quote("incorrect API key", &sent), "incorrect API key");
         for (message, logged) in [
             ("cannot parse 'my card is 4111 1111'", "cannot parse '…'"),
-            ("unexpected: my card is 4111 1111 1111 1111", "unexpected: …"),
-            ("é 1111 1111 1111 é", "é…é"),
-            ("no 4111 1111 1111, but 5 and 1111 1111 1111 end", "no …end"),
+            ("unexpected: my card is 4111 1111 1111 1111", "unexpected:…"),
+            ("é 1111 1111 1111 é", "é… é"),
+            ("no 4111 1111 1111, but 5 and 1111 1111 1111 end", "no… end"),
         ] {
             assert_eq!(quote(message, &sent), logged.to_owned(), "{message}");
         }
