@@ -1,10 +1,11 @@
 //! Serializes the turns of each conversation in order of arrival, and limits concurrent turns.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::ops::observe::meter::GaugeGuard;
@@ -13,7 +14,7 @@ use crate::ops::observe::{Meter, names};
 /// How much longer than a turn may last another one waits for it: the time to store its rows, or to recover it.
 const EXTRA_WAIT: Duration = Duration::from_secs(30);
 const MAX_WAITING_PER_CONVERSATION: usize = 8;
-const MAX_TURNS: u32 = 1024;
+const MAX_TURNS: usize = 1024;
 
 /// Too many turns are waiting, or this one waited too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +26,10 @@ pub struct Busy;
 pub struct TurnQueue {
     conversations: Mutex<HashMap<String, ConversationQueue>>,
     turns: Arc<Semaphore>,
+    /// Whether the server stops, and new turns are refused.
+    is_draining: AtomicBool,
+    /// Notified when the last turn has ended.
+    idle: Notify,
     /// How long a turn waits for the one before it.
     wait: Duration,
     meter: Meter,
@@ -63,7 +68,8 @@ impl TurnQueue {
     /// Creates a gate for turns that last at most `max_duration`. It meters running and waiting turns.
     pub fn new(max_duration: Duration, meter: Meter) -> TurnQueue {
         let wait = max_duration.saturating_add(EXTRA_WAIT);
-        TurnQueue { conversations: Mutex::default(), turns: Arc::new(Semaphore::new(MAX_TURNS as usize)), wait, meter }
+        let turns = Arc::new(Semaphore::new(MAX_TURNS));
+        TurnQueue { conversations: Mutex::default(), turns, is_draining: AtomicBool::new(false), idle: Notify::new(), wait, meter }
     }
 
     /// How long a turn waits for the one before it: as long as that one may last, and 30 s more.
@@ -91,16 +97,21 @@ impl TurnQueue {
         Ok(TurnPermit { _turn: turn, _ticket: ticket, _permit: permit, _running: self.meter.track(names::TURNS_RUNNING) })
     }
 
-    /// Waits until no turn runs, rejecting new ones and then those that wait.
+    /// Waits until no turn runs or waits, rejecting new ones.
     pub async fn drain(&self) {
-        // It fails only when another call has closed the semaphore: no turn runs then.
-        let _ = self.turns.acquire_many(MAX_TURNS).await;
-        self.turns.close();
+        self.is_draining.store(true, Ordering::Relaxed);
+        let idle = self.idle.notified();
+        if !self.lock_conversations().is_empty() {
+            idle.await;
+        }
     }
 
     /// Returns the ticket, the lock, and how many turns have it before.
     fn enqueue(self: &Arc<Self>, conversation: &str) -> Result<(QueueTicket, Arc<tokio::sync::Mutex<()>>, u32), Busy> {
         let mut conversations = self.lock_conversations();
+        if self.is_draining.load(Ordering::Relaxed) {
+            return Err(Busy);
+        }
         let entry = conversations.entry(conversation.to_owned()).or_default();
         if entry.turn_count > MAX_WAITING_PER_CONVERSATION {
             return Err(Busy);
@@ -122,6 +133,9 @@ impl Drop for QueueTicket {
         entry.turn_count -= 1;
         if entry.turn_count == 0 {
             conversations.remove(&self.conversation);
+        }
+        if conversations.is_empty() {
+            self.queue.idle.notify_waiters();
         }
     }
 }
@@ -179,23 +193,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_message_that_waits_is_refused_when_the_server_stops() {
+    async fn a_message_that_waits_is_served_before_the_server_stops_and_a_new_one_is_not() {
         let gate = Arc::new(TurnQueue::new(Duration::from_secs(120), Meter::default()));
         let running = gate.acquire("a").await.expect("free");
-        let [waiting, stopped] = [0, 1].map(|it| {
+        let waiting = tokio::spawn({
             let gate = Arc::clone(&gate);
-            tokio::spawn(async move {
-                if it == 0 {
-                    return gate.acquire("a").await.map(|_| ());
-                }
-                gate.drain().await;
-                Ok(())
-            })
+            async move { gate.acquire("a").await.map(|_| ()) }
         });
         tokio::task::yield_now().await;
+        let drained = tokio::spawn({
+            let gate = Arc::clone(&gate);
+            async move { gate.drain().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!drained.is_finished());
+        assert_eq!(gate.acquire("b").await.err(), Some(Busy));
         drop(running);
-        assert_eq!(stopped.await.expect("no panic"), Ok(()));
-        assert_eq!(waiting.await.expect("no panic"), Err(Busy));
+        assert_eq!(waiting.await.expect("no panic"), Ok(()));
+        drained.await.expect("no panic");
     }
 
     #[tokio::test(start_paused = true)]
