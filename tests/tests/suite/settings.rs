@@ -147,9 +147,13 @@ fn every_invalid_setting_is_reported_in_one_line() {
     ];
     let output = env.run(&[&SERVE[..], bad.as_flattened()].concat());
     assert_eq!((output.code, output.stdout.as_str(), output.stderr.lines().count()), (2, "", 5), "{output:?}");
-    for words in
-        ["flow.dialogue-act.resolute", "convengine.input.max-chars: ", "config.strict", "database.synchronous", "--set max-chars: invalid setting"]
-    {
+    for words in [
+        "flow.dialogue-act.resolute",
+        "convengine.input.max-chars: ",
+        "config.strict",
+        "database.synchronous",
+        "--set max-chars: invalid setting",
+    ] {
         assert_eq!(output.stderr.lines().filter(|it| it.contains(words)).count(), 1, "{words} in {}", output.stderr);
     }
     for (text, words) in [
