@@ -49,10 +49,10 @@ pub async fn reserve(
     if add_below(pool, key, increment).await? {
         return Ok(true);
     }
-    if find(pool, key).await?.is_some() {
-        return Ok(false);
+    // Another process may just have created it.
+    if find(pool, key).await?.is_none() {
+        create(pool, key, used_before.await?).await?;
     }
-    create(pool, key, used_before.await?).await?;
     add_below(pool, key, increment).await
 }
 
