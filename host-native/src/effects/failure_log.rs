@@ -109,8 +109,8 @@ mod tests {
         for (message, logged) in [
             ("cannot parse 'my card is 4111 1111'", "cannot parse '…'"),
             ("unexpected: my card is 4111 1111 1111 1111", "unexpected:…"),
-            ("é 1111 1111 1111 é", "é… é"),
-            ("no 4111 1111 1111, but 5 and 1111 1111 1111 end", "no… end"),
+            ("é 1111 1111 1111 é", "é…é"),
+            ("no 4111 1111 1111, but 5 and 1111 1111 1111 end", "no…end"),
         ] {
             assert_eq!(quote(message, &sent), logged.to_owned(), "{message}");
         }

@@ -10,8 +10,8 @@
 //! - `soak runs DATABASE RUNS SLEEPERS CONNECTIONS` measures runs of chains, and runs that sleep.
 //! - `soak streams DATABASE STREAMS ROUNDS` opens many streams on one server.
 //! - `soak storm DATABASE TURNS DELAY_S` kills one of three servers while TURNS turns run; only on PostgreSQL.
-//! - `soak cut DATABASE TURNS DELAY_S` prints `steady` when TURNS turns run on three servers and the database may be stopped, and waits for
-//!   the line `restored`; only on PostgreSQL.
+//! - `soak cluster-outage DATABASE TURNS DELAY_S` prints `steady` when TURNS turns run on three servers and the database may be stopped, and
+//!   waits for the line `restored`; only on PostgreSQL.
 //! - `soak kills DATABASE CONNECTIONS SECONDS INTERVAL_S` kills a server after each interval; only on PostgreSQL.
 //! - `soak fuzz SECONDS [TARGET…]` fuzzes; it runs itself with `fuzz-one` and `fuzz-try`.
 
@@ -54,7 +54,9 @@ fn main() -> Result<()> {
             report_runs(&DatabaseKind::parse(database)?, runs.parse()?, sleepers.parse()?, connections.parse()?)?
         }
         ["storm", database, turns, delay] => report_storm(&DatabaseKind::parse(database)?, turns.parse()?, delay.parse()?)?,
-        ["cut", database, turns, delay] => report_cut(&DatabaseKind::parse(database)?, turns.parse()?, delay.parse()?)?,
+        ["cluster-outage", database, turns, delay] => {
+            report_cluster_outage(&DatabaseKind::parse(database)?, turns.parse()?, delay.parse()?)?
+        }
         ["kills", database, connections, seconds, interval] => {
             report_kills(&DatabaseKind::parse(database)?, connections.parse()?, seconds.parse()?, interval.parse()?)?
         }
@@ -71,7 +73,7 @@ fn main() -> Result<()> {
             json!(fuzz::with_server_stack(|| target.check(&input).map_err(|it| anyhow!(it)))?)
         }
         _ => bail!(
-            "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | cut DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S"
+            "usage: soak fuzz SECONDS [TARGET…] | crash DATABASE EVERY [PACK…] | load DATABASE CONNECTIONS UNTIL [KEY=VALUE…] | ceiling DATABASE CONNECTIONS UNTIL | outage DATABASE CONNECTIONS | size DATABASE PACK [KEY=VALUE…] | runs DATABASE RUNS SLEEPERS CONNECTIONS | streams DATABASE STREAMS ROUNDS | storm DATABASE TURNS DELAY_S | cluster-outage DATABASE TURNS DELAY_S | kills DATABASE CONNECTIONS SECONDS INTERVAL_S"
         ),
     };
     println!("{found}");
@@ -161,9 +163,9 @@ fn report_outage(kind: &DatabaseKind, connections: usize) -> Result<Value> {
     }))
 }
 
-fn report_cut(kind: &DatabaseKind, turns: usize, delay: u64) -> Result<Value> {
+fn report_cluster_outage(kind: &DatabaseKind, turns: usize, delay: u64) -> Result<Value> {
     let (binary, delay) = (sibling_program("convengine")?, Duration::from_secs(delay));
-    let seen = storm::run_cut(&binary, kind, turns, delay, &read_signals(), || println!("steady"))?;
+    let seen = storm::run_cluster_outage(&binary, kind, turns, delay, &read_signals(), || println!("steady"))?;
     Ok(json!({
         "turns": seen.turns[0], "recovered": seen.recovered, "duration_ms": seen.recovery.as_millis() as u64,
         "failures": seen.failures.len(), "failed": seen.failures,

@@ -157,7 +157,7 @@ async fn storm(cluster: Rc<Cluster>, turns: usize) -> Result<StormReport> {
 ///
 /// # Errors
 /// If a server does not start, or a turn is never answered.
-pub fn run_cut(
+pub fn run_cluster_outage(
     binary: &Path,
     kind: &DatabaseKind,
     turns: usize,

@@ -78,6 +78,11 @@ fn connections_beyond_the_maximum_get_503() {
     let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address);
     let refused = exchange(&server, &request);
     assert!(refused.starts_with("HTTP/1.1 503 Service Unavailable\r\n") && refused.contains("\r\nRetry-After: 5\r\n"), "{refused}");
+    for header in
+        ["content-security-policy: default-src 'none'; frame-ancestors 'none'", "referrer-policy: ", "x-content-type-options: nosniff"]
+    {
+        assert!(refused.contains(&format!("\r\n{header}")), "{refused}");
+    }
     let body: serde_json::Value = serde_json::from_str(refused.split("\r\n\r\n").nth(1).unwrap()).unwrap();
     assert_eq!((&body["status"], &body["message"]), (&json!(503), &json!("too many connections; try again later")));
     assert!(wait_until(|| server.log().contains("convengine.http.max-connections")));

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::ai_agents::{deploy_helper, helper, publish_helper};
 use crate::chains::{nightly, publish_chain};
-use crate::flows::{ORIGIN, Session, deploy, desk, publish, with_changes};
+use crate::flows::{ORIGIN, Session, deploy, desk, publish, serve_desk, with_changes};
 use crate::harness::{OPEN, REGEX_ONLY, Server, TestEnv, client, orders_pack};
 use crate::stream::ID;
 
@@ -215,4 +215,28 @@ fn the_document_lists_keys_scopes_and_refusals_sqlite() {
             assert!(!operation["summary"].as_str().unwrap_or_default().is_empty(), "{method} {path} has no sentence");
         }
     }
+}
+
+#[test]
+fn limits_of_the_document_are_those_of_the_code_sqlite() {
+    let (_env, server) = serve_desk(&desk("Desk"), &[]);
+    let document = server.get("/openapi.json").json();
+    let parameters = document["paths"]["/v1/agents/{agent}/knowledge/search"]["get"]["parameters"].as_array().unwrap();
+    for (name, step) in [("top_k", 1.0), ("vector_weight", 0.5)] {
+        let schema = &parameters.iter().find(|it| it["name"] == name).unwrap()["schema"];
+        let [least, most] = ["minimum", "maximum"].map(|it| schema[it].as_f64().unwrap());
+        let search = |value: f64| server.get(&format!("/v1/agents/desk/knowledge/search?q=a&{name}={value}")).status;
+        assert_eq!([least - step, least, most, most + step].map(search), [400, 200, 200, 400], "{name}");
+    }
+    let limit = |schema: &str, member: &str, limit: &str| {
+        usize::try_from(document["components"]["schemas"][schema]["properties"][member][limit].as_u64().unwrap()).unwrap()
+    };
+    let (session, _) = Session::start_simulated(&server, &json!({}));
+    let say = |chars: usize| session.send_event(&server, &json!({"type": "user.message", "text": "a".repeat(chars)})).status;
+    let most = limit("TurnEvent", "text", "maxLength");
+    assert_eq!((say(most), say(most + 1)), (200, 413));
+    let keep =
+        |chars: usize| crate::flows::send(&server, "POST", "/v1/secrets", &json!({"name": "CRM", "value": "k".repeat(chars)})).status;
+    let least = limit("NewSecret", "value", "minLength");
+    assert_eq!((keep(least - 1), keep(least)), (422, 201));
 }

@@ -204,8 +204,8 @@ pub(super) fn nearest(name: &str, names: &[String]) -> Option<String> {
     let similar = names.iter().chain(&groups).map(|known| {
         // What is below a map is data, and is kept.
         let depth = if MAPS.contains(&known.as_str()) { known.split('.').count().min(parts.len()) } else { parts.len() };
-        let (meant, data) = parts.split_at(depth);
-        let score = strsim::normalized_damerau_levenshtein(&meant.join(".").to_lowercase(), known);
+        let (named, data) = parts.split_at(depth);
+        let score = strsim::normalized_damerau_levenshtein(&named.join(".").to_lowercase(), known);
         (score, [&[known.as_str()], data].concat().join("."))
     });
     // A name with the name of a map before it and wrong data behind it is similar to itself.

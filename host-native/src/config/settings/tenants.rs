@@ -128,6 +128,7 @@ mod tests {
             (json!({"a": {"database": "sqlite:x"}, "b": {"database": "sqlite:x"}}), "already used by tenant 'a'"),
             (json!({"a": {"database": "sqlite:x", "security": {"mode": "none"}}}), "set convengine.security.mode"),
             (json!({"a": {"database": "sqlite:x", "admin-token": "t"}}), "set convengine.admin-token"),
+            (json!({"a": {"database": "sqlite:x", "http": {"max-connections": 5}}}), "tenants.a.http: cannot be set per tenant"),
             (json!({"a": {"database": "sqlite:x", "turn": {"lease": 0}}}), "tenant a: convengine.turn.lease"),
             (json!(5), "convengine.tenants: missing tenant name"),
         ] {

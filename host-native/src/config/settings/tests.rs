@@ -26,6 +26,7 @@ fn problems(set: &[&str], file: Option<(&str, &str)>) -> Vec<String> {
 fn every_problem_is_reported_on_its_own_line() {
     let set = [
         "x=1",
+        "security.moed=keys",
         "convengine.database.synchronous=sometimes",
         "convengine.",
         "convengine.turn.lease=soon",
@@ -41,6 +42,7 @@ fn every_problem_is_reported_on_its_own_line() {
     let lines = problems(&set, None);
     for words in [
         "--set x: invalid setting",
+        "--set security.moed: invalid setting; use convengine.KEY=VALUE; did you mean convengine.security.mode?",
         "--set convengine.: invalid setting",
         "convengine.database.synchronous: unknown value 'sometimes'; use normal or full",
         "convengine.turn.lease: 'soon' is not a duration",
@@ -56,7 +58,7 @@ fn every_problem_is_reported_on_its_own_line() {
     ] {
         assert_eq!(lines.iter().filter(|it| it.contains(words)).count(), 1, "{words} in {lines:#?}");
     }
-    assert_eq!(lines.len(), 13, "{lines:#?}");
+    assert_eq!(lines.len(), 14, "{lines:#?}");
 }
 
 /// A mistyped setting and the name that is meant.

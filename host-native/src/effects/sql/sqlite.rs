@@ -64,7 +64,7 @@ async fn check_views(connection: &mut SqliteConnection, query: &Query<'_>) -> Re
             .await
             .map_err(|it| map_error(&it, query))?;
     let (mut open, mut seen) = (query.guarded.relations.clone(), BTreeSet::new());
-    while let Some(name) = open.pop_first().filter(|_| !views.is_empty()) {
+    while let Some(name) = open.pop_first() {
         if !seen.insert(name.clone()) {
             continue;
         }

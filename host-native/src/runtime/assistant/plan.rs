@@ -57,16 +57,9 @@ impl Reservation {
         }
     }
 
-    /// Releases the reservation of a message that started no session: it was sent again, or the session belongs to another message.
-    pub async fn cancel(self, host: &Host) {
-        match session::delete_usage(&host.readers, self.usage_row).await {
-            Ok(()) => release(host, &self.counter).await,
-            Err(error) => tracing::warn!(%error, "cannot release the reservation of a session that had started"),
-        }
-    }
-
-    /// Releases the reservation unless a turn of the session is stored, because another process may finish it.
-    pub async fn release(self, host: &Host, session: &str) {
+    /// Releases the reservation unless a turn of its session is stored, because another process may finish it. `None` when the message has
+    /// started no session: it was sent again, or the session belongs to another message.
+    pub async fn release(self, host: &Host, session: Option<&str>) {
         match session::delete_session_usage(&host.readers, self.usage_row, session).await {
             Ok(true) => release(host, &self.counter).await,
             Ok(false) => {}

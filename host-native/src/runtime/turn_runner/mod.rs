@@ -75,13 +75,10 @@ async fn admit(host: Arc<Host>, message: Message) -> Result<SubmitResult, Refusa
         None => None,
     };
     let result = run_in_order(&host, &message).await;
-    match (&result, reservation) {
-        (Ok(it), Some(_)) if !it.is_repeat => {}
-        (Ok(_) | Err(Refusal::KeyReused | Refusal::EventIdReused | Refusal::SessionExists), Some(reservation)) => {
-            reservation.cancel(&host).await;
-        }
-        (Err(_), Some(reservation)) => reservation.release(&host, &message.conversation).await,
-        (_, None) => {}
+    let has_started = matches!(&result, Ok(it) if !it.is_repeat);
+    if let Some(reservation) = reservation.filter(|_| !has_started) {
+        let is_of_another = matches!(result, Ok(_) | Err(Refusal::KeyReused | Refusal::EventIdReused | Refusal::SessionExists));
+        reservation.release(&host, (!is_of_another).then_some(message.conversation.as_str())).await;
     }
     result
 }

@@ -182,24 +182,16 @@ pub async fn add_session_usage(pool: &Pool, workspace: &str, assistant: &str, at
     pool.fetch_optional(&sql, &values).await?.ok_or(sqlx::Error::RowNotFound)?.integer("id")
 }
 
-/// Deletes the usage row of a session, unless the session has a stored turn. Returns whether it did.
+/// Deletes a usage row, unless its session has a stored turn; `None` for a row that stands for no session. Returns whether it did.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn delete_session_usage(pool: &Pool, number: i64, session: &str) -> sqlx::Result<bool> {
+pub async fn delete_session_usage(pool: &Pool, number: i64, session: Option<&str>) -> sqlx::Result<bool> {
     let sql = Statement::per_dialect(
         "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2)",
         "delete from cs_usage_events where id = $1 and not exists (select 1 from ce_turn where conversation_id = $2::uuid)",
     );
-    Ok(pool.execute(&sql, &[SqlValue::Integer(number), SqlValue::Text(session)]).await? > 0)
-}
-
-/// Deletes a usage row.
-///
-/// # Errors
-/// Returns any database error.
-pub async fn delete_usage(pool: &Pool, number: i64) -> sqlx::Result<()> {
-    pool.execute(&Statement::portable("delete from cs_usage_events where id = $1"), &[SqlValue::Integer(number)]).await.map(drop)
+    Ok(pool.execute(&sql, &[SqlValue::Integer(number), SqlValue::OptionalText(session)]).await? > 0)
 }
 
 /// Returns the number of documents imported since a time.
@@ -348,8 +340,11 @@ mod tests {
             add_session_usage(pool, "default", "bank", 7).await.expect("a row");
             add_session_usage(pool, "default", "bank", 4).await.expect("of the month before");
             assert_eq!(used().await, 2);
-            assert!(delete_session_usage(pool, first, ID).await.expect("an answer"));
-            assert!(!delete_session_usage(pool, first, ID).await.expect("an answer"));
+            assert!(delete_session_usage(pool, first, Some(ID)).await.expect("an answer"));
+            assert!(!delete_session_usage(pool, first, Some(ID)).await.expect("an answer"));
+            assert_eq!(used().await, 1);
+            let other = add_session_usage(pool, "default", "bank", 8).await.expect("a row");
+            assert!(delete_session_usage(pool, other, None).await.expect("an answer"));
             assert_eq!(used().await, 1);
         }
     }

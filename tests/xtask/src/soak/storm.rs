@@ -1,4 +1,5 @@
-//! Storms on PostgreSQL: one of three servers is killed while 900 turns run, PostgreSQL stops while 300 do, and an hour of load with a kill after every 20 s.
+//! Storms on PostgreSQL: one of three servers is killed while 900 turns run, PostgreSQL stops while 300 do, and an hour of load with a kill
+//! after every 20 s.
 
 use anyhow::Result;
 
@@ -13,7 +14,7 @@ const TURNS: u32 = 900;
 const DELAY: u32 = 60;
 
 /// The turns that run when PostgreSQL stops.
-const CUT_TURNS: u32 = 300;
+const OUTAGE_TURNS: u32 = 300;
 
 /// The concurrent conversations of the load with kills.
 const CONNECTIONS: u32 = 16;
@@ -30,7 +31,7 @@ const MAX_GROWTH_KB: f64 = 4096.0;
 /// The maximum time that others wait for a turn while the turns of a killed server are taken over, at the 99th percentile.
 const MAX_BYSTANDER_MS: f64 = 250.0;
 
-/// Runs both; returns what failed.
+/// Runs all; returns what failed.
 pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     sh::print_progress(&format!("killing one of three servers while {TURNS} turns run"));
     let seen = soak.run_program(&["storm", &soak.postgres.url(), &TURNS.to_string(), &DELAY.to_string()])?;
@@ -53,9 +54,9 @@ pub fn run(soak: &mut Soak<'_>) -> Result<Vec<String>> {
     failures.extend(
         (p99 > MAX_BYSTANDER_MS).then(|| format!("others wait {p99:.0} ms at the 99th percentile, the limit is {MAX_BYSTANDER_MS} ms")),
     );
-    sh::print_progress(&format!("stopping PostgreSQL for {} s while {CUT_TURNS} turns run on three servers", OUTAGE.as_secs()));
+    sh::print_progress(&format!("stopping PostgreSQL for {} s while {OUTAGE_TURNS} turns run on three servers", OUTAGE.as_secs()));
     let url = soak.postgres.url();
-    let seen = soak.run_during_outage(&["cut", &url, &CUT_TURNS.to_string(), &DELAY.to_string()], OUTAGE)?;
+    let seen = soak.run_during_outage(&["cluster-outage", &url, &OUTAGE_TURNS.to_string(), &DELAY.to_string()], OUTAGE)?;
     println!(
         "\n{} turns ran, {} were taken from a server that lives; the last was answered {:.1} s after PostgreSQL stopped",
         seen.number("/turns")?,

@@ -53,7 +53,7 @@ pub struct MessagesQuery {
     params(
         ("session" = String, Path, format = "uuid", description = "The session id"),
         ("after" = Option<u32>, Query, description = "The `seq` of the last response; default is the start of the session"),
-        ("wait_s" = Option<u64>, Query, maximum = 25, description = "Seconds to wait for something new, at most 25"),
+        ("wait_s" = Option<u64>, Query, description = "Seconds to wait for something new, at most 25"),
     ),
     responses(
         (status = 200, description = "The messages, oldest first", body = ref("#/components/schemas/SessionMessages")),
@@ -85,7 +85,7 @@ pub async fn of_deployment(
         ("agent" = String, Path, description = "The assistant id"),
         ("session" = String, Path, format = "uuid", description = "The session id"),
         ("after" = Option<u32>, Query, description = "The `seq` of the last response; default is the start of the session"),
-        ("wait_s" = Option<u64>, Query, maximum = 25, description = "Seconds to wait for something new, at most 25"),
+        ("wait_s" = Option<u64>, Query, description = "Seconds to wait for something new, at most 25"),
     ),
     responses(
         (status = 200, description = "The messages, oldest first", body = ref("#/components/schemas/SessionMessages")),

@@ -149,7 +149,7 @@ pub async fn replay(State(host): State<Arc<Host>>, uri: Uri, id: Result<Path<Str
     params(
         ("session" = String, Path, format = "uuid", description = "The session id"),
         ("after" = Option<u32>, Query, description = "The `seq` of the last response; default is the start of the session"),
-        ("wait_s" = Option<u64>, Query, maximum = 25, description = "Seconds to wait for something new, at most 25"),
+        ("wait_s" = Option<u64>, Query, description = "Seconds to wait for something new, at most 25"),
     ),
     responses(
         (status = 200, description = "The messages, oldest first", body = ref("#/components/schemas/SessionMessages")),

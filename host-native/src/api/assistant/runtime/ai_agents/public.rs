@@ -117,7 +117,7 @@ pub async fn session(
         ("token" = String, Path, description = "The token of the deployment"),
         ("conversation_id" = String, Query, format = "uuid", description = "The conversation"),
         ("after" = Option<u32>, Query, description = "The `seq` of the last response; default is the start of the conversation"),
-        ("wait_s" = Option<u64>, Query, maximum = 25, description = "Seconds to wait for something new, at most 25"),
+        ("wait_s" = Option<u64>, Query, description = "Seconds to wait for something new, at most 25"),
     ),
     responses(
         (status = 200, description = "The messages, oldest first", body = ref("#/components/schemas/SessionMessages")),
