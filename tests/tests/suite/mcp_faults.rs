@@ -1,0 +1,208 @@
+//! MCP servers that end, lie or flood: each has a clear outcome in time, and the next turn works when the fault is over.
+
+use serde_json::{Value, json};
+
+use crate::flows::send;
+use crate::harness::{Server, TestEnv, wait_until};
+use crate::mcp_fake::{FakeMcp, KEY, ROUTES, Transport, approve, list_tools, listed_tool};
+
+/// What a turn that calls a tool under a fault shows.
+#[derive(Debug, Clone, Copy)]
+enum Expected {
+    /// An error that has these words.
+    Fails(&'static [&'static str]),
+    /// The result, as without the fault.
+    Works,
+    /// One or the other, by the transport; an error names the server.
+    Either,
+}
+
+use Expected::{Either, Fails, Works};
+
+/// Faults of calls, over both transports.
+const CALL_FAULTS: [(&str, Expected); 14] = [
+    ("exit_on_call", Fails(&[KEY])),
+    ("half_message", Fails(&[KEY])),
+    ("large_result", Fails(&[KEY])),
+    ("wrong_id", Fails(&[KEY])),
+    ("hang", Fails(&[KEY])),
+    ("slow_body", Fails(&[KEY])),
+    ("deep_result", Fails(&[KEY])),
+    ("protocol_error", Fails(&["the order system has failed"])),
+    ("error_result", Fails(&["the order system is closed"])),
+    ("bad_output", Fails(&[KEY])),
+    ("asks_client", Works),
+    ("noisy_stderr", Works),
+    ("flood", Either),
+    ("garbage", Either),
+];
+
+/// Faults of the transport alone.
+const HTTP_FAULTS: [(&str, Expected); 2] = [("unauthorized", Fails(&[KEY, "401"])), ("redirect", Fails(&[KEY]))];
+
+#[track_caller]
+fn assert_expected(fault: &str, expected: Expected, text: &str) {
+    let right = match expected {
+        Fails(words) => text.starts_with("ERROR") && words.iter().all(|it| text.contains(it)),
+        Works => text.starts_with("SUCCESS"),
+        Either => text.starts_with("SUCCESS") || (text.starts_with("ERROR") && text.contains(KEY)),
+    };
+    assert!(right && text.len() < 4_000, "{fault}: expected {expected:?}, got {}", text.chars().take(500).collect::<String>());
+}
+
+/// Plays all faults of calls on one server.
+fn play(fake: &mut FakeMcp<'_>, server: &Server, faults: &[(&str, Expected)], transport: Transport) {
+    for (fault, expected) in faults {
+        let before = fake.calls().len();
+        fake.begin_fault(fault);
+        let text = fake.order_status(server);
+        fake.end_fault();
+        assert_expected(fault, *expected, &text);
+        assert!(fake.calls().len() <= before + 2, "{fault}: a call that only reads is tried at most twice");
+        if *fault == "exit_on_call" && transport == Transport::Http {
+            fake.restart();
+        }
+        let text = fake.order_status(server);
+        assert!(text.starts_with("SUCCESS"), "after {fault}: {text}");
+    }
+    assert!(!server.log().contains("panicked"), "{}", server.log());
+}
+
+#[test]
+fn faults_of_a_child_process_have_a_clear_outcome() {
+    let env = TestEnv::with_tables();
+    let mut fake = FakeMcp::new(&env, Transport::Stdio, &[]);
+    let server = fake.serve_approved(&[]);
+    play(&mut fake, &server, &CALL_FAULTS, Transport::Stdio);
+    assert!(fake.logged("asked_client").iter().all(|it| it["answer"].is_null()), "a server gets nothing that it asks for");
+}
+
+#[test]
+fn faults_over_http_have_a_clear_outcome() {
+    let env = TestEnv::with_tables();
+    let mut fake = FakeMcp::new(&env, Transport::Http, &[]);
+    let server = fake.serve_approved(&[]);
+    play(&mut fake, &server, &CALL_FAULTS, Transport::Http);
+    play(&mut fake, &server, &HTTP_FAULTS, Transport::Http);
+    assert!(fake.logged("asked_client").iter().all(|it| it["answer"].is_null()), "a server gets nothing that it asks for");
+    assert!(fake.logged("redirected").is_empty() && fake.logged("other_path").is_empty(), "no other address is called");
+}
+
+#[test]
+fn a_call_that_writes_is_made_once_whatever_happens_to_its_answer() {
+    for transport in [Transport::Stdio, Transport::Http] {
+        let env = TestEnv::with_tables();
+        let mut fake = FakeMcp::new(&env, transport, &[]);
+        let server = fake.serve_approved(&[]);
+        for (count, fault) in ["exit_on_call", "half_message", "wrong_id", "hang", "protocol_error"].iter().enumerate() {
+            fake.begin_fault(fault);
+            let text = fake.call(&server, "reserve_stock", &json!({"sku": fault, "quantity": 1}));
+            fake.end_fault();
+            assert!(!text.starts_with("SUCCESS"), "{fault}: {text}");
+            assert_eq!(fake.calls().len(), count + 1, "{transport:?} {fault}");
+            if *fault == "exit_on_call" && transport == Transport::Http {
+                fake.restart();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_question_of_a_stateless_server_is_not_answered() {
+    let env = TestEnv::with_tables();
+    let fake = FakeMcp::new(&env, Transport::Http, &["--protocol", "2026-07-28"]);
+    let server = fake.serve_approved(&[]);
+    fake.begin_fault("input_required");
+    assert_expected("input_required", Fails(&[KEY]), &fake.order_status(&server));
+    assert_eq!(fake.calls().len(), 1);
+}
+
+/// Starts a server of ours on one of theirs that has the fault from its start, and asks it for its tools.
+fn list_under(fault: &str, transport: Transport, check: impl Fn(&FakeMcp<'_>, &Server, u16, &str)) {
+    let env = TestEnv::with_tables();
+    let fake = FakeMcp::new(&env, transport, &["--fault", fault]);
+    let server = fake.serve(&fake.row(), &[]);
+    let answer = server.get(&format!("{ROUTES}/tools"));
+    assert!(answer.text.len() < 2 * 1024 * 1024, "{fault}: {} bytes", answer.text.len());
+    check(&fake, &server, answer.status, &answer.text);
+    let refused = fake.order_status(&server);
+    assert!(refused.starts_with("ERROR") && refused.len() < 4_000, "{fault}: {refused}");
+    assert_eq!(fake.calls(), [""; 0], "{fault}");
+    assert!(!server.log().contains("panicked"), "{}", server.log());
+}
+
+#[test]
+fn lists_that_cannot_be_used_are_refused_in_time() {
+    for transport in [Transport::Stdio, Transport::Http] {
+        for fault in ["endless_list", "huge_schema", "many_tools", "hang_on_start"] {
+            let since = std::time::Instant::now();
+            list_under(fault, transport, |_, _, status, text| {
+                assert!(status >= 400 && text.contains(KEY), "{transport:?} {fault}: {status} {text}");
+            });
+            assert!(since.elapsed().as_secs() < 60, "{transport:?} {fault}: {:?}", since.elapsed());
+        }
+    }
+}
+
+#[test]
+fn a_tool_that_is_listed_wrongly_cannot_be_approved() {
+    for fault in ["duplicate_tools", "bad_schema"] {
+        list_under(fault, Transport::Stdio, |_, server, status, text| {
+            if status >= 400 {
+                assert!(text.contains(KEY), "{fault}: {text}");
+                return;
+            }
+            let listed: Value = serde_json::from_str(text).unwrap();
+            let named = listed["tools"].as_array().unwrap().iter().filter(|it| it["name"] == "get_order_status");
+            for tool in named {
+                assert_ne!(approve(server, "get_order_status", &tool["digest"], None), 200, "{fault}: {tool}");
+            }
+        });
+    }
+}
+
+#[test]
+fn an_approved_tool_that_has_gone_is_missing() {
+    for transport in [Transport::Stdio, Transport::Http] {
+        let env = TestEnv::with_tables();
+        let fake = FakeMcp::new(&env, transport, &[]);
+        let server = fake.serve_approved(&[]);
+        fake.begin_fault("no_such_tool");
+        let listed = list_tools(&server);
+        assert!(listed["missing"].to_string().contains("get_order_status"), "{listed}");
+        assert_expected("no_such_tool", Fails(&["get_order_status"]), &fake.order_status(&server));
+        fake.end_fault();
+        assert_eq!(listed_tool(&server, "get_order_status")["state"], "approved");
+        assert!(fake.order_status(&server).starts_with("SUCCESS"));
+    }
+}
+
+#[test]
+fn faults_of_calls_by_hand_have_their_kind() {
+    let env = TestEnv::with_tables();
+    let fake = FakeMcp::new(&env, Transport::Stdio, &[]);
+    let server = fake.serve_approved(&[]);
+    let call = || send(&server, "POST", &format!("{ROUTES}/tools/get_order_status/call"), &json!({"arguments": {"orderId": "ORD-7017"}}));
+    for (fault, kinds) in [
+        ("hang", &["timeout"][..]),
+        ("exit_on_call", &["unavailable", "interrupted"][..]),
+        ("large_result", &["invalid", "limited", "refused"][..]),
+        ("error_result", &["refused"][..]),
+        ("protocol_error", &["refused", "unavailable", "invalid"][..]),
+    ] {
+        fake.begin_fault(fault);
+        let answer = call();
+        fake.end_fault();
+        let body = answer.json();
+        assert_eq!((answer.status, &body["ok"]), (200, &json!(false)), "{fault}: {answer:?}");
+        assert!(kinds.contains(&body["error"]["kind"].as_str().unwrap_or_default()), "{fault}: {body}");
+        assert!(body["error"]["message"].as_str().is_some_and(|it| !it.is_empty()), "{fault}: {body}");
+        assert_eq!(call().json()["ok"], true, "after {fault}");
+    }
+    fake.begin_fault("schema_swapped");
+    assert!(wait_until(|| listed_tool(&server, "get_order_status")["state"] == "changed"));
+    let calls = fake.calls().len();
+    let answer = call();
+    assert!(answer.text.contains("changed") && answer.text.contains(KEY), "{answer:?}");
+    assert_eq!(fake.calls().len(), calls, "nor by hand");
+}
