@@ -159,7 +159,7 @@ async function answerCall(server, peer, message, { fault, name, args, meta, stat
       await askClient(server, peer, message);
       break;
     case 'flood':
-      flood(peer);
+      flood(peer, meta?.progressToken);
       break;
   }
   const progress = async (progress, total, text) => {
@@ -204,9 +204,10 @@ async function askClient(server, peer, message) {
   }
 }
 
-function flood(peer) {
+function flood(peer, progressToken) {
   for (let count = 0; count < 10_000; count++) {
-    peer.send({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: `line ${count}` } });
+    if (progressToken === undefined) peer.send({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: `line ${count}` } });
+    else peer.send({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress: count, message: `step ${count}` } });
     peer.send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
   }
 }
