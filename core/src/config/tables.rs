@@ -10,7 +10,7 @@ use super::{defaults, recency};
 use crate::turn::Map;
 
 /// The compiled tables with their key columns; other tables are stored untouched.
-const COMPILED_TABLES: [(&str, &str); 20] = [
+const COMPILED_TABLES: [(&str, &str); 22] = [
     ("ce_config", "config_id"),
     ("ce_intent", "intent_code"),
     ("ce_intent_classifier", "classifier_id"),
@@ -31,6 +31,8 @@ const COMPILED_TABLES: [(&str, &str); 20] = [
     ("ce_http_tool", "tool_id"),
     ("cv_tool_spec", "tool_id"),
     ("cv_extension", "name"),
+    ("ce_mcp_server", "server_key"),
+    ("cv_mcp_tool", "tool_code"),
 ];
 
 /// The table whose newest row wins.

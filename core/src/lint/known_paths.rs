@@ -40,7 +40,7 @@ const OTHER_FACTS: [(&str, KnownType); 3] =
     [("stepInfos", KnownType::Object), ("inputParams", KnownType::Object), ("payload", KnownType::Any)];
 
 /// Context members that the engine writes.
-const CONTEXT_MEMBERS: [&str; 10] = [
+const CONTEXT_MEMBERS: [&str; 11] = [
     "container_data",
     "mcp",
     "memory",
@@ -51,6 +51,7 @@ const CONTEXT_MEMBERS: [&str; 10] = [
     "pending_slot",
     "pendingSlot",
     "guardrail_pending",
+    "mcp_approval",
 ];
 
 /// Parameters that the engine sets, often written without the `inputParams` prefix.

@@ -25,6 +25,8 @@ pub(super) enum LoopStatus {
     Blocked,
     /// Too many failures.
     Failed,
+    /// The planned call waits for the user's approval.
+    ApprovalRequired,
 }
 
 impl LoopStatus {
@@ -46,6 +48,7 @@ impl LoopStatus {
             LoopStatus::Answered => ("ANSWER", "ANSWERED"),
             LoopStatus::Blocked => ("GUARDRAIL_BLOCKED_NEXT_TOOL", "BLOCKED"),
             LoopStatus::Failed => ("TOOL_ERROR", "ERROR"),
+            LoopStatus::ApprovalRequired => ("APPROVAL_REQUIRED", "WAITING"),
         }
     }
 

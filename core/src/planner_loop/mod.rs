@@ -1,5 +1,6 @@
 //! The planner loop: a model calls tools one after the other until it can answer. (docs/spec/tools.md#2.3, docs/spec/tools.md#6.5)
 
+mod approved_call;
 mod gate;
 mod guard;
 mod lifecycle;

@@ -28,6 +28,18 @@ impl ToolObservation {
         ToolObservation { code: code.to_owned(), json: json!({"status": "ERROR", "error": reason}).to_string(), failed: true }
     }
 
+    /// The observation as a waiting call stores it.
+    pub fn to_stored(&self) -> Value {
+        json!({"toolCode": self.code, "json": self.json, "failed": self.failed})
+    }
+
+    /// Reads a stored observation.
+    pub fn from_stored(stored: &Value) -> Option<ToolObservation> {
+        let text = |name: &str| stored.get(name)?.as_str().map(str::to_owned);
+        let failed = stored.get("failed").and_then(Value::as_bool).unwrap_or_default();
+        Some(ToolObservation { code: text("toolCode")?, json: text("json")?, failed })
+    }
+
     /// The result as JSON.
     pub fn to_value(&self) -> Value {
         serde_json::from_str(&self.json).unwrap_or(Value::Null)

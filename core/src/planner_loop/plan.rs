@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::json::canonical;
 use crate::llm;
 use crate::turn::Map;
 
@@ -57,6 +58,11 @@ impl Plan {
     /// A plan that answers the user.
     pub fn from_answer(text: &str) -> Plan {
         Plan { action: PlanAction::Answer, code: None, args: Map::new(), answer: Some(text.to_owned()), tag: None }
+    }
+
+    /// What identifies the planned call: the tool and its arguments.
+    pub fn signature(&self) -> String {
+        format!("{} {}", self.code.as_deref().unwrap_or_default().to_uppercase(), canonical::to_text(&self.args))
     }
 
     /// Parses a reply.

@@ -21,10 +21,27 @@ pub(super) struct PlannerRun<'c> {
     pub succeeded_calls: Vec<String>,
     /// Signatures of failed calls whose outcome is unknown.
     pub uncertain_calls: Vec<String>,
+    /// The signature of the call that the user has approved, until it is made.
+    pub approved_call: Option<String>,
     /// Number of failed calls.
     pub error_count: usize,
     /// Number of the current plan, from 1.
     pub round: usize,
+}
+
+impl<'c> PlannerRun<'c> {
+    /// A run that has not called anything yet.
+    pub fn new(tools: Vec<&'c Tool>) -> PlannerRun<'c> {
+        PlannerRun {
+            tools,
+            observations: Vec::new(),
+            succeeded_calls: Vec::new(),
+            uncertain_calls: Vec::new(),
+            approved_call: None,
+            error_count: 0,
+            round: 0,
+        }
+    }
 }
 
 /// How the loop continues after a round.

@@ -7,12 +7,12 @@ use super::loop_state::{LoopState, LoopStatus};
 use super::observation::ToolObservation;
 use super::plan::{NO_TOOL_ANSWER, Plan, PlanAction};
 use super::planner_run::{NextStep, PlannerRun, STEP, end_with_answer, end_with_failure};
-use super::{gate, guard, planner, semantic, tool_call};
+use super::{approved_call, gate, guard, planner, semantic, tool_call};
 use crate::audit::Stage;
 use crate::config::Phase;
-use crate::json::canonical;
 use crate::rules;
 use crate::step_context::StepContext;
+use crate::tool;
 use crate::verbose::{Progress, publish_and_audit};
 
 /// The answer when a call may not follow the previous one.
@@ -29,6 +29,8 @@ pub async fn run(cx: &mut StepContext<'_>) {
         gate::report_open_question(cx);
         return;
     }
+    // A profile without dialogue acts has not taken the answer yet.
+    tool::take_approval(cx);
     rules::run_pass(cx, Phase::PreAgentMcp, "McpToolStep PreMcp").await;
     // These rules may read what a tool of this turn left, and may change intent and state.
     if gate::is_closed(cx, has_asked) {
@@ -45,8 +47,12 @@ async fn run_rounds(cx: &mut StepContext<'_>) {
     let limit = config.settings.tools.max_loops;
     lifecycle::open_loop(&mut cx.session, limit);
     let tools = config.tools.for_scope(&cx.session.intent, &cx.session.state);
-    let mut run =
-        PlannerRun { tools, observations: Vec::new(), succeeded_calls: Vec::new(), uncertain_calls: Vec::new(), error_count: 0, round: 0 };
+    let mut run = PlannerRun::new(tools);
+    if let Some(plan) = approved_call::resume(cx, &mut run)
+        && check_and_call(cx, &mut run, &plan).await == NextStep::End
+    {
+        return;
+    }
     while run.round < limit {
         run.round += 1;
         if run_round(cx, &mut run).await == NextStep::End {
@@ -98,7 +104,7 @@ fn explain(cx: &StepContext<'_>, plan: &Plan, verdict: &str) {
 /// Checks the plan and calls the tool.
 async fn check_and_call(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan: &Plan) -> NextStep {
     let code = plan.code.as_deref().unwrap_or_default();
-    let signature = format!("{} {}", code.to_uppercase(), canonical::to_text(&plan.args));
+    let signature = plan.signature();
     // A failed call does not count: an allowed sequence such as check-then-pay requires that the check succeeded.
     let current = run.observations.iter().rev().find(|it| !it.failed).map_or(guard::START_TOOL, |it| it.code.as_str());
     if guard::is_restricted(plan.tag.as_deref()) {
@@ -122,6 +128,14 @@ async fn check_and_call(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan
     }
     if run.uncertain_calls.contains(&signature) {
         return tool_call::refuse_uncertain_call(cx, run, plan);
+    }
+    if let Some(tool) = cx.config.tools.find(code, &cx.session.intent, &cx.session.state)
+        && tool.needs_approval()
+        && run.approved_call.take().as_ref() != Some(&signature)
+    {
+        explain(cx, plan, "the call waits for the user's approval");
+        approved_call::ask(cx, run, plan, tool);
+        return NextStep::End;
     }
     cx.audit(Stage::McpToolCall, |_| payload);
     tool_call::perform_call(cx, run, plan, code, signature).await

@@ -119,6 +119,8 @@ pub struct Session {
     pub unconfirmed_at: Option<(String, String)>,
     /// An earlier message that was approved in this turn; the turn works on it.
     pub approved_text: Option<String>,
+    /// A tool call that was approved in this turn, as it waited in the context.
+    pub approved_call: Option<Value>,
     /// The memory to store when the turn succeeds.
     pub new_memory: Option<MemoryRow>,
     /// Rows to commit.
@@ -167,6 +169,7 @@ impl Session {
             state_at_rules: None,
             unconfirmed_at: None,
             approved_text: None,
+            approved_call: None,
             new_memory: None,
             writes: Vec::new(),
             writes_on_failure: None,

@@ -32,6 +32,7 @@ impl Session {
         self.lock = None;
         self.is_question_new = false;
         self.approved_text = None;
+        self.approved_call = None;
         self.memory = None;
         self.turn_number = 1;
         self.schema = None;

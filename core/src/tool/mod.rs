@@ -1,9 +1,11 @@
 //! Tool calls: requests, execution and results, for both steps that use tools.
 
+mod approval;
 mod request;
 mod sql;
 mod table_request;
 
+pub use approval::{ask_approval, is_granted_by_client, take_approval};
 pub use request::ToolCall;
 pub use table_request::{TableRequest, find_request, record_execution};
 
@@ -57,6 +59,7 @@ async fn execute_tool(cx: &mut StepContext<'_>, tool: Option<&Tool>, group: &str
         }
         Executor::Sql(template) => sql::run_query(cx, tool, template, args).await.map(|it| it.to_string()),
         Executor::Calculator(formulas) => calculate(&cx.session, formulas, args).map(|it| it.to_string()),
+        Executor::Mcp(mcp) => call_host_tool(cx, Some(tool), group, args, Some(Arc::clone(&mcp.spec))).await,
         Executor::Task(task) => {
             let result = extension::call_task(cx, task, TaskUse::Tool, None, Some(Value::Object(args.clone()))).await?;
             Ok(result.as_str().map_or_else(|| result.to_string(), to_json_text))
@@ -69,6 +72,7 @@ async fn execute_tool(cx: &mut StepContext<'_>, tool: Option<&Tool>, group: &str
 pub fn has_possible_side_effects(tool: &Tool, error: &EffectError) -> bool {
     let acts = match &tool.executor {
         Executor::Host | Executor::Task(_) => true,
+        Executor::Mcp(tool) => !tool.is_idempotent,
         Executor::Http(call) => !["GET", "HEAD"].contains(&call.method.as_str()),
         // Specs read files and documents, SQL reads the database; a tool that is not set up does nothing.
         Executor::Spec(_) | Executor::Sql(_) | Executor::Calculator(_) | Executor::Unavailable(_) => false,

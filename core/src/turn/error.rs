@@ -70,6 +70,12 @@ impl EffectErrorDetail {
     pub const TARGET: Self = Self(Cow::Borrowed("blocked_target"));
     /// The response exceeds the size limit.
     pub const TOO_LARGE: Self = Self(Cow::Borrowed("response_too_large"));
+    /// A tool of an MCP server answered with an error.
+    pub const TOOL_ERROR: Self = Self(Cow::Borrowed("tool_error"));
+    /// A tool of an MCP server may not be called.
+    pub const TOOL_DENIED: Self = Self(Cow::Borrowed("tool_denied"));
+    /// A tool of an MCP server is not the one that was approved.
+    pub const TOOL_CHANGED: Self = Self(Cow::Borrowed("tool_changed"));
     /// The spend budget is used up.
     pub const BUDGET: Self = Self(Cow::Borrowed("budget"));
 

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use crate::clock;
 use crate::config::compile;
 use crate::effects::extension::Extensions;
+use crate::effects::mcp::catalog::McpCatalog;
 use crate::exit::Failure;
 use crate::ops::snapshot::{ConfigState, RestoreError, RestoreTarget, RestoredRows, record_activation, restore_rows};
 use crate::storage::{self, Connection, DatabaseConfig, activation, import};
@@ -25,6 +26,8 @@ pub struct ActiveConfig {
     pub fakes: Fakes,
     /// WebAssembly extensions.
     pub extensions: Extensions,
+    /// MCP servers and their approved tools.
+    pub mcp: Arc<McpCatalog>,
     /// Configuration issues: rows that are skipped or invalid.
     pub issues: Vec<Issue>,
 }
@@ -72,13 +75,14 @@ impl ActiveConfig {
             true => Extensions::from_modules(storage::module::load(connection).await?),
             false => Extensions::default(),
         };
-        Ok(ActiveConfig { config: Arc::new(config), fakes, extensions, issues })
+        let mcp = Arc::new(McpCatalog::from_config(&config));
+        Ok(ActiveConfig { config: Arc::new(config), fakes, extensions, mcp, issues })
     }
 
     /// Returns a copy with a flow document instead of the tables.
     pub fn with_flow(&self, flow: &Arc<Config>) -> ActiveConfig {
         let (fakes, extensions) = (self.fakes.clone(), self.extensions.clone());
-        ActiveConfig { config: Arc::clone(flow), fakes, extensions, issues: Vec::new() }
+        ActiveConfig { config: Arc::clone(flow), fakes, extensions, mcp: Arc::clone(&self.mcp), issues: Vec::new() }
     }
 
     fn error_texts(&self) -> BTreeSet<String> {

@@ -8,6 +8,7 @@ pub mod files;
 pub mod http;
 pub mod knowledge;
 pub mod llm;
+pub mod mcp;
 mod notify;
 mod retry_after;
 pub mod script;
@@ -120,7 +121,7 @@ async fn dispatch(
             Err(error) => EffectResult::Error(error),
         },
         Request::Task(request) => configured.fakes.answer_task(request),
-        Request::Tool(request) => tool::execute(host, &configured.fakes, request).await,
+        Request::Tool(request) => tool::execute(host, configured, tokens, &effect.key, request).await,
         Request::Container(request) => container::execute(&host.containers, &configured.fakes, request).await,
         Request::Http(request) => match configured.fakes.answer_http(request) {
             Some(answer) => answer,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::mcp::{MCP_GROUP, McpTool, McpTools};
 use crate::config::http_call::{HttpCall, HttpCallSource};
 use crate::config::issue::Issue;
 use crate::config::row::TableRow;
@@ -33,6 +34,8 @@ pub enum Executor {
     Calculator(Arc<[(String, Formula)]>),
     /// By a task.
     Task(TaskName),
+    /// By an MCP server.
+    Mcp(Arc<McpTool>),
     /// Not at all: a row that configures the tool was skipped, for this reason.
     Unavailable(Arc<str>),
 }
@@ -42,6 +45,7 @@ impl Executor {
     pub fn is_repeatable(&self) -> bool {
         match self {
             Executor::Http(call) => call.idempotent,
+            Executor::Mcp(tool) => tool.is_idempotent,
             Executor::Sql(_) | Executor::Calculator(_) => true,
             Executor::Host | Executor::Spec(_) | Executor::Task(_) | Executor::Unavailable(_) => false,
         }
@@ -69,6 +73,7 @@ pub(super) struct ExecutorSet {
     http: BTreeMap<i64, Arc<HttpCall>>,
     sql: BTreeMap<i64, Arc<SqlTemplate>>,
     specs: BTreeMap<i64, Arc<Value>>,
+    mcp: McpTools,
     arguments: BTreeMap<i64, ArgumentsSchema>,
     /// Why a row was skipped. Its tool is not called at all, because its configuration is incomplete.
     skipped_rows: BTreeMap<i64, Arc<str>>,
@@ -86,7 +91,7 @@ pub struct ArgumentsSchema {
 impl ExecutorSet {
     /// Compiles the rows; `defaults` is the default policy of HTTP calls.
     pub fn compile(tables: &Tables, defaults: &HttpPolicy, issues: &mut Vec<Issue>) -> ExecutorSet {
-        let mut set = ExecutorSet::default();
+        let mut set = ExecutorSet { mcp: McpTools::compile(tables, issues), ..ExecutorSet::default() };
         for row in tables.enabled_rows("ce_http_tool") {
             match HttpCall::compile(&http_source(&row), defaults) {
                 Ok(call) => drop(set.http.insert(row.id(), Arc::new(call))),
@@ -106,9 +111,12 @@ impl ExecutorSet {
     ///
     /// # Errors
     /// Why its `spec` does not match the group.
-    pub fn executor(&self, id: i64, group: &str) -> Result<Executor, String> {
+    pub fn executor(&self, id: i64, group: &str, code: &str) -> Result<Executor, String> {
         if let Some(reason) = self.skipped_rows.get(&id) {
             return Ok(Executor::Unavailable(Arc::clone(reason)));
+        }
+        if group == MCP_GROUP {
+            return Ok(self.mcp.find(code).map_or_else(Executor::Unavailable, Executor::Mcp));
         }
         if let Some(call) = self.http.get(&id) {
             return Ok(Executor::Http(Arc::clone(call)));

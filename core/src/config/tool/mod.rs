@@ -1,8 +1,10 @@
 //! `ce_mcp_tool`: tools by scope and by code, and the spellings of tool groups. (docs/spec/tools.md#1.1, docs/spec/tools.md#1.3)
 
 mod executor;
+mod mcp;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::code::{ANY, is_same_code, to_upper_code};
 use super::issue::Issue;
@@ -13,6 +15,7 @@ use super::settings::HttpPolicy;
 use super::tables::Tables;
 
 pub use executor::{ArgumentsSchema, Executor, SqlTemplate};
+pub use mcp::{MCP_GROUP, McpTool, classify_mcp_tool, mcp_spec, split_mcp_code};
 
 /// Spellings of tool groups with their canonical names.
 const GROUP_NAMES: [(&str, &str); 21] = [
@@ -135,6 +138,11 @@ impl Tools {
 }
 
 impl Tool {
+    /// Whether the user approves each call.
+    pub fn needs_approval(&self) -> bool {
+        matches!(&self.executor, Executor::Mcp(tool) if tool.needs_approval)
+    }
+
     /// How narrow the scope is; the intent outweighs the state.
     fn specificity(&self) -> u8 {
         2 * u8::from(!is_same_code(&self.intent, ANY)) + u8::from(!is_same_code(&self.state, ANY))
@@ -147,21 +155,23 @@ fn compile(row: &TableRow<'_>, executors: &executor::ExecutorSet, issues: &mut V
     };
     let scope = |column| row.code(column).unwrap_or_else(|| ANY.to_owned());
     let group = row.code("tool_group").map_or_else(|| "DB".to_owned(), |it| canonical_tool_group(&it));
-    let executor = executors.executor(row.id(), &group).unwrap_or_else(|reason| {
+    let executor = executors.executor(row.id(), &group, &code).unwrap_or_else(|reason| {
         let path = format!("cv_tool_spec[{}].spec", row.id());
         let unavailable = Executor::Unavailable(format!("{path} {reason}").into());
         issues.push(Issue::error(path, reason, "the tool is not called until it is corrected"));
         unavailable
     });
+    let mcp = if let Executor::Mcp(tool) = &executor { Some(Arc::clone(tool)) } else { None };
+    let mcp = mcp.as_deref();
     Ok(Tool {
         id: row.id(),
         code,
         group,
         executor,
-        arguments: executors.arguments(row.id()),
+        arguments: executors.arguments(row.id()).or_else(|| mcp?.arguments.clone()),
         intent: scope("intent_code"),
         state: scope("state_code"),
-        description: row.text("description"),
+        description: row.text("description").or_else(|| mcp?.description.clone()),
     })
 }
 

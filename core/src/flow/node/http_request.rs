@@ -4,10 +4,13 @@ use serde_json::Value;
 
 use super::super::Walker;
 use super::super::failure::Failure;
+use super::remote_tool;
 use super::super::request_renderer::{DEFAULT_TIMEOUT_MS, IDEMPOTENCY_HEADER, RequestRenderer};
 use crate::config::flow::document::{FlowTemplate, FlowTool, HttpRequestDef, Node, Retry, ServiceData};
 use crate::text::interpolation::OutputContext;
-use crate::turn::{EffectClass, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader};
+use crate::turn::{
+    EffectClass, EffectContext, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader, TaskRequest, ToolRequest,
+};
 
 /// Maximum response bytes of an agent tool.
 const MAX_TOOL_RESPONSE_BYTES: u32 = 262_144;
@@ -18,8 +21,8 @@ pub(super) const SIGNATURE_HEADER: &str = "X-Convoship-Signature";
 pub(super) const SIGNATURE_PREFIX: &str = "sha256=";
 
 /// A call ready to be made.
-pub(super) struct HttpCall<'c> {
-    pub request: HttpRequest,
+pub(super) struct ServiceCall<'c> {
+    pub request: CallRequest,
     pub tool: Option<&'c FlowTool>,
     pub retry: Retry,
     /// Maximum attempts.
@@ -30,7 +33,35 @@ pub(super) struct HttpCall<'c> {
     pub extra_roots: Map,
 }
 
-impl HttpCall<'_> {
+/// What a call sends.
+#[derive(Clone)]
+pub(super) enum CallRequest {
+    /// A request of an HTTP service.
+    Http(Box<HttpRequest>),
+    /// A call of a tool of an MCP server.
+    Tool(ToolRequest),
+    /// A call of a function.
+    Task(TaskRequest),
+}
+
+impl CallRequest {
+    /// Sends it once. `key` is the idempotency key of the first attempt, if this is a later one.
+    pub async fn perform(&self, effects: &EffectContext, key: Option<&String>) -> Result<HttpReply, EffectError> {
+        let reply = |body| HttpReply { status: 200, body, retry_after_ms: None, broken_json: false };
+        match self.clone() {
+            CallRequest::Http(mut request) => {
+                if let Some(key) = key {
+                    request.key.get_or_insert_with(|| key.clone());
+                }
+                effects.perform(*request).await
+            }
+            CallRequest::Tool(request) => effects.perform(request).await.map(|it| reply(it.text)),
+            CallRequest::Task(request) => effects.perform(request).await.map(|it| reply(it.result.to_string())),
+        }
+    }
+}
+
+impl ServiceCall<'_> {
     /// Whether a status is successful.
     pub fn is_success(&self, status: u16) -> bool {
         if self.success.is_empty() { (200..300).contains(&status) } else { self.success.contains(&status) }
@@ -56,11 +87,14 @@ struct HttpCallPlan<'c> {
 }
 
 /// Prepares the call of a service node.
-pub(super) fn prepare_node_call<'c>(walker: &mut Walker<'c>, node: &'c Node, data: &'c ServiceData) -> Result<HttpCall<'c>, Failure> {
+pub(super) fn prepare_node_call<'c>(walker: &mut Walker<'c>, node: &'c Node, data: &'c ServiceData) -> Result<ServiceCall<'c>, Failure> {
     let tool = match &data.tool_id {
         Some(id) => Some(walker.flow.tool(id).ok_or_else(|| Failure::new("tool_unknown", format!("there is no tool '{id}'")))?),
         None => None,
     };
+    if let Some(tool) = tool.filter(|it| remote_tool::is_remote(it)) {
+        return remote_tool::prepare_node_call(walker, tool, data);
+    }
     let form = data.request.as_ref().or_else(|| tool.and_then(|it| it.request.as_ref()));
     let form = form.ok_or_else(|| Failure::new("tool_unknown", "neither the node nor its tool says what to ask"))?;
     let plan = HttpCallPlan {
@@ -79,13 +113,17 @@ pub(super) fn prepare_node_call<'c>(walker: &mut Walker<'c>, node: &'c Node, dat
     prepare_call(walker, plan)
 }
 
-/// Prepares the call of an agent tool. Each call of a session gets its own idempotency key.
+/// Prepares the call of an agent tool; `is_approved` is whether a person has approved it. Each call of a session gets its own idempotency key.
 pub(super) fn prepare_tool_call<'c>(
     walker: &mut Walker<'c>,
     node: &'c Node,
     tool: &'c FlowTool,
     args: Value,
-) -> Result<HttpCall<'c>, Failure> {
+    is_approved: bool,
+) -> Result<ServiceCall<'c>, Failure> {
+    if remote_tool::is_remote(tool) {
+        return remote_tool::prepare_tool_call(walker, tool, args, is_approved);
+    }
     let form = tool.request.as_ref().ok_or_else(|| Failure::new("tool_unknown", "the tool does not say what to ask"))?;
     let key = format!("{}:{}", walker.visit_key(node), walker.state.usage.tool_calls);
     let plan = HttpCallPlan {
@@ -114,7 +152,7 @@ fn method_effect_class(method: &str) -> EffectClass {
     if ["GET", "HEAD"].contains(&method) { EffectClass::Read } else { EffectClass::Write }
 }
 
-fn prepare_call<'c>(walker: &mut Walker<'c>, plan: HttpCallPlan<'c>) -> Result<HttpCall<'c>, Failure> {
+fn prepare_call<'c>(walker: &mut Walker<'c>, plan: HttpCallPlan<'c>) -> Result<ServiceCall<'c>, Failure> {
     let tool = plan.tool;
     let extra = plan.extra_roots;
     let mut request = walker.with_renderer(&extra, |it| it.render(plan.form, plan.caller, plan.declared_key.is_some()))?;
@@ -145,7 +183,8 @@ fn prepare_call<'c>(walker: &mut Walker<'c>, plan: HttpCallPlan<'c>) -> Result<H
     if let Some(secret) = tool.and_then(|it| it.signing_secret.clone()) {
         request.sign = Some(SecretHeader::new(SIGNATURE_HEADER, SIGNATURE_PREFIX, secret));
     }
-    Ok(HttpCall { request, tool, retry: retry.cloned().unwrap_or_default(), attempts, success: plan.success, extra_roots: extra })
+    let request = CallRequest::Http(Box::new(request));
+    Ok(ServiceCall { request, tool, retry: retry.cloned().unwrap_or_default(), attempts, success: plan.success, extra_roots: extra })
 }
 
 /// Renders the declared idempotency key. A blank key is refused, because all writes would share it.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::Walker;
 use super::super::failure::{EFFECT_LIMIT, Failure};
 use super::super::variables::coerce;
-use super::http_request::{self, HttpCall};
+use super::http_request::{self, ServiceCall};
 use crate::config::flow::document::{OutputMapping, ValueTemplate};
 use crate::json::query::Query;
 use crate::turn::{EffectContext, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody, SleepRequest};
@@ -14,7 +14,8 @@ use crate::turn::{EffectContext, EffectError, EffectErrorKind, HttpReply, Map, N
 const MAX_RETRY_AFTER_MS: u64 = 10_000;
 
 /// Failure codes that the host reports as error details.
-const HOST_FAILURE_CODES: [&str; 5] = ["dns", "tls", "blocked_target", "response_too_large", "budget"];
+const HOST_FAILURE_CODES: [&str; 8] =
+    ["dns", "tls", "blocked_target", "response_too_large", "budget", "tool_error", "tool_changed", "tool_denied"];
 
 /// Maximum effects per turn.
 pub(super) const MAX_EFFECTS: usize = 128;
@@ -52,8 +53,8 @@ impl CallAttempts {
 
 /// Makes a call and retries it by its policy. It does not use the walker, so that several calls can run concurrently. `place` is added to
 /// its trace, and `most` is the number of effects left in the turn.
-pub(super) async fn call_with_retry(effects: &EffectContext, call: &HttpCall<'_>, place: &Map, most: usize) -> CallAttempts {
-    let mut request = call.request.clone();
+pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<'_>, place: &Map, most: usize) -> CallAttempts {
+    let mut first_key = None;
     let retry = &call.retry;
     let mut wait = retry.initial_ms.min(retry.max_ms);
     let mut attempts = Vec::new();
@@ -63,7 +64,7 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &HttpCall<'_>
             return CallAttempts { outcome, attempts, is_limited: true };
         }
         let key = effects.next_key();
-        let outcome = effects.perform(request.clone()).await;
+        let outcome = call.request.perform(effects, first_key.as_ref()).await;
         let code = match &outcome {
             Ok(reply) if call.is_success(reply.status) => "ok",
             Ok(reply) => status_failure_code(reply.status),
@@ -88,7 +89,7 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &HttpCall<'_>
         // A sleep that fails counts as completed.
         let _ = effects.perform(SleepRequest::new(u32::try_from(pause).unwrap_or(u32::MAX))).await;
         wait = http_request::next_wait_ms(wait, retry.multiplier).min(retry.max_ms);
-        request.key.get_or_insert(key);
+        first_key.get_or_insert(key);
     }
 }
 

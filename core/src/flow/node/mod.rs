@@ -9,6 +9,7 @@ mod intent;
 mod knowledge;
 mod message;
 mod python;
+mod remote_tool;
 mod service;
 mod set;
 mod start_end;

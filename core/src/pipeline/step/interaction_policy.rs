@@ -1,7 +1,7 @@
 //! Decides whether the message belongs to a pending action or slot, or is a new request. (docs/spec/pipeline.md#2.7,
-//! docs/decisions/0029-dialogue-acts-and-the-interaction-matrix.md) An answer to a message that waits for approval is taken first, so that one confirmation counts once.
-//! Reads: `dialogue_act`, `ce_pending_action`, pending action and slot, `guardrail_pending`, settings.
-//! Writes: `policy_decision`, `skip_intent_resolution`, the approved message. Waits for: nothing.
+//! docs/decisions/0029-dialogue-acts-and-the-interaction-matrix.md) An answer to a message or a tool call that waits for approval is taken first, so that one confirmation counts once.
+//! Reads: `dialogue_act`, `ce_pending_action`, pending action and slot, `guardrail_pending`, `mcp_approval`, settings.
+//! Writes: `policy_decision`, `skip_intent_resolution`, the approved message and call. Waits for: nothing.
 
 use serde_json::json;
 
@@ -12,11 +12,13 @@ use crate::config::{DialogueAct, InteractionDecision};
 use crate::json::has_content;
 use crate::pending_action;
 use crate::step_context::StepContext;
+use crate::tool;
 
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     let answers_denial = pending_action::take_answer(cx);
     let act = cx.session.dialogue_act();
-    let pending = !answers_denial && pending_action::has_pending_action(cx);
+    let is_call_approved = tool::take_approval(cx);
+    let pending = !answers_denial && !is_call_approved && pending_action::has_pending_action(cx);
     // Only a slot that the application keeps open is filled; questions of the schema extraction are covered by the intent lock.
     let slot = ["pending_slot", "pendingSlot"].iter().any(|it| cx.session.context.get(*it).is_some_and(has_content));
     let settings = &cx.config.settings.interaction;
@@ -24,12 +26,16 @@ pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     let found = if may_decide { decide(settings, act, pending, slot) } else { None };
     let decision = found.unwrap_or(InteractionDecision::ReclassifyIntent);
     cx.session.set_param("policy_decision", decision.name());
-    cx.session.set_param("skip_intent_resolution", found.is_some());
+    let is_resolved = found.is_some() || is_call_approved;
+    cx.session.set_param("skip_intent_resolution", is_resolved);
+    if is_call_approved {
+        cx.session.set_param("skip_schema_extraction", true);
+    }
     cx.audit(Stage::InteractionPolicyDecided, |session| {
         json!({
             "dialogueAct": act.name(),
             "policyDecision": decision.name(),
-            "skipIntentResolution": found.is_some(),
+            "skipIntentResolution": is_resolved,
             "hasPendingAction": pending,
             "hasPendingSlot": slot,
             "intent": session.intent,

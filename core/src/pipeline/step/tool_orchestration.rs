@@ -22,21 +22,28 @@ enum ToolOutcome {
     Success(Value),
     NotInScope,
     Failed(String),
+    /// The user has been asked for approval.
+    Unapproved,
 }
 
 pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> {
     let param_call = cx.session.params.get("tool_request").and_then(ToolCall::parse);
-    let table_request = if param_call.is_none() { tool::find_request(cx) } else { None };
+    let approved = cx.session.approved_call.take_if(|it| it.get("planner").is_none_or(Value::is_null));
+    let approved = approved.as_ref().and_then(ToolCall::parse);
+    let table_request = if param_call.is_none() && approved.is_none() { tool::find_request(cx) } else { None };
     clear_previous_turn(&mut cx.session);
     if !cx.config.settings.tools.orchestration_enabled || tool::is_blocked(&cx.session) {
         explain(cx, param_call.as_ref(), "no tool is called: the step is off, or tools are held back in this turn");
         return Ok(StepOutcome::Continue);
     }
-    if let Some(execution) = table_request.as_ref().and_then(|it| it.execution.as_ref()) {
+    if let Some(call) = approved {
+        perform_call(cx, call, None, true).await;
+    } else if let Some(execution) = table_request.as_ref().and_then(|it| it.execution.as_ref()) {
         explain(cx, param_call.as_ref(), "an equal request of the row has been carried out: its result stands");
         store_execution(&mut cx.session, execution);
     } else if let Some(call) = param_call.or_else(|| table_request.as_ref().map(|it| it.call.clone())) {
-        perform_call(cx, call, table_request.as_ref()).await;
+        let is_approved = table_request.is_none() && tool::is_granted_by_client(cx);
+        perform_call(cx, call, table_request.as_ref(), is_approved).await;
     }
     Ok(StepOutcome::Continue)
 }
@@ -58,7 +65,7 @@ fn clear_previous_turn(session: &mut Session) {
     });
 }
 
-async fn perform_call(cx: &mut StepContext<'_>, mut call: ToolCall, table_request: Option<&TableRequest>) {
+async fn perform_call(cx: &mut StepContext<'_>, mut call: ToolCall, table_request: Option<&TableRequest>, is_approved: bool) {
     cx.session.set_param("tool_request", call.to_json());
     let code = call.code.clone();
     let progress = Progress { tool_code: code.as_deref(), ..Progress::new(STEP, "TOOL_ORCHESTRATION_REQUEST") };
@@ -66,11 +73,17 @@ async fn perform_call(cx: &mut StepContext<'_>, mut call: ToolCall, table_reques
     let config = cx.config;
     let tool = call.code.as_ref().and_then(|it| config.tools.find(it, &cx.session.intent, &cx.session.state));
     call.group = call.group.or_else(|| tool.map(|it| it.group.clone()));
-    let outcome = execute_call(cx, &call, tool).await;
+    let outcome = if !is_approved && tool.is_some_and(Tool::needs_approval) {
+        tool::ask_approval(cx, STEP, &call, None);
+        ToolOutcome::Unapproved
+    } else {
+        execute_call(cx, &call, tool).await
+    };
     let execution = execution_json(&call, tool, &outcome);
     store_execution(&mut cx.session, &execution);
-    // A call that may have been executed is not repeated because its row still matches.
-    if let Some(request) = table_request.filter(|_| matches!(outcome, ToolOutcome::Success(_)) || cx.session.unconfirmed_at.is_some()) {
+    // A call that may have been executed is not repeated because its row still matches, and the user is not asked again.
+    let is_done = matches!(outcome, ToolOutcome::Success(_) | ToolOutcome::Unapproved) || cx.session.unconfirmed_at.is_some();
+    if let Some(request) = table_request.filter(|_| is_done) {
         tool::record_execution(&mut cx.session, request, execution);
     }
     let progress = |progress: Progress<'static>| Progress { tool_code: code.as_deref(), ..progress };
@@ -82,6 +95,7 @@ async fn perform_call(cx: &mut StepContext<'_>, mut call: ToolCall, table_reques
             rules::run_pass(cx, Phase::PostToolExecution, "ToolOrchestrationStep PostTool").await;
         }
         ToolOutcome::NotInScope => publish_and_audit(cx, Stage::ToolOrchestrationResult, progress(failure), payload),
+        ToolOutcome::Unapproved => {}
         ToolOutcome::Failed(_) => publish_and_audit(cx, Stage::ToolOrchestrationError, progress(failure), payload),
     }
 }
@@ -105,6 +119,7 @@ fn execution_json(call: &ToolCall, tool: Option<&Tool>, outcome: &ToolOutcome) -
         ToolOutcome::Success(_) => ("SUCCESS", "SUCCESS"),
         ToolOutcome::NotInScope => ("SKIPPED_SCOPE_MISMATCH", "SCOPE_MISMATCH"),
         ToolOutcome::Failed(_) => ("ERROR", "ERROR"),
+        ToolOutcome::Unapproved => ("APPROVAL_REQUIRED", "WAITING"),
     };
     let mut execution = json!({
         "phase": "POST_TOOL_EXECUTION",
@@ -121,7 +136,7 @@ fn execution_json(call: &ToolCall, tool: Option<&Tool>, outcome: &ToolOutcome) -
     match outcome {
         ToolOutcome::Success(result) => insert_member(&mut execution, "result", result.clone()),
         ToolOutcome::Failed(error) => insert_member(&mut execution, "errorMessage", json!(error)),
-        ToolOutcome::NotInScope => {}
+        ToolOutcome::NotInScope | ToolOutcome::Unapproved => {}
     }
     execution
 }
@@ -156,6 +171,7 @@ fn store_execution(session: &mut Session, execution: &Value) {
     match part("status").as_str() {
         Some("SUCCESS") => result.insert("result".to_owned(), part("result")),
         Some("ERROR") => result.insert("error".to_owned(), part("errorMessage")),
+        Some("APPROVAL_REQUIRED") => None,
         _ => {
             result.insert("intent".to_owned(), json!(session.intent));
             result.insert("state".to_owned(), json!(session.state))

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
+use crate::config::MCP_GROUP;
 use crate::turn::{EffectClass, Map, Operation};
 
 /// Deadline in milliseconds.
@@ -44,14 +45,32 @@ impl From<ToolRequest> for Request {
 impl Operation for ToolRequest {
     type Output = ToolReply;
 
-    /// Document and file tools that a row sets up only read; a scripted tool may write.
+    /// Document and file tools that a row sets up only read; tools of MCP servers say what they do; a scripted tool may write.
     fn class(&self) -> EffectClass {
-        let reads_only = self.spec.is_some() && READ_ONLY_GROUPS.contains(&self.tool_group.as_str());
-        if reads_only { EffectClass::Read } else { EffectClass::Write }
+        let Some(spec) = self.spec.as_deref() else { return EffectClass::Write };
+        if READ_ONLY_GROUPS.contains(&self.tool_group.as_str()) {
+            return EffectClass::Read;
+        }
+        match spec.get("effect").and_then(Value::as_str).filter(|_| self.tool_group == MCP_GROUP) {
+            Some("read") => EffectClass::Read,
+            Some("irreversible") => EffectClass::Irreversible,
+            _ => EffectClass::Write,
+        }
+    }
+
+    fn is_repeatable(&self) -> bool {
+        let is_idempotent = || self.spec.as_deref().is_some_and(|it| it.get("idempotent") == Some(&Value::Bool(true)));
+        self.class() == EffectClass::Read || (self.tool_group == MCP_GROUP && is_idempotent())
     }
 
     fn deadline_ms(&self) -> u32 {
-        DEADLINE_MS
+        let own = self.spec.as_deref().and_then(|it| it.get("timeout_ms")?.as_u64()).and_then(|it| u32::try_from(it).ok());
+        own.filter(|_| self.tool_group == MCP_GROUP).unwrap_or(DEADLINE_MS)
+    }
+
+    /// Tools of MCP servers report progress.
+    fn is_streamed(&self) -> bool {
+        self.tool_group == MCP_GROUP
     }
 
     fn extract_output(reply: Reply) -> Option<ToolReply> {
@@ -74,6 +93,9 @@ mod tests {
             assert_eq!(class(group, Some(json!({}))), EffectClass::Read, "{group}");
             assert_eq!(class(group, None), EffectClass::Write, "{group}");
         }
+        assert_eq!(class("MCP", Some(json!({"effect": "read"}))), EffectClass::Read);
+        assert_eq!(class("MCP", Some(json!({"effect": "irreversible"}))), EffectClass::Irreversible);
+        assert_eq!(class("OTHER", Some(json!({"effect": "read"}))), EffectClass::Write);
         for group in ["NOTIFICATION", "WORKFLOW_ACTION", "HTTP_API", "OTHER"] {
             assert_eq!(class(group, Some(json!({}))), EffectClass::Write, "{group}");
         }

@@ -8,6 +8,7 @@ mod file;
 pub mod files;
 mod http;
 mod llm;
+mod mcp;
 pub mod names;
 pub mod network;
 mod observe;
@@ -35,6 +36,7 @@ pub use chains::ChainSettings;
 pub use files::Roots;
 pub use http::HttpSettings;
 pub use llm::{LlmSettings, LlmTimeouts, Price, ProviderAccess, ProviderKey};
+pub use mcp::{EnvValue, McpCommand, McpCommands};
 pub use network::NetworkSettings;
 pub use observe::LoggingSettings;
 pub use retention::RetentionSettings;
@@ -83,6 +85,8 @@ pub struct Settings {
     pub assistants: AssistantSettings,
     /// Leases and channels of chains.
     pub chains: ChainSettings,
+    /// Commands of MCP servers that run as child processes.
+    pub mcp_commands: Arc<McpCommands>,
     /// Private addresses that tools and tasks may call.
     pub network: NetworkSettings,
     /// Secrets of tools and models.
@@ -173,6 +177,7 @@ impl Settings {
             container_url: host.container.url.map(|it| it.0),
             assistants: AssistantSettings::new(&host.assistants),
             chains: ChainSettings::new(&host.chains, host.notify),
+            mcp_commands: Arc::new(mcp::read(host.mcp.servers, problems)),
             network: NetworkSettings::new(&host.network, &host.outbound, problems),
             secrets: Arc::new(secrets),
             secrets_key,

@@ -13,11 +13,12 @@ use super::tree::HostTree;
 use super::value::problem;
 
 /// Settings that are maps, whose keys are data.
-pub(super) const MAPS: [&str; 8] = [
+pub(super) const MAPS: [&str; 9] = [
     "flow.interaction-policy.matrix",
     "flow.state-graph.allowed-transitions",
     "mcp.guardrail.allowed-next-by-current-tool",
     "mcp.db.preflight.value-mappings",
+    "mcp.servers",
     "files.roots",
     "llm.prices",
     "secrets",

@@ -13,6 +13,7 @@ use super::assistants::AssistantTree;
 use super::chains::{ChainTree, NotifyTree};
 use super::http::HttpSettings;
 use super::llm::LlmTree;
+use super::mcp::McpServerTree;
 use super::names;
 use super::network::{NetworkTree, OutboundTree};
 use super::observe::{LoggingTree, TelemetryTree};
@@ -39,7 +40,7 @@ pub(super) struct HostTree {
     pub(super) http: HttpSettings,
     pub(super) llm: LlmTree,
     pub(super) logging: LoggingTree,
-    mcp: McpTree,
+    pub(super) mcp: McpTree,
     pub(super) network: NetworkTree,
     pub(super) notify: NotifyTree,
     pub(super) outbound: OutboundTree,
@@ -92,11 +93,12 @@ pub(super) struct FilesTree {
     pub(super) roots: BTreeMap<String, Text>,
 }
 
-/// `mcp.*`, beside what the core reads; requests read it from the tree.
+/// `mcp.*`, beside what the core reads; requests read `mcp.db` from the tree.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-struct McpTree {
+pub(super) struct McpTree {
     db: McpDatabaseTree,
+    pub(super) servers: BTreeMap<String, McpServerTree>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

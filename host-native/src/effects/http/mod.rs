@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind, EffectResult, HttpReply, HttpRequest, Reply};
-use reqwest::Response;
+use reqwest::{Client, Response, Url};
 use reqwest::header::CONTENT_TYPE;
 use tokio::time::{Instant, timeout_at};
 
@@ -47,6 +47,24 @@ impl HttpClient {
         let network = Arc::new(network);
         HttpClient { clients: Clients::new(Arc::clone(&network)), network, circuits: BreakerRegistry::default(), secrets }
     }
+}
+
+impl HttpClient {
+    /// Returns a client for a URL that connects only to allowed addresses, and follows no redirect.
+    ///
+    /// # Errors
+    /// `Denied` for an address that may not be called, `Unavailable` if no client can be built.
+    pub fn checked_client(&self, url: &Url, connect: Duration) -> Result<Client, EffectError> {
+        target::check(url, &self.network)?;
+        let unusable = |it: &reqwest::Error| EffectError::new(EffectErrorKind::Unavailable, format!("no call can be made: {}", error_reason(it)));
+        self.clients.client_for(url, connect).map_err(|it| unusable(&it))
+    }
+}
+
+/// Returns the refusal if a private address is among the causes of an error.
+pub fn find_private_host(error: &(dyn Error + 'static)) -> Option<EffectError> {
+    let mut causes = std::iter::successors(Some(error), |&it| it.source());
+    causes.find_map(|it| it.downcast_ref::<PrivateHost>()).map(|it| PrivateHost(it.0.clone()).into())
 }
 
 /// Calls a service once. `key` is the effect's idempotency key; if `traced`, the request has a `traceparent` header. The answer contains no

@@ -1,20 +1,30 @@
-//! Executes tools of the groups that this host implements: DOCUMENT_RETRIEVAL and FILES.
+//! Executes tools of the groups that this host implements: DOCUMENT_RETRIEVAL, FILES and MCP.
 
-use convengine_core::config::canonical_tool_group;
-use convengine_core::pack::Fakes;
+use convengine_core::config::{MCP_GROUP, canonical_tool_group};
 use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Reply, ToolReply, ToolRequest};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{documents, files};
+use super::{documents, files, mcp};
+use crate::config::active::ActiveConfig;
 use crate::config::settings::Roots;
+use crate::runtime::stream::TokenPublisher;
 use crate::runtime::turn_runner::Host;
 use crate::storage::Pool;
 
 /// Executes a tool: by its fake if it has one or if no row configures it, else by its group.
-pub async fn execute(host: &Host, stand_ins: &Fakes, request: &ToolRequest) -> EffectResult {
-    if request.spec.is_none() || stand_ins.has_tool(request) {
-        return stand_ins.answer_tool(request);
+pub async fn execute(
+    host: &Host,
+    configured: &ActiveConfig,
+    progress: Option<&TokenPublisher>,
+    key: &str,
+    request: &ToolRequest,
+) -> EffectResult {
+    if request.spec.is_none() || configured.fakes.has_tool(request) {
+        return configured.fakes.answer_tool(request);
+    }
+    if request.tool_group == MCP_GROUP {
+        return mcp::execute(&host.mcp, &host.http, &configured.mcp, request, key, progress).await;
     }
     match execute_by_group(&host.readers, &host.file_roots, request).await {
         Ok(text) => EffectResult::Ok(Reply::Tool(ToolReply { text: host.secrets.scrub(&text).into_owned() })),

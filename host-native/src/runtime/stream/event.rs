@@ -78,6 +78,16 @@ pub(super) fn write_token(wire: &mut String, turn: &str, effect: u32, text: Opti
     write_event(wire, None, "TOKEN", &data);
 }
 
+/// Writes the progress of a tool call, which has no id either.
+pub(super) fn write_tool_progress(wire: &mut String, turn: &str, effect: u32, progress: &Value) {
+    let part = |name: &str| progress.get(name).cloned().unwrap_or_default();
+    let data = json!({
+        "eventType": "TOOL_PROGRESS", "turn": turn, "effect": effect, "progress": part("progress"), "total": part("total"),
+        "message": part("message"),
+    });
+    write_event(wire, None, "TOOL_PROGRESS", &data);
+}
+
 fn audit_envelope<'e>(stage: &'e str, at: Millis, payload: Cow<'e, Value>) -> Envelope<'e> {
     Envelope { event_type: "AUDIT", audit_id: None, stage, created_at: clock::format_iso(at), payload, verbose: None }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use convengine_core::turn::{Effect, EffectId};
+use serde_json::Value;
 
 use super::chunk::Chunk;
 use super::live::Subscriber;
@@ -53,6 +54,15 @@ impl TokenPublisher {
     /// Resets the pieces so far because the model call is retried.
     pub fn send_reset(&self) {
         self.send(None);
+    }
+
+    /// Sends the progress of a tool call: `{"progress", "total", "message"}`.
+    pub fn send_progress(&self, progress: &Value) {
+        if self.streams.has_subscribers(&self.conversation) {
+            let mut wire = String::new();
+            event::write_tool_progress(&mut wire, &self.turn, self.effect.0, progress);
+            self.streams.publish(&self.conversation, Chunk::new_unnumbered(wire).with_owner(self.owner.as_ref()));
+        }
     }
 
     fn send(&self, text: Option<&str>) {

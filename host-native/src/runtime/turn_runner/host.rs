@@ -12,7 +12,7 @@ use crate::config::secrets::Secrets;
 use crate::config::settings::{ChainSettings, Roots, SpendCap, StreamSettings, TurnSettings};
 use crate::effects::container::Containers;
 use crate::effects::http::HttpClient;
-use crate::effects::{llm::Models, sql::ToolDatabase};
+use crate::effects::{llm::Models, mcp::McpClients, sql::ToolDatabase};
 use crate::ops::observe::{Meter, SpanSender};
 use crate::ops::redaction::Redaction;
 use crate::runtime::assistant::flow_cache::FlowCache;
@@ -52,6 +52,8 @@ pub struct Host {
     pub containers: Containers,
     /// The HTTP client for tools and flow nodes.
     pub http: HttpClient,
+    /// Connections to MCP servers.
+    pub mcp: McpClients,
     /// The database that SQL tools query.
     pub queries: ToolDatabase,
     /// The directories that file tools may read.

@@ -126,6 +126,10 @@ pub struct FlowTool {
     pub secrets: Vec<String>,
     /// The secret that signs its calls.
     pub signing_secret: Option<String>,
+    /// The MCP server that offers it.
+    pub server: Option<String>,
+    /// Its name at the MCP server; for a function, the task or the extension that it calls.
+    pub remote_name: Option<String>,
     /// Whether a call requires approval.
     pub sensitive: bool,
 }
@@ -244,6 +248,8 @@ impl FlowTool {
             effect_class: read_effect_class(fields),
             secrets: fields.strings("secrets"),
             signing_secret: fields.optional_string("signing_secret"),
+            server: fields.optional_string("server"),
+            remote_name: fields.optional_string("remote_name"),
             sensitive: fields.flag("sensitive", false),
         }
     }

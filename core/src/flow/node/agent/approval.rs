@@ -29,7 +29,7 @@ impl<'c> Walker<'c> {
                 let args = edited.clone().unwrap_or_else(|| call.arguments.clone());
                 match self.refuse_call(&mut run, &tool.id, Some(tool)) {
                     Some(refusal) => refusal,
-                    None => with_edited_args(self.call_counted_tool(&mut run, tool, args).await, edited),
+                    None => with_edited_args(self.call_counted_tool(&mut run, tool, args, true).await, edited),
                 }
             }
             // The document has changed since the call.

@@ -41,7 +41,7 @@ impl<'c> Walker<'c> {
                         continue;
                     }
                     if !needs_approval {
-                        let result = self.call_counted_tool(run, tool, call.arguments.clone()).await;
+                        let result = self.call_counted_tool(run, tool, call.arguments.clone(), false).await;
                         self.answer_call(run, &call, result);
                         continue;
                     }
@@ -101,7 +101,7 @@ impl<'c> Walker<'c> {
                     Some(refusal) => ReadyCall::Immediate(refusal),
                     None => {
                         run.count_call(&tool.id);
-                        self.prepare_agent_call(run.node, tool, call.arguments.clone())
+                        self.prepare_agent_call(run.node, tool, call.arguments.clone(), false)
                     }
                 },
                 CheckedCall::Invalid(result) => ReadyCall::Immediate(result),
@@ -130,10 +130,16 @@ impl<'c> Walker<'c> {
         run.memory.pending_calls = rest;
     }
 
-    /// Makes a call and counts it.
-    pub(super) async fn call_counted_tool(&mut self, run: &mut AgentRun<'c>, tool: &'c FlowTool, args: Value) -> Value {
+    /// Makes a call and counts it; `is_approved` is whether a person has approved it.
+    pub(super) async fn call_counted_tool(
+        &mut self,
+        run: &mut AgentRun<'c>,
+        tool: &'c FlowTool,
+        args: Value,
+        is_approved: bool,
+    ) -> Value {
         run.count_call(&tool.id);
-        self.call_tool(run.node, tool, args).await
+        self.call_tool(run.node, tool, args, is_approved).await
     }
 
     /// Appends the result of an open call and removes the call.

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::super::super::Walker;
 use super::super::super::failure::Failure;
-use super::super::http_request::{self, HttpCall};
+use super::super::http_request::{self, ServiceCall};
 use super::super::http_retry::{CallAttempts, call_with_retry, parse_body, status_failure_code};
 use super::AgentRun;
 use super::built_in::{agent_tools, check_agent_call};
 use crate::config::flow::document::{AgentTool, Approval, FINISH, FlowTool, Node, REQUEST_HUMAN, is_built_in};
 use crate::json::schema::JsonSchema;
-use crate::turn::{EffectClass, LlmTool, LlmToolCall};
+use crate::turn::{EffectClass, EffectErrorDetail, LlmTool, LlmToolCall};
 
 /// Maximum calls per reply; the rest is ignored.
 const MAX_CALLS: usize = 32;
@@ -39,7 +39,7 @@ pub(super) enum ReadyCall<'c> {
     /// The result is known without a request.
     Immediate(Value),
     /// A service has to be called.
-    Http(Box<HttpCall<'c>>),
+    Http(Box<ServiceCall<'c>>),
 }
 
 /// Creates an error result.
@@ -109,9 +109,9 @@ impl<'c> Walker<'c> {
     }
 
     /// Prepares a call.
-    pub(super) fn prepare_agent_call(&mut self, node: &'c Node, tool: &'c FlowTool, args: Value) -> ReadyCall<'c> {
+    pub(super) fn prepare_agent_call(&mut self, node: &'c Node, tool: &'c FlowTool, args: Value, is_approved: bool) -> ReadyCall<'c> {
         match tool.kind.as_str() {
-            "http" | "webhook" => match http_request::prepare_tool_call(self, node, tool, args) {
+            "http" | "webhook" | "mcp" | "function" => match http_request::prepare_tool_call(self, node, tool, args, is_approved) {
                 Ok(call) => ReadyCall::Http(Box::new(call)),
                 Err(failure) => ReadyCall::Immediate(error_result(&failure.code, &failure.message)),
             },
@@ -120,9 +120,9 @@ impl<'c> Walker<'c> {
         }
     }
 
-    /// Makes a call.
-    pub(super) async fn call_tool(&mut self, node: &'c Node, tool: &'c FlowTool, args: Value) -> Value {
-        match self.prepare_agent_call(node, tool, args) {
+    /// Makes a call; `is_approved` is whether a person has approved it.
+    pub(super) async fn call_tool(&mut self, node: &'c Node, tool: &'c FlowTool, args: Value, is_approved: bool) -> Value {
+        match self.prepare_agent_call(node, tool, args, is_approved) {
             ReadyCall::Immediate(result) => self.count_immediate_call(result),
             ReadyCall::Http(call) => {
                 let attempts = call_with_retry(&self.effects, &call, &self.trace_location(), self.effects_left()).await;
@@ -138,8 +138,14 @@ impl<'c> Walker<'c> {
     }
 
     /// Converts a reply to a result for the model: data or an error.
-    pub(super) fn tool_result(&mut self, call: &HttpCall<'c>, attempts: &CallAttempts) -> Value {
+    pub(super) fn tool_result(&mut self, call: &ServiceCall<'c>, attempts: &CallAttempts) -> Value {
         self.record_attempts("tool.call", attempts);
+        // The text of a tool that fails is for the model only: authors print the message of a failure.
+        if let Err(error) = &attempts.outcome
+            && error.detail == Some(EffectErrorDetail::TOOL_ERROR)
+        {
+            return error_result("tool_error", &error.message);
+        }
         let outputs = attempts.reply().and_then(|reply| {
             if !(200..300).contains(&reply.status) {
                 return Err(Failure::new(status_failure_code(reply.status), format!("the service answered {}", reply.status)));
@@ -168,7 +174,9 @@ fn needs_approval(listed: &AgentTool, tool: &FlowTool) -> bool {
     let of_node = match listed.approval {
         Some(Approval::Always) => true,
         Some(Approval::Write) => http_request::tool_effect_class(tool) != EffectClass::Read,
-        Some(Approval::Never) | None => false,
+        // A tool of an MCP server acts as its server likes, so its calls are approved unless the author says otherwise.
+        None => tool.kind == "mcp" && http_request::tool_effect_class(tool) != EffectClass::Read,
+        Some(Approval::Never) => false,
     };
     of_node || tool.sensitive
 }

@@ -1,0 +1,73 @@
+//! Approval of tool calls by the user. (docs/decisions/0049-approval-of-tool-calls.md)
+//!
+//! The turn that wants the call asks; the call waits in `context.mcp_approval` and can be approved by the next turn only, which makes
+//! exactly this call.
+
+use serde_json::{Value, json};
+
+use super::ToolCall;
+use crate::audit::Stage;
+use crate::config::DialogueAct;
+use crate::step_context::StepContext;
+use crate::text;
+use crate::verbose::{Progress, publish_and_audit};
+
+/// Context member that holds the call.
+const CONTEXT_KEY: &str = "mcp_approval";
+
+/// The reason of the question.
+const REASON: &str = "TOOL_APPROVAL_REQUIRED";
+
+/// Characters of the arguments that the question shows.
+const MAX_SHOWN_CHARS: usize = 500;
+
+/// Asks the user to approve a call. `planner` is what the planner loop needs to go on; absent for a direct call.
+pub fn ask_approval(cx: &mut StepContext<'_>, step: &'static str, call: &ToolCall, planner: Option<Value>) {
+    let code = call.code.as_deref().unwrap_or_default();
+    let args = text::truncate_with_ellipsis(&json!(call.args).to_string(), MAX_SHOWN_CHARS);
+    cx.session.ask(format!("I need your approval to use {code} with {args}. Shall I go ahead?"), REASON);
+    let mut waiting = call.to_json();
+    if let Some(waiting) = waiting.as_object_mut() {
+        waiting.extend([
+            ("text".to_owned(), json!(cx.session.working_text())),
+            ("turn".to_owned(), json!(cx.session.turn_number)),
+            ("planner".to_owned(), planner.unwrap_or_default()),
+        ]);
+    }
+    cx.session.context.insert(CONTEXT_KEY.to_owned(), waiting);
+    let progress = Progress { tool_code: Some(code), ..Progress::new(step, "MCP_TOOL_APPROVAL") };
+    publish_and_audit(cx, Stage::McpToolApproval, progress, call.to_json());
+}
+
+/// Takes the answer to the question of the previous turn; returns whether it approves the call, which then is the session's
+/// `approved_call`.
+pub fn take_approval(cx: &mut StepContext<'_>) -> bool {
+    let Some(waiting) = cx.session.context.shift_remove(CONTEXT_KEY) else { return cx.session.approved_call.is_some() };
+    let session = &mut cx.session;
+    // Only the question that the engine asked can be answered, not a member that something else has written.
+    if session.clarification.as_ref().is_none_or(|it| it.reason.as_deref() != Some(REASON)) {
+        return false;
+    }
+    session.clarification = None;
+    session.context.shift_remove("pending_clarification");
+    let turn = waiting.get("turn").and_then(Value::as_u64).unwrap_or_default();
+    if turn + 1 != u64::from(session.turn_number) || !is_affirmed(cx) {
+        return false;
+    }
+    cx.session.approved_text = waiting.get("text").and_then(Value::as_str).map(str::to_owned);
+    cx.session.approved_call = Some(waiting);
+    true
+}
+
+/// Whether the message is a plain confirmation: a model may take "yes, but …" for one. Without dialogue acts the client decides.
+fn is_affirmed(cx: &StepContext<'_>) -> bool {
+    if !cx.session.params.contains_key("dialogue_act") {
+        return is_granted_by_client(cx);
+    }
+    cx.session.dialogue_act() == DialogueAct::Affirm && cx.config.dialogue_acts.match_pattern(cx.session.text()) == Some(DialogueAct::Affirm)
+}
+
+/// Whether the client approves what it requests in this turn.
+pub fn is_granted_by_client(cx: &StepContext<'_>) -> bool {
+    ["approval_granted", "approvalGranted"].iter().any(|it| cx.session.params.get(*it) == Some(&Value::Bool(true)))
+}

@@ -1,0 +1,282 @@
+//! A connection to an MCP server: its tools, and calls of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, PaginatedRequestParams, ProtocolVersion, RequestId,
+    RequestMetaObject, ServerPeerInfo, ServerResult, SubscriptionFilter,
+};
+use rmcp::service::{
+    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RoleClient, RunningService,
+};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::channel;
+use tokio::time::Instant;
+
+use super::catalog::{McpServer, McpTransport, ProtocolMode};
+use super::client_handler::NotificationReceiver;
+use super::failure::{call_error, connection_error};
+use super::transport::{self, ChildProcess};
+use super::{McpCall, McpClients, definition, result};
+use crate::effects::http::HttpClient;
+use crate::runtime::stream::TokenPublisher;
+
+/// How long the handshake may take.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a list of tools is used unless the server announces another.
+const LIST_LIFETIME: Duration = Duration::from_secs(60);
+
+/// Maximum pages and tools of a list.
+const MAX_PAGES: usize = 64;
+const MAX_TOOLS: usize = 4096;
+
+/// Maximum bytes of a definition.
+const MAX_DEFINITION_BYTES: usize = 256 * 1024;
+
+/// Progress notifications that may wait; more are dropped.
+const PROGRESS_CAPACITY: usize = 16;
+
+/// The member of `_meta` with the idempotency key of a call.
+const KEY_MEMBER: &str = "io.convengine/idempotency-key";
+
+/// A connection to a server.
+#[derive(Debug)]
+pub struct Connection {
+    server: McpServer,
+    service: RunningService<RoleClient, NotificationReceiver>,
+    receiver: NotificationReceiver,
+    tools: Mutex<Option<ToolList>>,
+    /// Whether the server sent a message beyond the limit.
+    exceeded: Arc<AtomicBool>,
+    /// Killed with the connection.
+    _process: Option<ChildProcess>,
+}
+
+/// The definitions of the tools of a server.
+#[derive(Debug, Clone)]
+pub struct ToolList {
+    /// In the order of the server.
+    pub tools: Arc<Vec<Value>>,
+    listed_at: Instant,
+}
+
+impl Connection {
+    /// Connects to a server.
+    ///
+    /// # Errors
+    /// `Denied` for what settings or network policy forbid, `Timeout` or `Unavailable` for a server that does not answer.
+    pub async fn open(clients: &McpClients, http: &HttpClient, server: &McpServer) -> Result<Connection, EffectError> {
+        let receiver = NotificationReceiver::default();
+        let exceeded = Arc::new(AtomicBool::new(false));
+        let lifecycle = lifecycle(server.protocol);
+        let mut process = None;
+        let opening = async {
+            match &server.transport {
+                McpTransport::Http(endpoint) => {
+                    let transport = transport::open_http(clients, http, server, endpoint)?;
+                    receiver.clone().serve_with_lifecycle(transport, lifecycle).await.map_err(|it| handshake_error(server, &it))
+                }
+                McpTransport::Stdio => {
+                    let (child, pipes) = transport::start_process(clients, server, &exceeded)?;
+                    process = Some(child);
+                    receiver.clone().serve_with_lifecycle(pipes, lifecycle).await.map_err(|it| handshake_error(server, &it))
+                }
+            }
+        };
+        let service = tokio::time::timeout(HANDSHAKE_TIMEOUT, opening).await.map_err(|_| {
+            let message = format!("the MCP server '{}' did not answer within {} s", server.key, HANDSHAKE_TIMEOUT.as_secs());
+            EffectError { status: Some(503), ..EffectError::new(EffectErrorKind::Timeout, message) }
+        })??;
+        // Lists are kept here, with their age.
+        service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
+        spawn_subscription(service.peer().clone(), Arc::clone(&receiver.tools_changed));
+        Ok(Connection { server: server.clone(), service, receiver, tools: Mutex::default(), exceeded, _process: process })
+    }
+
+    /// Whether the connection is open and that of the row.
+    pub fn is_usable(&self, server: &McpServer) -> bool {
+        self.server == *server && !self.service.is_closed() && !self.service.peer().is_transport_closed()
+    }
+
+    /// The name, version and protocol revision of the server.
+    pub fn describe(&self) -> Value {
+        let info = self.service.peer().peer_info();
+        let about = |info: &ServerPeerInfo| {
+            let name = info.server_info.as_ref().map(|it| (it.name.clone(), it.version.clone()));
+            json!({
+                "name": name.as_ref().map(|it| &it.0), "version": name.as_ref().map(|it| &it.1),
+                "protocol": info.protocol_version.to_string(),
+            })
+        };
+        info.as_deref().map(about).unwrap_or_default()
+    }
+
+    /// Returns the definition of a tool.
+    ///
+    /// # Errors
+    /// `NotFound` if the server does not offer it, or the failure of listing.
+    pub async fn find_tool(&self, name: &str) -> Result<Value, EffectError> {
+        let list = self.list_tools(LIST_LIFETIME).await?;
+        let mut named = list.tools.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(name));
+        let missing = || {
+            let message = format!("the MCP server '{}' does not offer the tool '{name}' any more", self.server.key);
+            EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_CHANGED)
+        };
+        let found = named.next().ok_or_else(missing)?;
+        if named.next().is_some() {
+            let message = format!("the MCP server '{}' offers two tools named '{name}'", self.server.key);
+            return Err(EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_CHANGED));
+        }
+        Ok(found.clone())
+    }
+
+    /// Lists the tools, unless a list is at most this old.
+    ///
+    /// # Errors
+    /// `Invalid` for a list beyond the limits, or the failure of the request.
+    pub async fn list_tools(&self, max_age: Duration) -> Result<ToolList, EffectError> {
+        let mut kept = self.tools.lock().await;
+        let is_changed = self.receiver.tools_changed.swap(false, Ordering::Relaxed);
+        if let Some(list) = kept.as_ref().filter(|it| !is_changed && it.listed_at.elapsed() < max_age) {
+            return Ok(list.clone());
+        }
+        *kept = None;
+        let list = ToolList { tools: Arc::new(self.request_tools().await?), listed_at: Instant::now() };
+        *kept = Some(list.clone());
+        Ok(list)
+    }
+
+    async fn request_tools(&self) -> Result<Vec<Value>, EffectError> {
+        let (mut tools, mut cursor) = (Vec::new(), None);
+        for _ in 0..MAX_PAGES {
+            let page = self.service.peer().list_tools(cursor.map(|it| PaginatedRequestParams::default().with_cursor(Some(it)))).await;
+            let page = page.map_err(|it| self.to_effect_error(&it))?;
+            for tool in page.tools {
+                let definition = definition::pick_definition(&serde_json::to_value(tool).unwrap_or_default());
+                if definition.to_string().len() > MAX_DEFINITION_BYTES {
+                    let message = format!(
+                        "the tool '{}' of the MCP server '{}' has a definition of more than {MAX_DEFINITION_BYTES} bytes",
+                        definition.get("name").and_then(Value::as_str).unwrap_or_default(),
+                        self.server.key
+                    );
+                    return Err(EffectError::new(EffectErrorKind::Invalid, message));
+                }
+                tools.push(definition);
+            }
+            if tools.len() > MAX_TOOLS {
+                break;
+            }
+            match page.next_cursor {
+                Some(next) => cursor = Some(next),
+                None => return Ok(tools),
+            }
+        }
+        let message = format!("the MCP server '{}' lists more than {MAX_TOOLS} tools or {MAX_PAGES} pages", self.server.key);
+        Err(EffectError::new(EffectErrorKind::Invalid, message))
+    }
+
+    /// Calls a tool. A call that is dropped is cancelled at the server.
+    ///
+    /// # Errors
+    /// `Refused` with the text of a tool that answers with an error, or the failure of the call.
+    pub async fn call(&self, call: &McpCall<'_>) -> Result<String, EffectError> {
+        let mut params = CallToolRequestParams::new(call.tool.to_owned()).with_arguments(call.args.clone());
+        let mut meta = RequestMetaObject::default();
+        meta.0.0.insert(KEY_MEMBER.to_owned(), json!(call.key));
+        params.meta = Some(meta);
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let peer = self.service.peer();
+        let handle = peer.send_request_with_option(request, PeerRequestOptions::no_options()).await;
+        let handle = handle.map_err(|it| self.to_effect_error(&it))?;
+        let token = handle.progress_token.clone();
+        let (sender, mut progress) = channel(PROGRESS_CAPACITY);
+        self.receiver.watch(&token, sender);
+        let mut guard = CancelOnDrop { peer: peer.clone(), id: Some(handle.id.clone()) };
+        let mut answer = std::pin::pin!(handle.await_response());
+        let outcome = loop {
+            tokio::select! {
+                outcome = &mut answer => break outcome,
+                Some(step) = progress.recv() => publish_progress(call.progress, &step),
+            }
+        };
+        guard.id = None;
+        self.receiver.unwatch(&token);
+        match outcome {
+            Ok(ServerResult::CallToolResult(result)) => result::to_text(&self.server.key, result),
+            Ok(ServerResult::EmptyResult(_)) => result::to_text(&self.server.key, CallToolResult::default()),
+            Ok(ServerResult::InputRequiredResult(_)) => {
+                let message = format!("the tool '{}' asks for more input, which the engine does not give", call.tool);
+                Err(EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_ERROR))
+            }
+            Ok(_) => Err(self.to_effect_error(&rmcp::service::ServiceError::UnexpectedResponse)),
+            Err(error) => Err(self.to_effect_error(&error)),
+        }
+    }
+
+    fn to_effect_error(&self, error: &rmcp::service::ServiceError) -> EffectError {
+        call_error(&self.server.key, error, self.exceeded.load(Ordering::Relaxed))
+    }
+}
+
+/// Cancels a call at the server unless it has ended.
+struct CancelOnDrop {
+    peer: Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let peer = self.peer.clone();
+        tokio::spawn(async move {
+            let reason = Some("the turn does not wait any more".to_owned());
+            let cancelled = rmcp::model::CancelledNotificationParam::new(Some(id), reason);
+            let _ = peer.notify_cancelled(cancelled).await;
+        });
+    }
+}
+
+fn publish_progress(publisher: Option<&TokenPublisher>, step: &rmcp::model::ProgressNotificationParam) {
+    if let Some(publisher) = publisher {
+        publisher.send_progress(&json!({"progress": step.progress, "total": step.total, "message": step.message}));
+    }
+}
+
+/// Returns how a connection begins. With `auto`, a server without `server/discover` is asked to initialize.
+fn lifecycle(mode: ProtocolMode) -> ClientLifecycleMode {
+    let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+    match mode {
+        ProtocolMode::Auto => {
+            ClientLifecycleMode::Auto { preferred_versions, legacy_version: Some(ProtocolVersion::V_2025_11_25) }
+        }
+        ProtocolMode::Stateless => ClientLifecycleMode::Discover { preferred_versions },
+        ProtocolMode::Initialize => ClientLifecycleMode::Initialize,
+    }
+}
+
+fn handshake_error(server: &McpServer, error: &ClientInitializeError) -> EffectError {
+    connection_error(&server.key, error)
+}
+
+/// Follows announcements of other tools in the revision that has no notifications without a subscription.
+fn spawn_subscription(peer: Peer<RoleClient>, tools_changed: Arc<AtomicBool>) {
+    let announces = |info: &ServerPeerInfo| {
+        let is_declared = info.capabilities.tools.as_ref().is_some_and(|it| it.list_changed == Some(true));
+        is_declared && info.protocol_version == ProtocolVersion::V_2026_07_28
+    };
+    if !peer.peer_info().as_deref().is_some_and(announces) {
+        return;
+    }
+    tokio::spawn(async move {
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let Ok(mut subscription) = peer.listen(filter).await else { return };
+        while let Ok(Some(_)) = subscription.next().await {
+            tools_changed.store(true, Ordering::Relaxed);
+        }
+    });
+}

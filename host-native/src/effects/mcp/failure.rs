@@ -1,0 +1,59 @@
+//! Converts failures of connections and calls to errors of effects.
+
+use std::error::Error;
+
+use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind};
+use rmcp::service::ServiceError;
+
+use super::transport::MAX_MESSAGE_BYTES;
+use crate::effects::http::find_private_host;
+
+/// Characters of a message of a server that are passed on.
+const MAX_MESSAGE_CHARS: usize = 2000;
+
+/// The error of a connection that cannot be opened. Nothing was called, which status 503 says.
+pub fn connection_error(server: &str, error: &(dyn Error + 'static)) -> EffectError {
+    if let Some(refused) = find_private_host(error) {
+        return refused;
+    }
+    let message = format!("the MCP server '{server}' cannot be reached: {}", innermost(error));
+    EffectError { status: Some(503), ..EffectError::new(EffectErrorKind::Unavailable, message) }
+}
+
+/// The error of a call. `is_too_long` is whether the server sent a message beyond the limit.
+pub fn call_error(server: &str, error: &ServiceError, is_too_long: bool) -> EffectError {
+    let (kind, reason) = match error {
+        _ if is_too_long => {
+            let message = format!("the MCP server '{server}' sent a message of more than {MAX_MESSAGE_BYTES} bytes");
+            return EffectError::new(EffectErrorKind::Invalid, message).with_detail(EffectErrorDetail::TOO_LARGE);
+        }
+        ServiceError::McpError(error) => {
+            let message = format!("the MCP server '{server}' answered with the error {}: {}", error.code.0, excerpt(&error.message));
+            return EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_ERROR);
+        }
+        ServiceError::TransportClosed => (EffectErrorKind::Unavailable, "it ended or closed the connection".to_owned()),
+        ServiceError::TransportSend(error) => {
+            let too_long = is_size_error(error);
+            let kind = if too_long { EffectErrorKind::Invalid } else { EffectErrorKind::Unavailable };
+            (kind, excerpt(&innermost(error)))
+        }
+        ServiceError::UnexpectedResponse => (EffectErrorKind::Invalid, "it answered with something else than a result".to_owned()),
+        other => (EffectErrorKind::Unavailable, excerpt(&other.to_string())),
+    };
+    EffectError::new(kind, format!("the call of the MCP server '{server}' failed: {reason}"))
+}
+
+fn is_size_error(error: &(dyn Error + 'static)) -> bool {
+    let text = innermost(error);
+    text.contains("size") || text.contains("limit")
+}
+
+/// The message of the innermost cause.
+fn innermost(error: &(dyn Error + 'static)) -> String {
+    std::iter::successors(Some(error), |&it| it.source()).last().map(ToString::to_string).unwrap_or_default()
+}
+
+/// The beginning of a text.
+pub fn excerpt(text: &str) -> String {
+    text.chars().take(MAX_MESSAGE_CHARS).collect()
+}

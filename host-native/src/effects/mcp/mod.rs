@@ -1,0 +1,152 @@
+//! Calls tools of MCP servers (docs/spec/tools.md#7). A tool is called only as it was approved, and its result is data.
+
+mod bounded_reader;
+pub mod catalog;
+mod client_handler;
+mod connection;
+mod definition;
+mod failure;
+pub mod listing;
+mod result;
+mod transport;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use convengine_core::config::{classify_mcp_tool, split_mcp_code};
+use convengine_core::json::schema::JsonSchema;
+use convengine_core::turn::{EffectClass, EffectError, EffectErrorDetail, EffectErrorKind, EffectResult, Map, Reply, ToolReply, ToolRequest};
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use crate::config::secrets::Secrets;
+use crate::config::settings::McpCommands;
+use crate::effects::http::HttpClient;
+use crate::runtime::stream::TokenPublisher;
+use catalog::{McpCatalog, McpServer};
+use connection::Connection;
+pub use definition::{changed_members, digest, pick_definition};
+
+/// Connections to MCP servers, each used by concurrent calls.
+#[derive(Debug)]
+pub struct McpClients {
+    commands: Arc<McpCommands>,
+    secrets: Arc<Secrets>,
+    /// By key. A lock per server, so that a server that is slow to start delays its own calls only.
+    connections: std::sync::Mutex<BTreeMap<String, Arc<Mutex<Option<Arc<Connection>>>>>>,
+}
+
+/// A call of a tool.
+pub struct McpCall<'a> {
+    /// Its name at the server.
+    pub tool: &'a str,
+    /// Its arguments.
+    pub args: &'a Map,
+    /// The idempotency key.
+    pub key: &'a str,
+    /// Receives its progress.
+    pub progress: Option<&'a TokenPublisher>,
+}
+
+impl McpClients {
+    /// Creates clients without connections.
+    pub fn new(commands: Arc<McpCommands>, secrets: Arc<Secrets>) -> McpClients {
+        McpClients { commands, secrets, connections: std::sync::Mutex::default() }
+    }
+
+    /// Whether the settings name the command of a server.
+    pub fn has_command(&self, server: &str) -> bool {
+        self.commands.contains_key(server)
+    }
+
+    /// Returns the connection to a server; connects if there is none, if it has ended or if the server's row has changed.
+    ///
+    /// # Errors
+    /// The failure of connecting.
+    pub async fn connect(&self, http: &HttpClient, server: &McpServer) -> Result<Arc<Connection>, EffectError> {
+        let slot = {
+            let mut connections = self.connections.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            Arc::clone(connections.entry(server.key.clone()).or_default())
+        };
+        let mut current = slot.lock().await;
+        if let Some(open) = current.as_ref().filter(|it| it.is_usable(server)) {
+            return Ok(Arc::clone(open));
+        }
+        *current = None;
+        let opened = Arc::new(Connection::open(self, http, server).await?);
+        *current = Some(Arc::clone(&opened));
+        Ok(opened)
+    }
+}
+
+/// Calls the tool of a request as it was approved.
+pub async fn execute(
+    clients: &McpClients,
+    http: &HttpClient,
+    catalog: &McpCatalog,
+    request: &ToolRequest,
+    key: &str,
+    progress: Option<&TokenPublisher>,
+) -> EffectResult {
+    match call_approved(clients, http, catalog, request, key, progress).await {
+        Ok(text) => EffectResult::Ok(Reply::Tool(ToolReply { text: clients.secrets.scrub(&text).into_owned() })),
+        Err(error) => EffectResult::Error(EffectError { message: clients.secrets.scrub(&error.message).into_owned(), ..error }),
+    }
+}
+
+async fn call_approved(
+    clients: &McpClients,
+    http: &HttpClient,
+    catalog: &McpCatalog,
+    request: &ToolRequest,
+    key: &str,
+    progress: Option<&TokenPublisher>,
+) -> Result<String, EffectError> {
+    let code = request.tool_code.as_deref().unwrap_or_default();
+    let Some((server, tool)) = split_mcp_code(code) else {
+        return Err(EffectError::new(EffectErrorKind::Invalid, format!("'{code}' is not of the form mcp.SERVER.TOOL")));
+    };
+    let server = catalog.enabled_server(server)?;
+    server.check_allowed(tool)?;
+    let approved = catalog.approved(code)?;
+    check_approval(catalog, code, approved, request)?;
+    check_arguments(approved, &request.args)?;
+    let connection = clients.connect(http, server).await?;
+    let offered = connection.find_tool(tool).await?;
+    let changes = changed_members(approved, &offered);
+    if !changes.is_empty() {
+        let message = format!(
+            "the tool '{tool}' of the MCP server '{}' is not what was approved: its {} changed; review and approve it again",
+            server.key,
+            changes.join(", ")
+        );
+        return Err(EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_CHANGED));
+    }
+    connection.call(&McpCall { tool, args: &request.args, key, progress }).await
+}
+
+/// Checks that a person has approved the call if the row of the tool demands it, whatever a document says of the tool.
+fn check_approval(catalog: &McpCatalog, code: &str, approved: &Value, request: &ToolRequest) -> Result<(), EffectError> {
+    let is_approved = request.spec.as_deref().is_some_and(|it| it.get("approved") == Some(&Value::Bool(true)));
+    let is_needed = match catalog.approval(code) {
+        Some("always") => true,
+        Some("never") => false,
+        _ => classify_mcp_tool(approved).0 != EffectClass::Read,
+    };
+    if is_approved || !is_needed {
+        return Ok(());
+    }
+    let message = format!("each call of the tool '{code}' has to be approved: set its approval to 'never', or let an agent ask");
+    Err(EffectError::new(EffectErrorKind::Denied, message).with_detail(EffectErrorDetail::TOOL_DENIED))
+}
+
+/// Checks arguments against the approved schema, because the server may not.
+fn check_arguments(approved: &Value, args: &Map) -> Result<(), EffectError> {
+    let invalid = |message: String| EffectError::new(EffectErrorKind::Invalid, message);
+    let Some(schema) = approved.get("inputSchema") else { return Ok(()) };
+    let schema = JsonSchema::compile(schema).map_err(|it| invalid(format!("the arguments cannot be checked: {it}")))?;
+    match schema.find_violation(&Value::Object(args.clone())) {
+        Some(breach) => Err(invalid(format!("the arguments do not fit the tool: {breach}"))),
+        None => Ok(()),
+    }
+}
