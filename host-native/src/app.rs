@@ -24,8 +24,8 @@ use crate::api::connection::{LimitedListener, Peer, exchange};
 use crate::api::openapi::{self, ApiDocument};
 use crate::api::stomp::outbox::XhrSessions;
 use crate::api::{
-    assistant, audit, cache, conversation, conversations, db_schema, error, feedback, health, journal, json_schemas, metrics, privacy,
-    request_metrics, response_headers, snapshots, stomp, stream,
+    assistant, audit, cache, conversation, conversations, db_schema, error, feedback, health, journal, json_schemas, mcp_servers, metrics,
+    privacy, request_metrics, response_headers, snapshots, stomp, stream,
 };
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
 use crate::auth::exposure::{self, Exposure};
@@ -97,6 +97,10 @@ pub fn tenant_routes(sse: bool, stomp: Option<&StompSettings>) -> Routes {
         .add(Scopes::ADMIN, routes!(cache::analyze))
         .add(Scopes::ADMIN, routes!(db_schema::inspect))
         .add(Scopes::READ, routes!(metrics::render))
+        .add_admin(routes!(mcp_servers::list))
+        .add_admin(routes!(mcp_servers::tools))
+        .add_admin(routes!(mcp_servers::approve, mcp_servers::withdraw))
+        .add_admin(routes!(mcp_servers::call))
         .add(Scopes::ADMIN, routes!(snapshots::list))
         .add(Scopes::ADMIN, routes!(snapshots::activate))
         .add(Scopes::ADMIN, routes!(snapshots::rollback))

@@ -49,6 +49,19 @@ pub async fn call_task(
     Ok(result)
 }
 
+/// Calls a function of a flow document: the task `bean:method`, or the extension of that name.
+///
+/// # Errors
+/// The failure of the task or the extension.
+pub async fn call_function(cx: &mut StepContext<'_>, name: &str, input: Option<Value>) -> Result<Value, EffectError> {
+    if let Some(task) = TaskName::parse(name).filter(|_| name.contains(':')) {
+        return call_task(cx, &task, TaskUse::Tool, None, input).await;
+    }
+    let call = TaskCall { task: name.to_owned(), called_for: TaskUse::Tool, rule_id: None, placement: None, input };
+    let reply = guest::call_extension(cx, name, &call).await?;
+    Ok(apply_reply(cx, reply))
+}
+
 async fn run_method(cx: &mut StepContext<'_>, call: TaskCall) -> Result<Value, EffectError> {
     let config = cx.config;
     let reply = match config.bindings.find(&call.task) {

@@ -8,6 +8,8 @@ mod explanation_tests;
 mod flow;
 #[cfg(feature = "tables")]
 mod tables;
+#[cfg(feature = "tables")]
+mod task;
 
 use std::sync::Arc;
 

@@ -42,15 +42,18 @@ pub fn ask_approval(cx: &mut StepContext<'_>, step: &'static str, call: &ToolCal
 /// Takes the answer to the question of the previous turn; returns whether it approves the call, which then is the session's
 /// `approved_call`.
 pub fn take_approval(cx: &mut StepContext<'_>) -> bool {
-    let Some(waiting) = cx.session.context.shift_remove(CONTEXT_KEY) else { return cx.session.approved_call.is_some() };
     let session = &mut cx.session;
+    let turn = session.context.get(CONTEXT_KEY).and_then(|it| it.get("turn")?.as_u64()).unwrap_or_default();
+    if turn == u64::from(session.turn_number) {
+        return false;
+    }
+    let Some(waiting) = session.context.shift_remove(CONTEXT_KEY) else { return session.approved_call.is_some() };
     // Only the question that the engine asked can be answered, not a member that something else has written.
     if session.clarification.as_ref().is_none_or(|it| it.reason.as_deref() != Some(REASON)) {
         return false;
     }
     session.clarification = None;
     session.context.shift_remove("pending_clarification");
-    let turn = waiting.get("turn").and_then(Value::as_u64).unwrap_or_default();
     if turn + 1 != u64::from(session.turn_number) || !is_affirmed(cx) {
         return false;
     }
@@ -64,7 +67,8 @@ fn is_affirmed(cx: &StepContext<'_>) -> bool {
     if !cx.session.params.contains_key("dialogue_act") {
         return is_granted_by_client(cx);
     }
-    cx.session.dialogue_act() == DialogueAct::Affirm && cx.config.dialogue_acts.match_pattern(cx.session.text()) == Some(DialogueAct::Affirm)
+    cx.session.dialogue_act() == DialogueAct::Affirm
+        && cx.config.dialogue_acts.match_pattern(cx.session.text()) == Some(DialogueAct::Affirm)
 }
 
 /// Whether the client approves what it requests in this turn.

@@ -62,6 +62,7 @@ fn base_document() -> Value {
             {"name": "assistants", "description": "Assistants, their versions, deployments, secrets and sessions"},
             {"name": "workflows", "description": "Workflows, workflow chains, AI agents and the tools that they call"},
             {"name": "chains", "description": "Runs of workflow chains, and the webhooks that start and answer them"},
+            {"name": "mcp", "description": "MCP servers whose tools are called"},
             {"name": "operations", "description": "Operation of the server"},
         ],
         "components": {

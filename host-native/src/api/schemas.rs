@@ -3,8 +3,8 @@
 use convengine_core::config::settings::DEFAULT_INPUT_MAX_CHARS;
 use serde_json::{Value, json};
 
-use super::assistant;
 use super::request::MAX_PARAM_DEPTH;
+use super::{assistant, mcp_servers};
 use crate::config::settings::merge;
 
 /// All schemas by name.
@@ -28,6 +28,7 @@ pub fn all() -> Value {
         "Issue": issue(),
         "JsonSchemas": json_schemas(),
     });
+    merge(&mut all, mcp_servers::schemas());
     merge(&mut all, assistant::schemas::all());
     merge(&mut all, assistant::document::schemas::all());
     merge(&mut all, assistant::chains::schemas::all());

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use convengine_core::config::{Config, Issue};
 use convengine_core::pack::Fakes;
+use convengine_core::turn::TaskRequest;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
@@ -83,6 +84,11 @@ impl ActiveConfig {
     pub fn with_flow(&self, flow: &Arc<Config>) -> ActiveConfig {
         let (fakes, extensions) = (self.fakes.clone(), self.extensions.clone());
         ActiveConfig { config: Arc::clone(flow), fakes, extensions, mcp: Arc::clone(&self.mcp), issues: Vec::new() }
+    }
+
+    /// Whether a task is called by a flow document and has no scripted reply.
+    pub fn is_function(&self, request: &TaskRequest) -> bool {
+        self.config.document.is_some() && !self.fakes.tasks.contains_key(&request.task)
     }
 
     fn error_texts(&self) -> BTreeSet<String> {

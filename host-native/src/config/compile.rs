@@ -4,6 +4,7 @@ use convengine_core::config::{Config, Issue, Tables};
 use convengine_core::lint;
 use serde_json::Value;
 
+use crate::effects::mcp;
 use crate::effects::sql::{self, guard::Dialect};
 use crate::storage::{self, Connection};
 
@@ -20,6 +21,7 @@ pub async fn compile_database(connection: &mut Connection, settings: &Value) -> 
 pub fn compile_tables(connection: &Connection, tables: &Tables, settings: &Value) -> (Config, Vec<Issue>) {
     let (config, mut issues) = Config::compile(tables, settings);
     issues.extend(sql::lint::check(tables, dialect(connection, settings)));
+    issues.extend(mcp::catalog::lint(config.source(), |it| names_command(settings, it)));
     (config, issues)
 }
 
@@ -32,7 +34,13 @@ pub async fn lint_database(connection: &mut Connection, settings: &Value) -> sql
     let (config, mut issues) = Config::compile(&tables, settings);
     issues.extend(lint::check(&tables, config.settings.profile, &issues));
     issues.extend(sql::lint::check(&tables, dialect(connection, settings)));
+    issues.extend(mcp::catalog::lint(config.source(), |it| names_command(settings, it)));
     Ok(issues)
+}
+
+/// Whether the settings name the command of an MCP server.
+fn names_command(settings: &Value, server: &str) -> bool {
+    settings.get("mcp").and_then(|it| it.get("servers")?.get(server)?.get("command")).is_some()
 }
 
 /// Returns the dialect of tool queries, which is that of the database they run on.

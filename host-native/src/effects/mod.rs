@@ -14,6 +14,7 @@ mod retry_after;
 pub mod script;
 mod search_words;
 pub mod sql;
+mod task;
 pub mod tls;
 pub mod tool;
 
@@ -85,7 +86,7 @@ fn limit(host: &Host, effect: &Effect) -> Limit {
 }
 
 async fn dispatch(
-    host: &Host,
+    host: &Arc<Host>,
     configured: &ActiveConfig,
     tokens: Option<&TokenPublisher>,
     deadline: Instant,
@@ -120,6 +121,7 @@ async fn dispatch(
             Ok(()) => host.models.embed(request, deadline).await,
             Err(error) => EffectResult::Error(error),
         },
+        Request::Task(request) if configured.is_function(request) => task::run_function(host, request, &effect.key).await,
         Request::Task(request) => configured.fakes.answer_task(request),
         Request::Tool(request) => tool::execute(host, configured, tokens, &effect.key, request).await,
         Request::Container(request) => container::execute(&host.containers, &configured.fakes, request).await,

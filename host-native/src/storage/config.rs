@@ -12,7 +12,7 @@ use super::database::{Connection, DatabaseRow, Pool, SqlValue as Sql, Statement}
 use super::schema;
 
 /// One statement per table, with its key column. Rows are ordered by key, the final tie-break when the engine picks between rows.
-const SNAPSHOT_TABLES: [(&str, &str, Statement); 20] = [
+const SNAPSHOT_TABLES: [(&str, &str, Statement); 22] = [
     (
         "ce_config",
         "config_id",
@@ -171,6 +171,22 @@ const SNAPSHOT_TABLES: [(&str, &str, Statement); 20] = [
         Statement::per_dialect(
             "select * from cv_tool_spec order by tool_id",
             "select row_to_json(t)::text as found from cv_tool_spec t order by tool_id",
+        ),
+    ),
+    (
+        "ce_mcp_server",
+        "server_key",
+        Statement::per_dialect(
+            "select * from ce_mcp_server order by server_key",
+            "select row_to_json(t)::text as found from ce_mcp_server t order by server_key collate \"C\"",
+        ),
+    ),
+    (
+        "cv_mcp_tool",
+        "tool_code",
+        Statement::per_dialect(
+            "select * from cv_mcp_tool order by tool_code",
+            "select row_to_json(t)::text as found from cv_mcp_tool t order by tool_code collate \"C\"",
         ),
     ),
 ];

@@ -21,6 +21,7 @@ pub mod import;
 pub mod inspect;
 pub mod lease;
 pub mod load;
+pub mod mcp_tool;
 pub mod module;
 pub mod owner;
 pub mod schema;

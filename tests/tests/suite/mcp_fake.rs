@@ -19,7 +19,7 @@ pub const KEY: &str = "acme-oms";
 pub const ROUTES: &str = "/api/v1/mcp/servers/acme-oms";
 
 /// How long a call of a tool may take in these tests, as the operator sets it.
-const CALL_TIMEOUT: &str = "convengine.mcp.call-timeout=3s";
+const CALL_TIMEOUT: &str = "convengine.tools.timeout=3s";
 
 /// What a call may take above that: a start of Node, and a handshake.
 pub const PATIENCE: Duration = Duration::from_secs(20);

@@ -4,12 +4,13 @@ use serde_json::Value;
 
 use super::super::Walker;
 use super::super::failure::Failure;
-use super::remote_tool;
 use super::super::request_renderer::{DEFAULT_TIMEOUT_MS, IDEMPOTENCY_HEADER, RequestRenderer};
+use super::remote_tool;
 use crate::config::flow::document::{FlowTemplate, FlowTool, HttpRequestDef, Node, Retry, ServiceData};
 use crate::text::interpolation::OutputContext;
 use crate::turn::{
-    EffectClass, EffectContext, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader, TaskRequest, ToolRequest,
+    EffectClass, EffectContext, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader, TaskRequest,
+    ToolRequest,
 };
 
 /// Maximum response bytes of an agent tool.

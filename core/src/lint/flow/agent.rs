@@ -65,7 +65,8 @@ fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location,
         let needs_approval = match listed.approval {
             Some(Approval::Always) => true,
             Some(Approval::Write) => has_side_effects(tool),
-            Some(Approval::Never) | None => false,
+            None => tool.kind == "mcp" && has_side_effects(tool),
+            Some(Approval::Never) => false,
         };
         if tool.sensitive && !needs_approval {
             let message = format!("the model can call the sensitive tool '{}' without approval", tool.name);

@@ -48,6 +48,7 @@ use self::context::FlowContext;
 pub use self::workflow::{BoundPrograms, Resolution, check_workflow};
 pub use self::workspace_tool::check_workspace_tool;
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_structure};
+use crate::turn::EffectClass;
 
 /// The environment that a document is published to.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +67,8 @@ pub struct PublishTarget<'a> {
     pub programs: Option<&'a BoundPrograms>,
     /// The knowledge sources of the assistant, each with whether it is ready; `None` if unknown.
     pub knowledge: Option<&'a BTreeMap<String, bool>>,
+    /// The approved tools of MCP servers by code, each with what its calls do; `None` if unknown.
+    pub mcp_tools: Option<&'a BTreeMap<String, EffectClass>>,
 }
 
 impl PublishTarget<'_> {
@@ -81,6 +84,7 @@ impl PublishTarget<'_> {
             script_issues: NO_ISSUES,
             programs: None,
             knowledge: None,
+            mcp_tools: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tools, their outputs, and the use of secrets. (U003, V004–V006, V010, V011, V013, S002, S003)
+//! Tools, their outputs, and the use of secrets. (V004–V006, V010, V011, V013–V016, S002, S003)
 
 use std::collections::BTreeSet;
 
@@ -9,6 +9,7 @@ use super::source_text::TextKind;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{FlowTool, NodeKind, OutputMapping};
 use crate::json::query::Query;
+use crate::turn::EffectClass;
 
 /// The allowed timeouts of an attempt, in milliseconds.
 const TIMEOUT_BOUNDS_MS: std::ops::RangeInclusive<u32> = 100..=60_000;
@@ -16,7 +17,7 @@ const TIMEOUT_BOUNDS_MS: std::ops::RangeInclusive<u32> = 100..=60_000;
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     for (at, tool) in context.flow.document.tools.iter().enumerate() {
         let location = context.item_location("tools", at);
-        check_kind(tool, &location, findings);
+        check_kind(context, tool, &location, findings);
         if let Some(ms) = tool.timeout_ms.filter(|it| !TIMEOUT_BOUNDS_MS.contains(it)) {
             let message = format!("the timeout of {ms} ms is not between {} and {} ms", TIMEOUT_BOUNDS_MS.start(), TIMEOUT_BOUNDS_MS.end());
             findings.push(location.join("/timeout_ms").error("V006", message).with_fix("use a timeout within these bounds"));
@@ -49,18 +50,35 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     }
 }
 
-fn check_kind(tool: &FlowTool, location: &Location, findings: &mut Vec<DocumentIssue>) {
+fn check_kind(context: &FlowContext<'_>, tool: &FlowTool, location: &Location, findings: &mut Vec<DocumentIssue>) {
     match tool.kind.as_str() {
         "noop" => {
             let message = format!("the tool '{}' does nothing", tool.name);
             findings.push(location.join("/kind").warning("V013", message).with_fix("change its kind to 'http'"));
         }
-        "function" | "mcp" => {
-            let message = format!("tools of the kind '{}' are not supported yet", tool.kind);
-            findings.push(location.join("/kind").error("U003", message).with_fix("provide it over HTTP, and change its kind to 'http'"));
-        }
+        "mcp" => findings.extend(check_mcp_tool(context.target, tool, location)),
         _ => {}
     }
+}
+
+/// Checks that a tool of an MCP server is approved, and says what it does.
+fn check_mcp_tool(target: &PublishTarget<'_>, tool: &FlowTool, location: &Location) -> Option<DocumentIssue> {
+    let Some(server) = &tool.server else {
+        let message = format!("the tool '{}' names no MCP server", tool.name);
+        return Some(location.join("/kind").error("V014", message).with_fix("add 'server', the key of a row of ce_mcp_server"));
+    };
+    let name = tool.remote_name.as_ref().unwrap_or(&tool.name);
+    let Some(class) = target.mcp_tools?.get(&format!("mcp.{server}.{name}")) else {
+        let message = format!("the tool '{name}' of the MCP server '{server}' is not approved");
+        return Some(
+            location.join("/kind").error("V015", message).with_fix("approve it among the tools of its server, or correct 'remote_name'"),
+        );
+    };
+    let is_weaker = tool.effect_class == Some(EffectClass::Read) && *class != EffectClass::Read;
+    is_weaker.then(|| {
+        let message = format!("the tool '{}' only reads, but its server does not say so", tool.name);
+        location.join("/effect_class").warning("V016", message).with_fix("use 'write', or approve the tool with 'never' if it only reads")
+    })
 }
 
 pub(super) fn check_outputs(outputs: &[OutputMapping], location: &Location, findings: &mut Vec<DocumentIssue>) {

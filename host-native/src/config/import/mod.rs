@@ -258,13 +258,14 @@ fn fits(name: &str, kind: &str, value: &Value) -> bool {
 }
 
 /// JSON columns whose names do not end in `_json`.
-const JSON_COLUMNS: [&str; 19] = [
+const JSON_COLUMNS: [&str; 22] = [
     "action_value",
     "allowed_identifiers",
     "auth_ref",
     "binding",
     "body_template",
     "config_value",
+    "definition",
     "headers",
     "hosts",
     "input_schema",
@@ -278,6 +279,8 @@ const JSON_COLUMNS: [&str; 19] = [
     "response_mapping",
     "secrets",
     "spec",
+    "tool_allow",
+    "tool_deny",
 ];
 
 /// Returns whether a column holds JSON; SQLite has no separate type for it.

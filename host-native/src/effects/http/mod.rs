@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind, EffectResult, HttpReply, HttpRequest, Reply};
-use reqwest::{Client, Response, Url};
 use reqwest::header::CONTENT_TYPE;
+use reqwest::{Client, Response, Url};
 use tokio::time::{Instant, timeout_at};
 
 use super::retry_after::parse_retry_after;
@@ -56,7 +56,8 @@ impl HttpClient {
     /// `Denied` for an address that may not be called, `Unavailable` if no client can be built.
     pub fn checked_client(&self, url: &Url, connect: Duration) -> Result<Client, EffectError> {
         target::check(url, &self.network)?;
-        let unusable = |it: &reqwest::Error| EffectError::new(EffectErrorKind::Unavailable, format!("no call can be made: {}", error_reason(it)));
+        let unusable =
+            |it: &reqwest::Error| EffectError::new(EffectErrorKind::Unavailable, format!("no call can be made: {}", error_reason(it)));
         self.clients.client_for(url, connect).map_err(|it| unusable(&it))
     }
 }

@@ -96,6 +96,11 @@ impl McpCatalog {
         self.approved.get(code).ok_or_else(unapproved)
     }
 
+    /// The approved definitions by code.
+    pub fn definitions(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.approved.iter().map(|(code, definition)| (code.as_str(), definition))
+    }
+
     /// Returns how calls of a tool are approved, if a row says so.
     pub fn approval(&self, code: &str) -> Option<&str> {
         self.approvals.get(code).map(String::as_str)
@@ -171,7 +176,11 @@ pub fn lint(source: &Value, has_command: impl Fn(&str) -> bool) -> Vec<Issue> {
             Ok(server) => {
                 if server.enabled && server.transport == McpTransport::Stdio && !has_command(&key) {
                     let hint = format!("set convengine.mcp.servers.{key}.command");
-                    issues.push(Issue::error(format!("ce_mcp_server[{key}].transport"), "no setting names the command of the server", hint));
+                    issues.push(Issue::error(
+                        format!("ce_mcp_server[{key}].transport"),
+                        "no setting names the command of the server",
+                        hint,
+                    ));
                 }
                 servers.insert(key, server);
             }

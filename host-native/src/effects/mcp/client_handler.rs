@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rmcp::ClientHandler;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, ProgressNotificationParam, ProgressToken};
 use rmcp::service::{NotificationContext, RoleClient};
-use rmcp::ClientHandler;
 use tokio::sync::mpsc::Sender;
 
 /// Receives the notifications of a connection.

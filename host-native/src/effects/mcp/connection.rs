@@ -251,9 +251,7 @@ fn publish_progress(publisher: Option<&TokenPublisher>, step: &rmcp::model::Prog
 fn lifecycle(mode: ProtocolMode) -> ClientLifecycleMode {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     match mode {
-        ProtocolMode::Auto => {
-            ClientLifecycleMode::Auto { preferred_versions, legacy_version: Some(ProtocolVersion::V_2025_11_25) }
-        }
+        ProtocolMode::Auto => ClientLifecycleMode::Auto { preferred_versions, legacy_version: Some(ProtocolVersion::V_2025_11_25) },
         ProtocolMode::Stateless => ClientLifecycleMode::Discover { preferred_versions },
         ProtocolMode::Initialize => ClientLifecycleMode::Initialize,
     }

@@ -1,5 +1,6 @@
 //! Calls tools of MCP servers (docs/spec/tools.md#7). A tool is called only as it was approved, and its result is data.
 
+mod approval;
 mod bounded_reader;
 pub mod catalog;
 mod client_handler;
@@ -15,7 +16,9 @@ use std::sync::Arc;
 
 use convengine_core::config::{classify_mcp_tool, split_mcp_code};
 use convengine_core::json::schema::JsonSchema;
-use convengine_core::turn::{EffectClass, EffectError, EffectErrorDetail, EffectErrorKind, EffectResult, Map, Reply, ToolReply, ToolRequest};
+use convengine_core::turn::{
+    EffectClass, EffectError, EffectErrorDetail, EffectErrorKind, EffectResult, Map, Reply, ToolReply, ToolRequest,
+};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
@@ -23,6 +26,7 @@ use crate::config::secrets::Secrets;
 use crate::config::settings::McpCommands;
 use crate::effects::http::HttpClient;
 use crate::runtime::stream::TokenPublisher;
+pub use approval::{Approval, ApprovalError, approve, call_by_hand, withdraw};
 use catalog::{McpCatalog, McpServer};
 use connection::Connection;
 pub use definition::{changed_members, digest, pick_definition};

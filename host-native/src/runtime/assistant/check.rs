@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use convengine_core::config::flow::{DocumentIssue, UNREADABLE_CODES, snapshot_hash as document_hash};
 use convengine_core::lint::flow::{self, PublishTarget};
-use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
+use convengine_core::turn::{EffectClass, MAX_SCRIPT_TIMEOUT_MS};
 use serde_json::Value;
 
-use super::bundle;
+use super::{bundle, mcp_tools};
 use crate::config::settings::network::read_list;
 use crate::effects::script;
 use crate::ops::audit::derive::run_blocking;
@@ -18,12 +18,14 @@ use crate::storage::assistant::{DocumentKind, ProgramKey, secret};
 /// The largest document in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 4 * 1024 * 1024;
 
-/// Validates a document against the secrets, settings and other documents of a host. Returns it with its issues; an issue that prevents
+/// Validates a document against the secrets, settings and other documents of a host. Returns it with its issues, and with its tools of MCP
+/// servers completed; an issue that prevents
 /// saving is returned alone.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
+pub async fn check_document(host: &Host, key: &ProgramKey, mut document: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
+    mcp_tools::complete(&mut document, &host.config_manager.active().mcp);
     let environment = Environment::load(host).await?;
     match key.kind() {
         DocumentKind::Assistant => {
@@ -68,7 +70,8 @@ pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> s
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn check_tool(host: &Host, tool: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
+pub async fn check_tool(host: &Host, mut tool: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
+    mcp_tools::complete(&mut tool, &host.config_manager.active().mcp);
     let environment = Environment::load(host).await?;
     run(tool, move |tool| flow::check_workspace_tool(tool, &environment.target())).await
 }
@@ -79,6 +82,7 @@ struct Environment {
     revoked: BTreeSet<String>,
     allowed: Vec<String>,
     script_timeout_ms: u64,
+    mcp_tools: BTreeMap<String, EffectClass>,
 }
 
 impl Environment {
@@ -90,7 +94,9 @@ impl Environment {
         let allowed = ["network.allow-private", "outbound.allow"].into_iter().flat_map(|it| read_list(settings, it)).collect();
         let secrets = host.secrets.names();
         let script_timeout = host.turn_settings.script_timeout.map_or(MAX_SCRIPT_TIMEOUT_MS.into(), |it| it.as_millis());
-        Ok(Environment { secrets, revoked, allowed, script_timeout_ms: u64::try_from(script_timeout).unwrap_or(u64::MAX) })
+        let mcp_tools = mcp_tools::approved_classes(&host.config_manager.active().mcp);
+        let script_timeout_ms = u64::try_from(script_timeout).unwrap_or(u64::MAX);
+        Ok(Environment { secrets, revoked, allowed, script_timeout_ms, mcp_tools })
     }
 
     fn target(&self) -> PublishTarget<'_> {
@@ -99,6 +105,7 @@ impl Environment {
             revoked_secrets: &self.revoked,
             allowed_targets: &self.allowed,
             script_timeout_ms: Some(self.script_timeout_ms),
+            mcp_tools: Some(&self.mcp_tools),
             ..PublishTarget::empty()
         }
     }

@@ -6,6 +6,7 @@ pub mod deployment;
 pub mod evals;
 pub mod flow_cache;
 pub mod knowledge;
+pub mod mcp_tools;
 pub mod plan;
 pub mod references;
 pub mod run;

@@ -131,13 +131,7 @@ impl<'c> Walker<'c> {
     }
 
     /// Makes a call and counts it; `is_approved` is whether a person has approved it.
-    pub(super) async fn call_counted_tool(
-        &mut self,
-        run: &mut AgentRun<'c>,
-        tool: &'c FlowTool,
-        args: Value,
-        is_approved: bool,
-    ) -> Value {
+    pub(super) async fn call_counted_tool(&mut self, run: &mut AgentRun<'c>, tool: &'c FlowTool, args: Value, is_approved: bool) -> Value {
         run.count_call(&tool.id);
         self.call_tool(run.node, tool, args, is_approved).await
     }

@@ -51,7 +51,7 @@ fn cases() -> Vec<Case> {
         (vec![("/tools/1/request/headers", json!({"X": "{{ secret.NONE }}"}))], "V010", "/tools/1/request/headers/X"),
         (vec![("/tools/1/request/url", json!("http://10.0.0.1/"))], "V003", "/tools/1/request/url"),
         (vec![("/tools/1/request", json!("-"))], "V002", "/tools/1"),
-        (vec![("/tools/5/kind", json!("function"))], "U003", "/tools/5/kind"),
+        (vec![("/tools/5/kind", json!("mcp"))], "V014", "/tools/5/kind"),
         (vec![("/mission", json!("Use ghp_abcdefghijklmnopqrstuvwxyz0123456789."))], "S001", "/mission"),
     ]
 }

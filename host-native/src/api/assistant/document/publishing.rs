@@ -136,12 +136,13 @@ pub async fn live_document(host: &Host, uri: &Uri, key: &ProgramKey) -> Result<(
 /// Loads a draft and checks it. The evals of an AI agent without errors are played.
 async fn check_draft(host: &Arc<Host>, uri: &Uri, key: &ProgramKey) -> Result<CheckedDraft, ApiError> {
     let draft = find_draft(host, uri, key).await?;
-    let document = parse_document(&draft.document, uri)?;
-    let (document, mut issues) = check::check_document(host, key, document).await.map_err(|it| ApiError::from_database(&it, uri))?;
+    let stored = parse_document(&draft.document, uri)?;
+    let (document, mut issues) = check::check_document(host, key, stored.clone()).await.map_err(|it| ApiError::from_database(&it, uri))?;
     let migration = DryRun::run(host, key, &document).await.map_err(|it| ApiError::from_database(&it, uri))?;
     issues.extend(migration.warning());
     if key.kind() == DocumentKind::Agent && !issues.iter().any(DocumentIssue::is_error) {
         issues.extend(evals::check_evals(host, key, &document).await.map_err(|it| ApiError::from_database(&it, uri))?);
     }
-    Ok(CheckedDraft { revision: draft.revision, document, text: draft.document, issues, migration })
+    let text = if document == stored { draft.document } else { document.to_string() };
+    Ok(CheckedDraft { revision: draft.revision, document, text, issues, migration })
 }

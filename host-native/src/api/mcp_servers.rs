@@ -1,0 +1,249 @@
+//! `/api/v1/mcp/servers`: MCP servers, their tools, and the approval of tools (docs/spec/tools.md#7).
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use convengine_core::turn::{EffectError, EffectErrorKind, Map};
+use serde_json::{Value, json};
+
+use super::assistant::body;
+use super::error::ApiError;
+use super::schemas::{list as list_of, nullable_text, object, text};
+use crate::config::active::{ActiveConfig, ReloadError};
+use crate::effects::mcp::catalog::{McpServer, McpTransport, ProtocolMode};
+use crate::effects::mcp::{self, Approval, ApprovalError};
+use crate::runtime::turn_runner::Host;
+
+/// Lists the MCP servers of the configuration.
+#[utoipa::path(
+    get,
+    path = "/api/v1/mcp/servers",
+    tag = "mcp",
+    responses((status = 200, description = "The servers with the names of their approved tools", body = ref("#/components/schemas/McpServers"))),
+)]
+pub async fn list(State(host): State<Arc<Host>>) -> Json<Value> {
+    let configured = host.config_manager.active();
+    let servers: Vec<Value> = configured.mcp.servers.values().map(|it| describe(&configured, it)).collect();
+    Json(json!({"servers": servers}))
+}
+
+/// Lists the tools that a server offers now, each with its state.
+#[utoipa::path(
+    get,
+    path = "/api/v1/mcp/servers/{server}/tools",
+    tag = "mcp",
+    params(("server" = String, Path, description = "The key of the server")),
+    responses(
+        (status = 200, description = "The tools", body = ref("#/components/schemas/McpTools")),
+        (status = 404, description = "There is no such server, or its row is disabled"),
+        (status = 502, description = "The server cannot be used; the message says what is wrong"),
+    ),
+)]
+pub async fn tools(State(host): State<Arc<Host>>, uri: Uri, server: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
+    let configured = host.config_manager.active();
+    let server = find_server(&configured, &uri, server.ok().map(|it| it.0))?;
+    let listed = mcp::listing::list(&host.mcp, &host.http, &configured.mcp, server).await;
+    listed.map(Json).map_err(|it| server_error(&uri, &host, &it))
+}
+
+/// Approves a tool as the server offers it now, and lets planners use it if a scope is given.
+#[utoipa::path(
+    put,
+    path = "/api/v1/mcp/servers/{server}/tools/{tool}/approval",
+    tag = "mcp",
+    params(
+        ("server" = String, Path, description = "The key of the server"),
+        ("tool" = String, Path, description = "The name of the tool"),
+    ),
+    request_body = ref("#/components/schemas/McpApproval"),
+    responses(
+        (status = 200, description = "The tool is approved", body = ref("#/components/schemas/McpApproved")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "There is no such server or tool"),
+        (status = 408, description = "The request body timed out"),
+        (status = 409, description = "The tool has changed since it was listed"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "A member is missing or wrong, the row of the server does not allow the tool, or the rows have new errors"),
+        (status = 502, description = "The server cannot be used; the message says what is wrong"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn approve(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    let members = body::read_object(&uri, &headers, body).await?;
+    let configured = host.config_manager.active();
+    let (server, tool) = path.ok().map(|it| it.0).unzip();
+    let server = find_server(&configured, &uri, server)?;
+    let tool = tool.unwrap_or_default();
+    let approval = Approval::read(&members).map_err(|it| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, it))?;
+    match mcp::approve(&host, server, &tool, &approval).await {
+        Ok(code) => Ok(Json(json!({"code": code, "digest": approval.digest}))),
+        Err(ApprovalError::Server(error)) => Err(server_error(&uri, &host, &error)),
+        Err(ApprovalError::NotOffered(message)) => Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message)),
+        Err(ApprovalError::Changed(message)) => Err(ApiError::new(StatusCode::CONFLICT, &uri, message)),
+        Err(ApprovalError::NotAllowed(message)) => Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message)),
+        Err(ApprovalError::Reload(error)) => Err(reload_error(&uri, error)),
+    }
+}
+
+/// Withdraws the approval of a tool.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/mcp/servers/{server}/tools/{tool}/approval",
+    tag = "mcp",
+    params(
+        ("server" = String, Path, description = "The key of the server"),
+        ("tool" = String, Path, description = "The name of the tool"),
+    ),
+    responses(
+        (status = 204, description = "The tool is not approved any more"),
+        (status = 404, description = "The tool is not approved"),
+        (status = 422, description = "The rows have new errors"),
+        (status = 503, description = "The database is unavailable"),
+    ),
+)]
+pub async fn withdraw(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<StatusCode, ApiError> {
+    let Path((server, tool)) = path.map_err(|_| super::error::not_found(&uri))?;
+    match mcp::withdraw(&host, &server, &tool).await {
+        Ok(true) => Ok(StatusCode::NO_CONTENT),
+        Ok(false) => Err(ApiError::new(StatusCode::NOT_FOUND, &uri, format!("the tool '{tool}' of '{server}' is not approved"))),
+        Err(error) => Err(reload_error(&uri, error)),
+    }
+}
+
+/// Calls a tool by hand: a tool of the server as it is, approved or not.
+#[utoipa::path(
+    post,
+    path = "/api/v1/mcp/servers/{server}/tools/{tool}/call",
+    tag = "mcp",
+    params(
+        ("server" = String, Path, description = "The key of the server"),
+        ("tool" = String, Path, description = "The name of the tool"),
+    ),
+    request_body = ref("#/components/schemas/McpCall"),
+    responses(
+        (status = 200, description = "The result, or the error of the tool", body = ref("#/components/schemas/McpCalled")),
+        (status = 400, description = "The body is not valid JSON"),
+        (status = 404, description = "There is no such server, or its row is disabled"),
+        (status = 408, description = "The request body timed out"),
+        (status = 413, description = "The request body is too large"),
+        (status = 415, description = "The Content-Type is not JSON"),
+        (status = 422, description = "The arguments are no object"),
+    ),
+)]
+pub async fn call(
+    State(host): State<Arc<Host>>,
+    uri: Uri,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    let members = body::read_object(&uri, &headers, body).await?;
+    let configured = host.config_manager.active();
+    let (server, tool) = path.ok().map(|it| it.0).unzip();
+    let server = find_server(&configured, &uri, server)?;
+    let args = match members.get("arguments") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(args)) => args.clone(),
+        Some(_) => {
+            let message = "'arguments' is no object; send {\"arguments\": {…}}";
+            return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message));
+        }
+    };
+    Ok(Json(match mcp::call_by_hand(&host, server, &tool.unwrap_or_default(), &args).await {
+        Ok(text) => json!({"ok": true, "result": serde_json::from_str(&text).unwrap_or(Value::String(text))}),
+        Err(error) => json!({"ok": false, "error": {"kind": error.kind, "message": host.secrets.scrub(&error.message)}}),
+    }))
+}
+
+fn describe(configured: &ActiveConfig, server: &McpServer) -> Value {
+    let (transport, endpoint) = match &server.transport {
+        McpTransport::Http(url) => ("http", Some(url)),
+        McpTransport::Stdio => ("stdio", None),
+    };
+    let protocol = match server.protocol {
+        ProtocolMode::Auto => "auto",
+        ProtocolMode::Stateless => "stateless",
+        ProtocolMode::Initialize => "initialize",
+    };
+    json!({
+        "key": server.key, "transport": transport, "endpoint": endpoint, "enabled": server.enabled, "description": server.description,
+        "protocol_mode": protocol, "approved": configured.mcp.approved_tools(&server.key).collect::<Vec<_>>(),
+    })
+}
+
+fn find_server<'c>(configured: &'c ActiveConfig, uri: &Uri, key: Option<String>) -> Result<&'c McpServer, ApiError> {
+    let found = configured.mcp.enabled_server(&key.unwrap_or_default());
+    found.map_err(|it| ApiError::new(StatusCode::NOT_FOUND, uri, it.message))
+}
+
+fn server_error(uri: &Uri, host: &Host, error: &EffectError) -> ApiError {
+    let status = if error.kind == EffectErrorKind::Timeout { StatusCode::GATEWAY_TIMEOUT } else { StatusCode::BAD_GATEWAY };
+    ApiError::new(status, uri, host.secrets.scrub(&error.message).into_owned())
+}
+
+fn reload_error(uri: &Uri, error: ReloadError) -> ApiError {
+    match error {
+        ReloadError::Database(error) => ApiError::from_database(&error, uri),
+        ReloadError::NewErrors(issues) => {
+            let message = "the rows have new errors; correct them and try again, the active configuration is unchanged";
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, uri, message).with_issues(&issues)
+        }
+    }
+}
+
+/// The schemas of the bodies.
+pub fn schemas() -> Value {
+    let names = || list_of(&text("The name of a tool"));
+    let json_object = |description: &str| json!({"type": ["object", "null"], "description": description});
+    let server = object(json!({
+        "key": text("The key of the server"), "transport": {"enum": ["http", "stdio"]}, "endpoint": nullable_text("The address"),
+        "enabled": {"type": "boolean"}, "description": nullable_text("What the server is for"),
+        "protocol_mode": {"enum": ["auto", "stateless", "initialize"]}, "approved": names(),
+    }));
+    let about = object(json!({
+        "name": nullable_text("The name that the server gives itself"), "version": nullable_text("Its version"),
+        "protocol": text("The revision of the protocol"),
+    }));
+    let approval = || json!({"enum": ["always", "write", "never", null], "description": "When a person approves a call; null is 'write'"});
+    let tool = object(json!({
+        "name": text("The name"), "code": text("The code for rows: mcp.SERVER.TOOL"), "title": nullable_text("The title"),
+        "description": nullable_text("The description; text of the server, not to be trusted"),
+        "input_schema": json_object("JSON Schema of the arguments"), "output_schema": json_object("JSON Schema of the result"),
+        "annotations": json_object("Hints of the server"), "effect": {"enum": ["read", "write", "irreversible"]},
+        "idempotent": {"type": "boolean"}, "approval": approval(), "state": {"enum": ["new", "approved", "changed", "not_allowed"]},
+        "digest": text("The hash of the definition"), "changes": list_of(&text("A member that differs from the approved definition")),
+    }));
+    let mut request = object(json!({
+        "digest": text("The hash of the definition that was reviewed"), "approval": approval(),
+        "intent_code": nullable_text("The intent for which planners may use the tool"),
+        "state_code": nullable_text("The state for which planners may use the tool"),
+    }));
+    request["required"] = json!(["digest"]);
+    let error = object(json!({"kind": text("The kind of the error"), "message": text("What is wrong")}));
+    json!({
+        "McpServers": object(json!({"servers": list_of(&server)})),
+        "McpTools": object(json!({"server": about, "tools": list_of(&tool), "missing": names()})),
+        "McpApproval": request,
+        "McpApproved": object(json!({"code": text("The code of the tool"), "digest": text("The hash of its definition")})),
+        "McpCall": json!({"type": "object", "properties": {"arguments": json_object("The arguments")}}),
+        "McpCalled": json!({
+            "type": "object", "required": ["ok"],
+            "properties": {"ok": {"type": "boolean"}, "result": {"description": "The result"}, "error": error},
+        }),
+    })
+}

@@ -1,0 +1,152 @@
+//! Approves tools of servers, and calls them by hand.
+
+use std::time::Duration;
+
+use convengine_core::turn::{EffectError, EffectErrorKind, Map};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::catalog::McpServer;
+use super::{McpCall, digest};
+use crate::config::active::ReloadError;
+use crate::runtime::turn_runner::Host;
+use crate::storage::{self, mcp_tool};
+
+/// The approval of a tool.
+#[derive(Debug)]
+pub struct Approval {
+    /// The hash of the definition that was reviewed.
+    pub digest: String,
+    /// When a person approves a call: `always`, `write` or `never`; absent for `write`.
+    when: Option<String>,
+    /// The intent and the state for which planners may use the tool, if they are to be set.
+    scope: Option<(String, String)>,
+}
+
+/// Why a tool is not approved.
+#[derive(Debug)]
+pub enum ApprovalError {
+    /// The server cannot be used.
+    Server(EffectError),
+    /// The server does not offer the tool.
+    NotOffered(String),
+    /// The tool is not the one that was reviewed.
+    Changed(String),
+    /// The row of the server does not allow the tool.
+    NotAllowed(String),
+    /// The configuration cannot be stored.
+    Reload(ReloadError),
+}
+
+impl Approval {
+    /// Reads `{"digest", "approval"?, "intent_code"?, "state_code"?}`.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn read(members: &Map) -> Result<Approval, String> {
+        let text = |name: &str| match members.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text.trim().to_owned())),
+            Some(_) => Err(format!("'{name}' is no text; send one or leave it out")),
+        };
+        let known = ["digest", "approval", "intent_code", "state_code"];
+        if let Some(name) = members.keys().find(|it| !known.contains(&it.as_str())) {
+            return Err(format!("unknown member '{name}'; send {}", known.join(", ")));
+        }
+        let when = text("approval")?;
+        if when.as_deref().is_some_and(|it| !["always", "write", "never"].contains(&it)) {
+            return Err("'approval' is none of always, write, never".to_owned());
+        }
+        let (intent, state) = (text("intent_code")?, text("state_code")?);
+        let scope = (intent.is_some() || state.is_some()).then(|| {
+            let any = || "ANY".to_owned();
+            (intent.unwrap_or_else(any), state.unwrap_or_else(any))
+        });
+        let digest = text("digest")?.ok_or("'digest' is missing; send that of the tool in the list of tools")?;
+        Ok(Approval { digest, when, scope })
+    }
+}
+
+/// Approves a tool if the server still offers it as it was reviewed. Returns its code.
+///
+/// # Errors
+/// [`ApprovalError`]; nothing is stored then.
+pub async fn approve(host: &Host, server: &McpServer, tool: &str, approval: &Approval) -> Result<String, ApprovalError> {
+    server.check_allowed(tool).map_err(|it| ApprovalError::NotAllowed(it.message))?;
+    let connection = host.mcp.connect(&host.http, server).await.map_err(ApprovalError::Server)?;
+    let list = connection.list_tools(Duration::ZERO).await.map_err(ApprovalError::Server)?;
+    let offered = list.tools.iter().find(|it| it.get("name").and_then(Value::as_str) == Some(tool));
+    let Some(offered) = offered else {
+        return Err(ApprovalError::NotOffered(format!("the MCP server '{}' does not offer the tool '{tool}'", server.key)));
+    };
+    if digest(offered) != approval.digest {
+        let message = format!("the tool '{tool}' is not the one that was reviewed; list the tools and review it again");
+        return Err(ApprovalError::Changed(message));
+    }
+    let code = format!("mcp.{}.{tool}", server.key);
+    let definition = host.secrets.scrub(&offered.to_string()).into_owned();
+    let database = |it: sqlx::Error| ApprovalError::Reload(ReloadError::Database(it));
+    let mut connection = storage::open(host.config_manager.database(), false).await.map_err(database)?;
+    connection.begin().await.map_err(database)?;
+    mcp_tool::approve(&mut connection, &code, &definition, approval.when.as_deref()).await.map_err(database)?;
+    if let Some((intent, state)) = &approval.scope {
+        mcp_tool::set_scope(&mut connection, &code, intent, state).await.map_err(database)?;
+    }
+    connection.commit().await.map_err(database)?;
+    connection.close().await.map_err(database)?;
+    host.config_manager.refresh().await.map_err(ApprovalError::Reload)?;
+    Ok(code)
+}
+
+/// Withdraws the approval of a tool. Returns whether it was approved.
+///
+/// # Errors
+/// Why the configuration cannot be stored.
+pub async fn withdraw(host: &Host, server: &str, tool: &str) -> Result<bool, ReloadError> {
+    let mut connection = storage::open(host.config_manager.database(), false).await.map_err(ReloadError::Database)?;
+    let existed = mcp_tool::withdraw(&mut connection, &format!("mcp.{server}.{tool}")).await.map_err(ReloadError::Database)?;
+    connection.close().await.map_err(ReloadError::Database)?;
+    if existed {
+        host.config_manager.refresh().await?;
+    }
+    Ok(existed)
+}
+
+/// Calls a tool as the server offers it, approved or not.
+///
+/// # Errors
+/// The failure of the call.
+pub async fn call_by_hand(host: &Host, server: &McpServer, tool: &str, args: &Map) -> Result<String, EffectError> {
+    server.check_allowed(tool)?;
+    let connection = host.mcp.connect(&host.http, server).await?;
+    connection.find_tool(tool).await?;
+    let limit = host.turn_settings.tools.call;
+    let call = McpCall { tool, args, key: "by-hand", progress: None };
+    let outcome = timeout(limit, connection.call(&call)).await;
+    let text = outcome.map_err(|_| {
+        let message = format!("no answer within {} ms; convengine.tools.timeout is the limit", limit.as_millis());
+        EffectError::new(EffectErrorKind::Timeout, message)
+    })??;
+    Ok(host.secrets.scrub(&text).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_approval_names_what_was_reviewed() {
+        let read = |members: Value| Approval::read(members.as_object().unwrap()).map(|it| (it.digest, it.when, it.scope));
+        let scope = Some(("PAY".to_owned(), "ANY".to_owned()));
+        assert_eq!(
+            read(json!({"digest": "sha256:1", "approval": "always", "intent_code": "PAY"})),
+            Ok(("sha256:1".to_owned(), Some("always".to_owned()), scope))
+        );
+        assert_eq!(read(json!({"digest": "x", "approval": null})), Ok(("x".to_owned(), None, None)));
+        for wrong in [json!({}), json!({"digest": 1}), json!({"digest": "x", "approval": "no"}), json!({"digest": "x", "more": 1})] {
+            assert!(read(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+}
