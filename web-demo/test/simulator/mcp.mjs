@@ -35,9 +35,9 @@ export async function mcp(page, [pack, backend]) {
   await page.keyboard.press('Enter');
   print({ error: await dialog.getByRole('group', { name: 'Error of get_order_status' }).innerText() });
   await dialog.getByRole('button', { name: 'Approve get_order_status', exact: true }).press('Enter');
-  print({ approved: await stateOf(dialog, 'get_order_status', 'approved') });
+  print({ approved: await stateOf(dialog, 'get_order_status', '✓ approved') });
   await dialog.getByRole('button', { name: 'Withdraw approval of get_order_status' }).press('Enter');
-  print({ withdrawn: await stateOf(dialog, 'get_order_status', 'not approved') });
+  print({ withdrawn: await stateOf(dialog, 'get_order_status', '○ not approved') });
   await open(dialog, 'get_order_status');
 
   await open(dialog, 'cancel_order');
@@ -76,7 +76,7 @@ async function open(dialog, name) {
 
 async function stateOf(dialog, name, state) {
   const summary = dialog.locator('.mcp-tool > summary').filter({ hasText: name });
-  await summary.filter({ hasText: new RegExp(` ${state}$`) }).waitFor({ timeout: WITHIN_MS });
+  await summary.filter({ hasText: state }).waitFor({ timeout: WITHIN_MS });
   return summary.locator('.mcp-state').innerText();
 }
 
