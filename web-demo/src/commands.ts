@@ -29,6 +29,7 @@ export function listCommands(simulator: Simulator): Command[] {
     { name: 'Share this session', run: () => layout.openDialog('share') },
     { name: 'Import a conversation, pack or audit trail', run: () => layout.openDialog('import') },
     { name: 'Export a test', run: () => layout.openDialog('export') },
+    { name: 'MCP tools: list, approve and call', run: () => layout.openDialog('mcp') },
     { name: 'Models: script, then stub', run: () => (settings.source = 'script') },
     { name: 'Models: stub only', run: () => (settings.source = 'auto') },
     { name: 'Models: answer manually', run: () => (settings.source = 'manual') },

@@ -1,3 +1,4 @@
+import { mcpCall, mcpLabel } from './mcp/call';
 import { plural } from './plural';
 import type { Completion, Effect, Json, JsonObject } from './types';
 
@@ -52,8 +53,11 @@ const REPLY_PARTS: [member: string, name: string, folded: boolean][] = [
 ];
 
 /** Returns the title of an effect. */
-export function effectTitle({ request }: Effect): string {
+export function effectTitle(effect: Effect): string {
+  const { request } = effect;
   const { kind, texts } = request;
+  const call = mcpCall(effect);
+  if (call) return mcpLabel(call);
   const text = (key: string) => (typeof request[key] === 'string' ? (request[key] as string) : '');
   if (kind === 'container') return `${request['pageId']}/${request['sectionId']}/${request['containerId']}`;
   if (kind === 'embed' && Array.isArray(texts)) return plural(texts.length, 'text');
@@ -84,15 +88,18 @@ export function waitingText(effect: Effect): string {
 }
 
 /** Splits a request into parts. */
-export function requestParts({ request }: Effect): PartList {
+export function requestParts(effect: Effect): PartList {
+  const { spec: _, ...unspecified } = effect.request;
+  // The details of a call name what its spec says.
+  const request = mcpCall(effect) ? unspecified : effect.request;
   return { parts: splitParts(request, REQUEST_PARTS, 'Other request fields'), failed: false };
 }
 
 /** Splits an outcome into parts. */
 export function outcomeParts({ outcome }: Completion): PartList {
   if ('error' in outcome) {
-    const { kind, message } = outcome.error;
-    return { parts: [{ name: '', value: `${kind}: ${message}`, folded: false }], failed: true };
+    const { kind, message, detail } = outcome.error;
+    return { parts: [{ name: '', value: `${kind}${detail ? ` (${detail})` : ''}: ${message}`, folded: false }], failed: true };
   }
   // A script that failed has answered why.
   return { parts: splitParts(outcome.ok, REPLY_PARTS, 'Other answer fields'), failed: outcome.ok.kind === 'script' && 'failure' in outcome.ok };

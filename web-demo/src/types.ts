@@ -44,7 +44,7 @@ export type Token = { effect: number; text: string } | { effect: number; reset: 
 export interface Completion {
   id: number;
   at: number;
-  outcome: { ok: JsonObject & { kind: string } } | { error: { kind: string; message: string } };
+  outcome: { ok: JsonObject & { kind: string } } | { error: { kind: string; message: string; detail?: string } };
 }
 
 /** What the engine publishes while a turn runs. */

@@ -10,6 +10,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { firstLine, textEditor, withPage } from './chromium.mjs';
+import { stubMcp } from './simulator/mcp-stub.mjs';
 
 const WITHIN_MS = 20_000;
 const { values: options, positionals } = parseArgs({ allowPositionals: true, options: { screenshots: { type: 'string' } } });
@@ -159,6 +160,19 @@ const SCREENS = {
   share: async (page) => {
     await loan(page);
     await opened(page, 'Share', 'Share this session');
+  },
+  'MCP tools': async (page) => {
+    await stubMcp(page);
+    await opened(page, 'MCP tools', 'MCP tools');
+    const dialog = page.getByRole('dialog', { name: 'MCP tools' });
+    await dialog.getByRole('button', { name: 'Connect' }).click();
+    await dialog.getByText('changed since its approval').click();
+    await dialog.getByLabel('sku (required)').fill('A-1');
+    await dialog.getByLabel('quantity (required)').fill('2');
+    await dialog.getByRole('button', { name: 'Call reserve_stock' }).click();
+    await dialog.getByRole('button', { name: 'Call now' }).click();
+    await dialog.getByRole('group', { name: 'Error of reserve_stock' }).waitFor();
+    await dialog.getByRole('button', { name: 'Call reserve_stock' }).click();
   },
   commands: async (page) => {
     await page.keyboard.press('Control+k');

@@ -19,6 +19,7 @@
  *   node test/simulator.mjs BASE_URL scripts PACK.json          runs a script, fails at a line of another one and mends it
  *   node test/simulator.mjs BASE_URL run                        the claim as a run: a timer, an inbox, a branch, a fault, and a run of one's own
  *   node test/simulator.mjs BASE_URL workflow PACK.json         a workflow graph, whose agent passes the conversation to an assistant
+ *   node test/simulator.mjs BASE_URL mcp PACK.json [server]    lists, approves and calls tools of an MCP server; a call in the timeline
  *   node test/simulator.mjs BASE_URL flow                       the bank as a flow: its graph, a node, a fault and a timer
  *
  * Prints JSON lines, each with one named member.
@@ -30,6 +31,7 @@ import { print, shown, turns, WITHIN_MS } from './simulator/common.mjs';
 import { failures } from './simulator/faults.mjs';
 import { flow } from './simulator/flow.mjs';
 import { keyboard } from './simulator/keyboard.mjs';
+import { mcp } from './simulator/mcp.mjs';
 import { desk, knowledge, scripts } from './simulator/nodes.mjs';
 import { broken, row } from './simulator/rows.mjs';
 import { run, workflow } from './simulator/run.mjs';
@@ -39,9 +41,12 @@ import { story } from './simulator/story.mjs';
 import { talks } from './simulator/talks.mjs';
 
 const [base, what, ...more] = process.argv.slice(2);
-const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, story, stored, talks, knowledge, desk, scripts, run, workflow };
+const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, story, stored, talks, knowledge, desk, scripts, run, workflow, mcp };
 
-await withPage(base, { before: listen }, (page) => WAYS[what](page, more));
+// The console names each refusal of the server.
+const tolerated = what === 'mcp' ? /status of 409 / : /^$/;
+
+await withPage(base, { before: listen, tolerated }, (page) => WAYS[what](page, more));
 
 /** Records the effects that the worker reports as answered. */
 async function listen(page) {

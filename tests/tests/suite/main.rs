@@ -45,6 +45,7 @@ mod mcp_client;
 mod mcp_fake;
 mod mcp_faults;
 mod mcp_injections;
+mod mcp_page;
 mod models;
 mod observability;
 mod offline;

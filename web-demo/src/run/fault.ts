@@ -1,4 +1,5 @@
 import type { ErrorKind } from '../effects/outcome';
+import { mcpCall } from '../mcp/call';
 import type { Effect, JsonObject } from '../types';
 
 /** The name of a fault. */
@@ -23,6 +24,8 @@ interface FaultKind {
   group: 'Failure' | 'Bad answer' | 'Time and process';
   /** The effect kinds that it applies to; absent for all. */
   effectKinds?: string[];
+  /** Whether it applies to tools of MCP servers only. */
+  isMcp?: true;
   apply: ApplyFault;
 }
 
@@ -60,6 +63,10 @@ export const FAULTS = {
   status_500: { title: 'HTTP 500', group: 'Failure', effectKinds: ['llm', 'http', 'tool', 'embed'], apply: replyWithStatus(500) },
   status_503: { title: 'HTTP 503', group: 'Failure', effectKinds: ['llm', 'http', 'tool', 'embed'], apply: replyWithStatus(503) },
   denied: { title: 'Unauthorized', group: 'Failure', apply: failWith('denied', 'the credentials were not accepted') },
+  mcp_changed: { title: 'Tool changed since its approval', group: 'Failure', isMcp: true, apply: failWith('refused', 'the tool is not what was approved: its description changed; review and approve it again', { detail: 'tool_changed' }) },
+  mcp_denied: { title: 'Tool not approved', group: 'Failure', isMcp: true, apply: failWith('denied', 'the tool is not approved', { detail: 'tool_denied' }) },
+  mcp_tool_error: { title: 'Error of the tool', group: 'Failure', isMcp: true, apply: failWith('refused', 'the tool answered with an error: no such record', { detail: 'tool_error' }) },
+  mcp_too_large: { title: 'Result too large', group: 'Failure', isMcp: true, apply: failWith('invalid', 'the result of the MCP server has 52428800 bytes, more than 1048576', { detail: 'response_too_large' }) },
   filtered: { title: 'Content filter', group: 'Failure', effectKinds: ['llm'], apply: failWith('refused', 'the provider filtered the content') },
   script_exception: { title: 'Exception', group: 'Failure', effectKinds: ['script'], apply: failScript('exception', 'an exception was raised') },
   script_fuel: { title: 'Too many steps', group: 'Failure', effectKinds: ['script'], apply: failScript('fuel', 'the script executed too many instructions') },
@@ -95,7 +102,11 @@ export function faultVariants(name: FaultName): Fault[] {
 
 /** Lists the faults that apply to an effect. */
 export function faultsFor(effect: Effect): FaultName[] {
-  return (Object.keys(FAULTS) as FaultName[]).filter((it) => (FAULTS[it] as FaultKind).effectKinds?.includes(effect.request.kind) ?? true);
+  const isMcpCall = mcpCall(effect) !== undefined;
+  return (Object.keys(FAULTS) as FaultName[]).filter((name) => {
+    const { effectKinds, isMcp }: FaultKind = FAULTS[name];
+    return (effectKinds?.includes(effect.request.kind) ?? true) && (isMcp === undefined || isMcpCall);
+  });
 }
 
 /** Applies a fault to an effect; `outcome` returns the normal outcome. */

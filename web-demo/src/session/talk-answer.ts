@@ -131,7 +131,7 @@ function taskReplyText(body: string, target: string, addNote: (sentence: string)
 }
 
 function failureText(
-  error: { kind: string; message: string; status?: number },
+  error: { kind: string; message: string; status?: number; detail?: string },
   target: string,
   outcome: Outcome,
   addNote: (sentence: string) => void,
@@ -141,6 +141,7 @@ function failureText(
   const word = ERROR_KINDS.includes(kind) ? kind : 'invalid';
   if (word !== kind) addNote(`'${target}' failed with '${kind}', which a talk cannot express; it uses '${word}' instead.`);
   if (error.status !== undefined) addNote(`'${target}' failed with status ${error.status}, which a talk cannot express.`);
+  if (error.detail !== undefined) addNote(`'${target}' failed with the detail '${error.detail}', which a talk cannot express.`);
   const visible = JSON.stringify([outcome.payload?.value, outcome.context]);
   const shown = message !== '' && visible.includes(JSON.stringify(message).slice(1, -1));
   if (shown) addNote(`the failure of '${target}' appears in the reply or the context with a different message than in the talk.`);

@@ -45,13 +45,14 @@ const STAGE_TEXTS: Record<string, [name: string, detail: DescribeDetail]> = {
   MCP_TOOL_CALL: ['Tool called', (it) => it('tool_code')],
   MCP_TOOL_RESULT: ['Tool answered', (it) => it('rows')],
   MCP_TOOL_ERROR: ['Tool failed', (it) => `${it('tool_code')}: ${it('error') || it('message')}`],
+  MCP_TOOL_APPROVAL: ['Tool call waits for approval', (it) => it('tool_code')],
   MCP_FINAL_ANSWER: ['Planner finished', (it) => it('answer')],
 };
 
 /** Stages already covered by the row of an effect, the reply or the state change. */
 const COVERED_STAGES = /_LLM_INPUT|_LLM_OUTPUT|^MCP_TOOL_(CALL|RESULT)|^ASSISTANT_OUTPUT|^RULE_APPLIED|^SET_(STATE|INTENT)|^TOOL_ORCHESTRATION_RE|^INTENT_(CLASSIFICATION_MATCHED|AGENT_ACCEPTED)|^STATE_GRAPH_VALID|^MEMORY|^RESOLVE_RESPONSE_SELECTED/;
 /** Stages shown in a story although their tone does not say so. */
-const STORY_STAGES = /^(DIALOGUE_ACT_CLASSIFIED|RESOLVE_RESPONSE|SET_JSON|SET_DIALOGUE_ACT|PENDING_ACTION_(LIFECYCLE|EXECUTED)|MCP_FINAL_ANSWER|CONVERSATION_RESET|CORRECTION_STEP|GUARDRAIL_DENY)/;
+const STORY_STAGES = /^(DIALOGUE_ACT_CLASSIFIED|RESOLVE_RESPONSE|SET_JSON|SET_DIALOGUE_ACT|PENDING_ACTION_(LIFECYCLE|EXECUTED)|MCP_(FINAL_ANSWER|TOOL_APPROVAL)|CONVERSATION_RESET|CORRECTION_STEP|GUARDRAIL_DENY)/;
 
 /** Describes a notice. */
 export function describeNotice({ stage, payload }: AuditNotice): NoticeText {

@@ -10,7 +10,7 @@ export type Area = (typeof AREAS)[number];
 export type InspectorTab = 'diff' | 'why' | 'vars' | 'tree' | 'params' | 'row' | 'effect';
 
 /** The modal dialogs. */
-export type Dialog = 'samples' | 'import' | 'export' | 'share' | 'commands';
+export type Dialog = 'samples' | 'import' | 'export' | 'share' | 'commands' | 'mcp';
 
 /** A reference to a configuration row. */
 export interface RowReference {
