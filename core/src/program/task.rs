@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn failures_keep_their_kind() {
         let service = json!({"http": {"url": "https://orders.example/refund"}});
-        assert_eq!(run(&service, "orders:refund", 404).unwrap_err().kind, EffectErrorKind::Refused);
+        assert_eq!(run(&service, "orders:refund", 404).unwrap_err().kind, EffectErrorKind::NotFound);
         let unknown = run(&service, "no_such_extension", 200).unwrap_err();
         assert_eq!(unknown.kind, EffectErrorKind::NotFound);
         assert!(unknown.message.contains("no_such_extension"), "{unknown:?}");

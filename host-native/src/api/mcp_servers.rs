@@ -138,7 +138,7 @@ pub async fn withdraw(
     responses(
         (status = 200, description = "The result, or the error of the tool", body = ref("#/components/schemas/McpCalled")),
         (status = 400, description = "The body is not valid JSON"),
-        (status = 404, description = "There is no such server, or its row is disabled"),
+        (status = 404, description = "There is no such server or tool, or its row is disabled"),
         (status = 408, description = "The request body timed out"),
         (status = 413, description = "The request body is too large"),
         (status = 415, description = "The Content-Type is not JSON"),
@@ -164,7 +164,11 @@ pub async fn call(
             return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message));
         }
     };
-    Ok(Json(match mcp::call_by_hand(&host, server, &tool.unwrap_or_default(), &args).await {
+    let tool = tool.unwrap_or_default();
+    if let Some(message) = mcp::find_missing(&host, server, &tool).await {
+        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message));
+    }
+    Ok(Json(match mcp::call_by_hand(&host, server, &tool, &args).await {
         Ok(text) => json!({"ok": true, "result": serde_json::from_str(&text).unwrap_or(Value::String(text))}),
         Err(error) => json!({"ok": false, "error": {"kind": error.kind, "message": host.secrets.scrub(&error.message)}}),
     }))

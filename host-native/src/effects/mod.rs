@@ -123,7 +123,7 @@ async fn dispatch(
         },
         Request::Task(request) if configured.is_function(request) => task::run_function(host, request, &effect.key).await,
         Request::Task(request) => configured.fakes.answer_task(request),
-        Request::Tool(request) => tool::execute(host, configured, tokens, &effect.key, request).await,
+        Request::Tool(request) => tool::execute(host, configured, tokens, &effect.key, request, deadline).await,
         Request::Container(request) => container::execute(&host.containers, &configured.fakes, request).await,
         Request::Http(request) => match configured.fakes.answer_http(request) {
             Some(answer) => answer,

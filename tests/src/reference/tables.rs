@@ -51,6 +51,8 @@ const GROUPS: [(&str, &[&str]); 9] = [
             "ce_mcp_planner",
             "ce_http_tool",
             "cv_tool_spec",
+            "ce_mcp_server",
+            "cv_mcp_tool",
             "ce_tool",
             "ce_task",
             "cv_document",

@@ -7,7 +7,8 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::catalog::McpServer;
-use super::{McpCall, digest};
+use super::connection::LIST_LIFETIME;
+use super::{McpCall, check_unchanged, digest};
 use crate::config::active::ReloadError;
 use crate::runtime::turn_runner::Host;
 use crate::storage::{self, mcp_tool};
@@ -75,10 +76,14 @@ pub async fn approve(host: &Host, server: &McpServer, tool: &str, approval: &App
     server.check_allowed(tool).map_err(|it| ApprovalError::NotAllowed(it.message))?;
     let connection = host.mcp.connect(&host.http, server).await.map_err(ApprovalError::Server)?;
     let list = connection.list_tools(Duration::ZERO).await.map_err(ApprovalError::Server)?;
-    let offered = list.tools.iter().find(|it| it.get("name").and_then(Value::as_str) == Some(tool));
-    let Some(offered) = offered else {
+    let mut named = list.tools.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(tool));
+    let Some(offered) = named.next() else {
         return Err(ApprovalError::NotOffered(format!("the MCP server '{}' does not offer the tool '{tool}'", server.key)));
     };
+    if named.next().is_some() {
+        let message = format!("the MCP server '{}' offers two tools named '{tool}'; neither can be approved", server.key);
+        return Err(ApprovalError::NotAllowed(message));
+    }
     if digest(offered) != approval.digest {
         let message = format!("the tool '{tool}' is not the one that was reviewed; list the tools and review it again");
         return Err(ApprovalError::Changed(message));
@@ -112,19 +117,34 @@ pub async fn withdraw(host: &Host, server: &str, tool: &str) -> Result<bool, Rel
     Ok(existed)
 }
 
-/// Calls a tool as the server offers it, approved or not.
+/// Returns that a server does not offer a tool, if its list can be read and lacks it.
+pub async fn find_missing(host: &Host, server: &McpServer, tool: &str) -> Option<String> {
+    let connection = host.mcp.connect(&host.http, server).await.ok()?;
+    let list = connection.list_tools(LIST_LIFETIME).await.ok()?;
+    let is_offered = list.tools.iter().any(|it| it.get("name").and_then(Value::as_str) == Some(tool));
+    (!is_offered).then(|| format!("the MCP server '{}' does not offer the tool '{tool}'", server.key))
+}
+
+/// Calls a tool as the server offers it: one that is not approved yet, or one that is still as it was approved.
 ///
 /// # Errors
 /// The failure of the call.
 pub async fn call_by_hand(host: &Host, server: &McpServer, tool: &str, args: &Map) -> Result<String, EffectError> {
     server.check_allowed(tool)?;
     let connection = host.mcp.connect(&host.http, server).await?;
-    connection.find_tool(tool).await?;
+    let offered = connection.find_tool(tool).await?;
+    if let Ok(approved) = host.config_manager.active().mcp.approved(&format!("mcp.{}.{tool}", server.key)) {
+        check_unchanged(server, tool, approved, &offered)?;
+    }
     let limit = host.turn_settings.tools.call;
     let call = McpCall { tool, args, key: "by-hand", progress: None };
     let outcome = timeout(limit, connection.call(&call)).await;
     let text = outcome.map_err(|_| {
-        let message = format!("no answer within {} ms; convengine.tools.timeout is the limit", limit.as_millis());
+        let message = format!(
+            "the MCP server '{}' did not answer within {} ms; convengine.tools.timeout is the limit",
+            server.key,
+            limit.as_millis()
+        );
         EffectError::new(EffectErrorKind::Timeout, message)
     })??;
     Ok(host.secrets.scrub(&text).into_owned())

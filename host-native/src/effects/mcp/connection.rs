@@ -13,6 +13,7 @@ use rmcp::service::{
     ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RoleClient, RunningService,
 };
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::channel;
 use tokio::time::Instant;
@@ -29,7 +30,7 @@ use crate::runtime::stream::TokenPublisher;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a list of tools is used unless the server announces another.
-const LIST_LIFETIME: Duration = Duration::from_secs(60);
+pub const LIST_LIFETIME: Duration = Duration::from_secs(60);
 
 /// Maximum pages and tools of a list.
 const MAX_PAGES: usize = 64;
@@ -53,6 +54,8 @@ pub struct Connection {
     tools: Mutex<Option<ToolList>>,
     /// Whether the server sent a message beyond the limit.
     exceeded: Arc<AtomicBool>,
+    /// The hash of the secret that it was opened with.
+    secret_hash: Option<[u8; 32]>,
     /// Killed with the connection.
     _process: Option<ChildProcess>,
 }
@@ -92,15 +95,19 @@ impl Connection {
             let message = format!("the MCP server '{}' did not answer within {} s", server.key, HANDSHAKE_TIMEOUT.as_secs());
             EffectError { status: Some(503), ..EffectError::new(EffectErrorKind::Timeout, message) }
         })??;
+        let secret_hash = server.secret.as_ref().and_then(|it| clients.secrets.get(it)).as_deref().map(hash_secret);
         // Lists are kept here, with their age.
         service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
         spawn_subscription(service.peer().clone(), Arc::clone(&receiver.tools_changed));
-        Ok(Connection { server: server.clone(), service, receiver, tools: Mutex::default(), exceeded, _process: process })
+        Ok(Connection { server: server.clone(), service, receiver, tools: Mutex::default(), exceeded, secret_hash, _process: process })
     }
 
-    /// Whether the connection is open and that of the row.
-    pub fn is_usable(&self, server: &McpServer) -> bool {
-        self.server == *server && !self.service.is_closed() && !self.service.peer().is_transport_closed()
+    /// Whether the connection is open, and that of the row with the current secret.
+    pub fn is_usable(&self, server: &McpServer, secret: Option<&str>) -> bool {
+        self.server == *server
+            && self.secret_hash == secret.map(hash_secret)
+            && !self.service.is_closed()
+            && !self.service.peer().is_transport_closed()
     }
 
     /// The name, version and protocol revision of the server.
@@ -210,7 +217,8 @@ impl Connection {
             Ok(ServerResult::CallToolResult(result)) => result::to_text(&self.server.key, result),
             Ok(ServerResult::EmptyResult(_)) => result::to_text(&self.server.key, CallToolResult::default()),
             Ok(ServerResult::InputRequiredResult(_)) => {
-                let message = format!("the tool '{}' asks for more input, which the engine does not give", call.tool);
+                let message =
+                    format!("the tool '{}' of the MCP server '{}' asks for more input, which is not given", call.tool, self.server.key);
                 Err(EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_ERROR))
             }
             Ok(_) => Err(self.to_effect_error(&rmcp::service::ServiceError::UnexpectedResponse)),
@@ -245,6 +253,10 @@ fn publish_progress(publisher: Option<&TokenPublisher>, step: &rmcp::model::Prog
     if let Some(publisher) = publisher {
         publisher.send_progress(&json!({"progress": step.progress, "total": step.total, "message": step.message}));
     }
+}
+
+fn hash_secret(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret.as_bytes()).into()
 }
 
 /// Returns how a connection begins. With `auto`, a server without `server/discover` is asked to initialize.

@@ -13,6 +13,7 @@ mod transport;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use convengine_core::config::{classify_mcp_tool, split_mcp_code};
 use convengine_core::json::schema::JsonSchema;
@@ -21,15 +22,19 @@ use convengine_core::turn::{
 };
 use serde_json::Value;
 use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout_at};
 
 use crate::config::secrets::Secrets;
 use crate::config::settings::McpCommands;
 use crate::effects::http::HttpClient;
 use crate::runtime::stream::TokenPublisher;
-pub use approval::{Approval, ApprovalError, approve, call_by_hand, withdraw};
+pub use approval::{Approval, ApprovalError, approve, call_by_hand, find_missing, withdraw};
 use catalog::{McpCatalog, McpServer};
 use connection::Connection;
 pub use definition::{changed_members, digest, pick_definition};
+
+/// How much earlier than its effect a call times out, so that the error can name the server.
+const TIMEOUT_MARGIN: Duration = Duration::from_millis(20);
 
 /// Connections to MCP servers, each used by concurrent calls.
 #[derive(Debug)]
@@ -73,7 +78,8 @@ impl McpClients {
             Arc::clone(connections.entry(server.key.clone()).or_default())
         };
         let mut current = slot.lock().await;
-        if let Some(open) = current.as_ref().filter(|it| it.is_usable(server)) {
+        let secret = server.secret.as_ref().and_then(|it| self.secrets.get(it));
+        if let Some(open) = current.as_ref().filter(|it| it.is_usable(server, secret.as_deref())) {
             return Ok(Arc::clone(open));
         }
         *current = None;
@@ -83,7 +89,7 @@ impl McpClients {
     }
 }
 
-/// Calls the tool of a request as it was approved.
+/// Calls the tool of a request as it was approved; `deadline` is that of the effect.
 pub async fn execute(
     clients: &McpClients,
     http: &HttpClient,
@@ -91,8 +97,15 @@ pub async fn execute(
     request: &ToolRequest,
     key: &str,
     progress: Option<&TokenPublisher>,
+    deadline: Instant,
 ) -> EffectResult {
-    match call_approved(clients, http, catalog, request, key, progress).await {
+    let call = call_approved(clients, http, catalog, request, key, progress);
+    let outcome = timeout_at(deadline - TIMEOUT_MARGIN, call).await.unwrap_or_else(|_| {
+        let server = request.tool_code.as_deref().and_then(split_mcp_code).map(|it| it.0).unwrap_or_default();
+        let message = format!("the MCP server '{server}' did not answer in time; see convengine.tools.timeout");
+        Err(EffectError::new(EffectErrorKind::Timeout, message))
+    });
+    match outcome {
         Ok(text) => EffectResult::Ok(Reply::Tool(ToolReply { text: clients.secrets.scrub(&text).into_owned() })),
         Err(error) => EffectResult::Error(EffectError { message: clients.secrets.scrub(&error.message).into_owned(), ..error }),
     }
@@ -117,16 +130,24 @@ async fn call_approved(
     check_arguments(approved, &request.args)?;
     let connection = clients.connect(http, server).await?;
     let offered = connection.find_tool(tool).await?;
-    let changes = changed_members(approved, &offered);
-    if !changes.is_empty() {
-        let message = format!(
-            "the tool '{tool}' of the MCP server '{}' is not what was approved: its {} changed; review and approve it again",
-            server.key,
-            changes.join(", ")
-        );
-        return Err(EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_CHANGED));
+    check_unchanged(server, tool, approved, &offered)?;
+    let text = connection.call(&McpCall { tool, args: &request.args, key, progress }).await?;
+    check_result(server, approved, &text)?;
+    Ok(text)
+}
+
+/// Checks that a tool is still what was approved.
+fn check_unchanged(server: &McpServer, tool: &str, approved: &Value, offered: &Value) -> Result<(), EffectError> {
+    let changes = changed_members(approved, offered);
+    if changes.is_empty() {
+        return Ok(());
     }
-    connection.call(&McpCall { tool, args: &request.args, key, progress }).await
+    let message = format!(
+        "the tool '{tool}' of the MCP server '{}' is not what was approved: its {} changed; review and approve it again",
+        server.key,
+        changes.join(", ")
+    );
+    Err(EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_CHANGED))
 }
 
 /// Checks that a person has approved the call if the row of the tool demands it, whatever a document says of the tool.
@@ -142,6 +163,15 @@ fn check_approval(catalog: &McpCatalog, code: &str, approved: &Value, request: &
     }
     let message = format!("each call of the tool '{code}' has to be approved: set its approval to 'never', or let an agent ask");
     Err(EffectError::new(EffectErrorKind::Denied, message).with_detail(EffectErrorDetail::TOOL_DENIED))
+}
+
+/// Checks a result against the approved schema, if the tool has one that can be checked.
+fn check_result(server: &McpServer, approved: &Value, text: &str) -> Result<(), EffectError> {
+    let schema = approved.get("outputSchema").and_then(|it| JsonSchema::compile(it).ok());
+    let breach = schema.zip(serde_json::from_str(text).ok()).and_then(|(schema, result): (_, Value)| schema.find_violation(&result));
+    let Some(breach) = breach else { return Ok(()) };
+    let message = format!("the result of the MCP server '{}' does not fit the schema of the tool: {breach}", server.key);
+    Err(EffectError::new(EffectErrorKind::Invalid, message))
 }
 
 /// Checks arguments against the approved schema, because the server may not.

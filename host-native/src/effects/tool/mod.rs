@@ -5,6 +5,8 @@ use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Reply, T
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use tokio::time::Instant;
+
 use super::{documents, files, mcp};
 use crate::config::active::ActiveConfig;
 use crate::config::settings::Roots;
@@ -19,12 +21,13 @@ pub async fn execute(
     progress: Option<&TokenPublisher>,
     key: &str,
     request: &ToolRequest,
+    deadline: Instant,
 ) -> EffectResult {
     if request.spec.is_none() || configured.fakes.has_tool(request) {
         return configured.fakes.answer_tool(request);
     }
     if request.tool_group == MCP_GROUP {
-        return mcp::execute(&host.mcp, &host.http, &configured.mcp, request, key, progress).await;
+        return mcp::execute(&host.mcp, &host.http, &configured.mcp, request, key, progress, deadline).await;
     }
     match execute_by_group(&host.readers, &host.file_roots, request).await {
         Ok(text) => EffectResult::Ok(Reply::Tool(ToolReply { text: host.secrets.scrub(&text).into_owned() })),

@@ -195,11 +195,16 @@ fn invalid_calls_are_answered_with_errors() {
         ("d", "note", json!({})),
         ("e", "request_human", json!({})),
     ]);
-    let mut play = AgentSession::with_replies(&json!([wrong, "I see."]));
+    let mut play = AgentSession::with_rules(json!([{"purpose": "agent", "replies": [wrong, "I see."]}]), |pack| {
+        let tools = pack["documents"][0]["tools"].as_array_mut().unwrap();
+        let tool = tools.iter_mut().find(|it| it["id"] == "crm.search").unwrap().as_object_mut().unwrap();
+        tool.shift_remove("server");
+        tool.insert("effect_class".to_owned(), json!("read"));
+    });
     assert_eq!(play.say("card desk"), ["I see."]);
     let results: Vec<Value> = play.last_dialogue().messages[2..].iter().map(|it| serde_json::from_str(&it.content).unwrap()).collect();
     let codes: Vec<&Value> = results.iter().map(|it| &it["error"]["code"]).collect();
-    assert_eq!(codes, [&json!("invalid_args"), &json!("unknown_tool"), &json!("unavailable"), &Value::Null, &json!("invalid_args")]);
+    assert_eq!(codes, [&json!("invalid_args"), &json!("unknown_tool"), &json!("tool_unknown"), &Value::Null, &json!("invalid_args")]);
     assert_eq!(results[3], json!({"ok": true}));
     assert!(play.http_requests.is_empty());
 }
