@@ -18,8 +18,8 @@ pub(super) fn check_approval(scene: &TurnUnderTest<'_>) -> Option<String> {
     for it in &run.answered {
         let id = it.effect.id.0;
         let step = it.step.as_ref().filter(|it| it.step == PENDING_ACTION_STEP);
-        if needs_confirmation(&it.effect) && step.is_none() {
-            return Some(format!("effect {id} is irreversible and belongs to no pending action"));
+        if needs_confirmation(&it.effect) && step.is_none() && !is_approved_call(scene, it) {
+            return Some(format!("effect {id} is irreversible, and neither belongs to a pending action nor was approved"));
         }
         if !is_pending_action(it) {
             continue;
@@ -37,6 +37,23 @@ pub(super) fn check_approval(scene: &TurnUnderTest<'_>) -> Option<String> {
 fn needs_confirmation(effect: &Effect) -> bool {
     let by_task = matches!(&effect.request, Request::Task(task) if task.called_for == TaskUse::PendingAction);
     by_task || effect.class == EffectClass::Irreversible
+}
+
+/// Returns whether an effect is exactly the tool call that waited for the message's approval, or one that the client requests and approves.
+fn is_approved_call(scene: &TurnUnderTest<'_>, it: &AnsweredEffect) -> bool {
+    let Request::Tool(request) = &it.effect.request else { return false };
+    let input = &scene.run.input;
+    let waiting = input.session.conversation.as_ref().and_then(|it| it.context.get("mcp_approval"));
+    let is_waiting = waiting.is_some_and(|it| {
+        let is_next = it.get("turn").and_then(Value::as_u64) == Some(input.session.turns_since_reset.into());
+        let act = scene.config.dialogue_acts.match_pattern(input.event.text.as_deref().unwrap_or_default().trim());
+        let is_same = it.get("tool_code").and_then(Value::as_str) == request.tool_code.as_deref()
+            && it.get("args") == Some(&request.args.clone().into());
+        is_next && is_same && act == Some(DialogueAct::Affirm)
+    });
+    let is_of_client =
+        input.event.params.get("approval_granted") == Some(&Value::Bool(true)) && input.event.params.contains_key("tool_request");
+    is_waiting || is_of_client
 }
 
 /// Returns whether an effect executes a pending action: its step requests it, and not for a hook.

@@ -148,6 +148,9 @@ fn implies_no_write(answer: &EffectResult) -> bool {
 
 /// Returns whether the service's row declares the call idempotent.
 fn is_idempotent(config: &Config, it: &AnsweredEffect) -> bool {
+    if matches!(it.effect.request, Request::Tool(_)) {
+        return it.effect.repeatable;
+    }
     let Request::Http(http) = &it.effect.request else { return false };
     if config.chain().is_some() {
         // The calls of a run have its key.

@@ -254,6 +254,10 @@ impl Answer {
 }
 
 impl Server {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<reqwest::blocking::Body>) -> Answer {
         let mut call = self.client.request(method.parse().unwrap(), format!("http://{}{path}", self.address)).body(body);
         for (name, value) in headers {

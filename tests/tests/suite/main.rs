@@ -46,6 +46,7 @@ mod mcp_fake;
 mod mcp_faults;
 mod mcp_injections;
 mod mcp_page;
+mod mcp_real;
 mod models;
 mod observability;
 mod offline;
