@@ -128,8 +128,8 @@ fn a_reference_server_killed_in_a_turn_is_reported_and_started_again() {
     assert_eq!(before.len(), 1, "one process for all calls");
     let mut events = client().get(format!("http://{}/api/v1/conversation/stream/{id}", desk.server.address)).send().unwrap();
     read_until(&mut events, "CONNECTED");
+    let args = json!({"duration": 60, "steps": 60});
     let text = thread::scope(|scope| {
-        let args = json!({"duration": 60, "steps": 60});
         let turn = scope.spawn(|| desk.call(&id, "everything.trigger-long-running-operation", &args));
         read_until(&mut events, "\"eventType\":\"TOOL_PROGRESS\"");
         let killed = Command::new("kill").args(["-KILL", &before[0]]).status().unwrap();
