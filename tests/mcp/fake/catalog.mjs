@@ -1,10 +1,11 @@
 // The tools as the server lists them.
 
-const ORDER_ID = { type: 'string', description: 'The number of the order, such as ORD-7017', pattern: '^ORD-[0-9]+$' };
+// A new object each time: texts are injected into it.
+const orderId = () => ({ type: 'string', description: 'The number of the order, such as ORD-7017', pattern: '^ORD-[0-9]+$' });
 
 function tools() {
   return [
-    tool('get_order_status', 'Order status', 'Returns how far an order is.', { orderId: ORDER_ID }, ['orderId'], {
+    tool('get_order_status', 'Order status', 'Returns how far an order is.', { orderId: orderId() }, ['orderId'], {
       readOnlyHint: true,
       openWorldHint: false,
     }, {
@@ -12,11 +13,11 @@ function tools() {
       properties: { orderId: { type: 'string' }, status: { type: 'string' }, carrier: { type: 'string' } },
       required: ['orderId', 'status'],
     }),
-    tool('cancel_order', 'Cancel an order', 'Cancels an order for good.', { orderId: ORDER_ID, reason: { type: 'string' } }, ['orderId'], {
+    tool('cancel_order', 'Cancel an order', 'Cancels an order for good.', { orderId: orderId(), reason: { type: 'string' } }, ['orderId'], {
       readOnlyHint: false,
       destructiveHint: true,
     }),
-    tool('add_note', 'Add a note', 'Adds a note to an order.', { orderId: ORDER_ID, text: { type: 'string' } }, ['orderId', 'text'], {
+    tool('add_note', 'Add a note', 'Adds a note to an order.', { orderId: orderId(), text: { type: 'string' } }, ['orderId', 'text'], {
       readOnlyHint: false,
       destructiveHint: false,
       idempotentHint: true,
@@ -25,7 +26,7 @@ function tools() {
       sku: { type: 'string' },
       quantity: { type: 'integer', minimum: 1 },
     }, ['sku', 'quantity'], { readOnlyHint: false, destructiveHint: false, idempotentHint: false }),
-    tool('track', 'Track an order', 'Follows an order step by step.', { orderId: ORDER_ID }, ['orderId'], { readOnlyHint: true }),
+    tool('track', 'Track an order', 'Follows an order step by step.', { orderId: orderId() }, ['orderId'], { readOnlyHint: true }),
     tool('picture', 'Picture', 'Returns a picture of the parcel.', {}, [], { readOnlyHint: true }),
     tool('echo_headers', 'Echo headers', 'Returns the headers of the request.', {}, [], { readOnlyHint: true }),
   ];

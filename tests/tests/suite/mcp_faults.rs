@@ -68,13 +68,20 @@ fn play(fake: &mut FakeMcp<'_>, server: &Server, faults: &[(&str, Expected)], tr
     assert!(!server.log().contains("panicked"), "{}", server.log());
 }
 
+/// Asserts that a server gets nothing that it asks for: no model call, no folder and no word of the user.
+fn assert_nothing_given(fake: &FakeMcp<'_>) {
+    let refusals = [Value::Null, json!({"roots": []}), json!({"action": "decline"})];
+    let asked = fake.logged("asked_client");
+    assert!(asked.iter().all(|it| refusals.contains(&it["answer"])), "{asked:?}");
+}
+
 #[test]
 fn faults_of_a_child_process_have_a_clear_outcome() {
     let env = TestEnv::with_tables();
     let mut fake = FakeMcp::new(&env, Transport::Stdio, &[]);
     let server = fake.serve_approved(&[]);
     play(&mut fake, &server, &CALL_FAULTS, Transport::Stdio);
-    assert!(fake.logged("asked_client").iter().all(|it| it["answer"].is_null()), "a server gets nothing that it asks for");
+    assert_nothing_given(&fake);
 }
 
 #[test]
@@ -84,7 +91,7 @@ fn faults_over_http_have_a_clear_outcome() {
     let server = fake.serve_approved(&[]);
     play(&mut fake, &server, &CALL_FAULTS, Transport::Http);
     play(&mut fake, &server, &HTTP_FAULTS, Transport::Http);
-    assert!(fake.logged("asked_client").iter().all(|it| it["answer"].is_null()), "a server gets nothing that it asks for");
+    assert_nothing_given(&fake);
     assert!(fake.logged("redirected").is_empty() && fake.logged("other_path").is_empty(), "no other address is called");
 }
 

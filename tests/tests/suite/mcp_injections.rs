@@ -182,7 +182,7 @@ fn an_approved_injection_is_data_among_the_same_tools() {
         request_tool(&server, &id, "cancel_order", &json!({"orderId": "ORD-7017"}));
         assert!(!fake.calls().contains(&"cancel_order".to_owned()), "{name}");
         fake.inject(&json!([]));
-        assert!(wait_until(|| listed_tool(&server, tool)["state"] == "changed"), "{name}");
+        assert!(wait_until(|| listed_tool(&server, tool)["state"] == "changed"), "{name}: {}", listed_tool(&server, tool));
         approve_all(&server);
     }
     assert_eq!(approvals(&env), approved);

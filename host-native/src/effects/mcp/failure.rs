@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind};
-use rmcp::service::ServiceError;
+use rmcp::service::{ClientInitializeError, ServiceError};
 
 use super::transport::MAX_MESSAGE_BYTES;
 use crate::effects::http::find_private_host;
@@ -16,6 +16,9 @@ pub fn connection_error(server: &str, error: &(dyn Error + 'static)) -> EffectEr
     if let Some(refused) = find_private_host(error) {
         return refused;
     }
+    if error.downcast_ref::<ClientInitializeError>().is_some_and(ClientInitializeError::is_authorization_required) {
+        return authorization_error(server);
+    }
     let message = format!("the MCP server '{server}' cannot be reached: {}", innermost(error));
     EffectError { status: Some(503), ..EffectError::new(EffectErrorKind::Unavailable, message) }
 }
@@ -27,6 +30,7 @@ pub fn call_error(server: &str, error: &ServiceError, is_too_long: bool) -> Effe
             let message = format!("the MCP server '{server}' sent a message of more than {MAX_MESSAGE_BYTES} bytes");
             return EffectError::new(EffectErrorKind::Invalid, message).with_detail(EffectErrorDetail::TOO_LARGE);
         }
+        error if error.is_authorization_required() => return authorization_error(server),
         ServiceError::McpError(error) => {
             let message = format!("the MCP server '{server}' answered with the error {}: {}", error.code.0, excerpt(&error.message));
             return EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_ERROR);
@@ -41,6 +45,11 @@ pub fn call_error(server: &str, error: &ServiceError, is_too_long: bool) -> Effe
         other => (EffectErrorKind::Unavailable, excerpt(&other.to_string())),
     };
     EffectError::new(kind, format!("the call of the MCP server '{server}' failed: {reason}"))
+}
+
+fn authorization_error(server: &str) -> EffectError {
+    let message = format!("the MCP server '{server}' answered 401: it asks for a token; name its secret in auth_ref");
+    EffectError { status: Some(401), ..EffectError::new(EffectErrorKind::Refused, message) }
 }
 
 fn is_size_error(error: &(dyn Error + 'static)) -> bool {

@@ -63,6 +63,17 @@ impl McpClients {
         McpClients { commands, secrets, connections: std::sync::Mutex::default() }
     }
 
+    /// Does not use the connection of a request for new calls, because its server does not answer; open calls keep it.
+    fn retire(&self, request: &ToolRequest) {
+        let server = request.tool_code.as_deref().and_then(split_mcp_code).map(|it| it.0);
+        let connections = self.connections.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(slot) = server.and_then(|it| connections.get(it))
+            && let Ok(mut current) = slot.try_lock()
+        {
+            *current = None;
+        }
+    }
+
     /// Whether the settings name the command of a server.
     pub fn has_command(&self, server: &str) -> bool {
         self.commands.contains_key(server)
@@ -101,6 +112,7 @@ pub async fn execute(
 ) -> EffectResult {
     let call = call_approved(clients, http, catalog, request, key, progress);
     let outcome = timeout_at(deadline - TIMEOUT_MARGIN, call).await.unwrap_or_else(|_| {
+        clients.retire(request);
         let server = request.tool_code.as_deref().and_then(split_mcp_code).map(|it| it.0).unwrap_or_default();
         let message = format!("the MCP server '{server}' did not answer in time; see convengine.tools.timeout");
         Err(EffectError::new(EffectErrorKind::Timeout, message))

@@ -24,7 +24,8 @@ pub fn init(logging: &LoggingSettings) {
     let directives = logging.level.as_ref().map_or_else(|| DEFAULT_FILTER.to_owned(), |it| format!("sqlx::query=off,rmcp=off,{it}"));
     // Existing filters name the crate by its former name.
     let renamed = |directives: &str| directives.replace("convengine_server", "convengine_host");
-    let from_env = std::env::var(EnvFilter::DEFAULT_ENV).ok().and_then(|it| EnvFilter::try_new(renamed(&it)).ok());
+    let from_env = std::env::var(EnvFilter::DEFAULT_ENV).ok();
+    let from_env = from_env.and_then(|it| EnvFilter::try_new(renamed(&format!("rmcp=off,{it}"))).ok());
     let filter = from_env.unwrap_or_else(|| EnvFilter::new(renamed(&directives)));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if logging.json {
