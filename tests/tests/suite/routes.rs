@@ -10,7 +10,7 @@ use crate::stream::ID;
 use crate::workflows::front;
 
 /// Every route: method, path, the scopes of which one is required, and a body. A new route needs a row here; `tenants.rs` plays them too.
-pub const ROUTES: [(&str, &str, &[&str], &str); 112] = [
+pub const ROUTES: [(&str, &str, &[&str], &str); 117] = [
     ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
     ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
     ("GET", "/api/v1/conversation", &["read"], ""),
@@ -22,6 +22,11 @@ pub const ROUTES: [(&str, &str, &[&str], &str); 112] = [
     ("GET", "/api/v1/cache/analyze", &["admin"], ""),
     ("GET", "/api/v1/db/inspect-schema", &["admin"], ""),
     ("GET", "/metrics", &["read"], ""),
+    ("GET", "/api/v1/mcp/servers", &["admin"], ""),
+    ("GET", "/api/v1/mcp/servers/{server}/tools", &["admin"], ""),
+    ("PUT", "/api/v1/mcp/servers/{server}/tools/{tool}/approval", &["admin"], r#"{"digest":"sha256:0"}"#),
+    ("DELETE", "/api/v1/mcp/servers/{server}/tools/{tool}/approval", &["admin"], ""),
+    ("POST", "/api/v1/mcp/servers/{server}/tools/{tool}/call", &["admin"], r#"{"arguments":{}}"#),
     ("GET", "/api/v1/config/snapshots", &["admin"], ""),
     ("POST", "/api/v1/config/snapshots/{hash}/activate", &["admin"], ""),
     ("POST", "/api/v1/config/rollback", &["admin"], ""),
@@ -160,6 +165,7 @@ pub fn fill_path(path: &str) -> String {
         .replace("/workflows/sessions/{session}", &format!("/workflows/sessions/{WORKFLOW_SESSION}"))
         .replace("{session}", SESSION)
         .replace("{call}", "c1")
+        .replace("{server}", "only-b")
         .replace("{workflow}", "front")
         .replace("{tool}", "find")
         .replace("{chain}", "nightly")

@@ -61,6 +61,7 @@ fn no_route_leads_from_one_tenant_to_another() {
     let two = TwoTenants::with_pack(&orders_pack());
     two.b.sql().run("create table of_b (of_b_alone text)");
     two.b.sql().run("update ce_response set exact_text = 'Only B says this.' where intent_code = 'ORDERS'");
+    two.b.sql().run("insert into ce_mcp_server (server_key, endpoint) values ('only-b', 'http://127.0.0.1:9/mcp')");
     let (a, b) = (two.key("a", "admin"), two.key("b", "admin"));
     let server = two.serve(&KEYS);
     let (of_b, front_of_b) = (desk_of("Only B").to_string(), front("Only B").to_string());
@@ -140,6 +141,10 @@ fn no_route_leads_from_one_tenant_to_another() {
             ("GET", "/metrics") => {
                 assert!(text.contains("tenant=\"a\"") && !text.contains("tenant=\"b\"") && own_text.contains("tenant=\"b\""), "{text}");
             }
+            ("GET", "/api/v1/mcp/servers") => assert_eq!((answer.json(), own_text.contains("only-b")), (json!({"servers": []}), true)),
+            ("POST", "/api/v1/mcp/servers/{server}/tools/{tool}/call") => assert_eq!((answer.status, own.status), (404, 200), "{own:?}"),
+            ("DELETE", path) if path.starts_with("/api/v1/mcp/") => assert_eq!((answer.status, own.status), (404, 404), "{own:?}"),
+            (_, path) if path.starts_with("/api/v1/mcp/") => assert_eq!((answer.status, own.status), (404, 502), "{own:?}"),
             ("GET", "/api/v1/config/snapshots") => assert_ne!(answer.json()["active"], own.json()["active"]),
             ("POST", "/api/v1/config/snapshots/{hash}/activate") => assert_eq!((answer.status, own.status), (404, 404)),
             ("POST", "/api/v1/config/rollback") => {
