@@ -125,7 +125,8 @@ impl Recording {
     pub fn compare(&self, pack: &Pack, is_stopped: &dyn Fn() -> bool) -> Result<Vec<ComparedTurn>, Failure> {
         let other = self.compile(pack)?;
         let replayable = self.turns.iter().filter(|it| !it.stored.is_unrecoverable());
-        let compare = |it: &RecordedTurn| it.load().and_then(|(journal, config)| compare_configs(it.stored.number, journal, config, &other));
+        let compare =
+            |it: &RecordedTurn| it.load().and_then(|(journal, config)| compare_configs(it.stored.number, journal, config, &other));
         let compared = |it: &RecordedTurn| ComparedTurn {
             number: it.stored.number,
             differences: compare(it).err().map(|it| it.lines).unwrap_or_default(),

@@ -41,6 +41,8 @@ mod knowledge_vectors;
 mod links;
 mod lint;
 mod live;
+mod mcp_server;
+mod mcp_server_tools;
 mod models;
 mod observability;
 mod offline;

@@ -27,11 +27,6 @@ impl Arguments {
         self.0.get(name).filter(|it| !it.is_null())
     }
 
-    /// Whether an argument is given.
-    pub fn has(&self, name: &str) -> bool {
-        self.get(name).is_some()
-    }
-
     /// Returns an optional text.
     ///
     /// # Errors
@@ -104,9 +99,7 @@ impl Arguments {
         match self.get(name) {
             None => Ok(None),
             Some(object @ Value::Object(_)) => Ok(Some(object.clone())),
-            Some(Value::String(text)) => {
-                serde_json::from_str(text).ok().filter(Value::is_object).map(Some).ok_or_else(refuse)
-            }
+            Some(Value::String(text)) => serde_json::from_str(text).ok().filter(Value::is_object).map(Some).ok_or_else(refuse),
             Some(_) => Err(refuse()),
         }
     }

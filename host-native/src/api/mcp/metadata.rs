@@ -88,7 +88,8 @@ mod tests {
             refusal.headers_mut().get(header::WWW_AUTHENTICATE).map(|it| it.to_str().unwrap_or_default().to_owned())
         };
         let plain = headers(&[("host", "bot.example:8080")]);
-        let expected = "Bearer realm=\"convengine\", resource_metadata=\"http://bot.example:8080/.well-known/oauth-protected-resource/mcp\"";
+        let expected =
+            "Bearer realm=\"convengine\", resource_metadata=\"http://bot.example:8080/.well-known/oauth-protected-resource/mcp\"";
         assert_eq!(challenge(&plain, unauthorized(&uri, None)).as_deref(), Some(expected));
         let secure = headers(&[("host", "bot.example"), ("x-forwarded-proto", "https")]);
         assert!(challenge(&secure, unauthorized(&uri, Some("expired"))).is_some_and(|it| it.contains("\"https://bot.example/.well-known")));

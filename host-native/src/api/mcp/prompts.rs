@@ -38,10 +38,7 @@ const TEMPLATES: [Template; 3] = [
         name: "write_talk",
         title: "Write a talk",
         about: "Writes conversations with expectations that test an assistant",
-        arguments: &[
-            ("purpose", "What the talk should show", true),
-            ("document", "The id of the assistant; omit it for tables", false),
-        ],
+        arguments: &[("purpose", "What the talk should show", true), ("document", "The id of the assistant; omit it for tables", false)],
         text: include_str!("prompts/write_talk.md"),
     },
 ];
@@ -49,7 +46,8 @@ const TEMPLATES: [Template; 3] = [
 /// Lists the prompts.
 pub fn list() -> Vec<Prompt> {
     let argument = |it: &(&str, &str, bool)| PromptArgument::new(it.0).with_description(it.1).with_required(it.2);
-    let prompt = |it: &Template| Prompt::new(it.name, Some(it.about), Some(it.arguments.iter().map(argument).collect())).with_title(it.title);
+    let prompt =
+        |it: &Template| Prompt::new(it.name, Some(it.about), Some(it.arguments.iter().map(argument).collect())).with_title(it.title);
     TEMPLATES.iter().map(prompt).collect()
 }
 
@@ -58,7 +56,8 @@ pub fn list() -> Vec<Prompt> {
 /// # Errors
 /// A message if there is no such prompt, or an argument is missing, unknown or not text.
 pub fn render(name: &str, given: &Map<String, Value>) -> Result<GetPromptResult, String> {
-    let template = TEMPLATES.iter().find(|it| it.name == name).ok_or_else(|| format!("unknown prompt '{name}'; use one that prompts/list returns"))?;
+    let template =
+        TEMPLATES.iter().find(|it| it.name == name).ok_or_else(|| format!("unknown prompt '{name}'; use one that prompts/list returns"))?;
     if let Some(unknown) = given.keys().find(|it| template.arguments.iter().all(|known| known.0 != it.as_str())) {
         return Err(format!("unknown argument '{unknown}' of the prompt '{name}'"));
     }

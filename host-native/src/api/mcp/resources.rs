@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::pages::{cut, invalid_cursor};
 use super::server::{McpServer, database_error, invalid_params};
+use super::tools::lint;
 use crate::api::request::parse_uuid;
 use crate::auth::scope::Scopes;
-use crate::config::lint::lint_database;
 use crate::ops::journal_export;
 use crate::storage::assistant::draft::{self, Assistant};
 use crate::storage::assistant::{DocumentKind, ProgramKey, version};
@@ -57,7 +57,9 @@ pub async fn list(server: &McpServer, cursor: Option<&str>) -> Result<ListResour
     let page = conversations::find(&server.host().readers, &filter).await.map_err(|it| database_error(&it))?;
     let next = page.last().filter(|_| i64::try_from(page.len()).is_ok_and(|it| it == PAGE_SIZE));
     let next = next.map(|it| format!("{CONVERSATIONS}:{}:{}", it.updated_at_ms, it.conversation_id));
-    let journal = |id: &str, at: &str| resource(&format!("conversations/{id}/journal"), id, &format!("The journal of a conversation, last changed {at}"), JSON);
+    let journal = |id: &str, at: &str| {
+        resource(&format!("conversations/{id}/journal"), id, &format!("The journal of a conversation, last changed {at}"), JSON)
+    };
     let mut result = ListResourcesResult::with_all_items(page.iter().map(|it| journal(&it.conversation_id, &it.updated_at)).collect());
     result.next_cursor = next;
     Ok(result)
@@ -79,7 +81,11 @@ fn resource(path: &str, name: &str, about: &str, kind: &str) -> Resource {
 fn reference() -> Vec<Resource> {
     let mut names: Vec<String> = Reference::iter().filter_map(|it| it.strip_suffix(".md").map(str::to_owned)).collect();
     names.sort_unstable();
-    names.iter().filter(|it| *it != "README").map(|it| resource(&format!("reference/{it}"), it, &format!("Reference: {it}"), MARKDOWN)).collect()
+    names
+        .iter()
+        .filter(|it| *it != "README")
+        .map(|it| resource(&format!("reference/{it}"), it, &format!("Reference: {it}"), MARKDOWN))
+        .collect()
 }
 
 async fn documents(server: &McpServer) -> Result<Vec<Resource>, McpError> {
@@ -109,7 +115,12 @@ pub fn templates(server: &McpServer) -> Vec<ResourceTemplate> {
     };
     let mut all = vec![template("reference/{name}", "Reference", "A page of the reference, such as packs or talks", MARKDOWN)];
     if server.permits(Scopes::READ) {
-        all.push(template("conversations/{id}/journal", "Journal", "The journals of a conversation or session, and their configurations", JSON));
+        all.push(template(
+            "conversations/{id}/journal",
+            "Journal",
+            "The journals of a conversation or session, and their configurations",
+            JSON,
+        ));
     }
     if server.permits(Scopes::ADMIN) {
         let about = "The draft of an assistant, workflow, chain or agent";
@@ -143,9 +154,7 @@ fn page_of_reference(name: &str) -> Option<String> {
 }
 
 async fn issues(server: &McpServer) -> Result<String, McpError> {
-    let manager = &server.host().config_manager;
-    let findings = lint_database(manager.database(), manager.settings()).await;
-    let findings = findings.map_err(|it| ErrorData::internal_error(it.lines.join("; "), None))?;
+    let findings = lint::find(server.host(), lint::Subject::Database).await.map_err(|it| ErrorData::internal_error(it, None))?;
     Ok(cut(Value::from(findings.to_json()).to_string(), "call the tool lint for pages of them"))
 }
 

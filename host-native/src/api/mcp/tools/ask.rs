@@ -109,10 +109,14 @@ impl AskTool {
         let (title, about) = match self {
             AskTool::Assistant { title, about, .. } => {
                 let about = about.as_ref().map(|it| format!(" {it}")).unwrap_or_default();
-                (title.clone(), format!("Talks to the assistant '{title}'.{about} Begins a session, or continues one, and returns its answer."))
+                (
+                    title.clone(),
+                    format!("Talks to the assistant '{title}'.{about} Begins a session, or continues one, and returns its answer."),
+                )
             }
             AskTool::Tables => {
-                let about = "Talks to the assistant that the tables configure. Begins a conversation, or continues one, and returns its answer.";
+                let about =
+                    "Talks to the assistant that the tables configure. Begins a conversation, or continues one, and returns its answer.";
                 ("Table configuration".to_owned(), about.to_owned())
             }
         };
@@ -207,7 +211,8 @@ async fn ask_tables(server: &McpServer, text: &str, id: Option<String>) -> ToolR
         true => ("awaiting_input", json!({"type": answer["payload"]["type"], "text": payload_text(&answer["payload"]["value"])})),
         false => ("failed", json!({"type": "ERROR", "text": answer["message"], "code": answer["errorCode"]})),
     };
-    let shown = json!({"conversation_id": answer["conversationId"], "status": status, "intent": answer["intent"], "state": answer["state"]});
+    let shown =
+        json!({"conversation_id": answer["conversationId"], "status": status, "intent": answer["intent"], "state": answer["state"]});
     render("conversation_id", shown, vec![message])
 }
 

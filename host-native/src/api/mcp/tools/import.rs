@@ -6,11 +6,12 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use super::developer::Description;
-use super::{Answer, ToolResult, arguments_schema, failure_text, object_schema};
+use super::{Answer, ToolResult, arguments_schema, failure_text, object_schema, run_in_place};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::{MAX_BYTES, page};
 use crate::config::active::ReloadError;
 use crate::config::import::{ImportReport, ImportTarget, ParsedPack, apply};
+use crate::exit::Failure;
 use crate::runtime::turn_runner::Host;
 
 /// Describes the tool.
@@ -50,30 +51,27 @@ pub async fn run(host: &Arc<Host>, arguments: Option<Map>) -> ToolResult {
     let parsed = ParsedPack::parse(&text)?;
     let host = Arc::clone(host);
     // Runs to its end even if the call is cancelled: rows that are stored must be loaded too.
-    let import = tokio::spawn(async move {
-        let report = apply(ImportTarget::from_host(&host), &parsed, strict, dry_run).await?;
-        let is_imported = !dry_run && !report.is_refused;
-        let reloaded = if is_imported { Some(host.config_manager.refresh().await) } else { None };
-        let next = match reloaded {
-            None if report.is_refused => "nothing is imported: correct the errors, or omit strict".to_owned(),
-            None => "nothing is changed yet: play the pack, then import it with dry_run=false".to_owned(),
-            Some(Ok(_)) if report.documents > 0 => "the rows are active; publish the drafts over HTTP, each gets an ask_ tool then".to_owned(),
-            Some(Ok(_)) => "the rows are active".to_owned(),
-            Some(Err(ReloadError::NewErrors(_))) => {
-                "the rows are stored, but have new errors, so that the former ones stay active: correct them and import again".to_owned()
-            }
-            Some(Err(ReloadError::Database(_))) => "the rows are stored, but not active: import again".to_owned(),
-        };
-        Ok((report, is_imported, next))
-    });
-    let (report, is_imported, next) = match import.await {
-        Ok(done) => done.map_err(|it| failure_text(&it))?,
-        Err(error) => {
-            tracing::error!(%error, "import failed");
-            return Err("import failed; see the log of the server".to_owned());
+    let done = run_in_place(move || async move { import(&host, &parsed, strict, dry_run).await }).await?;
+    let (report, is_imported, next) = done.map_err(|it| failure_text(&it))?;
+    render(&report, is_imported, next)
+}
+
+/// Imports a pack and activates its rows. Returns what happened, whether the server has changed, and what to do next.
+async fn import(host: &Host, parsed: &ParsedPack, strict: bool, dry_run: bool) -> Result<(ImportReport, bool, &'static str), Failure> {
+    let report = apply(ImportTarget::from_host(host), parsed, strict, dry_run).await?;
+    let is_imported = !dry_run && !report.is_refused;
+    let reloaded = if is_imported { Some(host.config_manager.refresh().await) } else { None };
+    let next = match reloaded {
+        None if report.is_refused => "nothing is imported: correct the errors, or omit strict",
+        None => "nothing is changed yet: play the pack, then import it with dry_run=false",
+        Some(Ok(_)) if report.documents > 0 => "the rows are active; publish the drafts over HTTP, each assistant gets an ask_ tool then",
+        Some(Ok(_)) => "the rows are active",
+        Some(Err(ReloadError::NewErrors(_))) => {
+            "the rows are stored, but have new errors, so that the former ones stay active: correct them and import again"
         }
+        Some(Err(ReloadError::Database(_))) => "the rows are stored, but not active: import again",
     };
-    render(&report, is_imported, &next)
+    Ok((report, is_imported, next))
 }
 
 fn render(report: &ImportReport, is_imported: bool, next: &str) -> ToolResult {

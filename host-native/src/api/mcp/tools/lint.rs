@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::developer::Description;
-use super::{Answer, ToolResult, arguments_schema, failure_text, object_schema};
+use super::{Answer, ToolResult, arguments_schema, failure_text, object_schema, run_in_place};
 use crate::api::mcp::arguments::Arguments;
 use crate::api::mcp::pages::page;
 use crate::config::import::ParsedPack;
-use crate::config::lint::{lint_database, lint_document, lint_pack};
+use crate::config::lint::{Findings, lint_database, lint_document, lint_pack};
 use crate::runtime::turn_runner::Host;
 
 /// Describes the tool.
@@ -36,6 +37,34 @@ pub fn describe() -> Description {
     ("Find issues", about, input, output)
 }
 
+/// What is linted.
+#[derive(Debug)]
+pub enum Subject {
+    /// A pack.
+    Pack(Pack),
+    /// A document beside the drafts of the server.
+    Document(Value),
+    /// The configuration and the drafts of the server.
+    Database,
+}
+
+/// Finds the issues of a subject.
+///
+/// # Errors
+/// A message that says what is wrong.
+pub async fn find(host: &Arc<Host>, subject: Subject) -> Result<Findings, String> {
+    let host = Arc::clone(host);
+    let findings = run_in_place(move || async move {
+        let (tree, database) = (host.config_manager.settings(), host.config_manager.database());
+        match subject {
+            Subject::Pack(pack) => lint_pack(&pack, tree).await,
+            Subject::Document(document) => lint_document(database, document, tree).await,
+            Subject::Database => lint_database(database, tree).await,
+        }
+    });
+    findings.await?.map_err(|it| failure_text(&it))
+}
+
 /// Runs the tool.
 ///
 /// # Errors
@@ -43,14 +72,13 @@ pub fn describe() -> Description {
 pub async fn run(host: &Arc<Host>, arguments: Option<Map>) -> ToolResult {
     let arguments = Arguments::read(arguments, &["pack", "document", "cursor"])?;
     let cursor = arguments.text("cursor")?;
-    let tree = host.config_manager.settings();
-    let findings = match (arguments.pack_text("pack")?, arguments.object("document")?) {
+    let subject = match (arguments.pack_text("pack")?, arguments.object("document")?) {
         (Some(_), Some(_)) => return Err("pack and document exclude each other; send one of them".to_owned()),
-        (Some(text), None) => lint_pack(&ParsedPack::parse(&text)?.pack, tree).await,
-        (None, Some(document)) => lint_document(host.config_manager.database(), document, tree).await,
-        (None, None) => lint_database(host.config_manager.database(), tree).await,
+        (Some(text), None) => Subject::Pack(ParsedPack::parse(&text)?.pack),
+        (None, Some(document)) => Subject::Document(document),
+        (None, None) => Subject::Database,
     };
-    let findings = findings.map_err(|it| failure_text(&it))?;
+    let findings = find(host, subject).await?;
     let (issues, next) = page(findings.to_json(), cursor)?;
     let mut found = json!({"has_errors": findings.has_errors(), "issues": issues});
     if let Some(next) = next {

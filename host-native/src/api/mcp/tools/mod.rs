@@ -4,7 +4,7 @@ mod ask;
 mod developer;
 mod explain;
 mod import;
-mod lint;
+pub mod lint;
 mod names;
 pub mod play;
 mod replay;
@@ -12,10 +12,11 @@ mod replay;
 use std::sync::Arc;
 
 use convengine_core::turn::Map;
-use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, ListToolsResult, Tool};
+use rmcp::ErrorData as McpError;
+use rmcp::model::{CallToolRequestParams, CallToolResult, ContentBlock, ErrorData, ListToolsResult, Tool};
 use rmcp::service::{RequestContext, RoleServer};
-use rmcp::{ErrorData as McpError, model::ErrorData};
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 
 use self::ask::AskTool;
 use self::developer::DeveloperTool;
@@ -23,6 +24,7 @@ use super::pages::invalid_cursor;
 use super::server::{McpServer, database_error, invalid_params};
 use crate::api::error::ApiError;
 use crate::exit::Failure;
+use crate::ops::audit::derive::run_blocking;
 
 /// The number of tools of a page.
 const PAGE_SIZE: usize = 100;
@@ -84,7 +86,11 @@ pub async fn list(server: &McpServer, cursor: Option<&str>) -> Result<ListToolsR
 ///
 /// # Errors
 /// Invalid parameters for a tool that the caller does not have, an internal error if the call is cancelled.
-pub async fn call(server: &McpServer, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResult, McpError> {
+pub async fn call(
+    server: &McpServer,
+    request: CallToolRequestParams,
+    context: RequestContext<RoleServer>,
+) -> Result<CallToolResult, McpError> {
     let arguments: Option<Map> = request.arguments;
     let token = context.ct.clone();
     let done = match DeveloperTool::of(server).find(|it| it.name() == request.name) {
@@ -107,6 +113,15 @@ pub async fn call(server: &McpServer, request: CallToolRequestParams, context: R
         Ok(answer) => answer.into_result(),
         Err(message) => CallToolResult::error(vec![ContentBlock::text(message)]),
     })
+}
+
+/// Runs a future that cannot change its thread, on the blocking thread pool.
+///
+/// # Errors
+/// A message if it panics.
+pub async fn run_in_place<T: Send + 'static, F: Future<Output = T>>(start: impl FnOnce() -> F + Send + 'static) -> Result<T, String> {
+    let runtime = Handle::current();
+    run_blocking(move || runtime.block_on(start())).await.map_err(|it| database_text(&it))
 }
 
 /// The message for a refused request.
