@@ -9,6 +9,7 @@ use crate::access::{WITH_KEYS, key, refusal_message};
 use crate::flows::{desk, publish, save_draft};
 use crate::harness::{Answer, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
 use crate::tenants::{KEYS, TwoTenants};
+use crate::tokens::Signer;
 
 /// The revision that most tests speak.
 const VERSION: &str = "2025-11-25";
@@ -130,7 +131,7 @@ fn a_refusal_points_to_the_metadata() {
 #[test]
 fn the_metadata_names_the_issuer_of_tokens() {
     let env = TestEnv::with_tables();
-    let file = env.write("keys.json", r#"{"keys": []}"#);
+    let file = env.write("keys.json", &json!({"keys": [Signer::from_ed25519_seed("ed", 1).public_jwk()]}).to_string());
     let sets = [
         "convengine.security.mode=jwt".to_owned(),
         format!("convengine.security.jwt.jwks-file={file}"),

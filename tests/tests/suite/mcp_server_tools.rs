@@ -27,7 +27,7 @@ fn an_assistant_is_asked_and_continued() {
         (json!({"text": "x", "session_id": "y"}), "UUID"),
         (json!({"text": "x", "session_id": "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a70"}), "session not found"),
         (json!({"text": "x", "session": "y"}), "session_id"),
-        (json!({"text": "x".repeat(20_000)}), "too long"),
+        (json!({"text": "x".repeat(300_000)}), "too long"),
     ] {
         let message = call_in_vain(&server, &converse, "ask_desk", arguments);
         assert!(message.contains(word), "{message}");
