@@ -15,12 +15,13 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::clock;
 use crate::config::settings::LoggingSettings;
 
-/// The default filter. Omits slow-query lines, as lock waits are logged separately; logs deletions at info level.
-const DEFAULT_FILTER: &str = "warn,sqlx::query=off,convengine_host::ops::forget=info,convengine_host::ops::retention=info";
+/// The default filter. Omits slow-query lines, as lock waits are logged separately, and what MCP clients do wrong or break off; logs
+/// deletions at info level.
+const DEFAULT_FILTER: &str = "warn,sqlx::query=off,rmcp=off,convengine_host::ops::forget=info,convengine_host::ops::retention=info";
 
 /// Initializes logging to standard error. `RUST_LOG` takes precedence over the settings.
 pub fn init(logging: &LoggingSettings) {
-    let directives = logging.level.as_ref().map_or_else(|| DEFAULT_FILTER.to_owned(), |it| format!("sqlx::query=off,{it}"));
+    let directives = logging.level.as_ref().map_or_else(|| DEFAULT_FILTER.to_owned(), |it| format!("sqlx::query=off,rmcp=off,{it}"));
     // Existing filters name the crate by its former name.
     let renamed = |directives: &str| directives.replace("convengine_server", "convengine_host");
     let from_env = std::env::var(EnvFilter::DEFAULT_ENV).ok().and_then(|it| EnvFilter::try_new(renamed(&it)).ok());

@@ -242,7 +242,8 @@ fn render(id: &str, answer: Value, messages: Vec<Value>) -> ToolResult {
     if messages.len() < count {
         shown["omitted_messages"] = json!(count - messages.len());
     }
-    Ok(Answer::with_texts(shown, texts))
+    let has_failed = shown["status"] == "failed";
+    Ok(Answer::with_texts(shown, texts).failed_if(has_failed))
 }
 
 fn check_rate(host: &Host, id: &str) -> Result<(), String> {

@@ -42,23 +42,32 @@ pub struct Answer {
     texts: Option<Vec<String>>,
     /// The structure.
     structure: Value,
+    /// Whether the tool has failed.
+    is_error: bool,
 }
 
 impl Answer {
     /// An answer whose text is its structure.
     pub fn new(structure: Value) -> Answer {
-        Answer { texts: None, structure }
+        Answer { texts: None, structure, is_error: false }
     }
 
     /// An answer with texts of its own.
     pub fn with_texts(structure: Value, texts: Vec<String>) -> Answer {
-        Answer { texts: Some(texts), structure }
+        Answer { texts: Some(texts), structure, is_error: false }
+    }
+
+    /// Marks the answer as that of a tool that has failed.
+    #[must_use]
+    pub fn failed_if(self, is_error: bool) -> Answer {
+        Answer { is_error, ..self }
     }
 
     fn into_result(self) -> CallToolResult {
         let texts = self.texts.unwrap_or_else(|| vec![self.structure.to_string()]);
         let mut result = CallToolResult::success(texts.into_iter().map(ContentBlock::text).collect());
         result.structured_content = Some(self.structure);
+        result.is_error = Some(self.is_error);
         result
     }
 }
