@@ -51,7 +51,7 @@ pub fn run_ready(project: &Project) -> Result<()> {
 /// Builds the server and tests it with independent clients of the Model Context Protocol.
 pub fn run_clients(project: &Project) -> Result<()> {
     sh::run(&mut project.cargo(&["build", "--package", "convengine-server"]))?;
-    run_and_count(&mut mcp::tests(project)?)
+    mcp::tests(project)?.iter_mut().try_for_each(sh::run)
 }
 
 /// Runs a command beside a PostgreSQL.
