@@ -169,9 +169,18 @@ fn messages_are_bounded_and_checked() {
     let too_large = "x".repeat(8 * 1024 * 1024 + 1);
     let own = [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
     assert_eq!(server.request("POST", "/mcp", &own, too_large).status, 413);
-    assert_eq!(server.request("POST", "/mcp", &own[..1], "{}").status, 406);
+    for accepted in ["application/json", "text/event-stream", "text/html"] {
+        let refused = server.request("POST", "/mcp", &[own[0], ("Accept", accepted)], "{}");
+        assert_eq!((refused.status, &refused.json()["status"]), (406, &json!(406)), "{accepted}");
+    }
     assert_eq!(server.request("POST", "/mcp", &own[1..], "{}").status, 415);
-    assert!((400..500).contains(&server.request("POST", "/mcp", &own, "{").status));
+    for invalid in ["{", "[]", "{}", r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#] {
+        let refused = server.request("POST", "/mcp", &own, invalid);
+        assert_eq!(refused.status, 400, "{invalid}");
+        assert!(refusal_message(&refused).contains("JSON-RPC"), "{refused:?}");
+    }
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    assert_eq!(server.request("POST", "/mcp", &[own[0], ("Accept", "*/*")], ping).status, 200);
     let notification = send(&server, &[], &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     assert_eq!((notification.status, notification.text.as_str()), (202, ""));
     let unknown = request(&server, "", "books/list", json!({}));
