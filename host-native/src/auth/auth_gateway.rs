@@ -193,6 +193,12 @@ impl AuthGateway {
         {
             return Ok(call);
         }
+        // The tools for developers are those of the administrator.
+        if route.path == mcp::PATH
+            && let Ok(Some(call)) = self.authenticate_administrator(access, uri, headers, peer)
+        {
+            return Ok(call);
+        }
         let mut query = QueryCredentials::default();
         if route.query_credentials {
             query = Query::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
@@ -200,7 +206,8 @@ impl AuthGateway {
         if access.mode.is_none() {
             let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(query.tenant);
             let tenant = self.find_tenant(name, uri)?;
-            return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes: Scopes::ADMIN, deployment: None });
+            let scopes = if route.path == mcp::PATH { Scopes::LISTEN } else { Scopes::ADMIN };
+            return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes, deployment: None });
         }
         let text = read_credential(headers).or(query.access_token).ok_or_else(|| access.missing_credentials(uri))?;
         let call = match text.starts_with(keys::PREFIX) {

@@ -42,6 +42,7 @@ mod links;
 mod lint;
 mod live;
 mod mcp_server;
+mod mcp_server_stdio;
 mod mcp_server_tools;
 mod models;
 mod observability;

@@ -1,18 +1,17 @@
 //! The server as a server of the Model Context Protocol: `/mcp` and `convengine mcp`. (docs/guide/mcp-server.md)
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::io::{BufRead, BufReader};
 
 use serde_json::{Value, json};
 
 use crate::access::{WITH_KEYS, key, refusal_message};
 use crate::flows::{desk, publish, save_draft};
-use crate::harness::{Answer, OPEN, REGEX_ONLY, SERVE, Server, TestEnv, assert_one_line, orders_pack, wait_until};
+use crate::harness::{Answer, OPEN, REGEX_ONLY, Server, TestEnv, orders_pack};
 use crate::tenants::{KEYS, TwoTenants};
 use crate::tokens::Signer;
 
 /// The revision that most tests speak.
-const VERSION: &str = "2025-11-25";
+pub const VERSION: &str = "2025-11-25";
 
 /// Sends a message of the protocol.
 pub fn send(server: &Server, headers: &[(&str, &str)], message: &Value) -> Answer {
@@ -103,6 +102,28 @@ fn a_caller_has_the_tools_of_its_scopes() {
         let is_of_developers = !tool["name"].as_str().unwrap().starts_with("ask_");
         assert_eq!(hints["readOnlyHint"], is_of_developers && tool["name"] != "import", "{tool}");
         assert_eq!(hints["openWorldHint"], !is_of_developers, "{tool}");
+    }
+}
+
+#[test]
+fn an_open_server_has_the_tools_for_developers_for_its_own_machine() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let list = |server: &Server, headers: &[(&str, &str)]| {
+        names(&send(server, headers, &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).json(), "tools")
+    };
+    let server = env.serve(&[&REGEX_ONLY[..], &OPEN].concat());
+    let elsewhere = [("X-Forwarded-For", "192.0.2.1")];
+    assert_eq!(list(&server, &elsewhere), ["replay", "explain_turn", "compare", "ask_tables"], "as routes of the administrator");
+    assert!(list(&server, &[]).contains(&"import".to_owned()));
+    drop(server);
+    let token = ("Authorization", "Bearer not-for-everyone");
+    for mode in ["none", "keys"] {
+        let mode = format!("convengine.security.mode={mode}");
+        let more = ["--set", "convengine.admin-token=not-for-everyone", "--set", mode.as_str()];
+        let server = env.serve(&[&REGEX_ONLY[..], &more].concat());
+        assert!(list(&server, &[token, elsewhere[0]]).contains(&"import".to_owned()), "{mode}");
+        let without = send(&server, &[], &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
+        assert!(without.status == 401 || !names(&without.json(), "tools").contains(&"import".to_owned()), "{without:?}");
     }
 }
 
@@ -276,94 +297,6 @@ fn tenants_have_their_own_tools() {
     assert!(message.contains("session not found"), "{message}");
     let message = call_in_vain(&server, &b, "replay", json!({"session_id": asked["session_id"]}));
     assert!(message.contains("not stored"), "{message}");
-}
-
-/// A `convengine mcp` process.
-struct Process {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-}
-
-impl Process {
-    fn start(env: &TestEnv, more: &[&str]) -> Process {
-        let mut command = env.command(&[&["mcp"], &REGEX_ONLY[..], more].concat());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
-        Process { child, input, output }
-    }
-
-    fn send(&mut self, message: &Value) {
-        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
-    }
-
-    /// The next message.
-    fn read(&mut self) -> Value {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
-    }
-
-    fn request(&mut self, method: &str, params: Value) -> Value {
-        self.send(&json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params}));
-        loop {
-            let message = self.read();
-            if message["id"] == method {
-                return message;
-            }
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-#[test]
-fn an_editor_starts_the_server_itself() {
-    let env = TestEnv::with_pack(&orders_pack());
-    let mut process = Process::start(&env, &[]);
-    let client = json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "suite", "version": "1"}});
-    let initialized = process.request("initialize", client);
-    assert_eq!(initialized["result"]["capabilities"]["tools"]["listChanged"], true, "{initialized}");
-    process.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    let listed = process.request("tools/list", json!({}));
-    assert!(names(&listed, "tools").contains(&"import".to_owned()) && names(&listed, "tools").contains(&"ask_tables".to_owned()));
-    let asked = process.request("tools/call", json!({"name": "ask_tables", "arguments": {"text": "my order"}}));
-    assert_eq!(asked["result"]["content"][0]["text"], "Your order is on its way.", "{asked}");
-    let mut pack = orders_pack();
-    pack["tables"]["ce_response"][0]["exact_text"] = json!("Tomorrow.");
-    let imported = process.request("tools/call", json!({"name": "import", "arguments": {"pack": pack, "dry_run": false}}));
-    assert_eq!(imported["result"]["structuredContent"]["imported"], true, "{imported}");
-    assert_eq!(process.read()["method"], "notifications/tools/list_changed");
-    drop(process.input.take());
-    let mut status = None;
-    assert!(wait_until(|| {
-        status = process.child.try_wait().unwrap();
-        status.is_some()
-    }));
-    assert_eq!(status.and_then(|it| it.code()), Some(0), "it ends with its client");
-}
-
-#[test]
-fn a_second_process_on_an_sqlite_file_is_sent_to_the_running_server() {
-    let env = TestEnv::with_pack(&orders_pack());
-    if env.is_postgres() {
-        return;
-    }
-    let _server = env.serve(&[&REGEX_ONLY[..], &OPEN].concat());
-    let output = env.run(&["mcp"]);
-    assert_one_line(&output, 3, &["in use by a running server", "/mcp"]);
-    let mut process = Process::start(&TestEnv::with_tables(), &[]);
-    drop(process.input.take());
-    assert!(wait_until(|| process.child.try_wait().unwrap().is_some()), "a client that says nothing is no failure");
-    let other = TestEnv::with_tables();
-    let mut held = Process::start(&other, &[]);
-    held.request("initialize", json!({"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "suite", "version": "1"}}));
-    assert_one_line(&other.run(&SERVE), 3, &["in use by another server"]);
 }
 
 #[test]

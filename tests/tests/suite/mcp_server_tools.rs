@@ -1,11 +1,14 @@
 //! The tools, resources and prompts of the server as a server of the Model Context Protocol. (docs/guide/mcp-server.md)
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::access::key;
 use crate::flows::desk;
-use crate::harness::orders_pack;
+use crate::harness::{OPEN, TestEnv, orders_pack, wait_until};
 use crate::mcp_server::{call, call_in_vain, names, request, send, serve, serve_with_keys};
+use crate::mcp_server_stdio::Process;
 
 #[test]
 fn an_assistant_is_asked_and_continued() {
@@ -107,6 +110,31 @@ fn the_tables_are_asked_and_explained() {
     let uri = format!("convengine://conversations/{}/journal", id.as_str().unwrap());
     let journal = request(&server, "", "resources/read", json!({"uri": uri}));
     assert!(journal["result"]["contents"][0]["text"].as_str().is_some_and(|it| it.contains("where is my order?")), "{journal}");
+}
+
+#[test]
+fn a_turn_outlives_the_call_that_began_it() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
+    let model = format!("scripted:{}", env.write_pack("slow.json", &json!([{"delay_ms": 1_500, "reply": reply}])));
+    let slow = ["--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--llm", &model];
+    let statuses = || env.sql().texts("select status from ce_turn order by created_at");
+    let ask =
+        json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "ask_tables", "arguments": {"text": "my order"}}});
+    let server = env.serve(&[&OPEN[..], &slow].concat());
+    let call = crate::harness::client().post(format!("http://{}/mcp", server.address)).header("Content-Type", "application/json");
+    let broken_off = call.body(ask.to_string()).timeout(Duration::from_millis(300)).send();
+    assert!(broken_off.is_err_and(|it| it.is_timeout()));
+    assert_eq!(statuses(), ["open"]);
+    assert!(wait_until(|| statuses() == ["closed"]), "{:?}", statuses());
+    drop(server);
+    let mut process = Process::start(&env, &slow);
+    process.initialize();
+    process.send(&ask);
+    assert!(wait_until(|| statuses().contains(&"open".to_owned())));
+    process.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}));
+    assert_eq!(process.request("ping", json!({}))["result"], json!({}), "other requests go on");
+    assert!(wait_until(|| statuses() == ["closed"; 2]), "{:?}", statuses());
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub fn describe() -> Description {
 #[derive(Debug)]
 pub enum Subject {
     /// A pack.
-    Pack(Pack),
+    Pack(Box<Pack>),
     /// A document beside the drafts of the server.
     Document(Value),
     /// The configuration and the drafts of the server.
@@ -74,7 +74,7 @@ pub async fn run(host: &Arc<Host>, arguments: Option<Map>) -> ToolResult {
     let cursor = arguments.text("cursor")?;
     let subject = match (arguments.pack_text("pack")?, arguments.object("document")?) {
         (Some(_), Some(_)) => return Err("pack and document exclude each other; send one of them".to_owned()),
-        (Some(text), None) => Subject::Pack(ParsedPack::parse(&text)?.pack),
+        (Some(text), None) => Subject::Pack(Box::new(ParsedPack::parse(&text)?.pack)),
         (None, Some(document)) => Subject::Document(document),
         (None, None) => Subject::Database,
     };
