@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::extract::Request;
@@ -21,11 +21,12 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use crate::api::connection::{LimitedListener, Peer, exchange};
+use crate::api::mcp::PackPlayer;
 use crate::api::openapi::{self, ApiDocument};
 use crate::api::stomp::outbox::XhrSessions;
 use crate::api::{
-    assistant, audit, cache, conversation, conversations, db_schema, error, feedback, health, journal, json_schemas, mcp_servers, metrics,
-    privacy, request_metrics, response_headers, snapshots, stomp, stream,
+    assistant, audit, cache, conversation, conversations, db_schema, error, feedback, health, journal, json_schemas, mcp, mcp_servers,
+    metrics, privacy, request_metrics, response_headers, snapshots, stomp, stream,
 };
 use crate::auth::auth_gateway::{self, AuthGateway, TenantRoutes};
 use crate::auth::exposure::{self, Exposure};
@@ -93,6 +94,7 @@ pub fn tenant_routes(sse: bool, stomp: Option<&StompSettings>) -> Routes {
         .add(Scopes::READ, routes!(audit::rows))
         .add(Scopes::READ, routes!(audit::trace))
         .add(Scopes::READ, routes!(journal::read))
+        .add(Scopes::LISTEN, routes!(mcp::http::post))
         .add(Scopes::ADMIN, routes!(cache::refresh))
         .add(Scopes::ADMIN, routes!(cache::analyze))
         .add(Scopes::ADMIN, routes!(db_schema::inspect))
@@ -117,6 +119,8 @@ pub fn open_routes() -> OpenApiRouter<Arc<AuthGateway>> {
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(openapi::openapi))
+        .routes(routes!(mcp::metadata::of_server))
+        .routes(routes!(mcp::metadata::of_mcp))
         .routes(routes!(json_schemas::list))
         .routes(routes!(json_schemas::read))
 }
@@ -235,6 +239,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         claim_gate,
         meter,
         traces,
+        pack_player: OnceLock::new(),
     };
     let host = Arc::new(host);
     host.streams.attach_host(&host);
@@ -245,7 +250,12 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
 ///
 /// # Errors
 /// Returns the reason when the server cannot start.
-pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop: impl Future<Output = ()>) -> Result<(), Failure> {
+pub async fn serve(
+    settings: &Settings,
+    player: PackPlayer,
+    listening: impl FnOnce(SocketAddr),
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
     settings.stream.check()?;
     let (listener, exposure) = exposure::listen(settings).await?;
     let metrics_task = observe::start_recording();
@@ -255,6 +265,7 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
     let tenant_settings = if settings.tenants.is_empty() { vec![settings] } else { settings.tenants.values().collect() };
     for settings in tenant_settings {
         let (host, writer) = build_host(settings, traces.clone()).await?;
+        let _ = host.pack_player.set(player);
         tenants.push((settings.clone(), host));
         writer_tasks.push(writer);
     }
@@ -305,7 +316,7 @@ pub async fn serve(settings: &Settings, listening: impl FnOnce(SocketAddr), stop
 }
 
 /// Spawns the background tasks of a tenant.
-fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
+pub(crate) fn spawn_background_tasks(settings: &Settings, host: &Arc<Host>) -> Vec<JoinHandle<()>> {
     let mut tasks =
         vec![spawn_interpreter(Arc::clone(host)), recovery::spawn(Arc::clone(host)), indexing::spawn_indexing(Arc::clone(host))];
     tasks.extend(leases::spawn(Arc::clone(host)));

@@ -139,6 +139,8 @@ pub enum Command {
         /// Name of the schema: `pack` or `flow`
         name: String,
     },
+    /// Serve the Model Context Protocol on standard input and output
+    Mcp,
     /// Play packs and talks and compare the results with their expectations
     Test(TestArguments),
 }

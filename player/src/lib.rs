@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use convengine_core::json::diff::Difference;
 use convengine_core::pack::Pack;
 
@@ -31,6 +31,7 @@ pub use self::http::HttpPlayer;
 pub use self::known_differences::{KnownDifference, KnownDifferences};
 pub use self::server::{PackServer, ServerOptions};
 
+use convengine_host::api::mcp::{self, PlayReport};
 use convengine_host::arguments::TestArguments;
 use convengine_host::config::pack_file;
 
@@ -124,6 +125,24 @@ pub fn play_core(pack: &Pack, suspend: Suspend, explained: &mut KnownDifferences
         return PackReport { name: pack.name.clone(), failure: Some(issue.to_string()), ..PackReport::default() };
     }
     play_turns(pack, explained, |turn| player.play(turn).map(|it| (it.played, Some(it.hash))))
+}
+
+/// Plays a pack in the core for the tool `play`; asks whether to stop before each turn.
+pub fn play_in_core(pack: &Pack, is_stopped: &dyn Fn() -> bool) -> PlayReport {
+    if let Some(turn) = (0..pack.turns.len()).find(|it| pack.message(*it).is_none()) {
+        let failure = format!("turn {turn} is not a plain message, which needs a server; play the pack with `convengine test`");
+        return PlayReport { failure: Some(failure), ..PlayReport::default() };
+    }
+    let mut player = CorePlayer::new(pack, Suspend::Never);
+    if let Some(issue) = player.issues.first().filter(|_| pack.flow_document().is_some()) {
+        return PlayReport { failure: Some(issue.to_string()), ..PlayReport::default() };
+    }
+    let report = play_turns(pack, &mut KnownDifferences::default(), |turn| {
+        ensure!(!is_stopped(), "stopped: it was canceled, or takes too long");
+        player.play(turn).map(|it| (it.played, None))
+    });
+    let turn = |it: TurnReport| mcp::PlayedTurn { turn: it.turn, differences: it.unexplained };
+    PlayReport { turns: report.turns.into_iter().map(turn).collect(), failure: report.failure }
 }
 
 /// Plays a pack over HTTP against a dedicated server.

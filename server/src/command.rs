@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use tokio::runtime::Runtime;
 
+use convengine_host::api::mcp;
 use convengine_host::app;
 use convengine_host::arguments::{Arguments, AuditCommand, Command, Options, SecretCommand};
 use convengine_host::auth;
@@ -24,6 +25,7 @@ use convengine_host::ops::retention;
 use convengine_host::ops::secret;
 use convengine_host::ops::snapshot;
 use convengine_host::storage::{self, schema};
+use convengine_player::play_in_core;
 
 /// Runs a command and returns its exit code.
 pub fn run(arguments: Arguments) -> ExitCode {
@@ -53,6 +55,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Secret { command: SecretCommand::Rotate } => run_with_settings(&options, secret::rotate),
         Command::Backup { file } => run_with_settings(&options, async |it| backup::run(it, &file).await),
         Command::Schema { name } => json_schema::run(&name),
+        Command::Mcp => run_with_settings(&options, serve_mcp),
         // The player starts its own servers, each with its own runtime and settings.
         Command::Test(test) => {
             log::init(&LoggingSettings::default());
@@ -83,7 +86,12 @@ fn run_on_runtime(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> R
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
     let stop = stop_signal().map_err(|it| Failure::service_unavailable(format!("cannot listen for signals: {it}")))?;
-    app::serve(settings, |address| println!("convengine listening on http://{address}"), stop).await
+    app::serve(settings, play_in_core, |address| println!("convengine listening on http://{address}"), stop).await
+}
+
+async fn serve_mcp(settings: &Settings) -> Result<(), Failure> {
+    let stop = stop_signal().map_err(|it| Failure::service_unavailable(format!("cannot listen for signals: {it}")))?;
+    mcp::stdio::serve(settings, play_in_core, stop).await
 }
 
 /// Returns a future that completes at the first SIGTERM or Ctrl-C.

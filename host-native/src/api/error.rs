@@ -79,6 +79,11 @@ impl ApiError {
         ApiError { details: Some(Box::new(more)), ..self }
     }
 
+    /// What is wrong and how to fix it.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Whether the error has this code.
     pub fn has_code(&self, code: &str) -> bool {
         self.code == Some(code)

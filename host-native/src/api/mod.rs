@@ -15,6 +15,7 @@ pub mod health;
 pub mod journal;
 pub mod json_schemas;
 pub mod json_text;
+pub mod mcp;
 pub mod mcp_servers;
 pub mod metrics;
 pub mod openapi;

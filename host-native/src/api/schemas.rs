@@ -27,6 +27,7 @@ pub fn all() -> Value {
         "Refusal": refusal(),
         "Issue": issue(),
         "JsonSchemas": json_schemas(),
+        "McpMessage": mcp_message(),
     });
     merge(&mut all, mcp_servers::schemas());
     merge(&mut all, assistant::schemas::all());
@@ -54,6 +55,20 @@ pub fn nullable_text(description: &str) -> Value {
 /// An array schema.
 pub fn list(items: &Value) -> Value {
     json!({"type": "array", "items": items})
+}
+
+fn mcp_message() -> Value {
+    json!({
+        "type": "object",
+        "description": "A request of JSON-RPC 2.0; a notification has no id",
+        "required": ["jsonrpc", "id", "method"],
+        "properties": {
+            "jsonrpc": {"enum": ["2.0"]},
+            "id": {"type": "integer", "minimum": 0, "description": "The id of the request, which its response has too"},
+            "method": {"enum": ["initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/read", "prompts/list", "prompts/get"]},
+            "params": {"type": "object", "description": "The parameters of the method"},
+        },
+    })
 }
 
 fn conversation() -> Value {

@@ -28,6 +28,7 @@ use super::tokens::{TokenRejection, TokenVerifier};
 use crate::api::assistant::body;
 use crate::api::connection::Peer;
 use crate::api::error::{ASSISTANTS_PREFIX, ApiError};
+use crate::api::mcp::{self, metadata};
 use crate::api::page;
 use crate::api::request_metrics::MatchedRoute;
 use crate::runtime::assistant::deployment;
@@ -114,6 +115,7 @@ async fn dispatch(gateway: &AuthGateway, route: &Route, mut request: Request) ->
     let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|it| it.0.address.ip());
     let call = match gateway.authenticate(route, &method, &uri, request.headers(), peer).await {
         Ok(call) => call,
+        Err(refusal) if route.path == mcp::PATH => return refuse(metadata::add_to_challenge(refusal, request.headers())),
         Err(refusal) => return refuse(refusal),
     };
     let client = ClientAddress::find(peer, request.headers(), &gateway.trusted_proxies);
@@ -161,8 +163,11 @@ impl AuthGateway {
         let access = self.access.current(&self.origins, &tenants).await.map_err(|it| ApiError::from_database(&it, uri))?;
         // A foreign page may open a WebSocket, or send a SockJS message as plain text, without a preflight request.
         let is_socket = headers.contains_key(header::UPGRADE) || (route.method.is_none() && *method == Method::POST);
-        if is_socket && !access.origins.is_socket_allowed(headers) {
-            let message = "origin is not allowed to open streams; add it to convengine.security.cors.allowed-origins";
+        // Browsers let a page of another site that resolves to this server send anything.
+        let is_checked = is_socket || route.path == mcp::PATH;
+        if is_checked && !access.origins.is_socket_allowed(headers) {
+            let what = if is_socket { "open streams" } else { "call this path" };
+            let message = format!("origin is not allowed to {what}; add it to convengine.security.cors.allowed-origins");
             return Err(ApiError::new(StatusCode::FORBIDDEN, uri, message));
         }
         match route.access {
@@ -188,6 +193,12 @@ impl AuthGateway {
         {
             return Ok(call);
         }
+        // The tools for developers are those of the administrator.
+        if route.path == mcp::PATH
+            && let Ok(Some(call)) = self.authenticate_administrator(access, uri, headers, peer)
+        {
+            return Ok(call);
+        }
         let mut query = QueryCredentials::default();
         if route.query_credentials {
             query = Query::try_from_uri(uri).map(|it| it.0).unwrap_or_default();
@@ -195,7 +206,8 @@ impl AuthGateway {
         if access.mode.is_none() {
             let name = headers.get(X_TENANT).and_then(|it| it.to_str().ok()).map(str::to_owned).or(query.tenant);
             let tenant = self.find_tenant(name, uri)?;
-            return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes: Scopes::ADMIN, deployment: None });
+            let scopes = if route.path == mcp::PATH { Scopes::LISTEN } else { Scopes::ADMIN };
+            return Ok(AuthenticatedCall { tenant, caller: Caller::default(), scopes, deployment: None });
         }
         let text = read_credential(headers).or(query.access_token).ok_or_else(|| access.missing_credentials(uri))?;
         let call = match text.starts_with(keys::PREFIX) {

@@ -20,6 +20,7 @@ pub struct Caller {
     id: Option<Arc<str>>,
     name: Option<Arc<str>>,
     user: Option<Arc<str>>,
+    scopes: Scopes,
     access: ConversationAccess,
 }
 
@@ -54,7 +55,12 @@ impl Caller {
     pub fn with_scopes(self, scopes: Scopes) -> Caller {
         let (sees_all, may_change_all) =
             (scopes.is_sufficient_for(Scopes::READ) || scopes.is_sufficient_for(Scopes::DESK), scopes.is_sufficient_for(Scopes::ADMIN));
-        Caller { access: ConversationAccess { sees_all, may_change_all, ..self.access }, ..self }
+        Caller { scopes, access: ConversationAccess { sees_all, may_change_all, ..self.access }, ..self }
+    }
+
+    /// The scopes of the caller.
+    pub fn scopes(&self) -> Scopes {
+        self.scopes
     }
 
     /// The display name; absent for the administrator and if authentication is off.

@@ -11,7 +11,7 @@ const MAX_AGE: Duration = Duration::from_secs(3600);
 
 const ALLOWED_METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS];
 
-const ALLOWED_HEADERS: [HeaderName; 8] = [
+const ALLOWED_HEADERS: [HeaderName; 11] = [
     header::CONTENT_TYPE,
     header::AUTHORIZATION,
     HeaderName::from_static("x-api-key"),
@@ -19,12 +19,16 @@ const ALLOWED_HEADERS: [HeaderName; 8] = [
     HeaderName::from_static("idempotency-key"),
     HeaderName::from_static("last-event-id"),
     HeaderName::from_static("x-debug"),
+    HeaderName::from_static("mcp-protocol-version"),
+    HeaderName::from_static("mcp-method"),
+    HeaderName::from_static("mcp-name"),
     header::CACHE_CONTROL,
 ];
 
-const EXPOSED_HEADERS: [HeaderName; 6] = [
+const EXPOSED_HEADERS: [HeaderName; 7] = [
     HeaderName::from_static("x-request-id"),
     header::RETRY_AFTER,
+    header::WWW_AUTHENTICATE,
     HeaderName::from_static("x-ratelimit-limit"),
     HeaderName::from_static("x-ratelimit-remaining"),
     HeaderName::from_static("x-ratelimit-reset"),

@@ -14,7 +14,7 @@ pub mod keys;
 pub mod openness;
 mod public_access;
 pub mod rate;
-mod refusal;
+pub mod refusal;
 pub mod routes;
 pub mod scope;
 pub mod tokens;

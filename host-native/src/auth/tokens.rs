@@ -74,6 +74,11 @@ impl std::fmt::Debug for VerificationKey {
 }
 
 impl TokenVerifier {
+    /// The required issuer, if any.
+    pub fn issuer(&self) -> Option<&str> {
+        self.jwt.issuer.as_deref()
+    }
+
     /// Fetches the keys. An unreachable URL is retried later; an unusable file is an error.
     ///
     /// # Errors

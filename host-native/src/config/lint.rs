@@ -4,6 +4,7 @@ use std::path::Path;
 
 use convengine_core::config::Issue;
 use convengine_core::config::flow::DocumentIssue;
+use convengine_core::pack::Pack;
 use serde_json::{Value, json};
 
 use crate::config::compile;
@@ -12,55 +13,101 @@ use crate::config::import::documents::{self, CheckedDocument};
 use crate::config::pack_file;
 use crate::config::settings::{Settings, merge};
 use crate::exit::Failure;
-use crate::storage;
+use crate::storage::assistant::ProgramKey;
+use crate::storage::{self, Connection, DatabaseConfig};
 
 /// Runs the command.
 ///
 /// # Errors
 /// Exit code 1 if an issue is an error or rows cannot be stored.
 pub async fn run(settings: &Settings, pack: Option<&Path>, json: bool) -> Result<(), Failure> {
-    let Findings { rows, documents } = match pack {
-        Some(file) => lint_pack(settings, file).await?,
-        None => lint_database(settings).await?,
+    let findings = match pack {
+        Some(file) => {
+            let pack = pack_file::read(file).map_err(|it| Failure::check_failed(vec![it.to_string()]))?;
+            lint_pack(&pack, &settings.tree).await?
+        }
+        None => lint_database(&settings.database, &settings.tree).await?,
     };
-    let of_documents = || documents.iter().flat_map(|it| &it.issues);
     if json {
-        let all: Vec<_> = rows.iter().map(|it| json!(it)).chain(of_documents().map(|it| json!(it))).collect();
-        println!("{}", json!(all));
+        println!("{}", json!(findings.to_json()));
     } else {
-        rows.iter().for_each(|it| println!("{it}"));
-        of_documents().for_each(|it| println!("{it}"));
+        findings.rows.iter().for_each(|it| println!("{it}"));
+        findings.of_documents().for_each(|it| println!("{it}"));
     }
-    let has_errors = rows.iter().any(Issue::is_error) || of_documents().any(DocumentIssue::is_error);
-    if has_errors { Err(Failure::check_failed(Vec::new())) } else { Ok(()) }
+    if findings.has_errors() { Err(Failure::check_failed(Vec::new())) } else { Ok(()) }
 }
 
 /// The issues of rows, and the documents with theirs.
-struct Findings {
+#[derive(Debug)]
+pub struct Findings {
     rows: Vec<Issue>,
     documents: Vec<CheckedDocument>,
 }
 
-async fn lint_pack(settings: &Settings, file: &Path) -> Result<Findings, Failure> {
-    let pack = pack_file::read(file).map_err(|it| Failure::check_failed(vec![it.to_string()]))?;
-    let mut tree = convengine_core::config::settings::normalize(&pack.settings);
-    merge(&mut tree, settings.tree.clone());
-    let documents = documents::check_pack(&pack, &tree);
-    Ok(Findings { rows: import::lint_pack(&pack, &tree).await?, documents })
+impl Findings {
+    /// All issues as JSON, those of rows first.
+    pub fn to_json(&self) -> Vec<Value> {
+        self.rows.iter().map(|it| json!(it)).chain(self.of_documents().map(|it| json!(it))).collect()
+    }
+
+    /// Whether an issue is an error.
+    pub fn has_errors(&self) -> bool {
+        self.rows.iter().any(Issue::is_error) || self.of_documents().any(DocumentIssue::is_error)
+    }
+
+    fn of_documents(&self) -> impl Iterator<Item = &DocumentIssue> {
+        self.documents.iter().flat_map(|it| &it.issues)
+    }
 }
 
-async fn lint_database(settings: &Settings) -> Result<Findings, Failure> {
-    let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
-    let mut connection = storage::connect(&settings.database, false).await?;
-    let rows = compile::lint_database(&mut connection, &settings.tree).await.map_err(unusable)?;
-    let drafts = match storage::assistant::draft::has_table(&mut connection).await.map_err(unusable)? {
-        true => storage::assistant::draft::list_documents(&mut connection).await.map_err(unusable)?,
+/// Lints a pack with its own settings, over which those of `tree` take precedence.
+///
+/// # Errors
+/// Exit code 1 with a line for each problem that prevents storing the pack.
+pub async fn lint_pack(pack: &Pack, tree: &Value) -> Result<Findings, Failure> {
+    let mut merged = convengine_core::config::settings::normalize(&pack.settings);
+    merge(&mut merged, tree.clone());
+    let documents = documents::check_pack(pack, &merged);
+    Ok(Findings { rows: import::lint_pack(pack, &merged).await?, documents })
+}
+
+/// Lints the rows and the drafts of a database.
+///
+/// # Errors
+/// Exit code 3 if the database cannot be used.
+pub async fn lint_database(database: &DatabaseConfig, tree: &Value) -> Result<Findings, Failure> {
+    let unusable = |it: sqlx::Error| storage::database_failure(database, &it);
+    let mut connection = storage::connect(database, false).await?;
+    let rows = compile::lint_database(&mut connection, tree).await.map_err(unusable)?;
+    let (drafts, tools) = load_drafts(&mut connection).await.map_err(unusable)?;
+    Ok(Findings { rows, documents: documents::check_documents(drafts, &tools, tree) })
+}
+
+/// Lints a document beside the drafts and the tools of a database, which it may run.
+///
+/// # Errors
+/// Exit code 3 if the database cannot be used.
+pub async fn lint_document(database: &DatabaseConfig, document: Value, tree: &Value) -> Result<Findings, Failure> {
+    let mut connection = storage::connect(database, false).await?;
+    let (drafts, tools) = load_drafts(&mut connection).await.map_err(|it| storage::database_failure(database, &it))?;
+    let key = ProgramKey::of_document(&document);
+    let others = drafts.into_iter().filter(|it| ProgramKey::of_document(it) != key);
+    let documents = std::iter::once(document).chain(others).collect();
+    let mut documents = documents::check_documents(documents, &tools, tree);
+    documents.truncate(1);
+    Ok(Findings { rows: Vec::new(), documents })
+}
+
+/// Loads the drafts and the tools of a database; there are none in one that is not migrated.
+async fn load_drafts(connection: &mut Connection) -> sqlx::Result<(Vec<Value>, Vec<Value>)> {
+    let drafts = match storage::assistant::draft::has_table(connection).await? {
+        true => storage::assistant::draft::list_documents(connection).await?,
         false => Vec::new(),
     };
-    let tools = match storage::assistant::tool::has_table(&mut connection).await.map_err(unusable)? {
-        true => storage::assistant::tool::list(&mut connection).await.map_err(unusable)?,
+    let tools = match storage::assistant::tool::has_table(connection).await? {
+        true => storage::assistant::tool::list(connection).await?,
         false => Vec::new(),
     };
     let parse = |all: Vec<String>| all.iter().filter_map(|it| serde_json::from_str(it).ok()).collect::<Vec<Value>>();
-    Ok(Findings { rows, documents: documents::check_documents(parse(drafts), &parse(tools), &settings.tree) })
+    Ok((parse(drafts), parse(tools)))
 }

@@ -40,7 +40,7 @@ pub fn read_text(path: &Path) -> Result<String, PackFileError> {
 }
 
 /// Wraps a flow document in a pack; other text is returned unchanged.
-fn wrap_document(text: String) -> String {
+pub fn wrap_document(text: String) -> String {
     let found: Option<Value> = serde_json::from_str(&text).ok();
     let document = found.filter(|it| it.get("doc").is_some_and(Value::is_string) && it.get("tables").is_none());
     document.map_or(text, |it| json!({"name": it.get("name").cloned().unwrap_or_default(), "documents": [it]}).to_string())

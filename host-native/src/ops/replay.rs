@@ -15,13 +15,14 @@ use crate::clock;
 use crate::config::import;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
+use crate::ops::audit::derive::ConfigCache;
 use crate::ops::audit::meta;
 use crate::ops::journal_export;
 use crate::storage::Pool;
 use crate::storage::assistant::ProgramKey;
 use crate::storage::audit::AuditRow;
 use crate::storage::turn::StoredTurn;
-use crate::storage::{self, audit, config, turn};
+use crate::storage::{self, audit, turn};
 
 /// Members with times and durations, which differ between runs.
 const TIMING_MEMBERS: [&str; 3] = ["at", "durationMs", "totalMs"];
@@ -33,40 +34,144 @@ const TIMING_MEMBERS: [&str; 3] = ["at", "durationMs", "totalMs"];
 /// used.
 pub async fn run(settings: &Settings, conversation: &str, pack: Option<&Path>) -> Result<(), Failure> {
     let other = pack.map(import::read).transpose()?;
-    let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
     let (pool, id, turns) = journal_export::load_turns(settings, conversation).await?;
-    let other = other.map(|it| compile_pack(&it, &turns)).transpose()?.map(Arc::new);
-    let mut audit_rows = audit::list_for_conversation(&pool, &id).await.map_err(unusable)?;
-    // Feedback rows do not belong to a turn.
-    audit_rows.retain(|it| ![Stage::McpUserFeedback.name(), Stage::SemanticFailureRecorded.name()].contains(&it.stage.as_str()));
-    // `_meta` is not part of the published notices.
-    meta::strip_meta(&mut audit_rows);
-    let bare = audit_rows.is_empty();
-    let mut audit_rows = audit_rows.as_slice();
-    for stored in &turns {
-        if stored.is_unrecoverable() {
-            skip_lost_turn(stored, &mut audit_rows);
-            continue;
-        }
-        let (journal, recorded) = load_journal(&pool, stored).await?;
-        match &other {
-            Some(other) => compare_configs(stored.number, &journal, &recorded, other)?,
-            None => compare_turn(
-                stored,
-                &journal,
-                &recorded,
-                &mut audit_rows,
-                CompareOptions { as_jsonb: pool.is_shared(), without_audit: bare },
-            )?,
-        }
+    let recording = Recording::load(&pool, &id, turns).await.map_err(|it| storage::database_failure(&settings.database, &it))?;
+    let done = recording.replay(other.as_ref(), &|| false)?;
+    done.lines.iter().for_each(|it| println!("{it}"));
+    if done.is_equal() { Ok(()) } else { Err(Failure::check_failed(done.difference)) }
+}
+
+/// The turns of a conversation with what their replay needs.
+#[derive(Debug)]
+pub struct Recording {
+    turns: Vec<RecordedTurn>,
+    audit_rows: Vec<AuditRow>,
+    as_jsonb: bool,
+}
+
+/// A stored turn with its journal and its configuration, or the reason that it has none.
+#[derive(Debug)]
+struct RecordedTurn {
+    stored: StoredTurn,
+    replayable: Result<(Journal, Arc<Config>), String>,
+}
+
+/// The result of a replay.
+#[derive(Debug, Default)]
+pub struct ReplayReport {
+    /// A line for each equal turn, and one for all of them at the end.
+    pub lines: Vec<String>,
+    /// The first difference; empty if there is none.
+    pub difference: Vec<String>,
+}
+
+/// A turn on its own configuration beside the same turn on another one.
+#[derive(Debug)]
+pub struct ComparedTurn {
+    /// The number of the turn.
+    pub number: u32,
+    /// The differences; empty if there are none.
+    pub differences: Vec<String>,
+}
+
+impl ReplayReport {
+    /// Whether everything is equal.
+    pub fn is_equal(&self) -> bool {
+        self.difference.is_empty()
     }
-    match (other, audit_rows.first()) {
-        (Some(_), _) => println!("no difference"),
-        (None, None) if turns.len() == 1 => println!("1 turn equal"),
-        (None, None) => println!("{} turns equal", turns.len()),
-        (None, Some(row)) => return Err(check_failed(format!("audit row {} {} does not belong to any turn", row.audit_id, row.stage))),
+}
+
+impl Recording {
+    /// Loads what the replay of ended turns needs.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn load(pool: &Pool, conversation: &str, turns: Vec<StoredTurn>) -> sqlx::Result<Recording> {
+        let mut audit_rows = audit::list_for_conversation(pool, conversation).await?;
+        // Feedback rows do not belong to a turn.
+        audit_rows.retain(|it| ![Stage::McpUserFeedback.name(), Stage::SemanticFailureRecorded.name()].contains(&it.stage.as_str()));
+        // `_meta` is not part of the published notices.
+        meta::strip_meta(&mut audit_rows);
+        let mut configs = ConfigCache::default();
+        let mut recorded = Vec::with_capacity(turns.len());
+        for stored in turns {
+            let config = if stored.is_unrecoverable() { None } else { configs.load(pool, &stored.config_hash).await? };
+            let journal = turn::decompress(&stored.journal).map_err(|it| format!("cannot read the journal: {it}"));
+            let missing = || format!("configuration {} is not in the database", stored.config_hash);
+            let replayable = journal.and_then(|it| Ok((it, config.ok_or_else(missing)?)));
+            recorded.push(RecordedTurn { stored, replayable });
+        }
+        Ok(Recording { turns: recorded, audit_rows, as_jsonb: pool.is_shared() })
     }
-    Ok(())
+
+    /// Replays the turns and compares the results, with what is stored or with those on the configuration of a pack. Asks `is_stopped`
+    /// before each turn.
+    ///
+    /// # Errors
+    /// Returns exit code 1 if the pack has no document of the conversation.
+    pub fn replay(&self, pack: Option<&Pack>, is_stopped: &dyn Fn() -> bool) -> Result<ReplayReport, Failure> {
+        let other = pack.map(|it| self.compile(it)).transpose()?;
+        let mut report = ReplayReport::default();
+        if let Err(failure) = self.replay_turns(other.as_ref(), &mut report.lines, is_stopped) {
+            report.difference = failure.lines;
+        }
+        Ok(report)
+    }
+
+    /// Compares each turn with the same turn on the configuration of a pack. Asks `is_stopped` before each turn.
+    ///
+    /// # Errors
+    /// Returns exit code 1 if the pack has no document of the conversation.
+    pub fn compare(&self, pack: &Pack, is_stopped: &dyn Fn() -> bool) -> Result<Vec<ComparedTurn>, Failure> {
+        let other = self.compile(pack)?;
+        let replayable = self.turns.iter().filter(|it| !it.stored.is_unrecoverable());
+        let compare =
+            |it: &RecordedTurn| it.load().and_then(|(journal, config)| compare_configs(it.stored.number, journal, config, &other));
+        let compared = |it: &RecordedTurn| ComparedTurn {
+            number: it.stored.number,
+            differences: compare(it).err().map(|it| it.lines).unwrap_or_default(),
+        };
+        Ok(replayable.take_while(|_| !is_stopped()).map(compared).collect())
+    }
+
+    fn compile(&self, pack: &Pack) -> Result<Arc<Config>, Failure> {
+        compile_pack(pack, &self.turns).map(Arc::new)
+    }
+
+    fn replay_turns(&self, other: Option<&Arc<Config>>, lines: &mut Vec<String>, is_stopped: &dyn Fn() -> bool) -> Result<(), Failure> {
+        let mut audit_rows = self.audit_rows.as_slice();
+        let options = CompareOptions { as_jsonb: self.as_jsonb, without_audit: audit_rows.is_empty() };
+        for recorded in &self.turns {
+            let stored = &recorded.stored;
+            if is_stopped() {
+                return Err(check_failed(format!("stopped before turn {}", stored.number)));
+            }
+            if stored.is_unrecoverable() {
+                lines.push(format!("turn {} was lost and cannot be replayed", stored.number));
+                skip_lost_turn(stored, &mut audit_rows);
+                continue;
+            }
+            let (journal, config) = recorded.load()?;
+            match other {
+                Some(other) => compare_configs(stored.number, journal, config, other)?,
+                None => lines.push(compare_turn(stored, journal, config, &mut audit_rows, options)?),
+            }
+        }
+        lines.push(match (other, audit_rows.first()) {
+            (Some(_), _) => "no difference".to_owned(),
+            (None, None) if self.turns.len() == 1 => "1 turn equal".to_owned(),
+            (None, None) => format!("{} turns equal", self.turns.len()),
+            (None, Some(row)) => return Err(check_failed(format!("audit row {} {} does not belong to any turn", row.audit_id, row.stage))),
+        });
+        Ok(())
+    }
+}
+
+impl RecordedTurn {
+    fn load(&self) -> Result<(&Journal, &Arc<Config>), Failure> {
+        let loaded = self.replayable.as_ref().map_err(|it| check_failed(format!("turn {}: {it}", self.stored.number)))?;
+        Ok((&loaded.0, &loaded.1))
+    }
 }
 
 fn check_failed(line: String) -> Failure {
@@ -74,8 +179,8 @@ fn check_failed(line: String) -> Failure {
 }
 
 /// Compiles a pack for a conversation: the document of its assistant, or the tables if it has none.
-fn compile_pack(pack: &Pack, turns: &[StoredTurn]) -> Result<Config, Failure> {
-    let program = turns.iter().find_map(|it| ProgramKey::from_event(turn::decompress(&it.journal).ok()?.input.event.flow.as_deref()?));
+fn compile_pack(pack: &Pack, turns: &[RecordedTurn]) -> Result<Config, Failure> {
+    let program = turns.iter().find_map(|it| ProgramKey::from_event(it.replayable.as_ref().ok()?.0.input.event.flow.as_deref()?));
     let Some(program) = program else { return Ok(Config::compile(&pack.tables, &pack.settings).0) };
     let pack = Pack { documents: pack.documents.iter().cloned().map(import_canvas).collect(), ..pack.clone() };
     let at = pack.documents.iter().position(|it| ProgramKey::of_document(it) == program);
@@ -101,27 +206,15 @@ struct ReplayedTurn {
     journal: Journal,
 }
 
-async fn load_journal(pool: &Pool, stored: &StoredTurn) -> Result<(Journal, Arc<Config>), Failure> {
-    let number = stored.number;
-    let journal = turn::decompress(&stored.journal).map_err(|it| check_failed(format!("turn {number}: cannot read the journal: {it}")))?;
-    let body = config::find_snapshot(pool, &stored.config_hash).await;
-    let body = body.map_err(|it| Failure::service_unavailable(format!("cannot read the snapshot of turn {number}: {it}")))?;
-    let Some(body) = body else {
-        return Err(check_failed(format!("turn {number}: configuration {} is not in the database", stored.config_hash)));
-    };
-    Ok((journal, Arc::new(Config::from_source(&body).0)))
-}
-
 /// Skips a lost turn without an outcome, and its audit rows.
 fn skip_lost_turn(stored: &StoredTurn, audit_rows: &mut &[AuditRow]) {
-    println!("turn {} was lost and cannot be replayed", stored.number);
     let last = Stage::TurnCancelled.name();
     let end = audit_rows.iter().position(|it| it.stage == last && it.payload_json.contains(&stored.turn_id));
     // Also skip the failure row that follows.
     *audit_rows = end.and_then(|it| audit_rows.get(it + 2..)).unwrap_or(audit_rows);
 }
 
-/// Replays a turn and compares its state hash and audit rows. Removes the turn's rows from the front of `audit_rows`.
+/// Replays a turn and compares its state hash and audit rows. Removes the turn's rows from the front of `audit_rows`. Returns a line.
 ///
 /// # Errors
 /// Returns exit code 1 with the first difference.
@@ -131,7 +224,7 @@ fn compare_turn(
     config: &Arc<Config>,
     audit_rows: &mut &[AuditRow],
     options: CompareOptions,
-) -> Result<(), Failure> {
+) -> Result<String, Failure> {
     let number = stored.number;
     let result = if stored.status == "lost" { replay_lost_turn(journal, config) } else { replay_turn(journal, config) };
     let replayed = result.map_err(|it| check_failed(format!("turn {number} differs: {it}")))?;
@@ -150,8 +243,7 @@ fn compare_turn(
     *audit_rows = later;
     let differences = first_difference(of_turn, &derived, options.as_jsonb);
     if hash == stored.state_hash && differences.is_empty() {
-        println!("turn {number} equal sha256 {hash}");
-        return Ok(());
+        return Ok(format!("turn {number} equal sha256 {hash}"));
     }
     let mut lines = match hash == stored.state_hash {
         true => vec![format!("turn {number} differs from its audit rows: sha256 {hash}")],

@@ -53,6 +53,14 @@ impl ServerLock {
     }
 }
 
+impl ServerLock {
+    /// Whether a server holds the lock of a database now.
+    pub fn is_held(config: &DatabaseConfig) -> bool {
+        let Some(path) = config.sqlite_file().map(|it| lock_path(&it)).filter(|it| it.exists()) else { return false };
+        open(&path).is_ok_and(|it| matches!(it.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+}
+
 /// Whether a file has other names in the file system. SQLite names its journal after the one that it opens.
 fn has_other_names(file: &Path) -> bool {
     #[cfg(unix)]
@@ -91,7 +99,7 @@ mod tests {
         std::fs::write(&file, "").unwrap();
         let place = config(format!("sqlite:{}", file.display()));
         let held = ServerLock::acquire(&place).unwrap();
-        assert!(held.is_some());
+        assert!(held.is_some() && ServerLock::is_held(&place));
         #[cfg(unix)]
         {
             let link = folder.path().join("link.db");
@@ -110,6 +118,7 @@ mod tests {
             assert!(ServerLock::acquire(&config(format!("sqlite:{}", link.display()))).is_err());
         }
         drop(held);
+        assert!(!ServerLock::is_held(&place));
         assert!(ServerLock::acquire(&place).unwrap().is_some());
         for url in ["sqlite::memory:", "sqlite:file:x?mode=memory", "postgres://localhost/x"] {
             assert!(ServerLock::acquire(&config(url.to_owned())).unwrap().is_none(), "{url}");

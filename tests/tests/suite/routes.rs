@@ -10,13 +10,19 @@ use crate::stream::ID;
 use crate::workflows::front;
 
 /// Every route: method, path, the scopes of which one is required, and a body. A new route needs a row here; `tenants.rs` plays them too.
-pub const ROUTES: [(&str, &str, &[&str], &str); 117] = [
+pub const ROUTES: [(&str, &str, &[&str], &str); 118] = [
     ("POST", MESSAGE, &["converse"], r#"{"message":"my order"}"#),
     ("POST", "/api/v1/conversation/feedback", &["converse"], r#"{"conversationId":"{id}","feedbackType":"THUMBS_UP"}"#),
     ("GET", "/api/v1/conversation", &["read"], ""),
     ("GET", "/api/v1/conversation/audit/{id}", &["read"], ""),
     ("GET", "/api/v1/conversation/audit/{id}/trace", &["read"], ""),
     ("GET", "/api/v1/conversation/journal/{id}", &["read"], ""),
+    (
+        "POST",
+        "/mcp",
+        &["converse", "read"],
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"replay","arguments":{"conversation_id":"{id}"}}}"#,
+    ),
     ("GET", "/api/v1/conversation/stream/{id}", &["converse", "read"], ""),
     ("POST", "/api/v1/cache/refresh", &["admin"], ""),
     ("GET", "/api/v1/cache/analyze", &["admin"], ""),
@@ -191,7 +197,10 @@ pub fn call(server: &Server, method: &str, path: &str, headers: &[(&str, &str)],
         "{helper}" => helper("Helper").to_string(),
         _ => body.replace("{workflow_session}", WORKFLOW_SESSION),
     };
-    let headers = [headers, &[JSON]].concat();
+    let mut headers = [headers, &[JSON]].concat();
+    if path == "/mcp" {
+        headers.push(("Accept", "application/json, text/event-stream"));
+    }
     if !is_stream(&path) {
         return server.request(method, &path, &headers, body);
     }

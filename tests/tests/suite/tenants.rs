@@ -131,6 +131,11 @@ fn no_route_leads_from_one_tenant_to_another() {
                 assert_eq!((answer.status, own.status), (404, 200), "the conversation is not A's");
                 assert!(own_text.contains("order of b") && own_text.contains("Only B"));
             }
+            ("POST", "/mcp") => {
+                let is_error = |it: &Value| it["result"]["isError"].clone();
+                assert_eq!((is_error(&answer.json()), is_error(&own.json())), (json!(true), json!(false)), "{answer:?}");
+                assert!(text.contains("is not stored") && own_text.contains("1 turn equal"), "{own_text}");
+            }
             ("GET", "/api/v1/conversation/stream/{id}") => assert_eq!(own.status, 200, "see the next test"),
             ("POST", "/api/v1/cache/refresh") => assert_eq!((answer.status, own.status), (200, 200), "the reloaded rows are checked below"),
             ("GET", "/api/v1/cache/analyze") => {

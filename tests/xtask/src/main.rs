@@ -4,6 +4,7 @@ mod bench;
 mod deny;
 mod docs;
 mod install;
+mod mcp;
 mod npm;
 mod page;
 mod postgres;
@@ -27,6 +28,7 @@ usage: cargo xtask COMMAND
 
   run [-- OPTIONS]  builds everything and starts the server with the demo; OPTIONS are passed to `convengine serve`
   test              runs all checks and tests: on SQLite, on a temporary PostgreSQL, and in the browser
+  mcp               tests the built server with independent clients of the Model Context Protocol and its conformance kit
   ready             runs the checks and tests that need neither the browser engine nor the page
   postgres -- COMMAND
                     runs a command beside a temporary PostgreSQL, for example: cargo xtask postgres -- cargo test NAME
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         ["size"] => |project, _| size::check_all(project),
         ["docs"] => |project, _| docs::generate(project),
         ["texts"] => |project, _| texts::print(project),
+        ["mcp"] => |project, _| test::run_clients(project),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::postgres::{Durability, Postgres};
 use crate::project::Project;
-use crate::{deny, install, npm, page, sh, size, wasm};
+use crate::{deny, install, mcp, npm, page, sh, size, wasm};
 
 /// Runs all checks and tests; prints the test runner's counts last.
 pub fn run_all(project: &Project) -> Result<()> {
@@ -25,11 +25,14 @@ pub fn run_all(project: &Project) -> Result<()> {
     npm::assemble(project)?;
     wasm::build_extension(project)?;
     build(project)?;
+    let clients = mcp::tests(project)?;
     sh::print_progress("testing");
     let parallel = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "chat::"]);
     // These tests depend on timing, so nothing else runs beside them.
     let sequential = project.cargo(&["test", "--workspace", "--test", "suite", "--", "chat::"]);
-    run_and_count(&mut [parallel, sequential, suite_on_postgres(project)])
+    let mut runs = vec![parallel, sequential, suite_on_postgres(project)];
+    runs.extend(clients);
+    run_and_count(&mut runs)
 }
 
 /// Runs the checks and tests that need neither the browser engine nor the page.
@@ -43,6 +46,12 @@ pub fn run_ready(project: &Project) -> Result<()> {
         tests.env("CONVENGINE_READY", "1");
     }
     run_and_count(&mut both)
+}
+
+/// Builds the server and tests it with independent clients of the Model Context Protocol.
+pub fn run_clients(project: &Project) -> Result<()> {
+    sh::run(&mut project.cargo(&["build", "--package", "convengine-server"]))?;
+    mcp::tests(project)?.iter_mut().try_for_each(sh::run)
 }
 
 /// Runs a command beside a PostgreSQL.

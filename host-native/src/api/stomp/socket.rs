@@ -354,7 +354,8 @@ impl StompConnection {
     async fn send_events(&mut self, index: usize, wire: &Bytes) -> Result<(), Disconnected> {
         let Some(StompSubscription { name, destination, .. }) = self.subscriptions.get(index) else { return Ok(()) };
         // Clients of the original server know only events with a stage.
-        let envelopes = parse_events(std::str::from_utf8(wire).unwrap_or_default()).filter(|it| !["TOKEN", "TOOL_PROGRESS"].contains(&it.name));
+        let envelopes =
+            parse_events(std::str::from_utf8(wire).unwrap_or_default()).filter(|it| !["TOKEN", "TOOL_PROGRESS"].contains(&it.name));
         let texts: Vec<String> = envelopes.map(|it| self.session.render_message(name, destination, it.id, it.data)).collect();
         for text in texts {
             self.send(&text).await?;

@@ -7,8 +7,8 @@ use convengine_core::lint::flow::{self, BoundPrograms, PublishTarget};
 use convengine_core::pack::Pack;
 use serde_json::{Value, json};
 
+use super::ImportTarget;
 use crate::clock;
-use crate::config::settings::Settings;
 use crate::config::settings::network::read_list;
 use crate::exit::Failure;
 use crate::ops::snapshot::{Change, DraftChange};
@@ -66,10 +66,10 @@ pub fn find_problems(documents: &[CheckedDocument]) -> Vec<String> {
 ///
 /// # Errors
 /// Exit code 1 if the quota is exceeded; 3 if the database cannot be read.
-pub async fn check_quota(connection: &mut Connection, documents: &[CheckedDocument], settings: &Settings) -> Result<(), Failure> {
-    let Some(quota) = settings.assistants.plan.imports.filter(|_| !documents.is_empty()) else { return Ok(()) };
-    let used = session::count_imports(connection, settings.workspace(), month_start(clock::now())).await;
-    let used = used.map_err(|it| storage::database_failure(&settings.database, &it))?;
+pub async fn check_quota(connection: &mut Connection, documents: &[CheckedDocument], target: ImportTarget<'_>) -> Result<(), Failure> {
+    let Some(quota) = target.plan.imports.filter(|_| !documents.is_empty()) else { return Ok(()) };
+    let used = session::count_imports(connection, target.workspace, month_start(clock::now())).await;
+    let used = used.map_err(|it| storage::database_failure(target.database, &it))?;
     if used + i64::try_from(documents.len()).unwrap_or(i64::MAX) <= i64::from(quota) {
         return Ok(());
     }

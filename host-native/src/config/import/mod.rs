@@ -1,5 +1,6 @@
 //! `convengine import`: atomically replaces the tables and scripted answers that a pack contains.
 
+mod apply;
 pub mod documents;
 mod knowledge;
 mod modules;
@@ -9,20 +10,17 @@ mod workspace_tools;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use convengine_core::config::flow::DocumentIssue;
 use convengine_core::config::{Issue, Tables};
 use convengine_core::pack::Pack;
 use convengine_core::turn::Map;
 use serde_json::Value;
 
-use scripts::ScriptedReplies;
+pub use apply::{ImportReport, ImportTarget, ParsedPack, apply};
 
 use crate::config::compile;
 use crate::config::pack_file;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
-use crate::ops::snapshot::{ConfigState, Difference, record_activation};
-use crate::storage::activation;
 use crate::storage::config::is_authored_table;
 use crate::storage::import::{
     Column, advance_sequences, back_up_tool_queries, clear, columns, disable_foreign_keys, insert, restore_tool_queries,
@@ -45,59 +43,22 @@ pub struct ImportOptions {
 /// # Errors
 /// Exit code 1 with a line for each problem that prevents storing the pack; nothing is changed then.
 pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result<(), Failure> {
-    let (pack, scripts) = read_with_scripts(file)?;
-    let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
-    let mut connection = match how.dry_run {
-        false => storage::connect_or_create(&settings.database).await?,
-        true => storage::connect_existing(&settings.database).await?,
-    };
-    disable_foreign_keys(&mut connection).await.map_err(unusable)?;
-    connection.begin().await.map_err(unusable)?;
-    activation::lock_configuration(&mut connection).await.map_err(unusable)?;
-    let before = ConfigState::read(&mut connection, &settings.tree).await.map_err(unusable)?;
-    let mut problems = replace(&mut connection, &pack.tables).await.map_err(unusable)?;
-    problems.extend(modules::store(&mut connection, &pack).await.map_err(unusable)?);
-    problems.extend(scripts.find_problems());
-    let documents = documents::check_pack(&pack, &settings.tree);
-    problems.extend(documents::find_problems(&documents));
-    let tools = workspace_tools::check_pack(&pack, &settings.tree);
-    problems.extend(workspace_tools::find_problems(&tools));
-    problems.extend(knowledge::find_problems(&pack));
-    if !problems.is_empty() {
-        return Err(Failure::check_failed(problems));
-    }
-    documents::check_quota(&mut connection, &documents, settings).await?;
-    scripts.store(&mut connection).await.map_err(unusable)?;
-    let mut drafts = documents::compare_drafts(&mut connection, &documents).await.map_err(unusable)?;
-    if !tools.is_empty() {
-        drafts.extend(workspace_tools::compare(&mut connection, &tools).await.map_err(unusable)?);
-    }
-    documents::store(&mut connection, &documents, settings.workspace()).await.map_err(unusable)?;
-    workspace_tools::store(&mut connection, &tools).await.map_err(unusable)?;
-    knowledge::store(&mut connection, &pack).await.map_err(unusable)?;
-    let after = ConfigState::read(&mut connection, &settings.tree).await.map_err(unusable)?;
-    let of_documents = || documents.iter().flat_map(|it| &it.issues).chain(tools.iter().flat_map(|it| &it.issues));
-    let refused = how.strict && (after.issues.iter().any(Issue::is_error) || of_documents().any(DocumentIssue::is_error));
+    let parsed = read_with_scripts(file)?;
+    let done = apply(ImportTarget::from_settings(settings), &parsed, how.strict, how.dry_run).await?;
     if how.dry_run {
-        connection.rollback().await.map_err(unusable)?;
-        Difference::between(&before, &after).with_drafts(drafts).print(how.json);
-        let of_rows = after.issues.iter().filter(|it| it.is_error()).map(ToString::to_string);
-        let errors = of_rows.chain(of_documents().filter(|it| it.is_error()).map(ToString::to_string));
-        return if refused { Err(Failure::check_failed(errors.collect())) } else { Ok(()) };
+        done.difference.print(how.json);
+        return if done.is_refused { Err(Failure::check_failed(done.errors())) } else { Ok(()) };
     }
-    after.issues.iter().for_each(|it| eprintln!("{it}"));
-    of_documents().for_each(|it| eprintln!("{it}"));
-    if refused {
+    done.issues.iter().for_each(|it| eprintln!("{it}"));
+    done.document_issues.iter().for_each(|it| eprintln!("{it}"));
+    if done.is_refused {
         return Err(Failure::check_failed(vec!["nothing imported: correct the errors or omit --strict".to_owned()]));
     }
-    record_activation(&mut connection, &before, "found", None).await.map_err(unusable)?;
-    record_activation(&mut connection, &after, "import", None).await.map_err(unusable)?;
-    advance_all_sequences(&mut connection, &pack.tables).await.map_err(unusable)?;
-    connection.commit().await.map_err(unusable)?;
+    let pack = &parsed.pack;
     let rows: usize = pack.tables.0.values().map(Vec::len).sum();
     let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
     let also = |number: usize, noun: &str| if number == 0 { String::new() } else { format!(" and {}", count(number, noun)) };
-    let (drafts, tools) = (also(documents.len(), "document"), also(tools.len(), "tool"));
+    let (drafts, tools) = (also(done.documents, "document"), also(done.tools, "tool"));
     let sources = also(pack.knowledge.len(), "knowledge source");
     println!("imported {} into {}{drafts}{tools}{sources}", count(rows, "row"), count(pack.tables.0.len(), "table"));
     Ok(())
@@ -108,15 +69,12 @@ pub async fn run(settings: &Settings, file: &Path, how: ImportOptions) -> Result
 /// # Errors
 /// Exit code 1 if the file cannot be read or is not a pack.
 pub fn read(file: &Path) -> Result<Pack, Failure> {
-    read_with_scripts(file).map(|it| it.0)
+    read_with_scripts(file).map(|it| it.pack)
 }
 
-fn read_with_scripts(file: &Path) -> Result<(Pack, ScriptedReplies), Failure> {
-    let name = file.display();
+fn read_with_scripts(file: &Path) -> Result<ParsedPack, Failure> {
     let text = pack_file::read_text(file).map_err(|it| Failure::check_failed(vec![it.to_string()]))?;
-    let pack = Pack::parse(&text).map_err(|it| Failure::check_failed(vec![format!("{name}: {it}")]))?;
-    let scripts = ScriptedReplies::parse(&text, &pack).map_err(|it| Failure::check_failed(vec![format!("{name}: invalid pack: {it}")]))?;
-    Ok((pack, scripts))
+    ParsedPack::parse(&text).map_err(|it| Failure::check_failed(vec![format!("{}: {it}", file.display())]))
 }
 
 /// Removes the columns that ConvEngine's tables do not have; returns their names.

@@ -1,9 +1,10 @@
 //! The state that the turns of a server or tenant share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{Notify, broadcast};
 
+use crate::api::mcp::PackPlayer;
 use crate::api::stomp::outbox::XhrSessions;
 use crate::auth::rate::RateLimits;
 use crate::clock::TurnClock;
@@ -108,4 +109,6 @@ pub struct Host {
     pub meter: Meter,
     /// The trace exporter.
     pub traces: SpanSender,
+    /// Plays packs for authors, where the program has a player.
+    pub pack_player: OnceLock<PackPlayer>,
 }

@@ -1,0 +1,65 @@
+//! `convengine mcp`: the protocol on standard input and output, for the editor that starts the process.
+
+use std::future::Future;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use rmcp::ServiceExt;
+
+use super::{Delivery, McpServer, PackPlayer};
+use crate::app::{build_host, spawn_background_tasks};
+use crate::auth::caller::Caller;
+use crate::auth::scope::Scopes;
+use crate::config::settings::Settings;
+use crate::exit::Failure;
+use crate::ops::observe::SpanSender;
+use crate::runtime::stream::{ClusterTasks, start_cluster};
+use crate::storage::server_lock::ServerLock;
+
+/// The graceful shutdown timeout.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Serves the process that has started this one until it closes standard input or `stop` completes. It may do everything.
+///
+/// # Errors
+/// Exit code 2 for invalid settings, 3 if the database cannot be used, as when a server runs on it.
+pub async fn serve(settings: &Settings, player: PackPlayer, stop: impl Future<Output = ()>) -> Result<(), Failure> {
+    if ServerLock::is_held(&settings.database) {
+        let line = format!(
+            "database '{}' is in use by a running server; connect to its /mcp instead, or choose another file with --database",
+            settings.database.redacted_url()
+        );
+        return Err(Failure::service_unavailable(line));
+    }
+    settings.stream.check()?;
+    let (host, writer_task) = build_host(settings, SpanSender::default()).await?;
+    let _ = host.pack_player.set(player);
+    let sharing = start_cluster(&host, &settings.database).await;
+    let background_tasks = spawn_background_tasks(settings, &host);
+    let caller = Caller::default().with_scopes(Scopes::ADMIN);
+    let server = McpServer::new(host.clone(), caller, Delivery::Anything);
+    let service = async {
+        // The client may end before the first request.
+        if let Ok(running) = server.serve(rmcp::transport::io::stdio()).await {
+            let _ = running.waiting().await;
+        }
+    };
+    tokio::select! {
+        () = service => {}
+        () = stop => {}
+    }
+    let shutdown = async {
+        host.turn_queue.drain().await;
+        background_tasks.iter().for_each(|it| it.abort());
+        host.streams.close();
+        join_all(sharing.into_iter().map(ClusterTasks::shut_down)).await;
+        host.readers.close().await;
+        host.queries.close().await;
+        drop(host);
+        let _ = writer_task.await;
+    };
+    if tokio::time::timeout(SHUTDOWN_TIMEOUT, shutdown).await.is_err() {
+        tracing::warn!("shutdown timed out after {} s with open turns", SHUTDOWN_TIMEOUT.as_secs());
+    }
+    Ok(())
+}

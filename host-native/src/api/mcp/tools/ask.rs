@@ -1,0 +1,256 @@
+//! `ask_…`: a tool for each published assistant, and one for the table configuration. A call runs one turn of the user.
+
+use std::sync::Arc;
+
+use axum::http::Uri;
+use convengine_core::turn::Map;
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::names::{TABLES, ask_name};
+use super::{Answer, ToolResult, arguments_schema, object_schema, refusal_text};
+use crate::api::assistant::document;
+use crate::api::assistant::runtime::simulator::{SessionStart, begin_session};
+use crate::api::assistant::runtime::{Visibility, events, filter_answer, load_session};
+use crate::api::error::ApiError;
+use crate::api::mcp::arguments::Arguments;
+use crate::api::mcp::pages::page;
+use crate::api::mcp::resources::uri;
+use crate::api::mcp::server::McpServer;
+use crate::auth::scope::Scopes;
+use crate::runtime::assistant::run::RunningSession;
+use crate::runtime::turn_runner::{self, Host, Message, Refusal};
+use crate::storage::assistant::session::Session;
+use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
+
+/// The channel of sessions that begin here.
+const CHANNEL: &str = "mcp";
+
+/// Users see no debug information.
+const VISIBILITY: Visibility = Visibility { debug: false };
+
+/// A tool that talks.
+#[derive(Debug)]
+pub enum AskTool {
+    /// To a published assistant.
+    Assistant {
+        /// The assistant.
+        program: ProgramKey,
+        /// Its display name.
+        title: String,
+        /// Its description, if the document has one.
+        about: Option<String>,
+    },
+    /// To the table configuration.
+    Tables,
+}
+
+/// Lists the tools of a caller.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn list(server: &McpServer) -> sqlx::Result<Vec<AskTool>> {
+    if !server.permits(Scopes::CONVERSE) {
+        return Ok(Vec::new());
+    }
+    let host = server.host();
+    let mut tools = Vec::new();
+    for assistant in draft::list(&host.readers, DocumentKind::Assistant).await? {
+        let Some(live) = assistant.live_version else { continue };
+        let Some(version) = host.versions.load(&host.readers, &assistant.key, live).await? else { continue };
+        let text = |name: &str| version.document.get(name).and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned);
+        let title = text("name").unwrap_or_else(|| assistant.key.id().to_owned());
+        tools.push(AskTool::Assistant { about: text("description"), program: assistant.key, title });
+    }
+    let active = host.config_manager.active();
+    let intents = active.config.source().pointer("/tables/ce_intent").and_then(Value::as_array);
+    tools.extend(intents.is_some_and(|it| !it.is_empty()).then_some(AskTool::Tables));
+    Ok(tools)
+}
+
+impl AskTool {
+    /// The name of the tool.
+    pub fn name(&self) -> String {
+        match self {
+            AskTool::Assistant { program, .. } => ask_name(program.id()),
+            AskTool::Tables => TABLES.to_owned(),
+        }
+    }
+
+    /// The argument and the member with the id to continue with.
+    fn id_name(&self) -> &'static str {
+        match self {
+            AskTool::Assistant { .. } => "session_id",
+            AskTool::Tables => "conversation_id",
+        }
+    }
+
+    /// Describes the tool.
+    pub fn describe(&self) -> Tool {
+        let id = self.id_name();
+        let input = arguments_schema(
+            json!({
+                "text": {"type": "string", "description": "What the user says"},
+                id: {"type": "string", "description": format!("The {id} of the last answer, to continue; omit it to begin")},
+            }),
+            &["text"],
+        );
+        let output = object_schema(
+            json!({
+                id: {"type": "string", "description": "Continues the conversation"},
+                "messages": {"type": "array", "items": {"type": "object"}, "description": "What the assistant says"},
+                "status": {"type": "string", "description": "`completed` and `failed` end the session"},
+                "awaiting": {"type": ["object", "null"], "description": "What the assistant is waiting for"},
+                "omitted_messages": {"type": "integer", "description": "How many more messages there are"},
+            }),
+            &[id, "messages", "status"],
+        );
+        let (title, about) = match self {
+            AskTool::Assistant { title, about, .. } => {
+                let about = about.as_ref().map(|it| format!(" {it}")).unwrap_or_default();
+                (
+                    title.clone(),
+                    format!("Talks to the assistant '{title}'.{about} Begins a session, or continues one, and returns its answer."),
+                )
+            }
+            AskTool::Tables => {
+                let about =
+                    "Talks to the assistant that the tables configure. Begins a conversation, or continues one, and returns its answer.";
+                ("Table configuration".to_owned(), about.to_owned())
+            }
+        };
+        // Assistants may call services and change data there.
+        let annotations = ToolAnnotations::new().read_only(false).destructive(true).idempotent(false).open_world(true);
+        Tool::new(self.name(), about, input).with_title(title).with_raw_output_schema(output.into()).with_annotations(annotations)
+    }
+
+    /// Runs the turn.
+    ///
+    /// # Errors
+    /// A message that says what to send, or the reason of a refusal.
+    pub async fn run(&self, server: &McpServer, arguments: Option<Map>) -> ToolResult {
+        let arguments = Arguments::read(arguments, &["text", self.id_name()])?;
+        let (text, id) = (arguments.required_text("text")?, arguments.id(self.id_name())?);
+        match self {
+            AskTool::Assistant { program, .. } => ask_assistant(server, program, text, id).await,
+            AskTool::Tables => ask_tables(server, text, id).await,
+        }
+    }
+}
+
+async fn ask_assistant(server: &McpServer, program: &ProgramKey, text: &str, id: Option<String>) -> ToolResult {
+    let host = server.host();
+    let message = Map::from_iter([("type".to_owned(), json!("user.message")), ("text".to_owned(), json!(text))]);
+    let message = events::read_event(host, &uri(), message, true).map_err(|it| refusal_text(&it))?;
+    let mut messages = Vec::new();
+    let running = match id {
+        Some(id) => {
+            check_rate(host, &id)?;
+            continue_session(server, program, &id).await?
+        }
+        None => {
+            let running = start_session(server, program).await.map_err(|it| refusal_text(&it))?;
+            let start = events::read_start(&uri(), &Map::new(), Some(CHANNEL)).map_err(|it| refusal_text(&it))?;
+            let mut answer = submit(host, &running, start).await?;
+            messages.append(&mut take_messages(&mut answer));
+            if answer["status"] != "awaiting_input" {
+                return render("session_id", answer, messages);
+            }
+            RunningSession { is_new: false, ..running }
+        }
+    };
+    let mut answer = submit(host, &running, message).await?;
+    messages.append(&mut take_messages(&mut answer));
+    render("session_id", answer, messages)
+}
+
+/// Begins a session on the live version; it belongs to the caller.
+async fn start_session(server: &McpServer, program: &ProgramKey) -> Result<RunningSession, ApiError> {
+    let host = server.host();
+    let (live, document) = document::live_document(host, &uri(), program).await?;
+    let start = SessionStart {
+        session: Uuid::new_v4().to_string(),
+        program: program.clone(),
+        deployment: None,
+        version: Some(live),
+        document,
+        access: server.caller().access(),
+    };
+    begin_session(host, &uri(), start).await
+}
+
+/// Loads a session that the caller may continue: its own, or one of nobody. Sessions of deployments and of drafts are for the administrator.
+async fn continue_session(server: &McpServer, program: &ProgramKey, id: &str) -> Result<RunningSession, String> {
+    let unknown = || "session not found; omit session_id to begin one".to_owned();
+    let (stored, running) = load_session(server.host(), &uri(), id).await.map_err(|it| refusal_text(&it))?;
+    let is_from_here = |it: &Session| it.deployment.is_none() && it.version.is_some();
+    if stored.program != *program || !(is_from_here(&stored) || server.permits(Scopes::ADMIN)) {
+        return Err(unknown());
+    }
+    Ok(RunningSession { access: server.caller().access(), ..running })
+}
+
+async fn submit(host: &Arc<Host>, running: &RunningSession, event: Map) -> Result<Value, String> {
+    let done = running.submit_event(host, event).await.map_err(|it| refused_text(&it))?;
+    let answer = done.outcome.flow.and_then(|it| filter_answer(*it, VISIBILITY));
+    answer.ok_or_else(|| "turn was lost when a server stopped; send the message again".to_owned())
+}
+
+async fn ask_tables(server: &McpServer, text: &str, id: Option<String>) -> ToolResult {
+    let host = server.host();
+    let max_chars = host.config_manager.active().config.settings.input_max_chars;
+    if text.chars().nth(max_chars).is_some() {
+        return Err(format!("text is too long; send at most {max_chars} characters"));
+    }
+    id.as_deref().map_or(Ok(()), |it| check_rate(host, it))?;
+    let message = Message::new(id, Some(text.to_owned()), false, Map::new()).with_access(server.caller().access());
+    let outcome = turn_runner::submit_for_outcome(Arc::clone(host), message).await.map_err(|it| refused_text(&it))?;
+    let answer = outcome.to_response();
+    let (status, message) = match answer["success"] == true {
+        true => ("awaiting_input", json!({"type": answer["payload"]["type"], "text": payload_text(&answer["payload"]["value"])})),
+        false => ("failed", json!({"type": "ERROR", "text": answer["message"], "code": answer["errorCode"]})),
+    };
+    let shown =
+        json!({"conversation_id": answer["conversationId"], "status": status, "intent": answer["intent"], "state": answer["state"]});
+    render("conversation_id", shown, vec![message])
+}
+
+/// The text of a payload, whose value is text or JSON.
+fn payload_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn take_messages(answer: &mut Value) -> Vec<Value> {
+    match answer["messages"].take() {
+        Value::Array(messages) => messages,
+        _ => Vec::new(),
+    }
+}
+
+/// Renders an answer: the texts for the model, and the structure.
+fn render(id: &str, answer: Value, messages: Vec<Value>) -> ToolResult {
+    let count = messages.len();
+    let (messages, _) = page(messages, None)?;
+    let texts: Vec<String> = messages.iter().filter_map(|it| it["text"].as_str()).filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    let mut shown = json!({id: answer[id], "messages": messages, "status": answer["status"]});
+    for name in ["awaiting", "handoff", "intent", "state"] {
+        if let Some(value) = answer.get(name).filter(|it| !it.is_null()) {
+            shown[name] = value.clone();
+        }
+    }
+    if messages.len() < count {
+        shown["omitted_messages"] = json!(count - messages.len());
+    }
+    let has_failed = shown["status"] == "failed";
+    Ok(Answer::with_texts(shown, texts).failed_if(has_failed))
+}
+
+fn check_rate(host: &Host, id: &str) -> Result<(), String> {
+    host.rate_limits.check_conversation(id, &uri()).map(|_| ()).map_err(|it| refusal_text(&it))
+}
+
+/// The message for a turn that was refused.
+fn refused_text(refusal: &Refusal) -> String {
+    refusal_text(&ApiError::from_refusal(refusal, &Uri::from_static(crate::api::mcp::PATH)))
+}

@@ -1,0 +1,258 @@
+//! The tools, resources and prompts of the server as a server of the Model Context Protocol. (docs/guide/mcp-server.md)
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::access::key;
+use crate::flows::desk;
+use crate::harness::{OPEN, TestEnv, orders_pack, wait_until};
+use crate::mcp_server::{call, call_in_vain, names, request, send, serve, serve_with_keys};
+use crate::mcp_server_stdio::Process;
+
+#[test]
+fn an_assistant_is_asked_and_continued() {
+    let (_env, server, [converse, read, admin]) = serve_with_keys(&[]);
+    let first = call(&server, &converse, "ask_desk", json!({"text": "more please"}));
+    let texts =
+        |it: &Value| it["messages"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!((texts(&first), &first["status"]), (vec!["Welcome to Desk.".to_owned(), "Desk 1".to_owned()], &json!("awaiting_input")));
+    let session = first["session_id"].clone();
+    let again = call(&server, &converse, "ask_desk", json!({"text": "more please", "session_id": session}));
+    assert_eq!((texts(&again), &again["session_id"]), (vec!["Desk 2".to_owned()], &session));
+    let ended = call(&server, &converse, "ask_desk", json!({"text": "good bye", "session_id": session}));
+    assert_eq!(ended["status"], "completed", "{ended}");
+    let closed = call_in_vain(&server, &converse, "ask_desk", json!({"text": "more please", "session_id": session}));
+    assert!(closed.contains("ended"), "{closed}");
+    for (arguments, word) in [
+        (json!({}), "text"),
+        (json!({"text": 5}), "text"),
+        (json!({"text": "x", "session_id": "y"}), "UUID"),
+        (json!({"text": "x", "session_id": "7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a70"}), "session not found"),
+        (json!({"text": "x", "session": "y"}), "session_id"),
+        (json!({"text": "x".repeat(300_000)}), "too long"),
+    ] {
+        let message = call_in_vain(&server, &converse, "ask_desk", arguments);
+        assert!(message.contains(word), "{message}");
+    }
+    let path = format!("/v1/runtime/assistants/desk/sessions/{}/trace", session.as_str().unwrap());
+    let trace = server.request("GET", &path, &[("X-API-Key", &admin)], "").json();
+    assert_eq!(trace["turns"].as_array().map(Vec::len), Some(4), "each is an ordinary turn: {trace}");
+    let explained = call(&server, &read, "explain_turn", json!({"conversation_id": session, "turn": 2}));
+    assert!(explained["events"].as_array().is_some_and(|it| !it.is_empty()), "{explained}");
+    assert_eq!(explained["input"]["text"], "more please");
+    let replayed = call(&server, &read, "replay", json!({"session_id": session}));
+    assert_eq!((&replayed["equal"], replayed["turns"].as_array().map(Vec::len)), (&json!(true), Some(5)), "{replayed}");
+}
+
+#[test]
+fn sessions_belong_to_their_owners() {
+    let (env, server, [converse, _, admin]) = serve_with_keys(&[]);
+    let shop = key(&env, &["--scope", "converse", "--owner-claim"]);
+    let ask = |owner: Option<&str>, key: &str, session: Option<&str>| {
+        let bearer = format!("Bearer {key}");
+        let mut headers = vec![("Authorization", bearer.as_str())];
+        headers.extend(owner.map(|it| ("X-Convengine-Owner", it)));
+        let mut arguments = json!({"text": "more please"});
+        if let Some(session) = session {
+            arguments["session_id"] = json!(session);
+        }
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask_desk", "arguments": arguments}});
+        send(&server, &headers, &message).json()["result"].clone()
+    };
+    let started = ask(Some("ada"), &shop, None);
+    let session = started["structuredContent"]["session_id"].as_str().unwrap().to_owned();
+    assert_ne!(ask(Some("ada"), &shop, Some(&session))["isError"], true);
+    for (owner, key) in [(Some("eve"), &shop), (None, &converse)] {
+        let refused = ask(owner, key, Some(&session));
+        assert_eq!(refused["isError"], true, "{refused}");
+    }
+    assert_ne!(ask(None, &admin, Some(&session))["isError"], true, "the administrator may continue all");
+    // A session of a draft is for the administrator.
+    let started = server.request("POST", "/v1/runtime/assistants/desk/sessions", &[("X-API-Key", &admin), crate::flows::JSON], "{}").json();
+    let draft = started["session_id"].as_str().unwrap();
+    assert_eq!(ask(None, &converse, Some(draft))["isError"], true);
+    assert_ne!(ask(None, &admin, Some(draft))["isError"], true);
+}
+
+#[test]
+fn the_tables_are_asked_and_explained() {
+    let (_env, server) = serve();
+    let first = call(&server, "", "ask_tables", json!({"text": "where is my order?"}));
+    assert_eq!((&first["messages"][0]["text"], &first["intent"]), (&json!("Your order is on its way."), &json!("ORDERS")), "{first}");
+    let id = first["conversation_id"].clone();
+    let second = call(&server, "", "ask_tables", json!({"text": "hello", "conversation_id": id}));
+    assert_eq!(second["conversation_id"], id);
+    let explained = call(&server, "", "explain_turn", json!({"conversation_id": id, "turn": 1}));
+    assert_eq!(explained["input"]["text"], "where is my order?");
+    let explanations = explained["explanations"].as_array().unwrap();
+    assert!(
+        explanations.iter().any(|it| it["rows"].as_array().is_some_and(|it| it.iter().any(|it| it["verdict"] == "won"))),
+        "{explained}"
+    );
+    assert!(explained["events"].as_array().unwrap().iter().any(|it| it["stage"] == "USER_INPUT"), "{explained}");
+    let missing = call_in_vain(&server, "", "explain_turn", json!({"conversation_id": id, "turn": 9}));
+    assert!(missing.contains("no stored turn 9"), "{missing}");
+    let replayed = call(&server, "", "replay", json!({"conversation_id": id}));
+    assert_eq!((&replayed["equal"], &replayed["divergence"]), (&json!(true), &json!([])), "{replayed}");
+    let mut other = orders_pack();
+    let same = call(&server, "", "compare", json!({"conversation_id": id, "config": other}));
+    assert_eq!(same["equal"], true, "{same}");
+    other["tables"]["ce_response"][0]["exact_text"] = json!("It is lost.");
+    let compared = call(&server, "", "compare", json!({"conversation_id": id, "config": other}));
+    let equal: Vec<&Value> = compared["turns"].as_array().unwrap().iter().map(|it| &it["equal"]).collect();
+    assert_eq!((equal, &compared["equal"]), (vec![&json!(false), &json!(true)], &json!(false)), "{compared}");
+    assert!(compared["turns"][0]["differences"].to_string().contains("It is lost."), "{compared}");
+    let replayed = call(&server, "", "replay", json!({"conversation_id": id, "config": other.to_string()}));
+    assert!(replayed["equal"] == false && replayed["divergence"].to_string().contains("turn 1"), "{replayed}");
+    let conversations = request(&server, "", "resources/list", json!({"cursor": "conversations"}));
+    assert_eq!(names(&conversations, "resources"), [id.as_str().unwrap()]);
+    let uri = format!("convengine://conversations/{}/journal", id.as_str().unwrap());
+    let journal = request(&server, "", "resources/read", json!({"uri": uri}));
+    assert!(journal["result"]["contents"][0]["text"].as_str().is_some_and(|it| it.contains("where is my order?")), "{journal}");
+}
+
+#[test]
+fn a_turn_outlives_the_call_that_began_it() {
+    let env = TestEnv::with_pack(&orders_pack());
+    let reply = json!({"dialogueAct": "NEW_REQUEST", "confidence": 0.8, "standaloneQuery": ""});
+    let model = format!("scripted:{}", env.write_pack("slow.json", &json!([{"delay_ms": 1_500, "reply": reply}])));
+    let slow = ["--set", "convengine.flow.dialogue-act.resolute=LLM_ONLY", "--llm", &model];
+    let statuses = || env.sql().texts("select status from ce_turn order by created_at");
+    let ask =
+        json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "ask_tables", "arguments": {"text": "my order"}}});
+    let server = env.serve(&[&OPEN[..], &slow].concat());
+    let call = crate::harness::client().post(format!("http://{}/mcp", server.address)).header("Content-Type", "application/json");
+    let broken_off = call.body(ask.to_string()).timeout(Duration::from_millis(300)).send();
+    assert!(broken_off.is_err_and(|it| it.is_timeout()));
+    assert_eq!(statuses(), ["open"]);
+    assert!(wait_until(|| statuses() == ["closed"]), "{:?}", statuses());
+    drop(server);
+    let mut process = Process::start(&env, &slow);
+    process.initialize();
+    process.send(&ask);
+    assert!(wait_until(|| statuses().contains(&"open".to_owned())));
+    process.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}));
+    assert_eq!(process.request("ping", json!({}))["result"], json!({}), "other requests go on");
+    assert!(wait_until(|| statuses() == ["closed"; 2]), "{:?}", statuses());
+}
+
+#[test]
+fn an_import_is_a_dry_run_until_it_is_not() {
+    let (_env, server) = serve();
+    let mut pack = orders_pack();
+    pack["tables"]["ce_response"][0]["exact_text"] = json!("Tomorrow.");
+    let answer = || call(&server, "", "ask_tables", json!({"text": "my order"}))["messages"][0]["text"].clone();
+    let dry = call(&server, "", "import", json!({"pack": pack}));
+    assert_eq!(
+        (&dry["imported"], &dry["changes"]["tables"]["ce_response"]["changed"][0]["columns"]["exact_text"]["new"]),
+        (&json!(false), &json!("Tomorrow.")),
+        "{dry}"
+    );
+    assert_eq!(answer(), "Your order is on its way.");
+    let done = call(&server, "", "import", json!({"pack": pack.to_string(), "dry_run": false}));
+    assert_eq!((&done["imported"], done["next"].as_str()), (&json!(true), Some("the rows are active")), "{done}");
+    assert_eq!(answer(), "Tomorrow.");
+    pack["tables"]["ce_intent_classifier"][0]["rule_type"] = json!("REGEX");
+    pack["tables"]["ce_intent_classifier"][0]["pattern"] = json!("(");
+    let refused = call(&server, "", "import", json!({"pack": pack, "dry_run": false, "strict": true}));
+    assert_eq!((&refused["imported"], &refused["is_refused"]), (&json!(false), &json!(true)), "{refused}");
+    let linted = call(&server, "", "lint", json!({"pack": pack}));
+    assert!(linted["has_errors"] == true && linted["issues"].to_string().contains("ce_intent_classifier"), "{linted}");
+    pack["tables"]["ce_response"][0]["no_such"] = json!(1);
+    let message = call_in_vain(&server, "", "import", json!({"pack": pack}));
+    assert!(message.contains("no_such"), "{message}");
+    assert_eq!(answer(), "Tomorrow.");
+    let documents = json!({"name": "more", "documents": [desk("Newer")]});
+    let done = call(&server, "", "import", json!({"pack": documents, "dry_run": false}));
+    assert!(done["imported"] == true && done["next"].as_str().is_some_and(|it| it.contains("publish")), "{done}");
+    let draft = request(&server, "", "resources/read", json!({"uri": "convengine://documents/assistant/desk"}));
+    assert!(draft["result"]["contents"][0]["text"].as_str().is_some_and(|it| it.contains("Newer")), "{draft}");
+    for (arguments, word) in [(json!({}), "pack is missing"), (json!({"pack": "{"}), "invalid pack"), (json!({"pack": 5}), "not a pack")] {
+        let message = call_in_vain(&server, "", "import", arguments);
+        assert!(message.contains(word), "{message}");
+    }
+}
+
+#[test]
+fn documents_are_linted_beside_the_drafts() {
+    let (_env, server) = serve();
+    let fine = call(&server, "", "lint", json!({"document": desk("Desk")}));
+    assert_eq!(fine["has_errors"], false, "{fine}");
+    let mut broken = desk("Desk");
+    broken["graphs"][1]["edges"] = json!([]);
+    let linted = call(&server, "", "lint", json!({"document": broken}));
+    assert!(linted["issues"].as_array().is_some_and(|it| !it.is_empty()), "{linted}");
+    let message = call_in_vain(&server, "", "lint", json!({"document": {}, "pack": {}}));
+    assert!(message.contains("exclude each other"), "{message}");
+    let own = call(&server, "", "lint", json!({}));
+    let uri = request(&server, "", "resources/read", json!({"uri": "convengine://issues"}));
+    assert_eq!(uri["result"]["contents"][0]["text"], own["issues"].to_string());
+}
+
+#[test]
+fn packs_and_talks_are_played() {
+    let (_env, server) = serve();
+    let talk = "# Orders\nconfig orders.json\n\n> my order\n< Your order is on its way.\n= ORDERS / UNKNOWN\n\n> hello\n< Nothing.\n";
+    let played = call(&server, "", "play", json!({"talk": talk, "pack": orders_pack()}));
+    assert_eq!(
+        (&played["passed"], &played["played"], played["failed"].as_array().map(Vec::len)),
+        (&json!(false), &json!(2), Some(1)),
+        "{played}"
+    );
+    assert!(played["failed"][0]["differences"].to_string().contains("Ask me about orders"), "{played}");
+    let right = talk.replace("< Nothing.\n", "<~ Ask me\n");
+    assert_eq!(call(&server, "", "play", json!({"talk": right, "pack": orders_pack()}))["passed"], true);
+    let mut pack = orders_pack();
+    let message = call_in_vain(&server, "", "play", json!({"pack": pack}));
+    assert!(message.contains("no turns"), "{message}");
+    pack["turns"] = json!([{"request": {"method": "POST", "path": "/api/v1/conversation/message", "body": {"message": "my order"}},
+        "expect": {"status": 200, "json": {"intent": "ORDERS"}}}]);
+    let played = call(&server, "", "play", json!({"pack": pack}));
+    assert_eq!(played["played"], 1, "{played}");
+    pack["turns"][0]["request"]["path"] = json!("/api/v1/cache/refresh");
+    let unplayed = call(&server, "", "play", json!({"pack": pack}));
+    assert!(unplayed["failure"].as_str().is_some_and(|it| it.contains("convengine test")), "{unplayed}");
+    let message = call_in_vain(&server, "", "play", json!({"talk": "nonsense", "pack": pack}));
+    assert!(message.contains("invalid talk"), "{message}");
+}
+
+#[test]
+fn resources_are_read_by_their_addresses() {
+    let (_env, server, [converse, read, admin]) = serve_with_keys(&[]);
+    let read_uri = |key: &str, uri: &str| request(&server, key, "resources/read", json!({"uri": uri}));
+    let text = |response: &Value| response["result"]["contents"][0]["text"].as_str().unwrap_or_default().to_owned();
+    assert!(text(&read_uri(&converse, "convengine://reference/packs")).starts_with("# Packs"));
+    for uri in ["convengine://documents/assistant/desk", "convengine://documents/assistant/desk/versions/1"] {
+        assert!(text(&read_uri(&admin, uri)).contains("conversation_flow"), "{uri}");
+        assert_eq!(read_uri(&read, uri)["error"]["code"], -32002, "{uri}");
+    }
+    for uri in [
+        "convengine://reference/../guide/access",
+        "convengine://documents/assistant/nobody",
+        "convengine://documents/assistant/desk/versions/9",
+        "convengine://documents/book/desk",
+        "convengine://conversations/7c0f4a3e-6f0a-4f0e-9a53-6d3f0c1b2a70/journal",
+        "convengine://secrets",
+        "file:///etc/passwd",
+        "",
+    ] {
+        assert_eq!(read_uri(&admin, uri)["error"]["code"], -32002, "{uri}");
+    }
+    let templates =
+        |key: &str| request(&server, key, "resources/templates/list", json!({}))["result"]["resourceTemplates"].as_array().map(Vec::len);
+    assert_eq!([&converse, &read, &admin].map(|it| templates(it)), [Some(1), Some(2), Some(4)]);
+}
+
+#[test]
+fn prompts_contain_the_purpose() {
+    let (_env, server) = serve();
+    let get = |name: &str, arguments: Value| request(&server, "", "prompts/get", json!({"name": name, "arguments": arguments}));
+    for name in ["write_pack", "write_flow", "write_talk"] {
+        let rendered = get(name, json!({"purpose": "sells tea"}));
+        let text = rendered["result"]["messages"][0]["content"]["text"].as_str().unwrap_or_default();
+        assert!(text.contains("sells tea") && text.contains("`play`"), "{rendered}");
+        assert_eq!(get(name, json!({}))["error"]["code"], -32602);
+    }
+    assert_eq!(get("write_book", json!({"purpose": "x"}))["error"]["code"], -32602);
+}
