@@ -154,6 +154,17 @@ pub fn known_differences() -> Result<KnownDifferences> {
     KnownDifferences::parse(&std::fs::read_to_string(root().join("tests/explained.json"))?)
 }
 
+/// Returns the script of a reference server of the Model Context Protocol, as `cargo xtask` installs it below the target folder.
+///
+/// # Errors
+/// If it is not installed.
+pub fn reference_server(name: &str) -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let file = format!("mcp/node/node_modules/@modelcontextprotocol/server-{name}/dist/index.js");
+    let found = own.ancestors().map(|it| it.join(&file)).find(|it| it.is_file());
+    found.context("the reference servers are not installed; run `cargo xtask mcp` first")
+}
+
 /// Returns the path of the server's binary, which is built into the target folder of the tests.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::process::Command;
 use std::thread;
 
-use convengine_tests::root;
+use convengine_tests::reference_server;
 use reqwest::blocking::Response;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ impl Desk {
         let file = env.write_pack("pack.json", &pack());
         assert_eq!(env.run(&["import", &file]).code, 0);
         let command = |name: &str, arguments: &[&str]| {
-            let script = root().join(format!("tests/mcp/node_modules/@modelcontextprotocol/server-{name}/dist/index.js"));
+            let script = reference_server(name).unwrap();
             let line: Vec<String> = ["node", script.to_str().unwrap()].iter().chain(arguments).map(|it| (*it).to_owned()).collect();
             format!("convengine.mcp.servers.{name}.command={}", json!(line))
         };

@@ -1,4 +1,4 @@
-//! Tests the server with clients of the Model Context Protocol that others have written, and with its conformance kit.
+//! Tests with clients and servers of the Model Context Protocol that others have written, and with its conformance kit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,8 +33,8 @@ fn source(project: &Project) -> PathBuf {
     project.root.join("tests/mcp")
 }
 
-/// Copies the tests to where their packages are, because Node.js looks for those beside them.
-fn install_node_packages(project: &Project) -> Result<PathBuf> {
+/// Installs clients and reference servers; copies the tests to where their packages are, because Node.js looks for those beside them.
+pub fn install_node_packages(project: &Project) -> Result<PathBuf> {
     ensure!(sh::is_on_path("npm"), "no Node.js; install version 20 or later, on Debian with `sudo apt-get install nodejs npm`");
     let folder = project.target.join("mcp/node");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create '{}'", folder.display()))?;
@@ -48,7 +48,7 @@ fn install_node_packages(project: &Project) -> Result<PathBuf> {
     if is_current(&folder.join("installed"), &lock)? {
         return Ok(folder);
     }
-    sh::print_progress("installing the clients of the protocol: npm ci");
+    sh::print_progress("installing the clients and reference servers of the protocol: npm ci");
     let mut npm = project.npm(&["ci"]);
     sh::run_quietly(npm.current_dir(&folder))?;
     fs::copy(&lock, folder.join("installed"))?;

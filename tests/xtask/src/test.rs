@@ -39,6 +39,7 @@ pub fn run_all(project: &Project) -> Result<()> {
 pub fn run_ready(project: &Project) -> Result<()> {
     run_checks(project)?;
     build(project)?;
+    mcp::install_node_packages(project)?;
     sh::print_progress("testing without the browser");
     let tests = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "browser"]);
     let mut both = [tests, suite_on_postgres(project)];
