@@ -31,7 +31,6 @@ pub fn describe() -> Description {
             "equal": {"type": "boolean"},
             "turns": {"type": "array", "items": {"type": "string"}, "description": "A line for each turn that is equal"},
             "divergence": {"type": "array", "items": {"type": "string"}, "description": "The first difference; empty if there is none"},
-            "next_cursor": {"type": "string"},
         }),
         &["equal", "turns", "divergence"],
     );
