@@ -31,8 +31,8 @@ pub use notice::{Level, Notice, NoticeBody, VerboseNotice};
 pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
 pub use request::{
     BreakerPolicy, ContainerReply, ContainerRequest, EmbedReply, EmbedRequest, ExtensionReply, ExtensionRequest, HttpCaller, HttpReply,
-    HttpRequest, LLM_PURPOSES, LlmMode, LlmReply, LlmRequest, Patch, Reply, Request, RetryConditions, STUB_ADDRESS, SecretHeader,
-    SleepRequest, SqlReply, SqlRequest, TaskProgress, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
+    HttpRequest, LLM_PURPOSES, LlmMode, LlmReply, LlmRequest, MCP_GROUP, Patch, Reply, Request, RetryConditions, STUB_ADDRESS,
+    SecretHeader, SleepRequest, SqlReply, SqlRequest, TaskProgress, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
 };
 #[cfg(feature = "flow")]
 pub use request::{

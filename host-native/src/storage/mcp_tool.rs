@@ -1,6 +1,6 @@
 //! `cv_mcp_tool`: approved tools of MCP servers; and their rows in `ce_mcp_tool`, which say where they may be used.
 
-use convengine_core::config::MCP_GROUP;
+use convengine_core::turn::MCP_GROUP;
 
 use super::database::{Connection, SqlValue as Sql, Statement};
 

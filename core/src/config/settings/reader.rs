@@ -11,7 +11,7 @@ use crate::config::profile::Profile;
 use crate::config::tables::ConfigRows;
 
 /// Keys that the server reads itself.
-pub const HOST_KEYS: [&str; 28] = [
+pub const HOST_KEYS: [&str; 29] = [
     "audit.persistence.mode",
     "audit.persist-meta",
     "config.follow",
@@ -39,6 +39,7 @@ pub const HOST_KEYS: [&str; 28] = [
     "logging",
     "telemetry",
     "mcp.db.introspect-tables",
+    "mcp.servers",
     "schema.active",
 ];
 

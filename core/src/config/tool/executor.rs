@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::mcp::{MCP_GROUP, McpTool, McpTools};
+use super::mcp::{McpTool, McpTools};
 use crate::config::http_call::{HttpCall, HttpCallSource};
 use crate::config::issue::Issue;
 use crate::config::row::TableRow;
@@ -14,7 +14,7 @@ use crate::config::tables::Tables;
 use crate::json::schema::JsonSchema;
 use crate::text::task::TaskName;
 use crate::text::template::Formula;
-use crate::turn::Map;
+use crate::turn::{MCP_GROUP, Map};
 
 /// The default of `max_rows`.
 const DEFAULT_MAX_ROWS: u32 = 200;

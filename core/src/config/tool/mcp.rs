@@ -12,9 +12,6 @@ use crate::config::tables::Tables;
 use crate::json::schema::JsonSchema;
 use crate::turn::EffectClass;
 
-/// The group of tools of MCP servers.
-pub const MCP_GROUP: &str = "MCP";
-
 /// A tool of an MCP server.
 #[derive(Debug, Clone)]
 pub struct McpTool {
@@ -37,6 +34,7 @@ pub struct McpTool {
 pub(super) struct McpTools(BTreeMap<String, Result<Arc<McpTool>, Arc<str>>>);
 
 impl McpTools {
+    /// Compiles the rows of `cv_mcp_tool`.
     pub fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> McpTools {
         let mut tools = McpTools::default();
         for row in tables.rows("cv_mcp_tool") {

@@ -15,7 +15,7 @@ use super::settings::HttpPolicy;
 use super::tables::Tables;
 
 pub use executor::{ArgumentsSchema, Executor, SqlTemplate};
-pub use mcp::{MCP_GROUP, McpTool, classify_mcp_tool, mcp_spec, split_mcp_code};
+pub use mcp::{McpTool, classify_mcp_tool, mcp_spec, split_mcp_code};
 
 /// Spellings of tool groups with their canonical names.
 const GROUP_NAMES: [(&str, &str); 21] = [

@@ -6,8 +6,8 @@ use super::super::Walker;
 use super::super::failure::Failure;
 use super::http_request::{self, CallRequest, ServiceCall};
 use crate::config::flow::document::{FlowTool, Retry, ServiceData};
-use crate::config::{MCP_GROUP, mcp_spec};
-use crate::turn::{EffectClass, Map, TaskRequest, TaskUse, ToolRequest};
+use crate::config::mcp_spec;
+use crate::turn::{EffectClass, MCP_GROUP, Map, TaskRequest, TaskUse, ToolRequest};
 
 /// Attempts of a read; a write is not repeated.
 const READ_ATTEMPTS: u32 = 3;

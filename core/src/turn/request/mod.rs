@@ -30,7 +30,7 @@ pub use script::{MAX_SCRIPT_TIMEOUT_MS, ScriptFailure, ScriptLimits, ScriptReply
 pub use sleep::SleepRequest;
 pub use sql::{SqlReply, SqlRequest};
 pub use task::{Patch, TaskProgress, TaskReply, TaskRequest, TaskUse};
-pub use tool::{ToolReply, ToolRequest};
+pub use tool::{MCP_GROUP, ToolReply, ToolRequest};
 
 use serde::{Deserialize, Serialize};
 

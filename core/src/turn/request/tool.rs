@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
-use crate::config::MCP_GROUP;
 use crate::turn::{EffectClass, Map, Operation};
+
+/// The group of tools of MCP servers.
+pub const MCP_GROUP: &str = "MCP";
 
 /// Deadline in milliseconds.
 const DEADLINE_MS: u32 = 30_000;

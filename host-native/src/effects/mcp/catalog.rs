@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use convengine_core::config::{Config, Issue, MCP_GROUP, split_mcp_code};
-use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind};
+use convengine_core::config::{Config, Issue, split_mcp_code};
+use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind, MCP_GROUP};
 use serde_json::Value;
 
 /// The servers and approved tools of a configuration.

@@ -36,6 +36,9 @@ pub use definition::{changed_members, digest, pick_definition};
 /// How much earlier than its effect a call times out, so that the error can name the server.
 const TIMEOUT_MARGIN: Duration = Duration::from_millis(20);
 
+/// How long a retired connection stays open, so that the cancellation of a call reaches the server.
+const CANCELLATION_TIME: Duration = Duration::from_secs(1);
+
 /// Connections to MCP servers, each used by concurrent calls.
 #[derive(Debug)]
 pub struct McpClients {
@@ -70,7 +73,12 @@ impl McpClients {
         if let Some(slot) = server.and_then(|it| connections.get(it))
             && let Ok(mut current) = slot.try_lock()
         {
-            *current = None;
+            // The cancellation of the call is still to be sent.
+            let retired = current.take();
+            tokio::spawn(async move {
+                tokio::time::sleep(CANCELLATION_TIME).await;
+                drop(retired);
+            });
         }
     }
 

@@ -1,7 +1,7 @@
 //! Executes tools of the groups that this host implements: DOCUMENT_RETRIEVAL, FILES and MCP.
 
-use convengine_core::config::{MCP_GROUP, canonical_tool_group};
-use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, Reply, ToolReply, ToolRequest};
+use convengine_core::config::canonical_tool_group;
+use convengine_core::turn::{EffectError, EffectErrorKind, EffectResult, MCP_GROUP, Reply, ToolReply, ToolRequest};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
