@@ -39,13 +39,16 @@ const TIMEOUT_MARGIN: Duration = Duration::from_millis(20);
 /// How long a retired connection stays open, so that the cancellation of a call reaches the server.
 const CANCELLATION_TIME: Duration = Duration::from_secs(1);
 
+/// The connection to a server. A lock of its own, so that a server that is slow to start delays its own calls only.
+type Slot = Arc<Mutex<Option<Arc<Connection>>>>;
+
 /// Connections to MCP servers, each used by concurrent calls.
 #[derive(Debug)]
 pub struct McpClients {
     commands: Arc<McpCommands>,
     secrets: Arc<Secrets>,
-    /// By key. A lock per server, so that a server that is slow to start delays its own calls only.
-    connections: std::sync::Mutex<BTreeMap<String, Arc<Mutex<Option<Arc<Connection>>>>>>,
+    /// By key.
+    connections: std::sync::Mutex<BTreeMap<String, Slot>>,
 }
 
 /// A call of a tool.
