@@ -45,7 +45,7 @@ pub fn corpus() -> Result<Vec<Case>> {
 /// # Errors
 /// If a file cannot be read or parsed.
 pub fn flows() -> Result<Vec<Case>> {
-    let folders = ["packs/agent", "packs/chain", "packs/flow", "packs/workflow"];
+    let folders = ["packs/agent", "packs/chain", "packs/flow", "packs/mcp", "packs/workflow"];
     read_cases(&folders, |it| it.extension().is_some_and(|it| it == "talk"))
 }
 

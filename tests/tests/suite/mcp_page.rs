@@ -9,7 +9,7 @@ use crate::simulator::run_page;
 #[test]
 fn tools_of_an_mcp_server_in_the_browser_are_listed_approved_called_and_failed() {
     let server = TestEnv::new().serve(&[]);
-    let pack = root().join("tests/packs/mcp/order_status.json").display().to_string();
+    let pack = root().join("tests/packs/tools/mcp_order_status.json").display().to_string();
     let lines = run_page(&server.address, &["mcp", &pack]);
     let text = |name: &str| lines[name][0].as_str().unwrap();
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import orderStatus from '../../../tests/packs/mcp/order_status.json?raw';
+import orderStatus from '../../../tests/packs/tools/mcp_order_status.json?raw';
 import agent from '../../../tests/packs/mcp/agent.json?raw';
 import { callFailures } from '../../src/call-failures';
 import { effectTags, effectTitle, outcomeParts, requestParts, waitingText } from '../../src/exchange';
