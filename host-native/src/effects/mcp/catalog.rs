@@ -159,8 +159,7 @@ impl McpServer {
             protocol,
             allowed: text(row, "tool_allow").map(|it| parse_names(&it)),
             denied: text(row, "tool_deny").map(|it| parse_names(&it)).unwrap_or_default(),
-            enabled: !matches!(row.get("enabled"), Some(Value::Bool(false)) | Some(Value::Number(_)))
-                || row.get("enabled").and_then(Value::as_i64) == Some(1),
+            enabled: ![Some(&Value::Bool(false)), Some(&Value::from(0))].contains(&row.get("enabled")),
             description: text(row, "description"),
         })
     }

@@ -1,7 +1,7 @@
 //! A connection to an MCP server: its tools, and calls of them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind};
@@ -26,8 +26,8 @@ use super::{McpCall, McpClients, definition, result};
 use crate::effects::http::HttpClient;
 use crate::runtime::stream::TokenPublisher;
 
-/// How long the handshake may take.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the handshake may take. A server of an earlier revision may leave the first 10 s unanswered.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long a list of tools is used unless the server announces another.
 pub const LIST_LIFETIME: Duration = Duration::from_secs(60);
@@ -51,6 +51,7 @@ pub struct Connection {
     server: McpServer,
     service: RunningService<RoleClient, NotificationReceiver>,
     receiver: NotificationReceiver,
+    last_used: std::sync::Mutex<Instant>,
     tools: Mutex<Option<ToolList>>,
     /// Whether the server sent a message beyond the limit.
     exceeded: Arc<AtomicBool>,
@@ -99,7 +100,8 @@ impl Connection {
         // Lists are kept here, with their age.
         service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
         spawn_subscription(service.peer().clone(), Arc::clone(&receiver.tools_changed));
-        Ok(Connection { server: server.clone(), service, receiver, tools: Mutex::default(), exceeded, secret_hash, _process: process })
+        let last_used = std::sync::Mutex::new(Instant::now());
+        Ok(Connection { server: server.clone(), service, receiver, last_used, tools: Mutex::default(), exceeded, secret_hash, _process: process })
     }
 
     /// Whether the connection is open, and that of the row with the current secret.
@@ -108,6 +110,16 @@ impl Connection {
             && self.secret_hash == secret.map(hash_secret)
             && !self.service.is_closed()
             && !self.service.peer().is_transport_closed()
+    }
+
+    /// Records that the connection is used now.
+    pub fn touch(&self) {
+        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// How long the connection has not been used.
+    pub fn idle_time(&self) -> Duration {
+        self.last_used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
     /// The name, version and protocol revision of the server.

@@ -4,6 +4,7 @@ use std::error::Error;
 
 use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind};
 use rmcp::service::{ClientInitializeError, ServiceError};
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use super::transport::MAX_MESSAGE_BYTES;
 use crate::effects::http::find_private_host;
@@ -53,8 +54,9 @@ fn authorization_error(server: &str) -> EffectError {
 }
 
 fn is_size_error(error: &(dyn Error + 'static)) -> bool {
-    let text = innermost(error);
-    text.contains("size") || text.contains("limit")
+    let mut causes = std::iter::successors(Some(error), |&it| it.source());
+    let too_large = |it: &StreamableHttpError<reqwest::Error>| matches!(it, StreamableHttpError::ResponseBodyTooLarge { .. });
+    causes.any(|it| it.downcast_ref().is_some_and(too_large))
 }
 
 /// The message of the innermost cause.

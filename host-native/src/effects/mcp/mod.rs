@@ -12,7 +12,7 @@ mod result;
 mod transport;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use convengine_core::config::{classify_mcp_tool, split_mcp_code};
@@ -35,6 +35,9 @@ pub use definition::{changed_members, digest, pick_definition};
 
 /// How much earlier than its effect a call times out, so that the error can name the server.
 const TIMEOUT_MARGIN: Duration = Duration::from_millis(20);
+
+/// How long a connection stays open that nobody uses.
+const IDLE_TIME: Duration = Duration::from_secs(300);
 
 /// How long a retired connection stays open, so that the cancellation of a call reaches the server.
 const CANCELLATION_TIME: Duration = Duration::from_secs(1);
@@ -102,12 +105,30 @@ impl McpClients {
         let mut current = slot.lock().await;
         let secret = server.secret.as_ref().and_then(|it| self.secrets.get(it));
         if let Some(open) = current.as_ref().filter(|it| it.is_usable(server, secret.as_deref())) {
+            open.touch();
             return Ok(Arc::clone(open));
         }
         *current = None;
         let opened = Arc::new(Connection::open(self, http, server).await?);
         *current = Some(Arc::clone(&opened));
+        tokio::spawn(close_when_idle(Arc::downgrade(&slot), Arc::downgrade(&opened)));
         Ok(opened)
+    }
+}
+
+/// Closes a connection that nobody uses any more, such as that of a server whose row was removed, and ends its process.
+async fn close_when_idle(slot: Weak<Mutex<Option<Arc<Connection>>>>, connection: Weak<Connection>) {
+    loop {
+        tokio::time::sleep(IDLE_TIME).await;
+        let (Some(slot), Some(connection)) = (slot.upgrade(), connection.upgrade()) else { return };
+        if connection.idle_time() < IDLE_TIME {
+            continue;
+        }
+        let mut current = slot.lock().await;
+        if current.as_ref().is_some_and(|it| Arc::ptr_eq(it, &connection)) {
+            *current = None;
+        }
+        return;
     }
 }
 
