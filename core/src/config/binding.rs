@@ -41,6 +41,11 @@ impl Bindings {
         bindings
     }
 
+    /// The tasks that have a binding.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// Returns the binding of a task; `None` when the host runs it.
     pub fn find(&self, task: &str) -> Option<&Binding> {
         self.0.get(task)

@@ -55,6 +55,11 @@ impl Extensions {
         found
     }
 
+    /// The names of the extensions.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// Returns an extension by name.
     pub fn find(&self, name: &str) -> Option<&Extension> {
         self.0.get(name)

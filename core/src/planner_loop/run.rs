@@ -129,16 +129,17 @@ async fn check_and_call(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan
     if run.uncertain_calls.contains(&signature) {
         return tool_call::refuse_uncertain_call(cx, run, plan);
     }
+    let is_approved = run.approved_call.take().as_ref() == Some(&signature);
     if let Some(tool) = cx.config.tools.find(code, &cx.session.intent, &cx.session.state)
         && tool.needs_approval()
-        && run.approved_call.take().as_ref() != Some(&signature)
+        && !is_approved
     {
         explain(cx, plan, "the call waits for the user's approval");
         approved_call::ask(cx, run, plan, tool);
         return NextStep::End;
     }
     cx.audit(Stage::McpToolCall, |_| payload);
-    tool_call::perform_call(cx, run, plan, code, signature).await
+    tool_call::perform_call(cx, run, plan, signature, is_approved).await
 }
 
 /// Ends the loop because a call is not allowed.

@@ -26,22 +26,23 @@ pub(super) fn publish_call(cx: &StepContext<'_>, code: &str, payload: &Value) {
     publish(cx, Progress { tool_code: Some(code), ..Progress::new(STEP, "MCP_TOOL_CALL") }, || into_members(payload.clone()));
 }
 
-/// Makes a call that passed all checks.
+/// Makes a call that passed all checks; `is_approved` is whether the user has approved it.
 pub(super) async fn perform_call(
     cx: &mut StepContext<'_>,
     run: &mut PlannerRun<'_>,
     plan: &Plan,
-    code: &str,
     signature: String,
+    is_approved: bool,
 ) -> NextStep {
     let config = cx.config;
+    let code = plan.code.as_deref().unwrap_or_default();
     let Some(tool) = config.tools.find(code, &cx.session.intent, &cx.session.state) else {
         let reason = format!("'{code}' is not among the tools that can be used here");
         return handle_failure(cx, run, plan, None, &EffectError::new(EffectErrorKind::NotFound, reason));
     };
     cx.session.set_param("mcp_tool_group", tool.group.clone());
     delay_call(cx, run.round).await;
-    match tool::call_tool(cx, Some(tool), &tool.group, &plan.args).await {
+    match tool::call_tool(cx, Some(tool), &tool.group, &plan.args, is_approved).await {
         Ok(json) => {
             run.succeeded_calls.push(signature);
             handle_success(cx, run, plan, tool, json).await

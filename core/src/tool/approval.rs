@@ -9,7 +9,6 @@ use super::ToolCall;
 use crate::audit::Stage;
 use crate::config::DialogueAct;
 use crate::step_context::StepContext;
-use crate::text;
 use crate::verbose::{Progress, publish_and_audit};
 
 /// Context member that holds the call.
@@ -18,14 +17,12 @@ const CONTEXT_KEY: &str = "mcp_approval";
 /// The reason of the question.
 const REASON: &str = "TOOL_APPROVAL_REQUIRED";
 
-/// Characters of the arguments that the question shows.
-const MAX_SHOWN_CHARS: usize = 500;
-
 /// Asks the user to approve a call. `planner` is what the planner loop needs to go on; absent for a direct call.
 pub fn ask_approval(cx: &mut StepContext<'_>, step: &'static str, call: &ToolCall, planner: Option<Value>) {
     let code = call.code.as_deref().unwrap_or_default();
-    let args = text::truncate_with_ellipsis(&json!(call.args).to_string(), MAX_SHOWN_CHARS);
-    cx.session.ask(format!("I need your approval to use {code} with {args}. Shall I go ahead?"), REASON);
+    // Shown whole: what is not shown is not approved.
+    let args = json!(call.args);
+    cx.session.ask(format!("I need your approval to use {code} with {args}. Shall I go ahead? Please answer yes or no."), REASON);
     let mut waiting = call.to_json();
     if let Some(waiting) = waiting.as_object_mut() {
         waiting.extend([
@@ -48,8 +45,10 @@ pub fn take_approval(cx: &mut StepContext<'_>) -> bool {
         return false;
     }
     let Some(waiting) = session.context.shift_remove(CONTEXT_KEY) else { return session.approved_call.is_some() };
-    // Only the question that the engine asked can be answered, not a member that something else has written.
-    if session.clarification.as_ref().is_none_or(|it| it.reason.as_deref() != Some(REASON)) {
+    // Only the question that the engine asked can be answered, not a member that something else has written. Without dialogue acts the
+    // client answers, and the question may be gone.
+    let is_asked = session.clarification.as_ref().is_some_and(|it| it.reason.as_deref() == Some(REASON));
+    if !is_asked && session.params.contains_key("dialogue_act") {
         return false;
     }
     session.clarification = None;
@@ -67,8 +66,9 @@ fn is_affirmed(cx: &StepContext<'_>) -> bool {
     if !cx.session.params.contains_key("dialogue_act") {
         return is_granted_by_client(cx);
     }
-    cx.session.dialogue_act() == DialogueAct::Affirm
-        && cx.config.dialogue_acts.match_pattern(cx.session.text()) == Some(DialogueAct::Affirm)
+    let text = cx.session.text().trim_end_matches(|it: char| !it.is_alphanumeric());
+    let is_refusal = matches!(cx.session.dialogue_act(), DialogueAct::Negate | DialogueAct::Reset);
+    !is_refusal && cx.config.dialogue_acts.match_pattern(text) == Some(DialogueAct::Affirm)
 }
 
 /// Whether the client approves what it requests in this turn.

@@ -28,18 +28,24 @@ pub fn is_blocked(session: &Session) -> bool {
         || ["skip_tool_execution", "guardrail_blocked"].iter().any(|it| is_flag_set(session.params.get(*it)))
 }
 
-/// Calls a tool; returns its answer as JSON text.
+/// Calls a tool; returns its answer as JSON text. `is_approved` is whether a person has approved the call.
 ///
 /// # Errors
-/// The arguments do not match the tool's schema, or the call failed.
-pub async fn call_tool(cx: &mut StepContext<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
-    let config = cx.config;
-    // A request that names only a group goes to the group's only tool.
-    let tool = tool.or_else(|| config.tools.sole_in_group(group, &cx.session.intent, &cx.session.state));
+/// The call needs an approval, the arguments do not match the tool's schema, or the call failed.
+pub async fn call_tool(
+    cx: &mut StepContext<'_>,
+    tool: Option<&Tool>,
+    group: &str,
+    args: &Map,
+    is_approved: bool,
+) -> Result<String, EffectError> {
+    if tool.is_some_and(Tool::needs_approval) && !is_approved {
+        return Err(EffectError::new(EffectErrorKind::Denied, "each call of the tool has to be approved"));
+    }
     if let Some(breach) = tool.and_then(|it| it.arguments.as_ref()?.schema.find_violation(&Value::Object(args.clone()))) {
         return Err(EffectError::new(EffectErrorKind::Invalid, format!("the arguments do not fit the tool: {breach}")));
     }
-    let outcome = execute_tool(cx, tool, group, args).await;
+    let outcome = execute_tool(cx, tool, group, args, is_approved).await;
     if let Err(error) = &outcome
         && !tool.is_some_and(|it| it.executor.is_repeatable())
     {
@@ -48,7 +54,13 @@ pub async fn call_tool(cx: &mut StepContext<'_>, tool: Option<&Tool>, group: &st
     outcome
 }
 
-async fn execute_tool(cx: &mut StepContext<'_>, tool: Option<&Tool>, group: &str, args: &Map) -> Result<String, EffectError> {
+async fn execute_tool(
+    cx: &mut StepContext<'_>,
+    tool: Option<&Tool>,
+    group: &str,
+    args: &Map,
+    is_approved: bool,
+) -> Result<String, EffectError> {
     let Some(tool) = tool else { return call_host_tool(cx, None, group, args, None).await };
     match &tool.executor {
         Executor::Host => call_host_tool(cx, Some(tool), group, args, None).await,
@@ -59,7 +71,7 @@ async fn execute_tool(cx: &mut StepContext<'_>, tool: Option<&Tool>, group: &str
         }
         Executor::Sql(template) => sql::run_query(cx, tool, template, args).await.map(|it| it.to_string()),
         Executor::Calculator(formulas) => calculate(&cx.session, formulas, args).map(|it| it.to_string()),
-        Executor::Mcp(mcp) => call_host_tool(cx, Some(tool), group, args, Some(Arc::clone(&mcp.spec))).await,
+        Executor::Mcp(mcp) => call_host_tool(cx, Some(tool), group, args, Some(Arc::new(mcp.spec(is_approved)))).await,
         Executor::Task(task) => {
             let result = extension::call_task(cx, task, TaskUse::Tool, None, Some(Value::Object(args.clone()))).await?;
             Ok(result.as_str().map_or_else(|| result.to_string(), to_json_text))

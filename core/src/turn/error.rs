@@ -72,6 +72,10 @@ impl EffectErrorDetail {
     pub const TOO_LARGE: Self = Self(Cow::Borrowed("response_too_large"));
     /// A tool of an MCP server answered with an error.
     pub const TOOL_ERROR: Self = Self(Cow::Borrowed("tool_error"));
+    /// A secret is not stored.
+    pub const SECRET_MISSING: Self = Self(Cow::Borrowed("secret_missing"));
+    /// The MCP server, the task or the extension does not exist.
+    pub const TOOL_UNKNOWN: Self = Self(Cow::Borrowed("tool_unknown"));
     /// A tool of an MCP server may not be called.
     pub const TOOL_DENIED: Self = Self(Cow::Borrowed("tool_denied"));
     /// A tool of an MCP server is not the one that was approved.

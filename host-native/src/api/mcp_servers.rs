@@ -41,13 +41,13 @@ pub async fn list(State(host): State<Arc<Host>>) -> Json<Value> {
         (status = 200, description = "The tools", body = ref("#/components/schemas/McpTools")),
         (status = 404, description = "There is no such server, or its row is disabled"),
         (status = 502, description = "The server cannot be used; the message says what is wrong"),
+        (status = 504, description = "The server does not answer in time"),
     ),
 )]
 pub async fn tools(State(host): State<Arc<Host>>, uri: Uri, server: Result<Path<String>, PathRejection>) -> Result<Json<Value>, ApiError> {
     let configured = host.config_manager.active();
     let server = find_server(&configured, &uri, server.ok().map(|it| it.0))?;
-    let listed = mcp::listing::list(&host.mcp, &host.http, &configured.mcp, server).await;
-    listed.map(Json).map_err(|it| server_error(&uri, &host, &it))
+    mcp::list_tools(&host, server).await.map(Json).map_err(|it| server_error(&uri, &host, &it))
 }
 
 /// Approves a tool as the server offers it now, and lets planners use it if a scope is given.
@@ -70,6 +70,7 @@ pub async fn tools(State(host): State<Arc<Host>>, uri: Uri, server: Result<Path<
         (status = 415, description = "The Content-Type is not JSON"),
         (status = 422, description = "A member is missing or wrong, the row of the server does not allow the tool, or the rows have new errors"),
         (status = 502, description = "The server cannot be used; the message says what is wrong"),
+        (status = 504, description = "The server does not answer in time"),
         (status = 503, description = "The database is unavailable"),
     ),
 )]
@@ -142,7 +143,7 @@ pub async fn withdraw(
         (status = 408, description = "The request body timed out"),
         (status = 413, description = "The request body is too large"),
         (status = 415, description = "The Content-Type is not JSON"),
-        (status = 422, description = "The arguments are no object"),
+        (status = 422, description = "The arguments are not an object, or there is another member"),
     ),
 )]
 pub async fn call(
@@ -156,20 +157,25 @@ pub async fn call(
     let configured = host.config_manager.active();
     let (server, tool) = path.ok().map(|it| it.0).unzip();
     let server = find_server(&configured, &uri, server)?;
+    if let Some(name) = members.keys().find(|it| *it != "arguments") {
+        let message = format!("unknown member '{name}'; send {{\"arguments\": {{…}}}}");
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message));
+    }
     let args = match members.get("arguments") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(args)) => args.clone(),
         Some(_) => {
-            let message = "'arguments' is no object; send {\"arguments\": {…}}";
+            let message = "'arguments' is not an object; send {\"arguments\": {…}}";
             return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, &uri, message));
         }
     };
     let tool = tool.unwrap_or_default();
-    if let Some(message) = mcp::find_missing(&host, server, &tool).await {
-        return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message));
-    }
     Ok(Json(match mcp::call_by_hand(&host, server, &tool, &args).await {
-        Ok(text) => json!({"ok": true, "result": serde_json::from_str(&text).unwrap_or(Value::String(text))}),
+        Ok(None) => {
+            let message = format!("the MCP server '{}' does not offer the tool '{tool}'", server.key);
+            return Err(ApiError::new(StatusCode::NOT_FOUND, &uri, message));
+        }
+        Ok(Some(text)) => json!({"ok": true, "result": serde_json::from_str(&text).unwrap_or(Value::String(text))}),
         Err(error) => json!({"ok": false, "error": {"kind": error.kind, "message": host.secrets.scrub(&error.message)}}),
     }))
 }

@@ -216,6 +216,16 @@ impl ConfigManager {
         Ok((active, restored))
     }
 
+    /// Returns the errors that the rows have in the caller's transaction, and the active configuration does not.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn find_new_errors(&self, connection: &mut Connection) -> sqlx::Result<Vec<Issue>> {
+        let (_, issues) = compile::compile_database(connection, &self.settings).await?;
+        let known = self.active().error_texts();
+        Ok(issues.into_iter().filter(|it| it.is_error() && !known.contains(&it.to_string())).collect())
+    }
+
     async fn reload(&self, connection: &mut Connection, source: ReloadSource) -> Result<Arc<ActiveConfig>, ReloadError> {
         let loaded = ActiveConfig::load(connection, &self.settings).await.map_err(ReloadError::Database)?;
         let known = self.active().error_texts();

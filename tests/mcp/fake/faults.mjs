@@ -11,6 +11,7 @@ export const FAULTS = [
   'schema_swapped', // get_order_status has another description and schema from the second list on
   'hang', // a call is never answered
   'hang_on_start', // the first request is never answered
+  'hang_on_list', // a list is never answered
   'garbage', // lines that are no JSON stand between messages
   'error_result', // calls end with isError
   'protocol_error', // calls end with a JSON-RPC error

@@ -56,6 +56,7 @@ export async function handle(server, peer, message) {
     case 'ping':
       return whole(resultFor(message, {}, stateless));
     case 'tools/list':
+      if (server.faults.is('hang_on_list')) return { how: 'never' };
       return whole(resultFor(message, { ...page(server, message.params?.cursor), ...(stateless && { ttlMs: 0, cacheScope: 'private' }) }, stateless));
     case 'tools/call':
       return callTool(server, peer, message, stateless);

@@ -46,7 +46,10 @@ fn is_approved_call(scene: &TurnUnderTest<'_>, it: &AnsweredEffect) -> bool {
     let waiting = input.session.conversation.as_ref().and_then(|it| it.context.get("mcp_approval"));
     let is_waiting = waiting.is_some_and(|it| {
         let is_next = it.get("turn").and_then(Value::as_u64) == Some(input.session.turns_since_reset.into());
-        let act = scene.config.dialogue_acts.match_pattern(input.event.text.as_deref().unwrap_or_default().trim());
+        let act = scene
+            .config
+            .dialogue_acts
+            .match_pattern(input.event.text.as_deref().unwrap_or_default().trim().trim_end_matches(|it: char| !it.is_alphanumeric()));
         let is_same = it.get("tool_code").and_then(Value::as_str) == request.tool_code.as_deref()
             && it.get("args") == Some(&request.args.clone().into());
         is_next && is_same && act == Some(DialogueAct::Affirm)

@@ -141,7 +141,7 @@ fn list_under(fault: &str, transport: Transport, check: impl Fn(&FakeMcp<'_>, &S
 #[test]
 fn lists_that_cannot_be_used_are_refused_in_time() {
     for transport in [Transport::Stdio, Transport::Http] {
-        for fault in ["endless_list", "huge_schema", "many_tools", "hang_on_start"] {
+        for fault in ["endless_list", "huge_schema", "many_tools", "hang_on_start", "hang_on_list"] {
             let since = std::time::Instant::now();
             list_under(fault, transport, |_, _, status, text| {
                 assert!(status >= 400 && text.contains(KEY), "{transport:?} {fault}: {status} {text}");

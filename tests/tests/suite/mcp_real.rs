@@ -94,7 +94,7 @@ fn reference_servers_are_called_and_replayed_without_them() {
     let variables = desk.call(&id, "everything.get-env", &json!({}));
     assert!(variables.contains("GREETING") && !variables.contains("CARGO") && !variables.contains("CONVENGINE"), "{variables}");
     let refused = desk.call(&id, "everything.echo", &json!({"text": 1}));
-    assert!(refused.starts_with("ERROR the arguments do not fit"), "{refused}");
+    assert!(refused.starts_with("ERROR the arguments do not fit the tool"), "{refused}");
     let note = format!("{}/note.txt", desk.folder);
     let text = desk.call(&id, "filesystem.read_text_file", &json!({"path": note}));
     assert!(text.starts_with("SUCCESS") && text.contains("Buy milk."), "{text}");

@@ -15,8 +15,10 @@ use crate::turn::EffectClass;
 /// A tool of an MCP server.
 #[derive(Debug, Clone)]
 pub struct McpTool {
-    /// The setup that its calls carry: `{"server", "tool", "effect", "idempotent", "approved"}`.
-    pub spec: Arc<Value>,
+    /// The server.
+    pub server: String,
+    /// Its name there.
+    pub name: String,
     /// What a call does.
     pub class: EffectClass,
     /// Whether repeating a call with the same arguments changes nothing more.
@@ -27,6 +29,13 @@ pub struct McpTool {
     pub description: Option<String>,
     /// The schema of its arguments, if it demands anything.
     pub arguments: Option<ArgumentsSchema>,
+}
+
+impl McpTool {
+    /// Creates the setup that a call carries; `is_approved` is whether a person has approved the call.
+    pub fn spec(&self, is_approved: bool) -> Value {
+        mcp_spec(&self.server, &self.name, self.class, self.is_idempotent, is_approved)
+    }
 }
 
 /// Approved tools by code, or the reason why a row was skipped.
@@ -82,15 +91,15 @@ pub fn mcp_spec(server: &str, tool: &str, class: EffectClass, is_idempotent: boo
 }
 
 fn compile(row: &TableRow<'_>, code: &str) -> Result<McpTool, (&'static str, String)> {
-    let (server, tool) = split_mcp_code(code).ok_or_else(|| ("tool_code", "is not of the form mcp.SERVER.TOOL".to_owned()))?;
+    let (server, tool) = split_mcp_code(code).ok_or_else(|| ("tool_code", "is not a code of the form mcp.SERVER.TOOL".to_owned()))?;
     let definition = row.text("definition").and_then(|it| serde_json::from_str::<Value>(&it).ok()).filter(Value::is_object);
-    let definition = definition.ok_or_else(|| ("definition", "is no JSON object".to_owned()))?;
+    let definition = definition.ok_or_else(|| ("definition", "is not a JSON object".to_owned()))?;
     let (class, is_idempotent) = classify_mcp_tool(&definition);
     let needs_approval = match row.code("approval").as_deref() {
         Some("always") => true,
         Some("never") => false,
         None | Some("write") => class != EffectClass::Read,
-        Some(other) => return Err(("approval", format!("'{other}' is none of always, write, never"))),
+        Some(other) => return Err(("approval", format!("must be always, write or never, not '{other}'"))),
     };
     let schema = definition.get("inputSchema").filter(|it| it.as_object().is_some_and(|it| !it.is_empty()));
     let arguments = schema.map(|source| {
@@ -98,7 +107,8 @@ fn compile(row: &TableRow<'_>, code: &str) -> Result<McpTool, (&'static str, Str
         Ok(ArgumentsSchema { source: Arc::new(source.clone()), schema: Arc::new(schema) })
     });
     Ok(McpTool {
-        spec: Arc::new(mcp_spec(server, tool, class, is_idempotent, needs_approval)),
+        server: server.to_owned(),
+        name: tool.to_owned(),
         class,
         is_idempotent,
         needs_approval,

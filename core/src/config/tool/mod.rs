@@ -13,6 +13,7 @@ use super::scope::Scopes;
 use super::scope_index::ScopeIndex;
 use super::settings::HttpPolicy;
 use super::tables::Tables;
+use crate::turn::MCP_GROUP;
 
 pub use executor::{ArgumentsSchema, Executor, SqlTemplate};
 pub use mcp::{McpTool, classify_mcp_tool, mcp_spec, split_mcp_code};
@@ -133,7 +134,9 @@ impl Tools {
     pub fn find(&self, code: &str, intent: &str, state: &str) -> Option<&Tool> {
         let fits = |row: &str, of_turn: &str| is_same_code(row, ANY) || is_same_code(row, of_turn);
         let rows = self.by_code.get(&code.trim().to_lowercase())?.iter().filter_map(|it| self.rows.get(*it));
-        rows.filter(|it| fits(&it.intent, intent) && fits(&it.state, state)).max_by_key(|it| it.specificity())
+        // Names of tools of MCP servers may differ in case only.
+        let is_named = |it: &Tool| it.group != MCP_GROUP || it.code == code.trim();
+        rows.filter(|it| fits(&it.intent, intent) && fits(&it.state, state) && is_named(it)).max_by_key(|it| it.specificity())
     }
 }
 

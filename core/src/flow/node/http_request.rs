@@ -9,8 +9,8 @@ use super::remote_tool;
 use crate::config::flow::document::{FlowTemplate, FlowTool, HttpRequestDef, Node, Retry, ServiceData};
 use crate::text::interpolation::OutputContext;
 use crate::turn::{
-    EffectClass, EffectContext, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader, TaskRequest,
-    ToolRequest,
+    EffectClass, EffectContext, EffectError, EffectErrorDetail, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader,
+    TaskRequest, ToolRequest,
 };
 
 /// Maximum response bytes of an agent tool.
@@ -56,10 +56,24 @@ impl CallRequest {
                 }
                 effects.perform(*request).await
             }
-            CallRequest::Tool(request) => effects.perform(request).await.map(|it| reply(it.text)),
-            CallRequest::Task(request) => effects.perform(request).await.map(|it| reply(it.result.to_string())),
+            CallRequest::Tool(request) => effects.perform(request).await.map(|it| reply(it.text)).map_err(name_unknown_tool),
+            CallRequest::Task(request) => effects.perform(request).await.map(|it| reply(it.result.to_string())).map_err(name_unknown_tool),
         }
     }
+
+    /// The kind in the debug information of a turn, for the call of a node.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            CallRequest::Http(_) => "http.request",
+            CallRequest::Tool(_) | CallRequest::Task(_) => "tool.call",
+        }
+    }
+}
+
+/// Distinguishes a server, task or extension that does not exist from a missing secret.
+fn name_unknown_tool(error: EffectError) -> EffectError {
+    let is_unknown = error.kind == EffectErrorKind::NotFound && error.detail.is_none();
+    if is_unknown { error.with_detail(EffectErrorDetail::TOOL_UNKNOWN) } else { error }
 }
 
 impl ServiceCall<'_> {

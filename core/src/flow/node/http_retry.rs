@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::Walker;
 use super::super::failure::{EFFECT_LIMIT, Failure};
 use super::super::variables::coerce;
-use super::http_request::{self, ServiceCall};
+use super::http_request::{self, CallRequest, ServiceCall};
 use crate::config::flow::document::{OutputMapping, ValueTemplate};
 use crate::json::query::Query;
 use crate::turn::{EffectContext, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody, SleepRequest};
@@ -14,8 +14,8 @@ use crate::turn::{EffectContext, EffectError, EffectErrorKind, HttpReply, Map, N
 const MAX_RETRY_AFTER_MS: u64 = 10_000;
 
 /// Failure codes that the host reports as error details.
-const HOST_FAILURE_CODES: [&str; 8] =
-    ["dns", "tls", "blocked_target", "response_too_large", "budget", "tool_error", "tool_changed", "tool_denied"];
+const HOST_FAILURE_CODES: [&str; 9] =
+    ["dns", "tls", "blocked_target", "response_too_large", "budget", "tool_error", "tool_changed", "tool_denied", "tool_unknown"];
 
 /// Maximum effects per turn.
 pub(super) const MAX_EFFECTS: usize = 128;
@@ -71,7 +71,12 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<
             Err(error) => effect_failure_code(error),
         };
         attempts.push(code == "ok");
-        let mut trace = json!({"attempt": attempts.len(), "code": code, "status": outcome.as_ref().ok().map(|it| it.status)});
+        let mut trace = json!({"attempt": attempts.len(), "code": code});
+        match &call.request {
+            CallRequest::Http(_) => insert(&mut trace, "status", json!(outcome.as_ref().ok().map(|it| it.status))),
+            CallRequest::Tool(request) => insert(&mut trace, "tool", json!(request.tool_code)),
+            CallRequest::Task(request) => insert(&mut trace, "tool", json!(request.task)),
+        }
         if let Some(trace) = trace.as_object_mut() {
             trace.extend(place.clone());
         }
@@ -90,6 +95,12 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<
         let _ = effects.perform(SleepRequest::new(u32::try_from(pause).unwrap_or(u32::MAX))).await;
         wait = http_request::next_wait_ms(wait, retry.multiplier).min(retry.max_ms);
         first_key.get_or_insert(key);
+    }
+}
+
+fn insert(trace: &mut Value, name: &str, value: Value) {
+    if let Some(trace) = trace.as_object_mut() {
+        trace.insert(name.to_owned(), value);
     }
 }
 

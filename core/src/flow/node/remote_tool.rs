@@ -67,7 +67,7 @@ fn prepare<'c>(
             input: Some(Value::Object(args)),
             view: walker.task_view(),
         }),
-        _ => return Err(Failure::new("tool_unknown", "the tool names no server")),
+        _ => return Err(Failure::new("tool_unknown", "the tool does not name a server")),
     };
     let reads = class == EffectClass::Read && matches!(request, CallRequest::Tool(_));
     let attempts = if reads { retry.map_or(READ_ATTEMPTS, |it| it.max_attempts) } else { 1 };

@@ -31,7 +31,7 @@ impl<'c> Walker<'c> {
     async fn call_service(&mut self, node: &'c Node, data: &'c ServiceData) -> Result<(), Failure> {
         let call = http_request::prepare_node_call(self, node, data)?;
         let attempts = call_with_retry(&self.effects, &call, &self.trace_location(), self.effects_left()).await;
-        self.record_attempts("http.request", &attempts);
+        self.record_attempts(call.request.kind(), &attempts);
         let attempt = attempts.last_attempt();
         let reply = attempts.reply().inspect_err(|_| self.store_response(&Value::Null, Value::Null))?;
         let body = parse_body(reply);

@@ -68,6 +68,9 @@ fn check_tools(context: &FlowContext<'_>, data: &AgentData, location: &Location,
             None => tool.kind == "mcp" && has_side_effects(tool),
             Some(Approval::Never) => false,
         };
+        if !needs_approval {
+            findings.extend(super::tool::missing_approval(context.target, tool, location.clone()));
+        }
         if tool.sensitive && !needs_approval {
             let message = format!("the model can call the sensitive tool '{}' without approval", tool.name);
             findings.push(location.clone().error("A007", message).with_fix("set 'approval' to 'always'"));

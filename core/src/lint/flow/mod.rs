@@ -47,6 +47,7 @@ pub use self::codes::CODES;
 use self::context::FlowContext;
 pub use self::workflow::{BoundPrograms, Resolution, check_workflow};
 pub use self::workspace_tool::check_workspace_tool;
+use crate::config::flow::document::FlowTool;
 use crate::config::flow::{DocumentIssue, Flow, UNREADABLE_CODES, check_structure};
 use crate::turn::EffectClass;
 
@@ -67,8 +68,33 @@ pub struct PublishTarget<'a> {
     pub programs: Option<&'a BoundPrograms>,
     /// The knowledge sources of the assistant, each with whether it is ready; `None` if unknown.
     pub knowledge: Option<&'a BTreeMap<String, bool>>,
-    /// The approved tools of MCP servers by code, each with what its calls do; `None` if unknown.
-    pub mcp_tools: Option<&'a BTreeMap<String, EffectClass>>,
+    /// The approved tools of MCP servers by code; `None` if unknown.
+    pub mcp_tools: Option<&'a BTreeMap<String, ApprovedTool>>,
+    /// The tasks, as `bean:method`, and the extensions that functions may call; `None` if unknown.
+    pub functions: Option<&'a BTreeSet<String>>,
+}
+
+/// What publishing needs to know of an approved tool of an MCP server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovedTool {
+    /// What a call does.
+    pub class: EffectClass,
+    /// Whether a person has to approve each call.
+    pub needs_approval: bool,
+}
+
+impl PublishTarget<'_> {
+    /// Returns the approved tool that a tool of a document calls, if it is known.
+    pub(crate) fn approved_tool(&self, tool: &FlowTool) -> Option<ApprovedTool> {
+        self.mcp_tools?.get(&mcp_code(tool)?).copied()
+    }
+}
+
+/// The code of a tool of the kind `mcp`.
+pub(crate) fn mcp_code(tool: &FlowTool) -> Option<String> {
+    let name = tool.remote_name.as_ref().unwrap_or(&tool.name);
+    let server = tool.server.as_ref().filter(|_| tool.kind == "mcp")?;
+    Some(format!("mcp.{server}.{name}"))
 }
 
 impl PublishTarget<'_> {
@@ -85,6 +111,7 @@ impl PublishTarget<'_> {
             programs: None,
             knowledge: None,
             mcp_tools: None,
+            functions: None,
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Tools, their outputs, and the use of secrets. (V004–V006, V010, V011, V013–V016, S002, S003)
+//! Tools, their outputs, and the use of secrets. (V004–V006, V010, V011, V013–V018, S002, S003)
 
 use std::collections::BTreeSet;
 
-use super::PublishTarget;
 use super::context::{FlowContext, Location};
 use super::service::check_reserved;
 use super::source_text::TextKind;
+use super::{PublishTarget, mcp_code};
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{FlowTool, NodeKind, OutputMapping};
 use crate::json::query::Query;
@@ -35,6 +35,9 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     }
     for (graph_cx, at, node) in context.nodes() {
         if let NodeKind::Service(data) = &node.kind {
+            if let Some(tool) = data.tool_id.as_ref().and_then(|it| context.flow.tool(it)) {
+                findings.extend(missing_approval(context.target, tool, graph_cx.node_location(at)));
+            }
             check_outputs(&data.outputs, &graph_cx.node_location(at).join("/data/outputs"), findings);
         }
     }
@@ -57,27 +60,46 @@ fn check_kind(context: &FlowContext<'_>, tool: &FlowTool, location: &Location, f
             findings.push(location.join("/kind").warning("V013", message).with_fix("change its kind to 'http'"));
         }
         "mcp" => findings.extend(check_mcp_tool(context.target, tool, location)),
+        "function" => findings.extend(check_function(context.target, tool, location)),
         _ => {}
     }
 }
 
-/// Checks that a tool of an MCP server is approved, and says what it does.
+/// Checks that a tool of an MCP server is approved, and does not do more than its effect class says.
 fn check_mcp_tool(target: &PublishTarget<'_>, tool: &FlowTool, location: &Location) -> Option<DocumentIssue> {
-    let Some(server) = &tool.server else {
-        let message = format!("the tool '{}' names no MCP server", tool.name);
+    let Some(code) = mcp_code(tool) else {
+        let message = format!("the tool '{}' does not name an MCP server", tool.name);
         return Some(location.join("/kind").error("V014", message).with_fix("add 'server', the key of a row of ce_mcp_server"));
     };
-    let name = tool.remote_name.as_ref().unwrap_or(&tool.name);
-    let Some(class) = target.mcp_tools?.get(&format!("mcp.{server}.{name}")) else {
-        let message = format!("the tool '{name}' of the MCP server '{server}' is not approved");
+    let approved = target.mcp_tools?.get(&code);
+    let Some(approved) = approved else {
+        let message = format!("the tool '{code}' is not approved");
         return Some(
             location.join("/kind").error("V015", message).with_fix("approve it among the tools of its server, or correct 'remote_name'"),
         );
     };
-    let is_weaker = tool.effect_class == Some(EffectClass::Read) && *class != EffectClass::Read;
+    let is_weaker = tool.effect_class == Some(EffectClass::Read) && approved.class != EffectClass::Read;
     is_weaker.then(|| {
-        let message = format!("the tool '{}' only reads, but its server does not say so", tool.name);
-        location.join("/effect_class").warning("V016", message).with_fix("use 'write', or approve the tool with 'never' if it only reads")
+        let message = format!("the tool '{}' is said to only read, but its approved definition does not say so", tool.name);
+        location.join("/effect_class").error("V016", message).with_fix("remove 'effect_class', or use 'write'")
+    })
+}
+
+/// Checks that a function exists.
+fn check_function(target: &PublishTarget<'_>, tool: &FlowTool, location: &Location) -> Option<DocumentIssue> {
+    let name = tool.remote_name.as_ref().unwrap_or(&tool.name);
+    (!target.functions?.contains(name)).then(|| {
+        let message = format!("unknown function '{name}'");
+        location.join("/remote_name").error("V018", message).with_fix("bind the task 'bean:method' in ce_task, or name an extension")
+    })
+}
+
+/// The issue of a tool of an MCP server whose calls need an approval, where nobody is asked for it.
+pub(super) fn missing_approval(target: &PublishTarget<'_>, tool: &FlowTool, location: Location) -> Option<DocumentIssue> {
+    let needs_approval = target.approved_tool(tool)?.needs_approval;
+    needs_approval.then(|| {
+        let message = format!("each call of the tool '{}' needs an approval, and is made here without one", tool.name);
+        location.error("V017", message).with_fix("let an agent ask, or set the approval of the tool to 'never'")
     })
 }
 

@@ -71,13 +71,20 @@ async fn perform_call(cx: &mut StepContext<'_>, mut call: ToolCall, table_reques
     let progress = Progress { tool_code: code.as_deref(), ..Progress::new(STEP, "TOOL_ORCHESTRATION_REQUEST") };
     publish_and_audit(cx, Stage::ToolOrchestrationRequest, progress, call.to_json());
     let config = cx.config;
-    let tool = call.code.as_ref().and_then(|it| config.tools.find(it, &cx.session.intent, &cx.session.state));
+    let (intent, state) = (&cx.session.intent, &cx.session.state);
+    let tool = match (&call.code, &call.group) {
+        (Some(code), _) => config.tools.find(code, intent, state),
+        // A request that names only a group goes to the group's only tool.
+        (None, Some(group)) => config.tools.sole_in_group(group, intent, state),
+        (None, None) => None,
+    };
     call.group = call.group.or_else(|| tool.map(|it| it.group.clone()));
     let outcome = if !is_approved && tool.is_some_and(Tool::needs_approval) {
-        tool::ask_approval(cx, STEP, &call, None);
+        let code = tool.map(|it| it.code.clone());
+        tool::ask_approval(cx, STEP, &ToolCall { code, ..call.clone() }, None);
         ToolOutcome::Unapproved
     } else {
-        execute_call(cx, &call, tool).await
+        execute_call(cx, &call, tool, is_approved).await
     };
     let execution = execution_json(&call, tool, &outcome);
     store_execution(&mut cx.session, &execution);
@@ -100,14 +107,14 @@ async fn perform_call(cx: &mut StepContext<'_>, mut call: ToolCall, table_reques
     }
 }
 
-async fn execute_call(cx: &mut StepContext<'_>, call: &ToolCall, tool: Option<&Tool>) -> ToolOutcome {
+async fn execute_call(cx: &mut StepContext<'_>, call: &ToolCall, tool: Option<&Tool>, is_approved: bool) -> ToolOutcome {
     if call.code.is_some() && tool.is_none() {
         return ToolOutcome::NotInScope;
     }
     let Some(group) = &call.group else {
         return ToolOutcome::Failed("the request names neither a tool nor a tool group".to_owned());
     };
-    match tool::call_tool(cx, tool, group, &call.args).await {
+    match tool::call_tool(cx, tool, group, &call.args, is_approved).await {
         Ok(text) => ToolOutcome::Success(serde_json::from_str(&text).unwrap_or(Value::String(text))),
         Err(error) => ToolOutcome::Failed(error.message),
     }

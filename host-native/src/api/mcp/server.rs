@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
-    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData as McpError, ServerHandler};
@@ -19,6 +21,12 @@ use crate::runtime::turn_runner::Host;
 
 /// The supported revisions of the protocol.
 const VERSIONS: [ProtocolVersion; 3] = [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
+
+/// How long a subscription over HTTP lasts.
+const SUBSCRIPTION_TIME: Duration = Duration::from_secs(60);
+
+/// Methods whose parameters are checked when a message is read; with wrong ones it is that of an unknown method.
+const METHODS: [&str; 5] = ["tools/call", "tools/list", "resources/read", "prompts/get", "initialize"];
 
 const INSTRUCTIONS: &str = "ConvEngine runs assistants: flow documents and table configurations whose conversations are deterministic. \
     Each ask_ tool talks to one of them; pass the id that it returns to continue. To build one, read \
@@ -129,9 +137,12 @@ impl ServerHandler for McpServer {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), McpError> {
         let mut published = Published::read(&self.host).await.map_err(|it| database_error(&it))?;
         let is_wanted = context.accepted().tools_list_changed == Some(true);
+        // The client asks again, with credentials that may have been revoked.
+        let end = tokio::time::Instant::now() + SUBSCRIPTION_TIME;
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
+                () = tokio::time::sleep_until(end), if self.delivery == Delivery::Responses => return Ok(()),
                 () = self.host.streams.wait_closed() => return Ok(()),
                 () = published.wait_for_change(&self.host), if is_wanted => {
                     if context.sink().notify_tool_list_changed().await.is_err() {
@@ -176,6 +187,17 @@ impl ServerHandler for McpServer {
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, McpError> {
         resources::read(self, &request.uri).await.map(ReadResourceResponse::from)
+    }
+
+    async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, McpError> {
+        if METHODS.contains(&request.method.as_str()) {
+            return Err(invalid_params(format!(
+                "the parameters of {} are invalid; send an object as the protocol describes",
+                request.method
+            )));
+        }
+        let message = format!("unknown method '{}'", request.method.chars().take(100).collect::<String>());
+        Err(McpError::new(ErrorCode::METHOD_NOT_FOUND, message, None))
     }
 
     async fn list_prompts(&self, _: Option<PaginatedRequestParams>, _: RequestContext<RoleServer>) -> Result<ListPromptsResult, McpError> {

@@ -54,6 +54,23 @@ pub(super) fn read(servers: BTreeMap<String, McpServerTree>, problems: &mut Vec<
             problems.push(problem(format_args!("mcp.servers.{name}.command"), reason));
             continue;
         };
+        if program.starts_with('[') {
+            let reason = "the list is not valid JSON; set a list such as [\"npx\", \"-y\", \"PACKAGE\"]";
+            problems.push(problem(format_args!("mcp.servers.{name}.command"), reason));
+            continue;
+        }
+        if let Some(folder) = tree.cwd.as_ref().filter(|it| !std::path::Path::new(it).is_dir()) {
+            problems.push(problem(
+                format_args!("mcp.servers.{name}.cwd"),
+                format_args!("'{folder}' is not a directory; create it or set another"),
+            ));
+        }
+        for (variable, text) in &tree.env {
+            if variable.is_empty() || variable.contains(['=', '\0']) || text.0.trim() == SECRET_PREFIX {
+                let reason = "not a variable with a value; set a text or secret:NAME";
+                problems.push(problem(format_args!("mcp.servers.{name}.env.{variable}"), reason));
+            }
+        }
         let value = |text: String| match text.strip_prefix(SECRET_PREFIX) {
             Some(name) => EnvValue::Secret(name.to_owned()),
             None => EnvValue::Plain(text),
@@ -80,14 +97,14 @@ mod tests {
     #[test]
     fn a_command_has_arguments_and_an_environment() {
         let (commands, problems) = read_commands(&json!({"files": {
-            "command": ["npx", "server", "/a,b"], "env": {"LEVEL": "info", "TOKEN": "secret:files-token"}, "cwd": "/srv"
+            "command": ["npx", "server", "/a,b"], "env": {"LEVEL": "info", "TOKEN": "secret:files-token"}, "cwd": "/"
         }}));
         let env = [("LEVEL", EnvValue::Plain("info".to_owned())), ("TOKEN", EnvValue::Secret("files-token".to_owned()))];
         let expected = McpCommand {
             program: "npx".to_owned(),
             args: vec!["server".to_owned(), "/a,b".to_owned()],
             env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            cwd: Some("/srv".to_owned()),
+            cwd: Some("/".to_owned()),
         };
         assert_eq!((commands.get("files"), problems), (Some(&expected), Vec::new()));
     }
@@ -100,6 +117,14 @@ mod tests {
             problems,
             [r#"convengine.mcp.servers.a.command: the server has no command; set a list such as ["npx", "-y", "PACKAGE"]"#]
         );
-        assert_eq!(read_commands(&json!({"a": {"command": ["x"], "comand": 1}})).1.len(), 1);
+        for wrong in [
+            json!({"command": ["x"], "comand": 1}),
+            json!({"command": "[\"npx\", \"-y\""}),
+            json!({"command": ["x"], "cwd": "/no/such/folder"}),
+            json!({"command": ["x"], "env": {"A=B": "c"}}),
+            json!({"command": ["x"], "env": {"A": "secret:"}}),
+        ] {
+            assert_eq!(read_commands(&json!({"a": wrong})).1.len(), 1, "{wrong}");
+        }
     }
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use convengine_core::turn::{EffectError, EffectErrorKind, Map};
 use serde_json::Value;
-use tokio::time::timeout;
+use uuid::Uuid;
 
 use super::catalog::McpServer;
 use super::connection::LIST_LIFETIME;
-use super::{McpCall, check_unchanged, digest};
+use super::{McpCall, check_unchanged, digest, listing};
 use crate::config::active::ReloadError;
 use crate::runtime::turn_runner::Host;
 use crate::storage::{self, mcp_tool};
@@ -18,8 +18,8 @@ use crate::storage::{self, mcp_tool};
 pub struct Approval {
     /// The hash of the definition that was reviewed.
     pub digest: String,
-    /// When a person approves a call: `always`, `write` or `never`; absent for `write`.
-    when: Option<String>,
+    /// When a person approves a call: `always`, `write` or `never`, or null for the default; absent to keep what the row says.
+    when: Option<Option<String>>,
     /// The intent and the state for which planners may use the tool, if they are to be set.
     scope: Option<(String, String)>,
 }
@@ -48,23 +48,24 @@ impl Approval {
         let text = |name: &str| match members.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) if !text.trim().is_empty() => Ok(Some(text.trim().to_owned())),
-            Some(_) => Err(format!("'{name}' is no text; send one or leave it out")),
+            Some(_) => Err(format!("'{name}' is not a text; send one or omit it")),
         };
         let known = ["digest", "approval", "intent_code", "state_code"];
         if let Some(name) = members.keys().find(|it| !known.contains(&it.as_str())) {
             return Err(format!("unknown member '{name}'; send {}", known.join(", ")));
         }
         let when = text("approval")?;
+        let is_set = members.contains_key("approval");
         if when.as_deref().is_some_and(|it| !["always", "write", "never"].contains(&it)) {
-            return Err("'approval' is none of always, write, never".to_owned());
+            return Err("'approval' must be always, write or never".to_owned());
         }
         let (intent, state) = (text("intent_code")?, text("state_code")?);
         let scope = (intent.is_some() || state.is_some()).then(|| {
             let any = || "ANY".to_owned();
             (intent.unwrap_or_else(any), state.unwrap_or_else(any))
         });
-        let digest = text("digest")?.ok_or("'digest' is missing; send that of the tool in the list of tools")?;
-        Ok(Approval { digest, when, scope })
+        let digest = text("digest")?.ok_or("'digest' is missing; send the digest from the tool list")?;
+        Ok(Approval { digest, when: is_set.then_some(when), scope })
     }
 }
 
@@ -74,8 +75,9 @@ impl Approval {
 /// [`ApprovalError`]; nothing is stored then.
 pub async fn approve(host: &Host, server: &McpServer, tool: &str, approval: &Approval) -> Result<String, ApprovalError> {
     server.check_allowed(tool).map_err(|it| ApprovalError::NotAllowed(it.message))?;
-    let connection = host.mcp.connect(&host.http, server).await.map_err(ApprovalError::Server)?;
-    let list = connection.list_tools(Duration::ZERO).await.map_err(ApprovalError::Server)?;
+    let active = host.config_manager.active();
+    let listing = async { host.mcp.connect(&host.http, server).await?.list_tools(Duration::ZERO).await };
+    let list = in_time(host, server, listing).await.map_err(ApprovalError::Server)?;
     let mut named = list.tools.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(tool));
     let Some(offered) = named.next() else {
         return Err(ApprovalError::NotOffered(format!("the MCP server '{}' does not offer the tool '{tool}'", server.key)));
@@ -89,13 +91,21 @@ pub async fn approve(host: &Host, server: &McpServer, tool: &str, approval: &App
         return Err(ApprovalError::Changed(message));
     }
     let code = format!("mcp.{}.{tool}", server.key);
-    let definition = host.secrets.scrub(&offered.to_string()).into_owned();
+    let when = match &approval.when {
+        Some(when) => when.as_deref(),
+        None => active.mcp.approval(&code),
+    };
     let database = |it: sqlx::Error| ApprovalError::Reload(ReloadError::Database(it));
     let mut connection = storage::open(host.config_manager.database(), false).await.map_err(database)?;
     connection.begin().await.map_err(database)?;
-    mcp_tool::approve(&mut connection, &code, &definition, approval.when.as_deref()).await.map_err(database)?;
+    mcp_tool::approve(&mut connection, &code, &offered.to_string(), when).await.map_err(database)?;
     if let Some((intent, state)) = &approval.scope {
         mcp_tool::set_scope(&mut connection, &code, intent, state).await.map_err(database)?;
+    }
+    let new_errors = host.config_manager.find_new_errors(&mut connection).await.map_err(database)?;
+    if !new_errors.is_empty() {
+        connection.rollback().await.map_err(database)?;
+        return Err(ApprovalError::Reload(ReloadError::NewErrors(new_errors)));
     }
     connection.commit().await.map_err(database)?;
     connection.close().await.map_err(database)?;
@@ -117,37 +127,52 @@ pub async fn withdraw(host: &Host, server: &str, tool: &str) -> Result<bool, Rel
     Ok(existed)
 }
 
-/// Returns that a server does not offer a tool, if its list can be read and lacks it.
-pub async fn find_missing(host: &Host, server: &McpServer, tool: &str) -> Option<String> {
-    let connection = host.mcp.connect(&host.http, server).await.ok()?;
-    let list = connection.list_tools(LIST_LIFETIME).await.ok()?;
-    let is_offered = list.tools.iter().any(|it| it.get("name").and_then(Value::as_str) == Some(tool));
-    (!is_offered).then(|| format!("the MCP server '{}' does not offer the tool '{tool}'", server.key))
-}
-
-/// Calls a tool as the server offers it: one that is not approved yet, or one that is still as it was approved.
-///
-/// # Errors
-/// The failure of the call.
-pub async fn call_by_hand(host: &Host, server: &McpServer, tool: &str, args: &Map) -> Result<String, EffectError> {
-    server.check_allowed(tool)?;
-    let connection = host.mcp.connect(&host.http, server).await?;
-    let offered = connection.find_tool(tool).await?;
-    if let Ok(approved) = host.config_manager.active().mcp.approved(&format!("mcp.{}.{tool}", server.key)) {
-        check_unchanged(server, tool, approved, &offered)?;
-    }
+/// Runs a request to a server within the time limit of tools.
+async fn in_time<T>(host: &Host, server: &McpServer, request: impl Future<Output = Result<T, EffectError>>) -> Result<T, EffectError> {
     let limit = host.turn_settings.tools.call;
-    let call = McpCall { tool, args, key: "by-hand", progress: None };
-    let outcome = timeout(limit, connection.call(&call)).await;
-    let text = outcome.map_err(|_| {
+    tokio::time::timeout(limit, request).await.unwrap_or_else(|_| {
+        host.mcp.retire(&server.key);
         let message = format!(
             "the MCP server '{}' did not answer within {} ms; convengine.tools.timeout is the limit",
             server.key,
             limit.as_millis()
         );
-        EffectError::new(EffectErrorKind::Timeout, message)
-    })??;
-    Ok(host.secrets.scrub(&text).into_owned())
+        Err(EffectError::new(EffectErrorKind::Timeout, message))
+    })
+}
+
+/// Lists the tools of a server with their states.
+///
+/// # Errors
+/// The failure of connecting or listing.
+pub async fn list_tools(host: &Host, server: &McpServer) -> Result<Value, EffectError> {
+    let active = host.config_manager.active();
+    in_time(host, server, listing::list(&host.mcp, &host.http, &active.mcp, server)).await
+}
+
+/// Calls a tool by hand, as the server offers it: one that is not approved yet, or one that has not changed since its approval. `None` if the
+/// server does not offer it.
+///
+/// # Errors
+/// The failure of the call.
+pub async fn call_by_hand(host: &Host, server: &McpServer, tool: &str, args: &Map) -> Result<Option<String>, EffectError> {
+    let active = host.config_manager.active();
+    in_time(host, server, async {
+        let connection = host.mcp.connect(&host.http, server).await?;
+        let list = connection.list_tools(LIST_LIFETIME).await?;
+        if !list.tools.iter().any(|it| it.get("name").and_then(Value::as_str) == Some(tool)) {
+            return Ok(None);
+        }
+        server.check_allowed(tool)?;
+        let offered = connection.find_tool(tool).await?;
+        if let Ok(approved) = active.mcp.approved(&format!("mcp.{}.{tool}", server.key)) {
+            check_unchanged(server, tool, approved, &offered)?;
+        }
+        let key = Uuid::new_v4().to_string();
+        let text = connection.call(&McpCall { tool, args, key: &key, progress: None }).await?;
+        Ok(Some(host.secrets.scrub(&text).into_owned()))
+    })
+    .await
 }
 
 #[cfg(test)]
@@ -162,9 +187,9 @@ mod tests {
         let scope = Some(("PAY".to_owned(), "ANY".to_owned()));
         assert_eq!(
             read(json!({"digest": "sha256:1", "approval": "always", "intent_code": "PAY"})),
-            Ok(("sha256:1".to_owned(), Some("always".to_owned()), scope))
+            Ok(("sha256:1".to_owned(), Some(Some("always".to_owned())), scope))
         );
-        assert_eq!(read(json!({"digest": "x", "approval": null})), Ok(("x".to_owned(), None, None)));
+        assert_eq!(read(json!({"digest": "x", "approval": null})), Ok(("x".to_owned(), Some(None), None)));
         for wrong in [json!({}), json!({"digest": 1}), json!({"digest": "x", "approval": "no"}), json!({"digest": "x", "more": 1})] {
             assert!(read(wrong.clone()).is_err(), "{wrong}");
         }

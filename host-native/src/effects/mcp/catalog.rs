@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use convengine_core::config::{Config, Issue, split_mcp_code};
-use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind, MCP_GROUP};
+use convengine_core::config::{Config, Issue, classify_mcp_tool, split_mcp_code};
+use convengine_core::turn::{EffectClass, EffectError, EffectErrorDetail, EffectErrorKind, MCP_GROUP};
 use serde_json::Value;
+
+/// Maximum characters of the name of a tool.
+const MAX_NAME_CHARS: usize = 128;
 
 /// The servers and approved tools of a configuration.
 #[derive(Debug, Clone, Default)]
@@ -101,6 +104,15 @@ impl McpCatalog {
         self.approved.iter().map(|(code, definition)| (code.as_str(), definition))
     }
 
+    /// Whether a person has to approve each call of an approved tool.
+    pub fn needs_approval(&self, code: &str, definition: &Value) -> bool {
+        match self.approval(code) {
+            Some("always") => true,
+            Some("never") => false,
+            _ => classify_mcp_tool(definition).0 != EffectClass::Read,
+        }
+    }
+
     /// Returns how calls of a tool are approved, if a row says so.
     pub fn approval(&self, code: &str) -> Option<&str> {
         self.approvals.get(code).map(String::as_str)
@@ -124,9 +136,11 @@ impl McpServer {
         Err(denied(format!("the row of the MCP server '{}' does not allow the tool '{tool}': see tool_allow and tool_deny", self.key)))
     }
 
-    /// Whether the row lets a tool be called.
+    /// Whether the row lets a tool be called, and its name is one of the protocol.
     pub fn allows(&self, tool: &str) -> bool {
-        self.allowed.as_ref().is_none_or(|it| it.contains(tool)) && !self.denied.contains(tool)
+        let is_name = |it: char| it.is_ascii_alphanumeric() || "_-.".contains(it);
+        let is_valid = !tool.is_empty() && tool.len() <= MAX_NAME_CHARS && tool.chars().all(is_name);
+        is_valid && self.allowed.as_ref().is_none_or(|it| it.contains(tool)) && !self.denied.contains(tool)
     }
 
     /// Reads a row.
@@ -135,22 +149,22 @@ impl McpServer {
     /// The column and what is wrong with it.
     fn from_row(row: &Value) -> Result<McpServer, (&'static str, String)> {
         let key = text(row, "server_key").filter(|it| !it.contains('.'));
-        let key = key.ok_or_else(|| ("server_key", "is blank or has a dot; write a name such as acme-oms".to_owned()))?;
+        let key = key.ok_or_else(|| ("server_key", "is blank or has a dot; use a name such as acme-oms".to_owned()))?;
         let endpoint = text(row, "endpoint");
         let transport = match (text(row, "transport").unwrap_or_else(|| "http".to_owned()).as_str(), endpoint) {
             ("http", Some(url)) if ["http", "https"].iter().any(|it| url.starts_with(&format!("{it}://"))) => McpTransport::Http(url),
-            ("http", _) => return Err(("endpoint", "is no address of http or https".to_owned())),
+            ("http", _) => return Err(("endpoint", "is not an HTTP URL".to_owned())),
             ("stdio", None) => McpTransport::Stdio,
             ("stdio", Some(_)) => {
                 return Err(("endpoint", format!("is set, but the command of a child process is in convengine.mcp.servers.{key}")));
             }
-            (other, _) => return Err(("transport", format!("'{other}' is none of http, stdio"))),
+            (other, _) => return Err(("transport", format!("must be http or stdio, not '{other}'"))),
         };
         let protocol = match text(row, "protocol_mode").as_deref() {
             None | Some("auto") => ProtocolMode::Auto,
             Some("stateless") => ProtocolMode::Stateless,
             Some("initialize") => ProtocolMode::Initialize,
-            Some(other) => return Err(("protocol_mode", format!("'{other}' is none of auto, stateless, initialize"))),
+            Some(other) => return Err(("protocol_mode", format!("must be auto, stateless or initialize, not '{other}'"))),
         };
         Ok(McpServer {
             key,
@@ -197,6 +211,11 @@ pub fn lint(source: &Value, has_command: impl Fn(&str) -> bool) -> Vec<Issue> {
             Some((key, _, Some(server))) if !server.enabled => format!("names the MCP server '{key}', which is disabled"),
             Some((key, tool, Some(server))) if !server.allows(tool) => {
                 format!("names the tool '{tool}', which the row of '{key}' does not allow")
+            }
+            Some(_) if !rows(source, "cv_mcp_tool").any(|it| text(it, "tool_code").as_deref() == Some(&*code)) => {
+                let path = format!("ce_mcp_tool[{}].tool_code", row.get("tool_id").map(ToString::to_string).unwrap_or_default());
+                issues.push(Issue::warning(path, format!("the tool '{code}' is not approved"), "approve it among the tools of its server"));
+                continue;
             }
             Some(_) => continue,
         };
@@ -248,13 +267,14 @@ mod tests {
             row.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
             row
         };
-        assert_eq!(issues(http(json!({})), "mcp.a.x"), [""; 0]);
-        assert_eq!(issues(json!({"server_key": "local", "transport": "stdio"}), "mcp.local.x"), [""; 0]);
+        let unapproved = |code: &str| format!("ce_mcp_tool[4].tool_code the tool '{code}' is not approved");
+        assert_eq!(issues(http(json!({})), "mcp.a.x"), [unapproved("mcp.a.x")]);
+        assert_eq!(issues(json!({"server_key": "local", "transport": "stdio"}), "mcp.local.x"), [unapproved("mcp.local.x")]);
         for (row, code, expected) in [
-            (http(json!({"endpoint": "ftp://a"})), "x", "ce_mcp_server[a].endpoint is no address of http or https"),
+            (http(json!({"endpoint": "ftp://a"})), "x", "ce_mcp_server[a].endpoint is not an HTTP URL"),
             (http(json!({"transport": "stdio", "endpoint": "sh -c x"})), "x", "ce_mcp_server[a].endpoint is set, but"),
             (http(json!({"transport": "stdio", "endpoint": null})), "x", "ce_mcp_server[a].transport no setting names the command"),
-            (http(json!({"protocol_mode": "x"})), "x", "ce_mcp_server[a].protocol_mode 'x' is none of"),
+            (http(json!({"protocol_mode": "x"})), "x", "ce_mcp_server[a].protocol_mode must be auto"),
             (http(json!({})), "x", "ce_mcp_tool[4].tool_code is not of the form"),
             (http(json!({})), "mcp.b.x", "ce_mcp_tool[4].tool_code names the MCP server 'b', which has no usable row"),
             (http(json!({"enabled": false})), "mcp.a.x", "ce_mcp_tool[4].tool_code names the MCP server 'a', which is disabled"),

@@ -20,11 +20,15 @@ use tokio::time::Instant;
 
 use super::catalog::{McpServer, McpTransport, ProtocolMode};
 use super::client_handler::NotificationReceiver;
-use super::failure::{call_error, connection_error};
+use super::failure::{call_error, connection_error, excerpt};
 use super::transport::{self, ChildProcess};
 use super::{McpCall, McpClients, definition, result};
+use crate::config::secrets::Secrets;
 use crate::effects::http::HttpClient;
 use crate::runtime::stream::TokenPublisher;
+
+/// Supported revisions of the protocol.
+const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
 /// How long the handshake may take. A server of an earlier revision may leave the first 10 s unanswered.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
@@ -35,6 +39,9 @@ pub const LIST_LIFETIME: Duration = Duration::from_secs(60);
 /// Maximum pages and tools of a list.
 const MAX_PAGES: usize = 64;
 const MAX_TOOLS: usize = 4096;
+
+/// Characters of the name and the version of a server that are shown.
+const MAX_SERVER_NAME_CHARS: usize = 100;
 
 /// Maximum bytes of a definition.
 const MAX_DEFINITION_BYTES: usize = 256 * 1024;
@@ -55,6 +62,7 @@ pub struct Connection {
     tools: Mutex<Option<ToolList>>,
     /// Whether the server sent a message beyond the limit.
     exceeded: Arc<AtomicBool>,
+    secrets: Arc<Secrets>,
     /// The hash of the secret that it was opened with.
     secret_hash: Option<[u8; 32]>,
     /// Killed with the connection.
@@ -96,12 +104,24 @@ impl Connection {
             let message = format!("the MCP server '{}' did not answer within {} s", server.key, HANDSHAKE_TIMEOUT.as_secs());
             EffectError { status: Some(503), ..EffectError::new(EffectErrorKind::Timeout, message) }
         })??;
+        check_revision(server, service.peer().peer_info().as_deref())?;
         let secret_hash = server.secret.as_ref().and_then(|it| clients.secrets.get(it)).as_deref().map(hash_secret);
-        // Lists are kept here, with their age.
+        // Lists are cached here, with their age.
         service.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
         spawn_subscription(service.peer().clone(), Arc::clone(&receiver.tools_changed));
+        let secrets = Arc::clone(&clients.secrets);
         let last_used = std::sync::Mutex::new(Instant::now());
-        Ok(Connection { server: server.clone(), service, receiver, last_used, tools: Mutex::default(), exceeded, secret_hash, _process: process })
+        Ok(Connection {
+            server: server.clone(),
+            service,
+            receiver,
+            last_used,
+            tools: Mutex::default(),
+            exceeded,
+            secrets,
+            secret_hash,
+            _process: process,
+        })
     }
 
     /// Whether the connection is open, and that of the row with the current secret.
@@ -126,7 +146,8 @@ impl Connection {
     pub fn describe(&self) -> Value {
         let info = self.service.peer().peer_info();
         let about = |info: &ServerPeerInfo| {
-            let name = info.server_info.as_ref().map(|it| (it.name.clone(), it.version.clone()));
+            let short = |it: &String| self.secrets.scrub(it).chars().take(MAX_SERVER_NAME_CHARS).collect::<String>();
+            let name = info.server_info.as_ref().map(|it| (short(&it.name), short(&it.version)));
             json!({
                 "name": name.as_ref().map(|it| &it.0), "version": name.as_ref().map(|it| &it.1),
                 "protocol": info.protocol_version.to_string(),
@@ -143,7 +164,7 @@ impl Connection {
         let list = self.list_tools(LIST_LIFETIME).await?;
         let mut named = list.tools.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(name));
         let missing = || {
-            let message = format!("the MCP server '{}' does not offer the tool '{name}' any more", self.server.key);
+            let message = format!("the MCP server '{}' no longer offers the tool '{name}'", self.server.key);
             EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_CHANGED)
         };
         let found = named.next().ok_or_else(missing)?;
@@ -159,14 +180,14 @@ impl Connection {
     /// # Errors
     /// `Invalid` for a list beyond the limits, or the failure of the request.
     pub async fn list_tools(&self, max_age: Duration) -> Result<ToolList, EffectError> {
-        let mut kept = self.tools.lock().await;
+        let mut cached = self.tools.lock().await;
         let is_changed = self.receiver.tools_changed.swap(false, Ordering::Relaxed);
-        if let Some(list) = kept.as_ref().filter(|it| !is_changed && it.listed_at.elapsed() < max_age) {
+        if let Some(list) = cached.as_ref().filter(|it| !is_changed && it.listed_at.elapsed() < max_age) {
             return Ok(list.clone());
         }
-        *kept = None;
+        *cached = None;
         let list = ToolList { tools: Arc::new(self.request_tools().await?), listed_at: Instant::now() };
-        *kept = Some(list.clone());
+        *cached = Some(list.clone());
         Ok(list)
     }
 
@@ -176,7 +197,9 @@ impl Connection {
             let page = self.service.peer().list_tools(cursor.map(|it| PaginatedRequestParams::default().with_cursor(Some(it)))).await;
             let page = page.map_err(|it| self.to_effect_error(&it))?;
             for tool in page.tools {
-                let definition = definition::pick_definition(&serde_json::to_value(tool).unwrap_or_default());
+                let text = definition::pick_definition(&serde_json::to_value(tool).unwrap_or_default()).to_string();
+                // Without secrets, also for the comparison with what was approved.
+                let definition: Value = serde_json::from_str(&self.secrets.scrub(&text)).unwrap_or_default();
                 if definition.to_string().len() > MAX_DEFINITION_BYTES {
                     let message = format!(
                         "the tool '{}' of the MCP server '{}' has a definition of more than {MAX_DEFINITION_BYTES} bytes",
@@ -230,7 +253,7 @@ impl Connection {
             Ok(ServerResult::EmptyResult(_)) => result::to_text(&self.server.key, CallToolResult::default()),
             Ok(ServerResult::InputRequiredResult(_)) => {
                 let message =
-                    format!("the tool '{}' of the MCP server '{}' asks for more input, which is not given", call.tool, self.server.key);
+                    format!("the tool '{}' of the MCP server '{}' requests input, which is not supported", call.tool, self.server.key);
                 Err(EffectError::new(EffectErrorKind::Refused, message).with_detail(EffectErrorDetail::TOOL_ERROR))
             }
             Ok(_) => Err(self.to_effect_error(&rmcp::service::ServiceError::UnexpectedResponse)),
@@ -254,7 +277,7 @@ impl Drop for CancelOnDrop {
         let Some(id) = self.id.take() else { return };
         let peer = self.peer.clone();
         tokio::spawn(async move {
-            let reason = Some("the turn does not wait any more".to_owned());
+            let reason = Some("the turn timed out or was cancelled".to_owned());
             let cancelled = rmcp::model::CancelledNotificationParam::new(Some(id), reason);
             let _ = peer.notify_cancelled(cancelled).await;
         });
@@ -265,6 +288,16 @@ fn publish_progress(publisher: Option<&TokenPublisher>, step: &rmcp::model::Prog
     if let Some(publisher) = publisher {
         publisher.send_progress(&json!({"progress": step.progress, "total": step.total, "message": step.message}));
     }
+}
+
+/// Checks that the server speaks a known revision of the protocol.
+fn check_revision(server: &McpServer, info: Option<&ServerPeerInfo>) -> Result<(), EffectError> {
+    let revision = info.map(|it| it.protocol_version.to_string()).unwrap_or_default();
+    if REVISIONS.contains(&revision.as_str()) {
+        return Ok(());
+    }
+    let message = format!("the MCP server '{}' speaks the unsupported revision '{}'", server.key, excerpt(&revision));
+    Err(EffectError { status: Some(503), ..EffectError::new(EffectErrorKind::Unavailable, message) })
 }
 
 fn hash_secret(secret: &str) -> [u8; 32] {

@@ -14,8 +14,8 @@ pub fn pick_definition(definition: &Value) -> Value {
 
 /// Returns the members in which two definitions differ.
 pub fn changed_members(approved: &Value, offered: &Value) -> Vec<&'static str> {
-    let of = |definition: &Value, name: &str| definition.get(name).filter(|it| !it.is_null()).cloned();
-    MEMBERS.into_iter().filter(|it| of(approved, it) != of(offered, it)).collect()
+    let member = |definition: &Value, name: &str| definition.get(name).filter(|it| !it.is_null()).cloned();
+    MEMBERS.into_iter().filter(|it| member(approved, it) != member(offered, it)).collect()
 }
 
 /// Returns the hash by which an approval names a definition.

@@ -42,14 +42,14 @@ pub fn call_error(server: &str, error: &ServiceError, is_too_long: bool) -> Effe
             let kind = if too_long { EffectErrorKind::Invalid } else { EffectErrorKind::Unavailable };
             (kind, excerpt(&innermost(error)))
         }
-        ServiceError::UnexpectedResponse => (EffectErrorKind::Invalid, "it answered with something else than a result".to_owned()),
+        ServiceError::UnexpectedResponse => (EffectErrorKind::Invalid, "unexpected response".to_owned()),
         other => (EffectErrorKind::Unavailable, excerpt(&other.to_string())),
     };
     EffectError::new(kind, format!("the call of the MCP server '{server}' failed: {reason}"))
 }
 
 fn authorization_error(server: &str) -> EffectError {
-    let message = format!("the MCP server '{server}' answered 401: it asks for a token; name its secret in auth_ref");
+    let message = format!("the MCP server '{server}' answered 401: check the secret that auth_ref names");
     EffectError { status: Some(401), ..EffectError::new(EffectErrorKind::Refused, message) }
 }
 

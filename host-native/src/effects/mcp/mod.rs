@@ -7,7 +7,7 @@ mod client_handler;
 mod connection;
 mod definition;
 mod failure;
-pub mod listing;
+mod listing;
 mod result;
 mod transport;
 
@@ -28,7 +28,7 @@ use crate::config::secrets::Secrets;
 use crate::config::settings::McpCommands;
 use crate::effects::http::HttpClient;
 use crate::runtime::stream::TokenPublisher;
-pub use approval::{Approval, ApprovalError, approve, call_by_hand, find_missing, withdraw};
+pub use approval::{Approval, ApprovalError, approve, call_by_hand, list_tools, withdraw};
 use catalog::{McpCatalog, McpServer};
 use connection::Connection;
 pub use definition::{changed_members, digest, pick_definition};
@@ -72,11 +72,10 @@ impl McpClients {
         McpClients { commands, secrets, connections: std::sync::Mutex::default() }
     }
 
-    /// Does not use the connection of a request for new calls, because its server does not answer; open calls keep it.
-    fn retire(&self, request: &ToolRequest) {
-        let server = request.tool_code.as_deref().and_then(split_mcp_code).map(|it| it.0);
+    /// Does not use the connection to a server for new calls, because it does not answer; open calls keep it.
+    fn retire(&self, server: &str) {
         let connections = self.connections.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(slot) = server.and_then(|it| connections.get(it))
+        if let Some(slot) = connections.get(server)
             && let Ok(mut current) = slot.try_lock()
         {
             // The cancellation of the call is still to be sent.
@@ -144,8 +143,8 @@ pub async fn execute(
 ) -> EffectResult {
     let call = call_approved(clients, http, catalog, request, key, progress);
     let outcome = timeout_at(deadline - TIMEOUT_MARGIN, call).await.unwrap_or_else(|_| {
-        clients.retire(request);
         let server = request.tool_code.as_deref().and_then(split_mcp_code).map(|it| it.0).unwrap_or_default();
+        clients.retire(server);
         let message = format!("the MCP server '{server}' did not answer in time; see convengine.tools.timeout");
         Err(EffectError::new(EffectErrorKind::Timeout, message))
     });
@@ -165,7 +164,7 @@ async fn call_approved(
 ) -> Result<String, EffectError> {
     let code = request.tool_code.as_deref().unwrap_or_default();
     let Some((server, tool)) = split_mcp_code(code) else {
-        return Err(EffectError::new(EffectErrorKind::Invalid, format!("'{code}' is not of the form mcp.SERVER.TOOL")));
+        return Err(EffectError::new(EffectErrorKind::Invalid, format!("'{code}' is not a code of the form mcp.SERVER.TOOL")));
     };
     let server = catalog.enabled_server(server)?;
     server.check_allowed(tool)?;
@@ -197,11 +196,13 @@ fn check_unchanged(server: &McpServer, tool: &str, approved: &Value, offered: &V
 /// Checks that a person has approved the call if the row of the tool demands it, whatever a document says of the tool.
 fn check_approval(catalog: &McpCatalog, code: &str, approved: &Value, request: &ToolRequest) -> Result<(), EffectError> {
     let is_approved = request.spec.as_deref().is_some_and(|it| it.get("approved") == Some(&Value::Bool(true)));
-    let is_needed = match catalog.approval(code) {
-        Some("always") => true,
-        Some("never") => false,
-        _ => classify_mcp_tool(approved).0 != EffectClass::Read,
-    };
+    let claims_read = request.spec.as_deref().is_some_and(|it| it.get("effect").and_then(Value::as_str) == Some("read"));
+    if claims_read && classify_mcp_tool(approved).0 != EffectClass::Read {
+        let message =
+            format!("the document says that the tool '{code}' only reads, its approved definition does not: correct 'effect_class'");
+        return Err(EffectError::new(EffectErrorKind::Denied, message).with_detail(EffectErrorDetail::TOOL_DENIED));
+    }
+    let is_needed = catalog.needs_approval(code, approved);
     if is_approved || !is_needed {
         return Ok(());
     }
@@ -211,10 +212,13 @@ fn check_approval(catalog: &McpCatalog, code: &str, approved: &Value, request: &
 
 /// Checks a result against the approved schema, if the tool has one that can be checked.
 fn check_result(server: &McpServer, approved: &Value, text: &str) -> Result<(), EffectError> {
-    let schema = approved.get("outputSchema").and_then(|it| JsonSchema::compile(it).ok());
-    let breach = schema.zip(serde_json::from_str(text).ok()).and_then(|(schema, result): (_, Value)| schema.find_violation(&result));
+    let Some(schema) = approved.get("outputSchema").and_then(|it| JsonSchema::compile(it).ok()) else { return Ok(()) };
+    let breach = match serde_json::from_str(text) {
+        Ok(result) => schema.find_violation(&result),
+        Err(_) => Some("it is not JSON".to_owned()),
+    };
     let Some(breach) = breach else { return Ok(()) };
-    let message = format!("the result of the MCP server '{}' does not fit the schema of the tool: {breach}", server.key);
+    let message = format!("the result of the MCP server '{}' does not match the output schema: {breach}", server.key);
     Err(EffectError::new(EffectErrorKind::Invalid, message))
 }
 
@@ -224,7 +228,7 @@ fn check_arguments(approved: &Value, args: &Map) -> Result<(), EffectError> {
     let Some(schema) = approved.get("inputSchema") else { return Ok(()) };
     let schema = JsonSchema::compile(schema).map_err(|it| invalid(format!("the arguments cannot be checked: {it}")))?;
     match schema.find_violation(&Value::Object(args.clone())) {
-        Some(breach) => Err(invalid(format!("the arguments do not fit the tool: {breach}"))),
+        Some(breach) => Err(invalid(format!("the arguments do not match the input schema: {breach}"))),
         None => Ok(()),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use convengine_core::turn::{EffectError, EffectErrorKind};
+use convengine_core::turn::{EffectError, EffectErrorDetail, EffectErrorKind};
 use reqwest::Url;
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
@@ -126,6 +126,9 @@ pub fn open_http(
 }
 
 fn secret_value(secrets: &Secrets, name: &str) -> Result<String, EffectError> {
-    let missing = || EffectError::new(EffectErrorKind::NotFound, format!("the secret '{name}' is not stored: store it at /v1/secrets"));
+    let missing = || {
+        let message = format!("the secret '{name}' is not stored: store it at /v1/secrets");
+        EffectError::new(EffectErrorKind::NotFound, message).with_detail(EffectErrorDetail::SECRET_MISSING)
+    };
     secrets.get(name).ok_or_else(missing)
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use convengine_core::config::flow::{DocumentIssue, UNREADABLE_CODES, snapshot_hash as document_hash};
-use convengine_core::lint::flow::{self, PublishTarget};
-use convengine_core::turn::{EffectClass, MAX_SCRIPT_TIMEOUT_MS};
+use convengine_core::lint::flow::{self, ApprovedTool, PublishTarget};
+use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
 use serde_json::Value;
 
 use super::{bundle, mcp_tools};
@@ -18,14 +18,12 @@ use crate::storage::assistant::{DocumentKind, ProgramKey, secret};
 /// The largest document in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 4 * 1024 * 1024;
 
-/// Validates a document against the secrets, settings and other documents of a host. Returns it with its issues, and with its tools of MCP
-/// servers completed; an issue that prevents
+/// Validates a document against the secrets, settings and other documents of a host. Returns it with its issues; an issue that prevents
 /// saving is returned alone.
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn check_document(host: &Host, key: &ProgramKey, mut document: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
-    mcp_tools::complete(&mut document, &host.config_manager.active().mcp);
+pub async fn check_document(host: &Host, key: &ProgramKey, document: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
     let environment = Environment::load(host).await?;
     match key.kind() {
         DocumentKind::Assistant => {
@@ -70,8 +68,7 @@ pub async fn check_document(host: &Host, key: &ProgramKey, mut document: Value) 
 ///
 /// # Errors
 /// Returns any database error.
-pub async fn check_tool(host: &Host, mut tool: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
-    mcp_tools::complete(&mut tool, &host.config_manager.active().mcp);
+pub async fn check_tool(host: &Host, tool: Value) -> sqlx::Result<(Value, Vec<DocumentIssue>)> {
     let environment = Environment::load(host).await?;
     run(tool, move |tool| flow::check_workspace_tool(tool, &environment.target())).await
 }
@@ -82,7 +79,8 @@ struct Environment {
     revoked: BTreeSet<String>,
     allowed: Vec<String>,
     script_timeout_ms: u64,
-    mcp_tools: BTreeMap<String, EffectClass>,
+    mcp_tools: BTreeMap<String, ApprovedTool>,
+    functions: BTreeSet<String>,
 }
 
 impl Environment {
@@ -94,9 +92,12 @@ impl Environment {
         let allowed = ["network.allow-private", "outbound.allow"].into_iter().flat_map(|it| read_list(settings, it)).collect();
         let secrets = host.secrets.names();
         let script_timeout = host.turn_settings.script_timeout.map_or(MAX_SCRIPT_TIMEOUT_MS.into(), |it| it.as_millis());
-        let mcp_tools = mcp_tools::approved_classes(&host.config_manager.active().mcp);
+        let active = host.config_manager.active();
+        let mcp_tools = mcp_tools::approved_tools(&active.mcp);
+        let tasks = active.config.bindings.names().chain(active.config.extensions.names()).map(str::to_owned);
+        let functions = tasks.chain(active.fakes.tasks.keys().cloned()).collect();
         let script_timeout_ms = u64::try_from(script_timeout).unwrap_or(u64::MAX);
-        Ok(Environment { secrets, revoked, allowed, script_timeout_ms, mcp_tools })
+        Ok(Environment { secrets, revoked, allowed, script_timeout_ms, mcp_tools, functions })
     }
 
     fn target(&self) -> PublishTarget<'_> {
@@ -106,6 +107,7 @@ impl Environment {
             allowed_targets: &self.allowed,
             script_timeout_ms: Some(self.script_timeout_ms),
             mcp_tools: Some(&self.mcp_tools),
+            functions: Some(&self.functions),
             ..PublishTarget::empty()
         }
     }

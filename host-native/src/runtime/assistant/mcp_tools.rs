@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use convengine_core::config::classify_mcp_tool;
-use convengine_core::turn::EffectClass;
+use convengine_core::lint::flow::ApprovedTool;
 use serde_json::{Value, json};
 
 use crate::effects::mcp::catalog::McpCatalog;
@@ -11,16 +11,18 @@ use crate::effects::mcp::catalog::McpCatalog;
 /// Members of a tool with the members of a definition.
 const MEMBERS: [(&str, &str); 3] = [("description", "description"), ("input_schema", "inputSchema"), ("output_schema", "outputSchema")];
 
-/// Returns the approved tools by code, each with what its calls do.
-pub fn approved_classes(catalog: &McpCatalog) -> BTreeMap<String, EffectClass> {
-    catalog.definitions().map(|(code, definition)| (code.to_owned(), classify_mcp_tool(definition).0)).collect()
+/// Returns what publishing needs to know of the approved tools, by code.
+pub fn approved_tools(catalog: &McpCatalog) -> BTreeMap<String, ApprovedTool> {
+    let facts = |code: &str, definition: &Value| ApprovedTool {
+        class: classify_mcp_tool(definition).0,
+        needs_approval: catalog.needs_approval(code, definition),
+    };
+    catalog.definitions().map(|(code, definition)| (code.to_owned(), facts(code, definition))).collect()
 }
 
-/// Adds to each tool of a document, or to a tool alone, what its approved definition says and the author does not.
+/// Adds to each tool of a document or a bundle what its approved definition says and the author does not. Drafts stay as they are
+/// written, so that a published version has the definition that was approved last.
 pub fn complete(document: &mut Value, catalog: &McpCatalog) {
-    if document.get("kind").and_then(Value::as_str) == Some("mcp") {
-        complete_tool(document, catalog);
-    }
     let tools = document.get_mut("tools").and_then(Value::as_array_mut).into_iter().flatten();
     tools.filter(|it| it.get("kind").and_then(Value::as_str) == Some("mcp")).for_each(|it| complete_tool(it, catalog));
 }
@@ -62,6 +64,6 @@ mod tests {
         assert_eq!(tools[0]["input_schema"], json!({"type": "object"}));
         assert_eq!((&tools[1]["description"], &tools[1]["effect_class"]), (&json!("Own."), &json!("write")));
         assert_eq!(tools[2].get("description"), None);
-        assert_eq!(approved_classes(&catalog)["mcp.a.get"], EffectClass::Read);
+        assert!(!approved_tools(&catalog)["mcp.a.get"].needs_approval);
     }
 }

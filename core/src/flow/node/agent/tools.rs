@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::super::super::Walker;
 use super::super::super::failure::Failure;
-use super::super::http_request::{self, ServiceCall};
+use super::super::http_request::{self, CallRequest, ServiceCall};
 use super::super::http_retry::{CallAttempts, call_with_retry, parse_body, status_failure_code};
 use super::AgentRun;
 use super::built_in::{agent_tools, check_agent_call};
 use crate::config::flow::document::{AgentTool, Approval, FINISH, FlowTool, Node, REQUEST_HUMAN, is_built_in};
 use crate::json::schema::JsonSchema;
-use crate::turn::{EffectClass, EffectErrorDetail, LlmTool, LlmToolCall};
+use crate::turn::{EffectClass, EffectErrorDetail, EffectErrorKind, LlmTool, LlmToolCall};
 
 /// Maximum calls per reply; the rest is ignored.
 const MAX_CALLS: usize = 32;
@@ -145,6 +145,11 @@ impl<'c> Walker<'c> {
             && error.detail == Some(EffectErrorDetail::TOOL_ERROR)
         {
             return error_result("tool_error", &error.message);
+        }
+        if let (Err(error), CallRequest::Tool(_) | CallRequest::Task(_)) = (&attempts.outcome, &call.request)
+            && error.kind == EffectErrorKind::Interrupted
+        {
+            return error_result("interrupted", "the call may have been carried out; do not repeat it without asking the user");
         }
         let outputs = attempts.reply().and_then(|reply| {
             if !(200..300).contains(&reply.status) {

@@ -50,6 +50,12 @@ pub(super) fn cases() -> Vec<Case> {
             "V016",
             "/tools/0/effect_class",
         ),
+        (
+            vec![("/tools/0/kind", json!("mcp")), ("/tools/0/server", json!("oms")), ("/tools/0/remote_name", json!("cancel"))],
+            "V017",
+            "/graphs/1/nodes/2",
+        ),
+        (vec![("/tools/0/kind", json!("function")), ("/tools/0/remote_name", json!("orders:unknown"))], "V018", "/tools/0/remote_name"),
         (vec![("/graphs/1/nodes/6/data/graph", json!("none"))], "C001", "/graphs/1/nodes/6/data/graph"),
         (vec![("/graphs/1/nodes/6/data/inputs", json!("-"))], "C002", "/graphs/1/nodes/6/data"),
         (vec![("/graphs/1/nodes/6/data/inputs/more", json!(1))], "C002", "/graphs/1/nodes/6/data/inputs/more"),

@@ -50,9 +50,12 @@ fn issues_of(document: &Value) -> Vec<DocumentIssue> {
     let secrets = BTreeSet::from(["SHOP_KEY".to_owned()]);
     let revoked = BTreeSet::from(["OLD_KEY".to_owned()]);
     let knowledge = BTreeMap::from([("new".to_owned(), false)]);
-    let mcp_tools = BTreeMap::from([("mcp.oms.cancel".to_owned(), EffectClass::Irreversible)]);
+    let mcp_tools =
+        BTreeMap::from([("mcp.oms.cancel".to_owned(), ApprovedTool { class: EffectClass::Irreversible, needs_approval: true })]);
+    let functions = BTreeSet::from(["orders:refund".to_owned()]);
     let target = PublishTarget {
         mcp_tools: Some(&mcp_tools),
+        functions: Some(&functions),
         secrets: Some(&secrets),
         revoked_secrets: &revoked,
         script_timeout_ms: Some(2000),

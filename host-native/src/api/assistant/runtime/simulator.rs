@@ -17,6 +17,7 @@ use crate::api::assistant::{body, document, parse_version_number};
 use crate::api::error::{ApiError, not_found};
 use crate::auth::caller::{Caller, ConversationAccess};
 use crate::runtime::assistant::bundle::resolve_bundle;
+use crate::runtime::assistant::mcp_tools;
 use crate::runtime::assistant::run::{RunningSession, event_key};
 use crate::runtime::assistant::version_cache::SessionDocument;
 use crate::runtime::turn_runner::Host;
@@ -178,7 +179,8 @@ pub async fn begin_session(host: &Host, uri: &Uri, beginning: SessionStart) -> R
         Some(config) => config,
         None => {
             let document = Arc::unwrap_or_clone(document);
-            let bundle = resolve_bundle(&host.readers, &program, document).await.map_err(|it| document::bundle_failed(&it, uri))?;
+            let mut bundle = resolve_bundle(&host.readers, &program, document).await.map_err(|it| document::bundle_failed(&it, uri))?;
+            mcp_tools::complete(&mut bundle, &host.config_manager.active().mcp);
             let compiled = host.flows.compile_and_store(host, bundle).await.map_err(|it| ApiError::from_database(&it, uri))?;
             let config = compiled.ok_or_else(unreadable)?;
             id.iter().for_each(|it| host.versions.keep_config(it, &config));

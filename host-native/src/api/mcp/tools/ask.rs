@@ -21,7 +21,7 @@ use crate::api::mcp::server::McpServer;
 use crate::auth::scope::Scopes;
 use crate::runtime::assistant::run::RunningSession;
 use crate::runtime::turn_runner::{self, Host, Message, Refusal};
-use crate::storage::assistant::session::Session;
+use crate::storage::assistant::session::{self, Session};
 use crate::storage::assistant::{DocumentKind, ProgramKey, draft};
 
 /// The channel of sessions that begin here.
@@ -203,7 +203,13 @@ async fn ask_tables(server: &McpServer, text: &str, id: Option<String>) -> ToolR
     if text.chars().nth(max_chars).is_some() {
         return Err(format!("text is too long; send at most {max_chars} characters"));
     }
-    id.as_deref().map_or(Ok(()), |it| check_rate(host, it))?;
+    if let Some(id) = &id {
+        check_rate(host, id)?;
+        let session = session::find_program(&host.readers, id).await.map_err(|it| refusal_text(&ApiError::from_database(&it, &uri())))?;
+        if session.is_some() {
+            return Err("conversation not found; omit conversation_id to begin one".to_owned());
+        }
+    }
     let message = Message::new(id, Some(text.to_owned()), false, Map::new()).with_access(server.caller().access());
     let outcome = turn_runner::submit_for_outcome(Arc::clone(host), message).await.map_err(|it| refused_text(&it))?;
     let answer = outcome.to_response();
@@ -232,7 +238,11 @@ fn take_messages(answer: &mut Value) -> Vec<Value> {
 fn render(id: &str, answer: Value, messages: Vec<Value>) -> ToolResult {
     let count = messages.len();
     let (messages, _) = page(messages, None)?;
-    let texts: Vec<String> = messages.iter().filter_map(|it| it["text"].as_str()).filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    let mut texts: Vec<String> =
+        messages.iter().filter_map(|it| it["text"].as_str()).filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    if let Some(tool) = answer.pointer("/awaiting/call/tool").and_then(Value::as_str) {
+        texts.push(format!("A person has to approve the call of '{tool}' before the assistant can continue."));
+    }
     let mut shown = json!({id: answer[id], "messages": messages, "status": answer["status"]});
     for name in ["awaiting", "handoff", "intent", "state"] {
         if let Some(value) = answer.get(name).filter(|it| !it.is_null()) {
