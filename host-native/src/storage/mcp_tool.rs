@@ -57,7 +57,7 @@ mod tests {
             set_scope(connection, "mcp.a.x", "SHIP", "OPEN").await.expect("stored");
             let tables = load_tables(connection).await.expect("rows").0;
             let approved = &tables["cv_mcp_tool"];
-            assert_eq!((approved.len(), &approved[0]["definition"], &approved[0]["approval"]), (1, &"{\"name\":\"x\"}".into(), &().into()));
+            assert_eq!((approved.len(), &approved[0]["definition"], approved[0].get("approval")), (1, &"{\"name\":\"x\"}".into(), None));
             let scopes: Vec<_> = tables["ce_mcp_tool"].iter().map(|it| (it["tool_code"].clone(), it["intent_code"].clone())).collect();
             assert_eq!(scopes, [("mcp.a.x".into(), "SHIP".into()), ("mcp.a.y".into(), "ANY".into())]);
             assert!(

@@ -32,6 +32,8 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedReader<R> {
             self.length = if *byte == b'\n' { 0 } else { self.length + 1 };
             if self.length > self.limit {
                 self.exceeded.store(true, Ordering::Relaxed);
+                // A failed read fills nothing.
+                buffer.set_filled(before);
                 return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "a message is too long")));
             }
         }
