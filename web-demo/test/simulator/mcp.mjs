@@ -99,6 +99,8 @@ async function timeline(page, file) {
   print({ faults: (await page.getByRole('menuitem').allInnerTexts()).filter((it) => /^(Tool|Error of the tool|Result)/.test(it)) });
   await page.getByRole('menuitem', { name: 'Tool changed since its approval' }).click();
   await page.getByText(/^↳ Branch:/).waitFor({ timeout: WITHIN_MS });
+  // The planner is told of the failure, which the recorded request does not know.
+  await page.getByRole('button', { name: 'Use recorded answer' }).click();
   await turns(page, 1);
   print({ reason: await page.locator('.fork').innerText(), failed: await page.getByRole('treegrid').locator('.row.failed .name').allInnerTexts(), branched: await shown(page) });
 }

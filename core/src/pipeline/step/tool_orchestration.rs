@@ -86,7 +86,8 @@ async fn perform_call(cx: &mut StepContext<'_>, mut call: ToolCall, table_reques
     } else {
         execute_call(cx, &call, tool, is_approved).await
     };
-    let execution = execution_json(&call, tool, &outcome);
+    // Only a tool that the request names is reported.
+    let execution = execution_json(&call, tool.filter(|_| call.code.is_some()), &outcome);
     store_execution(&mut cx.session, &execution);
     // A call that may have been executed is not repeated because its row still matches, and the user is not asked again.
     let is_done = matches!(outcome, ToolOutcome::Success(_) | ToolOutcome::Unapproved) || cx.session.unconfirmed_at.is_some();

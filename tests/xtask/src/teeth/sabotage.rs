@@ -273,8 +273,8 @@ pub const SABOTAGES: [Sabotage; 44] = [
     Sabotage {
         name: "row_asks_again_for_a_tool_in_doubt",
         file: "core/src/pipeline/step/tool_orchestration.rs",
-        find: "matches!(outcome, ToolOutcome::Success(_)) || cx.session.unconfirmed_at.is_some()",
-        replace: "matches!(outcome, ToolOutcome::Success(_))",
+        find: "matches!(outcome, ToolOutcome::Success(_) | ToolOutcome::Unapproved) || cx.session.unconfirmed_at.is_some()",
+        replace: "matches!(outcome, ToolOutcome::Success(_) | ToolOutcome::Unapproved)",
         noticed_by: Proof::Pack("talks/row_asks_for_a_tool_in_doubt.talk"),
     },
     Sabotage {
