@@ -119,7 +119,9 @@ pub async fn withdraw(
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<StatusCode, ApiError> {
     let Path((server, tool)) = path.map_err(|_| super::error::not_found(&uri))?;
-    match mcp::withdraw(&host, &server, &tool).await {
+    // PostgreSQL stores no NUL, so no approved tool has one in its code.
+    let has_nul = [&server, &tool].iter().any(|it| it.contains('\0'));
+    match if has_nul { Ok(false) } else { mcp::withdraw(&host, &server, &tool).await } {
         Ok(true) => Ok(StatusCode::NO_CONTENT),
         Ok(false) => Err(ApiError::new(StatusCode::NOT_FOUND, &uri, format!("the tool '{tool}' of '{server}' is not approved"))),
         Err(error) => Err(reload_error(&uri, error)),

@@ -281,12 +281,12 @@ impl Found {
     }
 }
 
-/// The passages in the order of their chunks, each with its score.
+/// The passages in the order of their chunks, each with its score; one without text answers nothing.
 fn passages_in_order(ranked: &[Fused], mut passages: Vec<Passage>, most: u32) -> Vec<(Passage, f64)> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut ordered = Vec::new();
     for hit in ranked.iter().take(most) {
-        if let Some(at) = passages.iter().position(|it| it.chunk == hit.chunk) {
+        if let Some(at) = passages.iter().position(|it| it.chunk == hit.chunk && !it.text.trim().is_empty()) {
             let passage = passages.swap_remove(at);
             let cut = |text: String| text.chars().take(MAX_PASSAGE_CHARS).collect();
             ordered.push((Passage { title: cut(passage.title), text: cut(passage.text), ..passage }, hit.rrf));
