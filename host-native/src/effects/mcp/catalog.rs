@@ -202,9 +202,11 @@ pub fn lint(source: &Value, has_command: impl Fn(&str) -> bool) -> Vec<Issue> {
             }
         }
     }
+    let approved: BTreeSet<String> = rows(source, "cv_mcp_tool").filter_map(|it| text(it, "tool_code")).collect();
     for row in rows(source, "ce_mcp_tool") {
         let is_mcp = text(row, "tool_group").is_some_and(|it| it.trim().eq_ignore_ascii_case(MCP_GROUP));
         let Some(code) = text(row, "tool_code").filter(|_| is_mcp) else { continue };
+        let path = || format!("ce_mcp_tool[{}].tool_code", row.get("tool_id").map(ToString::to_string).unwrap_or_default());
         let problem = match split_mcp_code(&code).map(|(key, tool)| (key, tool, servers.get(key))) {
             None => "is not of the form mcp.SERVER.TOOL".to_owned(),
             Some((key, _, None)) => format!("names the MCP server '{key}', which has no usable row"),
@@ -212,15 +214,15 @@ pub fn lint(source: &Value, has_command: impl Fn(&str) -> bool) -> Vec<Issue> {
             Some((key, tool, Some(server))) if !server.allows(tool) => {
                 format!("names the tool '{tool}', which the row of '{key}' does not allow")
             }
-            Some(_) if !rows(source, "cv_mcp_tool").any(|it| text(it, "tool_code").as_deref() == Some(&*code)) => {
-                let path = format!("ce_mcp_tool[{}].tool_code", row.get("tool_id").map(ToString::to_string).unwrap_or_default());
-                issues.push(Issue::warning(path, format!("the tool '{code}' is not approved"), "approve it among the tools of its server"));
+            Some(_) => {
+                if !approved.contains(&code) {
+                    let reason = format!("the tool '{code}' is not approved");
+                    issues.push(Issue::warning(path(), reason, "approve it among the tools of its server"));
+                }
                 continue;
             }
-            Some(_) => continue,
         };
-        let id = row.get("tool_id").map(ToString::to_string).unwrap_or_default();
-        issues.push(Issue::error(format!("ce_mcp_tool[{id}].tool_code"), problem, "the tool is not called until it is corrected"));
+        issues.push(Issue::error(path(), problem, "the tool is not called until it is corrected"));
     }
     issues
 }
