@@ -74,7 +74,8 @@ pub use step::Step;
 pub use tables::Tables;
 pub use task::{HookPoint, HookStage, HookTask, HookTasks};
 pub use tool::{
-    ArgumentsSchema, Executor, McpTool, SqlTemplate, Tool, Tools, canonical_tool_group, classify_mcp_tool, mcp_spec, split_mcp_code,
+    ArgumentsSchema, Executor, McpTool, SqlTemplate, Tool, Tools, canonical_tool_group, classify_mcp_tool, join_mcp_code, mcp_spec,
+    split_mcp_code,
 };
 pub use tool_request::{ArgsTemplate, ToolRequestRow, ToolRequestRows};
 pub use verbose::{StepMatcher, VerboseEvent, VerboseRow, VerboseRows};

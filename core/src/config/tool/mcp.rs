@@ -74,6 +74,11 @@ pub fn split_mcp_code(code: &str) -> Option<(&str, &str)> {
     code.strip_prefix("mcp.")?.split_once('.').filter(|it| !it.0.is_empty() && !it.1.is_empty())
 }
 
+/// Returns the code of a tool of a server; see [`split_mcp_code`].
+pub fn join_mcp_code(server: &str, tool: &str) -> String {
+    format!("mcp.{server}.{tool}")
+}
+
 /// What a call of a tool does, and whether it is idempotent, by the annotations of its definition.
 pub fn classify_mcp_tool(definition: &Value) -> (EffectClass, bool) {
     let hint = |name: &str, default: bool| definition.pointer(&format!("/annotations/{name}")).and_then(Value::as_bool).unwrap_or(default);
@@ -134,6 +139,7 @@ mod tests {
     #[test]
     fn a_code_names_server_and_tool() {
         assert_eq!(split_mcp_code("mcp.acme-oms.orders.get"), Some(("acme-oms", "orders.get")));
+        assert_eq!(join_mcp_code("acme-oms", "orders.get"), "mcp.acme-oms.orders.get");
         for code in ["mcp.acme", "mcp..x", "mcp.a.", "acme.get", ""] {
             assert_eq!(split_mcp_code(code), None, "{code}");
         }

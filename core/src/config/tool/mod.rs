@@ -16,7 +16,7 @@ use super::tables::Tables;
 use crate::turn::MCP_GROUP;
 
 pub use executor::{ArgumentsSchema, Executor, SqlTemplate};
-pub use mcp::{McpTool, classify_mcp_tool, mcp_spec, split_mcp_code};
+pub use mcp::{McpTool, classify_mcp_tool, join_mcp_code, mcp_spec, split_mcp_code};
 
 /// Spellings of tool groups with their canonical names.
 const GROUP_NAMES: [(&str, &str); 21] = [

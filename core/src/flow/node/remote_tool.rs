@@ -6,7 +6,7 @@ use super::super::Walker;
 use super::super::failure::Failure;
 use super::http_request::{self, CallRequest, ServiceCall};
 use crate::config::flow::document::{FlowTool, Retry, ServiceData};
-use crate::config::mcp_spec;
+use crate::config::{join_mcp_code, mcp_spec};
 use crate::turn::{EffectClass, MCP_GROUP, Map, TaskRequest, TaskUse, ToolRequest};
 
 /// Attempts of a read; a write is not repeated.
@@ -17,7 +17,7 @@ pub(super) fn is_remote(tool: &FlowTool) -> bool {
     ["mcp", "function"].contains(&tool.kind.as_str())
 }
 
-/// Prepares the call of a tool by a service node; `None` if the node calls an HTTP service.
+/// Prepares the call of a tool by a service node.
 pub(super) fn prepare_node_call<'c>(
     walker: &mut Walker<'c>,
     tool: &'c FlowTool,
@@ -52,16 +52,16 @@ fn prepare<'c>(
     let extra_roots = Map::from_iter([("args".to_owned(), Value::Object(args.clone()))]);
     let request = match (tool.kind.as_str(), &tool.server) {
         ("mcp", Some(server)) => {
-            let name = tool.remote_name.as_ref().unwrap_or(&tool.name);
+            let name = tool.called_name();
             let mut spec = mcp_spec(server, name, class, class == EffectClass::Read, is_approved);
             if let (Some(spec), Some(ms)) = (spec.as_object_mut(), timeout_ms.or(tool.timeout_ms)) {
                 spec.insert("timeout_ms".to_owned(), json!(ms));
             }
-            let tool_code = Some(format!("mcp.{server}.{name}"));
+            let tool_code = Some(join_mcp_code(server, name));
             CallRequest::Tool(ToolRequest { tool_code, tool_group: MCP_GROUP.to_owned(), args, spec: Some(spec.into()) })
         }
         ("function", _) => CallRequest::Task(TaskRequest {
-            task: tool.remote_name.as_ref().unwrap_or(&tool.name).clone(),
+            task: tool.called_name().to_owned(),
             called_for: TaskUse::Tool,
             rule_id: None,
             input: Some(Value::Object(args)),

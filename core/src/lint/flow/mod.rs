@@ -86,18 +86,9 @@ pub struct ApprovedTool {
 impl PublishTarget<'_> {
     /// Returns the approved tool that a tool of a document calls, if it is known.
     pub(crate) fn approved_tool(&self, tool: &FlowTool) -> Option<ApprovedTool> {
-        self.mcp_tools?.get(&mcp_code(tool)?).copied()
+        self.mcp_tools?.get(&tool.mcp_code()?).copied()
     }
-}
 
-/// The code of a tool of the kind `mcp`.
-pub(crate) fn mcp_code(tool: &FlowTool) -> Option<String> {
-    let name = tool.remote_name.as_ref().unwrap_or(&tool.name);
-    let server = tool.server.as_ref().filter(|_| tool.kind == "mcp")?;
-    Some(format!("mcp.{server}.{name}"))
-}
-
-impl PublishTarget<'_> {
     /// An environment of which nothing is known and in which no private target is allowed.
     pub const fn empty() -> PublishTarget<'static> {
         const NONE: &BTreeSet<String> = &BTreeSet::new();

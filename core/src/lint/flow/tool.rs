@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::PublishTarget;
 use super::context::{FlowContext, Location};
 use super::service::check_reserved;
 use super::source_text::TextKind;
-use super::{PublishTarget, mcp_code};
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{FlowTool, NodeKind, OutputMapping};
 use crate::json::query::Query;
@@ -67,7 +67,7 @@ fn check_kind(context: &FlowContext<'_>, tool: &FlowTool, location: &Location, f
 
 /// Checks that a tool of an MCP server is approved, and does not do more than its effect class says.
 fn check_mcp_tool(target: &PublishTarget<'_>, tool: &FlowTool, location: &Location) -> Option<DocumentIssue> {
-    let Some(code) = mcp_code(tool) else {
+    let Some(code) = tool.mcp_code() else {
         let message = format!("the tool '{}' does not name an MCP server", tool.name);
         return Some(location.join("/kind").error("V014", message).with_fix("add 'server', the key of a row of ce_mcp_server"));
     };
@@ -87,7 +87,7 @@ fn check_mcp_tool(target: &PublishTarget<'_>, tool: &FlowTool, location: &Locati
 
 /// Checks that a function exists.
 fn check_function(target: &PublishTarget<'_>, tool: &FlowTool, location: &Location) -> Option<DocumentIssue> {
-    let name = tool.remote_name.as_ref().unwrap_or(&tool.name);
+    let name = tool.called_name();
     (!target.functions?.contains(name)).then(|| {
         let message = format!("unknown function '{name}'");
         location.join("/remote_name").error("V018", message).with_fix("bind the task 'bean:method' in ce_task, or name an extension")

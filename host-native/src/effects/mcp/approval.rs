@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use convengine_core::config::join_mcp_code;
 use convengine_core::turn::{EffectError, EffectErrorKind, Map};
 use serde_json::Value;
 use uuid::Uuid;
@@ -90,7 +91,7 @@ pub async fn approve(host: &Host, server: &McpServer, tool: &str, approval: &App
         let message = format!("the tool '{tool}' is not the one that was reviewed; list the tools and review it again");
         return Err(ApprovalError::Changed(message));
     }
-    let code = format!("mcp.{}.{tool}", server.key);
+    let code = join_mcp_code(&server.key, tool);
     let when = match &approval.when {
         Some(when) => when.as_deref(),
         None => active.mcp.approval(&code),
@@ -119,7 +120,7 @@ pub async fn approve(host: &Host, server: &McpServer, tool: &str, approval: &App
 /// Why the configuration cannot be stored.
 pub async fn withdraw(host: &Host, server: &str, tool: &str) -> Result<bool, ReloadError> {
     let mut connection = storage::open(host.config_manager.database(), false).await.map_err(ReloadError::Database)?;
-    let existed = mcp_tool::withdraw(&mut connection, &format!("mcp.{server}.{tool}")).await.map_err(ReloadError::Database)?;
+    let existed = mcp_tool::withdraw(&mut connection, &join_mcp_code(server, tool)).await.map_err(ReloadError::Database)?;
     connection.close().await.map_err(ReloadError::Database)?;
     if existed {
         host.config_manager.refresh().await?;
@@ -165,7 +166,7 @@ pub async fn call_by_hand(host: &Host, server: &McpServer, tool: &str, args: &Ma
         }
         server.check_allowed(tool)?;
         let offered = connection.find_tool(tool).await?;
-        if let Ok(approved) = active.mcp.approved(&format!("mcp.{}.{tool}", server.key)) {
+        if let Ok(approved) = active.mcp.approved(&join_mcp_code(&server.key, tool)) {
             check_unchanged(server, tool, approved, &offered)?;
         }
         let key = Uuid::new_v4().to_string();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use convengine_core::config::classify_mcp_tool;
+use convengine_core::config::{classify_mcp_tool, join_mcp_code};
 use convengine_core::turn::EffectError;
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub async fn list(clients: &McpClients, http: &HttpClient, catalog: &McpCatalog,
 fn describe(catalog: &McpCatalog, server: &McpServer, definition: &Value) -> Value {
     let member = |name: &str| definition.get(name).cloned().unwrap_or_default();
     let name = definition.get("name").and_then(Value::as_str).unwrap_or_default();
-    let code = format!("mcp.{}.{name}", server.key);
+    let code = join_mcp_code(&server.key, name);
     let approved = catalog.approved(&code).ok();
     let changes = approved.map(|it| changed_members(it, definition)).unwrap_or_default();
     let state = match approved {

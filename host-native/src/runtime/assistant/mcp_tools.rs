@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use convengine_core::config::classify_mcp_tool;
+use convengine_core::config::{classify_mcp_tool, join_mcp_code};
 use convengine_core::lint::flow::ApprovedTool;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ pub fn complete(document: &mut Value, catalog: &McpCatalog) {
 fn complete_tool(tool: &mut Value, catalog: &McpCatalog) {
     let text = |name: &str| tool.get(name).and_then(Value::as_str);
     let (Some(server), Some(name)) = (text("server"), text("remote_name").or_else(|| text("name"))) else { return };
-    let Ok(definition) = catalog.approved(&format!("mcp.{server}.{name}")) else { return };
+    let Ok(definition) = catalog.approved(&join_mcp_code(server, name)) else { return };
     let Some(members) = tool.as_object_mut() else { return };
     for (member, source) in MEMBERS {
         if let (None, Some(value)) = (members.get(member), definition.get(source)) {

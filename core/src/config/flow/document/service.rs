@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::fields::Fields;
 use super::text::{FlowTemplate, ValueTemplate};
+use crate::config::join_mcp_code;
 use crate::text::variable_path::VariablePath;
 use crate::turn::EffectClass;
 
@@ -128,7 +129,7 @@ pub struct FlowTool {
     pub signing_secret: Option<String>,
     /// The MCP server that offers it.
     pub server: Option<String>,
-    /// Its name at the MCP server; for a function, the task or the extension that it calls.
+    /// The name by which it is called, if that is another; see [`FlowTool::called_name`].
     pub remote_name: Option<String>,
     /// Whether a call requires approval.
     pub sensitive: bool,
@@ -232,6 +233,17 @@ fn read_effect_class(fields: Fields<'_>) -> Option<EffectClass> {
 }
 
 impl FlowTool {
+    /// Its name at the MCP server; for a function, the task or the extension that it calls.
+    pub fn called_name(&self) -> &str {
+        self.remote_name.as_ref().unwrap_or(&self.name)
+    }
+
+    /// The code of a tool of the kind `mcp`.
+    pub fn mcp_code(&self) -> Option<String> {
+        let server = self.server.as_ref().filter(|_| self.kind == "mcp")?;
+        Some(join_mcp_code(server, self.called_name()))
+    }
+
     pub(super) fn read(fields: Fields<'_>) -> FlowTool {
         let is_post = fields.text("kind") == Some(HTTP_POST);
         let method = |it: HttpRequestDef| if is_post { HttpRequestDef { method: "POST".to_owned(), ..it } } else { it };
