@@ -51,13 +51,26 @@ pub enum AskTool {
 /// # Errors
 /// Returns any database error.
 pub async fn list(server: &McpServer) -> sqlx::Result<Vec<AskTool>> {
+    select(server, |_| true).await
+}
+
+/// Returns the tool of a name if the caller has it.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn find(server: &McpServer, name: &str) -> sqlx::Result<Option<AskTool>> {
+    Ok(select(server, |it| it == name).await?.pop())
+}
+
+/// The tools of a caller whose name is wanted; only their documents are loaded.
+async fn select(server: &McpServer, is_wanted: impl Fn(&str) -> bool) -> sqlx::Result<Vec<AskTool>> {
     if !server.permits(Scopes::CONVERSE) {
         return Ok(Vec::new());
     }
     let host = server.host();
     let mut tools = Vec::new();
     for assistant in draft::list(&host.readers, DocumentKind::Assistant).await? {
-        let Some(live) = assistant.live_version else { continue };
+        let Some(live) = assistant.live_version.filter(|_| is_wanted(&ask_name(assistant.key.id()))) else { continue };
         let Some(version) = host.versions.load(&host.readers, &assistant.key, live).await? else { continue };
         let text = |name: &str| version.document.get(name).and_then(Value::as_str).filter(|it| !it.is_empty()).map(str::to_owned);
         let title = text("name").unwrap_or_else(|| assistant.key.id().to_owned());
@@ -65,13 +78,13 @@ pub async fn list(server: &McpServer) -> sqlx::Result<Vec<AskTool>> {
     }
     let active = host.config_manager.active();
     let intents = active.config.source().pointer("/tables/ce_intent").and_then(Value::as_array);
-    tools.extend(intents.is_some_and(|it| !it.is_empty()).then_some(AskTool::Tables));
+    tools.extend((is_wanted(TABLES) && intents.is_some_and(|it| !it.is_empty())).then_some(AskTool::Tables));
     Ok(tools)
 }
 
 impl AskTool {
     /// The name of the tool.
-    pub fn name(&self) -> String {
+    fn name(&self) -> String {
         match self {
             AskTool::Assistant { program, .. } => ask_name(program.id()),
             AskTool::Tables => TABLES.to_owned(),

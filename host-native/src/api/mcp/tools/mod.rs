@@ -112,9 +112,9 @@ pub async fn call(
             }
         }
         None => {
-            let all = ask::list(server).await.map_err(|it| database_error(&it))?;
             let unknown = || invalid_params(format!("unknown tool '{}'; call one that tools/list returns", request.name));
-            let tool = all.into_iter().find(|it| it.name() == request.name).ok_or_else(unknown)?;
+            let found = ask::find(server, &request.name).await.map_err(|it| database_error(&it))?;
+            let tool = found.ok_or_else(unknown)?;
             tool.run(server, arguments).await
         }
     };
