@@ -231,6 +231,10 @@ fn three_revisions_are_served() {
     let answer = send_newest(&server, "tools/list", json!({}));
     assert!(names(&answer.json(), "tools").contains(&"ask_desk".to_owned()), "{answer:?}");
     assert_eq!(answer.json()["result"]["resultType"], "complete", "{answer:?}");
+    let removed = send_newest(&server, "initialize", json!({}));
+    assert_eq!((removed.status, &removed.json()["error"]["code"]), (404, &json!(-32601)), "{removed:?}");
+    let incomplete = request(&server, "", "initialize", json!({}));
+    assert_eq!(incomplete["error"]["code"], -32602, "{incomplete}");
 }
 
 /// Sends a request of the newest revision, which has no sessions.

@@ -26,7 +26,7 @@ const VERSIONS: [ProtocolVersion; 3] = [ProtocolVersion::V_2025_06_18, ProtocolV
 const SUBSCRIPTION_TIME: Duration = Duration::from_secs(60);
 
 /// Methods whose parameters are checked when a message is read; with wrong ones it is that of an unknown method.
-const METHODS: [&str; 5] = ["tools/call", "tools/list", "resources/read", "prompts/get", "initialize"];
+const METHODS: [&str; 4] = ["tools/call", "tools/list", "resources/read", "prompts/get"];
 
 const INSTRUCTIONS: &str = "ConvEngine runs assistants: flow documents and table configurations whose conversations are deterministic. \
     Each ask_ tool talks to one of them; pass the id that it returns to continue. To build one, read \
@@ -189,8 +189,9 @@ impl ServerHandler for McpServer {
         resources::read(self, &request.uri).await.map(ReadResourceResponse::from)
     }
 
-    async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, McpError> {
-        if METHODS.contains(&request.method.as_str()) {
+    async fn on_custom_request(&self, request: CustomRequest, context: RequestContext<RoleServer>) -> Result<CustomResult, McpError> {
+        let has_initialize = context.protocol_version().is_none_or(|it| it.has_initialize());
+        if METHODS.contains(&request.method.as_str()) || (has_initialize && request.method == "initialize") {
             return Err(invalid_params(format!(
                 "the parameters of {} are invalid; send an object as the protocol describes",
                 request.method
