@@ -52,6 +52,7 @@ mod intent;
 pub mod json;
 #[cfg(feature = "flow")]
 pub mod knowledge;
+pub mod lexical;
 pub mod lint;
 mod llm;
 pub mod pack;

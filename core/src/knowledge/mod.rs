@@ -7,7 +7,6 @@ mod analysis;
 mod cut;
 mod fusion;
 mod index;
-mod language;
 mod markdown;
 mod score;
 mod source;

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 27] = [
+const LAYERS: [(&str, u32); 28] = [
     ("text", 0),
     ("json", 1),
     ("knowledge", 1),
+    ("lexical", 2),
     ("turn", 2),
     ("entity", 2),
     ("fault", 3),

@@ -10,15 +10,17 @@ macro_rules! stemmer {
     };
 }
 
-/// A language with a stemmer and stop words. Each stemmer costs about 2 KB of the browser engine.
+/// A language with a stemmer. Each stemmer costs about 2 KB of the browser engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
+pub(crate) enum Language {
+    Arabic,
     Danish,
     Dutch,
     English,
     Finnish,
     French,
     German,
+    Greek,
     Hungarian,
     Italian,
     Norwegian,
@@ -27,20 +29,23 @@ pub(super) enum Language {
     Russian,
     Spanish,
     Swedish,
+    Tamil,
     Turkish,
 }
 
 impl Language {
     /// Returns the language of a locale such as `de-AT`, or none when its words are not stemmed.
-    pub(super) fn from_locale(locale: &str) -> Option<Language> {
+    pub(crate) fn from_locale(locale: &str) -> Option<Language> {
         let code = locale.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
         Some(match code.as_str() {
+            "ar" => Language::Arabic,
             "da" => Language::Danish,
             "nl" => Language::Dutch,
             "en" => Language::English,
             "fi" => Language::Finnish,
             "fr" => Language::French,
             "de" => Language::German,
+            "el" => Language::Greek,
             "hu" => Language::Hungarian,
             "it" => Language::Italian,
             "no" | "nb" | "nn" => Language::Norwegian,
@@ -49,20 +54,23 @@ impl Language {
             "ru" => Language::Russian,
             "es" => Language::Spanish,
             "sv" => Language::Swedish,
+            "ta" => Language::Tamil,
             "tr" => Language::Turkish,
             _ => return None,
         })
     }
 
     /// Returns the stemmer of the language.
-    pub(super) fn stemmer(self) -> fn(&str) -> String {
+    pub(crate) fn stemmer(self) -> fn(&str) -> String {
         match self {
+            Language::Arabic => stemmer!(Arabic),
             Language::Danish => stemmer!(Danish),
             Language::Dutch => stemmer!(Dutch),
             Language::English => stemmer!(English),
             Language::Finnish => stemmer!(Finnish),
             Language::French => stemmer!(French),
             Language::German => stemmer!(German),
+            Language::Greek => stemmer!(Greek),
             Language::Hungarian => stemmer!(Hungarian),
             Language::Italian => stemmer!(Italian),
             Language::Norwegian => stemmer!(Norwegian),
@@ -71,6 +79,7 @@ impl Language {
             Language::Russian => stemmer!(Russian),
             Language::Spanish => stemmer!(Spanish),
             Language::Swedish => stemmer!(Swedish),
+            Language::Tamil => stemmer!(Tamil),
             Language::Turkish => stemmer!(Turkish),
         }
     }

@@ -1,0 +1,125 @@
+//! The classifier: trains, ranks the classes of a text, and explains.
+
+use super::bag::Bag;
+use super::calibration::{Calibration, Evidence};
+use super::hold_out::{HoldOut, Prediction, cross_validate};
+use super::model::{Labeled, Model};
+use super::solver::BIAS;
+use super::terms::terms_of;
+use super::training_set::TrainingSet;
+
+/// A trained classifier.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LexicalClassifier {
+    pub(super) locale: String,
+    pub(super) model: Model,
+    pub(super) calibration: Calibration,
+}
+
+/// The classes of a text, best first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ranking {
+    /// All classes; equal scores are in the order of the classes.
+    pub classes: Vec<RankedClass>,
+    /// How much of the text is known from the phrases, from 0 to 1.
+    pub known: f64,
+}
+
+/// A class and how well a text fits it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RankedClass {
+    /// The position of the class in the training set.
+    pub class: usize,
+    /// The probability that it is the right one, from 0 to 1.
+    pub confidence: f64,
+    /// The score: 1 and more for what is like its phrases, -1 and less for what is not.
+    pub score: f64,
+    /// By how much the score is above the best score of the other classes.
+    pub margin: f64,
+}
+
+/// A part of a text that speaks for a class or against it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Influence {
+    /// A stemmed word, two of them, or a piece of a word; `_` is the border of a word.
+    pub term: String,
+    /// What it adds to the score.
+    pub weight: f64,
+}
+
+impl LexicalClassifier {
+    /// Trains with phrases. Equal sets give equal bits, on every machine.
+    pub fn train(set: &TrainingSet) -> LexicalClassifier {
+        let bags = count_terms(set);
+        let examples = label(set, &bags);
+        let classes = set.classes.len();
+        let held_out = cross_validate(&examples, classes, HoldOut::Classes);
+        let outcomes: Vec<_> = held_out.iter().map(Prediction::outcome).collect();
+        let calibration = Calibration::fit(&outcomes, examples.len() as f64 / classes.max(1) as f64);
+        LexicalClassifier { locale: set.locale.clone(), model: Model::train(&examples, classes), calibration }
+    }
+
+    /// Returns the confidence from which on a class is accepted: below it are about 2 % of the phrases when they are held out.
+    pub fn threshold(&self) -> f64 {
+        self.calibration.threshold
+    }
+
+    /// Ranks the classes of a text.
+    pub fn rank(&self, text: &str) -> Ranking {
+        let vector = self.model.vocabulary.weigh(&Bag::new(text, &self.locale));
+        let scores = self.model.score(&vector);
+        let mut order: Vec<(usize, f32)> = scores.into_iter().enumerate().collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let score_at = |at: usize| order.get(at).map_or(BIAS, |it| it.1);
+        let (best, second) = (score_at(0), score_at(1));
+        let rank = |(at, &(class, score)): (usize, &(usize, f32))| {
+            let margin = score - if at == 0 { second } else { best };
+            let confidence = self.calibration.confidence(&Evidence { score, margin, known: vector.known });
+            RankedClass { class, confidence, score: f64::from(score), margin: f64::from(margin) }
+        };
+        Ranking { classes: order.iter().enumerate().map(rank).collect(), known: f64::from(vector.known) }
+    }
+
+    /// Returns the terms of a text with most influence on the score of a class: at most `most` for it and as many against it, the
+    /// strongest first.
+    pub fn explain(&self, text: &str, class: usize, most: usize) -> Vec<Influence> {
+        let vector = self.model.vocabulary.weigh(&Bag::new(text, &self.locale));
+        let scale = self.model.scales.get(class).copied().unwrap_or(0.0) / 127.0;
+        let mut influences: Vec<Influence> = Vec::new();
+        let mut seen: Vec<u32> = Vec::new();
+        for term in terms_of(text, &self.locale) {
+            let hash = term.hash();
+            let Ok(column) = self.model.vocabulary.hashes.binary_search(&hash) else { continue };
+            if seen.contains(&hash) {
+                continue;
+            }
+            seen.push(hash);
+            let value = vector.features.iter().find(|it| it.0 as usize == column).map_or(0.0, |it| it.1);
+            let weight = f64::from(self.model.weights_of(column as u32).get(class).copied().map_or(0.0, f32::from) * scale * value);
+            match influences.iter_mut().find(|it| it.term == term.text) {
+                // A short word is a piece, too.
+                Some(same) => same.weight += weight,
+                None => influences.push(Influence { term: term.text, weight }),
+            }
+        }
+        influences.retain(|it| it.weight != 0.0);
+        influences.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()).then_with(|| a.term.cmp(&b.term)));
+        let (mut supporting, mut opposing) = (0, 0);
+        influences.retain(|it| {
+            let count = if it.weight > 0.0 { &mut supporting } else { &mut opposing };
+            *count += 1;
+            *count <= most
+        });
+        influences
+    }
+}
+
+/// Counts the terms of each phrase.
+pub(super) fn count_terms(set: &TrainingSet) -> Vec<Bag> {
+    set.phrases.iter().map(|it| Bag::new(&it.text, &set.locale)).collect()
+}
+
+/// Labels counted phrases.
+pub(super) fn label<'a>(set: &TrainingSet, bags: &'a [Bag]) -> Vec<Labeled<'a>> {
+    bags.iter().zip(&set.phrases).map(|(bag, it)| Labeled { bag, label: it.label }).collect()
+}

@@ -1,0 +1,97 @@
+//! Cross-validation: each example is classified by a model that has not seen it.
+
+use super::calibration::{Evidence, Outcome};
+use super::model::{Labeled, Model};
+use super::solver::Label;
+
+/// With more examples, three folds do.
+const MANY_EXAMPLES: usize = 3_000;
+
+/// What is held out beside the examples of a fold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HoldOut {
+    /// Nothing.
+    Examples,
+    /// All examples of every n-th class, too, so that those of the fold are foreign to the model.
+    Classes,
+}
+
+/// A held-out example, classified.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Prediction {
+    /// The position of the example.
+    pub example: usize,
+    /// Its class.
+    pub class: usize,
+    /// The best class.
+    pub predicted: usize,
+    pub evidence: Evidence,
+    /// Whether its class was held out.
+    pub is_foreign: bool,
+}
+
+impl Prediction {
+    pub fn outcome(&self) -> Outcome {
+        Outcome { evidence: self.evidence, is_correct: self.class == self.predicted, is_foreign: self.is_foreign }
+    }
+}
+
+/// Classifies every example of a class while it is held out.
+pub(super) fn cross_validate(examples: &[Labeled<'_>], classes: usize, hold_out: HoldOut) -> Vec<Prediction> {
+    let folds = if examples.len() > MANY_EXAMPLES { 3 } else { 5 };
+    let fold_of = assign_folds(examples, classes, folds, if hold_out == HoldOut::Classes { 2 } else { 1 });
+    let mut predictions = Vec::new();
+    for fold in 0..folds {
+        let is_foreign = |class: usize| hold_out == HoldOut::Classes && class % folds == fold;
+        let is_seen = |label: Label| !matches!(label, Label::Class(class) if is_foreign(class));
+        let seen = examples.iter().zip(&fold_of).filter(|it| *it.1 != Some(fold) && is_seen(it.0.label));
+        let seen: Vec<Labeled<'_>> = seen.map(|it| *it.0).collect();
+        let model = Model::train(&seen, classes);
+        for (at, (example, _)) in examples.iter().zip(&fold_of).enumerate().filter(|it| *it.1.1 == Some(fold)) {
+            let Label::Class(class) = example.label else { continue };
+            let vector = model.vocabulary.weigh(example.bag);
+            let scores = model.score(&vector);
+            if let Some((predicted, score, other)) = best_of(&scores) {
+                let evidence = Evidence { score, margin: score - other, known: vector.known };
+                predictions.push(Prediction { example: at, class, predicted, evidence, is_foreign: is_foreign(class) });
+            }
+        }
+    }
+    predictions.sort_by_key(|it| it.example);
+    predictions
+}
+
+/// The fold in which an example is held out: those of a class take turns. Examples of no class are never held out, nor are those of a
+/// class with fewer than `least`, of which nothing would remain.
+fn assign_folds(examples: &[Labeled<'_>], classes: usize, folds: usize, least: usize) -> Vec<Option<usize>> {
+    let class_of = |it: &Labeled<'_>| if let Label::Class(class) = it.label { Some(class) } else { None };
+    let mut sizes = vec![0_usize; classes];
+    for class in examples.iter().filter_map(class_of) {
+        sizes.iter_mut().skip(class).take(1).for_each(|it| *it += 1);
+    }
+    let mut turns = vec![0_usize; classes];
+    let fold_of = |it: &Labeled<'_>| {
+        let class = class_of(it)?;
+        let turn = turns.get_mut(class)?;
+        *turn += 1;
+        (*sizes.get(class)? >= least).then_some((*turn - 1) % folds)
+    };
+    examples.iter().map(fold_of).collect()
+}
+
+/// The best class with its score, and the best score of the others; the first class wins a tie.
+pub(super) fn best_of(scores: &[f32]) -> Option<(usize, f32, f32)> {
+    let mut best: Option<(usize, f32)> = None;
+    let mut other = super::solver::BIAS;
+    for (class, score) in scores.iter().copied().enumerate() {
+        match best {
+            Some((_, top)) if score <= top => other = other.max(score),
+            Some((_, top)) => {
+                other = other.max(top);
+                best = Some((class, score));
+            }
+            None => best = Some((class, score)),
+        }
+    }
+    best.map(|(class, score)| (class, score, other))
+}
