@@ -155,7 +155,7 @@ impl<'c> Walker<'c> {
                     self.abort_turn("graph_missing");
                 }
             }
-            ResolvedMessage::SmallTalk => {}
+            ResolvedMessage::SmallTalk | ResolvedMessage::Asked => {}
             ResolvedMessage::Unmatched(search) => {
                 if !self.answer_from_knowledge(&search).await {
                     self.run_fallback(search).await;
@@ -186,9 +186,14 @@ impl<'c> Walker<'c> {
         let intent = self.flow.document.intents.iter().find(|it| it.is_fallback && it.enabled);
         let is_entered = match (&event.graph, intent) {
             (Some(graph), _) if event.enabled => self.push_graph(graph, FrameKind::Event),
-            (_, Some(intent)) => {
-                self.enter_intent(&IntentMatch { intent, source: "fallback", confidence: 0.0, phrase: None, slots: Value::Null })
-            }
+            (_, Some(intent)) => self.enter_intent(&IntentMatch {
+                intent,
+                source: "fallback",
+                confidence: 0.0,
+                phrase: None,
+                slots: Value::Null,
+                message: None,
+            }),
             (_, None) => self.enter_fallback(&[FallbackOn::NoIntent]) == FallbackSearch::Entered,
         };
         if is_entered {

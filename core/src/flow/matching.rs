@@ -1,9 +1,11 @@
-//! Resolves the intent of a message: small talk, phrases, then a model (docs/spec/flows.md#5).
+//! Resolves the intent of a message: small talk, phrases, their words, then a model (docs/spec/flows.md#5).
 
 use serde_json::{Value, json};
 
 use super::Walker;
 use super::frames::into_members;
+use super::lexical_match::LexicalResult;
+use crate::config::flow::IntentPhrases;
 use crate::config::flow::document::{Continuation, IntentDef};
 use crate::json::schema::JsonSchema;
 use crate::text::phrase::Phrase;
@@ -26,6 +28,8 @@ pub(super) struct IntentMatch<'c> {
     pub confidence: f64,
     pub phrase: Option<&'c str>,
     pub slots: Value,
+    /// The message that it was matched with, when that is not the event of this turn.
+    pub message: Option<String>,
 }
 
 /// The search for the intent of a message.
@@ -55,6 +59,8 @@ pub(super) enum ResolvedMessage<'c> {
     Intent(IntentMatch<'c>),
     /// Small talk; it has been answered.
     SmallTalk,
+    /// One of two intents; the user has been asked which.
+    Asked,
     /// No intent.
     Unmatched(IntentSearch<'c>),
 }
@@ -63,6 +69,10 @@ impl<'c> Walker<'c> {
     /// Resolves the message when nothing is awaited.
     pub(super) async fn resolve_intent(&mut self) -> ResolvedMessage<'c> {
         let mut search = self.start_search();
+        let was_asked = match self.take_intent_answer() {
+            Ok(hit) => return self.accept_match(hit, &search),
+            Err(was_asked) => was_asked,
+        };
         let input = self.input_phrase();
         if self.answer_small_talk(&input, &search) {
             return ResolvedMessage::SmallTalk;
@@ -73,8 +83,30 @@ impl<'c> Walker<'c> {
                 Err(intent) => search.rejected.push(intent),
             }
         }
-        match self.match_by_model(&input, &search.rejected).await {
-            Some(hit) => self.accept_match(hit, &search),
+        let mut close = None;
+        match self.match_lexically(&input, &search.rejected) {
+            LexicalResult::Accepted(hit) if self.settings().lexical_match.accept_above.is_some() => return self.accept_match(hit, &search),
+            LexicalResult::Accepted(hit) => match self.verify_match(hit, &input).await {
+                Ok(hit) => return self.accept_match(hit, &search),
+                Err(intent) => search.rejected.push(intent),
+            },
+            // Below the line a model that fails does not accept.
+            LexicalResult::Unsure(hit) if self.settings().llm_verify => match self.ask_for_verification(&hit).await {
+                Ok(Some(hit)) => return self.accept_match(hit, &search),
+                Ok(None) => {}
+                Err(intent) => search.rejected.push(intent),
+            },
+            LexicalResult::Unsure(_) | LexicalResult::Nothing => {}
+            LexicalResult::Close(intents, confidence) => close = Some((intents, confidence)),
+        }
+        if let Some(hit) = self.match_by_model(&input, &search.rejected).await {
+            return self.accept_match(hit, &search);
+        }
+        match close.filter(|_| !was_asked) {
+            Some((intents, confidence)) => {
+                self.ask_for_intent(intents, confidence, &search);
+                ResolvedMessage::Asked
+            }
             None => ResolvedMessage::Unmatched(search),
         }
     }
@@ -142,7 +174,7 @@ impl<'c> Walker<'c> {
         let flow = self.flow;
         let mut best: Option<(usize, f64, IntentMatch<'c>)> = None;
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases) {
-            if !intent.enabled || intent.is_fallback || phrases.negative.iter().any(|it| input.match_phrase(it).is_some()) {
+            if !intent.enabled || intent.is_fallback || is_ruled_out(phrases, input) {
                 continue;
             }
             for (text, phrase) in intent.phrases.iter().zip(&phrases.positive) {
@@ -152,7 +184,8 @@ impl<'c> Walker<'c> {
                     (length, score, -intent.priority) > (*best_length, *best_score, -it.intent.priority)
                 });
                 if better {
-                    let hit = IntentMatch { intent, source: "phrase", confidence: score, phrase: Some(text), slots: Value::Null };
+                    let hit =
+                        IntentMatch { intent, source: "phrase", confidence: score, phrase: Some(text), slots: Value::Null, message: None };
                     best = Some((length, score, hit));
                 }
             }
@@ -160,12 +193,17 @@ impl<'c> Walker<'c> {
         best.map(|it| it.2)
     }
 
-    /// Lets a model verify a phrase match. The error is the id of a rejected intent; a model that fails accepts.
+    /// Lets a model verify a match. The error is the id of a rejected intent; a model that fails accepts.
     async fn verify_match(&mut self, hit: IntentMatch<'c>, input: &Phrase) -> Result<IntentMatch<'c>, &'c str> {
         let exact = hit.phrase.is_some_and(|it| Phrase::new(it, &self.flow.document.default_locale).tokens() == input.tokens());
         if !self.settings().llm_verify || exact {
             return Ok(hit);
         }
+        Ok(self.ask_for_verification(&hit).await?.unwrap_or(hit))
+    }
+
+    /// Asks a model whether a match is right: `None` when it fails. The error is the id of a rejected intent.
+    async fn ask_for_verification(&mut self, hit: &IntentMatch<'c>) -> Result<Option<IntentMatch<'c>>, &'c str> {
         let phrases: Vec<&String> = hit.intent.phrases.iter().take(MAX_PHRASES).collect();
         let system = "A keyword search has matched a user's message with an intent of an assistant. Decide whether the message \
                       really asks for that intent. Answer with JSON: {\"match\": true or false, \"confidence\": 0 to 1}.";
@@ -176,12 +214,13 @@ impl<'c> Walker<'c> {
             "type": "object", "required": ["match", "confidence"],
             "properties": {"match": {"type": "boolean"}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}},
         });
-        let Some(reply) = self.ask_for_schema("intent_verify", system, &user, schema).await else { return Ok(hit) };
+        let Some(reply) = self.ask_for_schema("intent_verify", system, &user, schema).await else { return Ok(None) };
         if reply.get("match") == Some(&Value::Bool(false)) {
             self.trace("intent.rejected", json!({"intent": hit.intent.id}));
             return Err(&hit.intent.id);
         }
-        Ok(IntentMatch { source: "phrase_verified", confidence: read_confidence(&reply), ..hit })
+        let source = if hit.phrase.is_some() { "phrase_verified" } else { "lexical_verified" };
+        Ok(Some(IntentMatch { source, confidence: read_confidence(&reply), ..hit.clone() }))
     }
 
     /// Asks a model for an object of a schema; `None` when the reply does not conform (docs/spec/flows-http.md#7).
@@ -233,7 +272,7 @@ impl<'c> Walker<'c> {
             return None;
         }
         let slots = reply.get("slots").cloned().unwrap_or_default();
-        Some(IntentMatch { intent, source: "llm", confidence, phrase: None, slots })
+        Some(IntentMatch { intent, source: "llm", confidence, phrase: None, slots, message: None })
     }
 
     /// The intents for a model request: all, or those that share the most words with the message.
@@ -297,16 +336,22 @@ impl<'c> Walker<'c> {
 
     /// Enters the graph of an intent, matched or fallback.
     pub(super) fn enter_intent(&mut self, hit: &IntentMatch<'c>) -> bool {
-        let last = json!({"id": hit.intent.id, "confidence": hit.confidence, "source": hit.source, "text": self.input_text()});
+        let message = hit.message.clone().unwrap_or_else(|| self.input_text());
+        let last = json!({"id": hit.intent.id, "confidence": hit.confidence, "source": hit.source, "text": message});
         if !self.push_intent(&hit.intent.id, &hit.intent.graph) {
             return false;
         }
         let depth = self.depth().saturating_sub(1);
         self.state.vars.insert("_last_intent".to_owned(), last);
-        self.trigger = Some(super::IntentTrigger { text: self.input_text(), depth, prefilled_slots: Vec::new() });
+        self.trigger = Some(super::IntentTrigger { text: message, depth, prefilled_slots: Vec::new() });
         self.write_slot_hints(hit.intent, &hit.slots);
         true
     }
+}
+
+/// Whether a negative phrase rules an intent out.
+pub(super) fn is_ruled_out(phrases: &IntentPhrases, input: &Phrase) -> bool {
+    phrases.negative.iter().any(|it| input.match_phrase(it).is_some())
 }
 
 /// The confidence in a model's reply.

@@ -9,6 +9,7 @@ mod dispatch;
 mod failure;
 mod frames;
 mod handoff;
+mod lexical_match;
 mod limit;
 mod matching;
 mod messages;

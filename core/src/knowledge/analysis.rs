@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::stop_words::{has_stop_words, is_stop_word};
 use crate::text::language::Language;
 use crate::text::phrase::{Phrase, is_unspaced};
+use crate::text::stop_words::{has_stop_words, is_stop_word};
 
 /// Longer tokens, such as encoded data, are truncated.
 const MAX_TERM_CHARS: usize = 64;

@@ -10,7 +10,6 @@ mod index;
 mod markdown;
 mod score;
 mod source;
-mod stop_words;
 
 pub use analysis::query_terms;
 pub use cut::{MAX_CHUNK_CHARS, cut_source};

@@ -2,20 +2,34 @@
 
 use super::terms::{TermKind, terms_of};
 
-/// The terms of an utterance by kind and hash, in ascending order, with how often each occurs.
+/// The terms of an utterance by kind and hash, in ascending order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Bag(Vec<(TermKind, u32, u32)>);
+pub(super) struct Bag(Vec<CountedTerm>);
+
+/// A term with how often it occurs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CountedTerm {
+    pub kind: TermKind,
+    pub hash: u32,
+    pub count: u32,
+    /// Whether it is of function words only.
+    pub is_function: bool,
+}
 
 impl Bag {
     /// Counts the terms of an utterance.
     pub fn new(text: &str, locale: &str) -> Bag {
-        let mut all: Vec<(TermKind, u32)> = terms_of(text, locale).iter().map(|it| (it.kind, it.hash())).collect();
+        let mut all: Vec<(TermKind, u32, bool)> = terms_of(text, locale).iter().map(|it| (it.kind, it.hash(), it.is_function)).collect();
         all.sort_unstable();
-        Bag(all.chunk_by(|a, b| a == b).filter_map(|it| Some((it.first()?.0, it.first()?.1, u32::try_from(it.len()).ok()?))).collect())
+        let counted = |run: &[(TermKind, u32, bool)]| {
+            let &(kind, hash, is_function) = run.first()?;
+            Some(CountedTerm { kind, hash, count: u32::try_from(run.len()).ok()?, is_function })
+        };
+        Bag(all.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter_map(counted).collect())
     }
 
-    /// The terms: kind, hash and number.
-    pub fn terms(&self) -> &[(TermKind, u32, u32)] {
+    /// The terms.
+    pub fn terms(&self) -> &[CountedTerm] {
         &self.0
     }
 }

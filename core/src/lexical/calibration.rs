@@ -35,7 +35,7 @@ pub(super) struct Calibration {
 pub(super) const INPUTS: usize = 4;
 
 /// Factors as they are without outcomes.
-const USUAL_FACTORS: [f64; INPUTS] = [-1.0, 2.5, 1.0, 1.5];
+const USUAL_FACTORS: [f64; INPUTS] = [-1.6, 2.5, 1.0, 2.2];
 
 /// How many outcomes it takes, roughly, to depart from the usual factors.
 const STRENGTH: f64 = 2.0;

@@ -38,6 +38,34 @@ pub struct RankedClass {
     pub margin: f64,
 }
 
+/// What a ranking comes to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Decision {
+    /// The best class is accepted.
+    Accepted(RankedClass),
+    /// The two best are too close to choose between them.
+    Close(RankedClass, RankedClass),
+    /// None is good enough.
+    Refused,
+}
+
+/// A class that is to be asked about has at least this share of the threshold.
+const CLOSE_TO_THRESHOLD: f64 = 0.75;
+
+impl Ranking {
+    /// Decides: a class is accepted from a confidence on; two whose confidences differ by less than a margin are close.
+    pub fn decide(&self, threshold: f64, margin: f64) -> Decision {
+        let Some(best) = self.classes.first().copied() else { return Decision::Refused };
+        match self.classes.get(1).copied() {
+            Some(second) if best.confidence - second.confidence < margin && second.confidence >= threshold * CLOSE_TO_THRESHOLD => {
+                Decision::Close(best, second)
+            }
+            _ if best.confidence >= threshold => Decision::Accepted(best),
+            _ => Decision::Refused,
+        }
+    }
+}
+
 /// A part of a text that speaks for a class or against it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Influence {
@@ -66,9 +94,14 @@ impl LexicalClassifier {
 
     /// Ranks the classes of a text.
     pub fn rank(&self, text: &str) -> Ranking {
+        self.rank_among(text, |_| true)
+    }
+
+    /// Ranks those classes of a text that may be meant.
+    pub fn rank_among(&self, text: &str, may_be_meant: impl Fn(usize) -> bool) -> Ranking {
         let vector = self.model.vocabulary.weigh(&Bag::new(text, &self.locale));
         let scores = self.model.score(&vector);
-        let mut order: Vec<(usize, f32)> = scores.into_iter().enumerate().collect();
+        let mut order: Vec<(usize, f32)> = scores.into_iter().enumerate().filter(|it| may_be_meant(it.0)).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let score_at = |at: usize| order.get(at).map_or(BIAS, |it| it.1);
         let (best, second) = (score_at(0), score_at(1));

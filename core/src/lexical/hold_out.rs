@@ -39,6 +39,12 @@ impl Prediction {
 /// Classifies every example of a class while it is held out.
 pub(super) fn cross_validate(examples: &[Labeled<'_>], classes: usize, hold_out: HoldOut) -> Vec<Prediction> {
     let folds = if examples.len() > MANY_EXAMPLES { 3 } else { 5 };
+    // With a single class every example would be right.
+    let mut seen_classes = examples.iter().filter_map(|it| class_of(it.label));
+    let first = seen_classes.next();
+    if seen_classes.all(|it| Some(it) == first) {
+        return Vec::new();
+    }
     let fold_of = assign_folds(examples, classes, folds, if hold_out == HoldOut::Classes { 2 } else { 1 });
     let mut predictions = Vec::new();
     for fold in 0..folds {
@@ -48,7 +54,7 @@ pub(super) fn cross_validate(examples: &[Labeled<'_>], classes: usize, hold_out:
         let seen: Vec<Labeled<'_>> = seen.map(|it| *it.0).collect();
         let model = Model::train(&seen, classes);
         for (at, (example, _)) in examples.iter().zip(&fold_of).enumerate().filter(|it| *it.1.1 == Some(fold)) {
-            let Label::Class(class) = example.label else { continue };
+            let Some(class) = class_of(example.label) else { continue };
             let vector = model.vocabulary.weigh(example.bag);
             let scores = model.score(&vector);
             if let Some((predicted, score, other)) = best_of(&scores) {
@@ -64,19 +70,22 @@ pub(super) fn cross_validate(examples: &[Labeled<'_>], classes: usize, hold_out:
 /// The fold in which an example is held out: those of a class take turns. Examples of no class are never held out, nor are those of a
 /// class with fewer than `least`, of which nothing would remain.
 fn assign_folds(examples: &[Labeled<'_>], classes: usize, folds: usize, least: usize) -> Vec<Option<usize>> {
-    let class_of = |it: &Labeled<'_>| if let Label::Class(class) = it.label { Some(class) } else { None };
     let mut sizes = vec![0_usize; classes];
-    for class in examples.iter().filter_map(class_of) {
+    for class in examples.iter().filter_map(|it| class_of(it.label)) {
         sizes.iter_mut().skip(class).take(1).for_each(|it| *it += 1);
     }
     let mut turns = vec![0_usize; classes];
     let fold_of = |it: &Labeled<'_>| {
-        let class = class_of(it)?;
+        let class = class_of(it.label)?;
         let turn = turns.get_mut(class)?;
         *turn += 1;
         (*sizes.get(class)? >= least).then_some((*turn - 1) % folds)
     };
     examples.iter().map(fold_of).collect()
+}
+
+fn class_of(label: Label) -> Option<usize> {
+    if let Label::Class(class) = label { Some(class) } else { None }
 }
 
 /// The best class with its score, and the best score of the others; the first class wins a tie.

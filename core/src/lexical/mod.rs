@@ -16,7 +16,7 @@ mod terms;
 mod training_set;
 mod vocabulary;
 
-pub use classifier::{Influence, LexicalClassifier, RankedClass, Ranking};
+pub use classifier::{Decision, Influence, LexicalClassifier, RankedClass, Ranking};
 pub use format::FormatError;
 pub use report::{ClassReport, Confusion, Misleading, TestCase, TestReport, ValidationReport, test, validate};
 pub use solver::Label;

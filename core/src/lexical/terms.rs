@@ -4,6 +4,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::text::language::Language;
 use crate::text::phrase::{Phrase, is_unspaced};
+use crate::text::stop_words::is_stop_word;
 
 /// Longer words are cut: encoded data has nothing to say.
 const MAX_WORD_CHARS: usize = 40;
@@ -24,6 +25,8 @@ pub(super) enum TermKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Term {
     pub kind: TermKind,
+    /// Whether it is of a function word such as `the`, which is in sentences about anything.
+    pub is_function: bool,
     /// The text: `_` stands for the border of a word, and joins the words of a pair.
     pub text: String,
 }
@@ -48,27 +51,30 @@ impl Term {
 /// Returns the terms of an utterance in the order of the text, repetitions included.
 pub(super) fn terms_of(text: &str, locale: &str) -> Vec<Term> {
     let text = join_contractions(text);
-    let stemmer = Language::from_locale(locale).map(Language::stemmer);
+    let language = Language::from_locale(locale);
+    let stemmer = language.map(Language::stemmer);
     let stem = |word: &str| stemmer.map(|it| it(word)).filter(|it| !it.is_empty()).unwrap_or_else(|| word.to_owned());
+    let is_function = |word: &str| language.is_some_and(|it| is_stop_word(word, it));
     let mut terms = Vec::new();
-    let mut before = String::new();
+    let mut before = (String::new(), true);
     for token in Phrase::new(&text, locale).tokens() {
         if token.starts_with(is_unspaced) {
             continue;
         }
+        let is_function = is_function(token);
         // The stemmers expect composed letters, the normaliser decomposes them.
         let word: String = token.nfc().take(MAX_WORD_CHARS).collect();
         let stemmed = stem(&word);
-        terms.push(Term { kind: TermKind::Word, text: format!("{before}_{stemmed}") });
-        terms.push(Term { kind: TermKind::Word, text: stemmed.clone() });
-        before = stemmed;
+        terms.push(Term { kind: TermKind::Word, is_function: is_function && before.1, text: format!("{}_{stemmed}", before.0) });
+        terms.push(Term { kind: TermKind::Word, is_function, text: stemmed.clone() });
+        before = (stemmed, is_function);
     }
-    push_pieces(&text, &mut terms);
+    push_pieces(&text, is_function, &mut terms);
     terms.truncate(MAX_TERMS);
     terms
 }
 
-fn push_pieces(text: &str, terms: &mut Vec<Term>) {
+fn push_pieces(text: &str, is_function: impl Fn(&str) -> bool, terms: &mut Vec<Term>) {
     let mut run: Vec<char> = Vec::new();
     // Without accents: they are often left out.
     for token in Phrase::without_accents(text).tokens() {
@@ -78,20 +84,20 @@ fn push_pieces(text: &str, terms: &mut Vec<Term>) {
         }
         push_unspaced(&mut run, terms);
         let word: Vec<char> = ['_'].into_iter().chain(token.chars().take(MAX_WORD_CHARS)).chain(['_']).collect();
-        push_grams(&word, 3..=4, terms);
+        push_grams(&word, 3..=4, is_function(token), terms);
     }
     push_unspaced(&mut run, terms);
 }
 
 /// Scripts without spaces: single characters are words, pairs and triples phrases.
 fn push_unspaced(run: &mut Vec<char>, terms: &mut Vec<Term>) {
-    push_grams(run, 1..=3, terms);
+    push_grams(run, 1..=3, false, terms);
     run.clear();
 }
 
-fn push_grams(characters: &[char], sizes: std::ops::RangeInclusive<usize>, terms: &mut Vec<Term>) {
+fn push_grams(characters: &[char], sizes: std::ops::RangeInclusive<usize>, is_function: bool, terms: &mut Vec<Term>) {
     for size in sizes {
-        terms.extend(characters.windows(size).map(|it| Term { kind: TermKind::Piece, text: it.iter().collect() }));
+        terms.extend(characters.windows(size).map(|it| Term { kind: TermKind::Piece, is_function, text: it.iter().collect() }));
     }
 }
 

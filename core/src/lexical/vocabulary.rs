@@ -20,7 +20,7 @@ pub(super) struct Vocabulary {
 pub(super) struct Vector {
     /// Columns and values; the squares of the words and those of the pieces of words sum up to 1 each.
     pub features: Vec<(u32, f32)>,
-    /// How much of the text is known, from 0 to 1.
+    /// How much of the text is known, from 0 to 1; function words count only if there are no others.
     pub known: f32,
 }
 
@@ -31,7 +31,7 @@ impl Vocabulary {
         let mut all: Vec<u32> = Vec::new();
         for bag in examples {
             count += 1;
-            all.extend(bag.terms().iter().map(|it| it.1));
+            all.extend(bag.terms().iter().map(|it| it.hash));
         }
         all.sort_unstable();
         let least = if count < MANY_EXAMPLES { 1 } else { 2 };
@@ -47,22 +47,28 @@ impl Vocabulary {
     pub fn weigh(&self, bag: &Bag) -> Vector {
         let mut vector = Vector::default();
         let (mut known, mut all) = (0.0_f32, 0.0_f32);
+        let only_function = bag.terms().iter().all(|it| it.is_function);
         let unknown_rarity = self.rarity.iter().copied().fold(1.0_f32, f32::max);
         for kind in [TermKind::Word, TermKind::Piece] {
             let first = vector.features.len();
             let mut square = 0.0_f32;
-            for &(_, hash, count) in bag.terms().iter().filter(|it| it.0 == kind) {
-                let frequency = if count == 1 { 1.0 } else { 1.0 + libm::logf(count as f32) };
-                let column = self.hashes.binary_search(&hash).ok();
+            for term in bag.terms().iter().filter(|it| it.kind == kind) {
+                let frequency = if term.count == 1 { 1.0 } else { 1.0 + libm::logf(term.count as f32) };
+                let column = self.hashes.binary_search(&term.hash).ok();
                 let rarity = column.and_then(|it| self.rarity.get(it)).copied();
                 let value = frequency * rarity.unwrap_or(unknown_rarity);
-                all += value * value;
+                let counts = only_function || !term.is_function;
+                if counts {
+                    all += value * value;
+                }
                 if let Some(column) = column.filter(|_| rarity.is_some()) {
                     square += value * value;
+                    if counts {
+                        known += value * value;
+                    }
                     vector.features.push((column as u32, value));
                 }
             }
-            known += square;
             let scale = if square > 0.0 { 1.0 / square.sqrt() } else { 0.0 };
             vector.features.iter_mut().skip(first).for_each(|it| it.1 *= scale);
         }

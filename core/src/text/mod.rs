@@ -13,6 +13,7 @@ pub mod phrase;
 pub mod regex;
 pub mod required_literals;
 mod scanner;
+pub(crate) mod stop_words;
 pub mod task;
 pub mod template;
 pub mod url;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::bound::{BoundFlow, Bundle, read_document};
+use super::classifier::LazyClassifier;
 use super::document::{
     Document, EdgeCondition, EdgeDef, EntityDef, FlowCondition, FlowTool, GraphDef, IntentDef, Node, NodeKind, ProgramData, ProgramKind,
 };
@@ -36,6 +37,8 @@ pub struct Flow {
     pub small_talk_patterns: Vec<Vec<Phrase>>,
     /// Variables whose values are redacted in logs.
     redacted: Vec<VariablePath>,
+    /// The classifier of the intents.
+    pub(super) classifier: LazyClassifier,
 }
 
 /// The index of a graph.
@@ -101,6 +104,7 @@ impl Flow {
             phrases: document.intents.iter().map(of_intent).collect(),
             small_talk_patterns: document.small_talk.iter().map(|it| phrases(&it.patterns)).collect(),
             redacted: redaction::redacted_variables(&document),
+            classifier: LazyClassifier::default(),
             document,
         })
     }

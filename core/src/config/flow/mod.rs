@@ -2,6 +2,7 @@
 
 mod bound;
 mod chain;
+mod classifier;
 mod compiled;
 pub mod document;
 mod import;

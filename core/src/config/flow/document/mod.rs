@@ -308,6 +308,8 @@ pub struct FlowSettings {
     pub llm_verify: bool,
     /// Whether a model may choose an intent.
     pub llm_match: bool,
+    /// How messages are matched with intents without a model.
+    pub lexical_match: LexicalMatch,
     /// Whether the knowledge base is queried before the fallback.
     pub knowledge_fallback: bool,
     /// Minimum score of a knowledge base answer.
@@ -328,6 +330,17 @@ pub struct FlowSettings {
     pub version_policy: VersionPolicy,
     /// Models by alias.
     pub models: std::collections::BTreeMap<String, String>,
+}
+
+/// How messages are matched with intents without a model. (docs/spec/flows.md#5.3)
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LexicalMatch {
+    /// Whether they are.
+    pub enabled: bool,
+    /// The confidence from which on an intent is accepted, and no model asked; the one that the phrases give when absent.
+    pub accept_above: Option<f64>,
+    /// The user is asked which of two intents is meant when their confidences differ by less.
+    pub ask_below_margin: f64,
 }
 
 /// The document version that running sessions use. (docs/spec/flows.md#13.2)

@@ -7,8 +7,8 @@ use crate::text::variable_path::VariablePath;
 use super::fields::{self, Fields};
 use super::{
     Continuation, Document, EdgeCondition, EdgeDef, EntityDef, EventReplies, EventReply, FlowSettings, FlowTool, FuzzyMatching, GraphDef,
-    GraphKind, IntentDef, IntentParameter, ListEntry, LocalizedText, NoInputReply, Node, Param, SmallTalkDef, ValueType, Variable,
-    VersionPolicy,
+    GraphKind, IntentDef, IntentParameter, LexicalMatch, ListEntry, LocalizedText, NoInputReply, Node, Param, SmallTalkDef, ValueType,
+    Variable, VersionPolicy,
 };
 
 impl Document {
@@ -186,6 +186,7 @@ impl FlowSettings {
             intent_min_confidence: fields.float("intent_min_confidence").unwrap_or(0.6),
             llm_verify: fields.flag("llm_verify", true),
             llm_match: fields.flag("llm_match", true),
+            lexical_match: LexicalMatch::read(fields.object_or_empty("lexical_match")),
             knowledge_fallback: fields.flag("knowledge_fallback", false),
             knowledge_fallback_min_score: fields.float("knowledge_fallback_min_score"),
             fallback_limit: fields.count_u32("fallback_limit").unwrap_or(3),
@@ -196,6 +197,16 @@ impl FlowSettings {
             max_call_depth: fields.count("max_call_depth").and_then(|it| usize::try_from(it).ok()).unwrap_or(16),
             version_policy: fields.keyword("version_policy", &policies).unwrap_or(VersionPolicy::Pin),
             models: fields.members("models").filter_map(|(alias, model)| Some((alias.clone(), model.as_str()?.to_owned()))).collect(),
+        }
+    }
+}
+
+impl LexicalMatch {
+    fn read(fields: Fields<'_>) -> LexicalMatch {
+        LexicalMatch {
+            enabled: fields.flag("enabled", true),
+            accept_above: fields.float("accept_above"),
+            ask_below_margin: fields.float("ask_below_margin").unwrap_or(0.05),
         }
     }
 }

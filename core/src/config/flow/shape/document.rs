@@ -161,6 +161,14 @@ static SETTINGS: Definition = Definition::part(
         optional("intent_min_confidence", Number(0, 1)).with_default("0.6"),
         optional("llm_verify", Bool).with_default("true"),
         optional("llm_match", Bool).with_default("true"),
+        optional(
+            "lexical_match",
+            Object(&[
+                optional("enabled", Bool).with_default("true"),
+                optional("accept_above", Number(0, 1)),
+                optional("ask_below_margin", Number(0, 1)).with_default("0.05"),
+            ]),
+        ),
         optional("knowledge_fallback", Bool).with_default("false"),
         optional("knowledge_fallback_min_score", Number(0, 1)).with_default("0.5"),
         optional("fallback_limit", Integer(1, NO_MAX)).with_default("3"),

@@ -3,17 +3,17 @@
 use crate::text::language::Language;
 
 /// Returns whether a token of a language, normalised but not stemmed, is a function word.
-pub(super) fn is_stop_word(token: &str, language: Language) -> bool {
+pub(crate) fn is_stop_word(token: &str, language: Language) -> bool {
     list(language).split_ascii_whitespace().any(|it| it == token)
 }
 
 /// Whether the function words of a language are known.
-pub(super) fn has_stop_words(language: Language) -> bool {
+pub(crate) fn has_stop_words(language: Language) -> bool {
     !list(language).is_empty()
 }
 
 /// Accents are written as the normaliser leaves them: removed in Dutch, English, French, Italian, Portuguese and Spanish.
-fn list(language: Language) -> &'static str {
+pub(crate) fn list(language: Language) -> &'static str {
     match language {
         Language::Arabic | Language::Greek | Language::Tamil => "",
         Language::Danish => {

@@ -1,0 +1,55 @@
+//! The classifier that recognises the intents of a document without a model.
+
+use std::sync::{Arc, OnceLock};
+
+use super::compiled::{Flow, IntentPhrases};
+use super::document::IntentDef;
+use crate::lexical::{Label, LexicalClassifier, TrainingPhrase, TrainingSet};
+
+/// A classifier, trained when it is first needed.
+#[derive(Debug, Clone, Default)]
+pub struct LazyClassifier(OnceLock<Arc<LexicalClassifier>>);
+
+impl Flow {
+    /// Iterates over the intents that a message may be matched with, in document order.
+    pub fn matchable_intents(&self) -> impl Iterator<Item = &IntentDef> {
+        self.document.intents.iter().filter(|it| is_matchable(it))
+    }
+
+    /// Iterates over the phrases of these intents.
+    pub fn matchable_phrases(&self) -> impl Iterator<Item = &IntentPhrases> {
+        self.document.intents.iter().zip(&self.phrases).filter(|it| is_matchable(it.0)).map(|it| it.1)
+    }
+
+    /// Returns what the classifier learns: a class for each intent that a message may be matched with, by id. Small talk belongs to none,
+    /// and a negative phrase not to its intent.
+    pub fn training_set(&self) -> TrainingSet {
+        let mut set = TrainingSet { locale: self.document.default_locale.clone(), ..TrainingSet::default() };
+        let phrase = |text: &String, label| TrainingPhrase { text: text.clone(), label };
+        for (class, intent) in self.matchable_intents().enumerate() {
+            set.classes.push(intent.id.clone());
+            set.phrases.extend(intent.phrases.iter().map(|it| phrase(it, Label::Class(class))));
+            set.phrases.extend(intent.negative_phrases.iter().map(|it| phrase(it, Label::Not(class))));
+        }
+        set.phrases.extend(self.document.small_talk.iter().flat_map(|it| &it.patterns).map(|it| phrase(it, Label::NoClass)));
+        set
+    }
+
+    /// Returns the classifier of the intents, trained at the first call; `None` when there are no phrases or the document does not use it.
+    pub fn classifier(&self) -> Option<&LexicalClassifier> {
+        if !self.document.settings.lexical_match.enabled || self.matchable_intents().all(|it| it.phrases.is_empty()) {
+            return None;
+        }
+        Some(self.classifier.0.get_or_init(|| Arc::new(LexicalClassifier::train(&self.training_set()))).as_ref())
+    }
+
+    /// Passes a classifier that was trained before with the same [`TrainingSet`]. Without effect once there is one.
+    pub fn supply_classifier(&self, classifier: Arc<LexicalClassifier>) {
+        // Equal sets train equal classifiers.
+        let _ = self.classifier.0.set(classifier);
+    }
+}
+
+fn is_matchable(intent: &IntentDef) -> bool {
+    intent.enabled && !intent.is_fallback
+}

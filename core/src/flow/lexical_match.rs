@@ -1,0 +1,172 @@
+//! Matches a message with intents by the words of their phrases, without a model (docs/spec/flows.md#5.3).
+
+use serde_json::{Value, json};
+
+use super::Walker;
+use super::matching::{IntentMatch, IntentSearch, is_ruled_out};
+use crate::config::flow::IntentPhrases;
+use crate::config::flow::document::IntentDef;
+use crate::flow::button_input::SHOWN_BUTTONS;
+use crate::flow::state::FlowEvent;
+use crate::lexical::{Decision, Influence, LexicalClassifier, RankedClass, Ranking};
+use crate::text::phrase::Phrase;
+use crate::turn::{Candidate, Map, Verdict};
+
+/// Number of intents in the record of a match.
+const NEAREST: usize = 5;
+
+/// Number of terms for an intent, and as many against it, in an explanation.
+const TERMS: usize = 5;
+
+/// The variable with the question which intent was meant: `{"text", "intents"}`, until the next message.
+const INTENT_QUESTION: &str = "_intent_question";
+
+/// What the words of a message say.
+pub(super) enum LexicalResult<'c> {
+    /// An intent, accepted.
+    Accepted(IntentMatch<'c>),
+    /// An intent below `accept_above` that a model may confirm.
+    Unsure(IntentMatch<'c>),
+    /// Two intents, one of which is probably meant, and the confidence in the first.
+    Close([&'c IntentDef; 2], f64),
+    /// Nothing.
+    Nothing,
+}
+
+impl<'c> Walker<'c> {
+    /// Matches the message by its words; `rejected` are the ids of intents that a model has rejected.
+    pub(super) fn match_lexically(&self, input: &Phrase, rejected: &[&str]) -> LexicalResult<'c> {
+        let flow = self.flow;
+        let settings = self.settings().lexical_match;
+        let Some(classifier) = flow.classifier().filter(|_| !input.tokens().is_empty()) else { return LexicalResult::Nothing };
+        let text = self.input_text();
+        let intents: Vec<&IntentDef> = flow.matchable_intents().collect();
+        let phrases: Vec<&IntentPhrases> = flow.matchable_phrases().collect();
+        let may_be_meant = |class: usize| {
+            let is_rejected = intents.get(class).is_none_or(|it| rejected.contains(&it.id.as_str()));
+            !is_rejected && !phrases.get(class).is_some_and(|it| is_ruled_out(it, input))
+        };
+        let ranking = classifier.rank_among(&text, may_be_meant);
+        let usual = classifier.threshold();
+        let threshold = settings.accept_above.unwrap_or(usual);
+        let decision = ranking.decide(threshold, settings.ask_below_margin);
+        let to_match = |ranked: RankedClass| {
+            let confidence = round(ranked.confidence);
+            let intent = *intents.get(ranked.class)?;
+            Some(IntentMatch { intent, source: "lexical", confidence, phrase: None, slots: Value::Null, message: None })
+        };
+        let result = match decision {
+            Decision::Accepted(best) => to_match(best).map(LexicalResult::Accepted),
+            Decision::Close(best, second) => {
+                let close = intents.get(best.class).zip(intents.get(second.class));
+                close.map(|(first, other)| LexicalResult::Close([first, other], round(best.confidence)))
+            }
+            Decision::Refused => {
+                let best = ranking.classes.first().copied().filter(|it| it.confidence >= usual);
+                best.and_then(to_match).map(LexicalResult::Unsure)
+            }
+        };
+        let result = result.unwrap_or(LexicalResult::Nothing);
+        self.record_lexical_match(&ranking, &intents, threshold, &result);
+        self.explain_lexical_match(classifier, &text, &ranking, &intents, threshold, &result);
+        result
+    }
+
+    /// Adds the nearest intents to the trace.
+    fn record_lexical_match(&self, ranking: &Ranking, intents: &[&IntentDef], threshold: f64, result: &LexicalResult<'_>) {
+        let nearest = |it: &RankedClass| {
+            let [confidence, score, margin] = [it.confidence, it.score, it.margin].map(round);
+            json!({"intent": intents.get(it.class).map(|it| &it.id), "confidence": confidence, "score": score, "margin": margin})
+        };
+        let nearest: Vec<Value> = ranking.classes.iter().take(NEAREST).map(nearest).collect();
+        let data = json!({"decision": result.name(), "threshold": round(threshold), "known": round(ranking.known), "nearest": nearest});
+        self.trace("intent.lexical", data);
+    }
+
+    /// Explains the match with the terms of the message. They are not recorded, because they are parts of what the user has said.
+    fn explain_lexical_match(
+        &self,
+        classifier: &LexicalClassifier,
+        text: &str,
+        ranking: &Ranking,
+        intents: &[&IntentDef],
+        threshold: f64,
+        result: &LexicalResult<'_>,
+    ) {
+        let Some(explanation) = self.effects.begin_explanation("lexical") else { return };
+        let weights = |terms: &[Influence], is_for: bool| {
+            let of_side = terms.iter().filter(|it| (it.weight > 0.0) == is_for);
+            of_side.map(|it| (it.term.clone(), json!(it.weight))).collect::<Map>()
+        };
+        let candidate = |it: &RankedClass| {
+            let intent = intents.get(it.class)?;
+            let terms = classifier.explain(text, it.class, TERMS);
+            let facts = json!({"score": it.score, "margin": it.margin, "for": weights(&terms, true), "against": weights(&terms, false)});
+            let (verdict, reason) = result.verdict_on(&intent.id, it.confidence, threshold);
+            let mut candidate = Candidate::for_choice("", &intent.id, verdict).with_reason(reason);
+            candidate.score = json!(it.confidence);
+            candidate.facts = super::frames::into_members(facts);
+            Some(candidate)
+        };
+        let candidates: Vec<Candidate> = ranking.classes.iter().take(NEAREST).filter_map(candidate).collect();
+        let verdict = match result {
+            LexicalResult::Accepted(_) => "the words of the message are like the phrases of the first intent",
+            LexicalResult::Unsure(_) => "the first intent is below the confidence from which on it is accepted; a model may confirm it",
+            LexicalResult::Close(..) => "two intents are too close to choose between them: the user is asked, unless a model decides",
+            LexicalResult::Nothing => "no intent is near enough",
+        };
+        let about =
+            json!({"threshold": threshold, "known": ranking.known, "askBelowMargin": self.settings().lexical_match.ask_below_margin});
+        explanation.with_subject(about).with_candidates(candidates).record(&self.effects, verdict);
+    }
+
+    /// Asks which of two intents is meant.
+    pub(super) fn ask_for_intent(&mut self, intents: [&'c IntentDef; 2], confidence: f64, search: &IntentSearch<'_>) {
+        let label = |it: &IntentDef| if it.name.trim().is_empty() { it.id.clone() } else { it.name.clone() };
+        let buttons = intents.map(|it| json!({"id": it.id, "label": label(it), "value": it.id}));
+        let ids = intents.map(|it| &it.id);
+        self.publish_match_record(search, None, "asked", confidence, json!({"asked": ids}));
+        self.state.vars.insert(INTENT_QUESTION.to_owned(), json!({"text": self.input_text(), "intents": ids}));
+        let text = format!("Did you mean “{}” or “{}”?", label(intents[0]), label(intents[1]));
+        let options = self.send_with_options(&text, &buttons);
+        self.state.vars.insert(SHOWN_BUTTONS.to_owned(), Value::Array(options));
+    }
+
+    /// Takes the question that the message before was answered with: the intent that the user has chosen. The error is whether there was
+    /// such a question.
+    pub(super) fn take_intent_answer(&mut self) -> Result<IntentMatch<'c>, bool> {
+        let Some(question) = self.state.vars.shift_remove(INTENT_QUESTION) else { return Err(false) };
+        let FlowEvent::Button { button_id, .. } = &self.event else { return Err(true) };
+        let ids = question.get("intents").and_then(Value::as_array);
+        let is_offered = ids.into_iter().flatten().any(|it| it.as_str() == Some(button_id));
+        let flow = self.flow;
+        let intent = flow.matchable_intents().find(|it| is_offered && it.id == *button_id).ok_or(true)?;
+        let message = question.get("text").and_then(Value::as_str).map(str::to_owned);
+        Ok(IntentMatch { intent, source: "asked", confidence: 1.0, phrase: None, slots: Value::Null, message })
+    }
+}
+
+/// Rounds a number of a record to three digits.
+fn round(number: f64) -> f64 {
+    (number * 1_000.0).round() / 1_000.0
+}
+
+impl LexicalResult<'_> {
+    fn name(&self) -> &'static str {
+        match self {
+            LexicalResult::Accepted(_) => "accepted",
+            LexicalResult::Unsure(_) => "unsure",
+            LexicalResult::Close(..) => "close",
+            LexicalResult::Nothing => "refused",
+        }
+    }
+
+    fn verdict_on(&self, id: &str, confidence: f64, threshold: f64) -> (Verdict, &'static str) {
+        match self {
+            LexicalResult::Accepted(hit) if hit.intent.id == id => (Verdict::Won, "it is the best, and above the threshold"),
+            LexicalResult::Close(close, _) if close.iter().any(|it| it.id == id) => (Verdict::Matched, "it is one of two that are close"),
+            _ if confidence >= threshold => (Verdict::Lost, "another intent is better"),
+            _ => (Verdict::NotMatched, "its confidence is below the threshold"),
+        }
+    }
+}
