@@ -53,12 +53,17 @@ impl ComponentConfig<'_> {
 
     /// Returns a number from 0 to 1.
     pub fn fraction(&mut self, key: &str, default: f64) -> f64 {
-        let Some(text) = self.rows.value(self.name, key) else { return default };
-        if let Some(number) = text.trim().parse::<f64>().ok().filter(|it| (0.0..=1.0).contains(it)) {
-            return number;
+        self.optional_fraction(key).unwrap_or(default)
+    }
+
+    /// Returns a number from 0 to 1, if there is one.
+    pub fn optional_fraction(&mut self, key: &str) -> Option<f64> {
+        let text = self.rows.value(self.name, key)?;
+        let number = text.trim().parse::<f64>().ok().filter(|it| (0.0..=1.0).contains(it));
+        if number.is_none() {
+            self.report_invalid(key, format!("'{text}' is not a number from 0 to 1"));
         }
-        self.report_invalid(key, format!("'{text}' is not a number from 0 to 1"));
-        default
+        number
     }
 
     /// Returns a boolean.

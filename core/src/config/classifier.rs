@@ -1,16 +1,19 @@
 //! `ce_intent_classifier`: patterns and example phrases that identify the intent of a message.
 
-use super::code::{UNKNOWN, to_upper_code};
+use std::sync::Arc;
+
+use super::code::{UNKNOWN, is_same_code, to_upper_code};
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
 use super::row::{TableRow, by_priority};
 use super::scope::{Scopes, enabled_intents};
 use super::tables::Tables;
+use crate::lexical::{Label, LazyClassifier, LexicalClassifier, TrainingPhrase, TrainingSet};
 use crate::turn::{Candidate, Verdict};
 
 /// A classifier row.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classifier {
     /// `classifier_id`.
     pub id: i64,
@@ -20,7 +23,7 @@ pub struct Classifier {
     pub state: String,
 }
 
-/// A row of type SEMANTIC: an example phrase of its intent.
+/// A row of type SEMANTIC or EXAMPLE: an example phrase of its intent.
 #[derive(Debug, Clone)]
 pub struct Example {
     /// The phrase.
@@ -34,20 +37,61 @@ pub struct Example {
 pub struct Classifiers {
     patterns: Vec<(TextMatcher, Classifier)>,
     index: MatcherSet,
-    /// Rows compared by embedding similarity, used when no pattern matches.
+    /// Rows of type EXAMPLE: the classifier learns from them. It is used when no pattern matches.
+    pub learned: LearnedExamples,
+    /// Rows of type SEMANTIC, compared by embedding similarity: used when the classifier accepts no intent.
     pub examples: Vec<Example>,
 }
 
+/// Example phrases that a classifier learns from. A class is an intent and state.
+#[derive(Debug, Clone, Default)]
+pub struct LearnedExamples {
+    /// The first row of each class.
+    pub classes: Vec<Classifier>,
+    phrases: Vec<TrainingPhrase>,
+    locale: String,
+    classifier: LazyClassifier,
+}
+
+impl LearnedExamples {
+    fn push(&mut self, phrase: String, row: Classifier) {
+        let is_same = |it: &Classifier| is_same_code(&it.intent, &row.intent) && it.state == row.state;
+        let class = self.classes.iter().position(is_same).unwrap_or(self.classes.len());
+        if class == self.classes.len() {
+            self.classes.push(row);
+        }
+        self.phrases.push(TrainingPhrase { text: phrase, label: Label::Class(class) });
+    }
+
+    /// Returns what the classifier learns.
+    pub fn training_set(&self) -> TrainingSet {
+        let name = |it: &Classifier| if it.state == UNKNOWN { it.intent.clone() } else { format!("{} / {}", it.intent, it.state) };
+        TrainingSet { locale: self.locale.clone(), classes: self.classes.iter().map(name).collect(), phrases: self.phrases.clone() }
+    }
+
+    /// Returns the classifier, trained at the first call; `None` without examples.
+    pub fn classifier(&self) -> Option<&LexicalClassifier> {
+        (!self.phrases.is_empty()).then(|| self.classifier.get_or_train(|| self.training_set()))
+    }
+
+    /// Passes a classifier that was trained before with the same [`TrainingSet`].
+    pub fn supply_classifier(&self, classifier: Arc<LexicalClassifier>) {
+        self.classifier.supply(classifier);
+    }
+}
+
 impl Classifiers {
-    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> Classifiers {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, locale: &str, issues: &mut Vec<Issue>) -> Classifiers {
         let enabled = enabled_intents(tables);
         let rows = by_priority(scopes.rows(tables, "ce_intent_classifier", issues));
         let mut classifiers = Classifiers::default();
+        locale.clone_into(&mut classifiers.learned.locale);
         for row in rows {
             match compile(&row) {
                 // The scope check has reported the disabled intent; its classifiers never match.
                 Ok((_, row)) if !enabled.contains(&to_upper_code(&row.intent)) => {}
                 Ok((RowMatch::Pattern(matcher), row)) => classifiers.patterns.push((matcher, row)),
+                Ok((RowMatch::Learned(phrase), row)) => classifiers.learned.push(phrase, row),
                 Ok((RowMatch::Example(phrase), row)) => classifiers.examples.push(Example { phrase, row }),
                 Err(issue) => issues.push(issue),
             }
@@ -79,6 +123,7 @@ impl Classifier {
 /// How a row matches.
 enum RowMatch {
     Pattern(TextMatcher),
+    Learned(String),
     Example(String),
 }
 
@@ -90,9 +135,10 @@ fn compile(row: &TableRow<'_>) -> Result<(RowMatch, Classifier), Issue> {
     }
     let how = match TextMatcher::compile(&to_upper_code(&rule_type), &pattern) {
         Some(compiled) => RowMatch::Pattern(compiled.map_err(|reason| row.error("pattern", reason, "the pattern is corrected"))?),
+        None if to_upper_code(&rule_type) == "EXAMPLE" => RowMatch::Learned(pattern),
         None if to_upper_code(&rule_type) == "SEMANTIC" => RowMatch::Example(pattern),
         None => {
-            let reason = format!("'{rule_type}' is not REGEX, EXACT, CONTAINS, STARTS_WITH or SEMANTIC");
+            let reason = format!("'{rule_type}' is not REGEX, EXACT, CONTAINS, STARTS_WITH, EXAMPLE or SEMANTIC");
             return Err(row.error("rule_type", reason, "the type is one of these"));
         }
     };

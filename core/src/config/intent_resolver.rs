@@ -46,6 +46,12 @@ pub struct IntentResolverConfig {
     pub is_sticky: bool,
     /// The minimum cosine similarity at which an example phrase matches.
     pub semantic_min_score: f64,
+    /// The confidence from which on the intent of examples is accepted; the one that the examples give when absent.
+    pub example_accept_above: Option<f64>,
+    /// The user is asked which of two intents is meant when their confidences differ by less.
+    pub example_ask_below_margin: f64,
+    /// The locale of the examples.
+    pub example_locale: String,
     /// Intents that reset the conversation, in upper case.
     pub reset_intents: Vec<String>,
 }
@@ -72,6 +78,9 @@ impl IntentResolverConfig {
             collision_hint,
             is_sticky: step.boolean("STICKY_INTENT", true),
             semantic_min_score: step.fraction("SEMANTIC_MIN_SCORE", 0.80),
+            example_accept_above: step.optional_fraction("EXAMPLE_ACCEPT_ABOVE"),
+            example_ask_below_margin: step.fraction("EXAMPLE_ASK_BELOW_MARGIN", 0.05),
+            example_locale: step.text("EXAMPLE_LOCALE", "en"),
             reset_intents: reset_intents(rows),
         }
     }

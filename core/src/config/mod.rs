@@ -164,13 +164,17 @@ impl Config {
         let tables = &tables;
         let source = json!({"tables": tables, "settings": settings::core_settings(&tree)});
         let scopes = Scopes::from_tables(tables);
+        let sensitive_patterns = SensitivePatterns::compile(&settings.guardrail, &mut issues);
+        let state_edges = StateEdges::compile(tables, &settings.state_graph.allowed_transitions, &mut issues);
+        let dialogue_acts = DialogueActs::compile(&rows, &mut issues);
+        let intent_resolver = IntentResolverConfig::compile(tables, &rows, &mut issues);
         let config = Config {
-            sensitive_patterns: SensitivePatterns::compile(&settings.guardrail, &mut issues),
-            state_edges: StateEdges::compile(tables, &settings.state_graph.allowed_transitions, &mut issues),
-            dialogue_acts: DialogueActs::compile(&rows, &mut issues),
-            intent_resolver: IntentResolverConfig::compile(tables, &rows, &mut issues),
+            sensitive_patterns,
+            state_edges,
+            dialogue_acts,
             policies: Policies::compile(tables, &mut issues),
-            classifiers: Classifiers::compile(tables, &scopes, &mut issues),
+            classifiers: Classifiers::compile(tables, &scopes, &intent_resolver.example_locale, &mut issues),
+            intent_resolver,
             pending_actions: PendingActions::compile(tables, &scopes, &mut issues),
             disambiguation: DisambiguationQuestion::compile(&rows, &mut issues),
             containers: Containers::compile(tables, &scopes, &mut issues),

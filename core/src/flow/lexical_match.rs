@@ -8,15 +8,9 @@ use crate::config::flow::IntentPhrases;
 use crate::config::flow::document::IntentDef;
 use crate::flow::button_input::SHOWN_BUTTONS;
 use crate::flow::state::FlowEvent;
-use crate::lexical::{Decision, Influence, LexicalClassifier, RankedClass, Ranking};
+use crate::lexical::{Decision, LexicalClassifier, NEAREST, RankedClass, Ranking, explain_class, round};
 use crate::text::phrase::Phrase;
-use crate::turn::{Candidate, Map, Verdict};
-
-/// Number of intents in the record of a match.
-const NEAREST: usize = 5;
-
-/// Number of terms for an intent, and as many against it, in an explanation.
-const TERMS: usize = 5;
+use crate::turn::{Candidate, Verdict};
 
 /// The variable with the question which intent was meant: `{"text", "intents"}`, until the next message.
 const INTENT_QUESTION: &str = "_intent_question";
@@ -94,18 +88,12 @@ impl<'c> Walker<'c> {
         result: &LexicalResult<'_>,
     ) {
         let Some(explanation) = self.effects.begin_explanation("lexical") else { return };
-        let weights = |terms: &[Influence], is_for: bool| {
-            let of_side = terms.iter().filter(|it| (it.weight > 0.0) == is_for);
-            of_side.map(|it| (it.term.clone(), json!(it.weight))).collect::<Map>()
-        };
         let candidate = |it: &RankedClass| {
             let intent = intents.get(it.class)?;
-            let terms = classifier.explain(text, it.class, TERMS);
-            let facts = json!({"score": it.score, "margin": it.margin, "for": weights(&terms, true), "against": weights(&terms, false)});
             let (verdict, reason) = result.verdict_on(&intent.id, it.confidence, threshold);
             let mut candidate = Candidate::for_choice("", &intent.id, verdict).with_reason(reason);
-            candidate.score = json!(it.confidence);
-            candidate.facts = super::frames::into_members(facts);
+            candidate.score = json!(round(it.confidence));
+            candidate.facts = explain_class(classifier, text, it);
             Some(candidate)
         };
         let candidates: Vec<Candidate> = ranking.classes.iter().take(NEAREST).filter_map(candidate).collect();
@@ -144,11 +132,6 @@ impl<'c> Walker<'c> {
         let message = question.get("text").and_then(Value::as_str).map(str::to_owned);
         Ok(IntentMatch { intent, source: "asked", confidence: 1.0, phrase: None, slots: Value::Null, message })
     }
-}
-
-/// Rounds a number of a record to three digits.
-fn round(number: f64) -> f64 {
-    (number * 1_000.0).round() / 1_000.0
 }
 
 impl LexicalResult<'_> {

@@ -1,15 +1,49 @@
-//! Resolves the intent by patterns, and by similarity to example phrases. (docs/decisions/0033-classifier-rows.md)
+//! Resolves the intent by patterns, by a classifier that learns from examples, and by similarity to examples. (docs/decisions/0033-classifier-rows.md)
 
 use serde_json::{Value, json};
 
+use super::collision::code_to_words;
 use crate::audit::Stage;
 use crate::config::Classifier;
+use crate::lexical::{Decision, NEAREST, RankedClass, explain_class, round};
 use crate::step_context::StepContext;
 use crate::turn::{Candidate, EmbedRequest, Explanation, Map, Verdict};
 
-/// Returns the deciding row: the first matching pattern row if all matching rows agree on the intent; if none matches, the row of the
-/// most similar example phrase.
-pub async fn classify<'c>(cx: &mut StepContext<'c>) -> Option<&'c Classifier> {
+/// The reason of the question which of two intents is meant.
+const QUESTION_REASON: &str = "INTENT_EXAMPLES";
+
+/// What the rows say of a message.
+#[derive(Debug, Clone, Copy)]
+pub enum Classification<'c> {
+    /// The intent and state of a row.
+    Row(&'c Classifier),
+    /// One of two intents: the user is asked which.
+    Asked,
+    /// Nothing.
+    Unknown,
+}
+
+/// Classifies the message: the first matching pattern row decides if all matching rows agree on the intent; if none matches, the
+/// classifier, then the row of the most similar example.
+pub async fn classify<'c>(cx: &mut StepContext<'c>) -> Classification<'c> {
+    let was_asked = cx.session.clarification.as_ref().is_some_and(|it| it.reason.as_deref() == Some(QUESTION_REASON));
+    if was_asked {
+        cx.session.clarification = None;
+    }
+    match classify_by_rows(cx).await {
+        Ok(Some(row)) => Classification::Row(row),
+        Ok(None) => Classification::Unknown,
+        Err(_) if was_asked => Classification::Unknown,
+        Err(close) => {
+            let [first, second] = close.map(|it| code_to_words(&it.intent));
+            cx.session.ask(format!("Did you mean {first} or {second}?"), QUESTION_REASON);
+            Classification::Asked
+        }
+    }
+}
+
+/// The deciding row. The error is two that are too close to choose between them.
+async fn classify_by_rows<'c>(cx: &mut StepContext<'c>) -> Result<Option<&'c Classifier>, [&'c Classifier; 2]> {
     let config = cx.config;
     let text = cx.session.working_text().map(str::to_owned);
     let hits = text.as_deref().map(|it| config.classifiers.find_matching(it)).unwrap_or_default();
@@ -33,7 +67,7 @@ pub async fn classify<'c>(cx: &mut StepContext<'c>) -> Option<&'c Classifier> {
             Stage::IntentClassifierCollision,
             |session| json!({"userText": session.user_text, "matchedIntents": intents, "matchedByRule": intents_by_rule(&hits)}),
         );
-        return None;
+        return Ok(None);
     }
     if let Some(first) = hits.first() {
         if let Some(mut explanation) = explanation {
@@ -44,9 +78,20 @@ pub async fn classify<'c>(cx: &mut StepContext<'c>) -> Option<&'c Classifier> {
             Stage::IntentClassificationMatched,
             |_| json!({"intent": first.intent, "state": first.state, "matchedByRule": intents_by_rule(&hits)}),
         );
-        return Some(first);
+        return Ok(Some(first));
     }
-    let similar = match text.filter(|it| !it.trim().is_empty()) {
+    let text = text.filter(|it| !it.trim().is_empty());
+    let learned = text.as_deref().map_or(Ok(None), |it| classify_by_examples(cx, it));
+    match learned {
+        Ok(None) => {}
+        Ok(Some(_)) | Err(_) => {
+            if let Some(explanation) = explanation {
+                explanation.record(&cx.effects, "no pattern fits: the examples decide");
+            }
+            return learned;
+        }
+    }
+    let similar = match text {
         Some(text) => find_most_similar(cx, &text, &mut explanation).await,
         None => None,
     };
@@ -60,7 +105,58 @@ pub async fn classify<'c>(cx: &mut StepContext<'c>) -> Option<&'c Classifier> {
             |session| json!({"userText": session.user_text, "intent": session.intent, "state": session.state}),
         );
     }
-    similar
+    Ok(similar)
+}
+
+/// Asks the classifier that has learned from the rows of type EXAMPLE. The error is two rows that are too close.
+fn classify_by_examples<'c>(cx: &StepContext<'c>, text: &str) -> Result<Option<&'c Classifier>, [&'c Classifier; 2]> {
+    let config = cx.config;
+    let learned = &config.classifiers.learned;
+    let Some(classifier) = learned.classifier() else { return Ok(None) };
+    let resolver = &config.intent_resolver;
+    let threshold = resolver.example_accept_above.unwrap_or_else(|| classifier.threshold());
+    let ranking = classifier.rank(text);
+    let decision = ranking.decide(threshold, resolver.example_ask_below_margin);
+    let row = |it: &RankedClass| learned.classes.get(it.class);
+    let (chosen, verdict) = match &decision {
+        Decision::Accepted(best) => (vec![row(best)], "the words of the message are like the examples of the first row"),
+        Decision::Close(best, second) => (vec![row(best), row(second)], "two rows are too close to choose between them"),
+        Decision::Refused => (Vec::new(), "no row is near enough"),
+    };
+    let chosen: Vec<&Classifier> = chosen.into_iter().flatten().collect();
+    if let Some(explanation) = cx.effects.begin_explanation("examples") {
+        let candidate = |it: &RankedClass| {
+            let row = row(it)?;
+            let verdict = match chosen.as_slice() {
+                [only] if only.id == row.id => Verdict::Won,
+                [first, second] if [first.id, second.id].contains(&row.id) => Verdict::Matched,
+                _ => Verdict::NotMatched,
+            };
+            let (facts, score) = (explain_class(classifier, text, it), it.confidence.into());
+            Some(Candidate { facts, score, ..row.candidate(verdict) })
+        };
+        let candidates = ranking.classes.iter().take(NEAREST).filter_map(candidate).collect();
+        let about = json!({"threshold": threshold, "known": ranking.known, "askBelowMargin": resolver.example_ask_below_margin});
+        explanation.with_subject(about).with_candidates(candidates).record(&cx.effects, verdict);
+    }
+    match chosen.as_slice() {
+        [only] => {
+            let confidence = ranking.classes.first().map_or(0.0, |it| it.confidence);
+            let payload = json!({
+                "intent": only.intent, "state": only.state, "matchedByRule": intents_by_rule(&[only]), "exampleConfidence": round(confidence),
+            });
+            cx.audit(Stage::IntentClassificationMatched, |_| payload);
+            Ok(Some(only))
+        }
+        [first, second] => {
+            cx.audit(Stage::IntentClassifierCollision, |session| {
+                let intents = [&first.intent, &second.intent];
+                json!({"userText": session.user_text, "matchedIntents": intents, "matchedByRule": intents_by_rule(&[first, second])})
+            });
+            Err([first, second])
+        }
+        _ => Ok(None),
+    }
 }
 
 fn intents_by_rule(hits: &[&Classifier]) -> Map {

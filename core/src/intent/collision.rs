@@ -16,7 +16,7 @@ pub(super) fn collision_question(reply: &ResolverReply) -> Option<String> {
 }
 
 /// Formats a code as words: `CLOSE_CARD` becomes `Close Card`.
-fn code_to_words(code: &str) -> String {
+pub(super) fn code_to_words(code: &str) -> String {
     let word = |it: &str| {
         let mut characters = it.chars();
         let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();

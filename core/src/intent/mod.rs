@@ -5,7 +5,7 @@ mod collision;
 mod reply;
 mod resolver;
 
-pub use classifier::classify;
+pub use classifier::{Classification, classify};
 pub use resolver::resolve_with_model;
 
 /// The state in which two intents collide.

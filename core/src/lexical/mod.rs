@@ -7,8 +7,10 @@
 mod bag;
 mod calibration;
 mod classifier;
+mod facts;
 mod format;
 mod hold_out;
+mod lazy;
 mod model;
 mod report;
 mod solver;
@@ -17,7 +19,9 @@ mod training_set;
 mod vocabulary;
 
 pub use classifier::{Decision, Influence, LexicalClassifier, RankedClass, Ranking};
+pub use facts::{NEAREST, explain_class, round};
 pub use format::FormatError;
+pub use lazy::LazyClassifier;
 pub use report::{ClassReport, Confusion, Misleading, TestCase, TestReport, ValidationReport, test, validate};
 pub use solver::Label;
 pub use training_set::{TrainingPhrase, TrainingSet};

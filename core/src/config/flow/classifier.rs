@@ -1,14 +1,10 @@
 //! The classifier that recognises the intents of a document without a model.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::compiled::{Flow, IntentPhrases};
 use super::document::IntentDef;
 use crate::lexical::{Label, LexicalClassifier, TrainingPhrase, TrainingSet};
-
-/// A classifier, trained when it is first needed.
-#[derive(Debug, Clone, Default)]
-pub struct LazyClassifier(OnceLock<Arc<LexicalClassifier>>);
 
 impl Flow {
     /// Iterates over the intents that a message may be matched with, in document order.
@@ -40,13 +36,12 @@ impl Flow {
         if !self.document.settings.lexical_match.enabled || self.matchable_intents().all(|it| it.phrases.is_empty()) {
             return None;
         }
-        Some(self.classifier.0.get_or_init(|| Arc::new(LexicalClassifier::train(&self.training_set()))).as_ref())
+        Some(self.classifier.get_or_train(|| self.training_set()))
     }
 
-    /// Passes a classifier that was trained before with the same [`TrainingSet`]. Without effect once there is one.
+    /// Passes a classifier that was trained before with the same [`TrainingSet`].
     pub fn supply_classifier(&self, classifier: Arc<LexicalClassifier>) {
-        // Equal sets train equal classifiers.
-        let _ = self.classifier.0.set(classifier);
+        self.classifier.supply(classifier);
     }
 }
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::bound::{BoundFlow, Bundle, read_document};
-use super::classifier::LazyClassifier;
 use super::document::{
     Document, EdgeCondition, EdgeDef, EntityDef, FlowCondition, FlowTool, GraphDef, IntentDef, Node, NodeKind, ProgramData, ProgramKind,
 };
 use super::redaction;
 use crate::entity::Entity;
+use crate::lexical::LazyClassifier;
 use crate::text::expr::Expr;
 use crate::text::phrase::Phrase;
 use crate::text::variable_path::VariablePath;

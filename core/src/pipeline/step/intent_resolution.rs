@@ -8,7 +8,7 @@ use super::StepOutcome;
 use crate::audit::Stage;
 use crate::config::{Arbitration, Classifier, DialogueAct, Phase, is_same_code};
 use crate::fault::Fault;
-use crate::intent;
+use crate::intent::{self, Classification};
 use crate::json::into_members;
 use crate::rules;
 use crate::schema::{self, SCHEMA_INCOMPLETE};
@@ -87,7 +87,14 @@ fn is_forced(session: &Session) -> bool {
 
 async fn resolve_intent(cx: &mut StepContext<'_>) -> Result<(), Fault> {
     let arbitration = cx.config.settings.profile.arbitration;
-    let classified = intent::classify(cx).await;
+    let classified = match intent::classify(cx).await {
+        Classification::Row(row) => Some(row),
+        Classification::Asked => {
+            explain(cx, "intent_agent", "not asked: the user is asked which of two intents is meant");
+            return Ok(());
+        }
+        Classification::Unknown => None,
+    };
     let model_result = match classified {
         Some(_) if arbitration == Arbitration::ClassifierFirst => {
             explain(cx, "intent_agent", "not asked: the wording decides");
