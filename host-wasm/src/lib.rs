@@ -318,6 +318,14 @@ pub fn conversation_id(label: &str) -> String {
     conversation_id_for_label(label)
 }
 
+/// Reports on the classifiers of a pack: how well the phrases of each flow document, and the example rows, tell their intents apart. JSON:
+/// a list of reports by name.
+#[wasm_bindgen]
+pub fn classifier_reports(pack: &str) -> Result<String, JsValue> {
+    let pack = Pack::parse(pack).map_err(|it| js_error("NOT_A_PACK", &it.to_string()))?;
+    serialize(&pack.classifier_reports())
+}
+
 /// Matches a row's pattern against a JSON list of texts; returns a JSON list of booleans, with `null` where matching exceeds its step
 /// limit. `rule_type` is `REGEX`, `EXACT`, `CONTAINS` or `STARTS_WITH`.
 #[cfg(feature = "tables")]

@@ -9,6 +9,7 @@ use super::built_in::{ComponentConfig, PromptPair};
 use super::code::{UNKNOWN, is_same_code, to_upper_code};
 use super::issue::Issue;
 use super::tables::{ConfigRows, Tables};
+use crate::lexical::Acceptance;
 
 /// An intent that the model may choose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,10 +47,8 @@ pub struct IntentResolverConfig {
     pub is_sticky: bool,
     /// The minimum cosine similarity at which an example phrase matches.
     pub semantic_min_score: f64,
-    /// The confidence from which on the intent of examples is accepted; the one that the examples give when absent.
-    pub example_accept_above: Option<f64>,
-    /// The user is asked which of two intents is meant when their confidences differ by less.
-    pub example_ask_below_margin: f64,
+    /// When the intent of examples is accepted; between two that are close, the user is asked.
+    pub example_acceptance: Acceptance,
     /// The locale of the examples.
     pub example_locale: String,
     /// Intents that reset the conversation, in upper case.
@@ -78,8 +77,10 @@ impl IntentResolverConfig {
             collision_hint,
             is_sticky: step.boolean("STICKY_INTENT", true),
             semantic_min_score: step.fraction("SEMANTIC_MIN_SCORE", 0.80),
-            example_accept_above: step.optional_fraction("EXAMPLE_ACCEPT_ABOVE"),
-            example_ask_below_margin: step.fraction("EXAMPLE_ASK_BELOW_MARGIN", 0.05),
+            example_acceptance: Acceptance {
+                threshold: step.optional_fraction("EXAMPLE_ACCEPT_ABOVE"),
+                margin: step.fraction("EXAMPLE_ASK_BELOW_MARGIN", 0.05),
+            },
             example_locale: step.text("EXAMPLE_LOCALE", "en"),
             reset_intents: reset_intents(rows),
         }

@@ -8,7 +8,7 @@ use crate::config::flow::IntentPhrases;
 use crate::config::flow::document::IntentDef;
 use crate::flow::button_input::SHOWN_BUTTONS;
 use crate::flow::state::FlowEvent;
-use crate::lexical::{Decision, LexicalClassifier, NEAREST, RankedClass, Ranking, explain_class, round};
+use crate::lexical::{Acceptance, Decision, LexicalClassifier, NEAREST, RankedClass, Ranking, explain_class, round};
 use crate::text::phrase::Phrase;
 use crate::turn::{Candidate, Verdict};
 
@@ -41,9 +41,10 @@ impl<'c> Walker<'c> {
             !is_rejected && !phrases.get(class).is_some_and(|it| is_ruled_out(it, input))
         };
         let ranking = classifier.rank_among(&text, may_be_meant);
-        let usual = classifier.threshold();
-        let threshold = settings.accept_above.unwrap_or(usual);
-        let decision = ranking.decide(threshold, settings.ask_below_margin);
+        let acceptance = settings.acceptance();
+        let threshold = classifier.threshold(acceptance);
+        let usual = classifier.threshold(Acceptance { threshold: None, ..acceptance });
+        let decision = classifier.decide(&ranking, acceptance);
         let to_match = |ranked: RankedClass| {
             let confidence = round(ranked.confidence);
             let intent = *intents.get(ranked.class)?;

@@ -113,10 +113,10 @@ fn classify_by_examples<'c>(cx: &StepContext<'c>, text: &str) -> Result<Option<&
     let config = cx.config;
     let learned = &config.classifiers.learned;
     let Some(classifier) = learned.classifier() else { return Ok(None) };
-    let resolver = &config.intent_resolver;
-    let threshold = resolver.example_accept_above.unwrap_or_else(|| classifier.threshold());
+    let acceptance = config.intent_resolver.example_acceptance;
+    let threshold = classifier.threshold(acceptance);
     let ranking = classifier.rank(text);
-    let decision = ranking.decide(threshold, resolver.example_ask_below_margin);
+    let decision = classifier.decide(&ranking, acceptance);
     let row = |it: &RankedClass| learned.classes.get(it.class);
     let (chosen, verdict) = match &decision {
         Decision::Accepted(best) => (vec![row(best)], "the words of the message are like the examples of the first row"),
@@ -136,7 +136,7 @@ fn classify_by_examples<'c>(cx: &StepContext<'c>, text: &str) -> Result<Option<&
             Some(Candidate { facts, score, ..row.candidate(verdict) })
         };
         let candidates = ranking.classes.iter().take(NEAREST).filter_map(candidate).collect();
-        let about = json!({"threshold": threshold, "known": ranking.known, "askBelowMargin": resolver.example_ask_below_margin});
+        let about = json!({"threshold": threshold, "known": ranking.known, "askBelowMargin": acceptance.margin});
         explanation.with_subject(about).with_candidates(candidates).record(&cx.effects, verdict);
     }
     match chosen.as_slice() {

@@ -38,6 +38,22 @@ pub struct RankedClass {
     pub margin: f64,
 }
 
+/// The confidences from which on a class is accepted.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Acceptance {
+    /// From this confidence on; the threshold of the classifier when absent.
+    pub threshold: Option<f64>,
+    /// Two classes whose confidences differ by less are too close to choose between them.
+    pub margin: f64,
+}
+
+impl Acceptance {
+    /// Whether the two best classes are close, and the second is nearly good enough.
+    pub(super) fn is_close(self, best: f64, second: f64, threshold: f64) -> bool {
+        best - second < self.margin && second >= threshold * CLOSE_TO_THRESHOLD
+    }
+}
+
 /// What a ranking comes to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Decision {
@@ -53,13 +69,10 @@ pub enum Decision {
 const CLOSE_TO_THRESHOLD: f64 = 0.75;
 
 impl Ranking {
-    /// Decides: a class is accepted from a confidence on; two whose confidences differ by less than a margin are close.
-    pub fn decide(&self, threshold: f64, margin: f64) -> Decision {
+    fn decide(&self, threshold: f64, acceptance: Acceptance) -> Decision {
         let Some(best) = self.classes.first().copied() else { return Decision::Refused };
         match self.classes.get(1).copied() {
-            Some(second) if best.confidence - second.confidence < margin && second.confidence >= threshold * CLOSE_TO_THRESHOLD => {
-                Decision::Close(best, second)
-            }
+            Some(second) if acceptance.is_close(best.confidence, second.confidence, threshold) => Decision::Close(best, second),
             _ if best.confidence >= threshold => Decision::Accepted(best),
             _ => Decision::Refused,
         }
@@ -87,9 +100,15 @@ impl LexicalClassifier {
         LexicalClassifier { locale: set.locale.clone(), model: Model::train(&examples, classes), calibration }
     }
 
-    /// Returns the confidence from which on a class is accepted: below it are about 2 % of the phrases when they are held out.
-    pub fn threshold(&self) -> f64 {
-        self.calibration.threshold
+    /// Returns the confidence from which on a class is accepted: unless it is given, about 2 % of the phrases are below it when they are
+    /// held out.
+    pub fn threshold(&self, acceptance: Acceptance) -> f64 {
+        acceptance.threshold.unwrap_or(self.calibration.threshold)
+    }
+
+    /// Decides which class of a ranking is accepted.
+    pub fn decide(&self, ranking: &Ranking, acceptance: Acceptance) -> Decision {
+        ranking.decide(self.threshold(acceptance), acceptance)
     }
 
     /// Ranks the classes of a text.

@@ -26,6 +26,8 @@ pub(super) struct Prediction {
     /// The best class.
     pub predicted: usize,
     pub evidence: Evidence,
+    /// The evidence for the second best class.
+    pub second: Evidence,
     /// Whether its class was held out.
     pub is_foreign: bool,
 }
@@ -59,7 +61,8 @@ pub(super) fn cross_validate(examples: &[Labeled<'_>], classes: usize, hold_out:
             let scores = model.score(&vector);
             if let Some((predicted, score, other)) = best_of(&scores) {
                 let evidence = Evidence { score, margin: score - other, known: vector.known };
-                predictions.push(Prediction { example: at, class, predicted, evidence, is_foreign: is_foreign(class) });
+                let second = Evidence { score: other, margin: other - score, known: vector.known };
+                predictions.push(Prediction { example: at, class, predicted, evidence, second, is_foreign: is_foreign(class) });
             }
         }
     }

@@ -18,7 +18,7 @@ mod terms;
 mod training_set;
 mod vocabulary;
 
-pub use classifier::{Decision, Influence, LexicalClassifier, RankedClass, Ranking};
+pub use classifier::{Acceptance, Decision, Influence, LexicalClassifier, RankedClass, Ranking};
 pub use facts::{NEAREST, explain_class, round};
 pub use format::FormatError;
 pub use lazy::LazyClassifier;

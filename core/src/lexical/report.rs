@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::calibration::Calibration;
-use super::classifier::{LexicalClassifier, count_terms, label};
+use super::classifier::{Acceptance, Decision, LexicalClassifier, count_terms, label};
 use super::hold_out::{HoldOut, Prediction, cross_validate};
 use super::training_set::TrainingSet;
 
@@ -26,6 +26,8 @@ pub struct ValidationReport {
     pub accepted: f64,
     /// The share that was wrong and accepted.
     pub mistaken: f64,
+    /// The share whose two best classes were too close to choose between them.
+    pub close: f64,
     /// The confidence from which on a class is accepted.
     pub threshold: f64,
     /// The classes, in their order.
@@ -95,26 +97,33 @@ pub struct TestReport {
     pub accepted: f64,
     /// The share that was wrong and accepted.
     pub mistaken: f64,
+    /// The share whose two best classes were too close to choose between them.
+    pub close: f64,
     /// Number of texts of no class.
     pub out_of_scope: usize,
     /// The share of them that was refused.
     pub refused: f64,
+    /// The share of them whose two best classes were too close to choose between them.
+    pub out_of_scope_close: f64,
     /// Pairs of classes that are confused, most frequent first.
     pub confusions: Vec<Confusion>,
 }
 
-/// Classifies each phrase of a set with a classifier that has not seen it. `threshold` replaces the one that the set gives.
-pub fn validate(set: &TrainingSet, threshold: Option<f64>) -> ValidationReport {
+/// Classifies each phrase of a set with a classifier that has not seen it.
+pub fn validate(set: &TrainingSet, acceptance: Acceptance) -> ValidationReport {
     let bags = count_terms(set);
     let examples = label(set, &bags);
     let count = set.classes.len();
     let outcomes: Vec<_> = cross_validate(&examples, count, HoldOut::Classes).iter().map(Prediction::outcome).collect();
     let calibration = Calibration::fit(&outcomes, examples.len() as f64 / count.max(1) as f64);
-    let threshold = threshold.unwrap_or(calibration.threshold);
+    let threshold = acceptance.threshold.unwrap_or(calibration.threshold);
     let predictions = cross_validate(&examples, count, HoldOut::Examples);
     let confidence = |it: &Prediction| calibration.confidence(&it.evidence);
-    let accepted =
-        |is_right: bool| predictions.iter().filter(|it| (it.class == it.predicted) == is_right && confidence(it) >= threshold).count();
+    let is_close = |it: &Prediction| acceptance.is_close(confidence(it), calibration.confidence(&it.second), threshold);
+    let accepted = |is_right: bool| {
+        let of_kind = predictions.iter().filter(|it| (it.class == it.predicted) == is_right);
+        of_kind.filter(|it| confidence(it) >= threshold && !is_close(it)).count()
+    };
     let name = |class: usize| set.classes.get(class).cloned().unwrap_or_default();
     let class_report = |(class, name): (usize, &String)| {
         let phrases = predictions.iter().filter(|it| it.class == class).count();
@@ -140,6 +149,7 @@ pub fn validate(set: &TrainingSet, threshold: Option<f64>) -> ValidationReport {
         accuracy: share(predictions.iter().filter(|it| it.class == it.predicted).count(), predictions.len()),
         accepted: share(accepted(true), predictions.len()),
         mistaken: share(accepted(false), predictions.len()),
+        close: share(predictions.iter().filter(|it| is_close(it)).count(), predictions.len()),
         threshold,
         classes: set.classes.iter().enumerate().map(class_report).collect(),
         confusions: count_confusions(predictions.iter().map(|it| (name(it.class), name(it.predicted)))),
@@ -147,35 +157,42 @@ pub fn validate(set: &TrainingSet, threshold: Option<f64>) -> ValidationReport {
     }
 }
 
-/// Classifies texts whose class is known. `threshold` replaces that of the classifier.
-pub fn test(classifier: &LexicalClassifier, set: &TrainingSet, cases: &[TestCase], threshold: Option<f64>) -> TestReport {
-    let threshold = threshold.unwrap_or_else(|| classifier.threshold());
-    let mut report = TestReport::default();
-    let (mut right, mut accepted, mut mistaken, mut refused) = (0, 0, 0, 0);
+/// Classifies texts whose class is known.
+pub fn test(classifier: &LexicalClassifier, set: &TrainingSet, cases: &[TestCase], acceptance: Acceptance) -> TestReport {
+    let (mut in_scope, mut right, mut accepted, mut mistaken, mut close) = (0, 0, 0, 0, 0);
+    let (mut out_of_scope, mut refused, mut out_of_scope_close) = (0, 0, 0);
     let mut pairs = Vec::new();
     for case in cases {
         let ranking = classifier.rank(&case.text);
-        let Some(best) = ranking.classes.first() else { continue };
-        let is_accepted = best.confidence >= threshold;
+        let decision = classifier.decide(&ranking, acceptance);
+        let is_accepted = matches!(decision, Decision::Accepted(_));
+        let is_close = matches!(decision, Decision::Close(..));
         let Some(class) = &case.class else {
-            report.out_of_scope += 1;
-            refused += usize::from(!is_accepted);
+            out_of_scope += 1;
+            refused += usize::from(decision == Decision::Refused);
+            out_of_scope_close += usize::from(is_close);
             continue;
         };
-        let predicted = set.classes.get(best.class).cloned().unwrap_or_default();
+        let predicted = ranking.classes.first().and_then(|it| set.classes.get(it.class)).cloned().unwrap_or_default();
         let is_right = predicted == *class;
-        report.in_scope += 1;
+        in_scope += 1;
         right += usize::from(is_right);
         accepted += usize::from(is_right && is_accepted);
         mistaken += usize::from(!is_right && is_accepted);
+        close += usize::from(is_close);
         pairs.push((class.clone(), predicted));
     }
-    report.accuracy = share(right, report.in_scope);
-    report.accepted = share(accepted, report.in_scope);
-    report.mistaken = share(mistaken, report.in_scope);
-    report.refused = share(refused, report.out_of_scope);
-    report.confusions = count_confusions(pairs.into_iter());
-    report
+    TestReport {
+        in_scope,
+        accuracy: share(right, in_scope),
+        accepted: share(accepted, in_scope),
+        mistaken: share(mistaken, in_scope),
+        close: share(close, in_scope),
+        out_of_scope,
+        refused: share(refused, out_of_scope),
+        out_of_scope_close: share(out_of_scope_close, out_of_scope),
+        confusions: count_confusions(pairs.into_iter()),
+    }
 }
 
 fn count_confusions(pairs: impl Iterator<Item = (String, String)>) -> Vec<Confusion> {

@@ -5,6 +5,7 @@
 
 mod answer;
 mod check;
+mod classifiers;
 mod conversations;
 #[cfg(feature = "flow")]
 mod eval;
@@ -24,6 +25,7 @@ mod tool_rows;
 
 pub use answer::{PackAnswer, ScriptedCall};
 pub use check::{Check, PackCheck};
+pub use classifiers::{NamedReport, PackClassifier};
 pub use conversations::{Conversations, SliceHash};
 #[cfg(feature = "flow")]
 pub use eval::{AgentEval, agent_evals};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::compiled::{Flow, IntentPhrases};
-use super::document::IntentDef;
-use crate::lexical::{Label, LexicalClassifier, TrainingPhrase, TrainingSet};
+use super::document::{IntentDef, LexicalMatch};
+use crate::lexical::{Acceptance, Label, LexicalClassifier, TrainingPhrase, TrainingSet};
 
 impl Flow {
     /// Iterates over the intents that a message may be matched with, in document order.
@@ -42,6 +42,13 @@ impl Flow {
     /// Passes a classifier that was trained before with the same [`TrainingSet`].
     pub fn supply_classifier(&self, classifier: Arc<LexicalClassifier>) {
         self.classifier.supply(classifier);
+    }
+}
+
+impl LexicalMatch {
+    /// Returns when an intent is accepted.
+    pub fn acceptance(&self) -> Acceptance {
+        Acceptance { threshold: self.accept_above, margin: self.ask_below_margin }
     }
 }
 
