@@ -73,6 +73,18 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Report how well the phrases of a pack or flow document tell its intents apart
+    Nlu {
+        /// Pack, talk or flow document
+        file: PathBuf,
+        /// Labelled texts to classify: a JSON list of {"text", "intent"}, JSON Lines of these, or lines of a text, a tab and an intent; an
+        /// intent that is empty or not in the file is out of scope
+        #[arg(long, value_name = "FILE")]
+        data: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Inspect and restore configuration snapshots
     Snapshot {
         /// The subcommand

@@ -12,6 +12,7 @@ use convengine_host::config::export;
 use convengine_host::config::import;
 use convengine_host::config::json_schema;
 use convengine_host::config::lint;
+use convengine_host::config::nlu;
 use convengine_host::config::settings::{LoggingSettings, Settings};
 use convengine_host::exit::Failure;
 use convengine_host::ops::audit::materialise;
@@ -39,6 +40,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Command::Snapshot { command } => run_with_settings(&options, async |it| snapshot::run(it, command).await),
         Command::Export => run_with_settings(&options, export::run),
         Command::Lint { pack, json } => run_with_settings(&options, async |it| lint::run(it, pack.as_deref(), json).await),
+        Command::Nlu { file, data, json } => nlu::run(&file, data.as_deref(), json),
         Command::Replay { conversation, config } => {
             run_with_settings(&options, async |it| replay::run(it, &conversation, config.as_deref()).await)
         }

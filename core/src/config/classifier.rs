@@ -65,8 +65,8 @@ impl LearnedExamples {
 
     /// Returns what the classifier learns.
     pub fn training_set(&self) -> TrainingSet {
-        let name = |it: &Classifier| if it.state == UNKNOWN { it.intent.clone() } else { format!("{} / {}", it.intent, it.state) };
-        TrainingSet { locale: self.locale.clone(), classes: self.classes.iter().map(name).collect(), phrases: self.phrases.clone() }
+        let classes = self.classes.iter().map(|it| it.intent.clone()).collect();
+        TrainingSet { locale: self.locale.clone(), classes, phrases: self.phrases.clone() }
     }
 
     /// Returns the classifier, trained at the first call; `None` without examples.

@@ -6,6 +6,7 @@ pub mod export;
 pub mod import;
 pub mod json_schema;
 pub mod lint;
+pub mod nlu;
 pub mod pack_file;
 pub mod secrets;
 pub mod settings;
