@@ -2,7 +2,7 @@
 
 use super::calibration::{Evidence, Outcome};
 use super::model::{Labeled, Model};
-use super::solver::Label;
+use super::solver::{BIAS, Label};
 
 /// With more examples, three folds do.
 const MANY_EXAMPLES: usize = 3_000;
@@ -34,7 +34,12 @@ pub(super) struct Prediction {
 
 impl Prediction {
     pub fn outcome(&self) -> Outcome {
-        Outcome { evidence: self.evidence, is_correct: self.class == self.predicted, is_foreign: self.is_foreign }
+        Outcome { evidence: self.evidence, is_correct: self.is_right(), is_foreign: self.is_foreign }
+    }
+
+    /// Whether its class is the best one, and not only the first of those that score alike because nothing of it is known.
+    pub fn is_right(&self) -> bool {
+        self.class == self.predicted && self.evidence.score > BIAS
     }
 }
 
@@ -94,7 +99,7 @@ fn class_of(label: Label) -> Option<usize> {
 /// The best class with its score, and the best score of the others; the first class wins a tie.
 pub(super) fn best_of(scores: &[f32]) -> Option<(usize, f32, f32)> {
     let mut best: Option<(usize, f32)> = None;
-    let mut other = super::solver::BIAS;
+    let mut other = BIAS;
     for (class, score) in scores.iter().copied().enumerate() {
         match best {
             Some((_, top)) if score <= top => other = other.max(score),

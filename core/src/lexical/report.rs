@@ -121,13 +121,13 @@ pub fn validate(set: &TrainingSet, acceptance: Acceptance) -> ValidationReport {
     let confidence = |it: &Prediction| calibration.confidence(&it.evidence);
     let is_close = |it: &Prediction| acceptance.is_close(confidence(it), calibration.confidence(&it.second), threshold);
     let accepted = |is_right: bool| {
-        let of_kind = predictions.iter().filter(|it| (it.class == it.predicted) == is_right);
+        let of_kind = predictions.iter().filter(|it| it.is_right() == is_right);
         of_kind.filter(|it| confidence(it) >= threshold && !is_close(it)).count()
     };
     let name = |class: usize| set.classes.get(class).cloned().unwrap_or_default();
     let class_report = |(class, name): (usize, &String)| {
         let phrases = predictions.iter().filter(|it| it.class == class).count();
-        let right = predictions.iter().filter(|it| it.class == class && it.predicted == class).count();
+        let right = predictions.iter().filter(|it| it.class == class && it.is_right()).count();
         let taken = predictions.iter().filter(|it| it.predicted == class).count();
         let recall = share(right, phrases);
         let needs_more = phrases < FEW_PHRASES || recall < LOW_RECALL;
@@ -146,7 +146,7 @@ pub fn validate(set: &TrainingSet, acceptance: Acceptance) -> ValidationReport {
     misleading.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
     ValidationReport {
         phrases: predictions.len(),
-        accuracy: share(predictions.iter().filter(|it| it.class == it.predicted).count(), predictions.len()),
+        accuracy: share(predictions.iter().filter(|it| it.is_right()).count(), predictions.len()),
         accepted: share(accepted(true), predictions.len()),
         mistaken: share(accepted(false), predictions.len()),
         close: share(predictions.iter().filter(|it| is_close(it)).count(), predictions.len()),

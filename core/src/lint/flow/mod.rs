@@ -18,6 +18,7 @@ mod graph;
 mod handoff;
 mod intent;
 mod knowledge;
+mod learned;
 mod path_length;
 mod phrase;
 mod port;
@@ -130,6 +131,7 @@ pub fn check_document(source: &Value, target: &PublishTarget<'_>) -> Vec<Documen
         condition::check,
         intent::check,
         phrase::check,
+        learned::check,
         slot::check,
         button::check,
         expression::check,

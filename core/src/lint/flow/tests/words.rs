@@ -26,6 +26,15 @@ pub(super) fn cases() -> Vec<Case> {
             "I012",
             "/graphs/3/nodes/1/data/graph",
         ),
+        (
+            vec![
+                ("/intents/0/phrases", json!(["buy a shirt", "order a shirt", "purchase a shirt", "where is my parcel now"])),
+                ("/intents/1/phrases", json!(["where is my parcel", "my parcel please", "where is the parcel", "is my parcel here"])),
+            ],
+            "I015",
+            "/intents/0/phrases/3",
+        ),
+        (vec![("/intents/0/phrases", json!(["alpha", "bravo", "charlie", "delta", "echo"]))], "I016", "/intents/0/phrases"),
         (vec![("/graphs/1/nodes/1/data/entity", json!("none"))], "N001", "/graphs/1/nodes/1/data/entity"),
         (vec![("/entities/0/entries/1/synonyms", json!(["Little"]))], "N003", "/entities/0/entries"),
         (vec![("/entities/1/patterns/-", json!("(a"))], "N004", "/entities/1/patterns/1"),
