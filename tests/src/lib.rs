@@ -4,6 +4,7 @@ pub mod contract;
 pub mod effect_free;
 pub mod fuzz;
 pub mod invariants;
+pub mod nlu;
 pub mod reference;
 pub mod retrieval;
 pub mod simulate;

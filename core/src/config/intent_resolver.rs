@@ -79,7 +79,7 @@ impl IntentResolverConfig {
             semantic_min_score: step.fraction("SEMANTIC_MIN_SCORE", 0.80),
             example_acceptance: Acceptance {
                 threshold: step.optional_fraction("EXAMPLE_ACCEPT_ABOVE"),
-                margin: step.fraction("EXAMPLE_ASK_BELOW_MARGIN", 0.05),
+                margin: step.fraction("EXAMPLE_ASK_BELOW_MARGIN", 0.03),
             },
             example_locale: step.text("EXAMPLE_LOCALE", "en"),
             reset_intents: reset_intents(rows),

@@ -26,6 +26,7 @@ impl LexicalClassifier {
         push_count(*classes, &mut bytes);
         push_count(vocabulary.hashes.len(), &mut bytes);
         self.calibration.factors.iter().chain([&self.calibration.threshold]).for_each(|it| bytes.extend(it.to_le_bytes()));
+        bytes.extend(vocabulary.function_weight.to_le_bytes());
         scales.iter().chain(&vocabulary.rarity).for_each(|it| bytes.extend(it.to_le_bytes()));
         vocabulary.hashes.iter().for_each(|it| bytes.extend(it.to_le_bytes()));
         bytes.extend(weights.iter().map(|it| it.cast_unsigned()));
@@ -49,6 +50,7 @@ impl LexicalClassifier {
             *factor = f64::from_le_bytes(reader.array()?);
         }
         let threshold = f64::from_le_bytes(reader.array()?);
+        let function_weight = f32::from_le_bytes(reader.array()?);
         let scales = reader.list(classes, f32::from_le_bytes)?;
         let rarity = reader.list(columns, f32::from_le_bytes)?;
         let hashes = reader.list(columns, u32::from_le_bytes)?;
@@ -57,7 +59,7 @@ impl LexicalClassifier {
         if !reader.0.is_empty() || !is_sorted {
             return Err(FormatError);
         }
-        let model = Model { vocabulary: Vocabulary { hashes, rarity }, classes, weights, scales };
+        let model = Model { vocabulary: Vocabulary { hashes, rarity, function_weight }, classes, weights, scales };
         Ok(LexicalClassifier { locale, model, calibration: Calibration { factors, threshold } })
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 /// The threshold of the phrases, and a small margin.
-const USUAL: Acceptance = Acceptance { threshold: None, margin: 0.05 };
+const USUAL: Acceptance = Acceptance { threshold: None, margin: 0.03 };
 
 /// A small set of three classes.
 pub(super) fn shop() -> TrainingSet {

@@ -13,6 +13,8 @@ pub(super) struct Vocabulary {
     pub hashes: Vec<u32>,
     /// The inverse document frequency of each.
     pub rarity: Vec<f32>,
+    /// The weight of function words: few phrases cannot show that words such as `what` are in sentences about anything.
+    pub function_weight: f32,
 }
 
 /// A text as numbers.
@@ -35,7 +37,7 @@ impl Vocabulary {
         }
         all.sort_unstable();
         let least = if count < MANY_EXAMPLES { 1 } else { 2 };
-        let mut vocabulary = Vocabulary::default();
+        let mut vocabulary = Vocabulary { function_weight: function_weight(count), ..Vocabulary::default() };
         for run in all.chunk_by(|a, b| a == b).filter(|it| it.len() >= least) {
             vocabulary.hashes.extend(run.first());
             vocabulary.rarity.push(rarity(count, run.len()));
@@ -56,7 +58,7 @@ impl Vocabulary {
                 let frequency = if term.count == 1 { 1.0 } else { 1.0 + libm::logf(term.count as f32) };
                 let column = self.hashes.binary_search(&term.hash).ok();
                 let rarity = column.and_then(|it| self.rarity.get(it)).copied();
-                let value = frequency * rarity.unwrap_or(unknown_rarity);
+                let value = frequency * rarity.unwrap_or(unknown_rarity) * if term.is_function { self.function_weight } else { 1.0 };
                 let counts = only_function || !term.is_function;
                 if counts {
                     all += value * value;
@@ -75,6 +77,11 @@ impl Vocabulary {
         vector.known = if all > 0.0 { known / all } else { 0.0 };
         vector
     }
+}
+
+/// Half of that of other words, rising to the same between 50 and 400 phrases.
+fn function_weight(examples: usize) -> f32 {
+    (0.5 + (examples as f32 - 50.0) / 700.0).clamp(0.5, 1.0)
 }
 
 fn rarity(examples: usize, with_term: usize) -> f32 {

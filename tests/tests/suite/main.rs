@@ -51,6 +51,7 @@ mod mcp_server;
 mod mcp_server_stdio;
 mod mcp_server_tools;
 mod models;
+mod nlu;
 mod observability;
 mod offline;
 mod openness;

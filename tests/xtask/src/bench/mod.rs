@@ -3,6 +3,7 @@
 //! Bytes, instructions, allocations and statements are the same on similar machines and have limits in `tests/budget.txt`. Timings are
 //! printed and never fail.
 
+mod classifier;
 mod counts;
 mod knowledge;
 mod page;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use self::classifier::Classifier;
 use self::counts::Counts;
 use self::knowledge::Knowledge;
 use self::page::Page;
@@ -56,13 +58,20 @@ pub fn run(project: &Project, options: &[&str]) -> Result<()> {
     if let Some(knowledge) = &knowledge {
         knowledge.print();
     }
+    let classifier = extent.map(|_| Classifier::measure(&bench)).transpose()?;
+    if let Some(classifier) = &classifier {
+        classifier.print();
+    }
     let page = extent.map(|extent| Page::measure(&bench, extent.page_rounds)).transpose()?;
     if let Some(page) = &page {
         page.print();
     }
     println!("\ntargets");
     let timed = speed.iter().flat_map(Speed::targets).chain(replay.iter().flat_map(Replay::targets));
-    let timed = timed.chain(knowledge.iter().flat_map(Knowledge::targets)).chain(page.iter().flat_map(Page::targets));
+    let timed = timed
+        .chain(knowledge.iter().flat_map(Knowledge::targets))
+        .chain(classifier.iter().flat_map(Classifier::targets))
+        .chain(page.iter().flat_map(Page::targets));
     for aim in counts.targets().into_iter().chain(scale.targets()).chain(timed) {
         aim.print();
     }

@@ -206,7 +206,7 @@ impl LexicalMatch {
         LexicalMatch {
             enabled: fields.flag("enabled", true),
             accept_above: fields.float("accept_above"),
-            ask_below_margin: fields.float("ask_below_margin").unwrap_or(0.05),
+            ask_below_margin: fields.float("ask_below_margin").unwrap_or(0.03),
         }
     }
 }

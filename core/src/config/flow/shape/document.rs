@@ -166,7 +166,7 @@ static SETTINGS: Definition = Definition::part(
             Object(&[
                 optional("enabled", Bool).with_default("true"),
                 optional("accept_above", Number(0, 1)),
-                optional("ask_below_margin", Number(0, 1)).with_default("0.05"),
+                optional("ask_below_margin", Number(0, 1)).with_default("0.03"),
             ]),
         ),
         optional("knowledge_fallback", Bool).with_default("false"),
