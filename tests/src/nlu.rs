@@ -211,7 +211,7 @@ pub fn generate(words: &[String], intents: usize, phrases: usize, seed: u64) -> 
         };
         all.push(DataIntent { id: format!("intent_{at}"), phrases: (0..phrases).map(|_| phrase()).collect() });
     }
-    let texts = all.iter().flat_map(|it| it.phrases.iter().take(20).map(|text| (it, text)));
+    let texts = all.iter().flat_map(|it| it.phrases.iter().take(20).map(move |text| (it, text)));
     let shortened = |text: &str| text.split(' ').skip(1).collect::<Vec<_>>().join(" ");
     let tests = texts.map(|(it, text)| DataText { text: shortened(text), intent: Some(it.id.clone()) }).collect();
     DataSet { name: "generated".to_owned(), locale: "en".to_owned(), intents: all, tests }
