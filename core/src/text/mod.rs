@@ -6,6 +6,7 @@ pub mod date;
 pub mod decimal;
 pub mod expr;
 pub mod interpolation;
+pub mod marked_phrase;
 pub mod names;
 pub mod personal_data;
 pub mod phrase;
