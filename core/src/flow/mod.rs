@@ -14,6 +14,7 @@ mod matching;
 mod messages;
 mod migrate;
 mod model_calls;
+mod near_words;
 mod nested;
 mod node;
 mod outcome;
@@ -21,6 +22,7 @@ mod redaction;
 mod request_renderer;
 mod scope;
 mod slot_hints;
+mod slot_values;
 mod spend_budget;
 mod state;
 mod template;
@@ -103,6 +105,8 @@ struct IntentTrigger {
     depth: usize,
     /// Slots that have already been prefilled from it, as `graph/node`.
     prefilled_slots: Vec<String>,
+    /// What it holds for the slots of the intent.
+    values: slot_values::SlotValues,
 }
 
 /// Checks that a JSON object is a session event.
