@@ -37,7 +37,7 @@ pub(super) struct SlotValues {
 struct SlotValue {
     variable: VariablePath,
     entity: String,
-    /// The value that belongs to it and to no other.
+    /// The value that belongs to it and to no other; null when several values of a list match equally well.
     own: Option<Value>,
 }
 
@@ -155,7 +155,7 @@ impl<'c> Walker<'c> {
         let context = self.extraction_context();
         // A text has no punctuation around it; a number may have a sign.
         let plain = trim_punctuation(part);
-        let candidates = if kind.name == "@string" { [plain, plain] } else { [part.trim(), plain] };
+        let candidates = if CATCH_ALL_ENTITIES.contains(&kind.name) { [plain, plain] } else { [part.trim(), plain] };
         let accepted = candidates.into_iter().filter(|it| !it.is_empty()).find_map(|it| kind.entity.accept(&it.into(), context));
         if let Some(value) = accepted {
             return Some(MarkedPart { value, place: 0..part.len(), fit: MarkFit::Whole });
@@ -210,7 +210,7 @@ impl<'c> Walker<'c> {
             for (slot, number) in assign(&words.iter().collect::<Vec<_>>(), &places, &message, locales) {
                 let slot = open.get(slot).and_then(|it| values.slots.get_mut(*it));
                 if let Some((slot, found)) = slot.zip(found.get(number)) {
-                    slot.own.clone_from(&found.value);
+                    slot.own = Some(found.value.clone().unwrap_or_default());
                     values.taken.push(found.range.clone());
                 }
             }
@@ -228,7 +228,7 @@ impl<'c> Walker<'c> {
         let values = &trigger.values;
         let slot = values.slot(&data.variable, &data.entity);
         if let Some(own) = slot.and_then(|it| it.own.clone()) {
-            return Some(TriggerValue { value: own, range: None });
+            return Some(TriggerValue { value: own, range: None }).filter(|it| !it.value.is_null());
         }
         if CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) {
             return None;
@@ -322,4 +322,42 @@ fn specificity(entity: &Entity) -> u8 {
 
 fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start < other.end && other.start < one.end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::ExtractionContext;
+
+    /// Wednesday, 2026-01-28, at noon.
+    const CONTEXT: ExtractionContext<'_> = ExtractionContext { locale: "en-US", now: 1_769_601_600_000 };
+
+    /// The values of each type in a text; a type in brackets has no open slot.
+    fn found(names: &[&'static str], text: &str) -> String {
+        let note = || Entity::from_patterns(&["(?s)(.+)".to_owned()], None).unwrap();
+        let kind = |it: &&'static str| {
+            let name = it.trim_matches(['(', ')']);
+            SlotType { name, entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *it }
+        };
+        let types: Vec<SlotType<'_>> = names.iter().map(kind).collect();
+        let found = find_types(&types, &[], text, |it| it.find_all(text, CONTEXT));
+        let shown = |it: &TypeValues| it.found.iter().map(|it| &text[it.range.clone()]).collect::<Vec<_>>().join("+");
+        found.iter().map(shown).collect::<Vec<_>>().join("|")
+    }
+
+    #[test]
+    fn parts_of_more_specific_values_are_left_out() {
+        for (names, text, expected) in [
+            (vec!["@number", "@date"], "3 on 5 March", "3|5 March"),
+            (vec!["@number", "(@date)"], "3 on 5 March", "3+5|5 March"),
+            (vec!["@currency", "@number"], "2 for $5", "$5|2"),
+            (vec!["@number", "@phone"], "call 5551234", "|5551234"),
+            (vec!["@phone", "@date"], "2026-03-05", "2026-03-05|2026-03-05"),
+            (vec!["@phone", "@date"], "on 2026-03-05", "|2026-03-05"),
+            (vec!["@duration", "@date"], "in 3 days for 2 hours", "2 hours|in 3 days"),
+            (vec!["@number", "note"], "3 of them", "3|3 of them"),
+        ] {
+            assert_eq!(found(&names, text), expected, "{text}");
+        }
+    }
 }
