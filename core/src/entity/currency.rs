@@ -1,10 +1,12 @@
 //! `@currency`: an amount with a currency symbol, code or name before or after it.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value};
 
 use super::locale::{language, region, words_of_locale};
 use super::number;
-use super::scanner::{Parsed, SpanScanner, find_first};
+use super::scanner::{Parsed, SpanScanner, find_each, find_first};
 
 /// ISO 4217 codes that are also accepted in lower case; the others could be words.
 const LOWER_CASE_CODES: &str =
@@ -79,6 +81,11 @@ const REGIONAL_SYMBOLS: [(&str, &str, &str); 14] = [
 /// Returns the first amount of a text, and whether it is the whole text.
 pub(super) fn find(text: &str, locale: &str) -> Option<(Value, bool)> {
     find_first(text, |start| read_money(start, locale))
+}
+
+/// Returns the amounts of a text with their places.
+pub(super) fn find_all(text: &str, locale: &str) -> Vec<(Value, Range<usize>)> {
+    find_each(text, |start| read_money(start, locale))
 }
 
 /// Normalizes an object with `amount` and `currency`.

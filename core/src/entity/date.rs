@@ -1,7 +1,9 @@
 //! `@date`: days in digits and in words, by the conventions of the locale.
 
+use std::ops::Range;
+
 use super::locale::{LocaleWords, language, region, words_of_locale};
-use super::scanner::{Parsed, SpanScanner, find_first};
+use super::scanner::{Parsed, SpanScanner, find_each, find_first};
 use super::{ExtractionContext, number};
 use crate::text::date::Date;
 
@@ -20,20 +22,31 @@ struct DateContext<'s> {
 
 /// Returns the first day of a text in ISO 8601, and whether it is the whole text.
 pub(super) fn find(text: &str, context: ExtractionContext<'_>) -> Option<(String, bool)> {
-    let dates = DateContext { today: context.now.div_euclid(DAY_MS), locale: context.locale, words: words_of_locale(context.locale) };
-    find_first(text, |start| {
-        let found = if start.read_digits().is_some() { dates.read_from_digits(start) } else { dates.read_from_words(start) };
+    let dates = DateContext::new(context);
+    find_first(text, |start| dates.read_day(start))
+}
+
+/// Returns the days of a text with their places.
+pub(super) fn find_all(text: &str, context: ExtractionContext<'_>) -> Vec<(String, Range<usize>)> {
+    let dates = DateContext::new(context);
+    find_each(text, |start| dates.read_day(start))
+}
+
+impl<'s> DateContext<'s> {
+    fn new(context: ExtractionContext<'s>) -> DateContext<'s> {
+        DateContext { today: context.now.div_euclid(DAY_MS), locale: context.locale, words: words_of_locale(context.locale) }
+    }
+
+    /// Reads a day in ISO 8601.
+    fn read_day<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, String> {
+        let found = if start.read_digits().is_some() { self.read_from_digits(start) } else { self.read_from_words(start) };
         let (day, end) = found.filter(|it| it.1.is_word_end())?;
         let date = Date::from_millis(day.checked_mul(DAY_MS)?);
         (1..=9999).contains(&date.year).then(|| (date.to_day_string(), end))
-    })
-}
+    }
 
-impl DateContext<'_> {
     fn read_from_digits<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, i64> {
-        if start.is_within_number() {
-            return None;
-        }
+        let start = Some(start).filter(|it| !it.is_within_number())?;
         self.read_calendar(start).or_else(|| self.read_from_now(start))
     }
 

@@ -1,8 +1,10 @@
 //! `@duration`: durations in words and in ISO 8601.
 
+use std::ops::Range;
+
 use super::locale::{LocaleWords, words_of_locale};
 use super::number;
-use super::scanner::{Parsed, SpanScanner, find_first};
+use super::scanner::{Parsed, SpanScanner, find_each, find_first};
 
 /// ISO 8601 designators of years, months, weeks, days, hours, minutes and seconds.
 const DESIGNATORS: [&str; 7] = ["Y", "M", "W", "D", "H", "M", "S"];
@@ -26,6 +28,13 @@ type Parts = [Option<String>; 7];
 pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
     let (parts, whole) = find_first(text, |start| read_iso(start).or_else(|| read_words(start, locale)))?;
     Some((format_iso(&parts)?, whole))
+}
+
+/// Returns the durations of a text with their places.
+pub(super) fn find_all(text: &str, locale: &str) -> Vec<(String, Range<usize>)> {
+    let found = find_each(text, |start| read_iso(start).or_else(|| read_words(start, locale)));
+    // Nothing is read behind a rejected text.
+    found.into_iter().map_while(|(parts, range)| Some((format_iso(&parts)?, range))).collect()
 }
 
 /// Formats the parts as ISO 8601; `None` when there are none, or when any but the last has decimals.

@@ -1,5 +1,7 @@
 //! `@email`: email addresses.
 
+use std::ops::Range;
+
 use super::scanner::is_accent;
 use crate::text::phrase::is_unspaced;
 
@@ -8,12 +10,16 @@ const MAX_CHARS: usize = 254;
 
 /// Returns the first address of a text with its domain in lower case, and whether it is the whole text.
 pub(super) fn find(text: &str) -> Option<(String, bool)> {
-    text.match_indices('@').find_map(|(at, _)| {
+    find_all(text).next().map(|(address, range)| (address, range.len() == text.len()))
+}
+
+/// Returns the addresses of a text with their places.
+pub(super) fn find_all(text: &str) -> impl Iterator<Item = (String, Range<usize>)> {
+    text.match_indices('@').filter_map(move |(at, _)| {
         let local = local_part(text.get(..at)?)?;
         let domain = domain_part(text.get(at + 1..)?)?;
-        let whole = text.len() == local.len() + 1 + domain.len();
         let address = [local, "@", &domain.to_lowercase()].concat();
-        (address.chars().count() <= MAX_CHARS).then_some((address, whole))
+        (address.chars().count() <= MAX_CHARS).then_some((address, at - local.len()..at + 1 + domain.len()))
     })
 }
 

@@ -1,9 +1,11 @@
 //! Lists of values with synonyms and fuzzy matching.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use super::Extraction;
-use crate::text::phrase::{fold_text, is_one_word};
+use super::scanner::MAX_VALUES;
+use super::{EntityMatch, Extraction};
+use crate::text::phrase::{FoldedText, fold_text, is_one_word};
 
 /// Minimum letters of a word for fuzzy matching.
 const MIN_FUZZY_LETTERS: usize = 5;
@@ -99,6 +101,64 @@ impl ListEntity {
         }
     }
 
+    /// Finds all values as whole words in a text, from left to right. Where spellings overlap, the longest is taken, then the leftmost.
+    pub(super) fn find_all(&self, text: &str) -> Vec<EntityMatch> {
+        let folded = FoldedText::new(text);
+        let mut exact: Vec<(Range<usize>, usize)> = Vec::new();
+        for spelling in &self.spellings {
+            let length = spelling.folded.len();
+            exact.extend(whole_words(folded.as_str(), &spelling.folded).map(|at| (at..at + length, spelling.value)));
+        }
+        exact.sort_by_key(|it| (std::cmp::Reverse(it.0.len()), it.0.start));
+        let mut found: Vec<(Range<usize>, Vec<usize>)> = Vec::new();
+        for (range, value) in exact {
+            match found.iter_mut().find(|it| overlap(&it.0, &range)) {
+                // A spelling of several values.
+                Some(same) if same.0 == range => same.1.push(value),
+                Some(_) => {}
+                None => found.push((range, vec![value])),
+            }
+        }
+        self.add_nearest(folded.as_str(), &mut found);
+        found.sort_by_key(|it| it.0.start);
+        let found = found.into_iter().take(MAX_VALUES).map(|(range, values)| {
+            let mut values = self.values_at(values);
+            let value = values.pop().filter(|_| values.is_empty());
+            EntityMatch { range: folded.source_range(range), value: value.map(Into::into) }
+        });
+        found.collect()
+    }
+
+    /// Adds the nearest values in the words that no spelling has taken; words in which two values tie have none.
+    fn add_nearest(&self, text: &str, found: &mut Vec<(Range<usize>, Vec<usize>)>) {
+        if self.max_edits == 0 {
+            return;
+        }
+        let words = word_ranges(text);
+        let letters = split_words(text);
+        let mut near: Vec<(usize, Range<usize>, usize)> = Vec::new();
+        for spelling in &self.spellings {
+            let spelling_words = split_words(&spelling.folded);
+            let count = spelling_words.len().max(1);
+            for (run, places) in letters.windows(count).zip(words.windows(count)) {
+                let (Some(first), Some(last)) = (places.first(), places.last()) else { continue };
+                if let Some(edits) = words_distance(run, &spelling_words, self.max_edits) {
+                    near.push((edits, first.start..last.end, spelling.value));
+                }
+            }
+        }
+        near.sort_by_key(|it| (it.0, it.1.start));
+        let mut nearest: Vec<(usize, Range<usize>, Vec<usize>)> = Vec::new();
+        for (edits, range, value) in near.into_iter().filter(|near| !found.iter().any(|it| overlap(&it.0, &near.1))) {
+            match nearest.iter_mut().find(|it| overlap(&it.1, &range)) {
+                Some(same) if same.0 == edits && same.1 == range => same.2.push(value),
+                Some(_) => {}
+                None => nearest.push((edits, range, vec![value])),
+            }
+        }
+        found.extend(nearest.into_iter().map(|it| (it.1, it.2)));
+    }
+
     /// Returns the value of which the whole text is a spelling.
     pub(super) fn find_whole(&self, text: &str) -> Option<String> {
         // An exact value takes precedence over other spellings that fold to the same text.
@@ -134,13 +194,34 @@ impl ListEntity {
 
 /// The position of the first occurrence of a spelling as whole words.
 fn find_whole_words(text: &str, spelling: &str) -> Option<usize> {
+    whole_words(text, spelling).next()
+}
+
+/// The positions at which a spelling occurs as whole words.
+fn whole_words(text: &str, spelling: &str) -> impl Iterator<Item = usize> {
     let is_cut = |left: Option<char>, right: Option<char>| left.zip(right).is_some_and(|it| is_one_word(it.0, it.1));
     let (first, last) = (spelling.chars().next(), spelling.chars().next_back());
-    text.match_indices(spelling).map(|it| it.0).find(|at| {
+    text.match_indices(spelling).map(|it| it.0).filter(move |at| {
         let before = text.get(..*at).and_then(|it| it.chars().next_back());
         let behind = text.get(at + spelling.len()..).and_then(|it| it.chars().next());
         !is_cut(before, first) && !is_cut(last, behind)
     })
+}
+
+fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+/// The places of the words that [`split_words`] returns.
+fn word_ranges(text: &str) -> Vec<Range<usize>> {
+    let words = text.split(|it: char| !it.is_alphanumeric()).scan(0, |end, it| {
+        let start = *end;
+        // The separator may be longer than a byte.
+        let separator = text.get(start + it.len()..).and_then(|it| it.chars().next()).map_or(0, char::len_utf8);
+        *end = start + it.len() + separator;
+        Some(start..start + it.len())
+    });
+    words.filter(|it| !it.is_empty()).collect()
 }
 
 fn split_words(text: &str) -> Vec<Vec<char>> {
@@ -282,6 +363,17 @@ mod tests {
         assert_eq!(found_text(two.find("stundord")), "standard");
         assert_eq!(found_text(two.find("planek")), "", "two values tie");
         assert_eq!(found_text(list("standard", 0).find("standrd")), "");
+    }
+
+    #[test]
+    fn the_nearest_values_are_found_in_the_words_that_are_left() {
+        let values = |text: &str| {
+            let found = list("planet|planed|standard|gold", 2).find_all(text).into_iter();
+            found.map(|it| it.value.map_or("?".to_owned(), |it| it.as_str().unwrap().to_owned())).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(values("gold, then standrad or planett"), "gold standard planet");
+        assert_eq!(values("planek, Gold"), "? gold");
+        assert_eq!(values("plane tsandard"), "? standard");
     }
 
     #[test]

@@ -11,6 +11,10 @@ pub(super) struct LocaleWords {
     pub article: &'static str,
     /// Words for one half.
     pub half: &'static str,
+    /// Articles, possessives and demonstratives, which may stand between a preposition and a value.
+    pub determiners: &'static str,
+    /// Prepositions, each followed by its contractions with an article.
+    pub contractions: &'static str,
     /// Months, from January.
     pub months: &'static str,
     /// Weekdays, from Monday.
@@ -45,6 +49,17 @@ pub(super) fn words_of_locale(locale: &str) -> &'static LocaleWords {
     WORDS.iter().find(|it| language.eq_ignore_ascii_case(it.language)).unwrap_or(&EN)
 }
 
+/// Whether a folded word is an article, a possessive or a demonstrative.
+pub fn is_determiner(word: &str, locale: &str) -> bool {
+    words_of_locale(locale).determiners.split(',').any(|it| it == word)
+}
+
+/// The preposition that a folded word contracts with an article, such as `von` for the German `vom`; else the word.
+pub fn without_article<'w>(word: &'w str, locale: &str) -> &'w str {
+    let mut rows = words_of_locale(locale).contractions.split('|').filter(|it| !it.is_empty());
+    rows.find(|it| it.split(',').any(|it| it == word)).and_then(|it| it.split(',').next()).unwrap_or(word)
+}
+
 /// The language of a locale.
 pub(super) fn language(locale: &str) -> &str {
     locale.split(['-', '_']).next().unwrap_or_default()
@@ -63,6 +78,8 @@ const EN: LocaleWords = LocaleWords {
     and: "and",
     article: "a,an",
     half: "half",
+    determiners: "a,an,the,my,our,your,his,her,its,their,this,that,these,those",
+    contractions: "",
     months: "january|february|march|april|may|june|july|august|september|october|november|december",
     weekdays: "monday,mon|tuesday,tue,tues|wednesday,wed|thursday,thu,thur,thurs|friday,fri|saturday,sat|sunday,sun",
     days: "today|tomorrow|yesterday|day after tomorrow",
@@ -86,6 +103,10 @@ const DE: LocaleWords = LocaleWords {
     and: "und",
     article: "ein,eine,einen,einem,einer",
     half: "halbe,halben,halber,halb",
+    determiners: "ein,eine,einen,einem,einer,der,die,das,den,dem,des,mein,meine,meinen,meinem,meiner,unser,unsere,unseren,unserem,\
+                  unserer,dein,deine,deinen,deinem,deiner,ihr,ihre,ihren,ihrem,ihrer,sein,seine,seinen,seinem,seiner,diese,diesen,\
+                  diesem,dieser,dieses",
+    contractions: "von,vom|zu,zum,zur|an,am,ans|in,im,ins|auf,aufs|bei,beim",
     months: "januar,janner|februar|marz,maerz|april|mai|juni|juli|august|september|oktober|november|dezember",
     weekdays: "montag|dienstag|mittwoch|donnerstag|freitag|samstag,sonnabend|sonntag",
     days: "heute|morgen|gestern|ubermorgen,uebermorgen",
@@ -108,6 +129,8 @@ const ES: LocaleWords = LocaleWords {
     and: "y,e",
     article: "un,una",
     half: "media,medio",
+    determiners: "un,una,el,la,los,las,mi,mis,tu,tus,su,sus,nuestro,nuestra,este,esta,ese,esa",
+    contractions: "de,del|a,al",
     months: "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre,setiembre|octubre|noviembre|diciembre",
     weekdays: "lunes|martes|miercoles|jueves|viernes|sabado|domingo",
     days: "hoy|manana|ayer|pasado manana",
@@ -128,6 +151,8 @@ const FR: LocaleWords = LocaleWords {
     and: "et",
     article: "un,une",
     half: "demi,demie",
+    determiners: "un,une,le,la,les,l,mon,ma,mes,ton,ta,tes,son,sa,ses,notre,nos,votre,vos,leur,leurs,ce,cet,cette,ces",
+    contractions: "de,du,des,d|a,au,aux",
     months: "janvier|fevrier|mars|avril|mai|juin|juillet|aout|septembre|octobre|novembre|decembre",
     weekdays: "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche",
     days: "aujourd hui|demain|hier|apres demain",
@@ -149,6 +174,9 @@ const IT: LocaleWords = LocaleWords {
     and: "e,ed",
     article: "un,una,uno",
     half: "mezza,mezzo,mezz",
+    determiners: "un,una,uno,il,lo,la,i,gli,le,l,mio,mia,tuo,tua,suo,sua,nostro,nostra,questo,questa",
+    contractions: "da,dal,dallo,dalla,dai,dagli,dalle,dall|a,al,allo,alla,ai,agli,alle,all,ad|di,del,dello,della,dei,degli,delle,dell|\
+                   in,nel,nello,nella,nei,negli,nelle,nell|su,sul,sullo,sulla,sui,sugli,sulle,sull",
     months: "gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre|ottobre|novembre|dicembre",
     weekdays: "lunedi|martedi|mercoledi|giovedi|venerdi|sabato|domenica",
     days: "oggi|domani|ieri|dopodomani",
@@ -170,6 +198,8 @@ const PT: LocaleWords = LocaleWords {
     and: "e",
     article: "um,uma",
     half: "meia,meio",
+    determiners: "um,uma,o,os,as,meu,minha,meus,minhas,seu,sua,seus,suas,nosso,nossa,este,esta,esse,essa",
+    contractions: "de,do,da,dos,das|a,ao,aos|em,no,na,nos,nas|por,pelo,pela,pelos,pelas",
     months: "janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro",
     weekdays: "segunda feira,segunda|terca feira,terca|quarta feira,quarta|quinta feira,quinta|sexta feira,sexta|sabado|domingo",
     days: "hoje|amanha|ontem|depois de amanha",
@@ -190,6 +220,8 @@ const NL: LocaleWords = LocaleWords {
     and: "en",
     article: "een",
     half: "half,halve",
+    determiners: "een,de,het,mijn,ons,onze,jouw,je,uw,zijn,haar,hun,dit,dat,deze,die",
+    contractions: "",
     months: "januari|februari|maart,mrt|april|mei|juni|juli|augustus|september|oktober|november|december",
     weekdays: "maandag|dinsdag|woensdag|donderdag|vrijdag|zaterdag|zondag",
     days: "vandaag|morgen|gisteren|overmorgen",
@@ -221,11 +253,34 @@ mod tests {
     }
 
     #[test]
+    fn words_beside_a_value_are_known() {
+        assert!(is_determiner("my", "en-GB") && is_determiner("einem", "de") && !is_determiner("a", "es") && !is_determiner("from", "en"));
+        for (word, locale, expected) in
+            [("vom", "de-AT", "von"), ("zur", "de", "zu"), ("vom", "en", "vom"), ("dalla", "it", "da"), ("", "en", "")]
+        {
+            assert_eq!(without_article(word, locale), expected, "{word}");
+        }
+    }
+
+    #[test]
     fn tables_are_complete_and_folded() {
         for it in WORDS {
             let rows = [it.months, it.weekdays, it.days, it.units].map(|it| it.split('|').count());
             assert_eq!(rows, [12, 7, 4, 7], "{}", it.language);
-            for words in [it.months, it.weekdays, it.days, it.units, it.yes, it.no, it.not, it.unsure, it.and, it.half] {
+            for words in [
+                it.months,
+                it.weekdays,
+                it.days,
+                it.units,
+                it.yes,
+                it.no,
+                it.not,
+                it.unsure,
+                it.and,
+                it.half,
+                it.determiners,
+                it.contractions,
+            ] {
                 assert_eq!(fold_text(words), words);
                 assert!(!words.contains(", ") && !words.contains(",,"), "{words}");
             }

@@ -17,8 +17,11 @@ mod url;
 
 pub use self::list::ListEntity;
 pub(crate) use self::list::edit_distance;
+pub(crate) use self::locale::{is_determiner, without_article};
 pub use self::pattern::PatternEntity;
 pub use self::system::{SystemEntity, system_entity_names};
+use std::ops::Range;
+
 use serde_json::Value;
 
 /// The locale and time used to interpret a text.
@@ -50,6 +53,15 @@ pub enum Extraction {
     Value(Value),
     /// Several values of a list that match equally well.
     Ambiguous(Vec<String>),
+}
+
+/// A value in a text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntityMatch {
+    /// Its place in the text, in bytes.
+    pub range: Range<usize>,
+    /// The value; `None` when several values of a list match equally well.
+    pub value: Option<Value>,
 }
 
 impl Entity {
@@ -106,6 +118,21 @@ impl Entity {
         }
     }
 
+    /// Finds all values of a text that do not overlap, from left to right. Types that read a text as a whole (`@string`, `@list` and
+    /// `@boolean`) find none.
+    pub fn find_all(&self, text: &str, context: ExtractionContext<'_>) -> Vec<EntityMatch> {
+        let offset = text.len() - text.trim_start().len();
+        let found = |value: Value, range: Range<usize>| EntityMatch { range, value: Some(value) };
+        match self {
+            Entity::System(system) => {
+                let all = system.find_all(text.trim(), context).into_iter();
+                all.map(|(value, it)| found(value, it.start + offset..it.end + offset)).collect()
+            }
+            Entity::List(list) => list.find_all(text),
+            Entity::Patterns(patterns) => patterns.find_all(text).into_iter().map(|it| found(it.0.into(), it.1)).collect(),
+        }
+    }
+
     /// Normalizes a value from a button, a parameter or a model; `None` when it is not valid for this type.
     pub fn accept(&self, value: &Value, context: ExtractionContext<'_>) -> Option<Value> {
         match (self, value) {
@@ -156,9 +183,7 @@ mod tests {
 
     #[test]
     fn entities_have_a_kind() {
-        for name in SYSTEM_NAMES {
-            assert_eq!(system(name).kind(), name);
-        }
+        assert!(SYSTEM_NAMES.iter().all(|it| system(it).kind() == *it));
         assert!(["number", "@Number", "@x", ""].iter().all(|it| Entity::from_system_name(it).is_none()));
         assert_eq!((sizes().kind(), orders().kind()), ("list", "regex"));
     }
@@ -230,6 +255,40 @@ mod tests {
         assert_eq!(sizes().accept(&json!("a little"), CONTEXT), None);
         assert_eq!(sizes().accept(&json!(["Small"]), CONTEXT), None);
         assert_eq!(orders().accept(&json!(12), CONTEXT), Some(json!("12")));
+    }
+
+    #[test]
+    fn all_values_are_found_with_their_places() {
+        let sizes = sizes();
+        let orders = orders();
+        for (entity, text, expected) in [
+            (&system("@number"), " 2 adults and three children, 10%", "2=2|three=3|10%=0.1"),
+            (&system("@number"), "99999999999999999999999 or 5", ""),
+            (&system("@email"), "a@b.de, c@D.org", "a@b.de=\"a@b.de\"|c@D.org=\"c@d.org\""),
+            (&system("@phone"), "(555) 123-4567 or +49 30 1234567", "(555) 123-4567=\"+15551234567\"|+49 30 1234567=\"+49301234567\""),
+            (&system("@url"), "x.org and y.org", "x.org=\"https://x.org\"|y.org=\"https://y.org\""),
+            (&system("@date"), "from Friday to Monday", "Friday=\"2026-01-30\"|Monday=\"2026-02-02\""),
+            (
+                &system("@currency"),
+                "$5 and 7 EUR",
+                "$5={\"amount\":\"5\",\"currency\":\"USD\"}|7 EUR={\"amount\":\"7\",\"currency\":\"EUR\"}",
+            ),
+            (&system("@duration"), "2 hours, then 3 days", "2 hours=\"PT2H\"|3 days=\"P3D\""),
+            (&system("@string"), "a", ""),
+            (&system("@list"), "a, b", ""),
+            (&system("@boolean"), "yes", ""),
+            (&sizes, "BIG or líttle, lagre", "BIG=\"Large\"|líttle=\"Small\"|lagre=\"Large\""),
+            (&orders, "order 12, order 34", "12=\"12\"|34=\"34\""),
+        ] {
+            let found = entity.find_all(text, CONTEXT);
+            let shown: Vec<String> = found.iter().map(|it| format!("{}={}", &text[it.range.clone()], it.value.clone().unwrap())).collect();
+            assert_eq!(shown.join("|"), expected, "{text}");
+        }
+        let clash = Entity::from_entries(&[("A".to_owned(), vec!["x".to_owned()]), ("B".to_owned(), vec!["x".to_owned()])], 0);
+        assert_eq!(clash.find_all("an x", CONTEXT), [EntityMatch { range: 3..4, value: None }]);
+        let cards = Entity::from_entries(&[("Card".to_owned(), vec![]), ("Credit".to_owned(), vec!["credit card".to_owned()])], 0);
+        let values: Vec<Option<Value>> = cards.find_all("a credit card, a card", CONTEXT).into_iter().map(|it| it.value).collect();
+        assert_eq!(values, [Some(json!("Credit")), Some(json!("Card"))]);
     }
 
     /// Generates a text of typical fragments and random characters.
@@ -320,10 +379,19 @@ mod tests {
                         assert_eq!(entity.accept(&value, context), Some(value), "{round} {name} {locale} {text:?}");
                     }
                     let _ = entity.accept(&text.as_str().into(), context);
+                    let all = entity.find_all(&text, context);
+                    assert!(
+                        all.iter().all(|it| text.get(it.range.clone()).is_some()) && all.is_sorted_by_key(|it| it.range.end),
+                        "{text:?}"
+                    );
+                    if let (Extraction::Value(value), Some(first)) = (entity.extract(&text, context), all.first()) {
+                        assert_eq!(first.value, Some(value), "{round} {name} {locale} {text:?}");
+                    }
                 }
                 assert!(Phrase::new(&text, locale).tokens().iter().all(|it| !it.is_empty()));
             }
             let _ = (list.extract(&text, CONTEXT), orders.extract(&text, CONTEXT));
+            assert!(list.find_all(&text, CONTEXT).iter().all(|it| text.get(it.range.clone()).is_some()), "{text:?}");
             assert_eq!(fold_text(&fold_text(&text)), fold_text(&text), "{text:?}");
         }
     }

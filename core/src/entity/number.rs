@@ -1,9 +1,11 @@
 //! `@number`: digits in the format of the locale, percentages, and English number words.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 use super::locale::{language, region};
-use super::scanner::{Parsed, SpanScanner, find_first};
+use super::scanner::{Parsed, SpanScanner, find_each, find_first};
 
 /// Languages with a decimal comma.
 const COMMA_LANGUAGES: &str = "bg cs da de el es fi fr hu id it nb nl nn no pl pt ro ru sk sv tr uk vi";
@@ -49,14 +51,23 @@ pub(super) fn has_decimal_point(locale: &str) -> bool {
 
 /// Returns the first number of a text, and whether it is the whole text.
 pub(super) fn find(text: &str, locale: &str) -> Option<(Value, bool)> {
-    let (value, whole) = find_first(text, |start| {
-        let (plain, end) = read_signed(start, locale)?;
-        let percent = end.skip_spaces().eat("%").or_else(|| end.skip_spaces().skip_words("percent").filter(|it| it.is_word_end()));
-        let end = percent.unwrap_or(end);
-        (end.is_word_end() && !end.is_number_continued()).then(|| (to_json_number(&plain, percent.is_some()), end))
-    })?;
+    let (value, whole) = find_first(text, |start| read_number(start, locale))?;
     // A number that cannot be represented is not skipped in favor of another.
     Some((value?, whole))
+}
+
+/// Returns the numbers of a text with their places.
+pub(super) fn find_all(text: &str, locale: &str) -> Vec<(Value, Range<usize>)> {
+    let found = find_each(text, |start| read_number(start, locale));
+    found.into_iter().map_while(|(value, range)| Some((value?, range))).collect()
+}
+
+/// Reads a number or a percentage; the value is `None` when it cannot be represented.
+fn read_number<'t>(start: SpanScanner<'t>, locale: &str) -> Parsed<'t, Option<Value>> {
+    let (plain, end) = read_signed(start, locale)?;
+    let percent = end.skip_spaces().eat("%").or_else(|| end.skip_spaces().skip_words("percent").filter(|it| it.is_word_end()));
+    let end = percent.unwrap_or(end);
+    (end.is_word_end() && !end.is_number_continued()).then(|| (to_json_number(&plain, percent.is_some()), end))
 }
 
 /// Converts a decimal text to a JSON number, an integer if possible; `None` when digits would be lost.

@@ -1,8 +1,11 @@
 //! Values matched by regular expressions.
 
+use std::ops::Range;
+
 use fancy_regex::RegexBuilder;
 use regex_syntax::ast::{Ast, GroupKind, parse::Parser};
 
+use super::scanner::MAX_VALUES;
 use crate::text::collapse_whitespace;
 
 /// Backtracking limit per match; linear patterns do not backtrack.
@@ -37,6 +40,23 @@ impl PatternEntity {
     /// Returns the value of the first pattern that matches in a text.
     pub(super) fn find(&self, text: &str) -> Option<String> {
         self.patterns.iter().find_map(|it| captured_value(&it.regex, text, self.group.as_deref()))
+    }
+
+    /// Returns the values of a text that do not overlap, with their places. Earlier patterns take precedence.
+    pub(super) fn find_all(&self, text: &str) -> Vec<(String, Range<usize>)> {
+        let mut found: Vec<(String, Range<usize>)> = Vec::new();
+        for pattern in &self.patterns {
+            // A match that exceeds the limit ends the search with this pattern.
+            for captures in pattern.regex.captures_iter(text).map_while(Result::ok).take(MAX_VALUES) {
+                let Some(value) = capture_of(&captures, self.group.as_deref()) else { continue };
+                let (plain, range) = (value.as_str().trim(), value.range());
+                if !plain.is_empty() && !found.iter().any(|it| it.1.start < range.end && range.start < it.1.end) {
+                    found.push((plain.to_owned(), range));
+                }
+            }
+        }
+        found.sort_by_key(|it| it.1.start);
+        found
     }
 
     /// Returns the value of a whole text: matched by a pattern, or by the inside of its value group.
@@ -79,9 +99,12 @@ fn anchor(pattern: &str) -> String {
 /// The capture of the configured group, else of the first group, else the whole match.
 fn captured_value(regex: &fancy_regex::Regex, text: &str, group: Option<&str>) -> Option<String> {
     let found = regex.captures(text).ok()??;
+    Some(capture_of(&found, group)?.as_str().trim().to_owned()).filter(|it| !it.is_empty())
+}
+
+fn capture_of<'t>(found: &fancy_regex::Captures<'t, str>, group: Option<&str>) -> Option<fancy_regex::Match<'t>> {
     let named = group.and_then(|it| it.parse().map_or_else(|_| found.name(it), |number: usize| found.get(number)));
-    let value = named.or_else(|| found.get(1)).or_else(|| found.get(0))?;
-    Some(value.as_str().trim().to_owned()).filter(|it| !it.is_empty())
+    named.or_else(|| found.get(1)).or_else(|| found.get(0))
 }
 
 /// The syntax tree inside a group, by name or number.

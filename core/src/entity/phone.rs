@@ -1,5 +1,7 @@
 //! `@phone`: phone numbers, in international form when the region determines it.
 
+use std::ops::Range;
+
 use super::locale::region;
 
 /// Regions with calling code, trunk prefix, and minimum and maximum digits of a national number without both.
@@ -50,23 +52,30 @@ const DIGIT_COUNT: std::ops::RangeInclusive<usize> = 7..=15;
 
 /// Returns the first phone number of a text, and whether it is the whole text.
 pub(super) fn find(text: &str, locale: &str) -> Option<(String, bool)> {
+    find_all(text, locale).next().map(|(number, range)| (number, range.len() == text.len()))
+}
+
+/// Returns the phone numbers of a text with their places.
+pub(super) fn find_all(text: &str, locale: &str) -> impl Iterator<Item = (String, Range<usize>)> {
     let mut rest = text;
-    while let Some(start) = rest.find(|it: char| it.is_ascii_digit()) {
-        let (before, from) = rest.split_at(start);
-        let run = leading_digits(from);
-        let (outside, behind) = (before.trim_end_matches(['(', '+']), from.get(run.len()..)?);
-        let is_plus = before.get(outside.len()..)?.contains('+');
-        let is_whole = text.len() == rest.len() && outside.is_empty() && behind.is_empty();
-        // Digits next to letters are ids.
-        if !outside.ends_with(char::is_alphanumeric)
-            && !behind.starts_with(char::is_alphanumeric)
-            && let Some(number) = to_international(run, is_plus, locale)
-        {
-            return Some((number, is_whole));
+    std::iter::from_fn(move || {
+        while let Some(start) = rest.find(|it: char| it.is_ascii_digit()) {
+            let (before, from) = rest.split_at(start);
+            let run = leading_digits(from);
+            let (outside, behind) = (before.trim_end_matches(['(', '+']), from.get(run.len()..)?);
+            let is_plus = before.get(outside.len()..)?.contains('+');
+            let begin = text.len() - rest.len() + outside.len();
+            rest = behind;
+            // Digits next to letters are ids.
+            if !outside.ends_with(char::is_alphanumeric)
+                && !behind.starts_with(char::is_alphanumeric)
+                && let Some(number) = to_international(run, is_plus, locale)
+            {
+                return Some((number, begin..text.len() - behind.len()));
+            }
         }
-        rest = behind;
-    }
-    None
+        None
+    })
 }
 
 /// Returns the leading digits of a text with at most three separators in a row.

@@ -1,6 +1,11 @@
 //! A scanner over text, used by the parsers of entities.
 
+use std::ops::Range;
+
 use crate::text::phrase::fold_text;
+
+/// Maximum values that are looked for in one text.
+pub(super) const MAX_VALUES: usize = 32;
 
 /// A position in a text.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +23,23 @@ pub(super) fn find_first<'t, T>(text: &'t str, parse: impl Fn(SpanScanner<'t>) -
         let (value, end) = parse(start)?;
         Some((value, start.at == 0 && end.rest().is_empty()))
     })
+}
+
+/// Returns the values of a text that do not overlap, from left to right, each with its place.
+pub(super) fn find_each<'t, T>(text: &'t str, parse: impl Fn(SpanScanner<'t>) -> Parsed<'t, T>) -> Vec<(T, Range<usize>)> {
+    let mut found: Vec<(T, Range<usize>)> = Vec::new();
+    for start in start_positions(text) {
+        if found.last().is_some_and(|it| start.at < it.1.end) {
+            continue;
+        }
+        if let Some((value, end)) = parse(start) {
+            found.push((value, start.at..end.at));
+        }
+        if found.len() == MAX_VALUES {
+            break;
+        }
+    }
+    found
 }
 
 /// The positions at which a value may start: not within a word or a number.

@@ -1,7 +1,10 @@
 //! The ten built-in entity types.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
+use super::scanner::MAX_VALUES;
 use super::{ExtractionContext, boolean, currency, date, duration, email, number, phone, text_list, url};
 
 /// A built-in entity type.
@@ -83,6 +86,23 @@ impl SystemEntity {
             SystemEntity::Currency => currency::find(text, context.locale),
             SystemEntity::Duration => of_text(duration::find(text, context.locale)),
             SystemEntity::List => text_list::find(text, context.locale).map(|it| (it, true)),
+        }
+    }
+
+    /// Returns the values of a trimmed text with their places; none for types that read a text as a whole.
+    pub(super) fn find_all(self, text: &str, context: ExtractionContext<'_>) -> Vec<(Value, Range<usize>)> {
+        let of_texts = |found: &mut dyn Iterator<Item = (String, Range<usize>)>| {
+            found.take(MAX_VALUES).map(|it| (Value::String(it.0), it.1)).collect::<Vec<_>>()
+        };
+        match self {
+            SystemEntity::String | SystemEntity::Boolean | SystemEntity::List => Vec::new(),
+            SystemEntity::Number => number::find_all(text, context.locale),
+            SystemEntity::Email => of_texts(&mut email::find_all(text)),
+            SystemEntity::Phone => of_texts(&mut phone::find_all(text, context.locale)),
+            SystemEntity::Url => of_texts(&mut url::find_all(text).into_iter()),
+            SystemEntity::Date => of_texts(&mut date::find_all(text, context).into_iter()),
+            SystemEntity::Currency => currency::find_all(text, context.locale),
+            SystemEntity::Duration => of_texts(&mut duration::find_all(text, context.locale).into_iter()),
         }
     }
 

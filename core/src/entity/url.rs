@@ -1,7 +1,9 @@
 //! `@url`: web addresses, with or without a scheme.
 
+use std::ops::Range;
+
 use super::email::top_level_domain;
-use super::scanner::{Parsed, SpanScanner, find_first};
+use super::scanner::{Parsed, SpanScanner, find_each, find_first};
 
 /// Characters that end an address.
 const TERMINATORS: &str = "<>\"`{}|\\^";
@@ -12,6 +14,11 @@ const TRAILING_PUNCTUATION: &str = ".,;:!?'*_’”“»…";
 /// Returns the first address of a text, and whether it is the whole text.
 pub(super) fn find(text: &str) -> Option<(String, bool)> {
     find_first(text, |start| read_with_scheme(start).or_else(|| read_without_scheme(start)))
+}
+
+/// Returns the addresses of a text with their places.
+pub(super) fn find_all(text: &str) -> Vec<(String, Range<usize>)> {
+    find_each(text, |start| read_with_scheme(start).or_else(|| read_without_scheme(start)))
 }
 
 fn read_with_scheme(start: SpanScanner<'_>) -> Parsed<'_, String> {

@@ -172,25 +172,30 @@ impl<'c> Walker<'c> {
     /// The intent with the best phrase in the message: the longest, then the highest score and priority.
     fn match_phrase(&self, input: &Phrase) -> Option<IntentMatch<'c>> {
         let flow = self.flow;
-        let mut best: Option<(usize, f64, IntentMatch<'c>)> = None;
+        let message = self.input_text();
+        let mut best: Option<(usize, bool, f64, IntentMatch<'c>)> = None;
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases) {
             if !intent.enabled || intent.is_fallback || is_ruled_out(phrases, input) {
                 continue;
             }
-            for (text, phrase) in intent.phrases.iter().zip(&phrases.positive) {
-                let Some((_, score)) = input.match_phrase(phrase) else { continue };
-                let length = phrase.tokens().len();
-                let better = best.as_ref().is_none_or(|(best_length, best_score, it)| {
-                    (length, score, -intent.priority) > (*best_length, *best_score, -it.intent.priority)
+            for ((text, phrase), marked) in intent.phrases.iter().zip(&phrases.positive).zip(&phrases.marked) {
+                let score = match marked {
+                    Some(marked) => self.match_marks(intent, marked, &message).map(|it| it.score),
+                    None => input.match_phrase(phrase).map(|it| it.1),
+                };
+                let Some(score) = score else { continue };
+                let (length, is_plain) = (phrase.tokens().len(), marked.is_none());
+                let better = best.as_ref().is_none_or(|(best_length, best_plain, best_score, it)| {
+                    (length, is_plain, score, -intent.priority) > (*best_length, *best_plain, *best_score, -it.intent.priority)
                 });
                 if better {
                     let hit =
                         IntentMatch { intent, source: "phrase", confidence: score, phrase: Some(text), slots: Value::Null, message: None };
-                    best = Some((length, score, hit));
+                    best = Some((length, is_plain, score, hit));
                 }
             }
         }
-        best.map(|it| it.2)
+        best.map(|it| it.3)
     }
 
     /// Lets a model verify a match. The error is the id of a rejected intent; a model that fails accepts.
@@ -343,8 +348,9 @@ impl<'c> Walker<'c> {
         }
         let depth = self.depth().saturating_sub(1);
         self.state.vars.insert("_last_intent".to_owned(), last);
-        self.trigger = Some(super::IntentTrigger { text: message, depth, prefilled_slots: Vec::new() });
         self.write_slot_hints(hit.intent, &hit.slots);
+        let values = self.find_slot_values(hit, &message);
+        self.trigger = Some(super::IntentTrigger { text: message, depth, prefilled_slots: Vec::new(), values });
         true
     }
 }

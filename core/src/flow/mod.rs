@@ -15,6 +15,7 @@ mod matching;
 mod messages;
 mod migrate;
 mod model_calls;
+mod near_words;
 mod nested;
 mod node;
 mod outcome;
@@ -22,6 +23,7 @@ mod redaction;
 mod request_renderer;
 mod scope;
 mod slot_hints;
+mod slot_values;
 mod spend_budget;
 mod state;
 mod template;
@@ -104,6 +106,8 @@ struct IntentTrigger {
     depth: usize,
     /// Slots that have already been prefilled from it, as `graph/node`.
     prefilled_slots: Vec<String>,
+    /// What it holds for the slots of the intent.
+    values: slot_values::SlotValues,
 }
 
 /// Checks that a JSON object is a session event.

@@ -3,16 +3,24 @@
 use serde_json::{Value, json};
 
 use super::Walker;
-use crate::config::flow::document::{EntityData, IntentDef, IntentParameter, Node, NodeKind};
+use crate::config::flow::document::{Ask, EntityData, IntentDef, IntentParameter, LocalizedText, Node, NodeKind};
 use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
 
 /// A slot of an intent: a parameter, or an entity node of its graph.
-struct IntentSlot<'c> {
-    variable: &'c VariablePath,
-    entity: &'c str,
+pub(super) struct IntentSlot<'c> {
+    pub variable: &'c VariablePath,
+    pub entity: &'c str,
+    pub prompt: &'c LocalizedText,
     /// The data of its node; `None` for a parameter.
-    node: Option<&'c EntityData>,
+    pub node: Option<&'c EntityData>,
+}
+
+impl IntentSlot<'_> {
+    /// Whether it takes a value although its variable has one.
+    pub fn is_always_asked(&self) -> bool {
+        self.node.is_some_and(|it| it.ask == Ask::Always)
+    }
 }
 
 impl<'c> Walker<'c> {
@@ -61,18 +69,18 @@ impl<'c> Walker<'c> {
         })
     }
 
-    fn is_intent_slot_redacted(&self, slot: &IntentSlot<'_>) -> bool {
+    pub(super) fn is_intent_slot_redacted(&self, slot: &IntentSlot<'_>) -> bool {
         slot.node.is_some_and(|it| it.redact) || self.is_value_redacted(slot.variable, slot.entity)
     }
 }
 
 /// The slots of an intent: its parameters, then the entity nodes of its graph.
-fn slots_of_intent<'c>(walker: &Walker<'c>, intent: &'c IntentDef) -> Vec<IntentSlot<'c>> {
-    let parameter = |it: &'c IntentParameter| IntentSlot { variable: &it.variable, entity: &it.entity, node: None };
+pub(super) fn slots_of_intent<'c>(walker: &Walker<'c>, intent: &'c IntentDef) -> Vec<IntentSlot<'c>> {
+    let parameter = |it: &'c IntentParameter| IntentSlot { variable: &it.variable, entity: &it.entity, prompt: &it.prompt, node: None };
     let nodes = walker.flow.graph(&intent.graph).map(|it| it.definition.nodes.as_slice()).unwrap_or_default();
     let slot = |it: &'c Node| {
         let NodeKind::Entity(data) = &it.kind else { return None };
-        Some(IntentSlot { variable: &data.variable, entity: &data.entity, node: Some(data) })
+        Some(IntentSlot { variable: &data.variable, entity: &data.entity, prompt: &data.prompt, node: Some(data) })
     };
     intent.parameters.iter().map(parameter).chain(nodes.iter().filter_map(slot)).collect()
 }

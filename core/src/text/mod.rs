@@ -7,6 +7,7 @@ pub mod decimal;
 pub mod expr;
 pub mod interpolation;
 pub(crate) mod language;
+pub mod marked_phrase;
 pub mod names;
 pub mod personal_data;
 pub mod phrase;

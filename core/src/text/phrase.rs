@@ -1,7 +1,11 @@
 //! Normalises user messages to tokens and compares them with training phrases and small-talk patterns. (docs/spec/flows.md#5.3)
 
+use std::ops::Range;
+
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::canonical_combining_class;
+
+pub use super::marked_phrase::without_marks;
 
 /// Languages in which an accented letter is a letter of its own; in all other languages accents are removed.
 const ACCENTED_LANGUAGES: [&str; 25] = [
@@ -28,11 +32,18 @@ const MAX_EXTRA_TOKENS: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase(Vec<String>);
 
+/// The normalised tokens of a text with their places in it.
+#[derive(Debug, Clone)]
+pub struct PlacedPhrase {
+    tokens: Vec<String>,
+    /// In bytes, one for each token.
+    places: Vec<Range<usize>>,
+}
+
 impl Phrase {
     /// Normalises a text for the language of a locale.
     pub fn new(text: &str, locale: &str) -> Phrase {
-        let language = locale.split(['-', '_']).next().unwrap_or_default();
-        Phrase::normalize(text, ACCENTED_LANGUAGES.iter().any(|it| it.eq_ignore_ascii_case(language)))
+        Phrase::normalize(text, keeps_accents(locale))
     }
 
     /// Normalises a text and removes accents, whatever its language.
@@ -41,34 +52,7 @@ impl Phrase {
     }
 
     fn normalize(text: &str, keeps_accents: bool) -> Phrase {
-        let mut tokens: Vec<String> = Vec::new();
-        let mut token = String::new();
-        for character in text.nfkd() {
-            // Unicode classifies this apostrophe as a letter.
-            let character = if character == 'ʼ' { '’' } else { character };
-            if !keeps_accents && is_accent(character) {
-                continue;
-            }
-            if is_mark(character) {
-                if let Some(last) = if token.is_empty() { tokens.last_mut() } else { Some(&mut token) } {
-                    last.push(character);
-                }
-                continue;
-            }
-            let alone = is_unspaced(character) || is_symbol(character);
-            if (alone || !character.is_alphanumeric()) && !token.is_empty() {
-                tokens.push(std::mem::take(&mut token));
-            }
-            if alone {
-                tokens.push(character.into());
-            } else if character.is_alphanumeric() {
-                push_folded(character, &mut token);
-            }
-        }
-        if !token.is_empty() {
-            tokens.push(token);
-        }
-        Phrase(tokens)
+        Phrase(split_tokens(text.nfkd().map(|it| (0..0, it)), keeps_accents).0)
     }
 
     /// Returns the tokens.
@@ -99,6 +83,104 @@ impl Phrase {
     }
 }
 
+impl PlacedPhrase {
+    /// Normalises a text for the language of a locale.
+    pub fn new(text: &str, locale: &str) -> PlacedPhrase {
+        let placed = text.char_indices().flat_map(|(at, it)| it.nfkd().map(move |part| (at..at + it.len_utf8(), part)));
+        let (tokens, places) = split_tokens(placed, keeps_accents(locale));
+        PlacedPhrase { tokens, places }
+    }
+
+    /// Returns the tokens.
+    pub fn tokens(&self) -> &[String] {
+        &self.tokens
+    }
+
+    /// Returns the places of the tokens in the text, in bytes.
+    pub fn places(&self) -> &[Range<usize>] {
+        &self.places
+    }
+}
+
+/// A text without case, accents and repeated white space that knows where its characters come from.
+pub struct FoldedText {
+    folded: String,
+    /// The place in the source of each byte.
+    places: Vec<Range<usize>>,
+}
+
+impl FoldedText {
+    /// Folds a text as [`fold_text`] does.
+    pub fn new(text: &str) -> FoldedText {
+        let mut out = FoldedText { folded: String::with_capacity(text.len()), places: Vec::with_capacity(text.len()) };
+        for (at, character) in text.char_indices() {
+            for part in character.nfkd() {
+                push_folded_or_space(part, &mut out.folded);
+                out.places.resize(out.folded.len(), at..at + character.len_utf8());
+            }
+        }
+        let length = out.folded.trim_end().len();
+        out.folded.truncate(length);
+        out.places.truncate(length);
+        out
+    }
+
+    /// Returns the folded text.
+    pub fn as_str(&self) -> &str {
+        &self.folded
+    }
+
+    /// Returns the place in the source of a range that is not empty.
+    pub fn source_range(&self, range: Range<usize>) -> Range<usize> {
+        let places = self.places.get(range).unwrap_or_default();
+        places.first().map_or(0, |it| it.start)..places.last().map_or(0, |it| it.end)
+    }
+}
+
+fn keeps_accents(locale: &str) -> bool {
+    let language = locale.split(['-', '_']).next().unwrap_or_default();
+    ACCENTED_LANGUAGES.iter().any(|it| it.eq_ignore_ascii_case(language))
+}
+
+/// Splits decomposed characters, each with its place, into tokens and their places.
+fn split_tokens(characters: impl Iterator<Item = (Range<usize>, char)>, keeps_accents: bool) -> (Vec<String>, Vec<Range<usize>>) {
+    let mut tokens: Vec<String> = Vec::new();
+    let mut places: Vec<Range<usize>> = Vec::new();
+    // Whether the last token may grow.
+    let mut is_open = false;
+    for (place, character) in characters {
+        // Unicode classifies this apostrophe as a letter.
+        let character = if character == 'ʼ' { '’' } else { character };
+        if !keeps_accents && is_accent(character) {
+            continue;
+        }
+        let alone = is_unspaced(character) || is_symbol(character);
+        if is_mark(character) {
+            if let Some((token, last)) = tokens.last_mut().zip(places.last_mut()) {
+                token.push(character);
+                last.end = place.end;
+            }
+        } else if alone {
+            tokens.push(character.into());
+            places.push(place);
+            is_open = false;
+        } else if character.is_alphanumeric() {
+            if !is_open {
+                tokens.push(String::new());
+                places.push(place.clone());
+            }
+            if let Some((token, last)) = tokens.last_mut().zip(places.last_mut()) {
+                push_folded(character, token);
+                last.end = place.end;
+            }
+            is_open = true;
+        } else {
+            is_open = false;
+        }
+    }
+    (tokens, places)
+}
+
 /// Returns whether `whole` contains `part` as consecutive tokens.
 fn contains_run(whole: &[String], part: &[String]) -> bool {
     !part.is_empty() && whole.windows(part.len()).any(|it| it == part)
@@ -122,16 +204,20 @@ fn longest_common_subsequence(left: &[String], right: &[String]) -> usize {
 pub fn fold_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.nfkd() {
-        if character.is_whitespace() {
-            if !out.is_empty() && !out.ends_with(' ') {
-                out.push(' ');
-            }
-        } else if !is_accent(character) {
-            push_folded(character, &mut out);
-        }
+        push_folded_or_space(character, &mut out);
     }
     out.truncate(out.trim_end().len());
     out
+}
+
+fn push_folded_or_space(character: char, out: &mut String) {
+    if character.is_whitespace() {
+        if !out.is_empty() && !out.ends_with(' ') {
+            out.push(' ');
+        }
+    } else if !is_accent(character) {
+        push_folded(character, out);
+    }
 }
 
 /// Returns whether two adjacent characters belong to the same word.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::compiled::{Flow, IntentPhrases};
 use super::document::{IntentDef, LexicalMatch};
 use crate::lexical::{Acceptance, Label, LexicalClassifier, TrainingPhrase, TrainingSet};
+use crate::text::phrase::without_marks;
 
 impl Flow {
     /// Iterates over the intents that a message may be matched with, in document order.
@@ -21,7 +22,7 @@ impl Flow {
     /// and a negative phrase not to its intent.
     pub fn training_set(&self) -> TrainingSet {
         let mut set = TrainingSet { locale: self.document.default_locale.clone(), ..TrainingSet::default() };
-        let phrase = |text: &String, label| TrainingPhrase { text: text.clone(), label };
+        let phrase = |text: &String, label| TrainingPhrase { text: without_marks(text), label };
         for (class, intent) in self.matchable_intents().enumerate() {
             set.classes.push(intent.id.clone());
             set.phrases.extend(intent.phrases.iter().map(|it| phrase(it, Label::Class(class))));

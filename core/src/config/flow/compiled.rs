@@ -12,7 +12,8 @@ use super::redaction;
 use crate::entity::Entity;
 use crate::lexical::LazyClassifier;
 use crate::text::expr::Expr;
-use crate::text::phrase::Phrase;
+use crate::text::marked_phrase::MarkedPhrase;
+use crate::text::phrase::{Phrase, without_marks};
 use crate::text::variable_path::VariablePath;
 
 /// Codes of issues that make a document unreadable, so that even a draft is rejected. (docs/spec/flows-http.md#2)
@@ -53,8 +54,10 @@ pub struct GraphIndex {
 /// The compiled phrases of an intent.
 #[derive(Debug, Clone)]
 pub struct IntentPhrases {
-    /// Phrases that match the intent.
+    /// Phrases that match the intent, without their marks.
     pub positive: Vec<Phrase>,
+    /// The marks of these phrases, if they have any.
+    pub marked: Vec<Option<MarkedPhrase>>,
     /// Phrases that rule the intent out.
     pub negative: Vec<Phrase>,
 }
@@ -95,7 +98,11 @@ impl Flow {
         document.graphs.iter_mut().for_each(normalize_decision_ports);
         let locale = document.default_locale.clone();
         let phrases = |texts: &[String]| texts.iter().map(|it| Phrase::new(it, &locale)).collect::<Vec<_>>();
-        let of_intent = |it: &IntentDef| IntentPhrases { positive: phrases(&it.phrases), negative: phrases(&it.negative_phrases) };
+        let of_intent = |it: &IntentDef| IntentPhrases {
+            positive: it.phrases.iter().map(|it| Phrase::new(&without_marks(it), &locale)).collect(),
+            marked: it.phrases.iter().map(|it| MarkedPhrase::parse(it, &locale)).collect(),
+            negative: phrases(&it.negative_phrases),
+        };
         Ok(Flow {
             kind,
             bound: Vec::new(),

@@ -25,9 +25,6 @@ pub(super) enum SlotResult {
     Interrupted(Transition),
 }
 
-/// Entities that accept every message; they are not prefilled from the message that triggered the intent.
-const CATCH_ALL_ENTITIES: [&str; 2] = ["@string", "@list"];
-
 /// The variable with a value that the user has to confirm.
 const CANDIDATE_VARIABLE: &str = "_slot";
 
@@ -85,20 +82,23 @@ impl<'c> Walker<'c> {
             self.trace("entity.skipped", json!({"node": id, "variable": data.variable.to_string()}));
             return Some(SlotResult::Filled);
         }
-        if !CATCH_ALL_ENTITIES.contains(&data.entity.as_str())
-            && let Some(text) = self.take_trigger_text(&place)
-            && let Extraction::Value(value) = entity.extract(&text, self.extraction_context())
-        {
-            if self.is_prefilled(data) && self.find_violation(data, &value).is_none() {
-                self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
-                return Some(self.write_slot(id, data, value));
-            }
+        if !self.take_trigger(&place) {
+            return None;
+        }
+        if !self.is_prefilled(data) {
             // The value is not taken, but the message holds what is not to be stored.
             if self.is_slot_redacted(data) {
-                self.redact_input_with(&data.variable, Some(&value));
+                self.redact_trigger_values(data, &entity);
             }
+            return None;
         }
-        None
+        let found = self.trigger_value(data, &entity)?;
+        if self.find_violation(data, &found.value).is_some() {
+            return None;
+        }
+        self.claim_trigger_value(&found);
+        self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
+        Some(self.write_slot(id, data, found.value))
     }
 
     /// Prompts for the value.
@@ -318,14 +318,14 @@ impl<'c> Walker<'c> {
         }
     }
 
-    /// The message that triggered the intent, once for each slot of its frame.
-    fn take_trigger_text(&mut self, place: &str) -> Option<String> {
-        let trigger = self.trigger.as_mut()?;
+    /// Whether a slot may look into the message that triggered the intent: once for each slot of its frame.
+    fn take_trigger(&mut self, place: &str) -> bool {
+        let Some(trigger) = self.trigger.as_mut() else { return false };
         if trigger.prefilled_slots.iter().any(|it| it == place) || self.state.stack.len() <= trigger.depth {
-            return None;
+            return false;
         }
         trigger.prefilled_slots.push(place.to_owned());
-        Some(trigger.text.clone())
+        true
     }
 }
 

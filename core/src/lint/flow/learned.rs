@@ -3,7 +3,7 @@
 use super::context::FlowContext;
 use crate::config::flow::DocumentIssue;
 use crate::lexical::validate;
-use crate::text::phrase::Phrase;
+use crate::text::phrase::{Phrase, without_marks};
 
 /// With more phrases the cross-validation takes longer than somebody who types would wait; `convengine nlu` has no limit.
 const MAX_PHRASES: usize = 600;
@@ -28,7 +28,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     let find = |id: &str| flow.document.intents.iter().zip(&flow.phrases).enumerate().find(|it| it.1.0.id == id);
     for misleading in report.misleading.iter().filter(|it| it.confidence >= report.threshold) {
         let Some((at, (intent, _))) = find(&misleading.class) else { continue };
-        let Some(number) = intent.phrases.iter().position(|it| *it == misleading.phrase) else { continue };
+        let Some(number) = intent.phrases.iter().position(|it| without_marks(it) == misleading.phrase) else { continue };
         let Some((_, (other, phrases))) = find(&misleading.taken_for) else { continue };
         // Equal phrases are reported as such.
         if phrases.positive.contains(&Phrase::new(&misleading.phrase, &flow.document.default_locale)) {

@@ -1,4 +1,4 @@
-//! Phrases that conflict with each other. (I005, I006, I011)
+//! Phrases that conflict with each other, and their marks. (I005, I006, I011, I013, I014)
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,10 @@ use aho_corasick::AhoCorasick;
 
 use super::context::FlowContext;
 use crate::config::flow::DocumentIssue;
+use crate::config::flow::document::{IntentDef, NodeKind};
+use crate::text::marked_phrase::MarkedPhrase;
 use crate::text::phrase::Phrase;
+use crate::text::variable_path::VariablePath;
 
 /// The separator of tokens, which no token contains.
 const SEPARATOR: &str = "\u{1f}";
@@ -24,12 +27,14 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
     let mut phrases_by_key: BTreeMap<String, Vec<IntentPhrase<'_>>> = BTreeMap::new();
     let all = document.intents.iter().zip(&context.flow.phrases).enumerate().filter(|(_, (it, _))| it.enabled && !it.is_fallback);
     for (intent, (form, phrases)) in all {
-        for (number, (text, phrase)) in form.phrases.iter().zip(&phrases.positive).enumerate() {
+        for (number, ((text, phrase), marked)) in form.phrases.iter().zip(&phrases.positive).zip(&phrases.marked).enumerate() {
             if !phrase.tokens().is_empty() {
-                phrases_by_key.entry(phrase_key(phrase)).or_default().push(IntentPhrase { intent, number, name: &form.name, text });
+                let key = marked.as_ref().map_or_else(|| phrase_key(phrase), |it| key_of_tokens(it.comparable_tokens()));
+                phrases_by_key.entry(key).or_default().push(IntentPhrase { intent, number, name: &form.name, text });
             }
         }
     }
+    check_marks(context, findings);
     for same in phrases_by_key.values() {
         check_equal(context, same, findings);
     }
@@ -48,7 +53,48 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
 
 /// Joins the tokens of a phrase, with the separator at both ends as well.
 fn phrase_key(phrase: &Phrase) -> String {
-    phrase.tokens().iter().fold(SEPARATOR.to_owned(), |key, it| key + it + SEPARATOR)
+    key_of_tokens(phrase.tokens().iter().map(String::as_str))
+}
+
+fn key_of_tokens<'t>(tokens: impl IntoIterator<Item = &'t str>) -> String {
+    tokens.into_iter().fold(SEPARATOR.to_owned(), |key, it| key + it + SEPARATOR)
+}
+
+fn check_marks(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
+    for (at, (intent, phrases)) in context.flow.document.intents.iter().zip(&context.flow.phrases).enumerate() {
+        let all =
+            intent.phrases.iter().zip(&phrases.marked).enumerate().filter_map(|(number, (text, it))| Some((number, text, it.as_ref()?)));
+        for (number, text, phrase) in all {
+            check_phrase_marks(context, (at, intent), (number, text, phrase), findings);
+        }
+    }
+}
+
+fn check_phrase_marks(
+    context: &FlowContext<'_>,
+    (at, intent): (usize, &IntentDef),
+    (number, text, phrase): (usize, &str, &MarkedPhrase),
+    findings: &mut Vec<DocumentIssue>,
+) {
+    let location = context.item_location("intents", at).join(&format!("/phrases/{number}"));
+    for variable in phrase.variables().filter(|it| !is_slot(context, intent, it)) {
+        let message = format!("'{{{variable}}}' in the phrase '{text}' is no slot of '{}'", intent.name);
+        let fix = "use the variable of a parameter of the intent or of an entity node of its graph";
+        findings.push(location.clone().error("I013", message).with_fix(fix));
+    }
+    if !phrase.is_divisible() {
+        let reason = if phrase.literal_length() == 0 { "no words besides its marks" } else { "no words between two of its marks" };
+        let message = format!("the phrase '{text}' has {reason}, so it never matches");
+        findings.push(location.error("I014", message).with_fix("add the words that users write there"));
+    }
+}
+
+/// Whether a variable is that of a parameter of an intent, or of an entity node of its graph.
+fn is_slot(context: &FlowContext<'_>, intent: &IntentDef, variable: &VariablePath) -> bool {
+    let is_prompted = |it: &NodeKind| matches!(it, NodeKind::Entity(data) if data.variable == *variable);
+    let graph = context.graph(&intent.graph);
+    intent.parameters.iter().any(|it| it.variable == *variable)
+        || graph.is_some_and(|it| it.definition.nodes.iter().any(|node| is_prompted(&node.kind)))
 }
 
 fn check_equal(context: &FlowContext<'_>, same: &[IntentPhrase<'_>], findings: &mut Vec<DocumentIssue>) {

@@ -26,6 +26,9 @@ pub(super) fn cases() -> Vec<Case> {
             "I012",
             "/graphs/3/nodes/1/data/graph",
         ),
+        (vec![("/intents/1/phrases/-", json!("help with {none}"))], "I013", "/intents/1/phrases/3"),
+        (vec![("/intents/0/phrases/-", json!("get me a {order.size} {order.size}"))], "I014", "/intents/0/phrases/3"),
+        (vec![("/intents/0/phrases/-", json!("{order.size}!"))], "I014", "/intents/0/phrases/3"),
         (
             vec![
                 ("/intents/0/phrases", json!(["buy a shirt", "order a shirt", "purchase a shirt", "where is my parcel now"])),

@@ -1,0 +1,361 @@
+//! Which values of the message that triggers an intent belong to which of its slots (docs/spec/flows.md#4.4).
+//!
+//! The values are found when the intent begins: those of marks and those beside a word of a slot belong to that slot. The others are taken
+//! by the slots of their type in the order in which these are entered.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::Walker;
+use super::matching::IntentMatch;
+use super::near_words::{NearWords, WordLocales, assign};
+use super::slot_hints::{IntentSlot, slots_of_intent};
+use crate::config::flow::IntentPhrases;
+use crate::config::flow::document::{EntityData, IntentDef};
+use crate::entity::{Entity, EntityMatch, Extraction};
+use crate::text::marked_phrase::{MarkFit, MarkedMatch, MarkedPhrase, trim_punctuation};
+use crate::text::phrase::PlacedPhrase;
+use crate::text::variable_path::VariablePath;
+
+/// Entities that accept every message: only a mark of a phrase says what belongs to them.
+const CATCH_ALL_ENTITIES: [&str; 2] = ["@string", "@list"];
+
+/// What a message holds for the slots of an intent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SlotValues {
+    slots: Vec<SlotValue>,
+    /// The values by the name of their type.
+    types: Vec<TypeValues>,
+    /// The places of values that belong to a slot.
+    taken: Vec<Range<usize>>,
+}
+
+/// What a message holds for a slot.
+#[derive(Debug, Clone)]
+struct SlotValue {
+    variable: VariablePath,
+    entity: String,
+    /// The value that belongs to it and to no other; null when several values of a list match equally well.
+    own: Option<Value>,
+}
+
+/// The values of a type, from left to right.
+#[derive(Debug, Clone)]
+struct TypeValues {
+    entity: String,
+    found: Vec<EntityMatch>,
+    /// Whether some are part of a more specific value, as the number in a date.
+    is_reduced: bool,
+}
+
+/// A value for a slot, with its place in the message if it is known and not taken yet.
+#[derive(Debug)]
+pub(super) struct TriggerValue {
+    pub value: Value,
+    range: Option<Range<usize>>,
+}
+
+/// A value in the part of a message that a mark takes.
+struct MarkedPart {
+    value: Value,
+    /// Its place in the part.
+    place: Range<usize>,
+    fit: MarkFit,
+}
+
+/// A type of the slots of an intent.
+struct SlotType<'c> {
+    name: &'c str,
+    entity: Entity,
+    /// Whether a slot of the type has no value yet.
+    is_open: bool,
+}
+
+impl<'c> Walker<'c> {
+    /// Finds the values of the message for the slots of a matched intent, and redacts those of its marks that have to be.
+    pub(super) fn find_slot_values(&mut self, hit: &IntentMatch<'c>, text: &str) -> SlotValues {
+        let slots = slots_of_intent(self, hit.intent);
+        let mut values = SlotValues::default();
+        if slots.is_empty() {
+            return values;
+        }
+        for slot in &slots {
+            if values.slot(slot.variable, slot.entity).is_none() {
+                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.entity.to_owned(), own: None });
+            }
+        }
+        let types = self.slot_types(&slots);
+        self.take_marked_values(hit.intent, &types, text, &mut values);
+        // A mark leaves no doubt, so that its value does not wait for its slot.
+        for slot in values.slots.iter().filter(|it| it.own.is_some()) {
+            if slots.iter().any(|it| *it.variable == slot.variable && self.is_intent_slot_redacted(it)) {
+                self.redact_input_with(&slot.variable, slot.own.as_ref());
+            }
+        }
+        values.types = find_types(&types, &values.taken, text, |entity| entity.find_all(text, self.extraction_context()));
+        self.take_hinted_values(&hit.slots, &mut values);
+        self.take_near_values(hit.intent, &slots, text, &mut values);
+        values
+    }
+
+    /// Matches a message with a phrase that has marks.
+    pub(super) fn match_marks(&self, intent: &'c IntentDef, phrase: &MarkedPhrase, text: &str) -> Option<MarkedMatch> {
+        let message = PlacedPhrase::new(text, &self.flow.document.default_locale);
+        if !phrase.has_words_in(&message) {
+            return None;
+        }
+        let slots = slots_of_intent(self, intent);
+        let types = self.slot_types(&slots);
+        let fit = |variable: &VariablePath, part: &str| {
+            let names = slots.iter().filter(|it| it.variable == variable).map(|it| it.entity);
+            let kinds = names.filter_map(|name| types.iter().find(|it| it.name == name));
+            kinds.map(|it| self.read_part(it, part).map_or(MarkFit::Unfit, |it| it.fit)).min().unwrap_or(MarkFit::Whole)
+        };
+        phrase.find(text, &message, &fit)
+    }
+
+    fn slot_types(&self, slots: &[IntentSlot<'c>]) -> Vec<SlotType<'c>> {
+        let mut types: Vec<SlotType<'c>> = Vec::new();
+        for slot in slots {
+            let Some(entity) = self.flow.compile_entity(slot.entity) else { continue };
+            let is_filled = self.variable(slot.variable).is_some_and(|it| entity.accept(it, self.extraction_context()).is_some());
+            let is_open = slot.is_always_asked() || !is_filled;
+            match types.iter_mut().find(|it| it.name == slot.entity) {
+                Some(known) => known.is_open |= is_open,
+                None => types.push(SlotType { name: slot.entity, entity, is_open }),
+            }
+        }
+        types
+    }
+
+    /// Gives slots the parts that the marks of the best phrase take.
+    fn take_marked_values(&self, intent: &'c IntentDef, types: &[SlotType<'c>], text: &str, values: &mut SlotValues) {
+        let Some(phrases) = self.phrases_of(intent).filter(|_| !intent.is_fallback) else { return };
+        let matches = phrases.marked.iter().flatten().filter_map(|it| Some((it.literal_length(), self.match_marks(intent, it, text)?)));
+        let best = matches.fold(None, |best: Option<(usize, MarkedMatch)>, next| match best {
+            Some(best) if (best.0, best.1.score) >= (next.0, next.1.score) => Some(best),
+            _ => Some(next),
+        });
+        for (variable, range) in best.map(|it| it.1.marks).unwrap_or_default() {
+            for slot in values.slots.iter_mut().filter(|it| it.variable == variable && it.own.is_none()) {
+                let kind = types.iter().find(|it| it.name == slot.entity);
+                let Some(part) = kind.and_then(|it| self.read_part(it, text.get(range.clone())?)) else { continue };
+                slot.own = Some(part.value);
+                values.taken.push(range.start + part.place.start..range.start + part.place.end);
+            }
+        }
+    }
+
+    /// Reads the part of a message that a mark takes.
+    fn read_part(&self, kind: &SlotType<'_>, part: &str) -> Option<MarkedPart> {
+        let context = self.extraction_context();
+        // A text has no punctuation around it; a number may have a sign.
+        let plain = trim_punctuation(part);
+        let candidates = if CATCH_ALL_ENTITIES.contains(&kind.name) { [plain, plain] } else { [part.trim(), plain] };
+        let accepted = candidates.into_iter().filter(|it| !it.is_empty()).find_map(|it| kind.entity.accept(&it.into(), context));
+        if let Some(value) = accepted {
+            return Some(MarkedPart { value, place: 0..part.len(), fit: MarkFit::Whole });
+        }
+        if let Some(first) = kind.entity.find_all(part, context).into_iter().next() {
+            return Some(MarkedPart { value: first.value?, place: first.range, fit: MarkFit::Contains });
+        }
+        let Extraction::Value(value) = kind.entity.extract(part, context) else { return None };
+        Some(MarkedPart { value, place: 0..part.len(), fit: MarkFit::Contains })
+    }
+
+    /// Takes the values that a model has read, which are already written.
+    fn take_hinted_values(&self, hints: &Value, values: &mut SlotValues) {
+        let Some(hints) = hints.as_object() else { return };
+        for slot in values.slots.iter().filter(|it| hints.contains_key(&it.variable.to_string())) {
+            let written = self.variable(&slot.variable).filter(|it| !it.is_null());
+            let found = values.types.iter().filter(|it| it.entity == slot.entity).flat_map(|it| &it.found);
+            let mut free = found.filter(|it| it.value.as_ref() == written && written.is_some() && !values.is_taken(&it.range));
+            if let Some(range) = free.next().map(|it| it.range.clone()) {
+                values.taken.push(range);
+            }
+        }
+    }
+
+    /// Gives slots the values beside their words.
+    fn take_near_values(&self, intent: &'c IntentDef, slots: &[IntentSlot<'c>], text: &str, values: &mut SlotValues) {
+        let locales = WordLocales { phrases: &self.flow.document.default_locale, session: &self.state.locale };
+        let message = PlacedPhrase::new(text, locales.phrases);
+        let marked: Vec<&MarkedPhrase> = self.phrases_of(intent).map(|it| it.marked.iter().flatten().collect()).unwrap_or_default();
+        for kind in &values.types {
+            let found: Vec<&EntityMatch> = kind.found.iter().filter(|it| !values.is_taken(&it.range)).collect();
+            let open: Vec<usize> =
+                (0..values.slots.len()).filter(|it| values.slots.get(*it).is_some_and(|it| it.is_open_for(kind))).collect();
+            // A value of a single slot is the first one.
+            if open.is_empty() || found.is_empty() || open.len() == 1 && found.len() == 1 {
+                continue;
+            }
+            let words: Vec<NearWords> = open
+                .iter()
+                .filter_map(|it| values.slots.get(*it))
+                .map(|slot| {
+                    let mut words = NearWords::default();
+                    words.add_name(&slot.variable.to_string(), locales);
+                    let same = slots.iter().filter(|it| *it.variable == slot.variable && it.entity == slot.entity);
+                    same.flat_map(|it| it.prompt.templates()).for_each(|it| words.add_prompt(&it.source, locales));
+                    let marks = marked.iter().flat_map(|it| it.neighbors()).filter(|it| *it.variable == slot.variable);
+                    marks.for_each(|it| words.add_neighbors(it, locales));
+                    words
+                })
+                .collect();
+            let places: Vec<Range<usize>> = found.iter().map(|it| it.range.clone()).collect();
+            for (slot, number) in assign(&words.iter().collect::<Vec<_>>(), &places, &message, locales) {
+                let slot = open.get(slot).and_then(|it| values.slots.get_mut(*it));
+                if let Some((slot, found)) = slot.zip(found.get(number)) {
+                    slot.own = Some(found.value.clone().unwrap_or_default());
+                    values.taken.push(found.range.clone());
+                }
+            }
+        }
+    }
+
+    fn phrases_of(&self, intent: &IntentDef) -> Option<&'c IntentPhrases> {
+        let flow = self.flow;
+        flow.document.intents.iter().zip(&flow.phrases).find(|it| it.0.id == intent.id).map(|it| it.1)
+    }
+
+    /// The value that the message that triggered the intent holds for a slot.
+    pub(super) fn trigger_value(&self, data: &EntityData, entity: &Entity) -> Option<TriggerValue> {
+        let trigger = self.trigger.as_ref()?;
+        let values = &trigger.values;
+        let slot = values.slot(&data.variable, &data.entity);
+        if let Some(own) = slot.and_then(|it| it.own.clone()) {
+            return Some(TriggerValue { value: own, range: None }).filter(|it| !it.value.is_null());
+        }
+        if CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) {
+            return None;
+        }
+        let is_alone = values.slots.iter().filter(|it| it.entity == data.entity).count() < 2;
+        let kind = values.types.iter().find(|it| slot.is_some() && it.entity == data.entity);
+        let is_shared = |it: &&TypeValues| it.is_reduced || it.found.iter().any(|it| !is_alone || values.is_taken(&it.range));
+        let Some(kind) = kind.filter(is_shared) else {
+            let Extraction::Value(value) = entity.extract(&trigger.text, self.extraction_context()) else { return None };
+            let same = values.types.iter().filter(|it| it.entity == data.entity).flat_map(|it| &it.found);
+            let range = same.into_iter().find(|it| it.value.as_ref() == Some(&value)).map(|it| it.range.clone());
+            return Some(TriggerValue { value, range });
+        };
+        let first = kind.found.iter().find(|it| !values.is_taken(&it.range))?;
+        Some(TriggerValue { value: first.value.clone()?, range: Some(first.range.clone()) })
+    }
+
+    /// Keeps other slots from taking a value.
+    pub(super) fn claim_trigger_value(&mut self, found: &TriggerValue) {
+        if let Some((trigger, range)) = self.trigger.as_mut().zip(found.range.clone()) {
+            trigger.values.taken.push(range);
+        }
+    }
+
+    /// Redacts the values that the message that triggered the intent holds for a slot.
+    pub(super) fn redact_trigger_values(&mut self, data: &EntityData, entity: &Entity) {
+        let Some(trigger) = self.trigger.as_ref() else { return };
+        let own = trigger.values.slot(&data.variable, &data.entity).and_then(|it| it.own.clone());
+        let first = match entity.extract(&trigger.text, self.extraction_context()) {
+            Extraction::Value(value) if !CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) => Some(value),
+            Extraction::Value(_) | Extraction::NotFound | Extraction::Ambiguous(_) => None,
+        };
+        for value in first.iter().chain(own.iter().filter(|it| Some(*it) != first.as_ref())) {
+            self.redact_input_with(&data.variable, Some(value));
+        }
+    }
+}
+
+impl SlotValues {
+    fn slot(&self, variable: &VariablePath, entity: &str) -> Option<&SlotValue> {
+        self.slots.iter().find(|it| it.variable == *variable && it.entity == entity)
+    }
+
+    fn is_taken(&self, range: &Range<usize>) -> bool {
+        self.taken.iter().any(|it| overlap(it, range))
+    }
+}
+
+impl SlotValue {
+    fn is_open_for(&self, kind: &TypeValues) -> bool {
+        self.entity == kind.entity && self.own.is_none()
+    }
+}
+
+/// Finds the values of all types. A value that overlaps a taken place, or a more specific value of another type, is left out.
+fn find_types(types: &[SlotType<'_>], taken: &[Range<usize>], text: &str, find: impl Fn(&Entity) -> Vec<EntityMatch>) -> Vec<TypeValues> {
+    let found: Vec<Vec<EntityMatch>> = types.iter().map(|it| find(&it.entity)).collect();
+    let mut order: Vec<(usize, &SlotType<'_>, &EntityMatch)> = Vec::new();
+    for (number, (kind, matches)) in types.iter().zip(&found).enumerate() {
+        order.extend(matches.iter().map(|it| (number, kind, it)));
+    }
+    let rank = |kind: &SlotType<'_>, it: &EntityMatch| (specificity(&kind.entity), it.range.len());
+    order.sort_by_key(|it| Reverse(rank(it.1, it.2)));
+    let mut kept: Vec<(usize, &SlotType<'_>, &EntityMatch)> = Vec::new();
+    for (number, kind, value) in order {
+        let is_part = kept.iter().any(|(other, other_kind, it)| {
+            // A type that takes whole messages says nothing about their parts.
+            let is_specific = other_kind.is_open && it.range.len() < text.trim().len();
+            *other != number && is_specific && rank(other_kind, it) > rank(kind, value) && overlap(&it.range, &value.range)
+        });
+        if !is_part && !taken.iter().any(|it| overlap(it, &value.range)) {
+            kept.push((number, kind, value));
+        }
+    }
+    let of_type = |(number, (kind, all)): (usize, (&SlotType<'_>, &Vec<EntityMatch>))| {
+        let mut left: Vec<EntityMatch> = kept.iter().filter(|it| it.0 == number).map(|it| it.2.clone()).collect();
+        left.sort_by_key(|it| it.range.start);
+        TypeValues { entity: kind.name.to_owned(), is_reduced: left.len() < all.len(), found: left }
+    };
+    types.iter().zip(&found).enumerate().map(of_type).collect()
+}
+
+/// How specific the values of a type are: numbers, then phone numbers, which may be dates as well, then all others.
+fn specificity(entity: &Entity) -> u8 {
+    match entity.kind() {
+        "@number" => 0,
+        "@phone" => 1,
+        _ => 2,
+    }
+}
+
+fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::ExtractionContext;
+
+    /// Wednesday, 2026-01-28, at noon.
+    const CONTEXT: ExtractionContext<'_> = ExtractionContext { locale: "en-US", now: 1_769_601_600_000 };
+
+    /// The values of each type in a text; a type in brackets has no open slot.
+    fn found(names: &[&'static str], text: &str) -> String {
+        let note = || Entity::from_patterns(&["(?s)(.+)".to_owned()], None).unwrap();
+        let kind = |it: &&'static str| {
+            let name = it.trim_matches(['(', ')']);
+            SlotType { name, entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *it }
+        };
+        let types: Vec<SlotType<'_>> = names.iter().map(kind).collect();
+        let found = find_types(&types, &[], text, |it| it.find_all(text, CONTEXT));
+        let shown = |it: &TypeValues| it.found.iter().map(|it| &text[it.range.clone()]).collect::<Vec<_>>().join("+");
+        found.iter().map(shown).collect::<Vec<_>>().join("|")
+    }
+
+    #[test]
+    fn parts_of_more_specific_values_are_left_out() {
+        for (names, text, expected) in [
+            (vec!["@number", "@date"], "3 on 5 March", "3|5 March"),
+            (vec!["@number", "(@date)"], "3 on 5 March", "3+5|5 March"),
+            (vec!["@currency", "@number"], "2 for $5", "$5|2"),
+            (vec!["@number", "@phone"], "call 5551234", "|5551234"),
+            (vec!["@phone", "@date"], "2026-03-05", "2026-03-05|2026-03-05"),
+            (vec!["@phone", "@date"], "on 2026-03-05", "|2026-03-05"),
+            (vec!["@duration", "@date"], "in 3 days for 2 hours", "2 hours|in 3 days"),
+            (vec!["@number", "note"], "3 of them", "3|3 of them"),
+        ] {
+            assert_eq!(found(&names, text), expected, "{text}");
+        }
+    }
+}
