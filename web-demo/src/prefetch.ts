@@ -7,8 +7,10 @@ const parts = import.meta.glob([
   './view/timeline/*.svelte',
   './view/inspector/*.{svelte,ts}',
   './view/config/TableView.svelte',
+  './view/phrases/Phrases.svelte',
   './config/editor.ts',
   './config/completion.ts',
+  './late-issues.svelte.ts',
   './session/{transfer,import}.ts',
   './view/TurnPanels.svelte',
 ]);

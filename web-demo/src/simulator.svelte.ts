@@ -7,7 +7,7 @@ import { toRecordedAnswers } from './run/recorded-answers';
 import { findSyntaxIssue, type SyntaxIssue } from './syntax';
 import { START_EVENT, type FlowEvent } from './flow/event';
 import { playedKind } from './flow/flow-pack';
-import { addScriptIssues } from './flow/script-issues';
+import type { LateIssues } from './late-issues.svelte';
 import { findSample, samples, type Sample } from './samples';
 import type { SavedSession } from './session/session-store';
 import type { UserInput } from './session/turn-data';
@@ -29,6 +29,8 @@ export class Simulator {
   text = $state('');
   packState = $state<PackState>('loading');
   issues = $state.raw<LocatedIssue[]>([]);
+  /** What finds the issues that take longer; loaded with the first pack. */
+  lateIssues = $state.raw<LateIssues>();
   syntax = $state.raw<SyntaxIssue>();
   failure = $state.raw<EngineError>();
   hash = $state('');
@@ -374,8 +376,10 @@ export class Simulator {
   private showLoaded(loaded: LoadedPack): void {
     this.failure = undefined;
     const { text } = this;
-    this.issues = locateIssues(text, loaded.issues);
-    void addScriptIssues(this.client, text, loaded.issues).then((it) => it && text === this.text && (this.issues = locateIssues(text, it)));
+    this.issues = locateIssues(text, this.lateIssues?.addKnown(text, loaded.issues) ?? loaded.issues);
+    const load = import('./late-issues.svelte').then((it) => (this.lateIssues ??= new it.LateIssues(this)).find(text, loaded.issues));
+    // Without it, the other issues remain.
+    load.catch(() => {});
     this.packState = loaded.accepted ? 'applied' : 'refused';
     if (!loaded.accepted) return;
     this.hash = loaded.hash;

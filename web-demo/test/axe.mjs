@@ -126,6 +126,22 @@ const SCREENS = {
     await page.getByRole('textbox', { name: 'Code' }).waitFor();
     await page.locator('.flow-panel .script-result').waitFor();
   },
+  'the phrases of a document': async (page) => {
+    await asked(page, 'phrases', 'show me money');
+    await show(page, 'config');
+    const editor = await textEditor(page);
+    const pack = await readFile(new URL('../../tests/packs/flow/phrases.json', import.meta.url), 'utf8');
+    await editor.fill(pack.replace('I lost my card', 'when do you close today'));
+    await page.locator('.issues .issue', { hasText: 'misleading-phrase' }).first().waitFor();
+    await page.locator('#config').getByRole('button', { name: 'Phrases', exact: true }).click();
+    await page.locator('.confusions').waitFor();
+    await page.getByText('All intents', { exact: true }).click();
+  },
+  'why an intent was recognised': async (page) => {
+    await asked(page, 'phrases', 'how much money is in my account');
+    await page.getByRole('button', { name: /^Why\? \(turn 2\)/ }).click();
+    await page.locator('.terms').first().waitFor();
+  },
   'the desk': async (page) => {
     await asked(page, 'helpdesk', 'a human');
     await page.getByRole('region', { name: 'Desk' }).getByRole('button', { name: 'Add variable' }).click();

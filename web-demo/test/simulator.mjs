@@ -17,6 +17,7 @@
  *   node test/simulator.mjs BASE_URL knowledge PACK.json        searches articles, tests the retrieval, adds and removes a source
  *   node test/simulator.mjs BASE_URL desk PACK.json             plays the desk's side of a handoff
  *   node test/simulator.mjs BASE_URL scripts PACK.json          runs a script, fails at a line of another one and mends it
+ *   node test/simulator.mjs BASE_URL phrases PACK.json PHRASE TO   the report on phrases, one that misleads, and a message recognised by its words
  *   node test/simulator.mjs BASE_URL run                        the claim as a run: a timer, an inbox, a branch, a fault, and a run of one's own
  *   node test/simulator.mjs BASE_URL workflow PACK.json         a workflow graph, whose agent passes the conversation to an assistant
  *   node test/simulator.mjs BASE_URL mcp PACK.json [server]    lists, approves and calls tools of an MCP server; a call in the timeline
@@ -33,6 +34,7 @@ import { flow } from './simulator/flow.mjs';
 import { keyboard } from './simulator/keyboard.mjs';
 import { mcp } from './simulator/mcp.mjs';
 import { desk, knowledge, scripts } from './simulator/nodes.mjs';
+import { phrases } from './simulator/phrases.mjs';
 import { broken, row } from './simulator/rows.mjs';
 import { run, workflow } from './simulator/run.mjs';
 import { shared, waiting } from './simulator/sessions.mjs';
@@ -41,7 +43,7 @@ import { story } from './simulator/story.mjs';
 import { talks } from './simulator/talks.mjs';
 
 const [base, what, ...more] = process.argv.slice(2);
-const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, story, stored, talks, knowledge, desk, scripts, run, workflow, mcp };
+const WAYS = { branch, stopped, recorded, edited, shared, waiting, broken, row, failures, keyboard, flow, story, stored, talks, knowledge, desk, scripts, phrases, run, workflow, mcp };
 
 // The console names each refusal of the server.
 const tolerated = what === 'mcp' ? /status of 409 / : /^$/;

@@ -118,6 +118,25 @@ fn a_script_in_the_browser_shows_its_output_and_the_line_at_which_it_fails() {
     assert!(lines["issues"][0][0].as_str().unwrap().contains("P001"));
 }
 
+#[test]
+fn the_phrases_of_a_document_in_the_browser_are_reported_on_marked_and_explained() {
+    let server = TestEnv::new().serve(&[]);
+    let lines = run_page(&server.address, &["phrases", &pack("phrases.json"), "I lost my card", "when do you close today"]);
+    let report = lines["report"][0].as_str().unwrap();
+    assert!(report.contains("of 30 phrases have the right intent first") && report.contains("Confused intents"), "{report}");
+    assert_eq!(lines["marks"][0], 0, "no phrase would be accepted for another intent");
+
+    let issue = lines["issue"][0].as_str().unwrap();
+    assert!(issue.contains("/intents/2/phrases/0") && issue.contains("taken for Opening hours ("), "{issue}");
+    assert_eq!(lines["mark"][0], "\"when do you close today\"", "the phrase itself is marked");
+    assert!(lines["selected"][0].as_str().unwrap().contains("when do you close today"), "{}", lines["selected"][0]);
+
+    assert_eq!((&lines["recognised"][0], &lines["nearest"][0]), (&json!("Account balance, by lexical."), &json!(5)));
+    let best = lines["best"][0].as_str().unwrap();
+    let parts = ["won", "balance", "confidence", "score = ", "margin = ", "account"];
+    assert!(parts.iter().all(|it| best.contains(it)), "{best}");
+}
+
 /// Returns the number of elements of a list.
 fn members_count(list: &Value) -> usize {
     list.as_array().map_or(0, Vec::len)

@@ -1,5 +1,6 @@
 /** Completions for the text of a pack: tables, columns, and values used elsewhere in the same column. */
 import type { PackTable } from '../pack/rows';
+import { CLASSIFIER_TYPES } from './pattern';
 
 /** Tables with their columns and the values seen in each column. */
 export type Vocabulary = Map<string, Map<string, Set<string>>>;
@@ -22,6 +23,7 @@ export function buildVocabulary(own: PackTable[], others: PackTable[][] = []): V
   own.forEach((table) => collectValues(out, table, () => true));
   others.flat().forEach((table) => collectValues(out, table, (column, value) => !PACK_SPECIFIC.test(column) && /^[A-Z][A-Z0-9_]*$/.test(value)));
   shareCodes(out, own);
+  CLASSIFIER_TYPES.forEach((it) => out.get('ce_intent_classifier')?.get('rule_type')?.add(it));
   return out;
 }
 

@@ -52,6 +52,7 @@ export function rowVerdicts({ explanations, notices }: Pick<TurnTrace, 'explanat
 /** Why a turn may not have considered a row, as far as the row itself shows. */
 export function unusedReason(row: JsonObject, table: string): string {
   if (row['enabled'] === false || row['enabled'] === 0) return 'it is disabled.';
+  if (String(row['rule_type']).trim().toUpperCase() === 'EXAMPLE') return 'the example rows of an intent are explained at the first of them, when no pattern has matched.';
   return `either no row of ${table} was used, the row is for another intent or state, or an earlier row won.`;
 }
 

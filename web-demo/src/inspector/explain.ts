@@ -27,6 +27,14 @@ export interface DecisionEntry {
   nearMisses: Candidate[];
   /** Candidates out of scope or not reached. */
   skipped: Candidate[];
+  /** Whether the candidates are intents that are compared by the words of the message; their scores are confidences. */
+  isLexical: boolean;
+}
+
+/** A part of a message, and what it adds to the score of an intent; `_` is the border of a word. */
+export interface TermWeight {
+  term: string;
+  weight: number;
 }
 
 /** The part of a turn that explanations are read from. */
@@ -50,6 +58,8 @@ export const VERDICT_TEXTS: Record<Candidate['verdict'], string> = {
 const TOPIC_TITLES: Record<string, string> = {
   policy: 'Policy',
   dialogue_act: 'Dialogue act',
+  lexical: 'Words of the message',
+  examples: 'Example rows',
   classifier: 'Classifier',
   intent_agent: 'Intent resolver',
   correction: 'Correction',
@@ -90,20 +100,35 @@ export function toFactPairs(values: JsonObject | undefined): [path: string, valu
   return Object.entries(values ?? {}).map(([path, value]) => [path, typeof value === 'string' ? value : JSON.stringify(value)]);
 }
 
+/** Separates the terms from other facts: those for an intent first, the weightiest of both sides first. */
+export function splitTerms({ for: pro, against, ...facts }: JsonObject = {}): { terms: TermWeight[]; facts: JsonObject } {
+  const weights = (side: Json | undefined) =>
+    Object.entries(asObject(side ?? null))
+      .map(([term, weight]) => ({ term, weight: Number(weight) }))
+      .toSorted((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
+  return { terms: [...weights(pro), ...weights(against)], facts };
+}
+
 function toEntry({ topic, about, verdict = '', rows = [] }: Explanation): DecisionEntry {
   const withVerdict = (...verdicts: Candidate['verdict'][]) => rows.filter((it) => verdicts.includes(it.verdict));
   const near = withVerdict('lost', 'failed', 'not_matched');
+  const isLexical = topic === 'lexical' || topic === 'examples';
   return {
     topic: TOPIC_TITLES[topic] ?? topic,
     verdict: verdict.charAt(0).toUpperCase() + verdict.slice(1),
     gates: topic === 'planner',
     // Null values explain nothing.
-    about: toFactPairs(about).filter(([, value]) => value !== 'null'),
+    about: toFactPairs(isLexical ? roundNumbers(about) : about).filter(([, value]) => value !== 'null'),
     winners: [...withVerdict('won'), ...withVerdict('matched')],
     // Highest score first.
     nearMisses: near.sort((a, b) => (b.score ?? -Infinity) - (a.score ?? -Infinity) || 0),
     skipped: withVerdict('out_of_scope', 'not_reached'),
+    isLexical,
   };
+}
+
+function roundNumbers(facts: JsonObject = {}): JsonObject {
+  return Object.fromEntries(Object.entries(facts).map(([key, it]) => [key, typeof it === 'number' ? Number(it.toFixed(3)) : it]));
 }
 
 const ROW_STAGES: [stage: RegExp, table: string, id: string, verdict: Candidate['verdict']][] = [
@@ -126,7 +151,7 @@ function explainFromNotices({ steps, notices }: ExplainableTurn): [number, Decis
     const { name, detail } = describeNotice(notice);
     const row = parseRow(notice, payload);
     const about = toFactPairs(payload).filter(([key, value]) => !OMITTED_MEMBERS.test(key) && value !== 'null' && value !== '' && value.length <= 80);
-    const entry: DecisionEntry = { topic: name, verdict: detail, gates: false, about: row ? [] : about, winners: [], nearMisses: [], skipped: [] };
+    const entry: DecisionEntry = { topic: name, verdict: detail, gates: false, about: row ? [] : about, winners: [], nearMisses: [], skipped: [], isLexical: false };
     if (row) (row.verdict === 'not_matched' ? entry.nearMisses : entry.winners).push({ ...row, facts: Object.fromEntries(about) });
     out.push([findStepAt(steps, notice.seq), entry]);
   }

@@ -10,6 +10,7 @@ const formatConfidence = (confidence: string) => (confidence === '' ? '' : Strin
 export const FLOW_NOTICES: Record<string, [name: string, detail: DescribeDetail]> = {
   event: ['Event', (it) => it('event')],
   'intent.match': ['Intent', (it) => [it('intent_id') || 'none', it('source') && `by ${it('source').replaceAll('_', ' ')}`, formatConfidence(it('confidence'))].filter(Boolean).join(' ')],
+  'intent.lexical': ['Compared by words', (it, payload) => [it('decision'), nearestIntent(payload['nearest'])].filter(Boolean).join(': ')],
   'intent.rejected': ['Intent rejected', (it) => it('intent_id')],
   'intent.unsure': ['Intent confidence too low', (it) => it('intent_id')],
   'node.error': ['Node failed', (it) => `${it('name') || it('node')}: ${it('code')}${it('message') ? `, ${it('message')}` : ''}`],
@@ -63,6 +64,12 @@ export const FLOW_NOTICES: Record<string, [name: string, detail: DescribeDetail]
 
 function listLength(value: Json | undefined): number {
   return Array.isArray(value) ? value.length : 0;
+}
+
+function nearestIntent(nearest: Json | undefined): string {
+  const first = Array.isArray(nearest) ? nearest[0] : undefined;
+  if (typeof first !== 'object' || first === null || Array.isArray(first)) return '';
+  return `${String(first['intent'])} ${formatConfidence(String(first['confidence']))}`;
 }
 
 /** The failure of a script, or what it decided and printed. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { duplicateRow, nextId, moveCell, createRow, orderColumns, findRow } from '../../src/config/grid';
 import { idColumn } from '../../src/config/id-column';
-import { findPattern } from '../../src/config/pattern';
+import { findPattern, isExample } from '../../src/config/pattern';
 import { issuesByTable, groupIssues } from '../../src/config/table-issues';
 import { countUses, rowVerdicts, usedRows, unusedReason } from '../../src/config/row-usage';
 import { formatCell, parseCell } from '../../src/config/value';
@@ -135,5 +135,11 @@ describe('patterns', () => {
     expect(findPattern({ match_pattern: 'x', rule_type: 'REGEX' })).toEqual({ column: 'match_pattern', kind: 'REGEX', pattern: 'x' });
     expect(findPattern({ match_pattern: '$.a', rule_type: 'JSON_PATH' })).toBeUndefined();
     expect(findPattern({ action: 'x' })).toBeUndefined();
+  });
+
+  it('are not the phrases of example rows', () => {
+    const row = { pattern: 'where is my order', rule_type: 'example' };
+    expect([findPattern(row), isExample(row), isExample({ ...row, rule_type: 'CONTAINS' })]).toEqual([undefined, true, false]);
+    expect(unusedReason(row, 'ce_intent_classifier')).toMatch(/^the example rows of an intent/);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { explain, toFactPairs, findNoticeRow, verdictText } from '../../src/inspector/explain';
+import { explain, splitTerms, toFactPairs, findNoticeRow, verdictText } from '../../src/inspector/explain';
 import type { Candidate, Notice, Explanation } from '../../src/types';
 
 const steps = ['DialogueActStep', 'RulesStep', 'RulesStep'].map((step, index) => ({ step, seq: index * 10, finished: true, changed: false }));
@@ -59,5 +59,16 @@ describe('explanations', () => {
       ['list', '[1]'],
     ]);
     expect(toFactPairs(undefined)).toEqual([]);
+  });
+
+  it('of a lexical match have the terms for and against an intent, the weightiest first', () => {
+    const facts = { score: 1.2, margin: 0.4, for: { '12': 0.1, _pin: 0.7 }, against: { card: -0.3, lost: -0.5 } };
+    const { terms, facts: others } = splitTerms(facts);
+    expect(terms.map((it) => `${it.term} ${it.weight}`)).toEqual(['_pin 0.7', '12 0.1', 'lost -0.5', 'card -0.3']);
+    expect(others).toEqual({ score: 1.2, margin: 0.4 });
+    const candidate: Candidate = { table: '', id: null, name: 'balance', verdict: 'won', score: 0.87, facts };
+    const why: Explanation = { seq: 12, step: 'RulesStep', topic: 'lexical', about: { threshold: 0.61293, known: 1 }, verdict: 'the words are alike', rows: [candidate] };
+    const [entry] = explain({ steps, notices: [], explanations: [why] }, 1)[0]!.entries;
+    expect([entry?.topic, entry?.isLexical, entry?.about]).toEqual(['Words of the message', true, [['threshold', '0.613'], ['known', '1']]]);
   });
 });

@@ -3,11 +3,12 @@ import { print, sample, shown, turns, WITHIN_MS } from './common.mjs';
 
 /** Plays the bank, presses buttons, edits a node, fails a service, and fires the no-input timer. */
 export async function flow(page) {
-  const fetched = [];
-  page.context().on('request', (it) => it.url().endsWith('.wasm') && fetched.push(it.url()));
+  // Reports on phrases load the same file again, from the cache.
+  const fetched = new Set();
+  page.context().on('request', (it) => it.url().endsWith('.wasm') && fetched.add(it.url()));
   await sample(page, /^Bank assistant as a flow/);
   await turns(page, 5);
-  print({ engines: fetched.length, played: await shown(page), node: await currentNode(page) });
+  print({ engines: fetched.size, played: await shown(page), node: await currentNode(page) });
 
   await message(page, 5).getByRole('button', { name: 'More about Checking' }).click();
   await turns(page, 6);

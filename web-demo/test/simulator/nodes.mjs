@@ -99,7 +99,7 @@ export async function scripts(page, [file]) {
 }
 
 /** Opens a pack from a file and begins its session. */
-async function open(page, file) {
+export async function open(page, file) {
   const editor = await blankEditor(page);
   await editor.fill(await readFile(file, 'utf8'));
   await page.locator('.pack-state.applied').waitFor({ timeout: WITHIN_MS });
@@ -107,7 +107,7 @@ async function open(page, file) {
   await turns(page, 1);
 }
 
-async function say(page, count, message) {
+export async function say(page, count, message) {
   await page.getByRole('textbox', { name: 'Message', exact: true }).fill(message);
   await page.keyboard.press('Enter');
   await turns(page, count);
