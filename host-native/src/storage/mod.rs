@@ -9,6 +9,7 @@ pub mod audit;
 pub mod backup;
 pub mod call_log;
 pub mod chain;
+pub mod classifier;
 pub mod commit;
 pub mod config;
 pub mod conversations;

@@ -11,6 +11,7 @@ mod chain_crash;
 mod chain_waits;
 mod chains;
 mod chat;
+mod classifiers;
 mod clients;
 mod commands;
 mod connections;

@@ -52,7 +52,7 @@ impl RunningSession {
     /// # Errors
     /// Returns any database error.
     pub async fn from_stored(host: &Host, id: &str, stored: &Session) -> sqlx::Result<RunningSession> {
-        let stored_config = host.flows.load(&host.readers, &stored.snapshot).await?;
+        let stored_config = host.flows.load(host, &stored.snapshot).await?;
         let is_lost = stored_config.is_none();
         let (config, upgrade) = match stored_config {
             Some(config) => {

@@ -101,7 +101,7 @@ impl DryRun {
             after.clone_from(last);
             let mut pairs = Vec::with_capacity(found.len());
             for (_, stored) in found {
-                let from = host.flows.load(&host.readers, &stored.snapshot).await?;
+                let from = host.flows.load(host, &stored.snapshot).await?;
                 pairs.push((from, stored.state));
             }
             let to = Arc::clone(&to);
