@@ -25,6 +25,14 @@ impl TrainableClassifier<'_> {
         }
     }
 
+    /// Returns the hash of what it learns.
+    pub fn hash(&self) -> &str {
+        match self {
+            TrainableClassifier::Flow(flow) => flow.classifier_hash(),
+            TrainableClassifier::Examples(examples) => examples.classifier_hash(),
+        }
+    }
+
     /// Passes what was trained with an equal set. Without effect once there is a classifier.
     pub fn supply(&self, classifier: Arc<LexicalClassifier>) {
         match self {

@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 
 use crate::clock;
 use crate::ops::audit::derive::run_blocking;
-use crate::storage::{self, Connection, DatabaseConfig, classifier};
+use crate::storage::{self, Connection, DatabaseConfig, classifier, phrase_vector};
 
 const DAY_MILLIS: Millis = 86_400_000;
 
@@ -70,12 +70,14 @@ pub async fn supply(connection: &mut Connection, config: &Arc<Config>) -> sqlx::
     Ok(())
 }
 
-/// Deletes the classifiers that have not been read for 30 days. Returns their number.
+/// Deletes the classifiers that have not been read for 30 days, with the embeddings of their phrases. Returns their number.
 ///
 /// # Errors
 /// Returns any database error.
 pub async fn delete_unused(connection: &mut Connection) -> sqlx::Result<u64> {
-    classifier::delete_unused(connection, today() - KEPT_DAYS * DAY_MILLIS).await
+    let deleted = classifier::delete_unused(connection, today() - KEPT_DAYS * DAY_MILLIS).await?;
+    phrase_vector::delete_orphans(connection).await?;
+    Ok(deleted)
 }
 
 /// Supplies the stored classifiers. Returns those that are not stored, or not in the format of this release.
@@ -84,7 +86,7 @@ async fn read(connection: &mut Connection, config: &Arc<Config>) -> sqlx::Result
         return Ok(Vec::new());
     }
     let shared = Arc::clone(config);
-    let hashes = run_blocking(move || shared.classifiers().iter().map(|it| it.training_set().hash()).collect::<Vec<_>>()).await?;
+    let hashes = run_blocking(move || shared.classifiers().iter().map(|it| it.hash().to_owned()).collect::<Vec<_>>()).await?;
     let mut stored = Vec::with_capacity(hashes.len());
     for hash in &hashes {
         stored.push(classifier::find(connection, hash, today()).await?);

@@ -25,6 +25,7 @@ pub mod load;
 pub mod mcp_tool;
 pub mod module;
 pub mod owner;
+pub mod phrase_vector;
 pub mod schema;
 pub mod script;
 pub mod server_lock;

@@ -41,6 +41,11 @@ impl Flow {
         self.uses_classifier().then(|| self.classifier.get_or_train(|| self.training_set()))
     }
 
+    /// Returns the hash of the training set.
+    pub fn classifier_hash(&self) -> &str {
+        self.classifier.get_or_hash(|| self.training_set())
+    }
+
     /// Passes a classifier that was trained before with the same [`TrainingSet`].
     pub fn supply_classifier(&self, classifier: Arc<LexicalClassifier>) {
         self.classifier.supply(classifier);

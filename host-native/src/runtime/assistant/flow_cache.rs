@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::clock;
 use crate::config::classifiers::ClassifierTrainer;
 use crate::ops::audit::derive::run_blocking;
+use crate::runtime::assistant::phrase_vectors;
 use crate::runtime::turn_runner::Host;
 use crate::storage::{self, config};
 
@@ -53,13 +54,16 @@ impl FlowCache {
         self.trainer.supply(host.config_manager.database(), config).await
     }
 
-    /// Trains and stores the classifiers of a document that is to be published, so that its first session does not wait for them.
+    /// Trains and stores the classifiers of a document that is to be published, so that its first session does not wait for them, and embeds
+    /// their phrases.
     ///
     /// # Errors
     /// Returns any database error.
-    pub async fn train_classifiers(&self, host: &Host, document: Value) -> sqlx::Result<()> {
+    pub async fn prepare_classifiers(&self, host: &Host, document: Value) -> sqlx::Result<()> {
         let Ok(config) = run_blocking(move || Config::from_flow(&document)).await? else { return Ok(()) };
-        self.supply_classifiers(host, &Arc::new(config)).await
+        let config = Arc::new(config);
+        self.supply_classifiers(host, &config).await?;
+        phrase_vectors::embed_phrases(host, &config).await
     }
 
     /// Returns the compiled document of a snapshot, given as `sha256:…` or as the bare hash; `None` when it is not stored.
