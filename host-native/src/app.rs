@@ -52,6 +52,7 @@ use crate::ops::observe::{self, Meter, SpanSender};
 use crate::ops::retention;
 use crate::runtime::assistant::flow_cache::FlowCache;
 use crate::runtime::assistant::knowledge::{KnowledgeBases, embedding, indexing};
+use crate::runtime::assistant::phrase_vectors::PhraseVectorCache;
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::timers::{self, FiringSessions};
 use crate::runtime::assistant::version_cache::VersionCache;
@@ -222,6 +223,7 @@ pub async fn build_host(settings: &Settings, traces: SpanSender) -> Result<(Arc<
         flows: FlowCache::default(),
         versions: VersionCache::default(),
         knowledge,
+        phrase_vectors: PhraseVectorCache::default(),
         plan: settings.assistants.plan,
         eval_pass_threshold: settings.assistants.eval_pass_threshold,
         workspace: settings.workspace().to_owned(),

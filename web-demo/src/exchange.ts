@@ -64,6 +64,7 @@ export function effectTitle(effect: Effect): string {
   if (kind === 'sleep') return `${request['ms']} ms`;
   if (kind === 'http') return Object.values(request['caller'] ?? {}).join() || kind;
   if (kind === 'knowledge') return 'search';
+  if (kind === 'phrase_search') return 'phrases';
   if (kind === 'script') return text('language');
   return text('purpose') || text('task') || text('tool_code') || text('tool_group') || text('extension') || kind;
 }
@@ -82,7 +83,7 @@ export function effectTags({ request }: Effect): string[] {
 
 /** Describes what a pending effect waits for. */
 export function waitingText(effect: Effect): string {
-  const names: Record<string, string> = { llm: 'the model', task: 'the task', tool: 'the tool', container: 'the container', http: 'the service', extension: 'the extension', knowledge: 'the knowledge base', script: 'the script' };
+  const names: Record<string, string> = { llm: 'the model', task: 'the task', tool: 'the tool', container: 'the container', http: 'the service', extension: 'the extension', knowledge: 'the knowledge base', phrase_search: 'the phrases', script: 'the script' };
   const name = isHandoff(effect) ? 'the desk' : names[effect.request.kind];
   return name ? `Waiting for ${name}: ${effectTitle(effect)}` : 'Working';
 }

@@ -69,9 +69,19 @@ impl LearnedExamples {
         TrainingSet { locale: self.locale.clone(), classes, phrases: self.phrases.clone() }
     }
 
+    /// Whether there are any.
+    pub fn has_examples(&self) -> bool {
+        !self.phrases.is_empty()
+    }
+
     /// Returns the classifier, trained at the first call; `None` without examples.
     pub fn classifier(&self) -> Option<&LexicalClassifier> {
-        (!self.phrases.is_empty()).then(|| self.classifier.get_or_train(|| self.training_set()))
+        self.has_examples().then(|| self.classifier.get_or_train(|| self.training_set()))
+    }
+
+    /// Returns the hash of the training set.
+    pub fn classifier_hash(&self) -> &str {
+        self.classifier.get_or_hash(|| self.training_set())
     }
 
     /// Passes a classifier that was trained before with the same [`TrainingSet`].

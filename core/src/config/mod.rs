@@ -41,6 +41,7 @@ mod tables;
 mod task;
 mod tool;
 mod tool_request;
+mod trainable;
 mod verbose;
 
 pub use binding::{Binding, Bindings};
@@ -78,6 +79,7 @@ pub use tool::{
     split_mcp_code,
 };
 pub use tool_request::{ArgsTemplate, ToolRequestRow, ToolRequestRows};
+pub use trainable::TrainableClassifier;
 pub use verbose::{StepMatcher, VerboseEvent, VerboseRow, VerboseRows};
 
 use std::sync::Arc;

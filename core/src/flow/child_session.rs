@@ -84,6 +84,7 @@ impl<'c> Walker<'c> {
             effects: effects.clone(),
             event,
             version: None,
+            phrase_vectors: None,
             record: TurnRecord::default(),
             trigger: None,
             is_event_consumed: false,

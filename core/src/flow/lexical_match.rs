@@ -1,4 +1,5 @@
-//! Matches a message with intents by the words of their phrases, without a model (docs/spec/flows.md#5.3).
+//! Matches a message with intents by the words of their phrases and, where the host has embedded these, by similarity; without a language
+//! model (docs/spec/flows.md#5.3).
 
 use serde_json::{Value, json};
 
@@ -8,9 +9,10 @@ use crate::config::flow::IntentPhrases;
 use crate::config::flow::document::IntentDef;
 use crate::flow::button_input::SHOWN_BUTTONS;
 use crate::flow::state::FlowEvent;
+use crate::flow::{effect_failure_code, with_member};
 use crate::lexical::{Acceptance, Decision, LexicalClassifier, NEAREST, RankedClass, Ranking, explain_class, round};
 use crate::text::phrase::Phrase;
-use crate::turn::{Candidate, Verdict};
+use crate::turn::{Candidate, IntentSimilarity, PhraseSearchRequest, Verdict};
 
 /// The variable with the question which intent was meant: `{"text", "intents"}`, until the next message.
 const INTENT_QUESTION: &str = "_intent_question";
@@ -28,8 +30,8 @@ pub(super) enum LexicalResult<'c> {
 }
 
 impl<'c> Walker<'c> {
-    /// Matches the message by its words; `rejected` are the ids of intents that a model has rejected.
-    pub(super) fn match_lexically(&self, input: &Phrase, rejected: &[&str]) -> LexicalResult<'c> {
+    /// Matches the message by its words and its embedding; `rejected` are the ids of intents that a model has rejected.
+    pub(super) async fn match_lexically(&mut self, input: &Phrase, rejected: &[&str]) -> LexicalResult<'c> {
         let flow = self.flow;
         let settings = self.settings().lexical_match;
         let Some(classifier) = flow.classifier().filter(|_| !input.tokens().is_empty()) else { return LexicalResult::Nothing };
@@ -41,6 +43,10 @@ impl<'c> Walker<'c> {
             !is_rejected && !phrases.get(class).is_some_and(|it| is_ruled_out(it, input))
         };
         let ranking = classifier.rank_among(&text, may_be_meant);
+        let similarities = self.find_similar_intents(&text).await;
+        let class = |id: &str| intents.iter().position(|it| it.id == id);
+        let similarities: Vec<(usize, f64)> = similarities.iter().filter_map(|it| Some((class(&it.intent)?, it.similarity))).collect();
+        let ranking = classifier.fuse(ranking, &similarities);
         let acceptance = settings.acceptance();
         let threshold = classifier.threshold(acceptance);
         let usual = classifier.threshold(Acceptance { threshold: None, ..acceptance });
@@ -67,15 +73,34 @@ impl<'c> Walker<'c> {
         result
     }
 
+    /// Returns the intents with phrases near to the message by embeddings: none where the host has no embeddings, or cannot compare.
+    async fn find_similar_intents(&mut self, text: &str) -> Vec<IntentSimilarity> {
+        let Some(model) = self.phrase_vectors.clone().filter(|_| self.effects_left() > 0) else { return Vec::new() };
+        let text = if self.flow.redacted_variables().is_empty() { text.to_owned() } else { self.redactions().redact_text(text) };
+        let request = PhraseSearchRequest { classifier: self.flow.classifier_hash().to_owned(), model, text };
+        let outcome = self.effects.perform(request).await;
+        self.record_effect("llm.embed", None, if outcome.is_ok() { "ok" } else { "error" }, 1);
+        match outcome {
+            Ok(reply) => reply.intents,
+            Err(error) => {
+                self.warn("intent.similarity_failed", json!({"code": effect_failure_code(&error)}));
+                Vec::new()
+            }
+        }
+    }
+
     /// Adds the nearest intents to the trace.
     fn record_lexical_match(&self, ranking: &Ranking, intents: &[&IntentDef], threshold: f64, result: &LexicalResult<'_>) {
         let nearest = |it: &RankedClass| {
             let [confidence, score, margin] = [it.confidence, it.score, it.margin].map(round);
-            json!({"intent": intents.get(it.class).map(|it| &it.id), "confidence": confidence, "score": score, "margin": margin})
+            let data =
+                json!({"intent": intents.get(it.class).map(|it| &it.id), "confidence": confidence, "score": score, "margin": margin});
+            with_member(data, "similarity", it.similarity.map(round))
         };
         let nearest: Vec<Value> = ranking.classes.iter().take(NEAREST).map(nearest).collect();
         let data = json!({"decision": result.name(), "threshold": round(threshold), "known": round(ranking.known), "nearest": nearest});
-        self.trace("intent.lexical", data);
+        let is_embedded = ranking.classes.iter().any(|it| it.similarity.is_some());
+        self.trace("intent.lexical", with_member(data, "embedded", is_embedded.then_some(true)));
     }
 
     /// Explains the match with the terms of the message. They are not recorded, because they are parts of what the user has said.

@@ -84,7 +84,7 @@ impl<'c> Walker<'c> {
             }
         }
         let mut close = None;
-        match self.match_lexically(&input, &search.rejected) {
+        match self.match_lexically(&input, &search.rejected).await {
             LexicalResult::Accepted(hit) if self.settings().lexical_match.accept_above.is_some() => return self.accept_match(hit, &search),
             LexicalResult::Accepted(hit) => match self.verify_match(hit, &input).await {
                 Ok(hit) => return self.accept_match(hit, &search),

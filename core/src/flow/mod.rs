@@ -76,6 +76,8 @@ pub struct Walker<'c> {
     event: FlowEvent,
     /// The published version; `None` for the draft.
     version: Option<u64>,
+    /// The model that has embedded the phrases of the intents, if the host compares messages with them.
+    phrase_vectors: Option<String>,
     /// The number of this event in the session, from 1.
     event_number: u64,
     /// What the turn has produced so far. A nested program continues the record of the program that runs it.
@@ -136,6 +138,7 @@ impl<'c> Walker<'c> {
         let envelope = input.event.flow.map(|it| *it).unwrap_or_default();
         let version = envelope.get("version").and_then(Value::as_u64);
         let migrated = envelope.get("migrated").cloned();
+        let phrase_vectors = envelope.get("phrase_vectors").and_then(Value::as_str).map(str::to_owned);
         let budget = spend_budget::SpendBudget::from_event(&envelope, &flow.document.settings);
         let event = FlowEvent::deserialize(&envelope).unwrap_or_else(|_| message_event(input.event.text));
         let at = Date::from_millis(input.at).to_rfc3339_millis();
@@ -162,6 +165,7 @@ impl<'c> Walker<'c> {
             effects,
             event,
             version,
+            phrase_vectors,
             event_number,
             record: TurnRecord { budget, ..TurnRecord::default() },
             trigger: None,

@@ -8,6 +8,7 @@ mod cut;
 mod fusion;
 mod index;
 mod markdown;
+mod phrase_vectors;
 mod score;
 mod source;
 
@@ -15,5 +16,6 @@ pub use analysis::query_terms;
 pub use cut::{MAX_CHUNK_CHARS, cut_source};
 pub use fusion::{Fused, fuse};
 pub use index::{KeywordSearch, KnowledgeIndex};
+pub use phrase_vectors::PhraseVectors;
 pub use score::{Bm25, CollectionStats, KeywordCandidate, cosine, rank_keyword, rank_vector, select_candidates};
 pub use source::{Chunk, Source, SourceFormat, embedding_text};

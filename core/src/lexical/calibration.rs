@@ -87,8 +87,13 @@ impl Calibration {
 
     /// The probability that a class is correct, from 0 to 1.
     pub fn confidence(&self, evidence: &Evidence) -> f64 {
+        self.confidence_with(evidence, 0.0)
+    }
+
+    /// The probability that a class is correct when more is known than the evidence; `added` is what that adds to the log-odds.
+    pub fn confidence_with(&self, evidence: &Evidence, added: f64) -> f64 {
         let sum: f64 = evidence.inputs().iter().zip(&self.factors).map(|(input, factor)| input * factor).sum();
-        1.0 / (1.0 + libm::exp(-sum))
+        1.0 / (1.0 + libm::exp(-(sum + added)))
     }
 
     /// What the factors are to minimise: the improbability of the outcomes, and the distance from the usual factors.

@@ -36,6 +36,8 @@ pub struct RankedClass {
     pub score: f64,
     /// By how much the score is above the best score of the other classes.
     pub margin: f64,
+    /// The similarity of its phrase that is nearest by embeddings, from -1 to 1, if there are embeddings.
+    pub similarity: Option<f64>,
 }
 
 /// The confidences from which on a class is accepted.
@@ -127,7 +129,7 @@ impl LexicalClassifier {
         let rank = |(at, &(class, score)): (usize, &(usize, f32))| {
             let margin = score - if at == 0 { second } else { best };
             let confidence = self.calibration.confidence(&Evidence { score, margin, known: vector.known });
-            RankedClass { class, confidence, score: f64::from(score), margin: f64::from(margin) }
+            RankedClass { class, confidence, score: f64::from(score), margin: f64::from(margin), similarity: None }
         };
         Ranking { classes: order.iter().enumerate().map(rank).collect(), known: f64::from(vector.known) }
     }

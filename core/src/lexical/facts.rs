@@ -10,19 +10,21 @@ pub const NEAREST: usize = 5;
 /// Number of terms for a class, and as many against it.
 const TERMS: usize = 5;
 
-/// Returns the score of a class, its margin, and the terms of the text that speak for it and against it.
+/// Returns the score of a class, its margin, its similarity if there is one, and the terms of the text that speak for it and against it.
 pub fn explain_class(classifier: &LexicalClassifier, text: &str, ranked: &RankedClass) -> Map<String, Value> {
     let terms = classifier.explain(text, ranked.class, TERMS);
     let weights = |is_for: bool| {
         let of_side = terms.iter().filter(|it| (it.weight > 0.0) == is_for);
         of_side.map(|it: &Influence| (it.term.clone(), json!(round(it.weight)))).collect::<Map<String, Value>>()
     };
-    Map::from_iter([
+    let similarity = ranked.similarity.map(|it| ("similarity".to_owned(), json!(round(it))));
+    let words = [
         ("score".to_owned(), json!(round(ranked.score))),
         ("margin".to_owned(), json!(round(ranked.margin))),
         ("for".to_owned(), Value::Object(weights(true))),
         ("against".to_owned(), Value::Object(weights(false))),
-    ])
+    ];
+    words.into_iter().chain(similarity).collect()
 }
 
 /// Rounds a number of a record to three digits.

@@ -9,6 +9,7 @@ mod calibration;
 mod classifier;
 mod facts;
 mod format;
+mod fusion;
 mod hold_out;
 mod lazy;
 mod model;

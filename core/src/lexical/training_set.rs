@@ -45,6 +45,14 @@ impl TrainingSet {
         hasher.finish()
     }
 
+    /// Iterates over the phrases that are examples of a class, each with the name of the class.
+    pub fn labeled_phrases(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.phrases.iter().filter_map(|it| {
+            let Label::Class(class) = it.label else { return None };
+            Some((self.classes.get(class)?.as_str(), it.text.as_str()))
+        })
+    }
+
     /// Whether training takes milliseconds only.
     pub fn is_small(&self) -> bool {
         self.phrases.len() <= SMALL

@@ -40,7 +40,7 @@ impl ScriptedCall {
             Request::Sql(request) => Some(ScriptedCall::Tool(request.tool_code.clone())),
             Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => None,
             #[cfg(feature = "flow")]
-            Request::Knowledge(_) | Request::Script(_) => None,
+            Request::Knowledge(_) | Request::Script(_) | Request::PhraseSearch(_) => None,
         }
     }
 }

@@ -82,7 +82,7 @@ impl Fakes {
             }
             Request::Llm(_) | Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => false,
             #[cfg(feature = "flow")]
-            Request::Knowledge(_) | Request::Script(_) => false,
+            Request::Knowledge(_) | Request::Script(_) | Request::PhraseSearch(_) => false,
         }
     }
 

@@ -18,6 +18,8 @@ mod json_schema;
 #[cfg(feature = "flow")]
 mod knowledge;
 mod message;
+#[cfg(feature = "flow")]
+mod phrase_vectors;
 mod script_turn;
 mod scripted;
 mod talk;
@@ -36,6 +38,8 @@ pub use json_schema::json_schema;
 #[cfg(feature = "flow")]
 pub use knowledge::PackSource;
 pub use message::Message;
+#[cfg(feature = "flow")]
+pub use phrase_vectors::SCRIPTED_MODEL;
 pub use scripted::{ScriptRule, Scripted};
 pub use talk::{conversation_id_for_label, talk_words};
 
@@ -233,6 +237,7 @@ impl Pack {
         return None;
         #[cfg(feature = "flow")]
         flow_turn::parse_message(&request.path, &request.body, turn.conversation.as_deref(), at, seed)
+            .map(|it| self.with_phrase_vectors(it))
     }
 }
 

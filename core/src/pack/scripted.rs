@@ -8,8 +8,14 @@ use serde_json::Value;
 use super::fake::Fakes;
 #[cfg(feature = "flow")]
 use super::knowledge::PackKnowledge;
+#[cfg(feature = "flow")]
+use super::phrase_vectors::PackPhrases;
 use super::script_turn::ScriptTurns;
 use super::{Pack, PackError, PackTurn, ScriptedCall};
+#[cfg(feature = "flow")]
+use crate::knowledge::PhraseVectors;
+#[cfg(feature = "flow")]
+use crate::turn::PhraseSearchReply;
 use crate::turn::{
     CircuitBreakers, EffectError, EffectErrorKind, EffectResult, EmbedReply, EmbedRequest, HttpRequest, LlmMode, LlmReply, LlmRequest,
     Millis, Reply, Request, TurnInput,
@@ -47,6 +53,8 @@ pub struct Scripted {
     /// Shared, because checkpoints copy the script.
     #[cfg(feature = "flow")]
     knowledge: Arc<PackKnowledge>,
+    #[cfg(feature = "flow")]
+    phrases: Arc<PackPhrases>,
     turns: ScriptTurns,
     breakers: CircuitBreakers,
     /// The total latency of all answers, in milliseconds. Independent of the clock of the pack: turns run back to back, as over HTTP.
@@ -77,6 +85,8 @@ impl Scripted {
             fakes: Fakes::from_pack(pack),
             #[cfg(feature = "flow")]
             knowledge: Arc::new(PackKnowledge::from_pack(pack)),
+            #[cfg(feature = "flow")]
+            phrases: Arc::new(PackPhrases::from_pack(pack)),
             turns: ScriptTurns::new(&pack.turns),
             ..Scripted::new(pack.llm.clone())
         }
@@ -123,6 +133,10 @@ impl Scripted {
             Request::Extension(_) => false,
             #[cfg(feature = "flow")]
             Request::Script(_) => false,
+            #[cfg(feature = "flow")]
+            Request::PhraseSearch(request) => {
+                self.phrases.find(&request.classifier).is_some() && of_llm(&LlmRequest::for_embedding(&request.text))
+            }
             Request::Task(_) | Request::Tool(_) | Request::Container(_) | Request::Http(_) | Request::Sql(_) => {
                 self.fakes.has_answer(request)
             }
@@ -155,6 +169,8 @@ impl Scripted {
             Request::Knowledge(request) => (self.search_knowledge(request), 0),
             #[cfg(feature = "flow")]
             Request::Script(_) => (unsupported("scripts need an interpreter"), 0),
+            #[cfg(feature = "flow")]
+            Request::PhraseSearch(request) => (self.search_phrases(request), 0),
         }
     }
 
@@ -166,11 +182,40 @@ impl Scripted {
             if !self.has_embeddings() {
                 return None;
             }
-            let EffectResult::Ok(Reply::Embed(reply)) = self.embed(&EmbedRequest { texts }) else { return None };
-            #[allow(clippy::cast_possible_truncation, reason = "embeddings have single precision")]
-            Some(reply.vectors.into_iter().map(|it| it.into_iter().map(|it| it as f32).collect()).collect())
+            self.embed_single(texts).ok()
         });
         EffectResult::Ok(Reply::Knowledge(Box::new(reply)))
+    }
+
+    /// Compares a text with the phrases of the pack.
+    #[cfg(feature = "flow")]
+    fn search_phrases(&mut self, request: &crate::turn::PhraseSearchRequest) -> EffectResult {
+        let phrases = Arc::clone(&self.phrases);
+        let Some((intents, texts)) = phrases.find(&request.classifier) else {
+            return EffectResult::Error(EffectError::new(EffectErrorKind::Unsupported, "the phrases are not embedded"));
+        };
+        let vectors = self.embed_single(texts.clone()).and_then(|it| Ok((it, self.embed_single(vec![request.text.clone()])?)));
+        match vectors {
+            Ok((vectors, text)) => {
+                let vectors = PhraseVectors::new(intents.iter().cloned(), vectors);
+                EffectResult::Ok(Reply::PhraseSearch(PhraseSearchReply::from_vectors(&vectors, text.first().map_or(&[], Vec::as_slice))))
+            }
+            Err(error) => EffectResult::Error(error),
+        }
+    }
+
+    /// Embeds texts in single precision.
+    #[cfg(feature = "flow")]
+    fn embed_single(&mut self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EffectError> {
+        match self.embed(&EmbedRequest { texts }) {
+            EffectResult::Ok(Reply::Embed(reply)) => {
+                #[allow(clippy::cast_possible_truncation, reason = "embeddings have single precision")]
+                let single = |it: Vec<f64>| it.into_iter().map(|it| it as f32).collect();
+                Ok(reply.vectors.into_iter().map(single).collect())
+            }
+            EffectResult::Ok(_) => Ok(Vec::new()),
+            EffectResult::Error(error) => Err(error),
+        }
     }
 
     fn answer_http(&mut self, request: &HttpRequest) -> EffectResult {

@@ -63,7 +63,7 @@ mod tests {
                 | Request::Sql(_)
                 | Request::Extension(_) => {}
                 #[cfg(feature = "flow")]
-                Request::Knowledge(_) | Request::Script(_) => {}
+                Request::Knowledge(_) | Request::Script(_) | Request::PhraseSearch(_) => {}
             }
             let (outcome, delay_ms) = scripted.answer(&effect.request);
             let at = turn.now() + i64::try_from(delay_ms).unwrap();

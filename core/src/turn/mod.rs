@@ -36,8 +36,9 @@ pub use request::{
 };
 #[cfg(feature = "flow")]
 pub use request::{
-    KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, LlmDialogue, LlmMessage, LlmRole, LlmTool, LlmToolCall, MAX_SCRIPT_TIMEOUT_MS,
-    Passage, ScriptFailure, ScriptLimits, ScriptReply, ScriptRequest, VectorHit,
+    IntentSimilarity, KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, LlmDialogue, LlmMessage, LlmRole, LlmTool, LlmToolCall,
+    MAX_SCRIPT_TIMEOUT_MS, PHRASE_SEARCH_DEPTH, Passage, PhraseSearchReply, PhraseSearchRequest, ScriptFailure, ScriptLimits, ScriptReply,
+    ScriptRequest, VectorHit,
 };
 pub use rng::{Rng, uuid_from_seed};
 pub use rows::{ConversationRow, Exchange, HistoryRow, LlmCallRow, MemoryRow, Write};

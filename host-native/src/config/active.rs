@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use crate::clock;
-use crate::config::compile;
+use crate::config::{classifiers, compile};
 use crate::effects::extension::Extensions;
 use crate::effects::mcp::catalog::McpCatalog;
 use crate::exit::Failure;
@@ -122,6 +122,7 @@ impl ConfigManager {
                 "the configuration has errors and convengine.config.strict is set; correct the errors or unset it",
             ));
         }
+        classifiers::supply(connection, &loaded.config).await.map_err(unusable)?;
         let seen = loaded.record_activation(connection, "start").await.map_err(unusable)?;
         // Compile extensions in the background; only turns that call one wait for it.
         let extensions = loaded.extensions.clone();
@@ -233,6 +234,7 @@ impl ConfigManager {
         if !new.is_empty() {
             return Err(ReloadError::NewErrors(new));
         }
+        classifiers::supply(connection, &loaded.config).await.map_err(ReloadError::Database)?;
         let stored = match source {
             ReloadSource::Local => loaded.record_activation(connection, "refresh").await,
             // Do not announce a change made by another process again.

@@ -1,6 +1,7 @@
 //! Configuration: settings, the snapshot that turns run on, and how rows and documents come in and go out. Compiling is the core's.
 
 pub mod active;
+pub mod classifiers;
 pub mod compile;
 pub mod export;
 pub mod import;

@@ -18,6 +18,9 @@ pub fn log_failure(request: &Request, outcome: &EffectResult, provider: Option<(
         (Request::Embed(it), EffectResult::Error(error)) => {
             log_model_failure(provider, "embed", &it.texts, error, "model call failed");
         }
+        (Request::PhraseSearch(it), EffectResult::Error(error)) => {
+            log_model_failure(provider, "embed", std::slice::from_ref(&it.text), error, "cannot compare a message with phrases");
+        }
         (_, EffectResult::Error(error)) if error.kind != EffectErrorKind::Cancelled => {
             if let Some((provider, task)) = task_of(request) {
                 let (status, kind, cause) = (error.status, kind_name(error), quote(&error.message, &texts_of(request)));

@@ -27,7 +27,7 @@ use tokio::time::Instant;
 use crate::config::active::ActiveConfig;
 use crate::effects::llm::ModelAnswer;
 use crate::ops::observe;
-use crate::runtime::assistant::spend_budget;
+use crate::runtime::assistant::{phrase_vectors, spend_budget};
 use crate::runtime::spend_cap;
 use crate::runtime::stream::TokenPublisher;
 use crate::runtime::turn_runner::Host;
@@ -75,7 +75,7 @@ fn limit(host: &Host, effect: &Effect) -> Limit {
         Request::Llm(_) => return Limit { time: host.models.call_timeout(), setting: Some("convengine.llm.timeout") },
         Request::Sql(_) if tools.sql <= tools.call => return Limit { time: tools.sql, setting: Some("convengine.tools.sql-timeout") },
         Request::Sql(_) => return Limit { time: tools.call, setting: Some("convengine.tools.timeout") },
-        Request::Embed(_) => (host.models.call_timeout(), "convengine.llm.timeout"),
+        Request::Embed(_) | Request::PhraseSearch(_) => (host.models.call_timeout(), "convengine.llm.timeout"),
         Request::Http(_) | Request::Task(_) | Request::Tool(_) | Request::Container(_) | Request::Extension(_) | Request::Knowledge(_) => {
             (tools.call, "convengine.tools.timeout")
         }
@@ -142,6 +142,7 @@ async fn dispatch(
         },
         Request::Extension(request) => extension::execute(&configured.extensions, request).await,
         Request::Knowledge(request) => knowledge::execute(host, request, deadline).await,
+        Request::PhraseSearch(request) => phrase_vectors::search(host, &configured.config, request, deadline).await,
         Request::Script(request) => script::execute(request, host.turn_settings.script_timeout).await,
         Request::Sleep(request) => {
             tokio::time::sleep(Duration::from_millis(request.ms.into())).await;

@@ -138,7 +138,7 @@ impl Redaction {
                 reply.message.iter_mut().for_each(|it| self.redact_text(it, MAX_JSON_DEPTH));
             }
             // Passages are configuration, not what users write.
-            EffectResult::Ok(Reply::Embed(_) | Reply::Knowledge(_) | Reply::Slept) => {}
+            EffectResult::Ok(Reply::Embed(_) | Reply::Knowledge(_) | Reply::PhraseSearch(_) | Reply::Slept) => {}
         }
         answer
     }

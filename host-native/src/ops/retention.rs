@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::clock;
+use crate::config::classifiers;
 use crate::config::settings::{RetentionSettings, Settings};
 use crate::exit::Failure;
 use crate::ops::forget as forgetting;
@@ -36,6 +37,8 @@ pub struct SweepCounts {
     pub feedback: u64,
     /// Rows of the log of model calls.
     pub calls: u64,
+    /// Trained classifiers that nothing has used for a long time.
+    pub classifiers: u64,
 }
 
 /// Runs `convengine retention`.
@@ -51,8 +54,11 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
     let mut connection = storage::connect_existing(&settings.database).await?;
     let swept = sweep(&mut connection, &settings.retention, &mut |_| {}).await.map_err(unusable)?;
-    let SweepCounts { conversations, audit, feedback, calls } = swept;
-    println!("deleted conversations: {conversations}, audit rows: {audit}, feedback rows: {feedback}, model calls: {calls}");
+    let SweepCounts { conversations, audit, feedback, calls, classifiers } = swept;
+    println!(
+        "deleted conversations: {conversations}, audit rows: {audit}, feedback rows: {feedback}, model calls: {calls}, unused classifiers: \
+         {classifiers}"
+    );
     Ok(())
 }
 
@@ -109,10 +115,11 @@ pub async fn sweep(
             sleep(TRANSACTION_PAUSE).await;
         }
     }
+    swept.classifiers = with_sweep_lock(connection, classifiers::delete_unused).await?.unwrap_or(0);
     if swept != SweepCounts::default() {
         forgetting::truncate_wal(connection).await?;
-        let SweepCounts { conversations, audit, feedback, calls } = swept;
-        tracing::info!(conversations, audit, feedback, calls, "deleted old data");
+        let SweepCounts { conversations, audit, feedback, calls, classifiers } = swept;
+        tracing::info!(conversations, audit, feedback, calls, classifiers, "deleted old data");
     }
     Ok(swept)
 }

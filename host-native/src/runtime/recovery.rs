@@ -234,6 +234,8 @@ pub async fn load_config(host: &Host, stored: &StoredTurn) -> Result<Arc<Config>
     if current.hash_source() == stored.config_hash {
         return Ok(current);
     }
-    let source = config::find_snapshot(&host.readers, &stored.config_hash).await?;
-    Ok(source.map_or(current, |it| Arc::new(Config::from_source(&it).0)))
+    let Some(source) = config::find_snapshot(&host.readers, &stored.config_hash).await? else { return Ok(current) };
+    let config = Arc::new(Config::from_source(&source).0);
+    host.flows.supply_classifiers(host, &config).await?;
+    Ok(config)
 }

@@ -43,7 +43,7 @@ export const ORIGIN_LABELS: Record<Origin, string> = {
   recorded: 'recorded',
 };
 
-const EFFECT_KINDS: Record<string, RowKind> = { llm: 'model', embed: 'model', tool: 'tool', task: 'task', extension: 'task', sleep: 'wait', knowledge: 'knowledge', script: 'code', handoff: 'handoff' };
+const EFFECT_KINDS: Record<string, RowKind> = { llm: 'model', embed: 'model', tool: 'tool', task: 'task', extension: 'task', sleep: 'wait', knowledge: 'knowledge', phrase_search: 'model', script: 'code', handoff: 'handoff' };
 
 /** The row kind of an effect. */
 export function effectKind(effect: { request: JsonObject & { kind: string } }): RowKind {

@@ -40,6 +40,11 @@ impl Chain {
         Ok(Chain { document: ChainDocument::read(bundle.root), bound })
     }
 
+    /// Returns the documents that it runs, directly or not.
+    pub fn bound(&self) -> &[BoundFlow] {
+        &self.bound
+    }
+
     /// Returns the document that a step talks to: by id, else by a name that only one has.
     pub fn find_bound(&self, step: &ProgramStep) -> Option<&Flow> {
         let of_kind = || self.bound.iter().map(|it| &it.flow).filter(|it| it.kind == step.kind);

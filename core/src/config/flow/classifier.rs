@@ -32,12 +32,19 @@ impl Flow {
         set
     }
 
-    /// Returns the classifier of the intents, trained at the first call; `None` when there are no phrases or the document does not use it.
+    /// Whether messages are matched by the classifier of the intents: it is on, and there are phrases.
+    pub fn uses_classifier(&self) -> bool {
+        self.document.settings.lexical_match.enabled && self.matchable_intents().any(|it| !it.phrases.is_empty())
+    }
+
+    /// Returns the classifier of the intents, trained at the first call; `None` when the document [does not use it](Flow::uses_classifier).
     pub fn classifier(&self) -> Option<&LexicalClassifier> {
-        if !self.document.settings.lexical_match.enabled || self.matchable_intents().all(|it| it.phrases.is_empty()) {
-            return None;
-        }
-        Some(self.classifier.get_or_train(|| self.training_set()))
+        self.uses_classifier().then(|| self.classifier.get_or_train(|| self.training_set()))
+    }
+
+    /// Returns the hash of the training set.
+    pub fn classifier_hash(&self) -> &str {
+        self.classifier.get_or_hash(|| self.training_set())
     }
 
     /// Passes a classifier that was trained before with the same [`TrainingSet`].

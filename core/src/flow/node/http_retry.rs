@@ -114,7 +114,7 @@ impl Walker<'_> {
     }
 
     /// The number of effects left in the turn.
-    pub(super) fn effects_left(&self) -> usize {
+    pub(in crate::flow) fn effects_left(&self) -> usize {
         MAX_EFFECTS.saturating_sub(self.record.debug.effects.len())
     }
 

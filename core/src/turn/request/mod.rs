@@ -10,6 +10,8 @@ mod http;
 mod knowledge;
 mod llm;
 #[cfg(feature = "flow")]
+mod phrase_search;
+#[cfg(feature = "flow")]
 mod script;
 mod sleep;
 mod sql;
@@ -25,6 +27,8 @@ pub use http::{BreakerPolicy, HttpCaller, HttpReply, HttpRequest, RetryCondition
 #[cfg(feature = "flow")]
 pub use knowledge::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
 pub use llm::{LLM_PURPOSES, LlmMode, LlmReply, LlmRequest, Usage};
+#[cfg(feature = "flow")]
+pub use phrase_search::{IntentSimilarity, PHRASE_SEARCH_DEPTH, PhraseSearchReply, PhraseSearchRequest};
 #[cfg(feature = "flow")]
 pub use script::{MAX_SCRIPT_TIMEOUT_MS, ScriptFailure, ScriptLimits, ScriptReply, ScriptRequest};
 pub use sleep::SleepRequest;
@@ -62,6 +66,9 @@ pub enum Request {
     /// A run of a script.
     #[cfg(feature = "flow")]
     Script(Box<ScriptRequest>),
+    /// A comparison of a message with the phrases of intents.
+    #[cfg(feature = "flow")]
+    PhraseSearch(PhraseSearchRequest),
 }
 
 /// The payload of a success. Variants are only ever added.
@@ -92,4 +99,7 @@ pub enum Reply {
     /// What a script did.
     #[cfg(feature = "flow")]
     Script(Box<ScriptReply>),
+    /// Intents with similar phrases.
+    #[cfg(feature = "flow")]
+    PhraseSearch(PhraseSearchReply),
 }

@@ -1,5 +1,7 @@
 //! Imports a pack into a database, in one transaction.
 
+use std::sync::Arc;
+
 use convengine_core::config::Issue;
 use convengine_core::config::flow::DocumentIssue;
 use convengine_core::pack::Pack;
@@ -8,6 +10,7 @@ use serde_json::Value;
 use super::scripts::ScriptedReplies;
 use super::{advance_all_sequences, documents, knowledge, modules, replace, workspace_tools};
 use crate::config::settings::Settings;
+use crate::config::{classifiers, compile};
 use crate::exit::Failure;
 use crate::ops::snapshot::{ConfigState, Difference, record_activation};
 use crate::runtime::assistant::plan::Plan;
@@ -135,6 +138,11 @@ pub async fn apply(target: ImportTarget<'_>, parsed: &ParsedPack, strict: bool, 
         record_activation(&mut connection, &after, "import", None).await.map_err(unusable)?;
         advance_all_sequences(&mut connection, &pack.tables).await.map_err(unusable)?;
         connection.commit().await.map_err(unusable)?;
+        if pack.tables.0.contains_key("ce_intent_classifier") {
+            // So that neither a start nor a refresh waits for training.
+            let (config, _) = compile::compile_database(&mut connection, target.tree).await.map_err(unusable)?;
+            classifiers::supply(&mut connection, &Arc::new(config)).await.map_err(unusable)?;
+        }
     }
     let (documents, tools) = counts;
     Ok(ImportReport { difference, issues: after.issues, document_issues, is_refused, documents, tools })

@@ -111,7 +111,7 @@ impl Models {
     pub fn model_for_trace(&self, request: &Request, answer: &EffectResult) -> Option<(&str, &str)> {
         let order = match request {
             Request::Llm(request) => self.models_for_purpose(&request.purpose, |_| true),
-            Request::Embed(_) => self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_))),
+            Request::Embed(_) | Request::PhraseSearch(_) => self.models_for_purpose(purpose::EMBED, |it| matches!(it, Model::Scripted(_))),
             _ => return None,
         };
         let provider = match answer {

@@ -132,6 +132,7 @@ pub fn effect_kind(request: &Request) -> &'static str {
         Request::Extension(_) => "extension",
         Request::Knowledge(_) => "knowledge",
         Request::Script(_) => "script",
+        Request::PhraseSearch(_) => "phrase_search",
     }
 }
 

@@ -94,7 +94,7 @@ fn describe_request(request: &Request, provider_and_model: Option<(&str, &str)>)
             attributes.push(KeyValue::new(attribute::PURPOSE, sanitize_name(&request.purpose)));
             SpanDescription { name: format!("chat {model}"), kind: SpanKind::Client, attributes }
         }
-        Request::Embed(_) => {
+        Request::Embed(_) | Request::PhraseSearch(_) => {
             SpanDescription { name: format!("embeddings {model}"), kind: SpanKind::Client, attributes: model_attributes("embeddings") }
         }
         Request::Tool(request) => tool_span(request.tool_code.as_deref().unwrap_or(&request.tool_group), SpanKind::Internal),

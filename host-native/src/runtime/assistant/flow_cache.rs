@@ -8,16 +8,21 @@ use convengine_core::config::flow::snapshot_hash;
 use serde_json::Value;
 
 use crate::clock;
+use crate::config::classifiers::ClassifierTrainer;
 use crate::ops::audit::derive::run_blocking;
+use crate::runtime::assistant::phrase_vectors;
 use crate::runtime::turn_runner::Host;
-use crate::storage::{self, Pool, config};
+use crate::storage::{self, config};
 
 /// The cache size.
 const MAX_CACHED: usize = 64;
 
-/// Compiled documents by snapshot hash.
+/// Compiled documents by snapshot hash, with trained classifiers.
 #[derive(Debug, Default)]
-pub struct FlowCache(Mutex<BTreeMap<String, Arc<Config>>>);
+pub struct FlowCache {
+    configs: Mutex<BTreeMap<String, Arc<Config>>>,
+    trainer: ClassifierTrainer,
+}
 
 impl FlowCache {
     /// Compiles a document for a new session, stores its snapshot and caches it. Returns `None` when it does not compile.
@@ -36,23 +41,48 @@ impl FlowCache {
             config::store_snapshot(&mut connection, config.hash_source(), config.source(), clock::now()).await?;
             connection.close().await?;
         }
-        Ok(Some(self.insert(Arc::new(config))))
+        let config = Arc::new(config);
+        self.supply_classifiers(host, &config).await?;
+        Ok(Some(self.insert(config)))
+    }
+
+    /// Supplies the classifiers of a configuration that is not kept.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn supply_classifiers(&self, host: &Host, config: &Arc<Config>) -> sqlx::Result<()> {
+        self.trainer.supply(host.config_manager.database(), config).await
+    }
+
+    /// Trains and stores the classifiers of a document that is to be published, so that its first session does not wait for them, and embeds
+    /// their phrases.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn prepare_classifiers(&self, host: &Host, document: Value) -> sqlx::Result<()> {
+        let Ok(config) = run_blocking(move || Config::from_flow(&document)).await? else { return Ok(()) };
+        let config = Arc::new(config);
+        self.supply_classifiers(host, &config).await?;
+        phrase_vectors::embed_phrases(host, &config).await
     }
 
     /// Returns the compiled document of a snapshot, given as `sha256:…` or as the bare hash; `None` when it is not stored.
     ///
     /// # Errors
     /// Returns any database error.
-    pub async fn load(&self, pool: &Pool, snapshot: &str) -> sqlx::Result<Option<Arc<Config>>> {
+    pub async fn load(&self, host: &Host, snapshot: &str) -> sqlx::Result<Option<Arc<Config>>> {
         let hash = snapshot.trim_start_matches("sha256:");
         if let Some(config) = self.lock().get(hash) {
             return Ok(Some(Arc::clone(config)));
         }
-        let Some(source) = config::find_snapshot(pool, hash).await? else { return Ok(None) };
+        let Some(source) = config::find_snapshot(&host.readers, hash).await? else { return Ok(None) };
         let config = Arc::new(run_blocking(move || Config::from_source(&source).0).await?);
         // The snapshot may be of tables instead of a document.
-        let is_document = config.document.is_some();
-        Ok(is_document.then(|| self.insert(config)))
+        if config.document.is_none() {
+            return Ok(None);
+        }
+        self.supply_classifiers(host, &config).await?;
+        Ok(Some(self.insert(config)))
     }
 
     fn insert(&self, config: Arc<Config>) -> Arc<Config> {
@@ -65,6 +95,6 @@ impl FlowCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Config>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.configs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,6 +7,7 @@ pub mod evals;
 pub mod flow_cache;
 pub mod knowledge;
 pub mod mcp_tools;
+pub mod phrase_vectors;
 pub mod plan;
 pub mod references;
 pub mod run;

@@ -20,8 +20,8 @@ use crate::storage::assistant::{DocumentKind, ProgramKey};
 pub const ARMED_SEQ: &str = "of_seq";
 
 /// The members of an event that the host sets. They may differ when an event is sent again.
-pub const HOST_MEMBERS: [&str; 9] =
-    ["assistant", "program", "version", "deployment", "budget_left", "migrated", "stepwise", "paused", ARMED_SEQ];
+pub const HOST_MEMBERS: [&str; 10] =
+    ["assistant", "program", "version", "deployment", "budget_left", "phrase_vectors", "migrated", "stepwise", "paused", ARMED_SEQ];
 
 /// An assistant session with its compiled document.
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ impl RunningSession {
     /// # Errors
     /// Returns any database error.
     pub async fn from_stored(host: &Host, id: &str, stored: &Session) -> sqlx::Result<RunningSession> {
-        let stored_config = host.flows.load(&host.readers, &stored.snapshot).await?;
+        let stored_config = host.flows.load(host, &stored.snapshot).await?;
         let is_lost = stored_config.is_none();
         let (config, upgrade) = match stored_config {
             Some(config) => {
@@ -105,17 +105,18 @@ impl RunningSession {
         event.extend(self.deployment.as_ref().map(|it| ("deployment".to_owned(), json!(it))));
         let left = spend_budget::find_remaining(host, &self.config, clock::now()).await?;
         event.extend(left.map(|it| ("budget_left".to_owned(), json!(it))));
+        let model = host.phrase_vectors.find_model(host, &self.config, self.version.is_some()).await?;
+        event.extend(model.map(|it| ("phrase_vectors".to_owned(), json!(it))));
+        let upgrade = match self.upgrade.clone() {
+            Some(upgrade) => Some(upgrade.with_phrase_vectors(host).await?),
+            None => None,
+        };
         let message = Message::for_session(&self.session, UserEvent::from_flow_event(Value::Object(event)), Arc::clone(&self.config));
         // Simulator sessions are not metered.
         let metered = self.metered_program();
         turn_runner::submit(
             Arc::clone(host),
-            Message {
-                subscriber,
-                metered_program: metered,
-                upgrade: self.upgrade.clone(),
-                ..message.with_key(key).with_access(self.access.clone())
-            },
+            Message { subscriber, metered_program: metered, upgrade, ..message.with_key(key).with_access(self.access.clone()) },
         )
         .await
     }

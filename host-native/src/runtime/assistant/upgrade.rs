@@ -26,6 +26,8 @@ const MIN_ID: &str = "00000000-0000-0000-0000-000000000000";
 pub struct Upgrade {
     target: Arc<Config>,
     version: i64,
+    /// The model that has embedded the phrases of its intents.
+    phrase_vectors: Option<String>,
 }
 
 impl Upgrade {
@@ -44,13 +46,22 @@ impl Upgrade {
         // Documents of other kinds start on bundles.
         let id = found.version.filter(|_| stored.program.kind() == DocumentKind::Assistant);
         if let Some(target) = id.as_ref().and_then(|it| host.versions.find_config(it)) {
-            return Ok(Some(Upgrade { target, version: live }));
+            return Ok(Some(Upgrade { target, version: live, phrase_vectors: None }));
         }
         let to = host.flows.compile_and_store(host, Arc::unwrap_or_clone(found.document)).await?;
         if let (Some(to), Some(id)) = (&to, &id) {
             host.versions.keep_config(id, to);
         }
-        Ok(to.map(|to| Upgrade { target: to, version: live }))
+        Ok(to.map(|to| Upgrade { target: to, version: live, phrase_vectors: None }))
+    }
+
+    /// Returns the upgrade with the model that has embedded the phrases of its document.
+    ///
+    /// # Errors
+    /// Returns any database error.
+    pub async fn with_phrase_vectors(self, host: &Arc<Host>) -> sqlx::Result<Upgrade> {
+        let phrase_vectors = host.phrase_vectors.find_model(host, &self.target, true).await?;
+        Ok(Upgrade { phrase_vectors, ..self })
     }
 
     /// Migrates a session. Returns the document it runs on afterwards, or `None` when it stays on its version.
@@ -65,6 +76,8 @@ impl Upgrade {
         let members = event.flow.as_deref_mut()?.as_object_mut()?;
         members.insert("version".to_owned(), json!(self.version));
         members.insert("migrated".to_owned(), found.report);
+        members.shift_remove("phrase_vectors");
+        members.extend(self.phrase_vectors.as_ref().map(|it| ("phrase_vectors".to_owned(), json!(it))));
         Some(Arc::clone(&self.target))
     }
 }
@@ -101,7 +114,7 @@ impl DryRun {
             after.clone_from(last);
             let mut pairs = Vec::with_capacity(found.len());
             for (_, stored) in found {
-                let from = host.flows.load(&host.readers, &stored.snapshot).await?;
+                let from = host.flows.load(host, &stored.snapshot).await?;
                 pairs.push((from, stored.state));
             }
             let to = Arc::clone(&to);

@@ -61,7 +61,7 @@ impl Subscriber {
 fn effect_type(request: &Request) -> &'static str {
     match request {
         Request::Llm(_) => "llm.generate",
-        Request::Embed(_) => "llm.embed",
+        Request::Embed(_) | Request::PhraseSearch(_) => "llm.embed",
         Request::Http(request) => match &request.caller {
             HttpCaller::Handoff(call) if call == "relay" => "handoff.relay",
             HttpCaller::Handoff(_) => "handoff.request",

@@ -18,6 +18,7 @@ use crate::ops::observe::{Meter, SpanSender};
 use crate::ops::redaction::Redaction;
 use crate::runtime::assistant::flow_cache::FlowCache;
 use crate::runtime::assistant::knowledge::KnowledgeBases;
+use crate::runtime::assistant::phrase_vectors::PhraseVectorCache;
 use crate::runtime::assistant::plan::Plan;
 use crate::runtime::assistant::secret_store::SecretStore;
 use crate::runtime::assistant::session_changes::SessionChange;
@@ -69,6 +70,8 @@ pub struct Host {
     pub versions: VersionCache,
     /// The knowledge bases of assistants.
     pub knowledge: KnowledgeBases,
+    /// The embedded phrases of intents.
+    pub phrase_vectors: PhraseVectorCache,
     /// The plan's quotas.
     pub plan: Plan,
     /// The share of an AI agent's evals that have to pass before it is published.

@@ -190,7 +190,7 @@ async fn find_step_secret(host: &Host, uri: &Uri, slug: &str, run: Option<&Strin
     };
     if let Some(run) = run {
         let (_, stored) = find_run(host, uri, slug, run).await?;
-        let config = host.flows.load(&host.readers, &stored.snapshot).await.map_err(|it| ApiError::from_database(&it, uri))?;
+        let config = host.flows.load(host, &stored.snapshot).await.map_err(|it| ApiError::from_database(&it, uri))?;
         if let Some(chain) = config.and_then(|it| it.chain().cloned()) {
             return Ok(of_document(&chain.document));
         }

@@ -63,6 +63,7 @@ pub async fn publish(host: &Arc<Host>, uri: &Uri, key: &ProgramKey, headers: &He
     let snapshot = check::snapshot_hash(&document);
     let published = NewVersion { assistant: key.as_str(), revision, snapshot: &snapshot, document: &text };
     let database = |error: sqlx::Error| ApiError::from_database(&error, uri);
+    host.flows.prepare_classifiers(host, document.clone()).await.map_err(database)?;
     let mut connection = storage::open(host.config_manager.database(), false).await.map_err(database)?;
     let number = version::publish(&mut connection, &published, clock::now()).await.map_err(database)?;
     connection.close().await.map_err(database)?;

@@ -151,7 +151,7 @@ pub async fn load_turns_of(host: &Host, session: &str) -> sqlx::Result<Vec<TurnW
     let turns = turn::list_ended(&host.readers, session).await?;
     let mut runs = Vec::with_capacity(turns.len());
     for turn in turns {
-        let config = host.flows.load(&host.readers, &turn.config_hash).await?;
+        let config = host.flows.load(host, &turn.config_hash).await?;
         runs.push((turn, config));
     }
     Ok(runs)

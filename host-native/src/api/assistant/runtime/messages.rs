@@ -133,7 +133,7 @@ async fn render_messages(host: &Host, uri: &Uri, id: &str, turns: Vec<turn::Stor
     let seq = turns.last().map_or(after, |it| it.number);
     let mut runs: Vec<TurnWithConfig> = Vec::with_capacity(turns.len());
     for turn in turns {
-        let config = host.flows.load(&host.readers, &turn.config_hash).await.map_err(database)?;
+        let config = host.flows.load(host, &turn.config_hash).await.map_err(database)?;
         runs.push((turn, config));
     }
     let messages = run_blocking(move || runs.iter().flat_map(turn_messages).collect::<Vec<Value>>()).await.map_err(database)?;

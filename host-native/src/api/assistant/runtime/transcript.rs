@@ -65,7 +65,7 @@ pub async fn render_session(host: &Host, uri: &Uri, deployment: &Deployment, id:
     let inputs = user_texts(&render_state(uri, stored, &running)?);
     let mut runs: Vec<TurnWithConfig> = Vec::with_capacity(turns.len());
     for turn in turns {
-        let config = host.flows.load(&host.readers, &turn.config_hash).await.map_err(database)?;
+        let config = host.flows.load(host, &turn.config_hash).await.map_err(database)?;
         runs.push((turn, config));
     }
     let (turns, awaiting) = run_blocking(move || render_turns(&runs, inputs)).await.map_err(database)?;
