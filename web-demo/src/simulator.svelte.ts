@@ -29,7 +29,6 @@ export class Simulator {
   text = $state('');
   packState = $state<PackState>('loading');
   issues = $state.raw<LocatedIssue[]>([]);
-  /** What finds the issues that take longer; loaded with the first pack. */
   lateIssues = $state.raw<LateIssues>();
   syntax = $state.raw<SyntaxIssue>();
   failure = $state.raw<EngineError>();
@@ -86,8 +85,7 @@ export class Simulator {
   /** The title of the pack. */
   get name(): string {
     if (this.sample) return this.sample.title;
-    const name = /"name"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(this.text)?.[1];
-    return name ?? 'Untitled pack';
+    return /"name"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(this.text)?.[1] ?? 'Untitled pack';
   }
 
   /** The text of the running pack. */
@@ -377,9 +375,7 @@ export class Simulator {
     this.failure = undefined;
     const { text } = this;
     this.issues = locateIssues(text, this.lateIssues?.addKnown(text, loaded.issues) ?? loaded.issues);
-    const load = import('./late-issues.svelte').then((it) => (this.lateIssues ??= new it.LateIssues(this)).find(text, loaded.issues));
-    // Without it, the other issues remain.
-    load.catch(() => {});
+    void import('./late-issues.svelte').then((it) => (this.lateIssues ??= new it.LateIssues(this)).find(text, loaded.issues)).catch(() => {});
     this.packState = loaded.accepted ? 'applied' : 'refused';
     if (!loaded.accepted) return;
     this.hash = loaded.hash;
