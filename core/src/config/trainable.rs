@@ -66,7 +66,11 @@ mod tests {
 
     #[test]
     fn a_configuration_has_the_classifiers_of_all_that_it_runs() {
-        let assistant = |id: &str, phrases: &[&str]| json!({"doc": "conversation_flow", "id": id, "default_locale": "en", "intents": [{"id": "pay", "phrases": phrases}]});
+        let assistant = |id: &str, phrases: &[&str]| {
+            let root = json!({"id": "root", "kind": "root", "entry": "start", "nodes": [{"id": "start", "type": "start", "name": "Start", "data": {}}], "edges": []});
+            let intent = json!({"id": "pay", "name": "Pay", "phrases": phrases, "graph": "root"});
+            json!({"schema_version": "1.0", "doc": "conversation_flow", "id": id, "name": id, "root": "root", "intents": [intent], "graphs": [root]})
+        };
         let bundle = json!({"root": assistant("a", &["pay a bill"]), "bound": [{"document": assistant("b", &["a card"])},
             {"document": assistant("c", &[])}]});
         let config = Config::from_flow(&bundle).unwrap();

@@ -65,9 +65,13 @@ fn is_pending_action(it: &AnsweredEffect) -> bool {
     match &it.effect.request {
         Request::Task(task) => task.called_for == TaskUse::PendingAction,
         Request::Http(_) | Request::Extension(_) | Request::Tool(_) | Request::Sql(_) => is_of_step,
-        Request::Llm(_) | Request::Embed(_) | Request::Container(_) | Request::Sleep(_) | Request::Knowledge(_) | Request::Script(_) => {
-            false
-        }
+        Request::Llm(_)
+        | Request::Embed(_)
+        | Request::Container(_)
+        | Request::Sleep(_)
+        | Request::Knowledge(_)
+        | Request::Script(_)
+        | Request::PhraseSearch(_) => false,
     }
 }
 
@@ -101,7 +105,8 @@ fn is_tool_call(effect: &Effect) -> bool {
         | Request::Sleep(_)
         | Request::Extension(_)
         | Request::Knowledge(_)
-        | Request::Script(_) => false,
+        | Request::Script(_)
+        | Request::PhraseSearch(_) => false,
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use convengine_core::knowledge::{CollectionStats, KeywordCandidate};
 use convengine_core::turn::{
     CancelReason, ContainerReply, Effect, EffectClass, EffectError, EffectErrorKind, EffectResult, EmbedReply, ExtensionReply, HttpReply,
-    KnowledgeReply, LlmReply, Map, Millis, Passage, Patch, Reply, Request, ScriptReply, SqlReply, TaskReply, ToolReply, VectorHit,
+    IntentSimilarity, KnowledgeReply, LlmReply, Map, Millis, Passage, Patch, PhraseSearchReply, Reply, Request, ScriptReply, SqlReply,
+    TaskReply, ToolReply, VectorHit,
 };
 use convengine_host::config::secrets::Secrets;
 use serde_json::{Value, json};
@@ -181,6 +182,7 @@ pub fn garbage_result(request: &Request, garbage: Garbage) -> EffectResult {
         Request::Extension(_) => Reply::Extension(ExtensionReply { message: value() }),
         Request::Knowledge(_) => Reply::Knowledge(Box::new(garbage_knowledge(garbage, text))),
         Request::Script(_) => Reply::Script(Box::new(garbage_script(text))),
+        Request::PhraseSearch(_) => Reply::PhraseSearch(garbage_similarities(garbage, text)),
     })
 }
 
@@ -191,6 +193,14 @@ fn garbage_knowledge(garbage: Garbage, text: String) -> KnowledgeReply {
     let vector = VectorHit { chunk: "known#1".to_owned(), score: if garbage == Garbage::Long { 1e300 } else { -7.0 } };
     let stats = CollectionStats { chunks: 0, total_length: u64::MAX, frequencies: vec![u64::MAX] };
     KnowledgeReply { stats, keyword: vec![hit("known#1"), hit("lost#9"), hit("known#1")], vector: vec![vector], passages: vec![passage] }
+}
+
+/// Returns intents that do not exist, with similarities that are none.
+fn garbage_similarities(garbage: Garbage, text: String) -> PhraseSearchReply {
+    let similarity = if garbage == Garbage::Long { 1e300 } else { -7.0 };
+    PhraseSearchReply {
+        intents: vec![IntentSimilarity { intent: text.clone(), similarity }, IntentSimilarity { intent: text, similarity }],
+    }
 }
 
 /// Returns a script's output with names and values that no script may write.

@@ -21,9 +21,7 @@ fn stored(sql: &mut Sql) -> Vec<(String, String)> {
 fn lexical_match(server: &Server) -> Value {
     let (session, _) = Session::start_simulated(server, &json!({"version": 1}));
     session.say(server, MESSAGE);
-    let audit = server.audit(&session.id);
-    let found = audit.iter().find(|it| it["stage"] == "intent.lexical").unwrap_or_else(|| panic!("{audit:?}"));
-    found["payload"].clone()
+    session.find_trace(server, "intent.lexical").unwrap_or_else(|| panic!("{:?}", server.audit(&session.id)))
 }
 
 #[test]

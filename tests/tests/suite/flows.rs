@@ -157,6 +157,13 @@ impl Session {
         answer.json()
     }
 
+    /// The data of the first trace event of a kind.
+    pub fn find_trace(&self, server: &Server, kind: &str) -> Option<Value> {
+        let audit = server.audit(&self.id);
+        let payload = audit.iter().find(|it| it["stage"] == kind)?["payloadJson"].as_str()?;
+        serde_json::from_str(payload).ok()
+    }
+
     /// An admin view of the session: its state, or a path below it.
     pub fn inspect(&self, server: &Server, what: &str) -> Value {
         let answer = server.get(&format!("{SIMULATED}/{}{what}", self.id));
