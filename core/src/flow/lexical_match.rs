@@ -174,8 +174,10 @@ impl LexicalResult<'_> {
         match self {
             LexicalResult::Accepted(hit) if hit.intent.id == id => (Verdict::Won, "it is the best, and above the threshold"),
             LexicalResult::Close(close, _) if close.iter().any(|it| it.id == id) => (Verdict::Matched, "it is one of two that are close"),
-            _ if confidence >= threshold => (Verdict::Lost, "another intent is better"),
-            _ => (Verdict::NotMatched, "its confidence is below the threshold"),
+            LexicalResult::Accepted(_) | LexicalResult::Unsure(_) | LexicalResult::Close(..) | LexicalResult::Nothing => {
+                let lost = (Verdict::Lost, "another intent is better");
+                if confidence >= threshold { lost } else { (Verdict::NotMatched, "its confidence is below the threshold") }
+            }
         }
     }
 }

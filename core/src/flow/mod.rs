@@ -15,6 +15,7 @@ mod matching;
 mod messages;
 mod migrate;
 mod model_calls;
+mod model_match;
 mod near_words;
 mod nested;
 mod node;

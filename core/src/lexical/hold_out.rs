@@ -33,6 +33,7 @@ pub(super) struct Prediction {
 }
 
 impl Prediction {
+    /// What it teaches the calibration.
     pub fn outcome(&self) -> Outcome {
         Outcome { evidence: self.evidence, is_correct: self.is_right(), is_foreign: self.is_foreign }
     }
