@@ -102,7 +102,7 @@ impl LexicalClassifier {
         LexicalClassifier { locale: set.locale.clone(), model: Model::train(&examples, classes), calibration }
     }
 
-    /// Returns the confidence from which on a class is accepted: unless it is given, about 1.8 % of the phrases are below it when they are
+    /// Returns the confidence from which on a class is accepted: unless it is given, about 2.2 % of the phrases are below it when they are
     /// held out.
     pub fn threshold(&self, acceptance: Acceptance) -> f64 {
         acceptance.threshold.unwrap_or(self.calibration.threshold)
