@@ -75,7 +75,11 @@ impl DataSet {
     pub fn document(&self, phrases: usize) -> Value {
         let root = json!({
             "id": "root", "kind": "root", "entry": "start",
-            "nodes": [{"id": "start", "type": "start", "name": "Start", "data": {}}], "edges": [],
+            "nodes": [
+                {"id": "start", "type": "start", "name": "Start", "data": {}},
+                {"id": "idle", "type": "end", "name": "Idle", "data": {"end_session": false}},
+            ],
+            "edges": [{"id": "e1", "source": "start", "target": "idle"}],
         });
         let intent = |it: &DataIntent| {
             let phrases: Vec<&String> = it.phrases.iter().take(phrases).collect();
@@ -83,8 +87,12 @@ impl DataSet {
         };
         let graph = |it: &DataIntent| {
             json!({
-                "id": format!("g_{}", it.id), "kind": "intent", "entry": "in", "edges": [],
-                "nodes": [{"id": "in", "type": "intent", "name": "In", "data": {"intent_id": it.id}}],
+                "id": format!("g_{}", it.id), "kind": "intent", "entry": "in",
+                "nodes": [
+                    {"id": "in", "type": "intent", "name": "In", "data": {"intent_id": it.id}},
+                    {"id": "end", "type": "end", "name": "End", "data": {"end_session": false}},
+                ],
+                "edges": [{"id": "e1", "source": "in", "target": "end"}],
             })
         };
         json!({

@@ -42,8 +42,10 @@ pub struct IntentSimilarity {
 impl PhraseSearchReply {
     /// Ranks the intents by the vectors of their phrases and of the text.
     pub fn from_vectors(phrases: &PhraseVectors, text: &[f32]) -> PhraseSearchReply {
+        // Six digits survive any journal.
+        let round = |similarity: f64| (similarity * 1e6).round() / 1e6;
         let nearest = phrases.find_nearest(text, PHRASE_SEARCH_DEPTH).into_iter();
-        PhraseSearchReply { intents: nearest.map(|(intent, similarity)| IntentSimilarity { intent, similarity }).collect() }
+        PhraseSearchReply { intents: nearest.map(|(intent, it)| IntentSimilarity { intent, similarity: round(it) }).collect() }
     }
 }
 
