@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::text::language::Language;
 use crate::text::phrase::{Phrase, is_unspaced};
-use crate::text::stop_words::{has_stop_words, is_stop_word};
+use crate::text::stop_words::is_stop_word;
 
 /// Longer tokens, such as encoded data, are truncated.
 const MAX_TERM_CHARS: usize = 64;
@@ -19,7 +19,7 @@ pub fn query_terms(query: &str, locales: &[&str]) -> Vec<String> {
     let mut terms: Vec<String> = Vec::new();
     let mut seen: Vec<(Option<Language>, Vec<String>)> = Vec::new();
     for locale in locales {
-        let language = language_of(locale);
+        let language = Language::from_locale(locale);
         let tokens = tokenize(query, locale, Grams::Query);
         if seen.iter().any(|it| it.0 == language && it.1 == tokens) {
             continue;
@@ -43,7 +43,7 @@ fn question_terms(tokens: &[String], language: Option<Language>) -> Vec<String> 
 
 /// Counts the terms of a text.
 pub(super) fn count_terms(text: &str, locale: &str, counts: &mut BTreeMap<String, u32>) {
-    let stemmer = language_of(locale).map(Language::stemmer);
+    let stemmer = Language::from_locale(locale).map(Language::stemmer);
     let mut tokens: BTreeMap<String, u32> = BTreeMap::new();
     for token in tokenize(text, locale, Grams::Chunk) {
         *tokens.entry(token).or_default() += 1;
@@ -51,11 +51,6 @@ pub(super) fn count_terms(text: &str, locale: &str, counts: &mut BTreeMap<String
     for (token, count) in tokens {
         *counts.entry(stem(&token, stemmer)).or_default() += count;
     }
-}
-
-/// The language of a locale, if texts are searched by its rules.
-fn language_of(locale: &str) -> Option<Language> {
-    Language::from_locale(locale).filter(|it| has_stop_words(*it))
 }
 
 fn stem(token: &str, stemmer: Option<fn(&str) -> String>) -> String {

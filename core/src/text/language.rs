@@ -10,17 +10,15 @@ macro_rules! stemmer {
     };
 }
 
-/// A language with a stemmer. Each stemmer costs about 2 KB of the browser engine.
+/// A language with a stemmer and stop words. Each stemmer costs about 2 KB of the browser engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
-    Arabic,
     Danish,
     Dutch,
     English,
     Finnish,
     French,
     German,
-    Greek,
     Hungarian,
     Italian,
     Norwegian,
@@ -29,7 +27,6 @@ pub(crate) enum Language {
     Russian,
     Spanish,
     Swedish,
-    Tamil,
     Turkish,
 }
 
@@ -38,14 +35,12 @@ impl Language {
     pub(crate) fn from_locale(locale: &str) -> Option<Language> {
         let code = locale.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
         Some(match code.as_str() {
-            "ar" => Language::Arabic,
             "da" => Language::Danish,
             "nl" => Language::Dutch,
             "en" => Language::English,
             "fi" => Language::Finnish,
             "fr" => Language::French,
             "de" => Language::German,
-            "el" => Language::Greek,
             "hu" => Language::Hungarian,
             "it" => Language::Italian,
             "no" | "nb" | "nn" => Language::Norwegian,
@@ -54,7 +49,6 @@ impl Language {
             "ru" => Language::Russian,
             "es" => Language::Spanish,
             "sv" => Language::Swedish,
-            "ta" => Language::Tamil,
             "tr" => Language::Turkish,
             _ => return None,
         })
@@ -63,14 +57,12 @@ impl Language {
     /// Returns the stemmer of the language.
     pub(crate) fn stemmer(self) -> fn(&str) -> String {
         match self {
-            Language::Arabic => stemmer!(Arabic),
             Language::Danish => stemmer!(Danish),
             Language::Dutch => stemmer!(Dutch),
             Language::English => stemmer!(English),
             Language::Finnish => stemmer!(Finnish),
             Language::French => stemmer!(French),
             Language::German => stemmer!(German),
-            Language::Greek => stemmer!(Greek),
             Language::Hungarian => stemmer!(Hungarian),
             Language::Italian => stemmer!(Italian),
             Language::Norwegian => stemmer!(Norwegian),
@@ -79,7 +71,6 @@ impl Language {
             Language::Russian => stemmer!(Russian),
             Language::Spanish => stemmer!(Spanish),
             Language::Swedish => stemmer!(Swedish),
-            Language::Tamil => stemmer!(Tamil),
             Language::Turkish => stemmer!(Turkish),
         }
     }

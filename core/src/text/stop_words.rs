@@ -7,15 +7,9 @@ pub(crate) fn is_stop_word(token: &str, language: Language) -> bool {
     list(language).split_ascii_whitespace().any(|it| it == token)
 }
 
-/// Whether the function words of a language are known.
-pub(crate) fn has_stop_words(language: Language) -> bool {
-    !list(language).is_empty()
-}
-
 /// Accents are written as the normaliser leaves them: removed in Dutch, English, French, Italian, Portuguese and Spanish.
 pub(crate) fn list(language: Language) -> &'static str {
     match language {
-        Language::Arabic | Language::Greek | Language::Tamil => "",
         Language::Danish => {
             "af alle at blev blive bliver da de dem den der deres det dette dig din dine dit du efter eller en er et for fra få får \
              ham han hans har havde have hende hendes her hos hun hvad hvem hvilken hvilke hvis hvor hvordan hvorfor hvornår i ikke ind jeg \
