@@ -23,8 +23,17 @@ pub const FEATURES: [&str; 6] = [
 ];
 
 /// The optimiser's passes. More passes make the module smaller, but its compressed form, which is downloaded, larger.
-const PASSES: [&str; 7] =
-    ["-O1", "--dae-optimizing", "--duplicate-function-elimination", "--rse", "--vacuum", "--reorder-locals", "--strip-target-features"];
+const PASSES: [&str; 9] = [
+    "-O1",
+    "--dae-optimizing",
+    "--duplicate-function-elimination",
+    "--rse",
+    "--vacuum",
+    "--reorder-locals",
+    "--strip-target-features",
+    "--merge-blocks",
+    "--vacuum",
+];
 
 /// Variables of an outer cargo or of the native build, which would misconfigure the build of the browser engine.
 const NATIVE_ONLY: [&str; 5] =
