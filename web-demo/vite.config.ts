@@ -67,8 +67,12 @@ const COMPRESSIBLE = /\.(html|js|css|wasm|svg|json|webmanifest)$/;
 
 /** The compressed forms of a file, by file name suffix. */
 function compressed(bytes: Buffer): [string, Buffer][] {
-  const { BROTLI_PARAM_QUALITY, BROTLI_MAX_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants;
-  const params = { [BROTLI_PARAM_QUALITY]: BROTLI_MAX_QUALITY, [BROTLI_PARAM_SIZE_HINT]: bytes.length };
+  const { BROTLI_PARAM_QUALITY, BROTLI_MAX_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_MAX_WINDOW_BITS, BROTLI_PARAM_SIZE_HINT } = constants;
+  const params = {
+    [BROTLI_PARAM_QUALITY]: BROTLI_MAX_QUALITY,
+    [BROTLI_PARAM_LGWIN]: BROTLI_MAX_WINDOW_BITS,
+    [BROTLI_PARAM_SIZE_HINT]: bytes.length,
+  };
   return [
     ['.br', brotliCompressSync(bytes, { params })],
     ['.gz', gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION })],
