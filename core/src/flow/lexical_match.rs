@@ -38,11 +38,11 @@ impl<'c> Walker<'c> {
         let text = self.input_text();
         let intents: Vec<&IntentDef> = flow.matchable_intents().collect();
         let phrases: Vec<&IntentPhrases> = flow.matchable_phrases().collect();
-        let may_be_meant = |class: usize| {
+        let is_candidate = |class: usize| {
             let is_rejected = intents.get(class).is_none_or(|it| rejected.contains(&it.id.as_str()));
             !is_rejected && !phrases.get(class).is_some_and(|it| is_ruled_out(it, input))
         };
-        let ranking = classifier.rank_among(&text, may_be_meant);
+        let ranking = classifier.rank_among(&text, is_candidate);
         let similarities = self.find_similar_intents(&text).await;
         let class = |id: &str| intents.iter().position(|it| it.id == id);
         let similarities: Vec<(usize, f64)> = similarities.iter().filter_map(|it| Some((class(&it.intent)?, it.similarity))).collect();

@@ -118,11 +118,11 @@ impl LexicalClassifier {
         self.rank_among(text, |_| true)
     }
 
-    /// Ranks those classes of a text that may be meant.
-    pub fn rank_among(&self, text: &str, may_be_meant: impl Fn(usize) -> bool) -> Ranking {
+    /// Ranks the candidates among the classes for a text.
+    pub fn rank_among(&self, text: &str, is_candidate: impl Fn(usize) -> bool) -> Ranking {
         let vector = self.model.vocabulary.weigh(&Bag::new(text, &self.locale));
         let scores = self.model.score(&vector);
-        let mut order: Vec<(usize, f32)> = scores.into_iter().enumerate().filter(|it| may_be_meant(it.0)).collect();
+        let mut order: Vec<(usize, f32)> = scores.into_iter().enumerate().filter(|it| is_candidate(it.0)).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let score_at = |at: usize| order.get(at).map_or(BIAS, |it| it.1);
         let (best, second) = (score_at(0), score_at(1));
