@@ -226,8 +226,8 @@ async fn query_texts(pool: &Pool, sql: &'static str, id: &str) -> sqlx::Result<V
         }};
     }
     match pool {
-        Pool::Sqlite(pool) => of!(pool),
-        Pool::Postgres(pool) => of!(pool),
+        Pool::Sqlite(pool, _) => of!(pool),
+        Pool::Postgres(pool, _) => of!(pool),
     }
 }
 
@@ -235,7 +235,7 @@ async fn query_texts(pool: &Pool, sql: &'static str, id: &str) -> sqlx::Result<V
 async fn run_admin_sql(pool: &Pool, sql: &str) -> sqlx::Result<()> {
     let sql = AssertSqlSafe(sql.to_owned());
     match pool {
-        Pool::Sqlite(pool) => sqlx::query(sql).execute(pool).await.map(drop),
-        Pool::Postgres(pool) => sqlx::query(sql).execute(pool).await.map(drop),
+        Pool::Sqlite(pool, _) => sqlx::query(sql).execute(pool).await.map(drop),
+        Pool::Postgres(pool, _) => sqlx::query(sql).execute(pool).await.map(drop),
     }
 }

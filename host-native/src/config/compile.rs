@@ -47,7 +47,7 @@ fn names_command(settings: &Value, server: &str) -> bool {
 fn dialect(connection: &Connection, settings: &Value) -> Dialect {
     match (settings.pointer("/tool-database/url").and_then(Value::as_str), connection) {
         (Some(url), _) => Dialect::from_url(url),
-        (None, Connection::Sqlite(_)) => Dialect::Sqlite,
+        (None, Connection::Sqlite(_) | Connection::LocalSqlite(_)) => Dialect::Sqlite,
         (None, Connection::Postgres(_)) => Dialect::Postgres,
     }
 }

@@ -9,6 +9,7 @@ use convengine_core::config::flow::import_canvas;
 use convengine_core::json::diff;
 use convengine_core::pack::Pack;
 use convengine_core::turn::{Journal, Notice, NoticeBody, Outcome, RescuedTurn, Turn, TurnError, state_hash};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde_json::{Number, Value, json};
 
 use crate::clock;
@@ -23,6 +24,9 @@ use crate::storage::assistant::ProgramKey;
 use crate::storage::audit::AuditRow;
 use crate::storage::turn::StoredTurn;
 use crate::storage::{self, audit, turn};
+
+/// Turns that are replayed on all cores before their results are compared; the notices of as many are kept.
+const BATCH_SIZE: usize = 64;
 
 /// Members with times and durations, which differ between runs.
 const TIMING_MEMBERS: [&str; 3] = ["at", "durationMs", "totalMs"];
@@ -105,7 +109,7 @@ impl Recording {
     }
 
     /// Replays the turns and compares the results, with what is stored or with those on the configuration of a pack. Asks `is_stopped`
-    /// before each turn.
+    /// before each batch of turns.
     ///
     /// # Errors
     /// Returns exit code 1 if the pack has no document of the conversation.
@@ -118,20 +122,21 @@ impl Recording {
         Ok(report)
     }
 
-    /// Compares each turn with the same turn on the configuration of a pack. Asks `is_stopped` before each turn.
+    /// Compares each turn with the same turn on the configuration of a pack. Asks `is_stopped` before each batch of turns.
     ///
     /// # Errors
     /// Returns exit code 1 if the pack has no document of the conversation.
     pub fn compare(&self, pack: &Pack, is_stopped: &dyn Fn() -> bool) -> Result<Vec<ComparedTurn>, Failure> {
         let other = self.compile(pack)?;
-        let replayable = self.turns.iter().filter(|it| !it.stored.is_unrecoverable());
+        let replayable: Vec<&RecordedTurn> = self.turns.iter().filter(|it| !it.stored.is_unrecoverable()).collect();
         let compare =
             |it: &RecordedTurn| it.load().and_then(|(journal, config)| compare_configs(it.stored.number, journal, config, &other));
-        let compared = |it: &RecordedTurn| ComparedTurn {
+        let compared = |it: &&RecordedTurn| ComparedTurn {
             number: it.stored.number,
             differences: compare(it).err().map(|it| it.lines).unwrap_or_default(),
         };
-        Ok(replayable.take_while(|_| !is_stopped()).map(compared).collect())
+        let batches = replayable.chunks(BATCH_SIZE).take_while(|_| !is_stopped());
+        Ok(batches.flat_map(|it| it.par_iter().map(compared).collect::<Vec<_>>()).collect())
     }
 
     fn compile(&self, pack: &Pack) -> Result<Arc<Config>, Failure> {
@@ -141,20 +146,21 @@ impl Recording {
     fn replay_turns(&self, other: Option<&Arc<Config>>, lines: &mut Vec<String>, is_stopped: &dyn Fn() -> bool) -> Result<(), Failure> {
         let mut audit_rows = self.audit_rows.as_slice();
         let options = CompareOptions { as_jsonb: self.as_jsonb, without_audit: audit_rows.is_empty() };
-        for recorded in &self.turns {
-            let stored = &recorded.stored;
+        for batch in self.turns.chunks(BATCH_SIZE) {
             if is_stopped() {
-                return Err(check_failed(format!("stopped before turn {}", stored.number)));
+                return Err(check_failed(format!("stopped before turn {}", batch.first().map_or(0, |it| it.stored.number))));
             }
-            if stored.is_unrecoverable() {
-                lines.push(format!("turn {} was lost and cannot be replayed", stored.number));
-                skip_lost_turn(stored, &mut audit_rows);
-                continue;
-            }
-            let (journal, config) = recorded.load()?;
-            match other {
-                Some(other) => compare_configs(stored.number, journal, config, other)?,
-                None => lines.push(compare_turn(stored, journal, config, &mut audit_rows, options)?),
+            // Journals are independent of each other; only the audit rows are compared one turn after the other.
+            let replayed: Vec<_> = batch.par_iter().map(|it| it.replay(other)).collect();
+            for (RecordedTurn { stored, .. }, replayed) in batch.iter().zip(replayed) {
+                match replayed? {
+                    Replayed::Lost => {
+                        lines.push(format!("turn {} was lost and cannot be replayed", stored.number));
+                        skip_lost_turn(stored, &mut audit_rows);
+                    }
+                    Replayed::Compared => {}
+                    Replayed::Turn(turn) => lines.push(compare_turn(stored, &turn, &mut audit_rows, options)?),
+                }
             }
         }
         lines.push(match (other, audit_rows.first()) {
@@ -172,6 +178,30 @@ impl RecordedTurn {
         let loaded = self.replayable.as_ref().map_err(|it| check_failed(format!("turn {}: {it}", self.stored.number)))?;
         Ok((&loaded.0, &loaded.1))
     }
+
+    /// Replays the turn, or compares it with the same turn on another configuration.
+    fn replay(&self, other: Option<&Arc<Config>>) -> Result<Replayed, Failure> {
+        let number = self.stored.number;
+        if self.stored.is_unrecoverable() {
+            return Ok(Replayed::Lost);
+        }
+        let (journal, config) = self.load()?;
+        if let Some(other) = other {
+            return compare_configs(number, journal, config, other).map(|()| Replayed::Compared);
+        }
+        let result = if self.stored.status == "lost" { replay_lost_turn(journal, config) } else { replay_turn(journal, config) };
+        result.map(Replayed::Turn).map_err(|it| check_failed(format!("turn {number} differs: {it}")))
+    }
+}
+
+/// The result of a turn.
+enum Replayed {
+    /// It was lost and has no journal that runs.
+    Lost,
+    /// It is equal on the other configuration.
+    Compared,
+    /// To be compared with what is stored.
+    Turn(ReplayedTurn),
 }
 
 fn check_failed(line: String) -> Failure {
@@ -202,8 +232,15 @@ struct CompareOptions {
 struct ReplayedTurn {
     outcome: Outcome,
     notices: Vec<Notice>,
+    state_hash: String,
     /// The replayed journal, with the requests that a journal in DERIVED mode omits.
     journal: Journal,
+}
+
+impl ReplayedTurn {
+    fn new(turn: &Turn, outcome: Outcome, notices: Vec<Notice>) -> ReplayedTurn {
+        ReplayedTurn { state_hash: state_hash(&outcome, &notices), outcome, notices, journal: turn.journal().clone() }
+    }
 }
 
 /// Skips a lost turn without an outcome, and its audit rows.
@@ -214,21 +251,18 @@ fn skip_lost_turn(stored: &StoredTurn, audit_rows: &mut &[AuditRow]) {
     *audit_rows = end.and_then(|it| audit_rows.get(it + 2..)).unwrap_or(audit_rows);
 }
 
-/// Replays a turn and compares its state hash and audit rows. Removes the turn's rows from the front of `audit_rows`. Returns a line.
+/// Compares the state hash and audit rows of a replayed turn. Removes the turn's rows from the front of `audit_rows`. Returns a line.
 ///
 /// # Errors
 /// Returns exit code 1 with the first difference.
 fn compare_turn(
     stored: &StoredTurn,
-    journal: &Journal,
-    config: &Arc<Config>,
+    replayed: &ReplayedTurn,
     audit_rows: &mut &[AuditRow],
     options: CompareOptions,
 ) -> Result<String, Failure> {
     let number = stored.number;
-    let result = if stored.status == "lost" { replay_lost_turn(journal, config) } else { replay_turn(journal, config) };
-    let replayed = result.map_err(|it| check_failed(format!("turn {number} differs: {it}")))?;
-    let hash = state_hash(&replayed.outcome, &replayed.notices);
+    let hash = &replayed.state_hash;
     // Only stored rows are compared; a recovered turn may have stored its first rows only.
     let compared_notices = match options.without_audit || is_swept(stored, audit_rows) {
         true => 0,
@@ -236,16 +270,16 @@ fn compare_turn(
     };
     let derived: Vec<(&str, &Value)> = replayed.notices.iter().take(compared_notices).filter_map(as_audit).collect();
     // A conversation may have started before journals existed.
-    let started = clock::format_iso(journal.input.at);
+    let started = clock::format_iso(replayed.journal.input.at);
     let older = audit_rows.iter().take_while(|it| number == 1 && it.created_at < started).count();
     let of_turn = &audit_rows[older..];
     let (of_turn, later) = of_turn.split_at(derived.len().min(of_turn.len()));
     *audit_rows = later;
     let differences = first_difference(of_turn, &derived, options.as_jsonb);
-    if hash == stored.state_hash && differences.is_empty() {
+    if *hash == stored.state_hash && differences.is_empty() {
         return Ok(format!("turn {number} equal sha256 {hash}"));
     }
-    let mut lines = match hash == stored.state_hash {
+    let mut lines = match *hash == stored.state_hash {
         true => vec![format!("turn {number} differs from its audit rows: sha256 {hash}")],
         false => vec![format!("turn {number} differs: sha256 {hash}, stored {}", stored.state_hash)],
     };
@@ -298,14 +332,14 @@ fn integral_value(number: &Number) -> Option<i64> {
 fn replay_turn(journal: &Journal, config: &Arc<Config>) -> Result<ReplayedTurn, TurnError> {
     let (turn, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
     let outcome = slice.end.ok_or(TurnError::Stalled)?;
-    Ok(ReplayedTurn { outcome, notices: slice.notices, journal: turn.journal().clone() })
+    Ok(ReplayedTurn::new(&turn, outcome, slice.notices))
 }
 
 /// Replays a lost turn, which diverges from its journal: the notices up to that point and the outcome must be equal.
 fn replay_lost_turn(journal: &Journal, config: &Arc<Config>) -> Result<ReplayedTurn, TurnError> {
     let RescuedTurn { turn, slice, divergence: diverged } = Turn::rescue(journal, Arc::clone(config))?;
     let outcome = slice.end.ok_or(diverged.unwrap_or(TurnError::Stalled))?;
-    Ok(ReplayedTurn { outcome, notices: slice.notices, journal: turn.journal().clone() })
+    Ok(ReplayedTurn::new(&turn, outcome, slice.notices))
 }
 
 fn as_audit(notice: &Notice) -> Option<(&str, &Value)> {

@@ -22,7 +22,6 @@ use crate::runtime::leases::lease_ms;
 use crate::runtime::rows::{self, RowContext, open_turn_row};
 use crate::runtime::turn_runner::{Host, Ownership, Refusal};
 use crate::runtime::writer::{CommitError, writer_stopped};
-use crate::storage::commit::is_empty;
 use crate::storage::turn::{StoredTurn, compress};
 use crate::storage::turn_rows::{EffectRow, TurnRow, TurnRows};
 
@@ -99,7 +98,8 @@ impl JournalWriter {
         }
         let journal = turn.journal();
         let id = journal.input.turn.as_str();
-        let mut rows = TurnRows { durable: !writes.is_empty() || self.has_unstored_write(turn), ..TurnRows::default() };
+        let mut rows = TurnRows::default();
+        rows.durable = !writes.is_empty() || self.has_unstored_write(turn);
         let shared = !self.is_started && host.readers.is_shared();
         if !self.is_started {
             self.add_turn_row(host, turn, &mut rows)?;
@@ -128,7 +128,7 @@ impl JournalWriter {
     /// Returns [`Refusal::Commit`] when another turn is open or was committed first, or the write fails. The effects must not be dispatched
     /// then.
     pub async fn store(&mut self, host: &Host, pending: PendingRows) -> Result<(), Refusal> {
-        if !is_empty(&pending.rows) {
+        if !pending.rows.is_empty() {
             let result = host.writer.enqueue(&self.conversation, pending.rows).await?;
             self.pending_commits.push(result);
         }
@@ -165,7 +165,7 @@ impl JournalWriter {
 
     fn add_owner(&self, turn: &Turn, rows: &mut TurnRows) {
         if let Some(owner) = &self.new_owner {
-            rows.owner.push(&(&turn.journal().input.conversation, owner));
+            rows.add_owner(&turn.journal().input.conversation, owner);
         }
     }
 

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::commit::replace_nul;
 use super::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
-use super::turn_rows::JsonRows;
+use super::rows::Column::{Integer, Json, Text};
+use super::rows::RowStatement;
 use crate::clock;
 
 /// A row of `ce_audit` as the API returns it.
@@ -128,18 +129,11 @@ pub async fn append(pool: &Pool, conversation: &str, rows: &[(&str, serde_json::
     pool.execute(&sql, &[SqlValue::Text(conversation), SqlValue::Text(&rows), SqlValue::Text(&clock::format_audit(at))]).await
 }
 
-/// Inserts rows with reserved ids, each a JSON array `[id, conversation, stage, payload, time]`.
-///
-/// # Errors
-/// Returns any database error.
-pub async fn insert_with_ids(connection: &mut Connection, rows: &JsonRows) -> sqlx::Result<u64> {
-    let Some(rows) = rows.to_json_array() else { return Ok(0) };
-    let rows = if matches!(connection, Connection::Postgres(_)) { replace_nul(rows) } else { rows };
-    let sql = Statement::per_dialect(
-        "insert into ce_audit (audit_id, conversation_id, stage, payload_json, created_at)
-         select value->>0, value->>1, value->>2, value->3, value->>4 from json_each($1)",
-        "insert into ce_audit (audit_id, conversation_id, stage, payload_json, created_at)
-         select (r->>0)::bigint, (r->>1)::uuid, r->>2, r->3, (r->>4 || 'Z')::timestamptz from json_array_elements($1::json) r",
-    );
-    connection.execute(&sql, &[SqlValue::Text(&rows)]).await
-}
+/// Inserts rows with reserved ids.
+pub const INSERT_WITH_IDS: RowStatement = RowStatement {
+    sqlite: "insert into ce_audit (audit_id, conversation_id, stage, payload_json, created_at) values ($1, $2, $3, $4, $5)",
+    postgres: "insert into ce_audit (audit_id, conversation_id, stage, payload_json, created_at)
+         select r.audit_id, r.id::uuid, r.stage, r.payload::json, (r.at || 'Z')::timestamptz
+         from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[]) r (audit_id, id, stage, payload, at)",
+    columns: &[Integer, Text, Text, Json, Text],
+};

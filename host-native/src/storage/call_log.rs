@@ -1,7 +1,9 @@
 //! `ce_llm_call_log`: the log of model calls. A table created by the original engine may lack the usage and cost columns; it is not
 //! altered.
 
-use super::database::{Connection, SqlValue, Statement};
+use super::database::Connection;
+use super::rows::Column::{Integer, Text};
+use super::rows::RowStatement;
 use super::schema::has_column;
 
 /// The column set of the table.
@@ -29,47 +31,41 @@ impl CallLogColumns {
         CallLogColumns::WithUsage
     }
 
-    /// Inserts rows rendered by [`super::turn_rows::TurnRows::llm_call`].
-    pub(super) async fn insert(self, connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
+    /// The statement that inserts rows.
+    pub(super) fn insert(self) -> &'static [RowStatement] {
         match self {
-            CallLogColumns::Plain => insert_plain(connection, rows).await,
-            CallLogColumns::WithUsage => insert_with_usage(connection, rows).await,
+            CallLogColumns::Plain => &INSERT_PLAIN,
+            CallLogColumns::WithUsage => &INSERT_WITH_USAGE,
         }
     }
 }
 
-async fn insert_plain(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::per_dialect(
-        "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
+const INSERT_PLAIN: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
            response_text, success, error_message, created_at)
-         select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[1][0]', value->>'$[1][1]',
-           value->>'$[2][0]', value->>'$[2][1]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]', value->>'$[3][3]'
-         from json_each($1)",
-        "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    postgres: "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
            response_text, success, error_message, created_at)
-         select (a->>0)::uuid, a->>1, a->>2, b->>0, b->>1, c->>0, c->>1, d->>0, (d->>1)::boolean, d->>2,
-           to_timestamp((d->>3)::float8 / 1000)
-         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d from json_array_elements($1::json) r offset 0) s",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await
-}
+         select r.id::uuid, r.intent, r.state, r.provider, r.model, r.prompt, r.context, r.response, r.success = 1, r.error,
+           to_timestamp(r.at::float8 / 1000)
+         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[],
+           $10::text[], $11::bigint[]) r (id, intent, state, provider, model, prompt, context, response, success, error, at)",
+    columns: &[Text, Text, Text, Text, Text, Text, Text, Text, Integer, Text, Integer],
+}];
 
-async fn insert_with_usage(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::per_dialect(
-        "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
+const INSERT_WITH_USAGE: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
            response_text, success, error_message, created_at, input_tokens, output_tokens, cost_micros)
-         select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[1][0]', value->>'$[1][1]',
-           value->>'$[2][0]', value->>'$[2][1]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]', value->>'$[3][3]',
-           value->>'$[4][0]', value->>'$[4][1]', value->>'$[4][2]'
-         from json_each($1)",
-        "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+    postgres: "insert into ce_llm_call_log (conversation_id, intent_code, state_code, provider, model, prompt_text, user_context,
            response_text, success, error_message, created_at, input_tokens, output_tokens, cost_micros)
-         select (a->>0)::uuid, a->>1, a->>2, b->>0, b->>1, c->>0, c->>1, d->>0, (d->>1)::boolean, d->>2,
-           to_timestamp((d->>3)::float8 / 1000), (e->>0)::bigint, (e->>1)::bigint, (e->>2)::bigint
-         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e from json_array_elements($1::json) r offset 0) s",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await
-}
+         select r.id::uuid, r.intent, r.state, r.provider, r.model, r.prompt, r.context, r.response, r.success = 1, r.error,
+           to_timestamp(r.at::float8 / 1000), r.input_tokens, r.output_tokens, r.cost_micros
+         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[],
+           $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[])
+           r (id, intent, state, provider, model, prompt, context, response, success, error, at, input_tokens, output_tokens, cost_micros)",
+    columns: &[Text, Text, Text, Text, Text, Text, Text, Text, Integer, Text, Integer, Integer, Integer, Integer],
+}];
 
 #[cfg(test)]
 mod tests {

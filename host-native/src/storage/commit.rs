@@ -1,8 +1,6 @@
-//! Writes the rows of a batch of turns with one statement per table.
-//!
-//! Each statement takes a JSON array rendered by [`super::turn_rows`].
+//! Writes the rows of a batch of turns, with one statement for each table.
 
-use serde_json::json;
+use std::fmt::Write as _;
 
 use super::assistant::{handoff, session};
 use super::audit;
@@ -10,79 +8,138 @@ use super::call_log::CallLogColumns;
 use super::chain::run;
 use super::database::{Connection, SqlValue, Statement};
 use super::owner;
-use super::turn_rows::{JsonRows, TurnRows};
+use super::rows::Column::{Bytes, Integer, Json, Text};
+use super::rows::{RowStatement, Rows};
+use super::turn_rows::{Table, TurnRows};
 
-/// Writes the rows of one or more turns. The caller holds the transaction, unless [`needs_no_transaction`] returns true.
-///
-/// Turn rows are written first, so that a lost race fails before any other work.
+/// A statement with the rows it is executed for.
+#[derive(Debug)]
+pub(super) struct Step<'r> {
+    pub statement: &'static RowStatement,
+    pub rows: &'r Rows,
+    /// The values of a last column, which are known only now.
+    pub last: Option<Vec<Option<i64>>>,
+    /// Whether each row must be written.
+    must_write_all: bool,
+}
+
+/// Writes the rows of one or more turns, table by table. The caller holds a transaction.
 ///
 /// # Errors
 /// Returns any database error; [`sqlx::Error::RowNotFound`] when another process has taken over a turn.
 pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLogColumns) -> sqlx::Result<()> {
-    let mut next = match rows.reserved_audit_ids() {
-        0 => 0,
-        count => audit::reserve_ids(connection, count).await?,
-    };
-    if let Some(batch) = json_array(connection, &rows.turn) {
-        let inserted = insert_turns(connection, &batch, &first_audit_ids(&rows.reserved_by_turn, &mut next)).await?;
-        // A turn that is already closed must not insert its other rows again.
-        if rows.ended_turns > 0 {
-            ensure_all_written(&rows.turn, inserted)?;
+    let first_id = reserve_audit_ids(connection, rows).await?;
+    for step in steps(rows, log, first_id) {
+        let written = connection.execute_rows(step.statement, step.rows, step.last.as_deref()).await?;
+        // Another process has taken over a turn.
+        if step.must_write_all && written != u64::try_from(step.rows.count()).unwrap_or(u64::MAX) {
+            return Err(sqlx::Error::RowNotFound);
         }
     }
-    // Rows that require an open turn precede its close, which may be in the same batch.
-    if let Some(batch) = json_array(connection, &rows.effect) {
-        ensure_all_written(&rows.effect, upsert_effects(connection, &batch).await?)?;
-    }
-    if let Some(batch) = json_array(connection, &rows.audit_progress) {
-        ensure_all_written(&rows.audit_progress, update_audit_progress(connection, &batch).await?)?;
-    }
-    if let Some(batch) = json_array(connection, &rows.closed_turns) {
-        ensure_all_written(
-            &rows.closed_turns,
-            close_turns(connection, &batch, &first_audit_ids(&rows.reserved_by_closed_turn, &mut next)).await?,
-        )?;
-    }
-    if let Some(batch) = json_array(connection, &rows.conversation) {
-        upsert_conversations(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.created_conversations) {
-        create_conversations(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.audit) {
-        insert_audit(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.history) {
-        insert_history(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.llm) {
-        log.insert(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.deleted_memory) {
-        delete_memory(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.memory) {
-        upsert_memory(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.session) {
-        session::save(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.new_runs) {
-        run::create(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.run) {
-        run::save(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.handoff) {
-        handoff::save(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.usage) {
-        session::add_usage(connection, &batch).await?;
-    }
-    if let Some(batch) = json_array(connection, &rows.owner) {
-        owner::insert(connection, &batch).await?;
-    }
     Ok(())
+}
+
+/// Writes the rows like [`write`], with one statement that is a transaction by itself; for rows for which [`fit_one_statement`] returns true.
+///
+/// # Errors
+/// Returns the errors of [`write`].
+pub async fn write_at_once(connection: &mut Connection, rows: &TurnRows, log: CallLogColumns) -> sqlx::Result<()> {
+    let first_id = reserve_audit_ids(connection, rows).await?;
+    let steps = steps(rows, log, first_id);
+    let written = connection.execute_at_once(&join_statements(&steps), &steps).await;
+    // The division by zero of a missing row.
+    let is_taken_over = |it: &sqlx::Error| it.as_database_error().is_some_and(|it| it.code().is_some_and(|it| it == "22012"));
+    written.map_err(|it| if is_taken_over(&it) { sqlx::Error::RowNotFound } else { it })
+}
+
+/// Returns whether the rows may be written by one statement of PostgreSQL, whose parts see none of each other's changes: no row is written
+/// by two of them, and none depends on another. A turn that opens is stored before anything else of it is written.
+pub fn fit_one_statement(connection: &Connection, rows: &TurnRows) -> bool {
+    let has = |table| rows.find(table).is_some();
+    let has_both = |one, other| has(one) && has(other);
+    matches!(connection, Connection::Postgres(_))
+        && !rows.is_empty()
+        && !has(Table::NewRun)
+        && !has_both(Table::AuditProgress, Table::ClosedTurn)
+        && !has_both(Table::CreatedConversation, Table::Conversation)
+        && !has_both(Table::DeletedMemory, Table::Memory)
+}
+
+/// Joins statements into one. It fails with a division by zero when rows that must be written are not.
+fn join_statements(steps: &[Step<'_>]) -> String {
+    let (mut parts, mut checks, mut offset) = (String::from("with "), Vec::new(), 0);
+    for (number, step) in steps.iter().enumerate() {
+        if number > 0 {
+            parts.push_str(", ");
+        }
+        // Writing into a string cannot fail.
+        let _ = write!(parts, "s{number} as ({} returning 1)", shift_parameters(step.statement.postgres, offset));
+        offset += step.statement.columns.len();
+        if step.must_write_all {
+            checks.push(format!("1 / ((select count(*) from s{number}) = {})::int", step.rows.count()));
+        }
+    }
+    let checks = if checks.is_empty() { "1".to_owned() } else { checks.join(" + ") };
+    format!("{parts} select {checks}")
+}
+
+/// Adds `offset` to the number of each parameter of a statement.
+fn shift_parameters(sql: &str, offset: usize) -> String {
+    let mut parts = sql.split('$');
+    let mut shifted = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = part.split_at(digits);
+        let number = number.parse::<usize>().map_or(0, |it| it + offset);
+        let _ = write!(shifted, "${number}{rest}");
+    }
+    shifted
+}
+
+/// Returns the statements for rows, in order. `first_id` is the first reserved audit id.
+fn steps(rows: &TurnRows, log: CallLogColumns, first_id: i64) -> Vec<Step<'_>> {
+    let mut next = first_id;
+    let mut steps = Vec::new();
+    for (table, of_table) in rows.tables() {
+        let last = match table {
+            Table::Turn => Some(first_audit_ids(&rows.reserved_by_turn, &mut next)),
+            Table::ClosedTurn => Some(first_audit_ids(&rows.reserved_by_closed_turn, &mut next)),
+            _ => None,
+        };
+        let must_write_all = match table {
+            // A turn that is already closed must not insert its other rows again.
+            Table::Turn => rows.ended_turns > 0,
+            Table::Effect | Table::AuditProgress | Table::ClosedTurn => true,
+            _ => false,
+        };
+        for statement in statements(table, log) {
+            steps.push(Step { statement, rows: of_table, last: last.clone(), must_write_all });
+        }
+    }
+    steps
+}
+
+fn statements(table: Table, log: CallLogColumns) -> &'static [RowStatement] {
+    match table {
+        Table::Turn => &INSERT_TURNS,
+        Table::Effect => &UPSERT_EFFECTS,
+        Table::AuditProgress => &UPDATE_AUDIT_PROGRESS,
+        Table::ClosedTurn => &CLOSE_TURNS,
+        Table::Conversation => &UPSERT_CONVERSATIONS,
+        Table::CreatedConversation => &CREATE_CONVERSATIONS,
+        Table::Audit => &INSERT_AUDIT,
+        Table::History => &INSERT_HISTORY,
+        Table::LlmCall => log.insert(),
+        Table::DeletedMemory => &DELETE_MEMORY,
+        Table::Memory => &UPSERT_MEMORY,
+        Table::Session => &session::SAVE,
+        Table::Timer => &session::SAVE_TIMERS,
+        Table::NewRun => &run::CREATE,
+        Table::Run => &run::SAVE,
+        Table::Handoff => &handoff::SAVE,
+        Table::Usage => &session::ADD_USAGE,
+        Table::Owner => &owner::INSERT,
+    }
 }
 
 /// Returns whether rows that must not be written twice are already stored: the end of a turn, or the audit rows of an open one. Used
@@ -92,72 +149,54 @@ pub async fn write(connection: &mut Connection, rows: &TurnRows, log: CallLogCol
 /// Returns any database error.
 pub async fn is_stored(connection: &mut Connection, rows: &TurnRows) -> sqlx::Result<bool> {
     if rows.ended_turns == 0 {
-        return is_audit_progress_stored(connection, &rows.audit_progress).await;
+        return is_audit_progress_stored(connection, rows.find(Table::AuditProgress)).await;
     }
-    let ends = if rows.closed_turns.count() > 0 { &rows.closed_turns } else { &rows.turn };
-    let Some(batch) = json_array(connection, ends) else { return Ok(false) };
+    let Some(ends) = rows.find(Table::ClosedTurn).or(rows.find(Table::Turn)) else { return Ok(false) };
     let sql = Statement::per_dialect(
-        "select count(*) as stored from ce_turn join json_each($1)
-           on turn_id = value->>'$[0][0]' and status = value->>'$[0][3]' and state_hash = value->>'$[2][1]'
-             and closed_at = value->>'$[3][1]'",
-        "select count(*) as stored from ce_turn join json_array_elements($1::json) r
-           on turn_id = (r->0->>0)::uuid and status = r->0->>3 and state_hash = r->2->>1
-             and closed_at = to_timestamp((r->3->>1)::float8 / 1000)",
+        "select count(*) as stored from ce_turn where turn_id = $1 and status = $2 and state_hash = $3 and closed_at = $4",
+        "select count(*) as stored from ce_turn where turn_id = $1::uuid and status = $2 and state_hash = $3
+           and closed_at = to_timestamp($4::float8 / 1000)",
     );
-    let row = connection.fetch_optional(&sql, &[SqlValue::Text(&batch)]).await?.ok_or(sqlx::Error::RowNotFound)?;
-    Ok(u64::try_from(row.integer("stored")?).unwrap_or(0) == ends.count())
+    is_each_stored(connection, &sql, ends, &[0, 3, 8, 13]).await
 }
 
-async fn is_audit_progress_stored(connection: &mut Connection, rows: &JsonRows) -> sqlx::Result<bool> {
-    let Some(batch) = json_array(connection, rows) else { return Ok(false) };
+async fn is_audit_progress_stored(connection: &mut Connection, rows: Option<&Rows>) -> sqlx::Result<bool> {
+    let Some(rows) = rows else { return Ok(false) };
     let sql = Statement::per_dialect(
-        "select count(*) as stored from ce_turn join json_each($1)
-           on turn_id = value->>0 and status = 'open' and owner = value->>1 and audited >= value->>2",
-        "select count(*) as stored from ce_turn join json_array_elements($1::json) r
-           on turn_id = (r->>0)::uuid and status = 'open' and owner = r->>1 and audited >= (r->>2)::int",
+        "select count(*) as stored from ce_turn where turn_id = $1 and status = 'open' and owner = $2 and audited >= $3",
+        "select count(*) as stored from ce_turn where turn_id = $1::uuid and status = 'open' and owner = $2 and audited >= $3",
     );
-    let row = connection.fetch_optional(&sql, &[SqlValue::Text(&batch)]).await?.ok_or(sqlx::Error::RowNotFound)?;
-    Ok(u64::try_from(row.integer("stored")?).unwrap_or(0) == rows.count())
+    is_each_stored(connection, &sql, rows, &[0, 1, 2]).await
 }
 
-/// Returns whether there is nothing to write.
-pub fn is_empty(rows: &TurnRows) -> bool {
-    let turns = [&rows.turn, &rows.closed_turns, &rows.effect, &rows.audit_progress];
-    let others =
-        [&rows.conversation, &rows.created_conversations, &rows.audit, &rows.history, &rows.llm, &rows.deleted_memory, &rows.memory];
-    let of_sessions = [&rows.session, &rows.new_runs, &rows.run, &rows.handoff, &rows.usage, &rows.owner];
-    turns.into_iter().chain(others).chain(of_sessions).all(|it| it.count() == 0)
+/// Returns whether a statement that counts stored rows finds each of `rows` by some of its columns.
+async fn is_each_stored(connection: &mut Connection, sql: &Statement, rows: &Rows, columns: &[usize]) -> sqlx::Result<bool> {
+    for row in rows.iter() {
+        let row: Vec<SqlValue<'_>> = row.collect();
+        let values: Vec<SqlValue<'_>> = columns.iter().filter_map(|it| row.get(*it).copied()).collect();
+        let found = connection.fetch_optional(sql, &values).await?.ok_or(sqlx::Error::RowNotFound)?;
+        if found.integer("stored")? == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-/// Returns whether the rows only open turns and record their effects. These statements need no transaction: the effect is dispatched
-/// only after both its turn and its dispatch marker are stored.
-pub fn needs_no_transaction(rows: &TurnRows) -> bool {
-    let others = [&rows.new_runs, &rows.owner, &rows.audit_progress, &rows.deleted_memory];
-    rows.ended_turns == 0 && others.into_iter().all(|it| it.count() == 0)
+async fn reserve_audit_ids(connection: &mut Connection, rows: &TurnRows) -> sqlx::Result<i64> {
+    match rows.reserved_audit_ids() {
+        0 => Ok(0),
+        count => audit::reserve_ids(connection, count).await,
+    }
 }
 
-/// Returns the first reserved audit id of each turn as a JSON array, allocated from `next`; null for a turn that reserves none.
-fn first_audit_ids(counts: &[u32], next: &mut i64) -> String {
-    let mut first = |count: &u32| {
+/// Returns the first reserved audit id of each turn, allocated from `next`; `None` for a turn that reserves none.
+fn first_audit_ids(counts: &[u32], next: &mut i64) -> Vec<Option<i64>> {
+    let first = |count: &u32| {
         let first = *next;
         *next += i64::from(*count);
         (*count > 0).then_some(first)
     };
-    json!(counts.iter().map(&mut first).collect::<Vec<_>>()).to_string()
-}
-
-/// Fails when fewer rows were written than given: another process has taken over a turn.
-fn ensure_all_written(rows: &JsonRows, written: u64) -> sqlx::Result<()> {
-    if written == rows.count() { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
-}
-
-/// Returns the rows as a JSON array the database accepts.
-fn json_array(connection: &Connection, rows: &JsonRows) -> Option<String> {
-    let rows = rows.to_json_array()?;
-    Some(match connection {
-        Connection::Sqlite(_) => rows,
-        Connection::Postgres(_) => replace_nul(rows),
-    })
+    counts.iter().map(first).collect()
 }
 
 /// Replaces escaped NUL characters, which PostgreSQL cannot store, with U+FFFD.
@@ -181,153 +220,135 @@ pub fn replace_nul(json: String) -> String {
 }
 
 /// Inserts a turn only if its predecessor exists: a turn that loaded a conversation deleted since is rejected.
-async fn insert_turns(connection: &mut Connection, rows: &str, firsts: &str) -> sqlx::Result<u64> {
-    let sql = Statement::per_dialect(
-        "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
+const INSERT_TURNS: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
            fault, answer, created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
-         select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]',
-           value->>'$[1][0]', value->>'$[1][1]', value->>'$[1][2]',
-           unhex(value->>'$[2][0]'), value->>'$[2][1]', value->>'$[2][2]', value->>'$[2][3]', unhex(value->>'$[2][4]'), value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]',
-           value->>'$[4][0]', cast(unixepoch('subsec') * 1000 as integer) + (value->>'$[4][1]'), value->>'$[4][2]', $2->>key
-         from json_each($1) where (value->>'$[0][2]') = 1 or exists (select 1 from ce_turn p
-           where p.conversation_id = value->>'$[0][1]' and p.number = (value->>'$[0][2]') - 1)
+         select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+           cast(unixepoch('subsec') * 1000 as integer) + $17, $18, $19
+         where $3 = 1 or exists (select 1 from ce_turn p where p.conversation_id = $2 and p.number = $3 - 1)
          on conflict (turn_id) do nothing",
-        "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
+    postgres: "insert into ce_turn (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset,
            fault, answer, created_at, closed_at, total_ms, owner, lease_until, message_key, audit_id)
-         select (a->>0)::uuid, (a->>1)::uuid, (a->>2)::int, a->>3, (b->>0)::int, b->>1, b->>2,
-           decode(c->>0, 'hex'), c->>1, c->>2 = '1', c->>3, decode(c->>4, 'hex'), to_timestamp((d->>0)::float8 / 1000), to_timestamp((d->>1)::float8 / 1000),
-           (d->>2)::bigint, e->>0, now() + (e->>1)::float8 * interval '1 millisecond', e->>2, ($2::json->>(n::int - 1))::bigint
-         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e, n
-           from json_array_elements($1::json) with ordinality x (r, n) offset 0) s
-         where (a->>2)::int = 1 or exists (select 1 from ce_turn p
-           where p.conversation_id = (a->>1)::uuid and p.number = (a->>2)::int - 1 for key share)
+         select r.turn_id::uuid, r.conversation_id::uuid, r.number, r.status, r.protocol, r.engine, r.config_hash, r.journal, r.state_hash,
+           r.reset = 1, r.fault, r.answer, to_timestamp(r.created_at::float8 / 1000), to_timestamp(r.closed_at::float8 / 1000), r.total_ms,
+           r.owner, now() + r.lease_ms::float8 * interval '1 millisecond', r.message_key, r.audit_id
+         from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::bytea[], $9::text[],
+           $10::bigint[], $11::text[], $12::bytea[], $13::bigint[], $14::bigint[], $15::bigint[], $16::text[], $17::bigint[], $18::text[],
+           $19::bigint[]) r (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset, fault,
+           answer, created_at, closed_at, total_ms, owner, lease_ms, message_key, audit_id)
+         where r.number = 1 or exists (select 1 from ce_turn p
+           where p.conversation_id = r.conversation_id::uuid and p.number = r.number - 1 for key share)
          on conflict (turn_id) do nothing",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows), SqlValue::Text(firsts)]).await
-}
+    columns: TURN_COLUMNS,
+}];
 
-async fn close_turns(connection: &mut Connection, rows: &str, firsts: &str) -> sqlx::Result<u64> {
-    let sql = Statement::per_dialect(
-        "update ce_turn set status = value->>'$[0][3]', journal = unhex(value->>'$[2][0]'), state_hash = value->>'$[2][1]',
-           reset = value->>'$[2][2]', fault = value->>'$[2][3]', answer = unhex(value->>'$[2][4]'), closed_at = value->>'$[3][1]', config_hash = value->>'$[1][2]', total_ms = value->>'$[3][2]',
-           audit_id = $2->>key, owner = null, lease_until = null
-         from json_each($1)
-         where turn_id = value->>'$[0][0]' and status = 'open' and owner = value->>'$[4][0]'",
-        "update ce_turn set status = a->>3, journal = decode(c->>0, 'hex'), state_hash = c->>1, reset = c->>2 = '1', fault = c->>3,
-           answer = decode(c->>4, 'hex'), closed_at = to_timestamp((d->>1)::float8 / 1000), config_hash = b->>2, total_ms = (d->>2)::bigint,
-           audit_id = ($2::json->>(n::int - 1))::bigint, owner = null, lease_until = null
-         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d, r->4 as e, n
-           from json_array_elements($1::json) with ordinality x (r, n) offset 0) s
-         where turn_id = (a->>0)::uuid and status = 'open' and owner = e->>0",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows), SqlValue::Text(firsts)]).await
-}
+/// The columns of a turn; the last one is added when it is written.
+const TURN_COLUMNS: &[super::rows::Column] = &[
+    Text, Text, Integer, Text, Integer, Text, Text, Bytes, Text, Integer, Text, Bytes, Integer, Integer, Integer, Text, Integer, Text,
+    Integer,
+];
 
-async fn upsert_effects(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    // Only for a turn this owner still holds; the row lock prevents a takeover that would not see the effect.
-    let sql = Statement::per_dialect(
-        "insert into ce_turn_effect (turn_id, effect_id, position, request_hash, outcome, at)
-         select value->>0, value->>2, value->>3, '', coalesce(value->>4, ''), value->>5
-         from json_each($1) join ce_turn t on t.turn_id = value->>0 and t.status = 'open' and t.owner = value->>1 where true
+const CLOSE_TURNS: [RowStatement; 1] = [RowStatement {
+    sqlite: "update ce_turn set status = $4, journal = $8, state_hash = $9, reset = $10, fault = $11, answer = $12, closed_at = $14,
+           config_hash = $7, total_ms = $15, audit_id = $19, owner = null, lease_until = null
+         where turn_id = $1 and status = 'open' and owner = $16",
+    postgres:
+        "update ce_turn t set status = r.status, journal = r.journal, state_hash = r.state_hash, reset = r.reset = 1, fault = r.fault,
+           answer = r.answer, closed_at = to_timestamp(r.closed_at::float8 / 1000), config_hash = r.config_hash, total_ms = r.total_ms,
+           audit_id = r.audit_id, owner = null, lease_until = null
+         from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::bytea[], $9::text[],
+           $10::bigint[], $11::text[], $12::bytea[], $13::bigint[], $14::bigint[], $15::bigint[], $16::text[], $17::bigint[], $18::text[],
+           $19::bigint[]) r (turn_id, conversation_id, number, status, protocol, engine, config_hash, journal, state_hash, reset, fault,
+           answer, created_at, closed_at, total_ms, owner, lease_ms, message_key, audit_id)
+         where t.turn_id = r.turn_id::uuid and t.status = 'open' and t.owner = r.owner",
+    columns: TURN_COLUMNS,
+}];
+
+/// Only for a turn this owner still holds; the row lock prevents a takeover that would not see the effect.
+const UPSERT_EFFECTS: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into ce_turn_effect (turn_id, effect_id, position, request_hash, outcome, at)
+         select turn_id, $3, $4, '', $5, $6 from ce_turn where turn_id = $1 and status = 'open' and owner = $2
          on conflict (turn_id, effect_id) do update set position = excluded.position, outcome = excluded.outcome, at = excluded.at",
-        "insert into ce_turn_effect (turn_id, effect_id, position, request_hash, outcome, at)
-         select t.turn_id, (r->>2)::int, (r->>3)::int, '', coalesce(r->>4, ''), to_timestamp((r->>5)::float8 / 1000)
-         from json_array_elements($1::json) r
-         join ce_turn t on t.turn_id = (r->>0)::uuid and t.status = 'open' and t.owner = r->>1 for share of t
+    postgres: "insert into ce_turn_effect (turn_id, effect_id, position, request_hash, outcome, at)
+         select t.turn_id, r.effect_id, r.position, '', r.outcome, to_timestamp(r.at::float8 / 1000)
+         from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[])
+           r (turn_id, owner, effect_id, position, outcome, at)
+         join ce_turn t on t.turn_id = r.turn_id::uuid and t.status = 'open' and t.owner = r.owner for share of t
          on conflict (turn_id, effect_id) do update set position = excluded.position, outcome = excluded.outcome, at = excluded.at",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await
-}
+    columns: &[Text, Text, Integer, Integer, Json, Integer],
+}];
 
-/// Upserts conversation rows. A reply is JSON text nested in the row's JSON, so on PostgreSQL NUL is replaced inside the reply as well.
-async fn upsert_conversations(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::per_dialect(
-        "insert into ce_conversation (conversation_id, status, intent_code, state_code, context_json, input_params_json,
+const UPSERT_CONVERSATIONS: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into ce_conversation (conversation_id, status, intent_code, state_code, context_json, input_params_json,
            last_user_text, last_assistant_json, created_at, updated_at)
-         select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]',
-           value->'$[1][0]', value->'$[1][1]', value->>'$[2][0]', value->>'$[2][1]', value->>'$[3][0]', value->>'$[3][1]'
-         from json_each($1) where true
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          on conflict (conversation_id) do update set status = excluded.status, intent_code = excluded.intent_code,
            state_code = excluded.state_code, context_json = excluded.context_json,
            input_params_json = excluded.input_params_json, last_user_text = excluded.last_user_text,
            last_assistant_json = excluded.last_assistant_json, updated_at = excluded.updated_at",
-        "insert into ce_conversation (conversation_id, status, intent_code, state_code, context_json, input_params_json,
+    postgres: "insert into ce_conversation (conversation_id, status, intent_code, state_code, context_json, input_params_json,
            last_user_text, last_assistant_json, created_at, updated_at)
-         select (a->>0)::uuid, a->>1, a->>2, a->>3, b->0, b->1, c->>0,
-           regexp_replace(c->>1, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\\\ufffd', 'g')::json,
-           to_timestamp((d->>0)::float8 / 1000), to_timestamp((d->>1)::float8 / 1000)
-         from (select r->0 as a, r->1 as b, r->2 as c, r->3 as d from json_array_elements($1::json) r offset 0) s
+         select r.id::uuid, r.status, r.intent, r.state, r.context::json, r.params::json, r.last_user, r.last_assistant::json,
+           to_timestamp(r.created_at::float8 / 1000), to_timestamp(r.updated_at::float8 / 1000)
+         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[],
+           $10::bigint[]) r (id, status, intent, state, context, params, last_user, last_assistant, created_at, updated_at)
          on conflict (conversation_id) do update set status = excluded.status, intent_code = excluded.intent_code,
            state_code = excluded.state_code, context_json = excluded.context_json,
            input_params_json = excluded.input_params_json, last_user_text = excluded.last_user_text,
            last_assistant_json = excluded.last_assistant_json, updated_at = excluded.updated_at",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await
-}
+    columns: &[Text, Text, Text, Text, Json, Json, Text, Json, Integer, Integer],
+}];
 
-async fn create_conversations(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::per_dialect(
-        "insert into ce_conversation (conversation_id, status, created_at, updated_at)
-         select value->>0, 'RUNNING', value->>1, value->>1 from json_each($1) where true on conflict (conversation_id) do nothing",
-        "insert into ce_conversation (conversation_id, status, created_at, updated_at)
-         select (r->>0)::uuid, 'RUNNING', to_timestamp((r->>1)::float8 / 1000), to_timestamp((r->>1)::float8 / 1000)
-         from json_array_elements($1::json) r on conflict (conversation_id) do nothing",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await
-}
+const CREATE_CONVERSATIONS: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into ce_conversation (conversation_id, status, created_at, updated_at) values ($1, 'RUNNING', $2, $2)
+         on conflict (conversation_id) do nothing",
+    postgres: "insert into ce_conversation (conversation_id, status, created_at, updated_at)
+         select r.id::uuid, 'RUNNING', to_timestamp(r.at::float8 / 1000), to_timestamp(r.at::float8 / 1000)
+         from unnest($1::text[], $2::bigint[]) r (id, at) on conflict (conversation_id) do nothing",
+    columns: &[Text, Integer],
+}];
 
-async fn update_audit_progress(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::per_dialect(
-        "update ce_turn set audited = value->>2 from json_each($1)
-         where turn_id = value->>0 and status = 'open' and owner = value->>1 and audited < value->>2",
-        "update ce_turn set audited = (r->>2)::int from json_array_elements($1::json) r
-         where turn_id = (r->>0)::uuid and status = 'open' and owner = r->>1 and audited < (r->>2)::int",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await
-}
+const UPDATE_AUDIT_PROGRESS: [RowStatement; 1] = [RowStatement {
+    sqlite: "update ce_turn set audited = $3 where turn_id = $1 and status = 'open' and owner = $2 and audited < $3",
+    postgres: "update ce_turn t set audited = r.audited from unnest($1::text[], $2::text[], $3::bigint[]) r (turn_id, owner, audited)
+         where t.turn_id = r.turn_id::uuid and t.status = 'open' and t.owner = r.owner and t.audited < r.audited",
+    columns: &[Text, Text, Integer],
+}];
 
-async fn insert_audit(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::per_dialect(
-        "insert into ce_audit (conversation_id, stage, payload_json, created_at)
-         select value->>0, value->>1, value->2, value->>3 from json_each($1)",
-        "insert into ce_audit (conversation_id, stage, payload_json, created_at)
-         select (r->>0)::uuid, r->>1, r->2, (r->>3 || 'Z')::timestamptz from json_array_elements($1::json) r",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await
-}
+const INSERT_AUDIT: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into ce_audit (conversation_id, stage, payload_json, created_at) values ($1, $2, $3, $4)",
+    postgres: "insert into ce_audit (conversation_id, stage, payload_json, created_at)
+         select r.id::uuid, r.stage, r.payload::json, (r.at || 'Z')::timestamptz
+         from unnest($1::text[], $2::text[], $3::text[], $4::text[]) r (id, stage, payload, at)",
+    columns: &[Text, Text, Json, Text],
+}];
 
-async fn insert_history(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::per_dialect(
-        "insert into ce_conversation_history (conversation_id, user_input, assistant_output, created_at, modified_at)
-         select value->>0, value->>1, value->>2, value->>3, value->>3 from json_each($1)",
-        "insert into ce_conversation_history (conversation_id, user_input, assistant_output, created_at, modified_at)
-         select (r->>0)::uuid, r->>1, regexp_replace(r->>2, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1\\\\ufffd', 'g')::json, to_timestamp((r->>3)::float8 / 1000), to_timestamp((r->>3)::float8 / 1000)
-         from json_array_elements($1::json) r",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await
-}
+const INSERT_HISTORY: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into ce_conversation_history (conversation_id, user_input, assistant_output, created_at, modified_at)
+         values ($1, $2, $3, $4, $4)",
+    postgres: "insert into ce_conversation_history (conversation_id, user_input, assistant_output, created_at, modified_at)
+         select r.id::uuid, r.input, r.output::json, to_timestamp(r.at::float8 / 1000), to_timestamp(r.at::float8 / 1000)
+         from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) r (id, input, output, at)",
+    columns: &[Text, Text, Json, Integer],
+}];
 
-async fn upsert_memory(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::per_dialect(
-        "insert into ce_memory (conversation_id, store, summary, turns, updated_at)
-         select value->>0, value->>1, value->>2, value->>3, value->>4 from json_each($1) where true
+const UPSERT_MEMORY: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into ce_memory (conversation_id, store, summary, turns, updated_at) values ($1, $2, $3, $4, $5)
          on conflict (conversation_id, store) do update set summary = excluded.summary, turns = excluded.turns,
            updated_at = excluded.updated_at",
-        "insert into ce_memory (conversation_id, store, summary, turns, updated_at)
-         select (r->>0)::uuid, r->>1, r->>2, (r->>3)::int, to_timestamp((r->>4)::float8 / 1000) from json_array_elements($1::json) r
+    postgres: "insert into ce_memory (conversation_id, store, summary, turns, updated_at)
+         select r.id::uuid, r.store, r.summary, r.turns, to_timestamp(r.at::float8 / 1000)
+         from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) r (id, store, summary, turns, at)
          on conflict (conversation_id, store) do update set summary = excluded.summary, turns = excluded.turns,
            updated_at = excluded.updated_at",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await
-}
+    columns: &[Text, Text, Text, Integer, Integer],
+}];
 
-async fn delete_memory(connection: &mut Connection, rows: &str) -> sqlx::Result<u64> {
-    let sql = Statement::per_dialect(
-        "delete from ce_memory where conversation_id in (select value from json_each($1))",
-        "delete from ce_memory where conversation_id in (select r::uuid from json_array_elements_text($1::json) r)",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await
-}
+const DELETE_MEMORY: [RowStatement; 1] = [RowStatement {
+    sqlite: "delete from ce_memory where conversation_id = $1",
+    postgres: "delete from ce_memory where conversation_id in (select r::uuid from unnest($1::text[]) r)",
+    columns: &[Text],
+}];
 
 #[cfg(test)]
 mod tests {
@@ -374,6 +395,12 @@ mod tests {
             assert_eq!(value(&stored), expected);
             assert_eq!(found.history.len(), 1);
         }
+    }
+
+    #[test]
+    fn parameters_are_counted_on() {
+        assert_eq!(shift_parameters("values ($1, $12)", 0), "values ($1, $12)");
+        assert_eq!(shift_parameters("values ($1, $12)", 19), "values ($20, $31)");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Column, Row as _, TypeInfo, ValueRef};
 
-use super::database::{Connection, DatabaseRow, Pool, SqlValue as Sql, Statement};
+use super::database::{Connection, DatabaseRow, Pool, SqlValue as Sql, Statement, writes_turns_only};
 use super::schema;
 
 /// One statement per table, with its key column. Rows are ordered by key, the final tie-break when the engine picks between rows.
@@ -246,6 +246,7 @@ async fn read_tables(connection: &mut Connection, tables: &[(&str, &str, Stateme
 fn object_from_row(row: &DatabaseRow) -> sqlx::Result<Map> {
     match row {
         DatabaseRow::Sqlite(row) => object_from_values(row),
+        DatabaseRow::LocalSqlite(_) => Err(writes_turns_only()),
         DatabaseRow::Postgres(_) => object_from_json(&row.text("found")?),
     }
 }

@@ -3,18 +3,24 @@
 //! Both dialects of a statement return the same columns with the same types, so callers do not depend on the database.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgConnection, PgPool, PgRow, Postgres};
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
-use sqlx::{Connection as _, Row as _};
+use sqlx::{Arguments as _, Connection as _, Row as _};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+use super::commit::Step;
+use super::postgres::PostgresReaders;
+use super::rows::{Column, RowStatement, Rows, with_last};
+use super::sqlite::{LocalRow, LocalSqlite, SqliteReaders, null_in};
+
 /// The timeout of a pool statement on PostgreSQL.
-const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An SQL statement in both dialects.
 #[derive(Debug, Clone, Copy)]
@@ -55,10 +61,10 @@ pub enum SqlValue<'v> {
 /// A connection pool.
 #[derive(Debug, Clone)]
 pub enum Pool {
-    /// An SQLite file.
-    Sqlite(SqlitePool),
-    /// A PostgreSQL server.
-    Postgres(PgPool),
+    /// An SQLite file, with the connections for what a turn reads.
+    Sqlite(SqlitePool, Arc<SqliteReaders>),
+    /// A PostgreSQL server, with the connections for what a turn reads.
+    Postgres(PgPool, Arc<PostgresReaders>),
 }
 
 /// A dedicated connection.
@@ -66,6 +72,8 @@ pub enum Pool {
 pub enum Connection {
     /// An SQLite file.
     Sqlite(Box<SqliteConnection>),
+    /// An SQLite file, used on the calling thread.
+    LocalSqlite(Box<LocalSqlite>),
     /// A PostgreSQL server.
     Postgres(Box<PgConnection>),
 }
@@ -74,8 +82,10 @@ impl Pool {
     /// Fetches all rows.
     pub(super) async fn fetch_all(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Vec<DatabaseRow>> {
         match self {
-            Pool::Sqlite(pool) => Ok(sqlite_query(statement, values).fetch_all(pool).await?.into_iter().map(DatabaseRow::Sqlite).collect()),
-            Pool::Postgres(pool) => {
+            Pool::Sqlite(pool, _) => {
+                Ok(sqlite_query(statement, values).fetch_all(pool).await?.into_iter().map(DatabaseRow::Sqlite).collect())
+            }
+            Pool::Postgres(pool, _) => {
                 let mut connection = pool.acquire().await?;
                 let result = timeout(STATEMENT_TIMEOUT, postgres_query(statement, values).fetch_all(&mut *connection)).await;
                 Ok(check_timeout(connection, result)?.into_iter().map(DatabaseRow::Postgres).collect())
@@ -86,8 +96,8 @@ impl Pool {
     /// Fetches the first row, if any.
     pub(super) async fn fetch_optional(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Option<DatabaseRow>> {
         match self {
-            Pool::Sqlite(pool) => Ok(sqlite_query(statement, values).fetch_optional(pool).await?.map(DatabaseRow::Sqlite)),
-            Pool::Postgres(pool) => {
+            Pool::Sqlite(pool, _) => Ok(sqlite_query(statement, values).fetch_optional(pool).await?.map(DatabaseRow::Sqlite)),
+            Pool::Postgres(pool, _) => {
                 let mut connection = pool.acquire().await?;
                 let result = timeout(STATEMENT_TIMEOUT, postgres_query(statement, values).fetch_optional(&mut *connection)).await;
                 Ok(check_timeout(connection, result)?.map(DatabaseRow::Postgres))
@@ -95,11 +105,19 @@ impl Pool {
         }
     }
 
+    /// Fetches the first row of what a turn reads, if any: on SQLite on the calling thread, on PostgreSQL without a ping before or after.
+    pub(super) async fn load_row(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Option<DatabaseRow>> {
+        match self {
+            Pool::Sqlite(_, readers) => Ok(readers.fetch_optional(statement.sqlite, values)?.map(DatabaseRow::LocalSqlite)),
+            Pool::Postgres(_, readers) => Ok(readers.fetch_optional(statement, values).await?.map(DatabaseRow::Postgres)),
+        }
+    }
+
     /// Executes a statement. Returns the number of affected rows.
     pub(super) async fn execute(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<u64> {
         match self {
-            Pool::Sqlite(pool) => Ok(sqlite_query(statement, values).execute(pool).await?.rows_affected()),
-            Pool::Postgres(pool) => {
+            Pool::Sqlite(pool, _) => Ok(sqlite_query(statement, values).execute(pool).await?.rows_affected()),
+            Pool::Postgres(pool, _) => {
                 let mut connection = pool.acquire().await?;
                 let result = timeout(STATEMENT_TIMEOUT, postgres_query(statement, values).execute(&mut *connection)).await;
                 Ok(check_timeout(connection, result)?.rows_affected())
@@ -110,14 +128,20 @@ impl Pool {
     /// Closes the pool after all connections are returned.
     pub async fn close(&self) {
         match self {
-            Pool::Sqlite(pool) => pool.close().await,
-            Pool::Postgres(pool) => pool.close().await,
+            Pool::Sqlite(pool, readers) => {
+                readers.close();
+                pool.close().await;
+            }
+            Pool::Postgres(pool, readers) => {
+                readers.close().await;
+                pool.close().await;
+            }
         }
     }
 
     /// Returns whether several processes may serve the database at once.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Pool::Postgres(_))
+        matches!(self, Pool::Postgres(..))
     }
 }
 
@@ -136,6 +160,9 @@ impl Connection {
             Connection::Sqlite(to) => {
                 Ok(sqlite_query(statement, values).fetch_all(to.as_mut()).await?.into_iter().map(DatabaseRow::Sqlite).collect())
             }
+            Connection::LocalSqlite(to) => {
+                Ok(to.fetch(statement.sqlite, values, usize::MAX)?.into_iter().map(DatabaseRow::LocalSqlite).collect())
+            }
             Connection::Postgres(to) => {
                 Ok(postgres_query(statement, values).fetch_all(to.as_mut()).await?.into_iter().map(DatabaseRow::Postgres).collect())
             }
@@ -146,6 +173,7 @@ impl Connection {
     pub(super) async fn fetch_optional(&mut self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Option<DatabaseRow>> {
         match self {
             Connection::Sqlite(to) => Ok(sqlite_query(statement, values).fetch_optional(to.as_mut()).await?.map(DatabaseRow::Sqlite)),
+            Connection::LocalSqlite(to) => Ok(to.fetch(statement.sqlite, values, 1)?.into_iter().next().map(DatabaseRow::LocalSqlite)),
             Connection::Postgres(to) => Ok(postgres_query(statement, values).fetch_optional(to.as_mut()).await?.map(DatabaseRow::Postgres)),
         }
     }
@@ -154,8 +182,41 @@ impl Connection {
     pub(super) async fn execute(&mut self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<u64> {
         match self {
             Connection::Sqlite(to) => Ok(sqlite_query(statement, values).execute(to.as_mut()).await?.rows_affected()),
+            Connection::LocalSqlite(to) => to.execute(statement.sqlite, values),
             Connection::Postgres(to) => Ok(postgres_query(statement, values).execute(to.as_mut()).await?.rows_affected()),
         }
+    }
+
+    /// Executes a statement for rows. Returns the number of affected rows. `last` has the values of a last column that the rows lack.
+    pub(crate) async fn execute_rows(&mut self, statement: &RowStatement, rows: &Rows, last: Option<&[Option<i64>]>) -> sqlx::Result<u64> {
+        match self {
+            Connection::Sqlite(to) => {
+                let mut written = 0;
+                let sql = Statement::portable(statement.sqlite);
+                for (index, row) in rows.iter().enumerate() {
+                    let values: Vec<SqlValue<'_>> = with_last(row, last, index).take(statement.columns.len()).collect();
+                    written += sqlite_query(&sql, &values).execute(to.as_mut()).await?.rows_affected();
+                }
+                Ok(written)
+            }
+            Connection::LocalSqlite(to) => to.execute_rows(statement, rows, last),
+            Connection::Postgres(to) => {
+                let mut values = PgArguments::default();
+                bind_columns(&mut values, statement, rows, last)?;
+                Ok(sqlx::query_with(statement.postgres, values).execute(to.as_mut()).await?.rows_affected())
+            }
+        }
+    }
+
+    /// Executes joined statements of PostgreSQL.
+    pub(super) async fn execute_at_once(&mut self, sql: &str, steps: &[Step<'_>]) -> sqlx::Result<()> {
+        let Connection::Postgres(to) = self else { return Err(sqlx::Error::Configuration("SQLite cannot join statements".into())) };
+        let mut values = PgArguments::default();
+        for step in steps {
+            bind_columns(&mut values, step.statement, step.rows, step.last.as_deref())?;
+        }
+        // The text is joined from literals and counts.
+        sqlx::query_with(sqlx::AssertSqlSafe(sql), values).fetch_optional(to.as_mut()).await.map(drop)
     }
 
     /// Begins a write transaction.
@@ -189,6 +250,8 @@ impl Connection {
     pub async fn ping(&mut self) -> sqlx::Result<()> {
         match self {
             Connection::Sqlite(it) => it.ping().await,
+            // Each statement reports its errors itself.
+            Connection::LocalSqlite(_) => Ok(()),
             Connection::Postgres(it) => it.ping().await,
         }
     }
@@ -200,9 +263,15 @@ impl Connection {
     pub async fn close(self) -> sqlx::Result<()> {
         match self {
             Connection::Sqlite(it) => it.close().await,
+            Connection::LocalSqlite(it) => it.close(),
             Connection::Postgres(it) => it.close().await,
         }
     }
+}
+
+/// Returns the error for what a connection on the calling thread cannot do.
+pub(super) fn writes_turns_only() -> sqlx::Error {
+    sqlx::Error::Configuration("the connection is for the rows of turns only".into())
 }
 
 type SqliteQuery<'v> = Query<'v, Sqlite, SqliteArguments>;
@@ -219,12 +288,27 @@ fn sqlite_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> SqliteQue
     })
 }
 
+/// Binds the columns that a statement needs, each as an array.
+fn bind_columns(values: &mut PgArguments, statement: &RowStatement, rows: &Rows, last: Option<&[Option<i64>]>) -> sqlx::Result<()> {
+    for (index, column) in statement.columns.iter().enumerate() {
+        let bound = match (column, last) {
+            (_, Some(last)) if index + 1 == statement.columns.len() => values.add(last),
+            (Column::Text, _) => values.add(rows.postgres_texts(index, false)),
+            (Column::Json, _) => values.add(rows.postgres_texts(index, true)),
+            (Column::Integer, _) => values.add(rows.integers(index)),
+            (Column::Bytes, _) => values.add(rows.bytes(index)),
+        };
+        bound.map_err(sqlx::Error::Encode)?;
+    }
+    Ok(())
+}
+
 /// A vector as SQLite stores it: little-endian 32-bit floats.
-fn vector_bytes(vector: &[f32]) -> Vec<u8> {
+pub(super) fn vector_bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|it| it.to_le_bytes()).collect()
 }
 
-fn postgres_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> PostgresQuery<'v> {
+pub(super) fn postgres_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> PostgresQuery<'v> {
     values.iter().fold(sqlx::query(statement.postgres), |query, value| match value {
         SqlValue::Text(it) => query.bind((*it).to_owned()),
         SqlValue::OptionalText(it) => query.bind(it.map(str::to_owned)),
@@ -240,6 +324,8 @@ fn postgres_query<'v>(statement: &Statement, values: &[SqlValue<'v>]) -> Postgre
 pub enum DatabaseRow {
     /// An SQLite row.
     Sqlite(SqliteRow),
+    /// A row of SQLite on the calling thread.
+    LocalSqlite(LocalRow),
     /// A PostgreSQL row.
     Postgres(PgRow),
 }
@@ -249,6 +335,7 @@ impl DatabaseRow {
     pub(super) fn optional_text(&self, column: &str) -> sqlx::Result<Option<String>> {
         match self {
             DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::LocalSqlite(row) => row.optional_text(column),
             DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
@@ -257,6 +344,7 @@ impl DatabaseRow {
     pub(super) fn text(&self, column: &str) -> sqlx::Result<String> {
         match self {
             DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::LocalSqlite(row) => row.optional_text(column)?.ok_or_else(|| null_in(column)),
             DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
@@ -265,6 +353,7 @@ impl DatabaseRow {
     pub(super) fn integer(&self, column: &str) -> sqlx::Result<i64> {
         match self {
             DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::LocalSqlite(row) => row.optional_integer(column)?.ok_or_else(|| null_in(column)),
             DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
@@ -273,6 +362,7 @@ impl DatabaseRow {
     pub(super) fn optional_integer(&self, column: &str) -> sqlx::Result<Option<i64>> {
         match self {
             DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::LocalSqlite(row) => row.optional_integer(column),
             DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
@@ -281,6 +371,7 @@ impl DatabaseRow {
     pub(super) fn float(&self, column: &str) -> sqlx::Result<f64> {
         match self {
             DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::LocalSqlite(row) => row.float(column),
             DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
@@ -289,6 +380,7 @@ impl DatabaseRow {
     pub(super) fn boolean(&self, column: &str) -> sqlx::Result<bool> {
         match self {
             DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::LocalSqlite(row) => Ok(row.optional_integer(column)?.ok_or_else(|| null_in(column))? != 0),
             DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
@@ -297,6 +389,7 @@ impl DatabaseRow {
     pub(super) fn bytes(&self, column: &str) -> sqlx::Result<Vec<u8>> {
         match self {
             DatabaseRow::Sqlite(row) => row.try_get(column),
+            DatabaseRow::LocalSqlite(row) => row.bytes(column).map(<[u8]>::to_vec),
             DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }
@@ -308,6 +401,7 @@ impl DatabaseRow {
                 let bytes: &[u8] = row.try_get(column)?;
                 Ok(bytes.as_chunks().0.iter().map(|it| f32::from_le_bytes(*it)).collect())
             }
+            DatabaseRow::LocalSqlite(row) => Ok(row.bytes(column)?.as_chunks().0.iter().map(|it| f32::from_le_bytes(*it)).collect()),
             DatabaseRow::Postgres(row) => row.try_get(column),
         }
     }

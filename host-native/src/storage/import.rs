@@ -9,7 +9,7 @@ use sqlx::error::DatabaseError;
 use sqlx::sqlite::SqliteArguments;
 
 use super::bind_json;
-use super::database::{Connection, SqlValue, Statement};
+use super::database::{Connection, SqlValue, Statement, writes_turns_only};
 
 /// A column of a table.
 #[derive(Debug, Clone)]
@@ -90,6 +90,7 @@ pub async fn clear(connection: &mut Connection, table: &str) -> sqlx::Result<()>
     let sql = AssertSqlSafe(format!("delete from {table}"));
     match connection {
         Connection::Sqlite(to) => sqlx::query(sql).execute(to.as_mut()).await.map(|_| ()),
+        Connection::LocalSqlite(_) => Err(writes_turns_only()),
         Connection::Postgres(to) => sqlx::query(sql).execute(to.as_mut()).await.map(|_| ()),
     }
 }
@@ -118,6 +119,7 @@ pub async fn insert(
             let sql = AssertSqlSafe(insert_sql(table, &names, &places));
             sqlx::query_with(sql, arguments).execute(to.as_mut()).await.map(|_| ())
         }
+        Connection::LocalSqlite(_) => Err(writes_turns_only()),
         Connection::Postgres(to) => {
             let places: Vec<String> =
                 given.iter().enumerate().map(|(at, (name, value))| placeholder(at + 1, columns.get(*name), value)).collect();

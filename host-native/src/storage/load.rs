@@ -57,7 +57,7 @@ async fn fetch_conversation(pool: &Pool, id: &str, limit: i64, key: Option<&str>
                 select history_id from ce_conversation_history where conversation_id = $1
                   and case typeof(created_at) when 'text' then round((julianday(created_at) - 2440587.5) * 86400000.0)
                     else created_at end >= coalesce(r.reset_at, -9223372036854775807)
-                order by history_id desc limit $2)) as history
+                order by history_id desc limit $2 + 0)) as history
          from (select (select max(created_at) from ce_turn where conversation_id = $1 and reset = 1) as reset_at) r
          left join ce_conversation c on c.conversation_id = $1",
         "select c.conversation_id::text, c.status, c.intent_code, c.state_code, c.context_json::text, c.input_params_json::text,
@@ -77,7 +77,7 @@ async fn fetch_conversation(pool: &Pool, id: &str, limit: i64, key: Option<&str>
          from (select (select max(created_at) from ce_turn where conversation_id = $1::uuid and reset) as reset_at) r
          left join ce_conversation c on c.conversation_id = $1::uuid",
     );
-    pool.fetch_optional(&sql, &[Sql::Text(id), Sql::Integer(limit), Sql::OptionalText(key)]).await?.ok_or(sqlx::Error::RowNotFound)
+    pool.load_row(&sql, &[Sql::Text(id), Sql::Integer(limit), Sql::OptionalText(key)]).await?.ok_or(sqlx::Error::RowNotFound)
 }
 
 fn conversation_row(id: &str, row: &DatabaseRow) -> sqlx::Result<Option<ConversationRow>> {

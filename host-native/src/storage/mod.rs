@@ -9,6 +9,7 @@ pub mod audit;
 pub mod backup;
 pub mod call_log;
 pub mod chain;
+pub mod checkpoint;
 pub mod classifier;
 pub mod commit;
 pub mod config;
@@ -26,11 +27,14 @@ pub mod mcp_tool;
 pub mod module;
 pub mod owner;
 pub mod phrase_vector;
+mod postgres;
+pub mod rows;
 pub mod schema;
 pub mod script;
 pub mod server_lock;
 pub mod snapshot;
 pub mod spend;
+pub mod sqlite;
 mod sqlite_file;
 pub mod stream;
 pub mod turn;
@@ -39,6 +43,7 @@ pub mod turn_rows;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -49,6 +54,8 @@ use sqlx::{Arguments, ConnectOptions, Connection as _};
 
 use database::Statement;
 pub use database::{Connection, Pool};
+use postgres::PostgresReaders;
+use sqlite::{LocalSqlite, SqliteOptions, SqliteReaders};
 
 use crate::exit::Failure;
 
@@ -95,19 +102,18 @@ impl DatabaseConfig {
         is_postgres(&self.url)
     }
 
-    /// Flushes the write-ahead log to disk where commits themselves do not.
+    /// Flushes the write-ahead log to disk where commits themselves do not. Blocks the thread, which is that of the writer.
     ///
     /// # Errors
     /// Returns any file system error.
-    pub async fn flush_wal(&self) -> std::io::Result<()> {
-        let Ok(options) = SqliteConnectOptions::from_str(&self.url) else { return Ok(()) };
+    pub fn flush_wal(&self) -> std::io::Result<()> {
         if self.full_sync || self.is_postgres() {
             return Ok(());
         }
+        let Ok(options) = SqliteConnectOptions::from_str(&self.url) else { return Ok(()) };
         let mut log = options.get_filename().as_os_str().to_owned();
         log.push("-wal");
-        let synced = tokio::task::spawn_blocking(move || std::fs::File::open(log)?.sync_data());
-        synced.await.unwrap_or_else(|it| Err(std::io::Error::other(it)))
+        std::fs::File::open(log)?.sync_data()
     }
 
     /// Returns the path of the key that is made for the secrets of an SQLite file.
@@ -154,6 +160,19 @@ pub async fn open(config: &DatabaseConfig, create: bool) -> sqlx::Result<Connect
         config.create_sqlite_file().map_err(sqlx::Error::Io)?;
     }
     Ok(Connection::Sqlite(Box::new(options.create_if_missing(create).connect().await?)))
+}
+
+/// Opens a connection for a writer: on SQLite one that runs on the writer's thread and leaves checkpoints to [`checkpoint`].
+///
+/// # Errors
+/// Returns any database error.
+pub async fn open_writer(config: &DatabaseConfig) -> sqlx::Result<Connection> {
+    if config.is_postgres() {
+        return open(config, false).await;
+    }
+    let mut connection = LocalSqlite::open(&local_options(config, "pragma foreign_keys = off;")?)?;
+    connection.disable_checkpoints();
+    Ok(Connection::LocalSqlite(Box::new(connection)))
 }
 
 /// Sets statement, lock and idle timeouts on PostgreSQL, so that a stalled writer does not block other processes with its locks, and a
@@ -247,12 +266,15 @@ async fn connect_pool(config: &DatabaseConfig) -> sqlx::Result<Pool> {
                 Ok(true)
             })
         });
-        return Ok(Pool::Postgres(pool.connect_with(postgres_options(config)?).await?));
+        let options = postgres_options(config)?;
+        let readers = PostgresReaders::new(options.clone(), MAX_READER_CONNECTIONS as usize);
+        return Ok(Pool::Postgres(pool.connect_with(options).await?, Arc::new(readers)));
     }
+    let readers = SqliteReaders::new(local_options(config, "pragma cache_size = -1024;")?);
     let options = sqlite_options(config)?.pragma("cache_size", "-1024");
     // A file needs no ping before use; the statement itself reports errors.
     let pool = SqlitePoolOptions::new().max_connections(MAX_READER_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT).test_before_acquire(false);
-    Ok(Pool::Sqlite(pool.connect_with(options).await?))
+    Ok(Pool::Sqlite(pool.connect_with(options).await?, Arc::new(readers)))
 }
 
 /// Converts a database error into a one-line command failure.
@@ -285,6 +307,15 @@ fn sqlite_options(config: &DatabaseConfig) -> sqlx::Result<SqliteConnectOptions>
     // Overwrites deleted data, so that deleted conversations cannot be recovered from the file.
     let options = options.pragma("secure_delete", "on");
     Ok(options.journal_mode(SqliteJournalMode::Wal).synchronous(synchronous).busy_timeout(ACQUIRE_TIMEOUT).foreign_keys(true))
+}
+
+/// Returns how to open connections for the calling thread, with the pragmas of [`sqlite_options`] and others.
+fn local_options(config: &DatabaseConfig, pragmas: &str) -> sqlx::Result<SqliteOptions> {
+    let file = sqlite_options(config)?.get_filename().to_owned();
+    let synchronous = if config.full_sync { "full" } else { "normal" };
+    // Rows of turns refer to rows of the same batch or of turns that were loaded; checking it once more costs each audit row a search.
+    let pragmas = format!("pragma journal_mode = wal; pragma synchronous = {synchronous}; pragma secure_delete = on; {pragmas}");
+    Ok(SqliteOptions { file, busy_timeout: ACQUIRE_TIMEOUT, pragmas })
 }
 
 fn postgres_options(config: &DatabaseConfig) -> sqlx::Result<PgConnectOptions> {

@@ -1,6 +1,8 @@
 //! `cv_conversation_owner`: the callers that conversations and sessions belong to.
 
-use super::database::{Connection, Pool, SqlValue, Statement};
+use super::database::{Pool, SqlValue, Statement};
+use super::rows::Column::Text;
+use super::rows::RowStatement;
 
 /// Returns the owner of a conversation; `None` if it does not exist or belongs to nobody.
 ///
@@ -14,25 +16,19 @@ pub async fn find(pool: &Pool, conversation: &str) -> sqlx::Result<Option<String
     pool.fetch_optional(&sql, &[SqlValue::Text(conversation)]).await?.map(|it| it.text("owner")).transpose()
 }
 
-/// Inserts the owners of new conversations. `rows` is a JSON array of `[conversation, owner]`.
-///
-/// # Errors
-/// Returns any database error.
-pub(super) async fn insert(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
-        "insert into cv_conversation_owner (conversation_id, owner) select value->>0, value->>1 from json_each($1) where true
-         on conflict (conversation_id) do nothing",
-        "insert into cv_conversation_owner (conversation_id, owner)
-         select (r->>0)::uuid, r->>1 from json_array_elements($1::json) r on conflict (conversation_id) do nothing",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await.map(|_| ())
-}
+/// Inserts the owners of new conversations.
+pub(super) const INSERT: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into cv_conversation_owner (conversation_id, owner) values ($1, $2) on conflict (conversation_id) do nothing",
+    postgres: "insert into cv_conversation_owner (conversation_id, owner)
+         select r.id::uuid, r.owner from unnest($1::text[], $2::text[]) r (id, owner) on conflict (conversation_id) do nothing",
+    columns: &[Text, Text],
+}];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::storage::call_log::CallLogColumns;
-    use crate::storage::commit::{needs_no_transaction, write};
+    use crate::storage::commit::write;
     use crate::storage::testing::each_database;
     use crate::storage::turn_rows::TurnRows;
 
@@ -44,8 +40,7 @@ mod tests {
             assert_eq!(find(&database.pool, ID).await.expect("an answer"), None);
             for owner in ["ada", "eve"] {
                 let mut rows = TurnRows::default();
-                rows.owner.push(&(ID, owner));
-                assert!(!needs_no_transaction(&rows), "stored together with the first turn or not at all");
+                rows.add_owner(ID, owner);
                 write(&mut database.connection, &rows, CallLogColumns::Plain).await.expect("written");
                 assert_eq!(find(&database.pool, ID).await.expect("an answer").as_deref(), Some("ada"));
             }

@@ -23,7 +23,7 @@ impl Connection {
     pub fn sqlite(&mut self) -> &mut sqlx::SqliteConnection {
         match self {
             Connection::Sqlite(connection) => connection,
-            Connection::Postgres(_) => panic!("the test is about SQLite"),
+            Connection::LocalSqlite(_) | Connection::Postgres(_) => panic!("the test is about SQLite and sqlx"),
         }
     }
 }

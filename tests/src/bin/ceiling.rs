@@ -26,12 +26,17 @@ use convengine_host::config::settings::Settings;
 use convengine_host::ops::observe::SpanSender;
 use convengine_host::runtime::rows;
 use convengine_host::runtime::turn_runner::Host;
-use convengine_host::storage::turn_rows::{JsonRows, TurnRows};
+use convengine_host::storage::turn_rows::TurnRows;
 use convengine_tests::effect_free::EffectFreePack;
 use convengine_tests::soak::TURN_HEADER;
 use convengine_tests::soak::talk::play;
+use mimalloc::MiMalloc;
 use tokio::net::TcpListener;
 use uuid::Uuid;
+
+/// That of the server.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// A text with placeholders for the conversation id and the turn id; each part is followed by its placeholder.
 struct Template(Vec<(String, Placeholder)>);
@@ -44,12 +49,10 @@ enum Placeholder {
 }
 
 struct RecordedTurn {
-    conversation: Template,
-    audit: Template,
-    history: Template,
-    llm: Template,
-    memory: Template,
-    turn: Template,
+    /// The ids that are replaced in the rows.
+    conversation: String,
+    turn: String,
+    rows: TurnRows,
     answer: Template,
 }
 
@@ -102,16 +105,8 @@ fn record_by_number(pack: &Path, turns: usize) -> Result<HashMap<String, Recorde
 fn render_recorded_turn(turn: &Turn, outcome: &Outcome, notices: &[Notice]) -> Result<RecordedTurn> {
     let input = &turn.journal().input;
     let rows = rows::render_turn(turn, outcome, notices, 1, rows::RowContext::default())?;
-    let cut = |text: &str| Template::parse(text, &input.conversation, &input.turn);
-    Ok(RecordedTurn {
-        conversation: cut(rows.conversation.text()),
-        audit: cut(rows.audit.text()),
-        history: cut(rows.history.text()),
-        llm: cut(rows.llm.text()),
-        memory: cut(rows.memory.text()),
-        turn: cut(rows.turn.text()),
-        answer: cut(&outcome.to_response().to_string()),
-    })
+    let answer = Template::parse(&outcome.to_response().to_string(), &input.conversation, &input.turn);
+    Ok(RecordedTurn { conversation: input.conversation.clone(), turn: input.turn.clone(), rows, answer })
 }
 
 async fn handle_message(State(ceiling): State<Arc<Ceiling>>, headers: HeaderMap, body: Bytes) -> Response {
@@ -127,26 +122,14 @@ async fn store_and_answer(ceiling: &Ceiling, headers: &HeaderMap, body: &[u8]) -
     let number = headers.get(TURN_HEADER).and_then(|it| it.to_str().ok()).map(str::to_owned);
     let recorded = number.or(body.message).and_then(|it| ceiling.turns.get(&it)).context("message is not part of the pack")?;
     let turn = Uuid::new_v4().to_string();
-    // The writer only distinguishes between no rows and some rows.
-    let rows = |template: &Template| JsonRows::from_rendered(template.fill(&conversation, &turn), u64::from(!template.is_empty()));
-    let rows = TurnRows {
-        conversation: rows(&recorded.conversation),
-        audit: rows(&recorded.audit),
-        history: rows(&recorded.history),
-        llm: rows(&recorded.llm),
-        memory: rows(&recorded.memory),
-        turn: rows(&recorded.turn),
-        ..TurnRows::default()
-    };
+    let mut rows = recorded.rows.clone();
+    rows.replace(&recorded.conversation, &conversation);
+    rows.replace(&recorded.turn, &turn);
     ceiling.host.writer.commit(&conversation, rows).await?;
     Ok(recorded.answer.fill(&conversation, &turn))
 }
 
 impl Template {
-    fn is_empty(&self) -> bool {
-        self.0.iter().all(|(before, gap)| before.is_empty() && matches!(gap, Placeholder::None))
-    }
-
     fn parse(text: &str, conversation: &str, turn: &str) -> Template {
         let mut pieces = Vec::new();
         let mut rest = text;

@@ -12,8 +12,9 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use convengine_core::turn::NoticeBody;
 use convengine_host::runtime::rows;
+use convengine_host::storage::rows::Rows;
 use convengine_host::storage::turn::compress;
-use convengine_host::storage::turn_rows::TurnRows;
+use convengine_host::storage::turn_rows::{Table, TurnRows};
 use convengine_tests::effect_free::{EffectFreePack, EndedTurn};
 use convengine_tests::synthetic;
 use serde_json::json;
@@ -80,9 +81,8 @@ fn render_rows(ended: &EndedTurn) -> Result<TurnRows> {
 fn count_bytes(sums: &mut Sums, ended: &EndedTurn) -> Result<()> {
     let rows = render_rows(ended)?;
     sums.audit_rows += ended.notices.iter().filter(|it| matches!(it.body, NoticeBody::Audit { .. })).count();
-    sums.audit_bytes += rows.audit.text().len();
+    sums.audit_bytes += rows.find(Table::Audit).map_or(0, Rows::byte_count);
     sums.journal_bytes += compress(ended.turn.journal())?.len();
-    let tables = [&rows.conversation, &rows.audit, &rows.history, &rows.llm, &rows.turn, &rows.memory];
-    sums.stored_bytes += tables.map(|it| it.text().len()).iter().sum::<usize>();
+    sums.stored_bytes += rows.tables().map(|it| it.1.byte_count()).sum::<usize>();
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! What a turn without a model stores, compared with `tests/budget.txt`. `cargo xtask bench` checks instructions and allocations.
 
 use convengine_host::runtime::rows;
+use convengine_host::storage::rows::Rows;
 use convengine_host::storage::turn::compress;
+use convengine_host::storage::turn_rows::Table;
 use convengine_player::{CorePlayer, Suspend};
 use convengine_tests::effect_free::EffectFreePack;
 use convengine_tests::{flows, root, synthetic};
@@ -20,7 +22,7 @@ fn a_turn_stores_no_more_than_its_budget() {
         .play(|ended| {
             let rows = rows::render_turn(&ended.turn, &ended.outcome, &ended.notices, 0, rows::RowContext::default())?;
             turns += 1;
-            audit += rows.audit.text().len();
+            audit += rows.find(Table::Audit).map_or(0, Rows::byte_count);
             journal += compress(ended.turn.journal())?.len();
             Ok(())
         })

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use convengine_core::config::flow::{DocumentIssue, import_canvas};
 use convengine_core::lint::flow::{self, BoundPrograms, PublishTarget};
 use convengine_core::pack::Pack;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::ImportTarget;
 use crate::clock;
@@ -15,7 +15,9 @@ use crate::ops::snapshot::{Change, DraftChange};
 use crate::runtime::assistant::check::prevents_saving;
 use crate::runtime::assistant::plan::month_start;
 use crate::storage::assistant::{DocumentKind, ProgramKey, draft, session};
-use crate::storage::{self, Connection};
+use crate::storage::call_log::CallLogColumns;
+use crate::storage::turn_rows::TurnRows;
+use crate::storage::{self, Connection, commit};
 
 /// A document with its issues.
 #[derive(Debug)]
@@ -98,8 +100,9 @@ pub async fn store(connection: &mut Connection, documents: &[CheckedDocument], w
     for CheckedDocument { key, document, .. } in documents {
         let name = draft::display_name(document);
         draft::save_in_transaction(connection, key.as_str(), &name, &document.to_string(), clock::now()).await?;
-        let usage = json!([[workspace, "import", clock::now(), 1, key.as_str()]]).to_string();
-        session::add_usage(connection, &usage).await?;
+        let mut rows = TurnRows::default();
+        rows.add_usage(workspace, "import", clock::now(), 1, key.as_str());
+        commit::write(connection, &rows, CallLogColumns::Plain).await?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use convengine_core::config::Config;
 use convengine_core::turn::{LlmCallRow, Millis, NoticeBody, RescuedTurn, Slice, Turn, Write, state_hash};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::storage::turn::{StoredTurn, decompress};
 use crate::storage::turn_rows::with_total_ms;
@@ -133,7 +134,7 @@ impl ConfigCache {
 /// Turns with their derived rows, or the reason why there are none.
 pub type Derivations = Vec<(StoredTurn, Result<DerivedRows, String>)>;
 
-/// Derives the rows of turns on the blocking thread pool.
+/// Derives the rows of turns on all cores.
 ///
 /// # Errors
 /// Returns any database error.
@@ -148,7 +149,7 @@ pub async fn derive_all(pool: &Pool, configs: &mut ConfigCache, turns: Vec<Store
             let rows = derive_rows(&turn, config.as_ref());
             (turn, rows)
         };
-        found.into_iter().map(derived).collect()
+        found.into_par_iter().map(derived).collect()
     })
     .await
 }

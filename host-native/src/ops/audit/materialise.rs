@@ -1,7 +1,6 @@
 //! `convengine audit materialise`: stores derived audit rows and the model call log of their turns.
 
 use convengine_core::turn::Millis;
-use serde_json::json;
 
 use super::derive::{self, ConfigCache, DerivedRow, DerivedRows};
 use super::meta;
@@ -9,8 +8,9 @@ use crate::clock;
 use crate::config::settings::Settings;
 use crate::exit::Failure;
 use crate::storage::call_log::CallLogColumns;
+use crate::storage::rows::Rows;
 use crate::storage::turn::{StoredTurn, list_to_derive_between, mark_audited};
-use crate::storage::turn_rows::{JsonRows, TurnRows};
+use crate::storage::turn_rows::TurnRows;
 use crate::storage::{self, Connection, audit, commit};
 
 /// Turns per transaction, small enough not to block a concurrent server for long.
@@ -92,20 +92,23 @@ async fn store_rows(connection: &mut Connection, turns: &[(StoredTurn, DerivedRo
     let ids: Vec<&str> = turns.iter().map(|it| it.0.turn_id.as_str()).collect();
     // Another process may have stored some of them.
     let ours = mark_audited(connection, &ids).await?;
-    let (mut texts, mut others, mut count) = (Vec::new(), TurnRows::default(), 0);
+    let (mut audits, mut others, mut count) = (Rows::default(), TurnRows::default(), 0);
     for (turn, derived) in turns.iter().filter(|it| ours.contains(&it.0.turn_id)) {
         count += 1;
-        texts.extend(derived.audits.iter().map(|it| render_row(turn, it)));
+        derived.audits.iter().for_each(|it| add_row(&mut audits, turn, it));
         derived.calls.iter().for_each(|it| others.add_llm_call(&turn.conversation_id, it));
     }
     let log = CallLogColumns::detect(connection).await;
     commit::write(connection, &others, log).await?;
-    let rows = JsonRows::from_rendered(texts.join(","), u64::try_from(texts.len()).unwrap_or(u64::MAX));
-    Ok((audit::insert_with_ids(connection, &rows).await?, count))
+    Ok((connection.execute_rows(&audit::INSERT_WITH_IDS, &audits, None).await?, count))
 }
 
-/// Renders a row; its payload is already JSON.
-fn render_row(turn: &StoredTurn, row: &DerivedRow) -> String {
-    let (conversation, stage, at) = (json!(turn.conversation_id), json!(row.stage), json!(clock::format_audit(row.at)));
-    format!("[{},{conversation},{stage},{},{at}]", row.audit_id, row.payload)
+/// Adds a row; its payload is already JSON.
+fn add_row(rows: &mut Rows, turn: &StoredTurn, row: &DerivedRow) {
+    rows.integer(row.audit_id);
+    rows.text(&turn.conversation_id);
+    rows.text(&row.stage);
+    rows.text(&row.payload);
+    rows.text(&clock::format_audit(row.at));
+    rows.end_row();
 }

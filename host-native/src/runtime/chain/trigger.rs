@@ -136,7 +136,8 @@ pub async fn start_run(host: &Arc<Host>, chain: &LiveChain, trigger: Trigger) ->
         state: &state,
         at: now,
     };
-    let mut rows = TurnRows { durable: true, ..TurnRows::default() };
+    let mut rows = TurnRows::default();
+    rows.durable = true;
     let key = trigger.key.as_deref().map(|it| (trigger.scope, it, fingerprint.as_str()));
     rows.add_new_run(&row, slug, key, now - KEY_TTL_MS);
     host.writer.commit(&run, rows).await?;

@@ -11,7 +11,8 @@ use super::parked::Parked;
 use super::{CommitError, CommitResult, QueuedRows};
 use crate::ops::observe::Meter;
 use crate::storage::call_log::CallLogColumns;
-use crate::storage::commit::{is_stored, needs_no_transaction, write};
+use crate::storage::checkpoint::Checkpointer;
+use crate::storage::commit::{fit_one_statement, is_stored, write, write_at_once};
 use crate::storage::turn_rows::TurnRows;
 use crate::storage::{self, Connection, DatabaseConfig};
 
@@ -33,6 +34,7 @@ pub(super) async fn run_writer(
     database: DatabaseConfig,
     meter: Meter,
     mut waiting: mpsc::Receiver<QueuedRows>,
+    checkpointer: Option<Checkpointer>,
 ) {
     let mut writer = BatchWriter::new(database, meter);
     writer.attach(connection).await;
@@ -48,6 +50,9 @@ pub(super) async fn run_writer(
         }
         if !batch.is_empty() {
             writer.write_batch(&mut batch).await;
+            if let Some(checkpointer) = &checkpointer {
+                checkpointer.check_log();
+            }
         }
     }
     let Some(connection) = writer.connection else { return };
@@ -208,7 +213,7 @@ impl BatchWriter {
     async fn write_once(&mut self, rows: &TurnRows, wait: LockWait) -> Result<(), BatchError> {
         if self.connection.is_none() {
             let connecting = with_timeout(async {
-                let mut connection = storage::open(&self.database, false).await?;
+                let mut connection = storage::open_writer(&self.database).await?;
                 storage::set_timeouts(&mut connection).await?;
                 let log = CallLogColumns::detect(&mut connection).await;
                 Ok((connection, log))
@@ -218,7 +223,7 @@ impl BatchWriter {
         }
         let Some(connection) = &mut self.connection else { return Err(BatchError::ConnectionLost("no connection".to_owned())) };
         let written = with_timeout(write_in_transaction(connection, rows, self.call_log, wait)).await;
-        let written = if written.is_ok() && rows.durable { self.database.flush_wal().await.map_err(sqlx::Error::Io) } else { written };
+        let written = if written.is_ok() && rows.durable { self.database.flush_wal().map_err(sqlx::Error::Io) } else { written };
         let Err(error) = written else {
             self.lost_since = None;
             return Ok(());
@@ -247,8 +252,8 @@ async fn with_timeout<T>(work: impl Future<Output = sqlx::Result<T>>) -> sqlx::R
 }
 
 async fn write_in_transaction(connection: &mut Connection, rows: &TurnRows, log: CallLogColumns, wait: LockWait) -> sqlx::Result<()> {
-    if wait == LockWait::Normal && needs_no_transaction(rows) {
-        return write(connection, rows, log).await;
+    if wait == LockWait::Normal && fit_one_statement(connection, rows) {
+        return write_at_once(connection, rows, log).await;
     }
     connection.begin().await?;
     let work = async {

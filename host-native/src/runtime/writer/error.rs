@@ -1,13 +1,14 @@
 //! What a failed write means: for the rows, for the connection, or for a lock.
 
 use super::CommitError;
+use crate::storage::sqlite::is_sqlite_error;
 
 /// Returns whether an error concerns the connection instead of the rows.
 pub(super) fn is_connection_error(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed | sqlx::Error::PoolClosed => true,
         sqlx::Error::Database(it) => {
-            !is_sqlite(&**it) && it.code().is_some_and(|it| RETRYABLE_CODES.iter().any(|lost| it.starts_with(lost)))
+            !is_sqlite_error(&**it) && it.code().is_some_and(|it| RETRYABLE_CODES.iter().any(|lost| it.starts_with(lost)))
         }
         _ => false,
     }
@@ -19,22 +20,18 @@ const RETRYABLE_CODES: [&str; 6] = ["57P0", "08", "25006", "25P03", "57014", "40
 
 /// Returns whether PostgreSQL gave up waiting for a lock.
 pub(super) fn is_lock_timeout(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|it| !is_sqlite(it) && it.code().is_some_and(|it| it == "55P03"))
+    error.as_database_error().is_some_and(|it| !is_sqlite_error(it) && it.code().is_some_and(|it| it == "55P03"))
 }
 
 /// Returns whether the rows themselves are invalid (an unsupported value or a violated constraint), so that a retry would fail too.
 fn is_permanent(error: &sqlx::Error) -> bool {
     let sqlx::Error::Database(error) = error else { return false };
     let code = error.code().unwrap_or_default();
-    if is_sqlite(&**error) {
+    if is_sqlite_error(&**error) {
         // The lower eight bits are the primary code: SQLITE_TOOBIG, SQLITE_CONSTRAINT or SQLITE_MISMATCH.
         return code.parse::<u32>().is_ok_and(|it| [18, 19, 20].contains(&(it & 255)));
     }
     code.starts_with("22") || code.starts_with("23")
-}
-
-fn is_sqlite(error: &dyn sqlx::error::DatabaseError) -> bool {
-    error.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some()
 }
 
 pub(super) fn to_commit_error(error: sqlx::Error) -> CommitError {

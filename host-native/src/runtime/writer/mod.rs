@@ -1,5 +1,5 @@
-//! The writers: each commits queued turns in batches, one transaction per batch. SQLite has one writer; on PostgreSQL the conversations are
-//! spread over several.
+//! The writers: each commits queued turns in batches, one transaction per batch. SQLite has one writer, a thread; on PostgreSQL the
+//! conversations are spread over several, which are tasks.
 
 mod batch;
 mod error;
@@ -9,10 +9,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::ops::observe::Meter;
+use crate::storage::checkpoint::Checkpointer;
 use crate::storage::turn_rows::TurnRows;
 use crate::storage::{Connection, DatabaseConfig};
 
@@ -77,12 +79,21 @@ impl Writer {
     /// Starts the writer tasks; the first one gets the connection. They close their connections and end when the last handle is dropped, which
     /// ends the returned task.
     pub fn start(connection: Connection, database: &DatabaseConfig, meter: &Meter) -> (Self, JoinHandle<()>) {
-        let count = if database.is_postgres() { POSTGRES_WRITERS } else { 1 };
-        let mut connection = Some(connection);
-        let mut tasks = Vec::with_capacity(count);
-        let queues = (0..count).map(|_| {
+        if !database.is_postgres() {
             let (queue, waiting) = mpsc::channel(QUEUE_CAPACITY);
-            tasks.push(tokio::spawn(run_writer(connection.take(), database.clone(), meter.clone(), waiting)));
+            let ended = start_thread(database.clone(), meter.clone(), waiting);
+            let task = tokio::spawn(async {
+                // The thread opens its own.
+                let _ = connection.close().await;
+                let _ = ended.await;
+            });
+            return (Writer { queues: Arc::new([queue]) }, task);
+        }
+        let mut connection = Some(connection);
+        let mut tasks = Vec::with_capacity(POSTGRES_WRITERS);
+        let queues = (0..POSTGRES_WRITERS).map(|_| {
+            let (queue, waiting) = mpsc::channel(QUEUE_CAPACITY);
+            tasks.push(tokio::spawn(run_writer(connection.take(), database.clone(), meter.clone(), waiting, None)));
             queue
         });
         let writer = Writer { queues: queues.collect() };
@@ -119,6 +130,24 @@ impl Writer {
         let shard = hasher.finish() % self.queues.len().max(1) as u64;
         &self.queues[usize::try_from(shard).unwrap_or(0)]
     }
+}
+
+/// Starts the writer of SQLite on a thread of its own, so that a batch is written from begin to commit without a hand-off. The receiver
+/// completes when it ends.
+fn start_thread(database: DatabaseConfig, meter: Meter, waiting: mpsc::Receiver<QueuedRows>) -> oneshot::Receiver<()> {
+    let (end, ended) = oneshot::channel::<()>();
+    let checkpointer = Checkpointer::new(Handle::current(), database.clone());
+    let work = move || {
+        let _end = end;
+        match tokio::runtime::Builder::new_current_thread().enable_time().build() {
+            Ok(runtime) => runtime.block_on(run_writer(None, database, meter, waiting, Some(checkpointer))),
+            Err(error) => tracing::error!(%error, "cannot start the writer"),
+        }
+    };
+    if let Err(error) = std::thread::Builder::new().name("writer".to_owned()).spawn(work) {
+        tracing::error!(%error, "cannot start the writer");
+    }
+    ended
 }
 
 /// Returns the error for a stopped writer.

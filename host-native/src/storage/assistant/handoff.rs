@@ -2,7 +2,9 @@
 
 use convengine_core::turn::Millis;
 
-use crate::storage::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use crate::storage::database::{DatabaseRow, Pool, SqlValue, Statement};
+use crate::storage::rows::Column::{Integer, Text};
+use crate::storage::rows::RowStatement;
 
 use super::program_key::ProgramKey;
 
@@ -76,25 +78,35 @@ fn conversation_from_row(row: &DatabaseRow) -> sqlx::Result<DeskConversation> {
     })
 }
 
-/// Replaces the rows of sessions. `rows` is a JSON array; a row without a state only deletes the old one.
-pub(in crate::storage) async fn save(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
-        "delete from cs_handoff where session_id in (select value->>'$[0]' from json_each($1))",
-        "delete from cs_handoff where session_id in (select (r->>0)::uuid from json_array_elements($1::json) r)",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await?;
-    let sql = Statement::per_dialect(
-        "insert into cs_handoff (session_id, assistant_id, state, queue, reason, ticket, author, requested_at, updated_at, preview, unread)
-         select value->>'$[0]', value->>'$[1]', value->>'$[2]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]', value->>'$[3][3]',
-           value->>'$[4]', value->>'$[5]', value->>'$[6]', value->>'$[7]'
-         from json_each($1) where value->>'$[2]' is not null",
-        "insert into cs_handoff (session_id, assistant_id, state, queue, reason, ticket, author, requested_at, updated_at, preview, unread)
-         select (r->>0)::uuid, r->>1, r->>2, r->3->>0, r->3->>1, r->3->>2, r->3->>3, (r->>4)::bigint, (r->>5)::bigint, r->>6,
-           (r->>7)::bigint
-         from json_array_elements($1::json) r where r->>2 is not null",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await.map(|_| ())
-}
+/// Replaces the rows of sessions; a row without a state only deletes the old one.
+pub(in crate::storage) const SAVE: [RowStatement; 2] = [
+    RowStatement {
+        sqlite: "delete from cs_handoff where session_id = $1 and $3 is null",
+        postgres: "delete from cs_handoff h using unnest($1::text[], $2::text[], $3::text[]) r (session, assistant, state)
+             where h.session_id = r.session::uuid and r.state is null",
+        columns: &[Text, Text, Text],
+    },
+    RowStatement {
+        sqlite: "insert into cs_handoff (session_id, assistant_id, state, queue, reason, ticket, author, requested_at, updated_at, preview,
+               unread)
+             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 where $3 is not null
+             on conflict (session_id) do update set assistant_id = excluded.assistant_id, state = excluded.state, queue = excluded.queue,
+               reason = excluded.reason, ticket = excluded.ticket, author = excluded.author, requested_at = excluded.requested_at,
+               updated_at = excluded.updated_at, preview = excluded.preview, unread = excluded.unread",
+        postgres: "insert into cs_handoff (session_id, assistant_id, state, queue, reason, ticket, author, requested_at, updated_at,
+               preview, unread)
+             select r.session::uuid, r.assistant, r.state, r.queue, r.reason, r.ticket, r.author, r.requested_at, r.updated_at, r.preview,
+               r.unread
+             from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
+               $10::text[], $11::bigint[])
+               r (session, assistant, state, queue, reason, ticket, author, requested_at, updated_at, preview, unread)
+             where r.state is not null
+             on conflict (session_id) do update set assistant_id = excluded.assistant_id, state = excluded.state, queue = excluded.queue,
+               reason = excluded.reason, ticket = excluded.ticket, author = excluded.author, requested_at = excluded.requested_at,
+               updated_at = excluded.updated_at, preview = excluded.preview, unread = excluded.unread",
+        columns: &[Text, Text, Text, Text, Text, Text, Text, Integer, Integer, Text, Integer],
+    },
+];
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,8 @@ use serde_json::Value as Json;
 
 use crate::storage::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
 use crate::storage::load::LoadedConversation;
+use crate::storage::rows::Column::{Integer, Json as JsonText, Text};
+use crate::storage::rows::RowStatement;
 
 use super::program_key::ProgramKey;
 
@@ -78,7 +80,7 @@ pub async fn load(pool: &Pool, id: &str, key: Option<&str>) -> sqlx::Result<Load
            (select count(*) from ce_turn where message_key = $2) as sent,
            (select owner from cv_conversation_owner where conversation_id = $1::uuid) as owner",
     );
-    let row = pool.fetch_optional(&sql, &[SqlValue::Text(id), SqlValue::OptionalText(key)]).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let row = pool.load_row(&sql, &[SqlValue::Text(id), SqlValue::OptionalText(key)]).await?.ok_or(sqlx::Error::RowNotFound)?;
     let turns = u32::try_from(row.integer("turns")?).unwrap_or(u32::MAX);
     let flow = row.optional_text("state")?.map(|it| Box::new(serde_json::from_str(&it).unwrap_or(Json::String(it))));
     let session = LoadedSession { flow, turns, turns_since_reset: turns, ..LoadedSession::default() };
@@ -239,49 +241,52 @@ fn session_from_row(row: &DatabaseRow) -> sqlx::Result<Session> {
     })
 }
 
-/// Upserts session rows and replaces their timers. `rows` is a JSON array.
-pub(in crate::storage) async fn save(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
-        "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at, updated_at)
-         select value->>'$[0][0]', value->>'$[0][1]', value->>'$[0][2]', value->>'$[0][3]', value->>'$[1][0]', value->>'$[1][1]',
-           value->>'$[1][2]', value->'$[2]', value->>'$[3]', value->>'$[3]'
-         from json_each($1) where true
-         on conflict (session_id) do update set version = excluded.version, snapshot = excluded.snapshot, status = excluded.status,
-           seq = excluded.seq, state = excluded.state, updated_at = excluded.updated_at",
-        "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at, updated_at)
-         select (a->>0)::uuid, a->>1, (a->>2)::uuid, (a->>3)::bigint, b->>0, b->>1, (b->>2)::bigint, c::text, d, d
-         from (select r->0 as a, r->1 as b, r->2 as c, (r->>3)::bigint as d from json_array_elements($1::json) r offset 0) s
-         on conflict (session_id) do update set version = excluded.version, snapshot = excluded.snapshot, status = excluded.status,
-           seq = excluded.seq, state = excluded.state, updated_at = excluded.updated_at",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await?;
-    let sql = Statement::per_dialect(
-        "delete from cs_timer where session_id in (select value->>'$[0][0]' from json_each($1))",
-        "delete from cs_timer where session_id in (select (r->0->>0)::uuid from json_array_elements($1::json) r)",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await?;
-    let sql = Statement::per_dialect(
-        "insert into cs_timer (session_id, id, due, purpose)
-         select s.value->>'$[0][0]', t.value->>0, t.value->>1, t.value->>2 from json_each($1) s, json_each(s.value, '$[4]') t",
-        "insert into cs_timer (session_id, id, due, purpose)
-         select (r->0->>0)::uuid, t->>0, (t->>1)::bigint, t->>2 from json_array_elements($1::json) r, json_array_elements(r->4) t",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await.map(|_| ())
-}
+/// Upserts session rows and deletes the timers that they no longer have.
+pub(in crate::storage) const SAVE: [RowStatement; 2] = [
+    RowStatement {
+        sqlite: "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at,
+               updated_at)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+             on conflict (session_id) do update set version = excluded.version, snapshot = excluded.snapshot, status = excluded.status,
+               seq = excluded.seq, state = excluded.state, updated_at = excluded.updated_at",
+        postgres: "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at,
+               updated_at)
+             select r.id::uuid, r.assistant, r.deployment::uuid, r.version, r.snapshot, r.status, r.seq, r.state, r.at, r.at
+             from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::bigint[])
+               r (id, assistant, deployment, version, snapshot, status, seq, state, at)
+             on conflict (session_id) do update set version = excluded.version, snapshot = excluded.snapshot, status = excluded.status,
+               seq = excluded.seq, state = excluded.state, updated_at = excluded.updated_at",
+        columns: &[Text, Text, Text, Integer, Text, Text, Integer, JsonText, Integer],
+    },
+    RowStatement {
+        sqlite: "delete from cs_timer where session_id = $1 and id not in (select value from json_each($10))",
+        postgres: "delete from cs_timer t
+             using unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::bigint[],
+               $10::text[]) r (id, assistant, deployment, version, snapshot, status, seq, state, at, kept)
+             where t.session_id = r.id::uuid and t.id not in (select json_array_elements_text(r.kept::json))",
+        columns: &[Text, Text, Text, Integer, Text, Text, Integer, JsonText, Integer, JsonText],
+    },
+];
 
-/// Inserts usage rows. `rows` is a JSON array of `[workspace, kind, time, amount, reference]`.
-///
-/// # Errors
-/// Returns any database error.
-pub async fn add_usage(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
-        "insert into cs_usage_events (workspace_id, kind, at, amount, ref)
-         select value->>0, value->>1, value->>2, value->>3, value->>4 from json_each($1)",
-        "insert into cs_usage_events (workspace_id, kind, at, amount, ref)
-         select r->>0, r->>1, (r->>2)::bigint, (r->>3)::bigint, r->>4 from json_array_elements($1::json) r",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await.map(|_| ())
-}
+/// Upserts the timers of sessions.
+pub(in crate::storage) const SAVE_TIMERS: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into cs_timer (session_id, id, due, purpose) values ($1, $2, $3, $4)
+         on conflict (session_id, id) do update set due = excluded.due, purpose = excluded.purpose, claimed_until = null",
+    postgres: "insert into cs_timer (session_id, id, due, purpose)
+         select r.session::uuid, r.id, r.due, r.purpose
+         from unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) r (session, id, due, purpose)
+         on conflict (session_id, id) do update set due = excluded.due, purpose = excluded.purpose, claimed_until = null",
+    columns: &[Text, Text, Integer, Text],
+}];
+
+/// Inserts usage rows.
+pub(in crate::storage) const ADD_USAGE: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into cs_usage_events (workspace_id, kind, at, amount, ref) values ($1, $2, $3, $4, $5)",
+    postgres: "insert into cs_usage_events (workspace_id, kind, at, amount, ref)
+         select r.workspace, r.kind, r.at, r.amount, r.ref
+         from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[]) r (workspace, kind, at, amount, ref)",
+    columns: &[Text, Text, Integer, Integer, Text],
+}];
 
 #[cfg(test)]
 mod tests {

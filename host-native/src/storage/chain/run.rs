@@ -3,7 +3,9 @@
 use convengine_core::turn::Millis;
 use serde_json::Value as Json;
 
-use crate::storage::database::{Connection, DatabaseRow, Pool, SqlValue, Statement};
+use crate::storage::database::{DatabaseRow, Pool, SqlValue, Statement};
+use crate::storage::rows::Column::{Integer, Json as JsonText, Text};
+use crate::storage::rows::{Column, RowStatement};
 
 /// What a list of runs contains.
 #[derive(Debug, Clone, Default)]
@@ -103,70 +105,73 @@ pub async fn count_unfinished(pool: &Pool, chain: &str) -> sqlx::Result<i64> {
     pool.fetch_optional(&sql, &[SqlValue::Text(chain)]).await?.ok_or(sqlx::Error::RowNotFound)?.integer("open")
 }
 
-/// Inserts runs that have not begun, each with its key unless that key has started another run. `rows` is a JSON array of
-/// `[[run, chain, assistant, version, snapshot], state, at, [scope, key, fingerprint], valid_since]`.
-pub(in crate::storage) async fn create(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
-    let values = [SqlValue::Text(rows)];
-    let sql = Statement::per_dialect(
-        "delete from cs_run_key where exists (select 1 from json_each($1) r where chain = r.value->>'$[0][1]'
-           and scope = r.value->>'$[3][0]' and key = r.value->>'$[3][1]' and created_at < r.value->>'$[4]')",
-        "delete from cs_run_key k using json_array_elements($1::json) r
-         where k.chain = r->0->>1 and k.scope = r->3->>0 and k.key = r->3->>1 and k.created_at < (r->>4)::bigint",
-    );
-    connection.execute(&sql, &values).await?;
-    let sql = Statement::per_dialect(
-        "insert into cs_run_key (chain, scope, key, fingerprint, run_id, created_at)
-         select value->>'$[0][1]', value->>'$[3][0]', value->>'$[3][1]', value->>'$[3][2]', value->>'$[0][0]', value->>'$[2]'
-         from json_each($1) where value->>'$[3][1]' is not null on conflict do nothing",
-        "insert into cs_run_key (chain, scope, key, fingerprint, run_id, created_at)
-         select r->0->>1, r->3->>0, r->3->>1, r->3->>2, (r->0->>0)::uuid, (r->>2)::bigint
-         from json_array_elements($1::json) r where r->3->>1 is not null on conflict do nothing",
-    );
-    connection.execute(&sql, &values).await?;
-    let sql = Statement::per_dialect(
-        "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at, updated_at)
-         select value->>'$[0][0]', value->>'$[0][2]', null, value->>'$[0][3]', value->>'$[0][4]', 'queued', 0, value->'$[1]',
-           value->>'$[2]', value->>'$[2]'
-         from json_each($1) where value->>'$[3][1]' is null or exists (select 1 from cs_run_key k where k.chain = value->>'$[0][1]'
-           and k.scope = value->>'$[3][0]' and k.key = value->>'$[3][1]' and k.run_id = value->>'$[0][0]')
-         on conflict do nothing",
-        "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at, updated_at)
-         select (r->0->>0)::uuid, r->0->>2, null, (r->0->>3)::bigint, r->0->>4, 'queued', 0, (r->1)::text, (r->>2)::bigint,
-           (r->>2)::bigint
-         from json_array_elements($1::json) r
-         where r->3->>1 is null or exists (select 1 from cs_run_key k where k.chain = r->0->>1 and k.scope = r->3->>0
-           and k.key = r->3->>1 and k.run_id = (r->0->>0)::uuid)
-         on conflict do nothing",
-    );
-    connection.execute(&sql, &values).await?;
-    let sql = Statement::per_dialect(
-        "insert into cs_timer (session_id, id, due, purpose) select s.session_id, 'step', r.value->>'$[2]', 'step'
-         from json_each($1) r join cs_session s on s.session_id = r.value->>'$[0][0]' where s.seq = 0 on conflict do nothing",
-        "insert into cs_timer (session_id, id, due, purpose) select s.session_id, 'step', (r->>2)::bigint, 'step'
-         from json_array_elements($1::json) r join cs_session s on s.session_id = (r->0->>0)::uuid where s.seq = 0
-         on conflict do nothing",
-    );
-    connection.execute(&sql, &values).await?;
-    let sql = Statement::per_dialect(
-        "insert into cs_run (run_id, chain, status, branch, created_at, updated_at)
-         select s.session_id, r.value->>'$[0][1]', s.status, null, r.value->>'$[2]', r.value->>'$[2]'
-         from json_each($1) r join cs_session s on s.session_id = r.value->>'$[0][0]' where true on conflict do nothing",
-        "insert into cs_run (run_id, chain, status, branch, created_at, updated_at)
-         select s.session_id, r->0->>1, s.status, null, (r->>2)::bigint, (r->>2)::bigint
-         from json_array_elements($1::json) r join cs_session s on s.session_id = (r->0->>0)::uuid on conflict do nothing",
-    );
-    connection.execute(&sql, &values).await.map(|_| ())
-}
+/// Inserts runs that have not begun, each with its key unless that key has started another run.
+pub(in crate::storage) const CREATE: [RowStatement; 5] = [
+    RowStatement {
+        sqlite: "delete from cs_run_key where chain = $2 and scope = $8 and key = $9 and created_at < $11",
+        postgres: "delete from cs_run_key k
+             using unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
+               $10::text[], $11::bigint[]) r (run, chain, assistant, version, snapshot, state, at, scope, key, fingerprint, valid_since)
+             where k.chain = r.chain and k.scope = r.scope and k.key = r.key and k.created_at < r.valid_since",
+        columns: RUN_COLUMNS,
+    },
+    RowStatement {
+        sqlite: "insert into cs_run_key (chain, scope, key, fingerprint, run_id, created_at)
+             select $2, $8, $9, $10, $1, $7 where $9 is not null on conflict do nothing",
+        postgres: "insert into cs_run_key (chain, scope, key, fingerprint, run_id, created_at)
+             select r.chain, r.scope, r.key, r.fingerprint, r.run::uuid, r.at
+             from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
+               $10::text[], $11::bigint[]) r (run, chain, assistant, version, snapshot, state, at, scope, key, fingerprint, valid_since)
+             where r.key is not null on conflict do nothing",
+        columns: RUN_COLUMNS,
+    },
+    RowStatement {
+        sqlite: "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at,
+               updated_at)
+             select $1, $3, null, $4, $5, 'queued', 0, $6, $7, $7
+             where $9 is null or exists (select 1 from cs_run_key k where k.chain = $2 and k.scope = $8 and k.key = $9 and k.run_id = $1)
+             on conflict do nothing",
+        postgres: "insert into cs_session (session_id, assistant_id, deployment_id, version, snapshot, status, seq, state, created_at,
+               updated_at)
+             select r.run::uuid, r.assistant, null, r.version, r.snapshot, 'queued', 0, r.state, r.at, r.at
+             from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
+               $10::text[], $11::bigint[]) r (run, chain, assistant, version, snapshot, state, at, scope, key, fingerprint, valid_since)
+             where r.key is null or exists (select 1 from cs_run_key k where k.chain = r.chain and k.scope = r.scope and k.key = r.key
+               and k.run_id = r.run::uuid)
+             on conflict do nothing",
+        columns: RUN_COLUMNS,
+    },
+    RowStatement {
+        sqlite: "insert into cs_timer (session_id, id, due, purpose)
+             select session_id, 'step', $7, 'step' from cs_session where session_id = $1 and seq = 0 on conflict do nothing",
+        postgres: "insert into cs_timer (session_id, id, due, purpose)
+             select s.session_id, 'step', r.at, 'step'
+             from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
+               $10::text[], $11::bigint[]) r (run, chain, assistant, version, snapshot, state, at, scope, key, fingerprint, valid_since)
+             join cs_session s on s.session_id = r.run::uuid where s.seq = 0 on conflict do nothing",
+        columns: RUN_COLUMNS,
+    },
+    RowStatement {
+        sqlite: "insert into cs_run (run_id, chain, status, branch, created_at, updated_at)
+             select session_id, $2, status, null, $7, $7 from cs_session where session_id = $1 on conflict do nothing",
+        postgres: "insert into cs_run (run_id, chain, status, branch, created_at, updated_at)
+             select s.session_id, r.chain, s.status, null, r.at, r.at
+             from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[],
+               $10::text[], $11::bigint[]) r (run, chain, assistant, version, snapshot, state, at, scope, key, fingerprint, valid_since)
+             join cs_session s on s.session_id = r.run::uuid on conflict do nothing",
+        columns: RUN_COLUMNS,
+    },
+];
 
-/// Updates runs after a turn. `rows` is a JSON array of `[run, chain, status, branch, at]`.
-pub(in crate::storage) async fn save(connection: &mut Connection, rows: &str) -> sqlx::Result<()> {
-    let sql = Statement::per_dialect(
-        "insert into cs_run (run_id, chain, status, branch, created_at, updated_at)
-         select value->>0, value->>1, value->>2, value->>3, value->>4, value->>4 from json_each($1) where true
+const RUN_COLUMNS: &[Column] = &[Text, Text, Text, Integer, Text, JsonText, Integer, Text, Text, Text, Integer];
+
+/// Updates runs after a turn.
+pub(in crate::storage) const SAVE: [RowStatement; 1] = [RowStatement {
+    sqlite: "insert into cs_run (run_id, chain, status, branch, created_at, updated_at) values ($1, $2, $3, $4, $5, $5)
          on conflict (run_id) do update set status = excluded.status, branch = excluded.branch, updated_at = excluded.updated_at",
-        "insert into cs_run (run_id, chain, status, branch, created_at, updated_at)
-         select (r->>0)::uuid, r->>1, r->>2, r->>3, (r->>4)::bigint, (r->>4)::bigint from json_array_elements($1::json) r
+    postgres: "insert into cs_run (run_id, chain, status, branch, created_at, updated_at)
+         select r.run::uuid, r.chain, r.status, r.branch, r.at, r.at
+         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) r (run, chain, status, branch, at)
          on conflict (run_id) do update set status = excluded.status, branch = excluded.branch, updated_at = excluded.updated_at",
-    );
-    connection.execute(&sql, &[SqlValue::Text(rows)]).await.map(|_| ())
-}
+    columns: &[Text, Text, Text, Text, Integer],
+}];

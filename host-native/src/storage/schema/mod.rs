@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use sqlx::migrate::{Migration, Migrator};
 
-use super::database::{Connection, SqlValue, Statement};
+use super::database::{Connection, SqlValue, Statement, writes_turns_only};
 
 /// The table of applied migrations.
 const VERSION_TABLE: &str = "cv_migration";
@@ -29,7 +29,7 @@ fn prepare(migrations: &Migrator) -> Migrator {
 
 fn migrator(connection: &Connection) -> &'static Migrator {
     match connection {
-        Connection::Sqlite(_) => &SQLITE,
+        Connection::Sqlite(_) | Connection::LocalSqlite(_) => &SQLITE,
         Connection::Postgres(_) => &POSTGRES,
     }
 }
@@ -82,11 +82,13 @@ async fn apply_missing(connection: &mut Connection) -> sqlx::Result<Vec<String>>
         adoption::create_missing(connection, migrator, &existing).await?;
         match connection {
             Connection::Sqlite(to) => migrator.skip(to.as_mut(), Some(adoption::LAST_VERSION)).await?,
+            Connection::LocalSqlite(_) => return Err(writes_turns_only()),
             Connection::Postgres(to) => migrator.skip(to.as_mut(), Some(adoption::LAST_VERSION)).await?,
         }
     }
     match connection {
         Connection::Sqlite(to) => migrator.run(to.as_mut()).await?,
+        Connection::LocalSqlite(_) => return Err(writes_turns_only()),
         Connection::Postgres(to) => migrator.run(to.as_mut()).await?,
     }
     Ok(list_tables(connection).await?.difference(&existing).cloned().collect())

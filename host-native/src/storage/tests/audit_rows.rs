@@ -6,9 +6,10 @@ use serde_json::json;
 use super::{AT, CONVERSATION, FIRST, SECOND, THIRD, conversation, store_rows, turn_row};
 use crate::storage::audit::{self, AuditRow};
 use crate::storage::database::{SqlValue as Sql, Statement};
+use crate::storage::rows::Rows;
 use crate::storage::testing::each_database;
 use crate::storage::turn;
-use crate::storage::turn_rows::{JsonRows, TurnRow, TurnRows};
+use crate::storage::turn_rows::{TurnRow, TurnRows};
 
 /// Turns whose audit rows are derived.
 #[tokio::test]
@@ -52,8 +53,13 @@ async fn ids_are_reserved_for_derived_rows() {
         let noted = turn::mark_audited(&mut database.connection, &[FIRST, SECOND]).await.expect("an answer");
         assert_eq!(noted.into_iter().collect::<Vec<_>>(), [FIRST]);
         assert!(turn::mark_audited(&mut database.connection, &[FIRST]).await.expect("an answer").is_empty());
-        let row = format!("[4,\"{CONVERSATION}\",\"B\",{{\"x\":\"\\u0000\"}},\"2026-01-02 03:04:05.678\"]");
-        assert_eq!(audit::insert_with_ids(&mut database.connection, &JsonRows::from_rendered(row, 1)).await.expect("a row"), 1);
+        let mut row = Rows::default();
+        row.integer(4);
+        for text in [CONVERSATION, "B", "{\"x\":\"\\u0000\"}", "2026-01-02 03:04:05.678"] {
+            row.text(text);
+        }
+        row.end_row();
+        assert_eq!(database.connection.execute_rows(&audit::INSERT_WITH_IDS, &row, None).await.expect("a row"), 1);
         let nul = if database.pool.is_shared() { "{\"x\":\"\\ufffd\"}" } else { "{\"x\":\"\\u0000\"}" };
         assert_eq!(of_conversation().await, [(4, nul.to_owned()), (6, "{\"b\":1}".to_owned())]);
         assert_eq!(audit::reserve_ids(&mut database.connection, 1).await.expect("numbers"), 11);

@@ -1,0 +1,78 @@
+//! Connections to PostgreSQL for what a turn reads. The pool of sqlx pings a connection each time it is returned, which is a round trip of
+//! each turn; here only an error replaces a connection.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
+use sqlx::{ConnectOptions as _, Connection as _};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::ACQUIRE_TIMEOUT;
+use super::database::{STATEMENT_TIMEOUT, SqlValue, Statement, postgres_query};
+
+/// Connections that are opened as they are needed.
+#[derive(Debug)]
+pub struct PostgresReaders {
+    options: PgConnectOptions,
+    permits: Semaphore,
+    idle: Mutex<Vec<PgConnection>>,
+}
+
+impl PostgresReaders {
+    /// Creates a pool of at most `most` connections.
+    pub(super) fn new(options: PgConnectOptions, most: usize) -> PostgresReaders {
+        PostgresReaders { options, permits: Semaphore::new(most), idle: Mutex::default() }
+    }
+
+    /// Fetches the first row, if any. A connection that was idle may be lost: the statement, which only reads, is then sent again.
+    pub(super) async fn fetch_optional(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Option<PgRow>> {
+        let permit = timeout(ACQUIRE_TIMEOUT, self.permits.acquire()).await.map_err(|_| sqlx::Error::PoolTimedOut)?;
+        let _permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
+        loop {
+            let idle = self.idle().pop();
+            let was_idle = idle.is_some();
+            let mut connection = match idle {
+                Some(connection) => connection,
+                None => timeout(ACQUIRE_TIMEOUT, self.options.connect()).await.map_err(|_| sqlx::Error::PoolTimedOut)??,
+            };
+            match timeout(STATEMENT_TIMEOUT, postgres_query(statement, values).fetch_optional(&mut connection)).await {
+                Ok(Ok(row)) => {
+                    if !self.permits.is_closed() {
+                        self.idle().push(connection);
+                    }
+                    return Ok(row);
+                }
+                // An error of the statement does not concern the connection, which is dropped nevertheless.
+                Ok(Err(error)) if was_idle && is_lost(&error) => {}
+                Ok(Err(error)) => return Err(error),
+                Err(_) => {
+                    return Err(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the database did not answer in time")));
+                }
+            }
+        }
+    }
+
+    /// Closes the connections.
+    pub(super) async fn close(&self) {
+        self.permits.close();
+        let idle = std::mem::take(&mut *self.idle());
+        for connection in idle {
+            // The server ends the connection even if it is not told.
+            let _ = connection.close().await;
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<PgConnection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns whether a connection is lost: the server has ended it, or cannot be reached.
+fn is_lost(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => true,
+        sqlx::Error::Database(it) => it.code().is_some_and(|it| it.starts_with("57P") || it.starts_with("08")),
+        _ => false,
+    }
+}
