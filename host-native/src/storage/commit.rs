@@ -53,13 +53,15 @@ pub async fn write_at_once(connection: &mut Connection, rows: &TurnRows, log: Ca
 }
 
 /// Returns whether the rows may be written by one statement of PostgreSQL, whose parts see none of each other's changes: no row is written
-/// by two of them, and none depends on another. A turn that opens is stored before anything else of it is written.
+/// by two of them, and none depends on another, as what is written for a turn that opens with the same rows does.
 pub fn fit_one_statement(connection: &Connection, rows: &TurnRows) -> bool {
     let has = |table| rows.find(table).is_some();
     let has_both = |one, other| has(one) && has(other);
+    let needs_open_turn = [Table::Effect, Table::AuditProgress, Table::ClosedTurn].into_iter().any(has);
     matches!(connection, Connection::Postgres(_))
         && !rows.is_empty()
         && !has(Table::NewRun)
+        && !(rows.opens_turns() && needs_open_turn)
         && !has_both(Table::AuditProgress, Table::ClosedTurn)
         && !has_both(Table::CreatedConversation, Table::Conversation)
         && !has_both(Table::DeletedMemory, Table::Memory)

@@ -1,5 +1,6 @@
 //! The rows of one table that are to be written, as cells in one buffer, and the statements that write them.
 
+use aho_corasick::AhoCorasick;
 use serde::Serialize;
 
 use super::commit::replace_nul;
@@ -121,11 +122,10 @@ impl Rows {
         if text.len() != by.len() || text.is_empty() {
             return;
         }
-        let mut at = 0;
-        while let Some(found) = self.buffer.get(at..).and_then(|it| it.windows(text.len()).position(|it| it == text.as_bytes())) {
-            at += found;
+        let Ok(searcher) = AhoCorasick::new([text]) else { return };
+        let places: Vec<usize> = searcher.find_iter(&self.buffer).map(|it| it.start()).collect();
+        for at in places {
             self.buffer[at..at + by.len()].copy_from_slice(by.as_bytes());
-            at += by.len();
         }
     }
 

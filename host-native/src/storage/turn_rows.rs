@@ -113,6 +113,11 @@ impl TurnRows {
         self.tables().next().is_none()
     }
 
+    /// Whether a turn opens with these rows.
+    pub(super) fn opens_turns(&self) -> bool {
+        self.reserved_by_turn.len() + self.reserved_by_closed_turn.len() > usize::try_from(self.ended_turns).unwrap_or(usize::MAX)
+    }
+
     /// Replaces a text in all rows by one of the same length.
     pub fn replace(&mut self, text: &str, by: &str) {
         self.tables.values_mut().for_each(|it| it.replace(text, by));

@@ -9,10 +9,10 @@ use convengine_core::turn::{
 use serde_json::{Value, json};
 
 use super::call_log::CallLogColumns;
-use super::commit::{is_stored, write};
+use super::commit::{fit_one_statement, is_stored, write, write_at_once};
 use super::testing::{Database, each_database};
 use super::turn_rows::{EffectRow, TurnRow, TurnRows};
-use super::{audit, config, document, lease, load, module, script, turn};
+use super::{audit, config, document, lease, load, module, open_writer, script, turn};
 use crate::config::import;
 
 mod audit_rows;
@@ -79,13 +79,18 @@ fn call() -> LlmCallRow {
     }
 }
 
+/// Stores rows as the writers do.
 async fn store_rows(database: &mut Database, rows: &TurnRows) -> sqlx::Result<()> {
-    let log = CallLogColumns::detect(&mut database.connection).await;
-    database.connection.begin().await?;
-    match write(&mut database.connection, rows, log).await {
-        Ok(()) => database.connection.commit().await,
+    let mut connection = open_writer(&database.config).await?;
+    let log = CallLogColumns::detect(&mut connection).await;
+    if fit_one_statement(&connection, rows) {
+        return write_at_once(&mut connection, rows, log).await;
+    }
+    connection.begin().await?;
+    match write(&mut connection, rows, log).await {
+        Ok(()) => connection.commit().await,
         Err(error) => {
-            database.connection.rollback().await?;
+            connection.rollback().await?;
             Err(error)
         }
     }
