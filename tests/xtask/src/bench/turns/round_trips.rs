@@ -1,6 +1,6 @@
 //! Statements and round trips to the database per turn.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::super::database::{Database, Kind};
 use super::super::proxy::Proxy;
@@ -11,7 +11,7 @@ use super::{Engine, NOW, print_progress, scenarios};
 /// The load whose statements are counted, after an equal one that prepares them.
 const LOAD: &str = "conversations:20";
 
-/// The log target of statements.
+/// The log target of statements on SQLite. Those on PostgreSQL are not logged; the proxy counts them.
 const STATEMENT: &str = "sqlx::query";
 
 struct Row {
@@ -79,12 +79,16 @@ fn count(bench: &Bench<'_>, kind: Kind<'_>, engine: &Engine, scenario: Scenario<
     let server = Server::start(command, &database)?;
     let mut load = Load::connect(bench, &server, scenario.pack, 1)?;
     load.play(LOAD)?;
-    let counts = || anyhow::Ok((server.read_log()?.matches(STATEMENT).count(), proxy.as_ref().map(Proxy::round_trips)));
+    let counts = || match &proxy {
+        Some(proxy) => Ok(proxy.counts()),
+        None => server.read_log().map(|it| (it.matches(STATEMENT).count() as u64, 0)),
+    };
     let before = counts()?;
     let seen = load.play(LOAD)?;
     let after = counts()?;
-    let per_turn = |count: f64| count / seen.turns as f64;
-    let round_trips = after.1.zip(before.1).map(|it| per_turn((it.0 - it.1) as f64));
-    let statements = per_turn((after.0 - before.0) as f64);
+    let per_turn = |after: u64, before: u64| (after - before) as f64 / seen.turns as f64;
+    let statements = per_turn(after.0, before.0);
+    ensure!(statements > 0.0, "no statement was counted");
+    let round_trips = proxy.is_some().then(|| per_turn(after.1, before.1));
     Ok(Row { database: kind.name(), scenario: scenario.name, engine: engine.name, statements, round_trips })
 }

@@ -69,14 +69,14 @@ impl Timing {
         for row in &self.0 {
             let sampled = |value: fn(&Sample) -> f64| Sampled::new(row.samples.iter().map(value));
             println!(
-                "{:<40}{:<9}{:>26}{:>9.2}{:>9.2}{:>24}{:>12.3}{:>13}",
+                "{:<40}{:<9}{:>26}{:>9.2}{:>9.2}{:>24}{:>12}{:>13}",
                 format!("{}, {}, {}", row.database, row.scenario, row.connections),
                 row.server,
                 sampled(|it| it.rate).format(0),
                 sampled(|it| it.p50_ms).median,
                 sampled(|it| it.p99_ms).median,
                 sampled(|it| it.server_ms).format(3),
-                sampled(|it| it.database_ms).median,
+                if row.database == "SQLite" { "-".to_owned() } else { format!("{:.3}", sampled(|it| it.database_ms).median) },
                 row.bytes,
             );
         }
