@@ -86,7 +86,7 @@ impl Drop for Database<'_> {
     fn drop(&mut self) {
         match self.kind {
             Kind::Sqlite => {
-                for ending in ["db", "db-wal", "db-shm"] {
+                for ending in ["db", "db-wal", "db-shm", "db.lock"] {
                     // Best effort: the folder is emptied by the next run.
                     let _ = fs::remove_file(self.file(ending));
                 }
