@@ -48,8 +48,9 @@ usage: cargo xtask COMMAND
                     a PostgreSQL outage; runs: runs of chains, and 10,000 asleep; size: bytes per turn; storm: one of three servers
                     killed while 900 turns run, and an hour of load with kills; streams: 5,000 open streams; fuzz: ten minutes per
                     target; without an argument, all of them
-  bench             measures the cost of a turn, compared with a server without a core, and the speed of the page (--quick: shorter,
-                    --counts: without timings)
+  bench [turns]     measures whole turns of the server, compared with a server without a core, then its parts and the page; turns:
+                    only whole turns (--quick: shorter, --counts: without timings, --against COMMIT|FILE: an older server, too,
+                    --sqlite or --postgres: on one database)
 
 Missing tools are installed if possible.";
 

@@ -5,8 +5,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::server::Server;
-use super::{Bench, PACK, Target};
+use super::{Bench, PACK, Target, turns};
 use crate::{install, sh, size};
 
 /// The number of conversations of the shorter of two runs; the difference of both excludes the start of the process.
@@ -56,7 +55,7 @@ impl Counts {
             audit_bytes: per_turn("audit_bytes")?,
             journal_bytes: per_turn("journal_bytes")?,
             stored_bytes: per_turn("stored_bytes")?,
-            statements: count_statements(bench)?,
+            statements: turns::count_statements(bench)?,
             walk_instructions: count_instructions(bench, TurnsRun { pack: WALK, mode: "core", turn: Some(2) }, CONVERSATIONS)?
                 / CONVERSATIONS,
             chain_instructions: count_instructions(bench, TurnsRun { pack: CHAIN, mode: "core", turn: Some(1) }, CONVERSATIONS)?
@@ -176,16 +175,4 @@ fn run_valgrind(bench: &Bench<'_>, tool: &str, mark: &str, turns: &Command) -> R
     let (_, number) = report.rsplit_once(mark).with_context(|| format!("no '{mark}' in valgrind's report:\n{report}"))?;
     let digits: String = number.chars().take_while(|it| it.is_ascii_digit() || *it == ',').filter(char::is_ascii_digit).collect();
     digits.parse().with_context(|| format!("no number after '{mark}'"))
-}
-
-/// Returns the SQL statements per turn, as the server's log counts them.
-fn count_statements(bench: &Bench<'_>) -> Result<u64> {
-    let database = bench.create_database("statements")?;
-    let server = Server::start_engine(bench, &database, &[("RUST_LOG", "sqlx::query=debug")])?;
-    let before = server.read_log()?.matches("sqlx::query").count();
-    let load = server.run_load(1, "conversations:4")?;
-    let after = server.read_log()?.matches("sqlx::query").count();
-    let statements = u64::try_from(after - before)?;
-    ensure!(statements > 0, "the server's log has no statements");
-    Ok(statements.div_ceil(load.turns))
 }

@@ -1,101 +1,77 @@
-//! The server processes that are measured.
+//! The server processes that are measured, and the load on them.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::{Bench, PACK};
+use super::database::Database;
+use super::{Bench, process};
 use crate::sh;
 
-/// The length of a clock tick in `/proc`, in microseconds.
-const TICK_US: u64 = 10_000;
+/// A configuration that is measured.
+#[derive(Clone, Copy)]
+pub struct Scenario<'s> {
+    pub name: &'s str,
+    /// The pack, absolute or from the root of the workspace.
+    pub pack: &'s Path,
+    /// Settings that override those of the pack.
+    pub settings: &'s [&'s str],
+}
 
 /// A running server; it is stopped when dropped.
 pub struct Server {
     child: Child,
     address: String,
     log: PathBuf,
-    load: Command,
-}
-
-/// The results of a load.
-pub struct LoadResult {
-    pub turns: u64,
-    pub conversations: u64,
-    pub rate: f64,
-    pub p50_us: u64,
-    pub p99_us: u64,
 }
 
 impl Server {
-    /// Starts the server on a database with the pack.
-    pub fn start_engine(bench: &Bench<'_>, database: &Path, environment: &[(&str, &str)]) -> Result<Self> {
-        let mut command = bench.project.command(bench.release_binary("convengine"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--database", &database_url(database)]).envs(environment.iter().copied());
-        for (key, value) in read_settings(bench)? {
-            command.arg("--set").arg(format!("{key}={value}"));
-        }
-        Self::start(bench, command, database)
+    /// Starts an engine on a database with the scenario's pack.
+    pub fn start_engine(bench: &Bench<'_>, engine: &Path, scenario: Scenario<'_>, database: &Database<'_>) -> Result<Self> {
+        let command = engine_command(bench, engine, scenario, &database.url())?;
+        Self::start(command, database)
     }
 
     /// Starts the ceiling: the same server without a core.
-    pub fn start_ceiling(bench: &Bench<'_>, database: &Path) -> Result<Self> {
+    pub fn start_ceiling(bench: &Bench<'_>, scenario: Scenario<'_>, database: &Database<'_>) -> Result<Self> {
         let mut command = bench.project.command(bench.release_binary("ceiling"));
-        command.args([&database_url(database), PACK]);
-        Self::start(bench, command, database)
+        command.arg(database.url()).arg(scenario.pack);
+        for setting in scenario.settings {
+            command.args(["--set", setting]);
+        }
+        Self::start(command, database)
     }
 
-    fn start(bench: &Bench<'_>, mut command: Command, database: &Path) -> Result<Self> {
-        let log = database.with_extension("log");
+    /// Starts a server and waits until it listens; its log is a file beside the database.
+    pub fn start(mut command: Command, database: &Database<'_>) -> Result<Self> {
+        let log = database.file("log");
         let mut child = command.stdout(Stdio::piped()).stderr(File::create(&log)?).spawn().context("cannot start the server")?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("the server has no output")?).read_line(&mut line)?;
         let address = line.trim().rsplit("://").next().unwrap_or_default().to_owned();
-        let mut load = bench.project.command(bench.release_binary("load"));
-        load.args([&address, PACK]);
-        let server = Self { child, address, log, load };
+        let server = Self { child, address, log };
         ensure!(line.contains("://"), "the server did not start:\n{}", server.read_log()?);
         Ok(server)
     }
 
-    /// Runs a load against the server, from a second process.
-    pub fn run_load(&self, connections: usize, until: &str) -> Result<LoadResult> {
-        let mut command = Command::new(self.load.get_program());
-        command.args(self.load.get_args()).args([&connections.to_string(), until]).stderr(Stdio::inherit());
-        command.current_dir(self.load.get_current_dir().unwrap_or(Path::new(".")));
-        let text = sh::output(&mut command).context("the load failed")?;
-        let seen: Value = serde_json::from_str(&text)?;
-        let number = |key: &str| seen.get(key).and_then(Value::as_f64).with_context(|| format!("no '{key}' in what the load saw"));
-        let whole = |key: &str| seen.get(key).and_then(Value::as_u64).with_context(|| format!("no '{key}' in what the load saw"));
-        Ok(LoadResult {
-            turns: whole("turns")?,
-            conversations: whole("conversations")?,
-            rate: number("turns")? / number("seconds")?,
-            p50_us: whole("p50_us")?,
-            p99_us: whole("p99_us")?,
-        })
+    /// Returns the id of the process.
+    pub fn process_id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Returns the processor time so far, in microseconds.
     pub fn cpu_us(&self) -> Result<u64> {
-        let stat = self.read_proc("stat")?;
-        // The name, in parentheses, may contain spaces; user and system time are fields 14 and 15 of the line.
-        let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |it| it.1).split_whitespace().collect();
-        let ticks = |index: usize| fields.get(index).and_then(|it| it.parse::<u64>().ok()).context("cannot read the processor time");
-        Ok((ticks(11)? + ticks(12)?) * TICK_US)
+        process::cpu_us(self.process_id())
     }
 
     /// Returns the resident memory, in KB.
     pub fn resident_kb(&self) -> Result<u64> {
-        let status = self.read_proc("status")?;
-        let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:")).context("cannot read the resident memory")?;
-        Ok(line.trim().trim_end_matches(" kB").parse()?)
+        process::resident_kb(self.process_id())
     }
 
     /// Returns the server's error output.
@@ -103,24 +79,32 @@ impl Server {
         Ok(fs::read_to_string(&self.log)?)
     }
 
-    /// Sends the pack's first message and waits for the answer.
-    fn wait_for_first_answer(&self, pack: &Value) -> Result<()> {
-        let body = pack.pointer("/turns/0/request/body").context("the pack has no message")?.to_string();
+    /// Sends the pack's first request and waits for the answer.
+    pub fn wait_for_first_answer(&self, bench: &Bench<'_>, pack: &Path) -> Result<()> {
+        let pack = read_pack(bench, pack)?;
+        let request = pack.pointer("/turns/0/request").context("the pack has no message")?;
+        let path = request.get("path").and_then(Value::as_str).context("the message has no path")?;
+        let body = request.get("body").context("the message has no body")?.to_string();
         let mut stream = TcpStream::connect(&self.address)?;
         write!(
             stream,
-            "POST /api/v1/conversation/message HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            "POST {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             self.address,
             body.len()
         )?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
-        ensure!(answer.contains("\"success\":true"), "the server answered: {answer}");
+        ensure!(answer.starts_with("HTTP/1.1 20"), "the server answered: {answer}");
         Ok(())
     }
 
-    fn read_proc(&self, file: &str) -> Result<String> {
-        Ok(fs::read_to_string(format!("/proc/{}/{file}", self.child.id()))?)
+    /// Stops the server with a signal and waits for its end, so that its database is complete.
+    pub fn stop(mut self) -> Result<()> {
+        sh::run_quietly(Command::new("kill").args(["-TERM", &self.child.id().to_string()]))?;
+        let status = self.child.wait()?;
+        // The ceiling does not handle the signal.
+        ensure!(status.success() || status.code().is_none(), "the server ended with {status}:\n{}", self.read_log()?);
+        Ok(())
     }
 }
 
@@ -132,33 +116,79 @@ impl Drop for Server {
     }
 }
 
-/// Measures the time from the start of a process to its first answer.
-pub fn time_to_first_answer(bench: &Bench<'_>, database: &Path) -> Result<Duration> {
-    let pack = read_pack(bench)?;
-    let started = Instant::now();
-    Server::start_engine(bench, database, &[])?.wait_for_first_answer(&pack)?;
-    Ok(started.elapsed())
+/// Returns the command that serves a database with the settings of the pack and of the scenario.
+pub fn engine_command(bench: &Bench<'_>, engine: &Path, scenario: Scenario<'_>, url: &str) -> Result<Command> {
+    let mut command = bench.project.command(engine);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--database", url]);
+    for setting in read_settings(bench, scenario.pack)?.iter().map(String::as_str).chain(scenario.settings.iter().copied()) {
+        command.args(["--set", setting]);
+    }
+    Ok(command)
 }
 
-fn database_url(database: &Path) -> String {
-    format!("sqlite:{}", database.display())
+/// A load generator with open connections; it ends when dropped.
+pub struct Load {
+    child: Child,
+    commands: Option<ChildStdin>,
+    results: BufReader<ChildStdout>,
 }
 
-fn read_pack(bench: &Bench<'_>) -> Result<Value> {
-    Ok(serde_json::from_str(&fs::read_to_string(bench.project.root.join(PACK))?)?)
+/// The results of a load.
+pub struct LoadResult {
+    pub turns: u64,
+    pub rate: f64,
+    pub p50_us: f64,
+    pub p99_us: f64,
 }
 
-/// Returns the pack's settings as keys and values.
-fn read_settings(bench: &Bench<'_>) -> Result<Vec<(String, String)>> {
-    let pack = read_pack(bench)?;
+impl Load {
+    /// Starts the load generator.
+    pub fn connect(bench: &Bench<'_>, server: &Server, pack: &Path, connections: usize) -> Result<Self> {
+        let mut command = bench.project.command(bench.release_binary("load"));
+        command.arg(&server.address).arg(pack).arg(connections.to_string());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start the load")?;
+        let (commands, results) = (child.stdin.take(), child.stdout.take().context("the load has no output")?);
+        Ok(Self { child, commands, results: BufReader::new(results) })
+    }
+
+    /// Plays `seconds:S`, `conversations:N` or `turns:N`.
+    pub fn play(&mut self, amount: &str) -> Result<LoadResult> {
+        writeln!(self.commands.as_mut().context("the load has no input")?, "{amount}")?;
+        let mut line = String::new();
+        self.results.read_line(&mut line)?;
+        let seen: Value = serde_json::from_str(&line).context("the load failed")?;
+        let number = |key: &str| seen.get(key).and_then(Value::as_f64).with_context(|| format!("no '{key}' in what the load saw"));
+        let turns = seen.get("turns").and_then(Value::as_u64).filter(|it| *it > 0).context("the load played no turn")?;
+        Ok(LoadResult { turns, rate: number("turns")? / number("seconds")?, p50_us: number("p50_us")?, p99_us: number("p99_us")? })
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        // The load ends with its input.
+        drop(self.commands.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads a pack, whose path is absolute or from the root of the workspace.
+pub fn read_pack(bench: &Bench<'_>, pack: &Path) -> Result<Value> {
+    let file = bench.project.root.join(pack);
+    let text = fs::read_to_string(&file).with_context(|| format!("cannot read '{}'", file.display()))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+/// Returns the pack's settings as `key=value`.
+fn read_settings(bench: &Bench<'_>, pack: &Path) -> Result<Vec<String>> {
+    let pack = read_pack(bench, pack)?;
     let mut open = vec![("convengine".to_owned(), pack.get("settings").cloned().unwrap_or_default())];
     let mut found = Vec::new();
     while let Some((key, value)) = open.pop() {
         match value {
             Value::Object(members) => open.extend(members.into_iter().map(|(member, value)| (format!("{key}.{member}"), value))),
             Value::Null => {}
-            Value::String(text) => found.push((key, text)),
-            other => found.push((key, other.to_string())),
+            Value::String(text) => found.push(format!("{key}={text}")),
+            other => found.push(format!("{key}={other}")),
         }
     }
     Ok(found)

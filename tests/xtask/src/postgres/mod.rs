@@ -62,6 +62,23 @@ impl Postgres {
         format!("postgres://postgres@127.0.0.1:{}", self.port)
     }
 
+    /// Returns the port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns the id of the server's first process, the parent of all others.
+    pub fn process_id(&self) -> Result<u32> {
+        Ok(self.process.as_ref().context("PostgreSQL is not running")?.id())
+    }
+
+    /// Runs a statement with psql and returns the first value of its result.
+    pub fn query(&self, database: &str, sql: &str) -> Result<String> {
+        let mut command = self.programs.client("psql");
+        command.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "postgres", "-d", database, "-XAtq", "-c", sql]);
+        sh::output(&mut command).with_context(|| format!("psql failed: {sql}"))
+    }
+
     /// Passes the server's URL to a command.
     pub fn pass_url_to<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command.env(URL_VARIABLE, self.url())

@@ -51,6 +51,11 @@ impl Programs {
         create(folder).with_context(|| format!("cannot create '{}'", folder.display()))
     }
 
+    /// Returns a call of a client program, which any user may run.
+    pub fn client(&self, program: &str) -> Command {
+        Command::new(self.folder.join(program))
+    }
+
     /// Returns a call of a program on a cluster, never as root, which the programs refuse.
     ///
     /// If `setpriv` is available, the program is interrupted when this process ends for any reason.
