@@ -258,7 +258,7 @@ fn object_from_json(row: &str) -> sqlx::Result<Map> {
 }
 
 fn object_from_values(row: &SqliteRow) -> sqlx::Result<Map> {
-    let mut map = Map::new();
+    let mut map = Map::with_capacity(row.columns().len());
     for column in row.columns() {
         let is_boolean = column.type_info().name().eq_ignore_ascii_case("boolean");
         if let Some(value) = value_at(row, column.ordinal(), is_boolean)? {
@@ -274,8 +274,8 @@ fn value_at(row: &SqliteRow, index: usize, is_boolean: bool) -> sqlx::Result<Opt
     if raw.is_null() {
         return Ok(None);
     }
-    let kind = raw.type_info().name().to_owned();
-    Ok(Some(match kind.as_str() {
+    let kind = raw.type_info();
+    Ok(Some(match kind.name() {
         "INTEGER" | "BOOLEAN" if is_boolean => Value::Bool(row.try_get_unchecked::<i64, _>(index)? != 0),
         "INTEGER" | "BOOLEAN" => row.try_get_unchecked::<i64, _>(index)?.into(),
         "REAL" | "NUMERIC" => row.try_get_unchecked::<f64, _>(index)?.into(),
@@ -288,12 +288,31 @@ fn value_at(row: &SqliteRow, index: usize, is_boolean: bool) -> sqlx::Result<Opt
 /// # Errors
 /// Returns any database error.
 pub async fn store_snapshot(connection: &mut Connection, hash: &str, body: &Value, at: Millis) -> sqlx::Result<()> {
+    store_snapshot_text(connection, hash, || body.to_string(), at).await
+}
+
+/// Stores a snapshot unless it exists; only then is its text rendered.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn store_snapshot_text(
+    connection: &mut Connection,
+    hash: &str,
+    body: impl FnOnce() -> String + Send,
+    at: Millis,
+) -> sqlx::Result<()> {
+    if connection.fetch_optional(&HASH, &[Sql::Text(hash)]).await?.is_some() {
+        return Ok(());
+    }
     let sql = Statement::per_dialect(
         "insert into ce_config_snapshot (hash, body, created_at) values ($1, $2, $3) on conflict (hash) do nothing",
         "insert into ce_config_snapshot (hash, body, created_at) values ($1, $2, to_timestamp($3 / 1000.0)) on conflict (hash) do nothing",
     );
-    connection.execute(&sql, &[Sql::Text(hash), Sql::Text(&body.to_string()), Sql::Integer(at)]).await.map(|_| ())
+    let body = body();
+    connection.execute(&sql, &[Sql::Text(hash), Sql::Text(&body), Sql::Integer(at)]).await.map(|_| ())
 }
+
+const HASH: Statement = Statement::portable("select hash from ce_config_snapshot where hash = $1");
 
 /// Returns a snapshot by hash; `None` when it is not stored or is not JSON.
 ///
@@ -311,6 +330,5 @@ pub async fn find_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value
 /// # Errors
 /// Returns any database error.
 pub async fn has_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<bool> {
-    let sql = Statement::portable("select hash from ce_config_snapshot where hash = $1");
-    Ok(pool.fetch_optional(&sql, &[Sql::Text(hash)]).await?.is_some())
+    Ok(pool.fetch_optional(&HASH, &[Sql::Text(hash)]).await?.is_some())
 }
