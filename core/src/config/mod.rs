@@ -272,7 +272,9 @@ impl Config {
             ),
             intent_resolver,
             settings,
-            ..Config::default()
+            document: None,
+            source: ConfigSource::default(),
+            part_cache: PartCache::default(),
         };
         let (issues, reuse, part_cache) = parts.finish();
         (Config { source, part_cache, ..config }, issues, reuse)

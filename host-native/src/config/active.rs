@@ -276,3 +276,52 @@ async fn close_connection(connection: Connection) {
         tracing::debug!(%error, "cannot close the database connection cleanly");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::import;
+    use crate::storage::testing::sqlite;
+
+    #[tokio::test]
+    async fn a_refresh_compiles_what_changed() {
+        let mut database = sqlite().await;
+        let policy = |id: usize| json!({"policy_id": id, "rule_type": "REGEX", "pattern": format!("word {id}"), "response_text": "No."});
+        let pack = json!({"name": "refresh", "tables": {
+            "ce_intent": [{"intent_code": "A", "description": "Asks"}],
+            "ce_policy": (1..=20).map(policy).collect::<Vec<_>>(),
+            "ce_response": [{"response_id": 1, "intent_code": "A", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
+                "exact_text": "Hello."}],
+        }});
+        import::import_rows(&mut database.connection, &serde_json::from_value(pack).expect("a pack")).await.expect("imported");
+        let manager = ConfigManager::load(&mut database.connection, &database.config, &json!({})).await.expect("loaded");
+        let other = ConfigManager::load(&mut database.connection, &database.config, &json!({})).await.expect("loaded");
+        let before = manager.active();
+        assert_eq!((before.reuse.rows_reused, before.reuse.patterns_compiled), (0, 20));
+
+        let mut changed: Vec<_> = (1..=20).map(policy).collect();
+        changed[6]["pattern"] = json!("another word");
+        let changed = serde_json::from_value(json!({"ce_policy": changed})).expect("rows");
+        assert_eq!(import::replace(&mut database.connection, &changed).await.expect("replaced"), [""; 0]);
+        let after = manager.refresh().await.expect("refreshed");
+        assert_eq!(after.reuse, Reuse { rows_reused: 2, rows_compiled: 20, patterns_reused: 19, patterns_compiled: 1 });
+        assert!(Arc::ptr_eq(&after.config.responses, &before.config.responses));
+        // A turn that has begun keeps the configuration it began with.
+        let blocks = |active: &ActiveConfig, text: &str| active.config.policies.find_blocking(text).expect("a verdict").is_some();
+        assert_eq!((blocks(&before, "word 7"), blocks(&before, "another word")), (true, false));
+        assert_eq!((blocks(&after, "word 7"), blocks(&after, "another word")), (false, true));
+
+        // It is what a start compiles, and what its snapshot says.
+        let alone = ActiveConfig::load(&mut database.connection, &json!({}), None).await.expect("loaded").config;
+        assert_eq!(format!("{alone:?}"), format!("{:?}", after.config));
+        let stored = storage::config::find_snapshot(&database.pool, after.config.hash_source()).await.expect("an answer").expect("stored");
+        assert_eq!((stored.to_string(), Config::from_source(&stored).0.hash_source()), (alone.source_text(), alone.hash_source()));
+
+        let newest = newest_number(&mut database.connection).await.expect("a number");
+        assert!(other.reload_if_newer(newest).await.expect("followed"));
+        assert_eq!(other.active().reuse, after.reuse);
+        assert_eq!(other.active().config.hash_source(), after.config.hash_source());
+    }
+}

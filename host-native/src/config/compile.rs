@@ -48,11 +48,15 @@ pub fn compile_tables(tables: Tables, settings: &Value, dialect: Dialect, earlie
 /// The failure of the database.
 pub async fn lint_database(connection: &mut Connection, settings: &Value) -> sqlx::Result<Vec<Issue>> {
     let tables = storage::config::load_tables(connection).await?;
-    let (config, mut issues) = Config::compile(&tables, settings);
-    issues.extend(lint::check(&tables, config.settings.profile, &issues));
-    issues.extend(sql::lint::check(&tables, dialect(connection, settings)));
-    issues.extend(mcp::catalog::lint(|it| config.source_rows(it), |it| names_command(settings, it)));
-    Ok(issues)
+    let (dialect, settings) = (dialect(connection, settings), settings.clone());
+    let check = move || {
+        let (config, mut issues) = Config::compile(&tables, &settings);
+        issues.extend(lint::check(&tables, config.settings.profile, &issues));
+        issues.extend(sql::lint::check(&tables, dialect));
+        issues.extend(mcp::catalog::lint(|it| config.source_rows(it), |it| names_command(&settings, it)));
+        issues
+    };
+    run_blocking(check).await
 }
 
 /// Whether the settings name the command of an MCP server.

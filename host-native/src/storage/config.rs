@@ -7,6 +7,7 @@ use convengine_core::turn::{Map, Millis};
 use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Column, Row as _, TypeInfo, ValueRef};
+use tokio::task::spawn_blocking;
 
 use super::database::{Connection, DatabaseRow, Pool, SqlValue as Sql, Statement};
 use super::schema;
@@ -229,15 +230,21 @@ pub async fn load_other_tables(connection: &mut Connection) -> sqlx::Result<Tabl
 
 async fn read_tables(connection: &mut Connection, tables: &[(&str, &str, Statement)]) -> sqlx::Result<Tables> {
     let existing = schema::list_tables(connection).await?;
-    let mut found = BTreeMap::new();
+    let mut conversions = Vec::new();
     for (table, _, sql) in tables {
         if !existing.contains(*table) {
             continue;
         }
         let rows = connection.fetch_all(sql, &[]).await?;
         if !rows.is_empty() {
-            found.insert((*table).to_owned(), rows.iter().map(object_from_row).collect::<sqlx::Result<_>>()?);
+            // Beside the threads that run turns, and while the next table is read.
+            let convert = move || rows.iter().map(object_from_row).collect::<sqlx::Result<Vec<Map>>>();
+            conversions.push(((*table).to_owned(), spawn_blocking(convert)));
         }
+    }
+    let mut found = BTreeMap::new();
+    for (table, conversion) in conversions {
+        found.insert(table, conversion.await.map_err(|_| sqlx::Error::WorkerCrashed)??);
     }
     Ok(Tables(found))
 }
