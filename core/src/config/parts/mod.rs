@@ -5,7 +5,8 @@
 mod plain;
 #[cfg(feature = "speed")]
 mod shared;
-#[cfg(all(test, feature = "speed"))]
+#[cfg(test)]
+#[cfg(feature = "speed")]
 mod tests;
 
 #[cfg(not(feature = "speed"))]
