@@ -6,6 +6,7 @@ use super::code::{UNKNOWN, is_same_code, to_upper_code};
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
+use super::parts::Patterns;
 use super::row::{TableRow, by_priority};
 use super::scope::{Scopes, enabled_intents};
 use super::tables::Tables;
@@ -91,13 +92,19 @@ impl LearnedExamples {
 }
 
 impl Classifiers {
-    pub(super) fn compile(tables: &Tables, scopes: &Scopes, locale: &str, issues: &mut Vec<Issue>) -> Classifiers {
+    pub(super) fn compile(
+        tables: &Tables,
+        scopes: &Scopes,
+        locale: &str,
+        regexes: &mut Patterns<'_>,
+        issues: &mut Vec<Issue>,
+    ) -> Classifiers {
         let enabled = enabled_intents(tables);
         let rows = by_priority(scopes.rows(tables, "ce_intent_classifier", issues));
         let mut classifiers = Classifiers::default();
         locale.clone_into(&mut classifiers.learned.locale);
         for row in rows {
-            match compile(&row) {
+            match compile(&row, regexes) {
                 // The scope check has reported the disabled intent; its classifiers never match.
                 Ok((_, row)) if !enabled.contains(&to_upper_code(&row.intent)) => {}
                 Ok((RowMatch::Pattern(matcher), row)) => classifiers.patterns.push((matcher, row)),
@@ -137,13 +144,13 @@ enum RowMatch {
     Example(String),
 }
 
-fn compile(row: &TableRow<'_>) -> Result<(RowMatch, Classifier), Issue> {
+fn compile(row: &TableRow<'_>, regexes: &mut Patterns<'_>) -> Result<(RowMatch, Classifier), Issue> {
     let rule_type = row.code("rule_type").unwrap_or_default();
     let pattern = row.text("pattern").unwrap_or_default();
     if pattern.trim().is_empty() {
         return Err(row.error("pattern", "is blank", "it has a pattern"));
     }
-    let how = match TextMatcher::compile(&to_upper_code(&rule_type), &pattern) {
+    let how = match TextMatcher::compile_with(&to_upper_code(&rule_type), &pattern, &mut |it| regexes.compile(it)) {
         Some(compiled) => RowMatch::Pattern(compiled.map_err(|reason| row.error("pattern", reason, "the pattern is corrected"))?),
         None if to_upper_code(&rule_type) == "EXAMPLE" => RowMatch::Learned(pattern),
         None if to_upper_code(&rule_type) == "SEMANTIC" => RowMatch::Example(pattern),

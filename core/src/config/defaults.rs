@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use crate::turn::Map;
 
-/// Brings a row into its canonical form: fills in defaults, drops meaningless nulls, turns flags into booleans.
-pub(super) fn normalize_columns(table: &str, row: &mut Map) {
-    let defaults = column_defaults(table);
-    for (column, value) in &defaults {
+/// Brings a row into its canonical form: fills in the defaults of its table, drops meaningless nulls, turns flags into booleans.
+pub(super) fn normalize_columns(defaults: &[(&'static str, Value)], row: &mut Map) {
+    for (column, value) in defaults {
         row.entry(*column).or_insert_with(|| value.clone());
     }
     // An explicit null in a column with a default differs from the default, so it stays.
@@ -33,7 +32,8 @@ fn parse_flag(value: &Value) -> Value {
     }
 }
 
-fn column_defaults(table: &str) -> Vec<(&'static str, Value)> {
+/// Returns the defaults of the columns of a table.
+pub(super) fn column_defaults(table: &str) -> Vec<(&'static str, Value)> {
     let mut defaults = vec![("enabled", Value::Bool(true))];
     defaults.extend(match table {
         "ce_intent" | "ce_pending_action" | "ce_response" | "ce_tool" => vec![("priority", json!(100))],
@@ -60,7 +60,7 @@ mod tests {
     fn omitted_columns_get_their_default_and_null_does_not() {
         let settled = |row: Value| {
             let mut row = row.as_object().unwrap().clone();
-            normalize_columns("ce_rule", &mut row);
+            normalize_columns(&column_defaults("ce_rule"), &mut row);
             Value::Object(row)
         };
         let full = json!({"rule_id": 1, "enabled": true, "phase": "PRE_RESPONSE_RESOLUTION", "priority": 100});

@@ -19,8 +19,17 @@ pub enum TextMatcher {
 impl TextMatcher {
     /// Compiles a pattern; `rule_type` is in upper case, and an unknown one gives `None`.
     pub fn compile(rule_type: &str, pattern: &str) -> Option<Result<TextMatcher, String>> {
+        TextMatcher::compile_with(rule_type, pattern, &mut Regex::new)
+    }
+
+    /// Compiles a pattern; `regex` compiles a regular expression.
+    pub(super) fn compile_with(
+        rule_type: &str,
+        pattern: &str,
+        regex: &mut dyn FnMut(&str) -> Result<Regex, String>,
+    ) -> Option<Result<TextMatcher, String>> {
         Some(match rule_type {
-            "REGEX" => Regex::new(pattern).map(TextMatcher::Regex),
+            "REGEX" => regex(pattern).map(TextMatcher::Regex),
             "EXACT" => Ok(TextMatcher::Exact(pattern.trim().to_lowercase())),
             "CONTAINS" => Ok(TextMatcher::Contains(pattern.to_lowercase())),
             "STARTS_WITH" => Ok(TextMatcher::StartsWith(pattern.to_lowercase())),

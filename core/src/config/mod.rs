@@ -20,6 +20,7 @@ mod issue;
 mod matcher;
 mod matcher_set;
 mod memory;
+mod parts;
 mod pending_action;
 mod planner;
 mod policy;
@@ -34,6 +35,7 @@ mod scope;
 mod scope_index;
 mod script;
 pub mod settings;
+mod source;
 mod sql_repair;
 mod state_graph;
 mod step;
@@ -58,6 +60,12 @@ pub use http_call::{HttpCall, ResponseMapping, ValueSource};
 pub use intent_resolver::{AllowedIntent, IntentResolverConfig};
 pub use issue::{Issue, Severity};
 pub use matcher::TextMatcher;
+pub use parts::Part;
+#[cfg(feature = "speed")]
+pub use parts::Reuse;
+#[cfg(not(feature = "speed"))]
+use parts::Reuse;
+use parts::{PartCache, Parts};
 pub use pending_action::{PendingAction, PendingActions};
 pub use planner::{Planner, Planners};
 pub use policy::{Policies, Policy};
@@ -70,6 +78,7 @@ pub use schema::{OutputSchema, SchemaField, Schemas, ValueKind, ValueSchema};
 use scope::Scopes;
 pub use script::{MEMBERS as TASK_MEMBERS, Script};
 pub use settings::{DialogueActMode, InteractionDecision, Settings};
+use source::ConfigSource;
 pub use state_graph::StateEdges;
 pub use step::Step;
 pub use tables::Tables;
@@ -82,12 +91,12 @@ pub use tool_request::{ArgsTemplate, ToolRequestRow, ToolRequestRows};
 pub use trainable::TrainableClassifier;
 pub use verbose::{StepMatcher, VerboseEvent, VerboseRow, VerboseRows};
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::json::canonical;
-use crate::turn::ProgramRef;
+use crate::turn::{Map, ProgramRef};
 
 /// An immutable compiled configuration.
 #[derive(Debug, Clone, Default)]
@@ -97,51 +106,52 @@ pub struct Config {
     /// Patterns and prompts that classify the dialogue act.
     pub dialogue_acts: DialogueActs,
     /// Intents, prompts and thresholds of the intent resolver.
-    pub intent_resolver: IntentResolverConfig,
+    pub intent_resolver: Part<IntentResolverConfig>,
     /// Policy rows.
-    pub policies: Policies,
+    pub policies: Part<Policies>,
     /// Classifier rows of enabled intents.
-    pub classifiers: Classifiers,
+    pub classifiers: Part<Classifiers>,
     /// Patterns that mark a message as sensitive.
     pub sensitive_patterns: SensitivePatterns,
     /// Actions that run once the user confirms.
-    pub pending_actions: PendingActions,
+    pub pending_actions: Part<PendingActions>,
     /// Texts of the question that disambiguates pending actions.
     pub disambiguation: DisambiguationQuestion,
     /// Containers to fetch, by scope.
-    pub containers: Containers,
+    pub containers: Part<Containers>,
     /// Allowed state transitions.
-    pub state_edges: StateEdges,
+    pub state_edges: Part<StateEdges>,
     /// Prompts of the conversation summary.
     pub memory: PromptPair,
     /// Rules by phase and scope.
-    pub rules: Rules,
+    pub rules: Part<Rules>,
     /// Output schemas of the values to collect, by intent and state.
-    pub schemas: Schemas,
+    pub schemas: Part<Schemas>,
     /// Prompt templates by intent and state.
-    pub prompts: PromptTemplates,
+    pub prompts: Part<PromptTemplates>,
     /// Responses by intent.
-    pub responses: Responses,
+    pub responses: Part<Responses>,
     /// Tasks hooked into steps, container data and responses.
-    pub hooks: HookTasks,
+    pub hooks: Part<HookTasks>,
     /// Executors of tasks that the host does not run itself.
-    pub bindings: Bindings,
+    pub bindings: Part<Bindings>,
     /// Extensions by name.
-    pub extensions: Extensions,
+    pub extensions: Part<Extensions>,
     /// Tools by scope and code.
-    pub tools: Tools,
+    pub tools: Part<Tools>,
     /// Tool requests made by the configuration.
-    pub tool_requests: ToolRequestRows,
+    pub tool_requests: Part<ToolRequestRows>,
     /// Prompts of the model that repairs failed SQL queries.
     pub sql_repair: PromptPair,
     /// Planner prompts by scope.
-    pub planners: Planners,
+    pub planners: Part<Planners>,
     /// Progress messages by determinant.
-    pub verbose: VerboseRows,
+    pub verbose: Part<VerboseRows>,
     /// The document that is run in place of tables.
     pub document: Option<DocumentProgram>,
-    hash: String,
-    source: Value,
+    source: ConfigSource,
+    #[cfg_attr(not(feature = "speed"), expect(dead_code, reason = "only what is shared is read"))]
+    part_cache: PartCache,
 }
 
 /// A compiled document with its interpreter: a new interpreter is a variant here, a module in `program`, and one of [`ProgramRef`].
@@ -156,49 +166,118 @@ pub enum DocumentProgram {
 impl Config {
     /// Compiles control tables and a settings tree (the value under `convengine`).
     pub fn compile(tables: &Tables, tree: &Value) -> (Config, Vec<Issue>) {
+        let (config, issues, _) = Config::compile_normalized(tables.to_normalized(), tree, None);
+        (config, issues)
+    }
+
+    /// Compiles control tables and a settings tree to exactly what [`Config::compile`] does, but shares with an earlier configuration what
+    /// it has compiled from the same rows.
+    #[cfg(feature = "speed")]
+    pub fn recompile(tables: Tables, tree: &Value, earlier: Option<&Config>) -> (Config, Vec<Issue>, Reuse) {
+        Config::compile_normalized(tables.into_normalized(), tree, earlier)
+    }
+
+    fn compile_normalized(mut tables: Tables, tree: &Value, earlier: Option<&Config>) -> (Config, Vec<Issue>, Reuse) {
         let mut issues = Vec::new();
         let tree = settings::normalize(tree);
-        let mut tables = tables.to_normalized();
         let rows = tables.config_rows();
         let settings = Settings::read(&tree, &rows, &mut issues);
         let profile = settings.profile;
         profile.remove_unread_tables(&mut tables, &mut issues);
-        let tables = &tables;
-        let source = json!({"tables": tables, "settings": settings::core_settings(&tree)});
-        let scopes = Scopes::from_tables(tables);
+        let source = ConfigSource::new(&tables, settings::core_settings(&tree));
+        let scopes = Scopes::from_tables(&tables);
+        let scopes = &scopes;
         let sensitive_patterns = SensitivePatterns::compile(&settings.guardrail, &mut issues);
-        let state_edges = StateEdges::compile(tables, &settings.state_graph.allowed_transitions, &mut issues);
-        let dialogue_acts = DialogueActs::compile(&rows, &mut issues);
-        let intent_resolver = IntentResolverConfig::compile(tables, &rows, &mut issues);
+        // Issues are listed in the order in which the parts are compiled.
+        let mut parts = Parts::new(tables, &source, &tree, scopes, earlier, issues);
+        let transitions = &settings.state_graph.allowed_transitions;
+        let state_edges = parts.compile(
+            &["ce_state_graph", "ce_intent", "ce_config"],
+            |it| &it.state_edges,
+            |tables, _, issues| StateEdges::compile(tables, transitions, issues),
+        );
+        let dialogue_acts = DialogueActs::compile(&rows, &mut parts.issues);
+        let intent_resolver = parts.compile(
+            &["ce_intent", "ce_config"],
+            |it| &it.intent_resolver,
+            |tables, _, issues| IntentResolverConfig::compile(tables, &rows, issues),
+        );
+        let locale = &intent_resolver.example_locale;
+        let http = &settings.tools.http;
         let config = Config {
             sensitive_patterns,
             state_edges,
             dialogue_acts,
-            policies: Policies::compile(tables, &mut issues),
-            classifiers: Classifiers::compile(tables, &scopes, &intent_resolver.example_locale, &mut issues),
+            policies: parts.compile(&["ce_policy"], |it| &it.policies, Policies::compile),
+            classifiers: parts.compile(
+                &["ce_intent_classifier", "ce_intent", "ce_config"],
+                |it| &it.classifiers,
+                |tables, patterns, issues| Classifiers::compile(tables, scopes, locale, patterns, issues),
+            ),
+            pending_actions: parts.compile(
+                &["ce_pending_action"],
+                |it| &it.pending_actions,
+                |tables, _, issues| PendingActions::compile(tables, scopes, issues),
+            ),
+            disambiguation: DisambiguationQuestion::compile(&rows, &mut parts.issues),
+            containers: parts.compile(
+                &["ce_container_config"],
+                |it| &it.containers,
+                |tables, _, issues| Containers::compile(tables, scopes, issues),
+            ),
+            memory: memory::compile_prompts(&rows, &mut parts.issues),
+            rules: parts.compile(
+                &["ce_rule", "ce_config"],
+                |it| &it.rules,
+                |tables, patterns, issues| Rules::compile(tables, scopes, profile, patterns, issues),
+            ),
+            schemas: parts.compile(&["ce_output_schema"], |it| &it.schemas, |tables, _, issues| Schemas::compile(tables, scopes, issues)),
+            prompts: parts.compile(
+                &["ce_prompt_template"],
+                |it| &it.prompts,
+                |tables, _, issues| PromptTemplates::compile(tables, scopes, issues),
+            ),
+            hooks: parts.compile(&["ce_task"], |it| &it.hooks, |tables, _, issues| HookTasks::compile(tables, scopes, issues)),
+            bindings: parts.compile(
+                &["ce_task", "ce_config"],
+                |it| &it.bindings,
+                |tables, _, issues| Bindings::compile(tables, http, issues),
+            ),
+            extensions: parts.compile(&["cv_extension"], |it| &it.extensions, |tables, _, issues| Extensions::compile(tables, issues)),
+            tools: parts.compile(
+                &["ce_mcp_tool", "ce_mcp_db_tool", "ce_http_tool", "cv_tool_spec", "cv_mcp_tool", "ce_config"],
+                |it| &it.tools,
+                |tables, _, issues| Tools::compile(tables, scopes, http, issues),
+            ),
+            tool_requests: parts.compile(
+                &["ce_tool"],
+                |it| &it.tool_requests,
+                |tables, _, issues| ToolRequestRows::compile(tables, scopes, issues),
+            ),
+            sql_repair: sql_repair::compile_prompts(&rows, &mut parts.issues),
+            planners: parts.compile(
+                &["ce_mcp_planner", "ce_config"],
+                |it| &it.planners,
+                |tables, _, issues| Planners::compile(tables, scopes, &rows, issues),
+            ),
+            responses: parts.compile(
+                &["ce_response", "ce_config"],
+                |it| &it.responses,
+                |tables, _, issues| Responses::compile(tables, scopes, profile, issues),
+            ),
+            verbose: parts.compile(
+                &["ce_verbose"],
+                |it| &it.verbose,
+                |tables, patterns, issues| VerboseRows::compile(tables, scopes, patterns, issues),
+            ),
             intent_resolver,
-            pending_actions: PendingActions::compile(tables, &scopes, &mut issues),
-            disambiguation: DisambiguationQuestion::compile(&rows, &mut issues),
-            containers: Containers::compile(tables, &scopes, &mut issues),
-            memory: memory::compile_prompts(&rows, &mut issues),
-            rules: Rules::compile(tables, &scopes, profile, &mut issues),
-            schemas: Schemas::compile(tables, &scopes, &mut issues),
-            prompts: PromptTemplates::compile(tables, &scopes, &mut issues),
-            hooks: HookTasks::compile(tables, &scopes, &mut issues),
-            bindings: Bindings::compile(tables, &settings.tools.http, &mut issues),
-            extensions: Extensions::compile(tables, &mut issues),
-            tools: Tools::compile(tables, &scopes, &settings.tools.http, &mut issues),
-            tool_requests: ToolRequestRows::compile(tables, &scopes, &mut issues),
-            sql_repair: sql_repair::compile_prompts(&rows, &mut issues),
-            planners: Planners::compile(tables, &scopes, &rows, &mut issues),
-            responses: Responses::compile(tables, &scopes, profile, &mut issues),
-            verbose: VerboseRows::compile(tables, &scopes, &mut issues),
             settings,
             document: None,
-            hash: hash_source(&source),
-            source,
+            source: ConfigSource::default(),
+            part_cache: PartCache::default(),
         };
-        (config, issues)
+        let (issues, reuse, part_cache) = parts.finish();
+        (Config { source, part_cache, ..config }, issues, reuse)
     }
 
     /// Compiles a flow document or a chain.
@@ -212,7 +291,7 @@ impl Config {
         } else {
             DocumentProgram::Flow(Arc::new(flow::Flow::compile(document)?))
         };
-        Ok(Config { hash, source: json!({"flow": document}), document: Some(program), ..Config::default() })
+        Ok(Config { source: ConfigSource::from_document(document, hash), document: Some(program), ..Config::default() })
     }
 
     /// Recompiles a stored snapshot.
@@ -232,12 +311,39 @@ impl Config {
 
     /// SHA-256 of the canonical source, in hexadecimal.
     pub fn hash_source(&self) -> &str {
-        &self.hash
+        &self.source.hash
     }
 
-    /// The rows and settings that this snapshot was compiled from; replay recompiles it from them.
-    pub fn source(&self) -> &Value {
-        &self.source
+    /// SHA-256 of the canonical rows without settings, in hexadecimal; blank for a document.
+    #[cfg(feature = "speed")]
+    pub fn hash_rows(&self) -> &str {
+        &self.source.rows_hash
+    }
+
+    /// Returns the rows and settings that this snapshot was compiled from; replay recompiles it from them. Those of tables are parsed at
+    /// each call.
+    pub fn source(&self) -> Cow<'_, Value> {
+        self.source.value()
+    }
+
+    /// Returns the source as JSON.
+    pub fn source_text(&self) -> String {
+        self.source.text()
+    }
+
+    /// Returns the settings that affect turns.
+    pub fn source_settings(&self) -> &Value {
+        self.source.settings()
+    }
+
+    /// Parses the rows of a table that this snapshot was compiled from.
+    pub fn source_rows(&self, table: &str) -> Vec<Map> {
+        self.source.rows(table)
+    }
+
+    /// Iterates over the tables that this snapshot was compiled from, with their numbers of rows.
+    pub fn row_counts(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.source.row_counts()
     }
 
     /// The program that a user message runs.
@@ -263,10 +369,4 @@ impl Config {
     pub fn policy_unavailable(&self) -> Option<&str> {
         self.policies.unavailable_reason.as_deref()
     }
-}
-
-fn hash_source(source: &Value) -> String {
-    let mut hasher = canonical::Hasher::default();
-    hasher.add_json(source);
-    hasher.finish()
 }

@@ -4,6 +4,7 @@ use super::code::to_upper_code;
 use super::issue::Issue;
 use super::matcher::TextMatcher;
 use super::matcher_set::MatcherSet;
+use super::parts::Patterns;
 use super::row::{TableRow, by_priority};
 use super::tables::Tables;
 use crate::text::regex::StepLimit;
@@ -35,11 +36,11 @@ pub struct Policies {
 }
 
 impl Policies {
-    pub(super) fn compile(tables: &Tables, issues: &mut Vec<Issue>) -> Policies {
+    pub(super) fn compile(tables: &Tables, regexes: &mut Patterns<'_>, issues: &mut Vec<Issue>) -> Policies {
         let mut policies = Policies::default();
         let rows = by_priority(tables.enabled_rows("ce_policy"));
         for row in rows {
-            match compile(&row) {
+            match compile(&row, regexes) {
                 Ok((Some(matcher), policy)) => policies.patterns.push((matcher, policy)),
                 Ok((None, policy)) => policies.llm_policies.push(policy),
                 Err((column, reason)) => {
@@ -89,12 +90,12 @@ impl Policy {
     }
 }
 
-fn compile(row: &TableRow<'_>) -> Result<(Option<TextMatcher>, Policy), (&'static str, String)> {
+fn compile(row: &TableRow<'_>, regexes: &mut Patterns<'_>) -> Result<(Option<TextMatcher>, Policy), (&'static str, String)> {
     let rule_type = row.code("rule_type").unwrap_or_default();
     let Some(pattern) = row.text("pattern").filter(|it| !it.trim().is_empty()) else {
         return Err(("pattern", "is blank".to_owned()));
     };
-    let matcher = match TextMatcher::compile(&to_upper_code(&rule_type), &pattern) {
+    let matcher = match TextMatcher::compile_with(&to_upper_code(&rule_type), &pattern, &mut |it| regexes.compile(it)) {
         Some(compiled) => Some(compiled.map_err(|reason| ("pattern", reason))?),
         None if to_upper_code(&rule_type) == "LLM" => None,
         None => return Err(("rule_type", format!("'{rule_type}' is not REGEX, EXACT, CONTAINS, STARTS_WITH or LLM"))),

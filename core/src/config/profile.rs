@@ -230,7 +230,7 @@ mod tests {
         let (v1, _) = compile(&json!({}), &json!({"pipeline": {"profile": " V1"}}));
         assert_eq!([&v2, &named, &v1].map(Config::program), [ProgramRef::PipelineV2, ProgramRef::PipelineV2, ProgramRef::PipelineV1]);
         assert_ne!(v1.hash_source(), v2.hash_source());
-        assert_eq!(Config::from_source(v1.source()).0.program(), ProgramRef::PipelineV1);
+        assert_eq!(Config::from_source(&v1.source()).0.program(), ProgramRef::PipelineV1);
         let (own, _) = compile(&json!({}), &json!({"pipeline": {"profile": "v1"}, "flow": {"conversationHistory": {"maxTurns": 3}}}));
         assert_eq!([v2, v1, own].map(|it| it.settings.history_max_turns), [20, 10, 3]);
         let (config, issues) = Config::compile(&Tables::default(), &json!({"pipeline": {"profile": "v3"}}));

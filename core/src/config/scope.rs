@@ -13,6 +13,7 @@ pub(super) fn enabled_intents(tables: &Tables) -> BTreeSet<String> {
 }
 
 /// The intents and states that rows may name.
+#[cfg_attr(feature = "speed", derive(Debug, Clone, Default, PartialEq, Eq))]
 pub(super) struct Scopes {
     intents: BTreeSet<String>,
     states: BTreeSet<String>,
@@ -24,6 +25,12 @@ impl Scopes {
         let mut intents = enabled_intents(tables);
         intents.extend([ANY.to_owned(), UNKNOWN.to_owned()]);
         Scopes { intents, states: state_codes(tables) }
+    }
+
+    /// Whether others contain all of these.
+    #[cfg(feature = "speed")]
+    pub fn is_subset(&self, others: &Scopes) -> bool {
+        self.intents.is_subset(&others.intents) && self.states.is_subset(&others.states)
     }
 
     /// Returns the enabled rows of a table with a valid scope; a row of an unknown intent is kept with a warning.

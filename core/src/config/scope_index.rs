@@ -21,7 +21,8 @@ impl<T> ScopeIndex<T> {
     /// Adds a compiled row under its scope; a blank code means any.
     pub fn add(&mut self, row: &TableRow<'_>, compiled: T) {
         let states = self.0.entry(row.code_or_any("intent_code")).or_default();
-        states.entry(row.code_or_any("state_code")).or_default().push(compiled);
+        // Most scopes have one row.
+        states.entry(row.code_or_any("state_code")).or_insert_with(|| Vec::with_capacity(1)).push(compiled);
     }
 
     /// Whether an intent has rows of its own, in any state.

@@ -49,12 +49,24 @@ pub(super) struct ConfigRows(Vec<(String, String, String)>);
 impl Tables {
     /// Returns the compiled tables in canonical form, without time stamps; of those, only the order of prompt templates is kept.
     pub(crate) fn to_normalized(&self) -> Tables {
+        let compiled = COMPILED_TABLES.iter().filter_map(|it| self.0.get_key_value(it.0));
+        Tables(compiled.map(|(table, rows)| (table.clone(), rows.clone())).collect()).into_normalized()
+    }
+
+    /// Converts rows as [`Tables::to_normalized`] does, without a copy.
+    pub(crate) fn into_normalized(mut self) -> Tables {
         let mut tables = Tables::default();
         for (table, key) in COMPILED_TABLES {
-            let Some(rows) = self.0.get(table) else { continue };
-            let mut rows: Vec<Map> = rows.iter().map(|row| normalize_row(table, row)).collect();
+            let Some((name, mut rows)) = self.0.remove_entry(table) else { continue };
+            let defaults = defaults::column_defaults(table);
+            for row in &mut rows {
+                if table != TEMPLATE_TABLE {
+                    row.shift_remove("created_at");
+                }
+                defaults::normalize_columns(&defaults, row);
+            }
             sort_by_key_column(&mut rows, key);
-            tables.0.insert(table.to_owned(), rows);
+            tables.0.insert(name, rows);
         }
         if let Some(rows) = tables.0.get_mut(TEMPLATE_TABLE) {
             recency::replace_times_by_rank(rows);
@@ -100,11 +112,4 @@ fn sort_by_key_column(rows: &mut [Map], key: &str) {
 fn key_parts<'r>(row: &'r Map, key: &str) -> (Option<i64>, Option<&'r str>) {
     let value = row.get(key);
     (value.and_then(Value::as_i64), value.and_then(Value::as_str))
-}
-
-fn normalize_row(table: &str, row: &Map) -> Map {
-    let is_kept = |column: &str| table == TEMPLATE_TABLE || column != "created_at";
-    let mut row: Map = row.iter().filter(|it| is_kept(it.0)).map(|(column, value)| (column.clone(), value.clone())).collect();
-    defaults::normalize_columns(table, &mut row);
-    row
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::code::{ANY, to_upper_code};
 use super::issue::Issue;
+use super::parts::Patterns;
 use super::row::TableRow;
 use super::scope::Scopes;
 use super::scope_index::{ScopeIndex, index_key};
@@ -75,10 +76,10 @@ struct DeterminantRows {
 }
 
 impl VerboseRows {
-    pub(super) fn compile(tables: &Tables, scopes: &Scopes, issues: &mut Vec<Issue>) -> VerboseRows {
+    pub(super) fn compile(tables: &Tables, scopes: &Scopes, regexes: &mut Patterns<'_>, issues: &mut Vec<Issue>) -> VerboseRows {
         let mut rows = VerboseRows::default();
         for row in scopes.rows(tables, "ce_verbose", issues) {
-            match compile(&row) {
+            match compile(&row, regexes) {
                 Ok(verbose) => rows.0.entry(verbose.determinant.clone()).or_default().add(&row, verbose),
                 Err(issue) => issues.push(issue),
             }
@@ -118,14 +119,14 @@ impl DeterminantRows {
     }
 }
 
-fn compile(row: &TableRow<'_>) -> Result<VerboseRow, Issue> {
+fn compile(row: &TableRow<'_>, regexes: &mut Patterns<'_>) -> Result<VerboseRow, Issue> {
     let need = |column: &str| row.code(column).ok_or_else(|| row.error(column, "is blank", "it is filled in"));
     let step_value = need("step_value")?;
     let step_match = row.code("step_match").unwrap_or_else(|| "EXACT".to_owned());
     let invalid = |reason| row.error("step_value", reason, "the value is corrected");
     let step = match to_upper_code(&step_match).as_str() {
         "EXACT" => StepMatcher::Exact(step_value),
-        "REGEX" => Regex::new(&step_value).map(StepMatcher::Regex).map_err(invalid)?,
+        "REGEX" => regexes.compile(&step_value).map(StepMatcher::Regex).map_err(invalid)?,
         "JSON_PATH" => JsonPath::compile(&step_value).map(StepMatcher::JsonPath).map_err(invalid)?,
         _ => return Err(row.error("step_match", format!("'{step_match}' is not EXACT, REGEX or JSON_PATH"), "it is one of these")),
     };

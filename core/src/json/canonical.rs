@@ -22,7 +22,8 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-fn write_map(map: &Map<String, Value>, out: &mut Vec<u8>) {
+/// Appends an object in canonical form.
+pub fn write_map(map: &Map<String, Value>, out: &mut Vec<u8>) {
     let mut members: Vec<(&String, &Value)> = map.iter().collect();
     members.sort_unstable_by_key(|it| it.0);
     out.push(b'{');
@@ -72,6 +73,11 @@ impl Hasher {
     pub fn add_map(&mut self, map: &Map<String, Value>) {
         write_map(map, &mut self.buffer);
         self.flush_line();
+    }
+
+    /// Adds a piece of a canonical text.
+    pub fn add_text(&mut self, text: &[u8]) {
+        self.sha.update(text);
     }
 
     fn flush_line(&mut self) {

@@ -1,5 +1,7 @@
 //! Owns text processing: variable paths, dates, numbers, patterns, expressions and the two template languages.
 
+#[cfg(feature = "speed")]
+mod compiled_pattern;
 #[cfg(feature = "flow")]
 pub mod cron;
 pub mod date;

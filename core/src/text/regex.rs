@@ -5,13 +5,47 @@
 use fancy_regex::{Assertion, Expr, RegexBuilder};
 
 use super::collapse_whitespace;
+#[cfg(feature = "speed")]
+use super::compiled_pattern::CompiledPattern;
 
 /// Steps that a backtracking pattern may take on one text.
 const STEP_LIMIT: usize = 200_000;
 
 /// A compiled pattern; case-insensitive unless compiled with [`Regex::linear`].
 #[derive(Debug, Clone)]
-pub struct Regex(fancy_regex::Regex);
+pub struct Regex(CompiledPattern);
+
+/// A compiled pattern; the browser's engine has few and compiles them all at once, for its size.
+#[cfg(not(feature = "speed"))]
+#[derive(Debug, Clone)]
+struct CompiledPattern(fancy_regex::Regex);
+
+#[cfg(not(feature = "speed"))]
+impl CompiledPattern {
+    fn new(source: String) -> fancy_regex::Result<CompiledPattern> {
+        build(&source, true).map(CompiledPattern)
+    }
+
+    fn get(&self) -> Result<&fancy_regex::Regex, StepLimit> {
+        Ok(&self.0)
+    }
+
+    fn source(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+#[cfg(not(feature = "speed"))]
+impl From<fancy_regex::Regex> for CompiledPattern {
+    fn from(regex: fancy_regex::Regex) -> CompiledPattern {
+        CompiledPattern(regex)
+    }
+}
+
+/// Compiles a pattern in the syntax of the library.
+pub(super) fn build(pattern: &str, ignores_case: bool) -> fancy_regex::Result<fancy_regex::Regex> {
+    RegexBuilder::new(pattern).case_insensitive(ignores_case).backtrack_limit(STEP_LIMIT).build()
+}
 
 /// The pattern exceeded its step limit on a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -24,12 +58,7 @@ impl Regex {
     /// # Errors
     /// The syntax error, in one line.
     pub fn new(pattern: &str) -> Result<Regex, String> {
-        RegexBuilder::new(&translate_java_syntax(pattern))
-            .case_insensitive(true)
-            .backtrack_limit(STEP_LIMIT)
-            .build()
-            .map(Regex)
-            .map_err(|error| collapse_whitespace(&error.to_string()))
+        CompiledPattern::new(translate_java_syntax(pattern)).map(Regex).map_err(|error| collapse_whitespace(&error.to_string()))
     }
 
     /// Compiles a case-insensitive pattern that must match a whole text.
@@ -53,12 +82,12 @@ impl Regex {
         if needs_backtracking(&tree.expr) || tree.expr.has_descendant(needs_backtracking) {
             return Err("look-around, back-references and possessive quantifiers are not supported; rewrite the pattern".to_owned());
         }
-        RegexBuilder::new(&pattern).backtrack_limit(STEP_LIMIT).build().map(Regex).map_err(message)
+        build(&pattern, false).map(|it| Regex(it.into())).map_err(message)
     }
 
     /// Returns the pattern in the syntax of the library.
     pub fn pattern(&self) -> &str {
-        self.0.as_str()
+        self.0.source()
     }
 
     /// Returns whether the pattern occurs in a text.
@@ -66,7 +95,7 @@ impl Regex {
     /// # Errors
     /// [`StepLimit`] when the search exceeds the limit.
     pub fn is_match(&self, text: &str) -> Result<bool, StepLimit> {
-        self.0.is_match(text).map_err(|_| StepLimit)
+        self.0.get()?.is_match(text).map_err(|_| StepLimit)
     }
 
     /// Replaces every occurrence of the pattern; returns `None` when there is none.
@@ -76,7 +105,7 @@ impl Regex {
     pub fn replace(&self, text: &str, with: &str) -> Result<Option<String>, StepLimit> {
         let mut replaced = String::new();
         let mut end = 0;
-        for found in self.0.find_iter(text) {
+        for found in self.0.get()?.find_iter(text) {
             let found = found.map_err(|_| StepLimit)?;
             replaced.push_str(text.get(end..found.start()).unwrap_or_default());
             replaced.push_str(with);

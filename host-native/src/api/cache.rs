@@ -1,5 +1,6 @@
 //! `/api/v1/cache`: reloads and reports the configuration rows in memory (docs/spec/data-and-api.md#3.3).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -90,8 +91,8 @@ pub struct AnalyzeQuery {
 pub async fn analyze(State(host): State<Arc<Host>>, QueryParams(query): QueryParams<AnalyzeQuery>) -> Json<Value> {
     let warmup = query.warmup.is_none_or(|it| !it.trim().eq_ignore_ascii_case("false"));
     let current = host.config_manager.active();
-    let tables = current.config.source().get("tables").and_then(Value::as_object).cloned().unwrap_or_default();
-    let size = |list: &str| tables.get(list).and_then(Value::as_array).map(Vec::len);
+    let tables: BTreeMap<&str, usize> = current.config.row_counts().collect();
+    let size = |list: &str| tables.get(list).copied();
     let of_list = |list: &str| match size(list) {
         Some(size) => json!({"exists": true, "hasSimpleKeyEntry": true, "valueType": "rows", "listSize": size, "nativeEntryCount": 1}),
         None => json!({"exists": false}),

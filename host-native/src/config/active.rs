@@ -4,18 +4,19 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use convengine_core::config::{Config, Issue};
+use convengine_core::config::{Config, Issue, Reuse};
 use convengine_core::pack::Fakes;
 use convengine_core::turn::TaskRequest;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
 use crate::clock;
-use crate::config::{classifiers, compile};
+use crate::config::classifiers;
+use crate::config::compile::{self, Compiled};
 use crate::effects::extension::Extensions;
 use crate::effects::mcp::catalog::McpCatalog;
 use crate::exit::Failure;
-use crate::ops::snapshot::{ConfigState, RestoreError, RestoreTarget, RestoredRows, record_activation, restore_rows};
+use crate::ops::snapshot::{RestoreError, RestoreTarget, RestoredRows, record_config, restore_rows};
 use crate::storage::{self, Connection, DatabaseConfig, activation, import};
 
 /// A compiled configuration with its fakes and extensions. A turn keeps one from start to end.
@@ -31,6 +32,8 @@ pub struct ActiveConfig {
     pub mcp: Arc<McpCatalog>,
     /// Configuration issues: rows that are skipped or invalid.
     pub issues: Vec<Issue>,
+    /// How much it shares with the configuration before it.
+    pub reuse: Reuse,
 }
 
 /// Holds the configuration of new turns.
@@ -65,25 +68,33 @@ pub enum ReloadError {
 }
 
 impl ActiveConfig {
-    /// Reads and compiles the configuration of a database.
+    /// Reads and compiles the configuration of a database; what did not change is shared with an earlier one.
     ///
     /// # Errors
     /// Returns any database error.
-    async fn load(connection: &mut Connection, settings: &Value) -> sqlx::Result<ActiveConfig> {
-        let (config, issues) = compile::compile_database(connection, settings).await?;
+    async fn load(connection: &mut Connection, settings: &Value, earlier: Option<&ActiveConfig>) -> sqlx::Result<ActiveConfig> {
+        let earlier = earlier.map(|it| Arc::clone(&it.config));
+        let Compiled { config, issues, reuse } = compile::compile_database(connection, settings, earlier).await?;
         let fakes = storage::script::load(connection).await?;
         let extensions = match storage::module::has_tables(connection).await? {
             true => Extensions::from_modules(storage::module::load(connection).await?),
             false => Extensions::default(),
         };
         let mcp = Arc::new(McpCatalog::from_config(&config));
-        Ok(ActiveConfig { config: Arc::new(config), fakes, extensions, mcp, issues })
+        Ok(ActiveConfig { config: Arc::new(config), fakes, extensions, mcp, issues, reuse })
     }
 
     /// Returns a copy with a flow document instead of the tables.
     pub fn with_flow(&self, flow: &Arc<Config>) -> ActiveConfig {
         let (fakes, extensions) = (self.fakes.clone(), self.extensions.clone());
-        ActiveConfig { config: Arc::clone(flow), fakes, extensions, mcp: Arc::clone(&self.mcp), issues: Vec::new() }
+        ActiveConfig {
+            config: Arc::clone(flow),
+            fakes,
+            extensions,
+            mcp: Arc::clone(&self.mcp),
+            issues: Vec::new(),
+            reuse: Reuse::default(),
+        }
     }
 
     /// Whether a task is called by a flow document and has no scripted reply.
@@ -97,13 +108,13 @@ impl ActiveConfig {
 
     /// Stores the snapshot that journals reference.
     async fn store_snapshot(&self, connection: &mut Connection) -> sqlx::Result<()> {
-        storage::config::store_snapshot(connection, self.config.hash_source(), self.config.source(), clock::now()).await
+        storage::config::store_snapshot_text(connection, self.config.hash_source(), || self.config.source_text(), clock::now()).await
     }
 
     /// Stores the snapshot and records its activation. Returns the number of the newest activation.
     async fn record_activation(&self, connection: &mut Connection, how: &str) -> sqlx::Result<i64> {
         self.store_snapshot(connection).await?;
-        record_activation(connection, &ConfigState::from_config(&self.config, Vec::new()), how, None).await?;
+        record_config(connection, &self.config, how).await?;
         newest_number(connection).await
     }
 }
@@ -115,7 +126,7 @@ impl ConfigManager {
     /// Returns exit code 2 for a configuration with errors if `convengine.config.strict` is set, 3 when the database cannot be used.
     pub async fn load(connection: &mut Connection, database: &DatabaseConfig, settings: &Value) -> Result<ConfigManager, Failure> {
         let unusable = |it: sqlx::Error| storage::database_failure(database, &it);
-        let loaded = ActiveConfig::load(connection, settings).await.map_err(unusable)?;
+        let loaded = ActiveConfig::load(connection, settings, None).await.map_err(unusable)?;
         loaded.issues.iter().for_each(|it| eprintln!("{it}"));
         if loaded.config.settings.strict && !loaded.error_texts().is_empty() {
             return Err(Failure::invalid_usage(
@@ -222,14 +233,16 @@ impl ConfigManager {
     /// # Errors
     /// Returns any database error.
     pub async fn find_new_errors(&self, connection: &mut Connection) -> sqlx::Result<Vec<Issue>> {
-        let (_, issues) = compile::compile_database(connection, &self.settings).await?;
-        let known = self.active().error_texts();
-        Ok(issues.into_iter().filter(|it| it.is_error() && !known.contains(&it.to_string())).collect())
+        let active = self.active();
+        let compiled = compile::compile_database(connection, &self.settings, Some(Arc::clone(&active.config))).await?;
+        let known = active.error_texts();
+        Ok(compiled.issues.into_iter().filter(|it| it.is_error() && !known.contains(&it.to_string())).collect())
     }
 
     async fn reload(&self, connection: &mut Connection, source: ReloadSource) -> Result<Arc<ActiveConfig>, ReloadError> {
-        let loaded = ActiveConfig::load(connection, &self.settings).await.map_err(ReloadError::Database)?;
-        let known = self.active().error_texts();
+        let active = self.active();
+        let loaded = ActiveConfig::load(connection, &self.settings, Some(&active)).await.map_err(ReloadError::Database)?;
+        let known = active.error_texts();
         let new: Vec<Issue> = loaded.issues.iter().filter(|it| it.is_error() && !known.contains(&it.to_string())).cloned().collect();
         if !new.is_empty() {
             return Err(ReloadError::NewErrors(new));
@@ -247,7 +260,9 @@ impl ConfigManager {
         loaded.issues.iter().for_each(|it| tracing::warn!(issue = %it, "configuration issue"));
         let loaded = Arc::new(loaded);
         *self.active.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
-        tracing::info!(config = loaded.config.hash_source(), "configuration reloaded");
+        let Reuse { rows_reused, rows_compiled, patterns_reused, patterns_compiled } = loaded.reuse;
+        let config = loaded.config.hash_source();
+        tracing::info!(config, rows_reused, rows_compiled, patterns_reused, patterns_compiled, "configuration reloaded");
         Ok(loaded)
     }
 }
@@ -259,5 +274,54 @@ async fn newest_number(connection: &mut Connection) -> sqlx::Result<i64> {
 async fn close_connection(connection: Connection) {
     if let Err(error) = connection.close().await {
         tracing::debug!(%error, "cannot close the database connection cleanly");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::import;
+    use crate::storage::testing::sqlite;
+
+    #[tokio::test]
+    async fn a_refresh_compiles_what_changed() {
+        let mut database = sqlite().await;
+        let policy = |id: usize| json!({"policy_id": id, "rule_type": "REGEX", "pattern": format!("word {id}"), "response_text": "No."});
+        let pack = json!({"name": "refresh", "tables": {
+            "ce_intent": [{"intent_code": "A", "description": "Asks"}],
+            "ce_policy": (1..=20).map(policy).collect::<Vec<_>>(),
+            "ce_response": [{"response_id": 1, "intent_code": "A", "state_code": "ANY", "output_format": "TEXT", "response_type": "EXACT",
+                "exact_text": "Hello."}],
+        }});
+        import::import_rows(&mut database.connection, &serde_json::from_value(pack).expect("a pack")).await.expect("imported");
+        let manager = ConfigManager::load(&mut database.connection, &database.config, &json!({})).await.expect("loaded");
+        let other = ConfigManager::load(&mut database.connection, &database.config, &json!({})).await.expect("loaded");
+        let before = manager.active();
+        assert_eq!((before.reuse.rows_reused, before.reuse.patterns_compiled), (0, 20));
+
+        let mut changed: Vec<_> = (1..=20).map(policy).collect();
+        changed[6]["pattern"] = json!("another word");
+        let changed = serde_json::from_value(json!({"ce_policy": changed})).expect("rows");
+        assert_eq!(import::replace(&mut database.connection, &changed).await.expect("replaced"), [""; 0]);
+        let after = manager.refresh().await.expect("refreshed");
+        assert_eq!(after.reuse, Reuse { rows_reused: 2, rows_compiled: 20, patterns_reused: 19, patterns_compiled: 1 });
+        assert!(Arc::ptr_eq(&after.config.responses, &before.config.responses));
+        // A turn that has begun keeps the configuration it began with.
+        let blocks = |active: &ActiveConfig, text: &str| active.config.policies.find_blocking(text).expect("a verdict").is_some();
+        assert_eq!((blocks(&before, "word 7"), blocks(&before, "another word")), (true, false));
+        assert_eq!((blocks(&after, "word 7"), blocks(&after, "another word")), (false, true));
+
+        // It is what a start compiles, and what its snapshot says.
+        let alone = ActiveConfig::load(&mut database.connection, &json!({}), None).await.expect("loaded").config;
+        assert_eq!(format!("{alone:?}"), format!("{:?}", after.config));
+        let stored = storage::config::find_snapshot(&database.pool, after.config.hash_source()).await.expect("an answer").expect("stored");
+        assert_eq!((stored.to_string(), Config::from_source(&stored).0.hash_source()), (alone.source_text(), alone.hash_source()));
+
+        let newest = newest_number(&mut database.connection).await.expect("a number");
+        assert!(other.reload_if_newer(newest).await.expect("followed"));
+        assert_eq!(other.active().reuse, after.reuse);
+        assert_eq!(other.active().config.hash_source(), after.config.hash_source());
     }
 }

@@ -1,28 +1,45 @@
 //! Compiles the configuration that is stored in a database.
 
-use convengine_core::config::{Config, Issue, Tables};
+use std::sync::Arc;
+
+use convengine_core::config::{Config, Issue, Reuse, Tables};
 use convengine_core::lint;
 use serde_json::Value;
 
 use crate::effects::mcp;
 use crate::effects::sql::{self, guard::Dialect};
+use crate::ops::audit::derive::run_blocking;
 use crate::storage::{self, Connection};
 
-/// Compiles the authors' rows of a database with the settings below `convengine`.
+/// A compiled configuration.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The configuration.
+    pub config: Config,
+    /// The issues of its rows.
+    pub issues: Vec<Issue>,
+    /// How much of an earlier configuration it shares.
+    pub reuse: Reuse,
+}
+
+/// Compiles the authors' rows of a database with the settings below `convengine`, outside the threads that run turns. Shares with an earlier
+/// configuration what did not change.
 ///
 /// # Errors
 /// The failure of the database.
-pub async fn compile_database(connection: &mut Connection, settings: &Value) -> sqlx::Result<(Config, Vec<Issue>)> {
+pub async fn compile_database(connection: &mut Connection, settings: &Value, earlier: Option<Arc<Config>>) -> sqlx::Result<Compiled> {
     let tables = storage::config::load_tables(connection).await?;
-    Ok(compile_tables(connection, &tables, settings))
+    let (dialect, settings) = (dialect(connection, settings), settings.clone());
+    run_blocking(move || compile_tables(tables, &settings, dialect, earlier.as_deref())).await
 }
 
 /// Compiles rows that were already read from a database.
-pub fn compile_tables(connection: &Connection, tables: &Tables, settings: &Value) -> (Config, Vec<Issue>) {
-    let (config, mut issues) = Config::compile(tables, settings);
-    issues.extend(sql::lint::check(tables, dialect(connection, settings)));
-    issues.extend(mcp::catalog::lint(config.source(), |it| names_command(settings, it)));
-    (config, issues)
+pub fn compile_tables(tables: Tables, settings: &Value, dialect: Dialect, earlier: Option<&Config>) -> Compiled {
+    let refused = sql::lint::check(&tables, dialect);
+    let (config, mut issues, reuse) = Config::recompile(tables, settings, earlier);
+    issues.extend(refused);
+    issues.extend(mcp::catalog::lint(|it| config.source_rows(it), |it| names_command(settings, it)));
+    Compiled { config, issues, reuse }
 }
 
 /// Returns the issues of compiling and linting the authors' rows of a database.
@@ -31,11 +48,15 @@ pub fn compile_tables(connection: &Connection, tables: &Tables, settings: &Value
 /// The failure of the database.
 pub async fn lint_database(connection: &mut Connection, settings: &Value) -> sqlx::Result<Vec<Issue>> {
     let tables = storage::config::load_tables(connection).await?;
-    let (config, mut issues) = Config::compile(&tables, settings);
-    issues.extend(lint::check(&tables, config.settings.profile, &issues));
-    issues.extend(sql::lint::check(&tables, dialect(connection, settings)));
-    issues.extend(mcp::catalog::lint(config.source(), |it| names_command(settings, it)));
-    Ok(issues)
+    let (dialect, settings) = (dialect(connection, settings), settings.clone());
+    let check = move || {
+        let (config, mut issues) = Config::compile(&tables, &settings);
+        issues.extend(lint::check(&tables, config.settings.profile, &issues));
+        issues.extend(sql::lint::check(&tables, dialect));
+        issues.extend(mcp::catalog::lint(|it| config.source_rows(it), |it| names_command(&settings, it)));
+        issues
+    };
+    run_blocking(check).await
 }
 
 /// Whether the settings name the command of an MCP server.
@@ -44,7 +65,7 @@ fn names_command(settings: &Value, server: &str) -> bool {
 }
 
 /// Returns the dialect of tool queries, which is that of the database they run on.
-fn dialect(connection: &Connection, settings: &Value) -> Dialect {
+pub fn dialect(connection: &Connection, settings: &Value) -> Dialect {
     match (settings.pointer("/tool-database/url").and_then(Value::as_str), connection) {
         (Some(url), _) => Dialect::from_url(url),
         (None, Connection::Sqlite(_) | Connection::LocalSqlite(_)) => Dialect::Sqlite,

@@ -37,12 +37,12 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
         false => BTreeMap::new(),
     };
     let extensions = take_extensions(&mut tables, &modules);
-    let (config, _) = compile::compile_database(&mut connection, &settings.tree).await.map_err(unusable)?;
+    let config = compile::compile_database(&mut connection, &settings.tree, None).await.map_err(unusable)?.config;
     let mut pack = vec![
         ("name", PackMember::Value(json!("export"))),
         ("about", PackMember::Value(json!(format!("The configuration {}.", config.hash_source())))),
         // Only settings that affect turns: the others may contain secrets.
-        ("settings", PackMember::Value(config.source().get("settings").cloned().unwrap_or_default())),
+        ("settings", PackMember::Value(config.source_settings().clone())),
         ("tables", PackMember::Tables(tables.0.into_iter().collect())),
     ];
     if !extensions.is_empty() {

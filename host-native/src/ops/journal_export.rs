@@ -131,11 +131,11 @@ mod tests {
             for (pack, comes_along) in [(&ours, true), (&other, false)] {
                 let (config, _) = Config::compile(&pack.tables, &json!({"flow": {"queryRewrite": {"enabled": false}}}));
                 let hash = config.hash_source().to_owned();
-                store_snapshot(&mut database.connection, &hash, config.source(), 1).await.expect("kept");
+                store_snapshot(&mut database.connection, &hash, &config.source(), 1).await.expect("kept");
                 for (sha256, bytes) in &pack.modules {
                     module::insert_if_absent(&mut database.connection, sha256, bytes).await.expect("kept");
                 }
-                let found = snapshot_pack(&database.pool, hash.clone(), config.source().clone()).await.expect("a pack");
+                let found = snapshot_pack(&database.pool, hash.clone(), config.source().into_owned()).await.expect("a pack");
                 assert_eq!(pack_hash(&found), Some(hash), "{found}");
                 assert_eq!(found["extensions"]["fee"]["wasm"] == "AGFzbQ==", comes_along, "{found}");
             }

@@ -7,6 +7,7 @@ use convengine_core::turn::{Map, Millis};
 use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Column, Row as _, TypeInfo, ValueRef};
+use tokio::task::spawn_blocking;
 
 use super::database::{Connection, DatabaseRow, Pool, SqlValue as Sql, Statement, writes_turns_only};
 use super::schema;
@@ -229,15 +230,21 @@ pub async fn load_other_tables(connection: &mut Connection) -> sqlx::Result<Tabl
 
 async fn read_tables(connection: &mut Connection, tables: &[(&str, &str, Statement)]) -> sqlx::Result<Tables> {
     let existing = schema::list_tables(connection).await?;
-    let mut found = BTreeMap::new();
+    let mut conversions = Vec::new();
     for (table, _, sql) in tables {
         if !existing.contains(*table) {
             continue;
         }
         let rows = connection.fetch_all(sql, &[]).await?;
         if !rows.is_empty() {
-            found.insert((*table).to_owned(), rows.iter().map(object_from_row).collect::<sqlx::Result<_>>()?);
+            // Beside the threads that run turns, and while the next table is read.
+            let convert = move || rows.iter().map(object_from_row).collect::<sqlx::Result<Vec<Map>>>();
+            conversions.push(((*table).to_owned(), spawn_blocking(convert)));
         }
+    }
+    let mut found = BTreeMap::new();
+    for (table, conversion) in conversions {
+        found.insert(table, conversion.await.map_err(|_| sqlx::Error::WorkerCrashed)??);
     }
     Ok(Tables(found))
 }
@@ -259,7 +266,7 @@ fn object_from_json(row: &str) -> sqlx::Result<Map> {
 }
 
 fn object_from_values(row: &SqliteRow) -> sqlx::Result<Map> {
-    let mut map = Map::new();
+    let mut map = Map::with_capacity(row.columns().len());
     for column in row.columns() {
         let is_boolean = column.type_info().name().eq_ignore_ascii_case("boolean");
         if let Some(value) = value_at(row, column.ordinal(), is_boolean)? {
@@ -275,8 +282,8 @@ fn value_at(row: &SqliteRow, index: usize, is_boolean: bool) -> sqlx::Result<Opt
     if raw.is_null() {
         return Ok(None);
     }
-    let kind = raw.type_info().name().to_owned();
-    Ok(Some(match kind.as_str() {
+    let kind = raw.type_info();
+    Ok(Some(match kind.name() {
         "INTEGER" | "BOOLEAN" if is_boolean => Value::Bool(row.try_get_unchecked::<i64, _>(index)? != 0),
         "INTEGER" | "BOOLEAN" => row.try_get_unchecked::<i64, _>(index)?.into(),
         "REAL" | "NUMERIC" => row.try_get_unchecked::<f64, _>(index)?.into(),
@@ -289,12 +296,31 @@ fn value_at(row: &SqliteRow, index: usize, is_boolean: bool) -> sqlx::Result<Opt
 /// # Errors
 /// Returns any database error.
 pub async fn store_snapshot(connection: &mut Connection, hash: &str, body: &Value, at: Millis) -> sqlx::Result<()> {
+    store_snapshot_text(connection, hash, || body.to_string(), at).await
+}
+
+/// Stores a snapshot unless it exists; only then is its text rendered.
+///
+/// # Errors
+/// Returns any database error.
+pub async fn store_snapshot_text(
+    connection: &mut Connection,
+    hash: &str,
+    body: impl FnOnce() -> String + Send,
+    at: Millis,
+) -> sqlx::Result<()> {
+    if connection.fetch_optional(&HASH, &[Sql::Text(hash)]).await?.is_some() {
+        return Ok(());
+    }
     let sql = Statement::per_dialect(
         "insert into ce_config_snapshot (hash, body, created_at) values ($1, $2, $3) on conflict (hash) do nothing",
         "insert into ce_config_snapshot (hash, body, created_at) values ($1, $2, to_timestamp($3 / 1000.0)) on conflict (hash) do nothing",
     );
-    connection.execute(&sql, &[Sql::Text(hash), Sql::Text(&body.to_string()), Sql::Integer(at)]).await.map(|_| ())
+    let body = body();
+    connection.execute(&sql, &[Sql::Text(hash), Sql::Text(&body), Sql::Integer(at)]).await.map(|_| ())
 }
+
+const HASH: Statement = Statement::portable("select hash from ce_config_snapshot where hash = $1");
 
 /// Returns a snapshot by hash; `None` when it is not stored or is not JSON.
 ///
@@ -312,6 +338,5 @@ pub async fn find_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<Option<Value
 /// # Errors
 /// Returns any database error.
 pub async fn has_snapshot(pool: &Pool, hash: &str) -> sqlx::Result<bool> {
-    let sql = Statement::portable("select hash from ce_config_snapshot where hash = $1");
-    Ok(pool.fetch_optional(&sql, &[Sql::Text(hash)]).await?.is_some())
+    Ok(pool.fetch_optional(&HASH, &[Sql::Text(hash)]).await?.is_some())
 }

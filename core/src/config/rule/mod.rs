@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::code::{ANY, is_same_code, to_upper_code};
 use super::issue::Issue;
+use super::parts::Patterns;
 use super::profile::Profile;
 use super::row::{TableRow, by_priority};
 use super::scope::Scopes;
@@ -116,11 +117,17 @@ pub struct Rule {
 pub struct Rules(BTreeMap<Phase, ScopeIndex<Rule>>);
 
 impl Rules {
-    pub(super) fn compile(tables: &Tables, scopes: &Scopes, profile: &Profile, issues: &mut Vec<Issue>) -> Rules {
+    pub(super) fn compile(
+        tables: &Tables,
+        scopes: &Scopes,
+        profile: &Profile,
+        regexes: &mut Patterns<'_>,
+        issues: &mut Vec<Issue>,
+    ) -> Rules {
         let mut rules = Rules::default();
         let rows = by_priority(scopes.rows(tables, "ce_rule", issues));
         for row in rows {
-            match compile(&row) {
+            match compile(&row, regexes) {
                 Ok((phase, _)) if !profile.has_phase(phase) => {
                     let reason = format!("the rule never runs: the profile '{}' has no such phase", profile.name);
                     issues.push(Issue::warning(row.path("phase"), reason, profile.hint("name another phase")));
@@ -150,7 +157,7 @@ impl Rule {
     }
 }
 
-fn compile(row: &TableRow<'_>) -> Result<(Phase, Rule), Issue> {
+fn compile(row: &TableRow<'_>, regexes: &mut Patterns<'_>) -> Result<(Phase, Rule), Issue> {
     let phase_name = row.code("phase").unwrap_or_else(|| Phase::PreResponseResolution.name().to_owned());
     let Some(phase) = Phase::parse(Some(&phase_name)) else {
         return Err(row.error("phase", format!("'{phase_name}' is not a phase"), "it names one, such as PRE_RESPONSE_RESOLUTION"));
@@ -161,7 +168,7 @@ fn compile(row: &TableRow<'_>) -> Result<(Phase, Rule), Issue> {
     let action_value = row.text("action_value");
     let rule = Rule {
         id: row.id(),
-        condition: compile_condition(row, &rule_type, &pattern)?,
+        condition: compile_condition(row, &rule_type, &pattern, regexes)?,
         action: RuleAction::compile(row, &action_name, action_value.as_deref())?,
         state_code: row.text("state_code").unwrap_or_else(|| ANY.to_owned()),
         phase: phase_name,
@@ -173,13 +180,13 @@ fn compile(row: &TableRow<'_>) -> Result<(Phase, Rule), Issue> {
     Ok((phase, rule))
 }
 
-fn compile_condition(row: &TableRow<'_>, rule_type: &str, pattern: &str) -> Result<RuleCondition, Issue> {
+fn compile_condition(row: &TableRow<'_>, rule_type: &str, pattern: &str, regexes: &mut Patterns<'_>) -> Result<RuleCondition, Issue> {
     let invalid = |reason: String| row.error("match_pattern", reason, "the pattern is corrected");
     match to_upper_code(rule_type).as_str() {
         _ if pattern.trim().is_empty() => Err(invalid("is blank".to_owned())),
         "EXACT" if is_same_code(pattern, ANY) => Ok(RuleCondition::Always),
         "EXACT" => Ok(RuleCondition::Exact(pattern.trim().to_lowercase())),
-        "REGEX" => Regex::new(pattern).map(RuleCondition::Regex).map_err(invalid),
+        "REGEX" => regexes.compile(pattern).map(RuleCondition::Regex).map_err(invalid),
         "JSON_PATH" => JsonPath::compile(pattern).map(RuleCondition::JsonPath).map_err(invalid),
         "CONTEXT_JSON_PATH" => JsonPath::compile(pattern).map(RuleCondition::ContextJsonPath).map_err(invalid),
         _ => {

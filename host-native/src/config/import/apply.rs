@@ -140,7 +140,7 @@ pub async fn apply(target: ImportTarget<'_>, parsed: &ParsedPack, strict: bool, 
         connection.commit().await.map_err(unusable)?;
         if pack.tables.0.contains_key("ce_intent_classifier") {
             // So that neither a start nor a refresh waits for training.
-            let (config, _) = compile::compile_database(&mut connection, target.tree).await.map_err(unusable)?;
+            let config = compile::compile_database(&mut connection, target.tree, None).await.map_err(unusable)?.config;
             classifiers::supply(&mut connection, &Arc::new(config)).await.map_err(unusable)?;
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use convengine_core::config::{Config, Issue, classify_mcp_tool, split_mcp_code};
-use convengine_core::turn::{EffectClass, EffectError, EffectErrorDetail, EffectErrorKind, MCP_GROUP};
+use convengine_core::turn::{EffectClass, EffectError, EffectErrorDetail, EffectErrorKind, MCP_GROUP, Map};
 use serde_json::Value;
 
 /// Maximum characters of the name of a tool.
@@ -65,17 +65,17 @@ impl McpCatalog {
     /// Reads the servers and tools of a configuration.
     pub fn from_config(config: &Config) -> McpCatalog {
         let mut catalog = McpCatalog::default();
-        for row in rows(config.source(), "ce_mcp_server") {
-            if let Ok(server) = McpServer::from_row(row) {
+        for row in config.source_rows("ce_mcp_server") {
+            if let Ok(server) = McpServer::from_row(&row) {
                 catalog.servers.insert(server.key.clone(), server);
             }
         }
-        for row in rows(config.source(), "cv_mcp_tool") {
-            let Some(code) = text(row, "tool_code") else { continue };
-            if let Some(definition) = text(row, "definition").and_then(|it| serde_json::from_str(&it).ok()) {
+        for row in config.source_rows("cv_mcp_tool") {
+            let Some(code) = text(&row, "tool_code") else { continue };
+            if let Some(definition) = text(&row, "definition").and_then(|it| serde_json::from_str(&it).ok()) {
                 catalog.approved.insert(code.clone(), definition);
             }
-            catalog.approvals.extend(text(row, "approval").map(|it| (code, it)));
+            catalog.approvals.extend(text(&row, "approval").map(|it| (code, it)));
         }
         catalog
     }
@@ -147,7 +147,7 @@ impl McpServer {
     ///
     /// # Errors
     /// The column and what is wrong with it.
-    fn from_row(row: &Value) -> Result<McpServer, (&'static str, String)> {
+    fn from_row(row: &Map) -> Result<McpServer, (&'static str, String)> {
         let key = text(row, "server_key").filter(|it| !it.contains('.'));
         let key = key.ok_or_else(|| ("server_key", "is blank or has a dot; use a name such as acme-oms".to_owned()))?;
         let endpoint = text(row, "endpoint");
@@ -179,13 +179,13 @@ impl McpServer {
     }
 }
 
-/// Returns the issues of the rows of servers, and of tools whose server does not let them be called.
-pub fn lint(source: &Value, has_command: impl Fn(&str) -> bool) -> Vec<Issue> {
+/// Returns the issues of the rows of servers, and of tools whose server does not let them be called; `rows` returns those of a table.
+pub fn lint(rows: impl Fn(&str) -> Vec<Map>, has_command: impl Fn(&str) -> bool) -> Vec<Issue> {
     let mut issues = Vec::new();
     let mut servers = BTreeMap::new();
-    for row in rows(source, "ce_mcp_server") {
-        let key = text(row, "server_key").unwrap_or_default();
-        match McpServer::from_row(row) {
+    for row in rows("ce_mcp_server") {
+        let key = text(&row, "server_key").unwrap_or_default();
+        match McpServer::from_row(&row) {
             Ok(server) => {
                 if server.enabled && server.transport == McpTransport::Stdio && !has_command(&key) {
                     let hint = format!("set convengine.mcp.servers.{key}.command");
@@ -202,10 +202,10 @@ pub fn lint(source: &Value, has_command: impl Fn(&str) -> bool) -> Vec<Issue> {
             }
         }
     }
-    let approved: BTreeSet<String> = rows(source, "cv_mcp_tool").filter_map(|it| text(it, "tool_code")).collect();
-    for row in rows(source, "ce_mcp_tool") {
-        let is_mcp = text(row, "tool_group").is_some_and(|it| it.trim().eq_ignore_ascii_case(MCP_GROUP));
-        let Some(code) = text(row, "tool_code").filter(|_| is_mcp) else { continue };
+    let approved: BTreeSet<String> = rows("cv_mcp_tool").iter().filter_map(|it| text(it, "tool_code")).collect();
+    for row in rows("ce_mcp_tool") {
+        let is_mcp = text(&row, "tool_group").is_some_and(|it| it.trim().eq_ignore_ascii_case(MCP_GROUP));
+        let Some(code) = text(&row, "tool_code").filter(|_| is_mcp) else { continue };
         let path = || format!("ce_mcp_tool[{}].tool_code", row.get("tool_id").map(ToString::to_string).unwrap_or_default());
         let problem = match split_mcp_code(&code).map(|(key, tool)| (key, tool, servers.get(key))) {
             None => "is not of the form mcp.SERVER.TOOL".to_owned(),
@@ -227,11 +227,7 @@ pub fn lint(source: &Value, has_command: impl Fn(&str) -> bool) -> Vec<Issue> {
     issues
 }
 
-fn rows<'v>(source: &'v Value, table: &str) -> impl Iterator<Item = &'v Value> {
-    source.get("tables").and_then(|it| it.get(table)?.as_array()).into_iter().flatten()
-}
-
-fn text(row: &Value, column: &str) -> Option<String> {
+fn text(row: &Map, column: &str) -> Option<String> {
     match row.get(column)? {
         Value::String(text) => Some(text.trim().to_owned()).filter(|it| !it.is_empty()),
         Value::Null => None,
@@ -256,10 +252,13 @@ mod tests {
     use super::*;
 
     fn issues(server: Value, tool_code: &str) -> Vec<String> {
-        let source = json!({"tables": {
+        let tables = json!({
             "ce_mcp_server": [server], "ce_mcp_tool": [{"tool_id": 4, "tool_group": "mcp", "tool_code": tool_code}],
-        }});
-        lint(&source, |it| it == "local").iter().map(|it| format!("{} {}", it.path, it.reason)).collect()
+        });
+        lint(|table| serde_json::from_value(tables[table].clone()).unwrap_or_default(), |it| it == "local")
+            .iter()
+            .map(|it| format!("{} {}", it.path, it.reason))
+            .collect()
     }
 
     #[test]

@@ -19,11 +19,14 @@ pub fn check(tables: &Tables, dialect: Dialect) -> Vec<Issue> {
 
 /// Whether a row of `cv_tool_spec` lets a query read the engine's own tables.
 fn allows_engine_tables(spec: &Map, query: &Map) -> bool {
+    if spec.get("tool_id") != query.get("tool_id") {
+        return false;
+    }
     let value = match spec.get("spec") {
         Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
         other => other.cloned().unwrap_or_default(),
     };
-    spec.get("tool_id") == query.get("tool_id") && value.get("engine_tables") == Some(&Value::Bool(true))
+    value.get("engine_tables") == Some(&Value::Bool(true))
 }
 
 fn check_row(row: &Map, dialect: Dialect, engine_tables: bool) -> Option<Issue> {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 pub use difference::{Change, Difference, DraftChange, SettingChange};
-pub use restore::{RestoreError, RestoreTarget, RestoredRows, record_activation, restore_rows};
+pub use restore::{RestoreError, RestoreTarget, RestoredRows, record_activation, record_config, restore_rows};
 pub use state::{ConfigState, hash_rows};
 
 use crate::arguments::SnapshotCommand;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use convengine_core::config::{Issue, Tables};
+use convengine_core::config::{Config, Issue, Tables};
 use convengine_core::turn::Map;
 use serde_json::Value;
 
@@ -10,6 +10,7 @@ use super::difference::{Difference, SettingChange, diff_settings as differing};
 use super::state::ConfigState;
 use crate::clock;
 use crate::config::import;
+use crate::ops::audit::derive::run_blocking;
 use crate::storage::activation::{self, Activation};
 use crate::storage::{self, Connection, module, snapshot};
 
@@ -85,9 +86,10 @@ pub async fn restore_rows(
         }
     };
     let unreadable = || RestoreError::UnknownSnapshot(format!("snapshot {hash} cannot be read; choose another one"));
-    let expected = ConfigState::from_snapshot(&snapshot::find_content(connection, &hash).await?.ok_or_else(unreadable)?);
+    let content = snapshot::find_content(connection, &hash).await?.ok_or_else(unreadable)?;
+    let expected = run_blocking(move || ConfigState::from_snapshot(&content)).await?;
     let tables = write_tables(connection, &expected).await?;
-    let actual = ConfigState::compile(&storage::config::load_tables(connection).await?, &expected.settings);
+    let actual = compile_stored(connection, &expected.settings).await?;
     if actual.hash != hash {
         let line = "the database stores the rows of the snapshot differently: ".to_owned();
         let found = Difference::between(&expected, &actual).to_string();
@@ -121,16 +123,32 @@ impl RestoredRows {
 /// # Errors
 /// The failure of the database.
 pub async fn record_activation(connection: &mut Connection, state: &ConfigState, how: &str, restores: Option<i64>) -> sqlx::Result<()> {
-    let newest = activation::find_newest(connection).await?;
-    // Empty tables are not worth rolling back to.
-    let is_known = newest.as_ref().is_some_and(|it| it.rows_hash == state.rows_hash) || (newest.is_none() && state.is_blank());
-    if is_known && restores.is_none() {
+    if is_recorded(connection, &state.rows_hash, state.is_blank()).await? && restores.is_none() {
         return Ok(());
     }
-    storage::config::store_snapshot(connection, &state.hash, &state.source, clock::now()).await?;
+    storage::config::store_snapshot_text(connection, &state.hash, || state.source.clone(), clock::now()).await?;
     let (hash, rows) = (state.hash.clone(), state.rows_hash.clone());
     let activation = Activation { number: 0, hash, rows_hash: rows, cause: how.to_owned(), restores };
     activation::insert(connection, &activation, clock::now()).await
+}
+
+/// Records the rows of a configuration whose snapshot is stored, unless they are the last recorded ones.
+///
+/// # Errors
+/// The failure of the database.
+pub async fn record_config(connection: &mut Connection, config: &Config, how: &str) -> sqlx::Result<()> {
+    if is_recorded(connection, config.hash_rows(), config.row_counts().all(|it| it.1 == 0)).await? {
+        return Ok(());
+    }
+    let (hash, rows) = (config.hash_source().to_owned(), config.hash_rows().to_owned());
+    let activation = Activation { number: 0, hash, rows_hash: rows, cause: how.to_owned(), restores: None };
+    activation::insert(connection, &activation, clock::now()).await
+}
+
+/// Whether rows are the last recorded ones. Empty tables are not worth rolling back to.
+async fn is_recorded(connection: &mut Connection, rows_hash: &str, is_blank: bool) -> sqlx::Result<bool> {
+    let newest = activation::find_newest(connection).await?;
+    Ok(newest.as_ref().is_some_and(|it| it.rows_hash == rows_hash) || (newest.is_none() && is_blank))
 }
 
 /// Finds the snapshot whose hash begins with these digits.
@@ -154,9 +172,15 @@ pub async fn find_snapshot(connection: &mut Connection, digits: &str) -> Result<
     }
 }
 
+/// Compiles the stored rows with other settings, outside the threads that run turns.
+async fn compile_stored(connection: &mut Connection, settings: &Value) -> sqlx::Result<ConfigState> {
+    let (tables, settings) = (storage::config::load_tables(connection).await?, settings.clone());
+    run_blocking(move || ConfigState::compile(&tables, &settings)).await
+}
+
 /// Replaces the tables that differ. Tables that the snapshot's profile does not use never differ.
 async fn write_tables(connection: &mut Connection, target: &ConfigState) -> Result<Tables, RestoreError> {
-    let current = ConfigState::compile(&storage::config::load_tables(connection).await?, &target.settings);
+    let current = compile_stored(connection, &target.settings).await?;
     let names: BTreeSet<&String> = current.tables.keys().chain(target.tables.keys()).collect();
     let rows = |of: &BTreeMap<String, Vec<Map>>, name: &str| of.get(name).cloned().unwrap_or_default();
     let differ = names.into_iter().filter(|it| rows(&current.tables, it) != rows(&target.tables, it));

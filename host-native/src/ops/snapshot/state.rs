@@ -8,6 +8,7 @@ use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
 use crate::config::compile;
+use crate::ops::audit::derive::run_blocking;
 use crate::storage::{self, Connection, script};
 
 /// The creation time, which does not affect behavior.
@@ -26,8 +27,8 @@ pub struct ConfigState {
     pub rows_hash: String,
     /// The issues of the rows.
     pub issues: Vec<Issue>,
-    /// The snapshot.
-    pub source: Value,
+    /// The snapshot, as JSON.
+    pub source: String,
 }
 
 impl ConfigState {
@@ -49,8 +50,12 @@ impl ConfigState {
     /// The failure of the database.
     pub async fn read(connection: &mut Connection, settings: &Value) -> sqlx::Result<ConfigState> {
         let raw = storage::config::load_tables(connection).await?;
-        let (config, issues) = compile::compile_tables(connection, &raw, settings);
-        let mut state = ConfigState::from_config(&config, issues);
+        let (tables, tree, dialect) = (raw.clone(), settings.clone(), compile::dialect(connection, settings));
+        let compile = move || {
+            let compiled = compile::compile_tables(tables, &tree, dialect, None);
+            ConfigState::from_config(&compiled.config, compiled.issues)
+        };
+        let mut state = run_blocking(compile).await?;
         // Tables that the pipeline's profile does not use are not part of the snapshot.
         let others = storage::config::load_other_tables(connection).await?;
         for (table, rows) in raw.0.into_iter().chain(others.0) {
@@ -75,14 +80,14 @@ impl ConfigState {
 
     /// Returns the rows that a configuration was compiled from.
     pub fn from_config(config: &Config, issues: Vec<Issue>) -> ConfigState {
-        let member = |name: &str| config.source().get(name).cloned().unwrap_or_default();
+        let rows_hash = if config.document.is_some() { hash_rows(&Value::Null) } else { config.hash_rows().to_owned() };
         ConfigState {
-            tables: serde_json::from_value(member("tables")).unwrap_or_default(),
-            settings: member("settings"),
+            tables: config.row_counts().map(|(table, _)| (table.to_owned(), config.source_rows(table))).collect(),
+            settings: config.source_settings().clone(),
             hash: config.hash_source().to_owned(),
-            rows_hash: hash_rows(config.source()),
+            rows_hash,
             issues,
-            source: config.source().clone(),
+            source: config.source_text(),
         }
     }
 }

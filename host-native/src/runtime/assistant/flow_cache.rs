@@ -38,7 +38,7 @@ impl FlowCache {
         let Ok(config) = run_blocking(move || Config::from_flow(&document)).await? else { return Ok(None) };
         if !config::has_snapshot(&host.readers, config.hash_source()).await? {
             let mut connection = storage::open(host.config_manager.database(), false).await?;
-            config::store_snapshot(&mut connection, config.hash_source(), config.source(), clock::now()).await?;
+            config::store_snapshot_text(&mut connection, config.hash_source(), || config.source_text(), clock::now()).await?;
             connection.close().await?;
         }
         let config = Arc::new(config);

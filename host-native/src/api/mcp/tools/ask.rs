@@ -77,8 +77,8 @@ async fn select(server: &McpServer, is_wanted: impl Fn(&str) -> bool) -> sqlx::R
         tools.push(AskTool::Assistant { about: text("description"), program: assistant.key, title });
     }
     let active = host.config_manager.active();
-    let intents = active.config.source().pointer("/tables/ce_intent").and_then(Value::as_array);
-    tools.extend((is_wanted(TABLES) && intents.is_some_and(|it| !it.is_empty())).then_some(AskTool::Tables));
+    let has_intents = active.config.row_counts().any(|(table, rows)| table == "ce_intent" && rows > 0);
+    tools.extend((is_wanted(TABLES) && has_intents).then_some(AskTool::Tables));
     Ok(tools)
 }
 

@@ -64,7 +64,8 @@ impl AgentMessage {
     /// # Errors
     /// 403 `channel_not_allowed`.
     fn check_channel(&self, uri: &Uri, running: &RunningSession) -> Result<(), ApiError> {
-        let document = running.config.source().pointer("/flow/root").unwrap_or(&Value::Null);
+        let source = running.config.source();
+        let document = source.pointer("/flow/root").unwrap_or(&Value::Null);
         if self.event.get("channel").is_none_or(|it| is_channel_allowed(document, it)) {
             return Ok(());
         }
