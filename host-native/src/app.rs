@@ -12,6 +12,7 @@ use axum::{Extension, Router};
 use futures_util::future::join_all;
 use tokio::sync::{Notify, broadcast, oneshot};
 use tokio::task::JoinHandle;
+use tower::ServiceBuilder;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
@@ -165,12 +166,13 @@ async fn build_gateway(settings: &Settings, exposure: Exposure, hosts: Vec<(Sett
 
 /// Adds the middleware of every request: metrics, tracing, request ids and headers for browsers.
 pub fn with_middleware<S: Clone + Send + Sync + 'static>(routes: Router<S>) -> Router<S> {
-    routes
-        .layer(from_fn(request_metrics::record_request))
-        .layer(TraceLayer::new_for_http().make_span_with(request_span).on_failure(()))
-        .layer(PropagateRequestIdLayer::x_request_id())
+    // As one layer, the outermost first: the router boxes and clones each of its layers for each request.
+    let layers = ServiceBuilder::new()
         .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
-        .layer(map_response(response_headers::add))
+        .layer(PropagateRequestIdLayer::x_request_id())
+        .layer(TraceLayer::new_for_http().make_span_with(request_span).on_failure(()))
+        .layer(from_fn(request_metrics::record_request));
+    routes.layer(layers).layer(map_response(response_headers::add))
 }
 
 /// Creates the log span of a request, with its request id.

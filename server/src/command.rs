@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use tokio::runtime::Builder;
+use tokio::runtime::Runtime;
 
 use convengine_host::api::mcp;
 use convengine_host::app;
@@ -80,13 +80,7 @@ fn run_server(options: &Options) -> Result<(), Failure> {
 
 fn run_on_runtime(settings: &Settings, command: impl AsyncFnOnce(&Settings) -> Result<(), Failure>) -> Result<(), Failure> {
     log::init(&settings.logging);
-    let mut builder = Builder::new_multi_thread();
-    if !settings.database.is_postgres() {
-        // One core is left to the writer of SQLite.
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        builder.worker_threads(cores.saturating_sub(1).max(1));
-    }
-    let runtime = builder.enable_all().build().map_err(|it| Failure::service_unavailable(format!("cannot start: {it}")))?;
+    let runtime = Runtime::new().map_err(|it| Failure::service_unavailable(format!("cannot start: {it}")))?;
     let result = runtime.block_on(command(settings));
     runtime.shutdown_background();
     result

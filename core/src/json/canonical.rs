@@ -63,6 +63,12 @@ impl Hasher {
         self.add_json(&serde_json::to_value(value).unwrap_or(Value::Null));
     }
 
+    /// Adds a value without objects: its JSON text is its canonical form.
+    pub fn add_scalars<T: Serialize>(&mut self, value: &T) {
+        write_scalar(value, &mut self.buffer);
+        self.flush_line();
+    }
+
     /// Adds a JSON value without copying it.
     pub fn add_json(&mut self, value: &Value) {
         write(value, &mut self.buffer);

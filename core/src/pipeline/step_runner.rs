@@ -41,10 +41,10 @@ fn enter_step(cx: &mut StepContext<'_>, name: &'static str) {
 /// Records the exit of a step; returns its duration.
 fn record_exit(cx: &mut StepContext<'_>, name: &str, result: &Result<StepOutcome, Fault>) -> Millis {
     let at = cx.effects.now();
-    let scope = (cx.session.intent.clone(), cx.session.state.clone());
     let result = result.as_ref().map(|it| it.name()).map_err(|it| (it.code.name(), it.message.clone()));
     let Some(info) = cx.session.step_infos.iter_mut().rfind(|it| it.name == name) else { return 0 };
-    info.scope = scope;
+    info.scope.0.clone_from(&cx.session.intent);
+    info.scope.1.clone_from(&cx.session.state);
     info.exit = Some(StepExit { at, result });
     at.saturating_sub(info.started)
 }
