@@ -86,7 +86,7 @@ pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<ApiKey>> {
 /// Returns any database error.
 pub async fn has_credentials(pool: &Pool) -> sqlx::Result<bool> {
     let sql = Statement::portable("select key_id from cv_api_key union all select token_hash from cs_deployment limit 1");
-    Ok(pool.fetch_optional(&sql, &[]).await?.is_some())
+    Ok(pool.load_row(&sql, &[]).await?.is_some())
 }
 
 /// Replaces the hash of a key unless it has changed meanwhile.

@@ -47,7 +47,7 @@ pub async fn find(pool: &Pool, id: &str) -> sqlx::Result<Option<Session>> {
         "select assistant_id, deployment_id, version, snapshot, status, state from cs_session where session_id = $1",
         "select assistant_id, deployment_id::text, version, snapshot, status, state from cs_session where session_id = $1::uuid",
     );
-    pool.fetch_optional(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(session_from_row).transpose()
+    pool.load_row(&sql, &[SqlValue::Text(id)]).await?.as_ref().map(session_from_row).transpose()
 }
 
 /// Returns the assistant or workflow of a session.
