@@ -7,17 +7,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgArguments, PgConnection, PgPool, PgRow, Postgres};
+use sqlx::postgres::{PgArguments, PgConnection, PgPool, Postgres};
 use sqlx::query::Query;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
-use sqlx::{Arguments as _, Connection as _, Row as _};
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool};
+use sqlx::{Arguments as _, Connection as _};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use super::commit::Step;
+pub use super::database_row::DatabaseRow;
 use super::postgres::PostgresReaders;
 use super::rows::{Column, RowStatement, Rows, with_last};
-use super::sqlite::{LocalRow, LocalSqlite, SqliteReaders, null_in};
+use super::sqlite::{LocalSqlite, SqliteReaders};
 
 /// The timeout of a pool statement on PostgreSQL.
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -317,92 +318,4 @@ pub(super) fn postgres_query<'v>(statement: &Statement, values: &[SqlValue<'v>])
         SqlValue::Bytes(it) => query.bind(it.to_vec()),
         SqlValue::Vector(it) => query.bind(it.to_vec()),
     })
-}
-
-/// A result row of either database.
-#[derive(Debug)]
-pub enum DatabaseRow {
-    /// An SQLite row.
-    Sqlite(SqliteRow),
-    /// A row of SQLite on the calling thread.
-    LocalSqlite(LocalRow),
-    /// A PostgreSQL row.
-    Postgres(PgRow),
-}
-
-impl DatabaseRow {
-    /// A text, or null.
-    pub(super) fn optional_text(&self, column: &str) -> sqlx::Result<Option<String>> {
-        match self {
-            DatabaseRow::Sqlite(row) => row.try_get(column),
-            DatabaseRow::LocalSqlite(row) => row.optional_text(column),
-            DatabaseRow::Postgres(row) => row.try_get(column),
-        }
-    }
-
-    /// A text.
-    pub(super) fn text(&self, column: &str) -> sqlx::Result<String> {
-        match self {
-            DatabaseRow::Sqlite(row) => row.try_get(column),
-            DatabaseRow::LocalSqlite(row) => row.optional_text(column)?.ok_or_else(|| null_in(column)),
-            DatabaseRow::Postgres(row) => row.try_get(column),
-        }
-    }
-
-    /// An integer; `bigint` on PostgreSQL.
-    pub(super) fn integer(&self, column: &str) -> sqlx::Result<i64> {
-        match self {
-            DatabaseRow::Sqlite(row) => row.try_get(column),
-            DatabaseRow::LocalSqlite(row) => row.optional_integer(column)?.ok_or_else(|| null_in(column)),
-            DatabaseRow::Postgres(row) => row.try_get(column),
-        }
-    }
-
-    /// An integer or null; `bigint` on PostgreSQL.
-    pub(super) fn optional_integer(&self, column: &str) -> sqlx::Result<Option<i64>> {
-        match self {
-            DatabaseRow::Sqlite(row) => row.try_get(column),
-            DatabaseRow::LocalSqlite(row) => row.optional_integer(column),
-            DatabaseRow::Postgres(row) => row.try_get(column),
-        }
-    }
-
-    /// A float; `double precision` on PostgreSQL.
-    pub(super) fn float(&self, column: &str) -> sqlx::Result<f64> {
-        match self {
-            DatabaseRow::Sqlite(row) => row.try_get(column),
-            DatabaseRow::LocalSqlite(row) => row.float(column),
-            DatabaseRow::Postgres(row) => row.try_get(column),
-        }
-    }
-
-    /// A Boolean.
-    pub(super) fn boolean(&self, column: &str) -> sqlx::Result<bool> {
-        match self {
-            DatabaseRow::Sqlite(row) => row.try_get(column),
-            DatabaseRow::LocalSqlite(row) => Ok(row.optional_integer(column)?.ok_or_else(|| null_in(column))? != 0),
-            DatabaseRow::Postgres(row) => row.try_get(column),
-        }
-    }
-
-    /// Bytes.
-    pub(super) fn bytes(&self, column: &str) -> sqlx::Result<Vec<u8>> {
-        match self {
-            DatabaseRow::Sqlite(row) => row.try_get(column),
-            DatabaseRow::LocalSqlite(row) => row.bytes(column).map(<[u8]>::to_vec),
-            DatabaseRow::Postgres(row) => row.try_get(column),
-        }
-    }
-
-    /// A vector; `real[]` on PostgreSQL.
-    pub(super) fn vector(&self, column: &str) -> sqlx::Result<Vec<f32>> {
-        match self {
-            DatabaseRow::Sqlite(row) => {
-                let bytes: &[u8] = row.try_get(column)?;
-                Ok(bytes.as_chunks().0.iter().map(|it| f32::from_le_bytes(*it)).collect())
-            }
-            DatabaseRow::LocalSqlite(row) => Ok(row.bytes(column)?.as_chunks().0.iter().map(|it| f32::from_le_bytes(*it)).collect()),
-            DatabaseRow::Postgres(row) => row.try_get(column),
-        }
-    }
 }

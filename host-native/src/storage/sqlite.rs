@@ -3,11 +3,9 @@
 //! A statement of a turn takes some ten microseconds, less than handing it to the thread of another driver and back. Everything else goes
 //! through sqlx. (docs/decisions/0051-the-cost-of-a-turn.md)
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,10 +13,10 @@ use std::time::Duration;
 
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{CachedStatement, OpenFlags, ToSql};
-use sqlx::error::{DatabaseError, ErrorKind};
 
 use super::database::SqlValue;
 use super::rows::{RowStatement, Rows, with_last};
+use super::sqlite_error::to_sqlx_error;
 
 /// More than the statements of the writer, so that each is prepared once.
 const STATEMENT_CACHE: usize = 128;
@@ -284,69 +282,6 @@ impl ToSql for Bound<'_> {
     }
 }
 
-/// An error of SQLite as sqlx reports it.
-#[derive(Debug)]
-struct SqliteError {
-    message: String,
-    extended_code: i32,
-}
-
-/// Converts an error; codes and messages are those of sqlx.
-fn to_sqlx_error(error: rusqlite::Error) -> sqlx::Error {
-    match error {
-        rusqlite::Error::SqliteFailure(cause, message) => {
-            let message = message.unwrap_or_else(|| cause.to_string());
-            sqlx::Error::Database(Box::new(SqliteError { message, extended_code: cause.extended_code }))
-        }
-        other => sqlx::Error::Configuration(other.into()),
-    }
-}
-
-impl fmt::Display for SqliteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "(code: {}) {}", self.extended_code, self.message)
-    }
-}
-
-impl Error for SqliteError {}
-
-impl DatabaseError for SqliteError {
-    fn message(&self) -> &str {
-        &self.message
-    }
-
-    fn code(&self) -> Option<Cow<'_, str>> {
-        Some(self.extended_code.to_string().into())
-    }
-
-    fn as_error(&self) -> &(dyn Error + Send + Sync + 'static) {
-        self
-    }
-
-    fn as_error_mut(&mut self) -> &mut (dyn Error + Send + Sync + 'static) {
-        self
-    }
-
-    fn into_error(self: Box<Self>) -> Box<dyn Error + Send + Sync + 'static> {
-        self
-    }
-
-    fn kind(&self) -> ErrorKind {
-        match self.extended_code {
-            rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE | rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY => ErrorKind::UniqueViolation,
-            rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY => ErrorKind::ForeignKeyViolation,
-            rusqlite::ffi::SQLITE_CONSTRAINT_NOTNULL => ErrorKind::NotNullViolation,
-            rusqlite::ffi::SQLITE_CONSTRAINT_CHECK => ErrorKind::CheckViolation,
-            _ => ErrorKind::Other,
-        }
-    }
-}
-
-/// Returns whether an error comes from SQLite, by either driver.
-pub fn is_sqlite_error(error: &dyn DatabaseError) -> bool {
-    error.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some() || error.try_downcast_ref::<SqliteError>().is_some()
-}
-
 impl fmt::Debug for LocalSqlite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LocalSqlite").field("statements", &self.statements.len()).finish_non_exhaustive()
@@ -355,6 +290,8 @@ impl fmt::Debug for LocalSqlite {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use convengine_core::turn::{ConversationRow, HistoryRow, Map};
 
     use super::*;
@@ -362,6 +299,7 @@ mod tests {
     use crate::storage::commit::write;
     use crate::storage::database::Pool;
     use crate::storage::load::load_conversation;
+    use crate::storage::sqlite_error::is_sqlite_error;
     use crate::storage::testing;
     use crate::storage::turn_rows::{TurnRow, TurnRows};
 

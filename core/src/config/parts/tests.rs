@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::{Config, Reuse, Tables};
-use crate::pack::Pack;
 use crate::turn::Rng;
 
 const PACKS: [&str; 5] = [
@@ -15,6 +15,14 @@ const PACKS: [&str; 5] = [
     include_str!("../../../../tests/packs/demo/help_desk.json"),
     include_str!("../../../../tests/packs/v1/nothing_of_absent_steps.json"),
 ];
+
+/// What a configuration is compiled from.
+#[derive(Deserialize)]
+struct Pack {
+    tables: Tables,
+    #[serde(default)]
+    settings: Value,
+}
 
 fn pack(text: &str) -> Pack {
     serde_json::from_str(text).unwrap()

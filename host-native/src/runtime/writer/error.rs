@@ -1,7 +1,7 @@
 //! What a failed write means: for the rows, for the connection, or for a lock.
 
 use super::CommitError;
-use crate::storage::sqlite::is_sqlite_error;
+use crate::storage::sqlite_error::is_sqlite_error;
 
 /// Returns whether an error concerns the connection instead of the rows.
 pub(super) fn is_connection_error(error: &sqlx::Error) -> bool {

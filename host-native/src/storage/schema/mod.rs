@@ -91,7 +91,26 @@ async fn apply_missing(connection: &mut Connection) -> sqlx::Result<Vec<String>>
         Connection::LocalSqlite(_) => return Err(writes_turns_only()),
         Connection::Postgres(to) => migrator.run(to.as_mut()).await?,
     }
+    change_own_tables(connection).await?;
     Ok(list_tables(connection).await?.difference(&existing).cloned().collect())
+}
+
+/// Makes turns cheaper on tables that the original engine has too, if they are not of the original engine: an index in the order of the
+/// history, and on PostgreSQL no foreign key of the audit, for which each audit row of a turn would look up its conversation. Who deletes a
+/// conversation deletes its audit rows by name.
+async fn change_own_tables(connection: &mut Connection) -> sqlx::Result<()> {
+    // In an adopted database migration 2 was skipped, which takes no time.
+    let sql = Statement::portable("select version from cv_migration where version = 2 and execution_time > 0");
+    if connection.fetch_optional(&sql, &[]).await?.is_none() {
+        return Ok(());
+    }
+    let sql = Statement::per_dialect(
+        "create index if not exists idx_ce_conversation_history_order on ce_conversation_history (conversation_id, history_id, created_at)",
+        "create index if not exists idx_ce_conversation_history_order on ce_conversation_history (conversation_id, history_id desc)",
+    );
+    connection.execute(&sql, &[]).await?;
+    let sql = Statement::per_dialect("select 1", "alter table ce_audit drop constraint if exists ce_audit_conversation_id_fkey");
+    connection.execute(&sql, &[]).await.map(|_| ())
 }
 
 /// Serializes migrations of concurrent processes until the transaction ends.
@@ -128,6 +147,24 @@ mod tests {
             let tables = list_tables(connection).await.expect("tables");
             assert!(tables.contains("cv_document"), "{tables:?}");
             assert!(is_ready(connection, &tables).await.expect("an answer"));
+        }
+    }
+
+    #[tokio::test]
+    async fn tables_of_the_original_engine_are_not_changed() {
+        for mut database in each_database().await {
+            let connection = &mut database.connection;
+            let index = Statement::per_dialect(
+                "select name from sqlite_schema where name = 'idx_ce_conversation_history_order'",
+                "select indexname::text from pg_indexes where indexname = 'idx_ce_conversation_history_order' and schemaname = current_schema()",
+            );
+            assert!(connection.fetch_optional(&index, &[]).await.expect("an answer").is_some(), "these are our own");
+            let undo = ["drop index idx_ce_conversation_history_order", "update cv_migration set execution_time = -1 where version = 2"];
+            for sql in undo {
+                connection.execute(&Statement::portable(sql), &[]).await.expect(sql);
+            }
+            migrate(connection).await.expect("nothing to do");
+            assert!(connection.fetch_optional(&index, &[]).await.expect("an answer").is_none(), "these are adopted");
         }
     }
 

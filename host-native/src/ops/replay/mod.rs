@@ -1,17 +1,19 @@
 //! `convengine replay`: replays a stored conversation from its journals and compares the results.
 
+mod difference;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use convengine_core::Stage;
 use convengine_core::config::Config;
 use convengine_core::config::flow::import_canvas;
-use convengine_core::json::diff;
 use convengine_core::pack::Pack;
 use convengine_core::turn::{Journal, Notice, NoticeBody, Outcome, RescuedTurn, Turn, TurnError, state_hash};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-use serde_json::{Number, Value, json};
+use serde_json::{Value, json};
 
+use self::difference::{differing_leaves, first_difference};
 use crate::clock;
 use crate::config::import;
 use crate::config::settings::Settings;
@@ -27,9 +29,6 @@ use crate::storage::{self, audit, turn};
 
 /// Turns that are replayed on all cores before their results are compared; the notices of as many are kept.
 const BATCH_SIZE: usize = 64;
-
-/// Members with times and durations, which differ between runs.
-const TIMING_MEMBERS: [&str; 3] = ["at", "durationMs", "totalMs"];
 
 /// Runs the command.
 ///
@@ -296,39 +295,6 @@ fn is_swept(stored: &StoredTurn, audit_rows: &[AuditRow]) -> bool {
     audit_rows.first().is_some_and(|it| it.created_at > ended_at)
 }
 
-fn first_difference(stored: &[AuditRow], derived: &[(&str, &Value)], plain: bool) -> Vec<String> {
-    for (row, (stage, payload)) in stored.iter().zip(derived) {
-        if row.stage == *stage && row.payload_json == payload.to_string() {
-            continue;
-        }
-        let payload_stored = serde_json::from_str(&row.payload_json).unwrap_or_else(|_| Value::from(row.payload_json.as_str()));
-        let left = json!({"stage": row.stage, "payload": payload_stored});
-        let right = json!({"stage": stage, "payload": payload});
-        let found = if plain { differing_leaves(&normalize_jsonb(left), &normalize_jsonb(right)) } else { differing_leaves(&left, &right) };
-        if !found.is_empty() {
-            return std::iter::once(format!("audit row {} {}", row.audit_id, row.stage)).chain(found).collect();
-        }
-    }
-    derived.get(stored.len()).map(|(stage, _)| format!("the audit row {stage} is missing")).into_iter().collect()
-}
-
-/// Normalizes a value as a `jsonb` column does: without NUL, and with integral floats as integers.
-fn normalize_jsonb(value: Value) -> Value {
-    match value {
-        Value::String(text) => text.replace('\0', "\u{fffd}").into(),
-        Value::Number(number) => integral_value(&number).map_or(Value::Number(number), Value::from),
-        Value::Array(items) => items.into_iter().map(normalize_jsonb).collect(),
-        Value::Object(map) => map.into_iter().map(|(key, it)| (key.replace('\0', "\u{fffd}"), normalize_jsonb(it))).collect(),
-        Value::Null | Value::Bool(_) => value,
-    }
-}
-
-/// Returns an integral float as an integer.
-fn integral_value(number: &Number) -> Option<i64> {
-    let digits = number.as_f64().filter(|it| number.is_f64() && it.fract() == 0.0)?;
-    format!("{digits:.0}").parse().ok()
-}
-
 fn replay_turn(journal: &Journal, config: &Arc<Config>) -> Result<ReplayedTurn, TurnError> {
     let (turn, slice) = Turn::restore(journal.clone(), Arc::clone(config))?;
     let outcome = slice.end.ok_or(TurnError::Stalled)?;
@@ -382,28 +348,5 @@ fn notice_stage(notice: &Notice) -> &str {
         NoticeBody::Audit { stage, .. } => stage,
         NoticeBody::Verbose(verbose) => &verbose.determinant,
         NoticeBody::Message { .. } => "MESSAGE",
-    }
-}
-
-/// Returns the differing leaves, ignoring sequence numbers, times and durations.
-fn differing_leaves(left: &Value, right: &Value) -> Vec<String> {
-    let is_timing = |it: &Value| it.get("stage").is_some_and(|stage| stage == "PIPELINE_TIMING");
-    if is_timing(left) && is_timing(right) {
-        return Vec::new();
-    }
-    let counts = |it: &diff::Difference| it.field != "seq" && !TIMING_MEMBERS.contains(&it.field.rsplit('.').next().unwrap_or_default());
-    diff::diff_leaves(left, right).iter().filter(|it| counts(it)).map(ToString::to_string).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_compared_as_jsonb_stores_them() {
-        let written = json!({"a\u{0}": [1e16, 2.0, 0.5, -0.0, 1e300, "x\u{0}"], "b": null});
-        let read = json!({"b": null, "a\u{fffd}": [10_000_000_000_000_000_i64, 2.0, 0.5, 0.0, 1e300, "x\u{fffd}"]});
-        assert_eq!(normalize_jsonb(written), normalize_jsonb(read));
-        assert_ne!(normalize_jsonb(json!([2])), normalize_jsonb(json!([2.5])));
     }
 }
