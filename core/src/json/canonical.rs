@@ -82,6 +82,7 @@ impl Hasher {
     }
 
     /// Adds a piece of a canonical text.
+    #[cfg(feature = "speed")]
     pub fn add_text(&mut self, text: &[u8]) {
         self.sha.update(text);
     }

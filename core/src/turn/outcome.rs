@@ -116,14 +116,14 @@ impl Outcome {
 pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
     let mut hash = canonical::Hasher::default();
     let SessionAfter { intent, state, context, params } = &outcome.session;
-    hash.add_scalars(&(intent, state));
+    hash.add_value(&(intent, state));
     hash.add_map(context);
     hash.add_map(params);
     for write in &outcome.writes {
         if let Write::Conversation(row) = write {
             // Its two maps are large: they are hashed in place, not copied.
-            hash.add_scalars(&(&row.conversation_id, &row.status, &row.intent_code, &row.state_code));
-            hash.add_scalars(&(&row.last_user_text, &row.last_assistant, row.created_at, row.updated_at));
+            hash.add_value(&(&row.conversation_id, &row.status, &row.intent_code, &row.state_code));
+            hash.add_value(&(&row.last_user_text, &row.last_assistant, row.created_at, row.updated_at));
             hash.add_map(&row.context);
             hash.add_map(&row.params);
         } else {
@@ -138,11 +138,11 @@ pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
                 hash.add_json(payload);
             }
             NoticeBody::Verbose(verbose) => {
-                hash.add_scalars(&notice.seq);
+                hash.add_value(&notice.seq);
                 hash.add_value(verbose);
             }
             NoticeBody::Message { message } => {
-                hash.add_scalars(&notice.seq);
+                hash.add_value(&notice.seq);
                 hash.add_json(message);
             }
         }

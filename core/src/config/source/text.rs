@@ -1,26 +1,24 @@
-//! The rows and settings that a configuration was compiled from, kept as text: no turn reads them, and as values they are the most of a
-//! configuration.
+//! The source as text, table by table.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::tables::Tables;
+use crate::config::tables::Tables;
 use crate::json::canonical;
 use crate::turn::Map;
 
 /// The source of a configuration, with its hashes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ConfigSource {
+pub struct ConfigSource {
     tables: BTreeMap<String, SourceTable>,
     settings: Value,
     /// The document in place of tables.
     document: Option<Value>,
     /// SHA-256 of the canonical source, in hexadecimal.
     pub hash: String,
-    /// SHA-256 of the canonical tables, in hexadecimal; the browser's engine does not need it.
-    #[cfg(feature = "speed")]
+    /// SHA-256 of the canonical tables, in hexadecimal.
     pub rows_hash: String,
 }
 
@@ -40,7 +38,6 @@ impl ConfigSource {
         canonical::write(&settings, &mut text);
         text.extend(br#","tables":"#);
         whole.add_text(&text);
-        #[cfg(feature = "speed")]
         let mut rows_hash = canonical::Hasher::default();
         let mut start = '{';
         for (name, rows) in &tables.0 {
@@ -48,18 +45,14 @@ impl ConfigSource {
             start = ',';
             write_rows(rows, &mut text);
             whole.add_text(&text);
-            #[cfg(feature = "speed")]
             rows_hash.add_text(&text);
             let json = serde_json::to_string(rows).unwrap_or_default();
             source.tables.insert(name.clone(), SourceTable { json: json.into_boxed_str(), rows: rows.len() });
         }
         let end = if tables.0.is_empty() { "{}" } else { "}" };
         whole.add_text(format!("{end}}}\n").as_bytes());
-        #[cfg(feature = "speed")]
-        {
-            rows_hash.add_text(format!("{end}\n").as_bytes());
-            source.rows_hash = rows_hash.finish();
-        }
+        rows_hash.add_text(format!("{end}\n").as_bytes());
+        source.rows_hash = rows_hash.finish();
         ConfigSource { settings, hash: whole.finish(), ..source }
     }
 
@@ -101,7 +94,6 @@ impl ConfigSource {
     }
 
     /// Whether a table has the same rows in another source, with their columns in the same order.
-    #[cfg(feature = "speed")]
     pub fn has_same_rows(&self, table: &str, other: &ConfigSource) -> bool {
         self.tables.get(table).map(|it| &it.json) == other.tables.get(table).map(|it| &it.json)
     }
@@ -136,7 +128,6 @@ mod tests {
                 assert_eq!(source.text(), expected.to_string());
                 assert_eq!(source.value().as_ref(), &expected);
                 assert_eq!(source.hash, hash(&expected));
-                #[cfg(feature = "speed")]
                 assert_eq!(source.rows_hash, hash(&tables));
             }
         }
