@@ -66,6 +66,14 @@ impl Family {
         }
     }
 
+    /// Returns the optimiser's passes on the optimised module: those that make the compressed form of this one smallest.
+    fn last_passes(self) -> &'static [&'static str] {
+        match self {
+            Family::Tables => &["--simplify-locals-notee", "--vacuum"],
+            Family::Flow => &["--remove-unused-names", "--simplify-locals-notee", "--vacuum"],
+        }
+    }
+
     /// Returns the folder of the family's module, below the page's sources.
     fn folder(self, project: &Project) -> PathBuf {
         let name = match self {
@@ -95,7 +103,9 @@ fn build_engine(project: &Project, compiler: &WasmCompiler, family: Family) -> R
     }
     bind(&compiled, &family.folder(project))?;
     sh::print_progress("optimising it");
-    sh::run(&mut optimise_command(project, family))?;
+    for passes in [&PASSES[..], family.last_passes()] {
+        sh::run(&mut optimise_command(project, family, passes))?;
+    }
     fs::write(&stamp, fingerprint(project, &compiled, family)?)?;
     Ok(())
 }
@@ -175,10 +185,10 @@ fn bind(compiled: &Path, folder: &Path) -> Result<()> {
         .context("cannot write the bindings of the browser engine")
 }
 
-fn optimise_command(project: &Project, family: Family) -> Command {
+fn optimise_command(project: &Project, family: Family, passes: &[&str]) -> Command {
     let module = module_path(project, family);
     let mut command = project.command(project.web_demo().join("node_modules/.bin/wasm-opt"));
-    command.args(PASSES).args(FEATURES).arg(&module).arg("-o").arg(&module);
+    command.args(passes).args(FEATURES).arg(&module).arg("-o").arg(&module);
     command
 }
 
@@ -196,6 +206,6 @@ fn fingerprint(project: &Project, compiled: &Path, family: Family) -> Result<Str
     for file in files {
         hasher.write(&fs::read(&file).with_context(|| format!("cannot read '{}'", file.display()))?);
     }
-    FEATURES.iter().chain(&PASSES).for_each(|it| hasher.write(it.as_bytes()));
+    FEATURES.iter().chain(&PASSES).chain(family.last_passes()).for_each(|it| hasher.write(it.as_bytes()));
     Ok(format!("{:016x}", hasher.finish()))
 }
