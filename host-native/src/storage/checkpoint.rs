@@ -62,3 +62,25 @@ fn copy_log(database: &DatabaseConfig, connection: &Mutex<Option<LocalSqlite>>) 
         *connection = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::database::Statement;
+    use crate::storage::{open_writer, testing};
+
+    #[tokio::test]
+    async fn a_very_long_log_is_copied_and_begins_anew() {
+        let database = testing::sqlite().await;
+        let mut writer = open_writer(&database.config).await.expect("a connection");
+        let sql = "insert into cv_module (sha256, bytes) values ($1, zeroblob($2))";
+        let mut insert = async |key: &str, bytes| {
+            let values = [SqlValue::Text(key), SqlValue::Integer(bytes)];
+            writer.execute(&Statement::portable(sql), &values).await.expect("a row");
+            wal_pages()
+        };
+        assert!(insert("long", 40 << 20).await >= MAX_PAGES, "nothing else copies it");
+        Checkpointer::new(Handle::current(), database.config.clone()).check_log();
+        assert!(insert("short", 1).await < 100, "the log begins anew");
+    }
+}

@@ -58,7 +58,7 @@ impl PostgresReaders {
         self.permits.close();
         let idle = std::mem::take(&mut *self.idle());
         for connection in idle {
-            // The server ends the connection even if it is not told.
+            // The server ends a connection that is dropped, too.
             let _ = connection.close().await;
         }
     }

@@ -41,9 +41,12 @@ pub struct SqliteOptions {
 pub struct LocalSqlite {
     /// Never locked: it makes the type shareable.
     connection: Mutex<rusqlite::Connection>,
-    /// The statements so far, by the address of their text.
-    statements: HashMap<usize, Prepared>,
+    /// The statements so far.
+    statements: HashMap<TextKey, Prepared>,
 }
+
+/// The address and length of a literal, which are quicker to hash than its text.
+type TextKey = (usize, usize);
 
 /// What is derived from a statement once.
 struct Prepared {
@@ -144,7 +147,7 @@ impl LocalSqlite {
         (statements.values().map(of(RePrepare)).sum(), statements.values().map(of(VmStep)).sum())
     }
 
-    fn parts(&mut self) -> (&rusqlite::Connection, &mut HashMap<usize, Prepared>) {
+    fn parts(&mut self) -> (&rusqlite::Connection, &mut HashMap<TextKey, Prepared>) {
         (self.connection.get_mut().unwrap_or_else(PoisonError::into_inner), &mut self.statements)
     }
 }
@@ -152,10 +155,10 @@ impl LocalSqlite {
 /// Returns what is known of a statement, which is prepared the first time.
 fn prepare<'s>(
     connection: &rusqlite::Connection,
-    statements: &'s mut HashMap<usize, Prepared>,
+    statements: &'s mut HashMap<TextKey, Prepared>,
     sql: &'static str,
 ) -> sqlx::Result<&'s Prepared> {
-    match statements.entry(sql.as_ptr().addr()) {
+    match statements.entry((sql.as_ptr().addr(), sql.len())) {
         Entry::Occupied(found) => Ok(found.into_mut()),
         Entry::Vacant(free) => {
             let sql = number_parameters(sql);
