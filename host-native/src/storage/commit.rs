@@ -61,13 +61,12 @@ pub fn fit_one_statement(connection: &Connection, rows: &TurnRows) -> bool {
     let has = |table| rows.find(table).is_some();
     let has_both = |one, other| has(one) && has(other);
     let needs_open_turn = [Table::Effect, Table::AuditProgress, Table::ClosedTurn].into_iter().any(has);
-    matches!(connection, Connection::Postgres(_))
-        && !rows.is_empty()
-        && !has(Table::NewRun)
-        && !(rows.opens_turns() && needs_open_turn)
-        && !has_both(Table::AuditProgress, Table::ClosedTurn)
-        && !has_both(Table::CreatedConversation, Table::Conversation)
-        && !has_both(Table::DeletedMemory, Table::Memory)
+    let depends = (rows.opens_turns() && needs_open_turn)
+        || has(Table::NewRun)
+        || has_both(Table::AuditProgress, Table::ClosedTurn)
+        || has_both(Table::CreatedConversation, Table::Conversation)
+        || has_both(Table::DeletedMemory, Table::Memory);
+    matches!(connection, Connection::Postgres(_)) && !rows.is_empty() && !depends
 }
 
 /// Joins statements into one. It fails with a division by zero when rows that must be written are not.

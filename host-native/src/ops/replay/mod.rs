@@ -189,7 +189,7 @@ impl RecordedTurn {
             return compare_configs(number, journal, config, other).map(|()| Replayed::Compared);
         }
         let result = if self.stored.status == "lost" { replay_lost_turn(journal, config) } else { replay_turn(journal, config) };
-        result.map(Replayed::Turn).map_err(|it| check_failed(format!("turn {number} differs: {it}")))
+        result.map(|it| Replayed::Turn(Box::new(it))).map_err(|it| check_failed(format!("turn {number} differs: {it}")))
     }
 }
 
@@ -200,7 +200,7 @@ enum Replayed {
     /// It is equal on the other configuration.
     Compared,
     /// To be compared with what is stored.
-    Turn(ReplayedTurn),
+    Turn(Box<ReplayedTurn>),
 }
 
 fn check_failed(line: String) -> Failure {
