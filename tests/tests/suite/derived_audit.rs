@@ -307,12 +307,6 @@ fn a_turn_that_cannot_be_derived_is_reported_and_others_are_unaffected() {
     env.sql().run(&format!("update ce_turn set journal = {corrupt}"));
     let payload = server.audit(ID)[0]["payloadJson"].to_string();
     assert!(payload.contains("the journal cannot be read"), "{payload}");
-    env.sql().run("delete from ce_conversation");
-    assert_eq!(
-        server.audit(ID).len(),
-        if env.sql().is_postgres() { 0 } else { rows.len() - 1 },
-        "derived rows are deleted with the conversation"
-    );
 }
 
 fn parse_journal(hex: &str) -> Journal {

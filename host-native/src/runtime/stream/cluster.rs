@@ -4,7 +4,7 @@
 //! that turns without subscribers send nothing. Delivery is best effort: subscribers detect gaps by event numbers, and the database is
 //! checked for newer turns periodically and after a lost connection. Missed events are replayed from the journals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -231,8 +231,9 @@ async fn announce_subscriptions(host: Weak<Host>) {
         }
         for chunk in if all { subscribed } else { unchecked }.chunks(MAX_CONVERSATIONS_PER_REQUEST) {
             let _permit = streams.read_permits.acquire().await;
+            let seen = streams.list_ended_turns(chunk);
             match stream::list_latest_ended(&host.readers, &chunk.iter().map(String::as_str).collect::<Vec<_>>()).await {
-                Ok(found) => found.iter().for_each(|(conversation, turn)| streams.note_ended_turn(conversation, turn)),
+                Ok(found) => found.iter().for_each(|(conversation, turn)| streams.note_ended_turn(conversation, turn, &seen)),
                 Err(error) => tracing::warn!(%error, "cannot check whether subscribers have missed a turn"),
             }
         }
@@ -253,14 +254,28 @@ impl Streams {
         (rooms.by_conversation.keys().cloned().collect(), unchecked)
     }
 
-    /// Records the latest ended turn of a conversation; subscribers that did not see it end check what they have missed.
-    fn note_ended_turn(&self, conversation: &str, turn: &str) {
+    /// Returns the latest turn of each conversation that was published to its end.
+    fn list_ended_turns(&self, conversations: &[String]) -> HashMap<String, Option<Arc<str>>> {
+        let rooms = self.rooms();
+        conversations.iter().filter_map(|it| Some((it.clone(), rooms.by_conversation.get(it)?.ended_turn.clone()))).collect()
+    }
+
+    /// Records the latest ended turn of a conversation in the database; subscribers that did not see it end check what they have missed.
+    /// `seen` is what they had seen before the database was read: they have missed nothing if a later turn has ended here since, or if
+    /// this process is about to publish the end.
+    fn note_ended_turn(&self, conversation: &str, turn: &str, seen: &HashMap<String, Option<Arc<str>>>) {
         let mut rooms = self.rooms();
+        let is_running = rooms.running.get(conversation).is_some_and(|it| &*it.turn == turn);
         let Some(room) = rooms.by_conversation.get_mut(conversation) else { return };
-        if room.ended_turn.as_deref() != Some(turn) {
-            room.ended_turn = Some(Arc::from(turn));
-            room.subscribers.iter().for_each(|it| it.notify_missed());
+        if is_running || room.ended_turn.as_deref() == Some(turn) {
+            return;
         }
+        if seen.get(conversation) != Some(&room.ended_turn) {
+            room.is_checked = false;
+            return;
+        }
+        room.ended_turn = Some(Arc::from(turn));
+        room.subscribers.iter().for_each(|it| it.notify_missed());
     }
 
     fn mark_all_behind(&self) {
@@ -300,5 +315,35 @@ impl Streams {
                 cluster.send(conversation, &Arc::new(Chunk { is_replay: true, ..chunk }));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::caller::ConversationAccess;
+
+    #[test]
+    fn only_a_turn_that_ended_elsewhere_has_been_missed() {
+        let streams = Arc::new(Streams::default());
+        let _listener = streams.subscribe("c", &ConversationAccess::all());
+        let room = || {
+            let rooms = streams.rooms();
+            (rooms.by_conversation["c"].ended_turn.clone(), rooms.by_conversation["c"].is_checked)
+        };
+        let ended = |turn: &str| streams.publish("c", Chunk::for_turn(&Arc::from(turn), 0, 0, String::new()).into_last());
+        let here: Arc<str> = Arc::from("here");
+        streams.record_running("c", &here, &Arc::default(), None);
+        let seen = streams.list_ended_turns(&["c".to_owned()]);
+        streams.take_subscriptions();
+        streams.note_ended_turn("c", "here", &seen);
+        assert_eq!(room(), (None, true), "it is stored, and its end is about to be published");
+        streams.remove_running("c", &here);
+        ended("here");
+        ended("next");
+        streams.note_ended_turn("c", "here", &seen);
+        assert_eq!(room(), (Some(Arc::from("next")), false), "the database was read before the next one ended: to be checked again");
+        streams.note_ended_turn("c", "elsewhere", &streams.list_ended_turns(&["c".to_owned()]));
+        assert_eq!(room().0.as_deref(), Some("elsewhere"));
     }
 }

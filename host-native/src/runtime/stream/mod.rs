@@ -75,7 +75,7 @@ struct Room {
     is_checked: bool,
 }
 
-/// A running turn that has published events.
+/// A turn that runs in this process, until its last events are published.
 #[derive(Debug)]
 struct Running {
     turn: Arc<str>,
@@ -230,40 +230,34 @@ impl Streams {
         let _ = self.connections.subscribe().wait_for(|it| *it == 0).await;
     }
 
+    /// Records a turn that runs in this process and has published nothing yet.
+    fn record_running(&self, conversation: &str, turn: &Arc<str>, notices: &TurnNotices, owner: Option<&Arc<str>>) {
+        let running = Running { turn: Arc::clone(turn), notices: Arc::clone(notices), published: 0, owner: owner.cloned() };
+        self.rooms().running.insert(conversation.to_owned(), running);
+    }
+
     /// Records how many notices a running turn has published. Returns whether the conversation has subscribers.
-    fn record_progress(
-        &self,
-        conversation: &str,
-        turn: &Arc<str>,
-        notices: &TurnNotices,
-        published: usize,
-        owner: Option<&Arc<str>>,
-    ) -> bool {
+    fn record_progress(&self, conversation: &str, turn: &Arc<str>, published: usize) -> bool {
         let mut rooms = self.rooms();
-        match rooms.running.get_mut(conversation).filter(|it| it.turn == *turn) {
-            Some(running) => running.published = published,
-            None => {
-                let running = Running { turn: Arc::clone(turn), notices: Arc::clone(notices), published, owner: owner.cloned() };
-                rooms.running.insert(conversation.to_owned(), running);
-            }
+        if let Some(running) = rooms.running.get_mut(conversation).filter(|it| it.turn == *turn) {
+            running.published = published;
         }
         rooms.has_subscribers(conversation)
     }
 
-    /// Removes a running turn. Returns whether the conversation has subscribers.
-    fn remove_running(&self, conversation: &str, turn: &Arc<str>) -> bool {
+    /// Removes a running turn.
+    fn remove_running(&self, conversation: &str, turn: &Arc<str>) {
         let mut rooms = self.rooms();
         if rooms.running.get(conversation).is_some_and(|it| it.turn == *turn) {
             rooms.running.remove(conversation);
         }
-        rooms.has_subscribers(conversation)
     }
 
     /// The events published so far by the turn of a conversation that runs in this process.
     fn published_events(&self, conversation: &str) -> Option<Chunk> {
         let (turn, notices, published, owner) = {
             let rooms = self.rooms();
-            let running = rooms.running.get(conversation)?;
+            let running = rooms.running.get(conversation).filter(|it| it.published > 0)?;
             (Arc::clone(&running.turn), Arc::clone(&running.notices), running.published, running.owner.clone())
         };
         let notices = notices.lock().unwrap_or_else(PoisonError::into_inner);

@@ -41,6 +41,7 @@ impl<'s> TurnPublisher<'s> {
         let turn = Arc::from(input.turn.as_str());
         let (conversation, is_flow) = (input.conversation.clone(), matches!(input.program, ProgramRef::Flow | ProgramRef::Chain));
         let notices = TurnNotices::default();
+        streams.record_running(&conversation, &turn, &notices, owner.as_ref());
         TurnPublisher { streams, conversation, turn, is_flow, notices, published: 0, total: 0, owner, subscriber: None }
     }
 
@@ -83,16 +84,11 @@ impl<'s> TurnPublisher<'s> {
         if let Some(subscriber) = &self.subscriber {
             subscriber.send_notices(self.notices().get(from..).unwrap_or_default());
         }
-        if self.published > from && self.record_progress() {
+        if self.published > from && self.streams.record_progress(&self.conversation, &self.turn, count) {
             let wire = event::render_notices(&self.turn, self.notices().get(from..).unwrap_or_default(), 0);
             let chunk = Chunk::for_turn(&self.turn, from, self.published, wire).with_owner(self.owner.as_ref());
             self.streams.publish(&self.conversation, chunk);
         }
-    }
-
-    /// Records how many notices are published. Returns whether the conversation has subscribers.
-    fn record_progress(&self) -> bool {
-        self.streams.record_progress(&self.conversation, &self.turn, &self.notices, self.published, self.owner.as_ref())
     }
 
     /// Records that the turn is stored, and its duration.
@@ -111,7 +107,7 @@ impl<'s> TurnPublisher<'s> {
     /// Publishes the last slice of a stored turn. Adds the event on which clients remove progress texts if the notices contain none: after
     /// a policy block, a failure, and a turn that could not be stored (no outcome).
     pub fn close(self, outcome: Option<&Outcome>) {
-        let has_subscribers = self.streams.remove_running(&self.conversation, &self.turn);
+        let has_subscribers = self.streams.has_subscribers(&self.conversation);
         let notices = std::mem::take(&mut *self.notices());
         let (until, payload) = match outcome {
             Some(outcome) => (notices.len(), closing_payload(outcome)),
@@ -135,11 +131,9 @@ impl<'s> TurnPublisher<'s> {
 }
 
 impl Drop for TurnPublisher<'_> {
-    /// Also removes a turn that another process continues, which publishes the rest.
+    /// Removes the turn once its last slice is published; also one that another process continues, which publishes the rest.
     fn drop(&mut self) {
-        if self.published > 0 {
-            self.streams.remove_running(&self.conversation, &self.turn);
-        }
+        self.streams.remove_running(&self.conversation, &self.turn);
     }
 }
 
