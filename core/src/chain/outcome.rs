@@ -1,6 +1,7 @@
 //! Ends a turn: builds the answer and the writes.
 
 use std::mem::take;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use super::state::RunState;
 use crate::flow::with_member;
 use crate::json::{object, serialized_length};
 use crate::text::cron::parse_instant;
-use crate::turn::{Map, Outcome, Payload, PayloadKind, SessionAfter, Write};
+use crate::turn::{Outcome, Payload, PayloadKind, SessionAfter, Write};
 
 /// Maximum bytes of a stored run.
 const MAX_RUN_BYTES: usize = 1024 * 1024;
@@ -42,7 +43,12 @@ pub(super) fn build_outcome(mut runner: Runner<'_>) -> Outcome {
     let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
     answer = with_member(answer, "messages", Some(Value::Array(take(&mut runner.messages))));
     let place = runner.state.cursor.clone().unwrap_or_default();
-    let session = SessionAfter { intent: String::new(), state: place.clone(), context: runner.state.context.clone(), params: Map::new() };
+    let session = SessionAfter {
+        intent: String::new(),
+        state: place.clone(),
+        context: Arc::new(runner.state.context.clone()),
+        params: Arc::default(),
+    };
     let mut writes = take(&mut runner.writes);
     if !is_unchanged {
         writes.push(Write::Session { state: Box::new(state) });

@@ -1,6 +1,7 @@
 //! Ends a turn: builds the answer and the writes.
 
 use std::mem::take;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use super::{Walker, parse_session};
 use crate::config::flow::document::ProgramKind;
 use crate::flow::state::{SessionStatus, TurnStatus};
 use crate::json::{object, serialized_length};
-use crate::turn::{Map, Outcome, Payload, PayloadKind, SessionAfter, Write};
+use crate::turn::{Outcome, Payload, PayloadKind, SessionAfter, Write};
 
 /// Maximum bytes of a stored session.
 const MAX_SESSION_BYTES: usize = 256 * 1024;
@@ -45,7 +46,8 @@ pub(super) fn build_outcome(mut walker: Walker<'_>) -> Outcome {
     let payload = Payload { kind: PayloadKind::Text, value: texts.join("\n") };
     let place = walker.current_node_key();
     let intent = walker.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let session = SessionAfter { intent: intent.clone(), state: place.clone(), context: walker.state.vars.clone(), params: Map::new() };
+    let session =
+        SessionAfter { intent: intent.clone(), state: place.clone(), context: Arc::new(walker.state.vars.clone()), params: Arc::default() };
     let handoff = walker.state.handoff.as_ref().map(|it| {
         object([
             ("state", json!(it.state)),

@@ -4,6 +4,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::is_plain;
+
 /// Appends a value in canonical form.
 pub fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
@@ -18,7 +20,8 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
             }
             out.push(b']');
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => write_scalar(value, out),
+        Value::String(text) => write_text(text, out),
+        Value::Null | Value::Bool(_) | Value::Number(_) => write_scalar(value, out),
     }
 }
 
@@ -31,14 +34,32 @@ pub fn write_map(map: &Map<String, Value>, out: &mut Vec<u8>) {
         if index > 0 {
             out.push(b',');
         }
-        write_scalar(key, out);
+        write_text(key, out);
         out.push(b':');
         write(member, out);
     }
     out.push(b'}');
 }
 
-fn write_scalar<T: Serialize>(value: &T, out: &mut Vec<u8>) {
+fn write_text(text: &str, out: &mut Vec<u8>) {
+    if !is_plain(text) {
+        return write_scalar(text, out);
+    }
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}
+
+/// Returns the canonical form of an object and the end of its line, as a [`Hasher`] hashes it.
+pub fn map_line(map: &Map<String, Value>) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_map(map, &mut out);
+    out.push(b'\n');
+    out
+}
+
+fn write_scalar<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
     // Writing a scalar to memory cannot fail.
     let _ = serde_json::to_writer(out, value);
 }
@@ -75,14 +96,7 @@ impl Hasher {
         self.flush_line();
     }
 
-    /// Adds a JSON object without copying it.
-    pub fn add_map(&mut self, map: &Map<String, Value>) {
-        write_map(map, &mut self.buffer);
-        self.flush_line();
-    }
-
     /// Adds a piece of a canonical text.
-    #[cfg(feature = "speed")]
     pub fn add_text(&mut self, text: &[u8]) {
         self.sha.update(text);
     }

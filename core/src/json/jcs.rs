@@ -6,6 +6,8 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
+use super::is_plain;
+
 /// Appends a value in canonical form.
 pub fn write(value: &Value, out: &mut String) {
     match value {
@@ -54,6 +56,12 @@ fn compare_utf16(a: &str, b: &str) -> Ordering {
 }
 
 fn write_text(text: &str, out: &mut String) {
+    if is_plain(text) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     // `serde_json` escapes as RFC 8785 requires; serialising a string cannot fail.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }

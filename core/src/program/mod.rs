@@ -16,8 +16,8 @@ use std::sync::Arc;
 use crate::config::Config;
 use crate::fault::Fault;
 use crate::turn::{
-    CancelReason, EffectContext, Journal, LaunchMode, Map, Observation, Outcome, Program, ProgramRef, RescuedTurn, SessionAfter, Slice,
-    Turn, TurnError, TurnInput,
+    CancelReason, EffectContext, Journal, LaunchMode, Observation, Outcome, Program, ProgramRef, RescuedTurn, SessionAfter, Slice, Turn,
+    TurnError, TurnInput,
 };
 
 impl Turn {
@@ -121,7 +121,7 @@ fn select_program(config: &Config) -> ProgramFactory {
 impl Outcome {
     /// The outcome of a lost turn whose journal cannot be read any more.
     pub fn for_lost_turn(conversation: &str) -> Outcome {
-        let session = SessionAfter { intent: String::new(), state: String::new(), context: Map::new(), params: Map::new() };
+        let session = SessionAfter { intent: String::new(), state: String::new(), context: Arc::default(), params: Arc::default() };
         Outcome {
             conversation_id: conversation.to_owned(),
             intent: String::new(),

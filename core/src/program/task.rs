@@ -9,7 +9,7 @@ use crate::extension;
 use crate::session::Session;
 use crate::step_context::StepContext;
 use crate::turn::{
-    CancelReason, EffectContext, EffectError, EffectErrorKind, FaultReport, LaunchMode, LoadedSession, Map, Millis, Observation, Outcome,
+    CancelReason, EffectContext, EffectError, EffectErrorKind, FaultReport, LaunchMode, LoadedSession, Millis, Observation, Outcome,
     Payload, PayloadKind, Program, SessionAfter, Slice, TaskRequest, Turn, TurnError, TurnInput, UserEvent,
 };
 
@@ -62,7 +62,7 @@ fn to_outcome(conversation_id: String, called: Result<Result<Value, EffectError>
         context: None,
         fault,
         writes: Vec::new(),
-        session: SessionAfter { intent: String::new(), state: String::new(), context: Map::new(), params: Map::new() },
+        session: SessionAfter { intent: String::new(), state: String::new(), context: Arc::default(), params: Arc::default() },
         flow: None,
     }
 }
@@ -89,7 +89,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::turn::{Completion, EffectResult, HttpReply, Reply, Request, TaskUse};
+    use crate::turn::{Completion, EffectResult, HttpReply, Map, Reply, Request, TaskUse};
 
     /// Runs a function; a service answers its call.
     fn run(binding: &Value, name: &str, status: u16) -> Result<Value, EffectError> {

@@ -8,6 +8,8 @@ mod step_info;
 mod variables;
 mod view;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -147,7 +149,7 @@ impl Session {
             standalone_query: None,
             intent: code_or_unknown(&stored.intent_code),
             state: code_or_unknown(&stored.state_code),
-            context: stored.context.clone(),
+            context: stored.context.as_ref().clone(),
             params: Map::new(),
             ignored_params: Vec::new(),
             history,
@@ -269,8 +271,8 @@ impl Session {
             status: "RUNNING".to_owned(),
             intent_code: self.intent.clone(),
             state_code: self.state.clone(),
-            context: self.context.clone(),
-            params: self.stored_params(),
+            context: Arc::new(self.context.clone()),
+            params: Arc::new(self.stored_params()),
             last_user_text: self.user_text.clone(),
             last_assistant: self.last_assistant.clone(),
             created_at: self.stored.created_at,
@@ -305,10 +307,10 @@ fn new_row(conversation_id: &str, at: Millis) -> ConversationRow {
         status: "RUNNING".to_owned(),
         intent_code: UNKNOWN.to_owned(),
         state_code: UNKNOWN.to_owned(),
-        context: Map::new(),
+        context: Arc::default(),
         last_user_text: None,
         last_assistant: None,
-        params: Map::new(),
+        params: Arc::default(),
         created_at: at,
         updated_at: at,
     }

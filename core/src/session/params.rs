@@ -117,15 +117,17 @@ impl Session {
             self.client_params.insert("reset".to_owned(), Value::Bool(true));
         }
         self.params = self.client_params.clone();
-        for (key, value) in self.stored.params.clone() {
+        for (key, value) in self.stored.params.iter() {
             let persists = PENDING_ACTION_KEYS.contains(&key.as_str());
-            if matches_any(&key, &PER_TURN_KEYS) && !persists {
+            if matches_any(key, &PER_TURN_KEYS) && !persists {
                 continue;
             }
             if persists {
                 self.loaded_pending_params.push((key.clone(), value.clone()));
             }
-            self.params.entry(key).or_insert(value);
+            if !self.params.contains_key(key) {
+                self.params.insert(key.clone(), value.clone());
+            }
         }
         self.derive_params();
     }

@@ -5,6 +5,8 @@ use serde_json::Value;
 use super::Session;
 use super::params::{RESET_KEYS, is_flag_set};
 use crate::config::UNKNOWN;
+use std::sync::Arc;
+
 use crate::turn::{ConversationRow, Map, Millis, Write};
 
 /// Messages that reset the conversation.
@@ -52,9 +54,9 @@ impl Session {
             status: "RUNNING".to_owned(),
             intent_code: UNKNOWN.to_owned(),
             state_code: UNKNOWN.to_owned(),
-            context: Map::new(),
+            context: Arc::default(),
             last_assistant: None,
-            params: Map::new(),
+            params: Arc::default(),
             updated_at: now,
             ..self.stored.clone()
         }));

@@ -1,5 +1,7 @@
 //! The end of a turn.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -40,9 +42,9 @@ pub struct SessionAfter {
     /// The state.
     pub state: String,
     /// The context.
-    pub context: Map,
+    pub context: Arc<Map>,
     /// The parameters.
-    pub params: Map,
+    pub params: Arc<Map>,
 }
 
 /// The format of an answer.
@@ -117,17 +119,28 @@ pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
     let mut hash = canonical::Hasher::default();
     let SessionAfter { intent, state, context, params } = &outcome.session;
     hash.add_value(&(intent, state));
-    hash.add_map(context);
-    hash.add_map(params);
+    let lines = [context, params].map(|it| (it, canonical::map_line(it)));
+    lines.iter().for_each(|it| hash.add_text(&it.1));
     for write in &outcome.writes {
-        if let Write::Conversation(row) = write {
-            // Its two maps are large: they are hashed in place, not copied.
-            hash.add_value(&(&row.conversation_id, &row.status, &row.intent_code, &row.state_code));
-            hash.add_value(&(&row.last_user_text, &row.last_assistant, row.created_at, row.updated_at));
-            hash.add_map(&row.context);
-            hash.add_map(&row.params);
-        } else {
-            hash.add_value(write);
+        match write {
+            // Its two maps are large, and those of the session.
+            Write::Conversation(row) => {
+                hash.add_value(&(&row.conversation_id, &row.status, &row.intent_code, &row.state_code));
+                hash.add_value(&(&row.last_user_text, &row.last_assistant, row.created_at, row.updated_at));
+                for map in [&row.context, &row.params] {
+                    match lines.iter().find(|it| Arc::ptr_eq(it.0, map)) {
+                        Some((_, line)) => hash.add_text(line),
+                        None => hash.add_text(&canonical::map_line(map)),
+                    }
+                }
+            }
+            Write::Session { state } => {
+                let mut line = br#"{"state":"#.to_vec();
+                canonical::write(state, &mut line);
+                line.extend_from_slice(b",\"table\":\"flow\"}\n");
+                hash.add_text(&line);
+            }
+            Write::History(_) | Write::LlmCall(_) | Write::Memory(_) | Write::Reset => hash.add_value(write),
         }
     }
     for notice in notices {
@@ -161,15 +174,15 @@ mod tests {
             status: "RUNNING".to_owned(),
             intent_code: "A".to_owned(),
             state_code: "B".to_owned(),
-            context: Map::new(),
+            context: Arc::default(),
             last_user_text: None,
             last_assistant: None,
-            params: Map::new(),
+            params: Arc::default(),
             created_at: 1,
             updated_at: 2,
         };
         let history = HistoryRow { user_input: "hi".to_owned(), assistant_output: "{}".to_owned(), created_at: 2 };
-        let session = SessionAfter { intent: "A".to_owned(), state: "B".to_owned(), context: Map::new(), params: Map::new() };
+        let session = SessionAfter { intent: "A".to_owned(), state: "B".to_owned(), context: Arc::default(), params: Arc::default() };
         let outcome = Outcome {
             conversation_id: "c".to_owned(),
             intent: "A".to_owned(),
@@ -204,18 +217,39 @@ mod tests {
     fn the_state_hash_covers_session_writes_and_notices() {
         assert!(is_hash_changed(|it, _| it.session.intent.push('2')));
         assert!(is_hash_changed(|it, _| it.session.state.push('2')));
-        assert!(is_hash_changed(|it, _| _ = it.session.context.insert("k".to_owned(), json!(1))));
-        assert!(is_hash_changed(|it, _| _ = it.session.params.insert("k".to_owned(), json!(1))));
+        assert!(is_hash_changed(|it, _| _ = Arc::make_mut(&mut it.session.context).insert("k".to_owned(), json!(1))));
+        assert!(is_hash_changed(|it, _| _ = Arc::make_mut(&mut it.session.params).insert("k".to_owned(), json!(1))));
         assert!(is_hash_changed(|it, _| row(it).status = "BLOCKED".to_owned()));
         assert!(is_hash_changed(|it, _| row(it).last_user_text = Some("hi".to_owned())));
-        assert!(is_hash_changed(|it, _| _ = row(it).context.insert("k".to_owned(), json!(1))));
-        assert!(is_hash_changed(|it, _| _ = row(it).params.insert("k".to_owned(), json!(1))));
+        assert!(is_hash_changed(|it, _| _ = Arc::make_mut(&mut row(it).context).insert("k".to_owned(), json!(1))));
+        assert!(is_hash_changed(|it, _| _ = Arc::make_mut(&mut row(it).params).insert("k".to_owned(), json!(1))));
         assert!(is_hash_changed(|it, _| row(it).updated_at = 3));
         assert!(is_hash_changed(|it, _| _ = it.writes.pop()));
         assert!(is_hash_changed(|it, _| it.writes.extend(it.writes.last().cloned())));
         assert!(is_hash_changed(|_, notices| _ = notices.remove(0)));
         assert!(is_hash_changed(|_, notices| notices.push(audit(2, "STEP_EXIT"))));
         assert!(is_hash_changed(|_, notices| notices.iter_mut().for_each(|it| it.seq += 1)));
+    }
+
+    #[test]
+    fn the_state_hash_is_that_of_the_serialised_values() {
+        let (mut outcome, notices) = sample_outcome();
+        let map = Arc::new(crate::json::into_members(json!({"k": "\"", "a": [1, {"z": null, "b": "é"}]})));
+        (outcome.session.context, row(&mut outcome).context) = (Arc::clone(&map), Arc::clone(&map));
+        let shared = state_hash(&outcome, &notices);
+        row(&mut outcome).context = Arc::new(map.as_ref().clone());
+        assert_eq!(state_hash(&outcome, &notices), shared);
+        let session = Write::Session { state: Box::new(Value::Object(map.as_ref().clone())) };
+        let hash_of = |write: &Write| {
+            let mut hash = canonical::Hasher::default();
+            let SessionAfter { intent, state, .. } = &outcome.session;
+            hash.add_value(&(intent, state));
+            [&outcome.session.context, &outcome.session.params].into_iter().for_each(|it| hash.add_value(it));
+            hash.add_value(write);
+            hash.finish()
+        };
+        let written = Outcome { writes: vec![session.clone()], ..outcome.clone() };
+        assert_eq!(state_hash(&written, &[]), hash_of(&session));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The rows that a turn reads and writes.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Map, Millis};
@@ -16,13 +18,13 @@ pub struct ConversationRow {
     /// The state; `UNKNOWN` while nothing is resolved.
     pub state_code: String,
     /// `context_json`.
-    pub context: Map,
+    pub context: Arc<Map>,
     /// The user's last message.
     pub last_user_text: Option<String>,
     /// `last_assistant_json`, JSON text.
     pub last_assistant: Option<String>,
     /// `input_params_json`.
-    pub params: Map,
+    pub params: Arc<Map>,
     /// When the conversation was created.
     pub created_at: Millis,
     /// When it was last written.

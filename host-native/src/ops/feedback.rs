@@ -183,6 +183,7 @@ pub fn render_metadata(feedback: &Feedback, number: i64, conversation: &Conversa
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     fn conversation_row(context: Value) -> ConversationRow {
         ConversationRow {
@@ -190,10 +191,10 @@ mod tests {
             status: "RUNNING".to_owned(),
             intent_code: "A".to_owned(),
             state_code: "B".to_owned(),
-            context: convengine_core::json::into_members(context),
+            context: Arc::new(convengine_core::json::into_members(context)),
             last_user_text: Some(" how many? ".to_owned()),
             last_assistant: Some(r#"{"type":"TEXT","value":"seven"}"#.to_owned()),
-            params: Map::new(),
+            params: Arc::default(),
             created_at: 1,
             updated_at: 1,
         }

@@ -191,12 +191,12 @@ impl JournalWriter {
     ///
     /// # Errors
     /// Returns an error when the journal cannot be serialized.
-    pub fn render_final_rows(&self, host: &Host, ended: &EndedTurn, notices: &[Notice], total_ms: Millis) -> std::io::Result<TurnRows> {
-        let metas = self.audit_metas(host, &ended.turn);
+    pub fn render_final_rows(&self, host: &Host, ended: &EndedTurn<'_>, notices: &[Notice], total_ms: Millis) -> std::io::Result<TurnRows> {
+        let metas = self.audit_metas(host, ended.turn);
         let about = RowContext { status: ended.status, audit_metas: metas.as_ref(), ..self.row_context(host) };
-        let mut rows = rows::render_turn(&ended.turn, &ended.outcome, notices, total_ms, about)?;
+        let mut rows = rows::render_turn(ended.turn, ended.outcome, notices, total_ms, about)?;
         if !self.is_started {
-            self.add_owner(&ended.turn, &mut rows);
+            self.add_owner(ended.turn, &mut rows);
         }
         Ok(rows)
     }
@@ -270,12 +270,12 @@ impl OpenTurns {
 }
 
 /// A turn that has ended and is not stored yet.
-#[derive(Debug)]
-pub struct EndedTurn {
+#[derive(Debug, Clone, Copy)]
+pub struct EndedTurn<'t> {
     /// The turn.
-    pub turn: Turn,
+    pub turn: &'t Turn,
     /// Its outcome.
-    pub outcome: Outcome,
+    pub outcome: &'t Outcome,
     /// `closed` or `lost`.
     pub status: &'static str,
 }

@@ -47,7 +47,8 @@ pub async fn settle_conversation(host: &Arc<Host>, conversation: &str, deadline:
         if host.claim_gate.is_open()
             && let Some(open) = lease::claim_open(&host.readers, conversation, &host.owner, lease_ms(host.turn_settings.lease)).await?
         {
-            continue_turn(host, open).await?;
+            // Rare, and much larger than the futures of the turns that wait for it.
+            Box::pin(continue_turn(host, open)).await?;
         } else if !lease::has_open(&host.readers, conversation).await? {
             return Ok(());
         } else if Instant::now() >= deadline {

@@ -225,11 +225,12 @@ pub fn replace_nul(json: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use convengine_core::turn::{ConversationRow, HistoryRow, Map};
+    use convengine_core::turn::{ConversationRow, HistoryRow};
 
     use super::*;
     use crate::storage::load;
     use crate::storage::testing::each_database;
+    use std::sync::Arc;
 
     #[tokio::test]
     async fn a_reply_with_any_character_is_stored() {
@@ -252,10 +253,10 @@ mod tests {
                 status: "RUNNING".to_owned(),
                 intent_code: "A".to_owned(),
                 state_code: "B".to_owned(),
-                context: Map::new(),
+                context: Arc::default(),
                 last_user_text: None,
                 last_assistant: Some(answer.clone()),
-                params: Map::new(),
+                params: Arc::default(),
                 created_at: 1,
                 updated_at: 1,
             });

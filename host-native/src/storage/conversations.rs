@@ -128,13 +128,14 @@ fn summary_from_row(row: &DatabaseRow) -> sqlx::Result<ConversationSummary> {
 
 #[cfg(test)]
 mod tests {
-    use convengine_core::turn::{ConversationRow, Map};
+    use convengine_core::turn::ConversationRow;
 
     use super::*;
     use crate::storage::call_log::CallLogColumns;
     use crate::storage::commit;
     use crate::storage::testing::each_database;
     use crate::storage::turn_rows::TurnRows;
+    use std::sync::Arc;
 
     fn id(number: usize) -> String {
         format!("5d0f3c1a-7a55-4a1e-9b61-1f0f3c8a00{number:02}")
@@ -150,10 +151,10 @@ mod tests {
                     status: if number == 5 { "BLOCKED" } else { "RUNNING" }.to_owned(),
                     intent_code: if number < 2 { "LOAN" } else { "CARD" }.to_owned(),
                     state_code: "ASK".to_owned(),
-                    context: Map::new(),
+                    context: Arc::default(),
                     last_user_text: Some(format!("Message {number}")),
                     last_assistant: None,
-                    params: Map::new(),
+                    params: Arc::default(),
                     created_at: 1,
                     // Two rows share a time.
                     updated_at: [10, 20, 20, 30, 40, 50][number],

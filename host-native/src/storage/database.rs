@@ -84,11 +84,11 @@ impl Pool {
     pub(super) async fn fetch_all(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Vec<DatabaseRow>> {
         match self {
             Pool::Sqlite(pool, _) => {
-                Ok(sqlite_query(statement, values).fetch_all(pool).await?.into_iter().map(DatabaseRow::Sqlite).collect())
+                Ok(Box::pin(sqlite_query(statement, values).fetch_all(pool)).await?.into_iter().map(DatabaseRow::Sqlite).collect())
             }
             Pool::Postgres(pool, _) => {
-                let mut connection = pool.acquire().await?;
-                let result = timeout(STATEMENT_TIMEOUT, postgres_query(statement, values).fetch_all(&mut *connection)).await;
+                let mut connection = Box::pin(pool.acquire()).await?;
+                let result = timeout(STATEMENT_TIMEOUT, Box::pin(postgres_query(statement, values).fetch_all(&mut *connection))).await;
                 Ok(check_timeout(connection, result)?.into_iter().map(DatabaseRow::Postgres).collect())
             }
         }
@@ -97,10 +97,10 @@ impl Pool {
     /// Fetches the first row, if any.
     pub(super) async fn fetch_optional(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Option<DatabaseRow>> {
         match self {
-            Pool::Sqlite(pool, _) => Ok(sqlite_query(statement, values).fetch_optional(pool).await?.map(DatabaseRow::Sqlite)),
+            Pool::Sqlite(pool, _) => Ok(Box::pin(sqlite_query(statement, values).fetch_optional(pool)).await?.map(DatabaseRow::Sqlite)),
             Pool::Postgres(pool, _) => {
-                let mut connection = pool.acquire().await?;
-                let result = timeout(STATEMENT_TIMEOUT, postgres_query(statement, values).fetch_optional(&mut *connection)).await;
+                let mut connection = Box::pin(pool.acquire()).await?;
+                let result = timeout(STATEMENT_TIMEOUT, Box::pin(postgres_query(statement, values).fetch_optional(&mut *connection))).await;
                 Ok(check_timeout(connection, result)?.map(DatabaseRow::Postgres))
             }
         }
@@ -117,10 +117,10 @@ impl Pool {
     /// Executes a statement. Returns the number of affected rows.
     pub(super) async fn execute(&self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<u64> {
         match self {
-            Pool::Sqlite(pool, _) => Ok(sqlite_query(statement, values).execute(pool).await?.rows_affected()),
+            Pool::Sqlite(pool, _) => Ok(Box::pin(sqlite_query(statement, values).execute(pool)).await?.rows_affected()),
             Pool::Postgres(pool, _) => {
-                let mut connection = pool.acquire().await?;
-                let result = timeout(STATEMENT_TIMEOUT, postgres_query(statement, values).execute(&mut *connection)).await;
+                let mut connection = Box::pin(pool.acquire()).await?;
+                let result = timeout(STATEMENT_TIMEOUT, Box::pin(postgres_query(statement, values).execute(&mut *connection))).await;
                 Ok(check_timeout(connection, result)?.rows_affected())
             }
         }
@@ -159,32 +159,38 @@ impl Connection {
     pub(super) async fn fetch_all(&mut self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Vec<DatabaseRow>> {
         match self {
             Connection::Sqlite(to) => {
-                Ok(sqlite_query(statement, values).fetch_all(to.as_mut()).await?.into_iter().map(DatabaseRow::Sqlite).collect())
+                Ok(Box::pin(sqlite_query(statement, values).fetch_all(to.as_mut())).await?.into_iter().map(DatabaseRow::Sqlite).collect())
             }
             Connection::LocalSqlite(to) => {
                 Ok(to.fetch(statement.sqlite, values, usize::MAX)?.into_iter().map(DatabaseRow::LocalSqlite).collect())
             }
-            Connection::Postgres(to) => {
-                Ok(postgres_query(statement, values).fetch_all(to.as_mut()).await?.into_iter().map(DatabaseRow::Postgres).collect())
-            }
+            Connection::Postgres(to) => Ok(Box::pin(postgres_query(statement, values).fetch_all(to.as_mut()))
+                .await?
+                .into_iter()
+                .map(DatabaseRow::Postgres)
+                .collect()),
         }
     }
 
     /// Fetches the first row, if any.
     pub(super) async fn fetch_optional(&mut self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<Option<DatabaseRow>> {
         match self {
-            Connection::Sqlite(to) => Ok(sqlite_query(statement, values).fetch_optional(to.as_mut()).await?.map(DatabaseRow::Sqlite)),
+            Connection::Sqlite(to) => {
+                Ok(Box::pin(sqlite_query(statement, values).fetch_optional(to.as_mut())).await?.map(DatabaseRow::Sqlite))
+            }
             Connection::LocalSqlite(to) => Ok(to.fetch(statement.sqlite, values, 1)?.into_iter().next().map(DatabaseRow::LocalSqlite)),
-            Connection::Postgres(to) => Ok(postgres_query(statement, values).fetch_optional(to.as_mut()).await?.map(DatabaseRow::Postgres)),
+            Connection::Postgres(to) => {
+                Ok(Box::pin(postgres_query(statement, values).fetch_optional(to.as_mut())).await?.map(DatabaseRow::Postgres))
+            }
         }
     }
 
     /// Executes a statement. Returns the number of affected rows.
     pub(super) async fn execute(&mut self, statement: &Statement, values: &[SqlValue<'_>]) -> sqlx::Result<u64> {
         match self {
-            Connection::Sqlite(to) => Ok(sqlite_query(statement, values).execute(to.as_mut()).await?.rows_affected()),
+            Connection::Sqlite(to) => Ok(Box::pin(sqlite_query(statement, values).execute(to.as_mut())).await?.rows_affected()),
             Connection::LocalSqlite(to) => to.execute(statement.sqlite, values),
-            Connection::Postgres(to) => Ok(postgres_query(statement, values).execute(to.as_mut()).await?.rows_affected()),
+            Connection::Postgres(to) => Ok(Box::pin(postgres_query(statement, values).execute(to.as_mut())).await?.rows_affected()),
         }
     }
 
@@ -196,7 +202,7 @@ impl Connection {
                 let sql = Statement::portable(statement.sqlite);
                 for (index, row) in rows.iter().enumerate() {
                     let values: Vec<SqlValue<'_>> = with_last(row, last, index).take(statement.columns.len()).collect();
-                    written += sqlite_query(&sql, &values).execute(to.as_mut()).await?.rows_affected();
+                    written += Box::pin(sqlite_query(&sql, &values).execute(to.as_mut())).await?.rows_affected();
                 }
                 Ok(written)
             }
@@ -204,7 +210,7 @@ impl Connection {
             Connection::Postgres(to) => {
                 let mut values = PgArguments::default();
                 bind_columns(&mut values, statement, rows, last)?;
-                Ok(sqlx::query_with(statement.postgres, values).execute(to.as_mut()).await?.rows_affected())
+                Ok(Box::pin(sqlx::query_with(statement.postgres, values).execute(to.as_mut())).await?.rows_affected())
             }
         }
     }
@@ -217,7 +223,7 @@ impl Connection {
             bind_columns(&mut values, step.statement, step.rows, step.last.as_deref())?;
         }
         // The text is joined from literals and counts.
-        sqlx::query_with(sqlx::AssertSqlSafe(sql), values).fetch_optional(to.as_mut()).await.map(drop)
+        Box::pin(sqlx::query_with(sqlx::AssertSqlSafe(sql), values).fetch_optional(to.as_mut())).await.map(drop)
     }
 
     /// Begins a write transaction.

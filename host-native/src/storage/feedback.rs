@@ -94,13 +94,13 @@ pub async fn insert_knowledge(
 
 #[cfg(test)]
 mod tests {
-    use convengine_core::turn::Map;
     use serde_json::json;
 
     use super::*;
     use crate::storage::testing::each_database;
     use crate::storage::turn_rows::TurnRows;
     use crate::storage::{call_log::CallLogColumns, commit};
+    use std::sync::Arc;
 
     #[tokio::test]
     async fn feedback_is_stored() {
@@ -109,10 +109,10 @@ mod tests {
             status: "RUNNING".to_owned(),
             intent_code: "A".to_owned(),
             state_code: "B".to_owned(),
-            context: Map::new(),
+            context: Arc::default(),
             last_user_text: None,
             last_assistant: None,
-            params: Map::new(),
+            params: Arc::default(),
             created_at: 1,
             updated_at: 1,
         };

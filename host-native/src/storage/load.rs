@@ -1,5 +1,7 @@
 //! Loads a conversation with its history in one statement.
 
+use std::sync::Arc;
+
 use convengine_core::turn::{ConversationRow, Exchange, HistoryRow, LoadedSession, Map, MemoryRow};
 use serde_json::Value;
 
@@ -90,10 +92,10 @@ fn conversation_row(id: &str, row: &DatabaseRow) -> sqlx::Result<Option<Conversa
         status: row.text("status")?,
         intent_code: row.text("intent_code")?,
         state_code: row.text("state_code")?,
-        context: parse_object(row.optional_text("context_json")?),
+        context: Arc::new(parse_object(row.optional_text("context_json")?)),
         last_user_text: row.optional_text("last_user_text")?,
         last_assistant: row.optional_text("last_assistant_json")?,
-        params: parse_object(row.optional_text("input_params_json")?),
+        params: Arc::new(parse_object(row.optional_text("input_params_json")?)),
         created_at: time("created_at")?,
         updated_at: time("updated_at")?,
     }))

@@ -34,9 +34,9 @@ impl PostgresReaders {
             let was_idle = idle.is_some();
             let mut connection = match idle {
                 Some(connection) => connection,
-                None => timeout(ACQUIRE_TIMEOUT, self.options.connect()).await.map_err(|_| sqlx::Error::PoolTimedOut)??,
+                None => timeout(ACQUIRE_TIMEOUT, Box::pin(self.options.connect())).await.map_err(|_| sqlx::Error::PoolTimedOut)??,
             };
-            match timeout(STATEMENT_TIMEOUT, postgres_query(statement, values).fetch_optional(&mut connection)).await {
+            match timeout(STATEMENT_TIMEOUT, Box::pin(postgres_query(statement, values).fetch_optional(&mut connection))).await {
                 Ok(Ok(row)) => {
                     if !self.permits.is_closed() {
                         self.idle().push(connection);

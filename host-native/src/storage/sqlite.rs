@@ -295,7 +295,7 @@ impl fmt::Debug for LocalSqlite {
 mod tests {
     use std::borrow::Cow;
 
-    use convengine_core::turn::{ConversationRow, HistoryRow, Map};
+    use convengine_core::turn::{ConversationRow, HistoryRow};
 
     use super::*;
     use crate::storage::call_log::CallLogColumns;
@@ -316,10 +316,10 @@ mod tests {
             status: "RUNNING".to_owned(),
             intent_code: "A".to_owned(),
             state_code: "B".to_owned(),
-            context: Map::new(),
+            context: Arc::default(),
             last_user_text: None,
             last_assistant: None,
-            params: Map::new(),
+            params: Arc::default(),
             created_at: 1,
             updated_at: 1,
         };

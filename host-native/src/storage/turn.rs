@@ -1,8 +1,10 @@
 //! `ce_turn` and `ce_turn_effect`: reads turns and journals.
 
+use std::sync::Arc;
+
 use std::collections::BTreeSet;
 
-use convengine_core::turn::{Journal, JournalEntry, Map, Millis, Outcome, SessionAfter};
+use convengine_core::turn::{Journal, JournalEntry, Millis, Outcome, SessionAfter};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -268,7 +270,7 @@ pub fn compress_answer(outcome: &Outcome) -> serde_json::Result<Option<Vec<u8>>>
         context: outcome.context.clone(),
         fault: outcome.fault.clone(),
         writes: Vec::new(),
-        session: SessionAfter { intent: intent.clone(), state: state.clone(), context: Map::new(), params: Map::new() },
+        session: SessionAfter { intent: intent.clone(), state: state.clone(), context: Arc::default(), params: Arc::default() },
         flow: outcome.flow.clone(),
     };
     let text = serde_json::to_vec(&answer)?;

@@ -119,7 +119,7 @@ fn is_unapproved(scene: &TurnUnderTest<'_>, it: &AnsweredEffect) -> bool {
     // An application may also approve during the turn.
     let of_step = it.step.as_ref().and_then(|it| it.session.get("context")?.as_object());
     let loaded = input.session.conversation.as_ref().map(|it| &it.context);
-    let granted = of_step.or(loaded).and_then(|it| it.get("approval")?.get("granted")).is_some_and(is_true);
+    let granted = of_step.or(loaded.map(|it| &**it)).and_then(|it| it.get("approval")?.get("granted")).is_some_and(is_true);
     // A bare confirmation approves the pending message.
     let is_pending = loaded.is_some_and(|it| it.contains_key("guardrail_pending"));
     let is_confirmation = is_pending && scene.config.dialogue_acts.match_pattern(text.trim()) == Some(DialogueAct::Affirm);

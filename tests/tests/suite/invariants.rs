@@ -231,7 +231,7 @@ fn only_a_confirmation_or_an_approval_admits_a_sensitive_message() {
             it.input.event.text = Some(text.to_owned());
             it.input.event.params = serde_json::from_value(params).unwrap();
             let context: Map = serde_json::from_value(context).unwrap();
-            it.input.session.conversation.as_mut().unwrap().context.extend(context.clone());
+            Arc::make_mut(&mut it.input.session.conversation.as_mut().unwrap().context).extend(context.clone());
             for step in it.answered.iter_mut().filter_map(|it| it.step.as_mut()) {
                 step.session["context"].as_object_mut().unwrap().extend(context.clone());
             }

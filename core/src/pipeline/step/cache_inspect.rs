@@ -33,22 +33,22 @@ fn snapshot(row: &ConversationRow) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     #[test]
     fn the_snapshot_has_camel_case_names() {
-        let mut row = ConversationRow {
+        let row = ConversationRow {
             conversation_id: "c".to_owned(),
             status: "RUNNING".to_owned(),
             intent_code: "A".to_owned(),
             state_code: "B".to_owned(),
-            context: Map::new(),
+            context: Arc::new(crate::json::into_members(json!({"k": 1}))),
             last_user_text: Some("hi".to_owned()),
             last_assistant: None,
-            params: Map::new(),
+            params: Arc::default(),
             created_at: 0,
             updated_at: 1_000,
         };
-        row.context.insert("k".to_owned(), json!(1));
         let expected = json!({
             "conversationId": "c", "status": "RUNNING", "intentCode": "A", "stateCode": "B", "contextJson": "{\"k\":1}", "lastUserText": "hi",
             "lastAssistantJson": null, "inputParamsJson": "{}", "createdAt": "1970-01-01T00:00:00.000Z", "updatedAt": "1970-01-01T00:00:01.000Z",

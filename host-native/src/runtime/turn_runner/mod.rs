@@ -15,8 +15,9 @@ pub use refusal::Refusal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use convengine_core::turn::{EffectId, Millis, Outcome, Slice, Turn, TurnInput};
+use convengine_core::turn::{EffectId, Millis, Outcome, Slice, Turn, TurnInput, Write};
 use opentelemetry::trace::SpanContext;
+use serde_json::Value;
 use tracing::Instrument;
 use uuid::Uuid;
 
@@ -90,7 +91,7 @@ async fn run_in_order(host: &Arc<Host>, message: &Message) -> Result<SubmitResul
         match attempt_turn(host, message).await {
             Ok(Some(outcome)) => return Ok(SubmitResult { outcome, is_repeat: false }),
             Ok(None) => {
-                if let Some(outcome) = idempotency::find_outcome(host, message).await? {
+                if let Some(outcome) = Box::pin(idempotency::find_outcome(host, message)).await? {
                     return Ok(SubmitResult { outcome, is_repeat: true });
                 }
             }
@@ -147,7 +148,7 @@ async fn attempt_turn(host: &Arc<Host>, message: &Message) -> Result<Option<Outc
     };
     match run_to_end(host, open, message.received).await {
         // Its effects may be dispatched and must not be repeated by another turn.
-        Err(Refusal::Commit(CommitError::TakenOver)) => idempotency::wait_for_new_owner(host, message, &id).await.map(Some),
+        Err(Refusal::Commit(CommitError::TakenOver)) => Box::pin(idempotency::wait_for_new_owner(host, message, &id)).await.map(Some),
         other => other.map(Some),
     }
 }
@@ -187,6 +188,8 @@ pub async fn finish_abandoned(host: &Arc<Host>, open: OpenTurn) -> Result<Outcom
 
 /// Executes, commits and publishes a turn.
 async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Result<Outcome, Refusal> {
+    // A future holds what it moves several times.
+    let mut open = Box::new(open);
     let streams = Arc::clone(&host.streams);
     let _secrets = host.secrets.begin_use();
     let input = &open.turn.journal().input;
@@ -194,8 +197,8 @@ async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Resu
     let mut publisher = TurnPublisher::new(&streams, input, open.owner.clone()).with_subscriber(open.subscriber.clone());
     let mut observer = TurnObserver::new(input, open.active_config.config.hash_source(), received, open.caller_span.clone());
     async {
-        let outcome = match execute(host, open, &mut publisher, &mut observer).await {
-            Ok((ended, journal)) => commit(host, ended, journal, received, &mut publisher).await,
+        let outcome = match execute(host, &mut open, &mut publisher, &mut observer).await {
+            Ok(outcome) => commit(host, &mut open, &outcome, received, &mut publisher).await.map(|()| outcome),
             Err(refusal) => Err(refusal),
         };
         publish(publisher, &outcome);
@@ -209,27 +212,38 @@ async fn run_to_end(host: &Arc<Host>, open: OpenTurn, received: Instant) -> Resu
 /// Commits all rows of an ended turn in one transaction.
 async fn commit(
     host: &Arc<Host>,
-    ended: EndedTurn,
-    mut journal: JournalWriter,
+    open: &mut OpenTurn,
+    outcome: &Outcome,
     received: Instant,
     publisher: &mut TurnPublisher<'_>,
-) -> Result<Outcome, Refusal> {
+) -> Result<(), Refusal> {
+    let OpenTurn { turn, journal, status, .. } = open;
     let total = Millis::try_from(received.elapsed().as_millis()).unwrap_or(Millis::MAX);
-    let rows = journal.render_final_rows(host, &ended, &publisher.notices(), total).map_err(|it| Refusal::Internal(it.to_string()))?;
+    let rows = journal
+        .render_final_rows(host, &EndedTurn { turn, outcome, status }, &publisher.notices(), total)
+        .map_err(|it| Refusal::Internal(it.to_string()))?;
     crash::point("before the commit");
-    if let Err(error) = host.writer.commit(&ended.turn.journal().input.conversation, rows).await {
+    if let Err(error) = host.writer.commit(&turn.journal().input.conversation, rows).await {
         // A failed earlier write, which was not awaited, is the root cause.
         journal.wait_until_stored().await?;
         return Err(error.into());
     }
     crash::point("after the commit");
-    if let Some(answer) = &ended.outcome.flow {
-        host.timer_armed.notify_one();
+    if let Some(answer) = &outcome.flow {
+        if outcome.writes.iter().any(has_timers) {
+            host.timer_armed.notify_one();
+        }
         // Fails while no client waits.
-        let _ = host.session_changes.send(SessionChange::from_turn(&ended.turn.journal().input, answer));
+        let _ = host.session_changes.send(SessionChange::from_turn(&turn.journal().input, answer));
     }
     publisher.mark_stored(total);
-    Ok(ended.outcome)
+    Ok(())
+}
+
+/// Whether a session is written with timers.
+fn has_timers(write: &Write) -> bool {
+    let Write::Session { state } = write else { return false };
+    state.get("timers").and_then(Value::as_array).is_some_and(|it| !it.is_empty())
 }
 
 /// Publishes the end of a turn to its subscribers.

@@ -1,4 +1,6 @@
-use convengine_core::turn::{ConversationRow, Map, Notice, NoticeBody};
+use std::sync::Arc;
+
+use convengine_core::turn::{ConversationRow, Notice, NoticeBody};
 use serde_json::json;
 
 use super::*;
@@ -45,10 +47,10 @@ async fn store_two_conversations(database: &mut Database) {
             status: "RUNNING".to_owned(),
             intent_code: "A".to_owned(),
             state_code: "B".to_owned(),
-            context: Map::new(),
+            context: Arc::default(),
             last_user_text: None,
             last_assistant: None,
-            params: params.as_object().cloned().unwrap_or_default(),
+            params: Arc::new(params.as_object().cloned().unwrap_or_default()),
             created_at: at,
             updated_at: at,
         });

@@ -1,5 +1,7 @@
 //! Runs every statement on every database.
 
+use std::sync::Arc;
+
 use convengine_core::config::Tables;
 use convengine_core::pack::{Fakes, Pack};
 use convengine_core::turn::{
@@ -52,10 +54,10 @@ fn conversation() -> ConversationRow {
         status: "RUNNING".to_owned(),
         intent_code: "A".to_owned(),
         state_code: "B".to_owned(),
-        context: map(json!({"zeta": 2.0, "alpha": [1, null], "text": "a\"b\\n\u{1F600}"})),
+        context: Arc::new(map(json!({"zeta": 2.0, "alpha": [1, null], "text": "a\"b\\n\u{1F600}"}))),
         last_user_text: Some("it's".to_owned()),
         last_assistant: Some("{\"type\":\"TEXT\",\"value\":\"x\"}".to_owned()),
-        params: map(json!({"b": true, "a": 1})),
+        params: Arc::new(map(json!({"b": true, "a": 1}))),
         created_at: AT,
         updated_at: AT + 1,
     }
