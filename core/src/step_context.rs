@@ -1,11 +1,11 @@
 //! The context of a step: configuration, session and effect context.
 
-use serde_json::Value;
+use std::borrow::Cow;
 
 use crate::audit::{Stage, is_recorded};
 use crate::config::Config;
 use crate::session::Session;
-use crate::turn::{EffectContext, NoticeBody};
+use crate::turn::{AuditPayload, EffectContext, NoticeBody};
 
 /// A turn in progress. It never leaves the turn's future.
 pub struct StepContext<'c> {
@@ -19,18 +19,18 @@ pub struct StepContext<'c> {
 
 impl StepContext<'_> {
     /// Publishes an audit event; the payload is built only when the event is recorded.
-    pub fn audit(&self, stage: Stage, payload: impl FnOnce(&Session) -> Value) {
+    pub fn audit<P: Into<AuditPayload>>(&self, stage: Stage, payload: impl FnOnce(&Session) -> P) {
         if let Some(stage) = self.recorded_stage(stage) {
-            self.publish(stage, payload(&self.session));
+            self.publish(stage, payload(&self.session).into());
         }
     }
 
-    fn publish(&self, stage: String, payload: Value) {
+    fn publish(&self, stage: Cow<'static, str>, payload: AuditPayload) {
         self.effects.record_audit_metadata(|| self.session.audit_metadata());
         self.effects.publish(NoticeBody::Audit { stage, payload });
     }
 
-    fn recorded_stage(&self, stage: Stage) -> Option<String> {
+    fn recorded_stage(&self, stage: Stage) -> Option<Cow<'static, str>> {
         let stage = stage.to_text();
         is_recorded(&self.config.settings.audit, &stage, &self.session.intent).then_some(stage)
     }

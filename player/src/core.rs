@@ -235,7 +235,7 @@ pub(super) fn parse_context(body: &mut Value) {
 
 fn audit_row(notice: &Notice) -> Option<(String, Value)> {
     match &notice.body {
-        NoticeBody::Audit { stage, payload } => Some((stage.clone(), payload.clone())),
+        NoticeBody::Audit { stage, payload } => Some((stage.to_string(), payload.to_value().into_owned())),
         NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
     }
 }

@@ -1,5 +1,7 @@
 //! Names of audit stages; readers of the audit match on them. (docs/spec/data-and-api.md#7.5)
 
+use std::borrow::Cow;
+
 /// An audit stage; those of rule passes carry their source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is its name in the table below")]
@@ -123,11 +125,11 @@ pub enum Stage {
 
 impl Stage {
     /// The text that is stored.
-    pub fn to_text(self) -> String {
+    pub fn to_text(self) -> Cow<'static, str> {
         let (Stage::RuleMatch(source) | Stage::RuleApplied(source) | Stage::RuleNoMatch(source)) = self else {
-            return self.name().to_owned();
+            return Cow::Borrowed(self.name());
         };
-        format!("{} ({source})", self.name())
+        Cow::Owned(format!("{} ({source})", self.name()))
     }
 
     /// The name that readers of the audit match on.

@@ -121,7 +121,7 @@ impl<'c> Runner<'c> {
 
     /// Publishes a trace event.
     fn trace(&self, kind: &str, data: Value) {
-        self.effects.publish(NoticeBody::Audit { stage: kind.to_owned(), payload: data });
+        self.effects.publish(NoticeBody::Audit { stage: kind.to_owned().into(), payload: data.into() });
     }
 
     /// Warns about undefined names of a template.

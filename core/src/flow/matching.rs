@@ -278,7 +278,11 @@ mod tests {
         };
         let took = |slice: &Slice| {
             let ms = |it: &NoticeBody| {
-                if let NoticeBody::Audit { stage, payload } = it { (stage == "intent.match").then(|| payload["ms"].clone()) } else { None }
+                if let NoticeBody::Audit { stage, payload } = it {
+                    (stage == "intent.match").then(|| payload.get("ms").cloned().unwrap_or_default())
+                } else {
+                    None
+                }
             };
             slice.notices.iter().find_map(|it| ms(&it.body))
         };

@@ -156,7 +156,7 @@ impl<'c> Walker<'c> {
         state.last_event_at = at;
         let event_number = state.seq;
         if let Some(report) = migrated {
-            effects.publish(NoticeBody::Audit { stage: "session.migrated".to_owned(), payload: report });
+            effects.publish(NoticeBody::Audit { stage: "session.migrated".into(), payload: report.into() });
         }
         Walker {
             flow,

@@ -19,7 +19,7 @@ impl Walker<'_> {
                 }
             }
         }
-        self.effects.publish(NoticeBody::Audit { stage: kind.to_owned(), payload: data });
+        self.effects.publish(NoticeBody::Audit { stage: kind.to_owned().into(), payload: data.into() });
     }
 
     /// Records the session before or after a node for observers.

@@ -27,7 +27,10 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
 
 /// Appends an object in canonical form.
 pub fn write_map(map: &Map<String, Value>, out: &mut Vec<u8>) {
-    let mut members: Vec<(&String, &Value)> = map.iter().collect();
+    write_members(map.iter().map(|(name, value)| (name.as_str(), value)).collect(), out);
+}
+
+fn write_members(mut members: Vec<(&str, &Value)>, out: &mut Vec<u8>) {
     members.sort_unstable_by_key(|it| it.0);
     out.push(b'{');
     for (index, (key, member)) in members.into_iter().enumerate() {
@@ -93,6 +96,12 @@ impl Hasher {
     /// Adds a JSON value without copying it.
     pub fn add_json(&mut self, value: &Value) {
         write(value, &mut self.buffer);
+        self.flush_line();
+    }
+
+    /// Adds the members of a JSON object without copying them.
+    pub fn add_members(&mut self, members: &[(&str, Value)]) {
+        write_members(members.iter().map(|(name, value)| (*name, value)).collect(), &mut self.buffer);
         self.flush_line();
     }
 

@@ -1,7 +1,10 @@
 //! Notices: numbered output that is never answered.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use super::Millis;
 
@@ -24,9 +27,9 @@ pub enum NoticeBody {
     /// A row for `ce_audit`.
     Audit {
         /// The stage, with its source where it has one.
-        stage: String,
+        stage: Cow<'static, str>,
         /// The payload without `_meta`.
-        payload: Value,
+        payload: AuditPayload,
     },
     /// A progress message for the user, from `ce_verbose`.
     Verbose(Box<VerboseNotice>),
@@ -35,6 +38,64 @@ pub enum NoticeBody {
         /// The message.
         message: Value,
     },
+}
+
+/// The payload of an audit event. Most events are those of steps, whose few members need no index.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(from = "Value")]
+pub enum AuditPayload {
+    /// Any JSON value.
+    Value(Value),
+    /// The members of an object, in order.
+    Members(Vec<(&'static str, Value)>),
+}
+
+impl AuditPayload {
+    /// Returns the payload as a JSON value.
+    pub fn to_value(&self) -> Cow<'_, Value> {
+        match self {
+            AuditPayload::Value(value) => Cow::Borrowed(value),
+            AuditPayload::Members(members) => {
+                Cow::Owned(Value::Object(members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect::<Map<_, _>>()))
+            }
+        }
+    }
+
+    /// Returns a member of an object.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        match self {
+            AuditPayload::Value(value) => value.get(name),
+            AuditPayload::Members(members) => members.iter().find(|it| it.0 == name).map(|it| &it.1),
+        }
+    }
+}
+
+impl From<Value> for AuditPayload {
+    fn from(value: Value) -> Self {
+        AuditPayload::Value(value)
+    }
+}
+
+impl PartialEq for AuditPayload {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_value() == other.to_value()
+    }
+}
+
+impl Serialize for AuditPayload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            AuditPayload::Value(value) => value.serialize(serializer),
+            AuditPayload::Members(members) => serializer.collect_map(members.iter().map(|(name, value)| (name, value))),
+        }
+    }
+}
+
+impl fmt::Display for AuditPayload {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A JSON value is always serialisable.
+        to.write_str(&serde_json::to_string(self).unwrap_or_default())
+    }
 }
 
 /// The severity of a progress message.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Map;
-use super::notice::{Notice, NoticeBody};
+use super::notice::{AuditPayload, Notice, NoticeBody};
 use super::rows::Write;
 use crate::json::canonical;
 
@@ -148,7 +148,10 @@ pub fn state_hash(outcome: &Outcome, notices: &[Notice]) -> String {
             NoticeBody::Audit { stage, .. } if stage == "PIPELINE_TIMING" => {}
             NoticeBody::Audit { stage, payload } => {
                 hash.add_scalars(&(notice.seq, stage));
-                hash.add_json(payload);
+                match payload {
+                    AuditPayload::Value(value) => hash.add_json(value),
+                    AuditPayload::Members(members) => hash.add_members(members),
+                }
             }
             NoticeBody::Verbose(verbose) => {
                 hash.add_value(&notice.seq);
@@ -198,7 +201,7 @@ mod tests {
     }
 
     fn audit(seq: u32, stage: &str) -> Notice {
-        Notice { seq, at: 2, body: NoticeBody::Audit { stage: stage.to_owned(), payload: json!({"text": "hi"}) } }
+        Notice { seq, at: 2, body: NoticeBody::Audit { stage: stage.to_owned().into(), payload: json!({"text": "hi"}).into() } }
     }
 
     fn is_hash_changed(change: impl FnOnce(&mut Outcome, &mut Vec<Notice>)) -> bool {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use convengine_core::flow::active_state;
-use convengine_core::turn::{ConversationRow, HistoryRow, LlmCallRow, MemoryRow, Millis, Notice, NoticeBody};
+use convengine_core::turn::{AuditPayload, ConversationRow, HistoryRow, LlmCallRow, MemoryRow, Millis, Notice, NoticeBody};
 use serde_json::Value;
 
 use super::rows::Rows;
@@ -379,13 +379,13 @@ fn push_turn(rows: &mut Rows, turn: &TurnRow<'_>) {
 }
 
 /// Returns an audit payload, with the host's total for `PIPELINE_TIMING`, because the core cannot measure the commit.
-pub fn with_total_ms<'p>(stage: &str, payload: &'p Value, total_ms: Millis) -> Cow<'p, Value> {
+pub fn with_total_ms<'p>(stage: &str, payload: &'p AuditPayload, total_ms: Millis) -> Cow<'p, AuditPayload> {
     if stage != "PIPELINE_TIMING" {
         return Cow::Borrowed(payload);
     }
-    let mut payload = payload.clone();
+    let mut payload = payload.to_value().into_owned();
     if let Some(total) = payload.get_mut("totalMs") {
         *total = total_ms.into();
     }
-    Cow::Owned(payload)
+    Cow::Owned(payload.into())
 }

@@ -64,7 +64,7 @@ impl PackRows {
     /// If the turn does not audit the row of its reply, any row may be it.
     fn any_reply_row(&self, run: &TurnRun, is: impl Fn(&RowText) -> bool) -> bool {
         let audited = run.notices.iter().rev().find_map(|it| match &it.body {
-            NoticeBody::Audit { stage, payload } if stage == "ASSISTANT_OUTPUT" => Some(payload["responseId"].as_i64()),
+            NoticeBody::Audit { stage, payload } if stage == "ASSISTANT_OUTPUT" => Some(payload.get("responseId").and_then(Value::as_i64)),
             NoticeBody::Audit { .. } | NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
         });
         self.replies.iter().any(|it| audited.is_none_or(|id| id == Some(it.id)) && is(it))

@@ -164,7 +164,9 @@ fn set_response_row(run: &mut TurnRun, id: i64) {
         if let NoticeBody::Audit { stage, payload } = &mut notice.body
             && stage == "ASSISTANT_OUTPUT"
         {
-            payload["responseId"] = id.into();
+            let mut changed = payload.to_value().into_owned();
+            changed["responseId"] = id.into();
+            *payload = changed.into();
         }
     }
 }

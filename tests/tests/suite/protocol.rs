@@ -1,5 +1,6 @@
 //! The turn protocol as a host sees it: misuse, divergence, cancellation and rescue.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
@@ -113,9 +114,11 @@ fn without_models(pack: &Pack) -> Arc<Config> {
 }
 
 /// The stages of a slice, with the payload of each.
-fn audits(slice: &Slice) -> Vec<(&str, &serde_json::Value)> {
+fn audits(slice: &Slice) -> Vec<(&str, Cow<'_, serde_json::Value>)> {
     let bodies = slice.notices.iter().map(|it| &it.body);
-    bodies.filter_map(|it| if let NoticeBody::Audit { stage, payload } = it { Some((stage.as_str(), payload)) } else { None }).collect()
+    bodies
+        .filter_map(|it| if let NoticeBody::Audit { stage, payload } = it { Some((&**stage, payload.to_value())) } else { None })
+        .collect()
 }
 
 #[test]

@@ -80,7 +80,7 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<
         if let Some(trace) = trace.as_object_mut() {
             trace.extend(place.clone());
         }
-        effects.publish(NoticeBody::Audit { stage: "service.answer".to_owned(), payload: trace });
+        effects.publish(NoticeBody::Audit { stage: "service.answer".into(), payload: trace.into() });
         let retry_after = match &outcome {
             Ok(reply) => reply.retry_after_ms,
             Err(error) => error.retry_after_ms,

@@ -46,12 +46,12 @@ pub fn derive_rows(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<
     let slice = replay_turn(stored, config)?;
     let unstored = slice.notices.iter().skip(usize::try_from(stored.audited_notices).unwrap_or(0));
     let audits = unstored.filter_map(|notice| match &notice.body {
-        NoticeBody::Audit { stage, payload } => Some((notice.at, stage, payload)),
+        NoticeBody::Audit { stage, payload } => Some((notice.at, &**stage, payload)),
         NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
     });
-    let row = |(audit_id, (at, stage, payload)): (i64, (Millis, &String, _))| DerivedRow {
+    let row = |(audit_id, (at, stage, payload)): (i64, (Millis, &str, _))| DerivedRow {
         audit_id,
-        stage: stage.clone(),
+        stage: stage.to_owned(),
         payload: with_total_ms(stage, payload, stored.total_ms).to_string(),
         at,
     };

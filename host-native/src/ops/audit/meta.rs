@@ -56,12 +56,13 @@ pub fn metas_by_notice(journal: &Journal, config: &Arc<Config>) -> BTreeMap<u32,
 /// Returns the notices with `_meta` added to their audit payloads, for storing.
 pub fn notices_with_meta(input: &TurnInput, notices: &[Notice], metas: &BTreeMap<u32, Map>) -> Vec<Notice> {
     let with = |notice: &Notice| match &notice.body {
-        NoticeBody::Audit { stage, payload: Value::Object(payload) } => {
+        NoticeBody::Audit { stage, payload } => {
+            let Value::Object(payload) = payload.to_value().into_owned() else { return notice.clone() };
             let meta = metas.get(&notice.seq).map(|it| with_input_params(it.clone(), &input.event.params));
-            let payload = payload_with_meta(payload.clone(), stage, &input.conversation, &clock::format_iso(notice.at), meta);
-            Notice { body: NoticeBody::Audit { stage: stage.clone(), payload: Value::Object(payload) }, ..notice.clone() }
+            let payload = payload_with_meta(payload, stage, &input.conversation, &clock::format_iso(notice.at), meta);
+            Notice { body: NoticeBody::Audit { stage: stage.clone(), payload: Value::Object(payload).into() }, ..notice.clone() }
         }
-        NoticeBody::Audit { .. } | NoticeBody::Verbose(_) | NoticeBody::Message { .. } => notice.clone(),
+        NoticeBody::Verbose(_) | NoticeBody::Message { .. } => notice.clone(),
     };
     notices.iter().map(with).collect()
 }
@@ -100,7 +101,7 @@ fn retrace_turn(stored: &StoredTurn, config: &Arc<Config>) -> Vec<NoticeMeta> {
     let audit = |notice: Notice| match notice.body {
         NoticeBody::Audit { stage, .. } => {
             let meta = with_input_params(metas.remove(&notice.seq)?, sent);
-            Some(NoticeMeta { stage, at: notice.at, meta })
+            Some(NoticeMeta { stage: stage.into_owned(), at: notice.at, meta })
         }
         NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
     };

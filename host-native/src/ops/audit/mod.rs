@@ -11,8 +11,8 @@ pub mod trace;
 use std::collections::BTreeSet;
 
 use convengine_core::Stage;
-use convengine_core::turn::{Millis, Notice, NoticeBody};
-use serde_json::{Value, json};
+use convengine_core::turn::{AuditPayload, Millis, Notice, NoticeBody};
+use serde_json::json;
 
 use crate::clock;
 use crate::storage::Pool;
@@ -66,11 +66,11 @@ pub fn add_published(rows: &mut Vec<AuditRow>, conversation: &str, notices: &[No
     let last_id = rows.iter().map(|it| it.audit_id).max().unwrap_or(0);
     let published = notices
         .iter()
-        .filter_map(|it| if let NoticeBody::Audit { stage, payload } = &it.body { Some((it.at, stage, payload)) } else { None });
-    let row = |(id, (at, stage, payload)): (i64, (Millis, &String, &Value))| AuditRow {
+        .filter_map(|it| if let NoticeBody::Audit { stage, payload } = &it.body { Some((it.at, &**stage, payload)) } else { None });
+    let row = |(id, (at, stage, payload)): (i64, (Millis, &str, &AuditPayload))| AuditRow {
         audit_id: id,
         conversation_id: conversation.to_owned(),
-        stage: stage.clone(),
+        stage: stage.to_owned(),
         payload_json: payload.to_string(),
         created_at: clock::format_iso(at),
     };

@@ -1,6 +1,7 @@
 //! The first difference between what is stored and what a replay returns.
 
 use convengine_core::json::diff;
+use convengine_core::turn::AuditPayload;
 use serde_json::{Number, Value, json};
 
 use crate::storage::audit::AuditRow;
@@ -9,7 +10,7 @@ use crate::storage::audit::AuditRow;
 const TIMING_MEMBERS: [&str; 3] = ["at", "durationMs", "totalMs"];
 
 /// Returns the first difference between audit rows.
-pub(super) fn first_difference(stored: &[AuditRow], derived: &[(&str, &Value)], plain: bool) -> Vec<String> {
+pub(super) fn first_difference(stored: &[AuditRow], derived: &[(&str, &AuditPayload)], plain: bool) -> Vec<String> {
     for (row, (stage, payload)) in stored.iter().zip(derived) {
         if row.stage == *stage && row.payload_json == payload.to_string() {
             continue;

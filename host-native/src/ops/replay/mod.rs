@@ -9,7 +9,7 @@ use convengine_core::Stage;
 use convengine_core::config::Config;
 use convengine_core::config::flow::import_canvas;
 use convengine_core::pack::Pack;
-use convengine_core::turn::{Journal, Notice, NoticeBody, Outcome, RescuedTurn, Turn, TurnError, state_hash};
+use convengine_core::turn::{AuditPayload, Journal, Notice, NoticeBody, Outcome, RescuedTurn, Turn, TurnError, state_hash};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde_json::{Value, json};
 
@@ -267,7 +267,7 @@ fn compare_turn(
         true => 0,
         false => stored.first_audit_id.map_or(usize::MAX, |_| usize::try_from(stored.audited_notices).unwrap_or(0)),
     };
-    let derived: Vec<(&str, &Value)> = replayed.notices.iter().take(compared_notices).filter_map(as_audit).collect();
+    let derived: Vec<(&str, &AuditPayload)> = replayed.notices.iter().take(compared_notices).filter_map(as_audit).collect();
     // A conversation may have started before journals existed.
     let started = clock::format_iso(replayed.journal.input.at);
     let older = audit_rows.iter().take_while(|it| number == 1 && it.created_at < started).count();
@@ -308,7 +308,7 @@ fn replay_lost_turn(journal: &Journal, config: &Arc<Config>) -> Result<ReplayedT
     Ok(ReplayedTurn::new(&turn, outcome, slice.notices))
 }
 
-fn as_audit(notice: &Notice) -> Option<(&str, &Value)> {
+fn as_audit(notice: &Notice) -> Option<(&str, &AuditPayload)> {
     match &notice.body {
         NoticeBody::Audit { stage, payload } => Some((stage, payload)),
         NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,

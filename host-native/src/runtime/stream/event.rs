@@ -13,12 +13,12 @@ use crate::storage::turn_rows::with_total_ms;
 /// The envelope of every event; absent members are null.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Envelope<'e> {
+struct Envelope<'e, P> {
     event_type: &'static str,
     audit_id: Option<i64>,
     stage: &'e str,
     created_at: String,
-    payload: Cow<'e, Value>,
+    payload: P,
     verbose: Option<Value>,
 }
 
@@ -42,29 +42,33 @@ pub(super) fn render_notices(turn: &str, notices: &[Notice], total: Millis) -> S
 
 /// Writes a notice of a turn; `total` is the measured duration for `PIPELINE_TIMING`, as in the stored row.
 fn write_notice(wire: &mut String, turn: &str, notice: &Notice, total: Millis) {
-    let envelope = match &notice.body {
-        NoticeBody::Audit { stage, payload } => audit_envelope(stage, notice.at, with_total_ms(stage, payload, total)),
+    let id = Some((turn, notice.seq));
+    match &notice.body {
+        NoticeBody::Audit { stage, payload } => {
+            write_event(wire, id, stage, &audit_envelope(stage, notice.at, with_total_ms(stage, payload, total)));
+        }
         NoticeBody::Verbose(verbose) => {
             let verbose = progress_json(verbose);
-            let payload = Cow::Owned(json!({"verbose": verbose}));
-            Envelope { event_type: "VERBOSE", verbose: Some(verbose), ..audit_envelope("VERBOSE", notice.at, payload) }
+            let payload = json!({"verbose": verbose});
+            let envelope = Envelope { event_type: "VERBOSE", verbose: Some(verbose), ..audit_envelope("VERBOSE", notice.at, payload) };
+            write_event(wire, id, "VERBOSE", &envelope);
         }
         NoticeBody::Message { message } => {
-            Envelope { event_type: "MESSAGE", ..audit_envelope("MESSAGE", notice.at, Cow::Borrowed(message)) }
+            let envelope = Envelope { event_type: "MESSAGE", ..audit_envelope("MESSAGE", notice.at, message) };
+            write_event(wire, id, "MESSAGE", &envelope);
         }
-    };
-    write_event(wire, Some((turn, notice.seq)), envelope.stage, &envelope);
+    }
 }
 
 /// Writes an audit event that has no stored row.
 pub(super) fn write_unstored(wire: &mut String, turn: &str, seq: usize, stage: &str, at: Millis, payload: Value) {
-    write_event(wire, Some((turn, u32::try_from(seq).unwrap_or(u32::MAX))), stage, &audit_envelope(stage, at, Cow::Owned(payload)));
+    write_event(wire, Some((turn, u32::try_from(seq).unwrap_or(u32::MAX))), stage, &audit_envelope(stage, at, payload));
 }
 
 /// Renders an audit event that belongs to no turn and therefore has no id.
 pub(super) fn render_turnless_audit(stage: &str, at: Millis, payload: Value) -> String {
     let mut wire = String::new();
-    write_event(&mut wire, None, stage, &audit_envelope(stage, at, Cow::Owned(payload)));
+    write_event(&mut wire, None, stage, &audit_envelope(stage, at, payload));
     wire
 }
 
@@ -88,7 +92,7 @@ pub(super) fn write_tool_progress(wire: &mut String, turn: &str, effect: u32, pr
     write_event(wire, None, "TOOL_PROGRESS", &data);
 }
 
-fn audit_envelope<'e>(stage: &'e str, at: Millis, payload: Cow<'e, Value>) -> Envelope<'e> {
+fn audit_envelope<P>(stage: &str, at: Millis, payload: P) -> Envelope<'_, P> {
     Envelope { event_type: "AUDIT", audit_id: None, stage, created_at: clock::format_iso(at), payload, verbose: None }
 }
 
@@ -132,7 +136,7 @@ mod tests {
     fn the_wire_form_is_that_of_existing_clients() {
         let mut wire = render_connected("c", None);
         let payload = json!({"text": "a\nb", "n": 1});
-        let body = NoticeBody::Audit { stage: "RULE_MATCH (RulesStep)".to_owned(), payload };
+        let body = NoticeBody::Audit { stage: "RULE_MATCH (RulesStep)".into(), payload: payload.into() };
         write_notice(&mut wire, "t", &Notice { seq: 7, at: 1_767_323_045_678, body }, 0);
         assert_eq!(
             wire,

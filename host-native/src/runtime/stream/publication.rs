@@ -182,7 +182,7 @@ mod tests {
     }
 
     fn notices(from: u32, until: u32) -> Vec<Notice> {
-        let body = |_| NoticeBody::Audit { stage: "A".to_owned(), payload: json!({}) };
+        let body = |_| NoticeBody::Audit { stage: "A".into(), payload: json!({}).into() };
         (from..until).map(|seq| Notice { seq, at: 0, body: body(seq) }).collect()
     }
 

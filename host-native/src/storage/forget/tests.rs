@@ -54,7 +54,7 @@ async fn store_two_conversations(database: &mut Database) {
             created_at: at,
             updated_at: at,
         });
-        rows.add_audit(id, &[Notice { seq: 0, at, body: NoticeBody::Audit { stage: "S".to_owned(), payload: json!({}) } }], 0);
+        rows.add_audit(id, &[Notice { seq: 0, at, body: NoticeBody::Audit { stage: "S".into(), payload: json!({}).into() } }], 0);
     }
     rows.add_turn(&turn("11111111-0000-4000-8000-000000000001", OLD, 1, "closed"));
     rows.add_turn(&turn("11111111-0000-4000-8000-000000000002", NEW, 1, "closed"));

@@ -18,7 +18,7 @@ async fn ids_are_reserved_for_derived_rows() {
         assert_eq!(audit::reserve_ids(&mut database.connection, 3).await.expect("numbers"), 1, "of a table without rows");
         let mut rows = TurnRows::default();
         rows.add_conversation(&conversation());
-        let body = NoticeBody::Audit { stage: "A".to_owned(), payload: json!({"b": 1}) };
+        let body = NoticeBody::Audit { stage: "A".into(), payload: json!({"b": 1}).into() };
         rows.add_audit(CONVERSATION, &[Notice { seq: 0, at: AT, body }], 0);
         rows.add_turn(&TurnRow { reserved_audit_ids: 2, ..turn_row(FIRST, 1, "closed") });
         let mut next = [TurnRows::default(), TurnRows::default()];

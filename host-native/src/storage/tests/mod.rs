@@ -117,7 +117,11 @@ async fn a_turn_is_loaded_as_it_was_stored() {
             let row = HistoryRow { user_input: user.to_owned(), assistant_output: assistant.to_owned(), created_at: AT + 1 };
             rows.add_history(CONVERSATION, &row);
         }
-        let notice = |seq, stage: &str, payload| Notice { seq, at: AT, body: NoticeBody::Audit { stage: stage.to_owned(), payload } };
+        let notice = |seq, stage: &str, payload| Notice {
+            seq,
+            at: AT,
+            body: NoticeBody::Audit { stage: stage.to_owned().into(), payload: Value::into(payload) },
+        };
         let notices = [notice(0, "USER_INPUT", json!({"z": 1, "a": "é\u{0}"})), notice(1, "PIPELINE_TIMING", json!({"totalMs": 0}))];
         rows.add_audit(CONVERSATION, &notices, 9);
         rows.add_memory(CONVERSATION, &MemoryRow { summary: "later".to_owned(), ..memory.clone() });

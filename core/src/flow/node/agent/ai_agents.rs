@@ -54,7 +54,7 @@ impl Session {
         loop {
             for notice in &slice.notices {
                 if let NoticeBody::Audit { stage, payload } = &notice.body {
-                    self.audits.push((stage.clone(), payload.clone()));
+                    self.audits.push((stage.to_string(), payload.to_value().into_owned()));
                 }
             }
             if slice.end.is_some() {

@@ -88,7 +88,7 @@ impl AgentSession {
     }
 
     fn record_stages(&mut self, notices: &[crate::turn::Notice]) {
-        let stage = |it: &crate::turn::Notice| if let NoticeBody::Audit { stage, .. } = &it.body { Some(stage.clone()) } else { None };
+        let stage = |it: &crate::turn::Notice| if let NoticeBody::Audit { stage, .. } = &it.body { Some(stage.to_string()) } else { None };
         self.stages.extend(notices.iter().filter_map(stage));
     }
 

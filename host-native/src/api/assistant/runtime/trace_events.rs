@@ -1,5 +1,6 @@
 //! Renders the turns of a session as trace events (docs/spec/flows.md#15.5).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use convengine_core::config::Config;
@@ -58,7 +59,7 @@ fn mask_private(config: Option<&Config>, event: Value, slice: &Slice) -> (Value,
     let of_state = |key: &str| state.and_then(|it| it.get(key)).cloned().unwrap_or_default();
     let mut frames = of_state("stack").as_array().cloned().unwrap_or_default();
     frames.push(json!({"locals": event.get("params")}));
-    let data: Vec<&Value> = audits(slice).map(|it| it.2).collect();
+    let data: Vec<Cow<'_, Value>> = audits(slice).map(|it| it.2).collect();
     let mut whole = json!({"vars": of_state("vars"), "stack": frames, "event": mask_remembered(event, state), "data": data});
     if let Some(flow) = config.and_then(|it| it.flow()) {
         convengine_core::flow::redact_session(flow, &mut whole);
@@ -86,9 +87,9 @@ fn mask_remembered(mut event: Value, state: Option<&Value>) -> Value {
     event
 }
 
-fn audits(slice: &Slice) -> impl Iterator<Item = (&Notice, &str, &Value)> {
+fn audits(slice: &Slice) -> impl Iterator<Item = (&Notice, &str, Cow<'_, Value>)> {
     slice.notices.iter().filter_map(|it| match &it.body {
-        NoticeBody::Audit { stage, payload } => Some((it, stage.as_str(), payload)),
+        NoticeBody::Audit { stage, payload } => Some((it, &**stage, payload.to_value())),
         NoticeBody::Verbose(_) | NoticeBody::Message { .. } => None,
     })
 }
@@ -113,7 +114,7 @@ struct TraceRenderer<'t> {
 
 impl TraceRenderer<'_> {
     fn render(mut self, slice: &Slice, data: Vec<Value>) -> Vec<Value> {
-        audits(slice).zip(data).map(|((notice, kind, payload), data)| self.render_event(notice, kind, node_path(payload), data)).collect()
+        audits(slice).zip(data).map(|((notice, kind, payload), data)| self.render_event(notice, kind, node_path(&payload), data)).collect()
     }
 
     /// Renders an event; `at` is a document location and contains no user text.

@@ -117,6 +117,7 @@ impl EventWriter {
                 self.write_message(message);
             }
             NoticeBody::Audit { stage, payload } if self.visibility.debug => {
+                let payload = &*payload.to_value();
                 let (at, time) = (node_path(payload), clock::format_iso(notice.at));
                 let event = json!({"seq": notice.seq, "kind": stage, "program": self.program, "at": at, "time": time, "data": payload});
                 if self.form == StreamFormat::Ui && stage == "agent.tool" {
