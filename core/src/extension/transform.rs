@@ -6,7 +6,7 @@ use super::{TaskCall, run_method};
 use crate::audit::Stage;
 use crate::config::{HookPoint, HookStage, HookTask};
 use crate::step_context::StepContext;
-use crate::turn::{EffectError, Payload, PayloadKind, TaskUse};
+use crate::turn::{EffectError, Payload, PayloadKind, TaskUse, payload};
 
 /// Runs the hooks of a step; a failed hook is audited and otherwise ignored.
 pub async fn run_hooks(cx: &mut StepContext<'_>, step: &str, moment: HookStage) {
@@ -20,7 +20,7 @@ pub async fn run_hooks(cx: &mut StepContext<'_>, step: &str, moment: HookStage) 
         let call = TaskCall { task: task.name.clone(), called_for: TaskUse::Hook, rule_id: None, placement: Some(moment.name()), input };
         if let Err(error) = run_method(cx, call).await {
             cx.audit(Stage::StepHookError, |_| {
-                json!({
+                payload!({
                     "step": step, "phase": moment.name(), "hookClass": task.name, "errorType": error.kind, "errorMessage": error.message,
                 })
             });

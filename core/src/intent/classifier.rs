@@ -7,7 +7,7 @@ use crate::audit::Stage;
 use crate::config::Classifier;
 use crate::lexical::{Decision, NEAREST, RankedClass, explain_class, round};
 use crate::step_context::StepContext;
-use crate::turn::{Candidate, EmbedRequest, Explanation, Map, Verdict};
+use crate::turn::{Candidate, EmbedRequest, Explanation, Map, Verdict, payload};
 
 /// The reason of the question which of two intents is meant.
 const QUESTION_REASON: &str = "INTENT_EXAMPLES";
@@ -65,7 +65,7 @@ async fn classify_by_rows<'c>(cx: &mut StepContext<'c>) -> Result<Option<&'c Cla
         }
         cx.audit(
             Stage::IntentClassifierCollision,
-            |session| json!({"userText": session.user_text, "matchedIntents": intents, "matchedByRule": intents_by_rule(&hits)}),
+            |session| payload!({"userText": session.user_text, "matchedIntents": intents, "matchedByRule": intents_by_rule(&hits)}),
         );
         return Ok(None);
     }
@@ -76,7 +76,7 @@ async fn classify_by_rows<'c>(cx: &mut StepContext<'c>) -> Result<Option<&'c Cla
         }
         cx.audit(
             Stage::IntentClassificationMatched,
-            |_| json!({"intent": first.intent, "state": first.state, "matchedByRule": intents_by_rule(&hits)}),
+            |_| payload!({"intent": first.intent, "state": first.state, "matchedByRule": intents_by_rule(&hits)}),
         );
         return Ok(Some(first));
     }
@@ -102,7 +102,7 @@ async fn classify_by_rows<'c>(cx: &mut StepContext<'c>) -> Result<Option<&'c Cla
     if similar.is_none() {
         cx.audit(
             Stage::IntentClassifierNoMatch,
-            |session| json!({"userText": session.user_text, "intent": session.intent, "state": session.state}),
+            |session| payload!({"userText": session.user_text, "intent": session.intent, "state": session.state}),
         );
     }
     Ok(similar)
@@ -151,7 +151,7 @@ fn classify_by_examples<'c>(cx: &StepContext<'c>, text: &str) -> Result<Option<&
         [first, second] => {
             cx.audit(Stage::IntentClassifierCollision, |session| {
                 let intents = [&first.intent, &second.intent];
-                json!({"userText": session.user_text, "matchedIntents": intents, "matchedByRule": intents_by_rule(&[first, second])})
+                payload!({"userText": session.user_text, "matchedIntents": intents, "matchedByRule": intents_by_rule(&[first, second])})
             });
             Err([first, second])
         }
@@ -172,7 +172,7 @@ async fn find_most_similar<'c>(cx: &mut StepContext<'c>, text: &str, explanation
     let vectors = match cx.effects.perform(EmbedRequest { texts }).await {
         Ok(reply) => reply.vectors,
         Err(error) => {
-            cx.audit(Stage::IntentClassifierSemanticSkipped, |_| json!({"reason": error.message, "exception": error.kind}));
+            cx.audit(Stage::IntentClassifierSemanticSkipped, |_| payload!({"reason": error.message, "exception": error.kind}));
             return None;
         }
     };

@@ -13,7 +13,7 @@ use crate::llm;
 use crate::rules;
 use crate::schema;
 use crate::step_context::StepContext;
-use crate::turn::{Candidate, LlmMode, Map, Payload, PayloadKind, Verdict};
+use crate::turn::{Candidate, LlmMode, Map, Payload, PayloadKind, Verdict, payload};
 use crate::verbose::{Progress, publish, publish_and_audit};
 
 /// Explanation for an intent outside the allowed ones.
@@ -32,7 +32,7 @@ pub async fn resolve_with_model(cx: &mut StepContext<'_>) -> Result<Option<Strin
     });
     if config.intent_resolver.intents.is_empty() {
         explain(cx, None, "not asked: no intent may be chosen");
-        cx.audit(Stage::IntentAgentSkipped, |_| json!({"reason": "no allowed intents"}));
+        cx.audit(Stage::IntentAgentSkipped, |_| payload!({"reason": "no allowed intents"}));
         return Ok(None);
     }
     cx.session.set_param("agentResolver", true);
@@ -83,7 +83,7 @@ async fn evaluate_reply(cx: &mut StepContext<'_>, reply: &str) -> Option<String>
     cx.session.set_param("intent_scores", json!(reply.scores));
     cx.session.set_param("intent_top3", json!(reply.top_scores()));
     cx.session.set_param("followups", json!(reply.followups));
-    cx.audit(Stage::IntentAgentScores, |_| json!({"scores": reply.scores, "followups": reply.followups}));
+    cx.audit(Stage::IntentAgentScores, |_| payload!({"scores": reply.scores, "followups": reply.followups}));
     cx.session.set_param("intent_collision_candidates", json!(reply.candidates()));
     decide_clarification(cx, &mut reply);
     if reply.needs_clarification {
@@ -103,7 +103,7 @@ fn decide_clarification(cx: &mut StepContext<'_>, reply: &mut ResolverReply) {
         // The schema's own questions clarify it. The state reverts to the model's. (docs/spec/pipeline.md#Q-13)
         cx.audit(
             Stage::IntentAgentClarificationSuppressedSchemaFlow,
-            |_| json!({"intent": reply.intent, "state": reply.state, "question": reply.question}),
+            |_| payload!({"intent": reply.intent, "state": reply.state, "question": reply.question}),
         );
         reply.needs_clarification = false;
         reply.question = None;

@@ -11,7 +11,7 @@ use crate::session::Session;
 use crate::step_context::StepContext;
 use crate::text::plain_text;
 use crate::text::template::Template;
-use crate::turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Map, Write};
+use crate::turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Map, Write, payload};
 
 /// A pair of rendered prompts.
 #[derive(Debug, Clone, Default)]
@@ -28,7 +28,7 @@ pub struct Prompts {
 pub fn render_prompts(cx: &StepContext<'_>, system: &Template, user: &Template, variables: &Map) -> Prompts {
     let render = |template: &Template| {
         let text = cx.session.render(template, || variables.clone()).text;
-        cx.audit(Stage::PromptRendering, |_| json!({"rendered_template": text, "promptVars": to_texts(variables)}));
+        cx.audit(Stage::PromptRendering, |_| payload!({"rendered_template": text, "promptVars": to_texts(variables)}));
         text
     };
     Prompts { system: render(system), user: render(user), hint: None }

@@ -1,12 +1,13 @@
 //! Opens, confirms, rejects and expires the pending action of a turn. (docs/spec/pipeline.md#2.10, docs/decisions/0005-pending-actions.md)
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{ActionChoice, ActionRuntime, ActionStatus, ResolvedAction, resolve_action};
 use crate::audit::Stage;
 use crate::config::InteractionDecision;
 use crate::session::Session;
 use crate::step_context::StepContext;
+use crate::turn::payload;
 
 /// Expires the open action, opens the turn's action, and records the user's decision about it.
 pub fn start(cx: &mut StepContext<'_>) {
@@ -79,7 +80,7 @@ fn expire(cx: &mut StepContext<'_>, mut runtime: ActionRuntime) -> bool {
     runtime.set_status(ActionStatus::Expired, turn, now);
     runtime.store(&mut cx.session);
     cx.session.set_param("pending_action_runtime_status", ActionStatus::Expired.name());
-    cx.audit(Stage::PendingActionLifecycle, |_| json!({"event": "EXPIRED", "status": "EXPIRED", "turn": turn}));
+    cx.audit(Stage::PendingActionLifecycle, |_| payload!({"event": "EXPIRED", "status": "EXPIRED", "turn": turn}));
     if is_other_action {
         return false;
     }
@@ -113,6 +114,6 @@ fn publish_status(cx: &mut StepContext<'_>, status: ActionStatus, action: &Resol
     cx.session.set_param("pending_action_runtime_status", name);
     cx.audit(
         Stage::PendingActionLifecycle,
-        |_| json!({"event": name, "status": name, "actionKey": action.key, "actionRef": action.reference}),
+        |_| payload!({"event": name, "status": name, "actionKey": action.key, "actionRef": action.reference}),
     );
 }

@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::json::into_members;
 use crate::session::{StepExit, StepInfo};
 use crate::step_context::StepContext;
-use crate::turn::{AuditPayload, Millis};
+use crate::turn::{Millis, payload};
 use crate::verbose::{Progress, publish};
 
 /// Runs one step, including its hooks and audits.
@@ -34,7 +34,7 @@ fn enter_step(cx: &mut StepContext<'_>, name: &'static str) {
     cx.effects.record_view(name, "before", || cx.session.observer_view());
     let scope = (cx.session.intent.clone(), cx.session.state.clone());
     cx.session.step_infos.push(StepInfo { name, started: cx.effects.now(), scope, exit: None });
-    cx.audit(Stage::StepEnter, |_| AuditPayload::Members(vec![("step", name.into()), ("stepClass", name.into())]));
+    cx.audit(Stage::StepEnter, |_| payload!({"step": name, "stepClass": name}));
     publish_step_progress(cx, Progress::new(name, "STEP_ENTER"), || json!({}));
 }
 
@@ -52,10 +52,7 @@ fn record_exit(cx: &mut StepContext<'_>, name: &str, result: &Result<StepOutcome
 fn publish_exit(cx: &StepContext<'_>, name: &'static str, duration: Millis, flow: StepOutcome) {
     let outcome = flow.name();
     publish_step_progress(cx, Progress::new(name, "STEP_EXIT"), || json!({"result": outcome}));
-    cx.audit(Stage::StepExit, |_| {
-        let members = [("step", name.into()), ("stepClass", name.into()), ("outcome", outcome.into()), ("durationMs", duration.into())];
-        AuditPayload::Members(members.into())
-    });
+    cx.audit(Stage::StepExit, |_| payload!({"step": name, "stepClass": name, "outcome": outcome, "durationMs": duration}));
 }
 
 fn publish_failure(cx: &StepContext<'_>, name: &'static str, duration: Millis, fault: &Fault) {
@@ -63,7 +60,7 @@ fn publish_failure(cx: &StepContext<'_>, name: &'static str, duration: Millis, f
     publish_step_progress(cx, Progress::fatal(name, "STEP_ERROR"), || json!({"errorType": error, "errorMessage": message}));
     cx.audit(
         Stage::StepError,
-        |_| json!({"step": name, "stepClass": name, "durationMs": duration, "errorType": error, "errorMessage": message}),
+        |_| payload!({"step": name, "stepClass": name, "durationMs": duration, "errorType": error, "errorMessage": message}),
     );
 }
 

@@ -10,7 +10,7 @@ use crate::session::Session;
 use crate::step_context::StepContext;
 use crate::text::collapse_whitespace;
 use crate::tool;
-use crate::turn::{Candidate, Verdict};
+use crate::turn::{Candidate, Verdict, payload};
 
 /// Messages that are only a greeting.
 const GREETINGS: [&str; 7] = ["hi", "hello", "hey", "greetings", "good morning", "good afternoon", "good evening"];
@@ -72,7 +72,7 @@ fn find_closed_gate(cx: &mut StepContext<'_>, has_asked: bool) -> Option<Gate> {
         lifecycle::record_state(&mut cx.session, LoopState::new(LoopStatus::SchemaIncomplete).with_message("SCHEMA_INCOMPLETE"));
         cx.audit(Stage::McpSkippedSchemaIncomplete, |session| {
             let missing = session.schema.as_ref().map(|it| &it.missing);
-            json!({"intent": session.intent, "state": session.state, "missing_fields": missing, "schema_complete": false})
+            payload!({"intent": session.intent, "state": session.state, "missing_fields": missing, "schema_complete": false})
         });
         return Some(Gate::Schema);
     }
@@ -88,7 +88,7 @@ fn find_closed_gate(cx: &mut StepContext<'_>, has_asked: bool) -> Option<Gate> {
         return Some(Gate::Question);
     }
     if !cx.config.tools.has_any(&cx.session.intent, &cx.session.state) {
-        cx.audit(Stage::McpNoToolsAvailable, |session| json!({"intent": session.intent, "state": session.state}));
+        cx.audit(Stage::McpNoToolsAvailable, |session| payload!({"intent": session.intent, "state": session.state}));
         return close_gate(cx, Gate::Tools, LoopStatus::NoTools);
     }
     None
@@ -106,7 +106,7 @@ pub(super) fn report_open_question(cx: &StepContext<'_>) {
 }
 
 fn audit_open_question(cx: &StepContext<'_>) {
-    cx.audit(Stage::McpSkippedPendingClarification, |session| json!({"intent": session.intent, "state": session.state}));
+    cx.audit(Stage::McpSkippedPendingClarification, |session| payload!({"intent": session.intent, "state": session.state}));
 }
 
 /// Accepts the message as the answer to a tool's question, if it can be one.

@@ -10,7 +10,7 @@ use crate::json::into_members;
 use crate::llm;
 use crate::step_context::StepContext;
 use crate::text::date::Date;
-use crate::turn::{EffectError, LlmMode, Map};
+use crate::turn::{EffectError, LlmMode, Map, payload};
 use crate::verbose::{Progress, publish, publish_and_audit};
 
 /// The name in progress messages.
@@ -78,7 +78,7 @@ async fn ask_model(
         }
         Err(error) => {
             publish(cx, Progress::survived(PROGRESS_NAME, "MCP_PLAN_LLM_ERROR"), || into_members(json!({"error": error.message})));
-            cx.audit(Stage::McpPlanLlmError, |_| json!({"error": error.message}));
+            cx.audit(Stage::McpPlanLlmError, |_| payload!({"error": error.message}));
             Err(error)
         }
     }

@@ -15,7 +15,7 @@ use crate::rules;
 use crate::session::Session;
 use crate::step_context::StepContext;
 use crate::tool;
-use crate::turn::{EffectError, EffectErrorKind, SleepRequest};
+use crate::turn::{EffectError, EffectErrorKind, SleepRequest, payload};
 use crate::verbose::{Progress, publish, publish_and_audit};
 
 /// Failed calls per turn; the last one ends the loop.
@@ -84,7 +84,7 @@ async fn handle_success(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan
     lifecycle::record_state(&mut cx.session, LoopState { group: Some(&tool.group), ..LoopState::for_plan(LoopStatus::InProgress, plan) });
     let progress = Progress { tool_code: Some(code), ..Progress::new(STEP, "MCP_TOOL_RESULT") };
     publish(cx, progress, || into_members(json!({"tool_code": code, "tool_group": tool.group})));
-    cx.audit(Stage::McpToolResult, |_| json!({"tool_code": code, "tool_group": tool.group, "rows": json}));
+    cx.audit(Stage::McpToolResult, |_| payload!({"tool_code": code, "tool_group": tool.group, "rows": json}));
     if semantic::is_tool(code, semantic::INTERPRET) {
         rules::run_pass(cx, Phase::PostSemanticInterpret, "McpToolStep PostSemanticInterpret").await;
     }
@@ -135,7 +135,7 @@ fn handle_failure(cx: &mut StepContext<'_>, run: &mut PlannerRun<'_>, plan: &Pla
         node.insert("toolExecutionError".to_owned(), Value::Object(into_members(facts).into_iter().filter(|it| !it.1.is_null()).collect()));
     });
     cx.audit(Stage::McpToolError, |_| {
-        json!({
+        payload!({
             "tool_code": code, "tool_group": group, "args": args, "error": message, "error_message": message,
             "root_cause_message": message,
         })

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-
 use crate::audit::Stage;
 use crate::config::Config;
 use crate::extension;
@@ -11,7 +9,7 @@ use crate::fault::Fault;
 use crate::pipeline;
 use crate::session::Session;
 use crate::step_context::StepContext;
-use crate::turn::{CancelReason, EffectContext, Outcome, Program, TurnInput, Write};
+use crate::turn::{CancelReason, EffectContext, Outcome, Program, TurnInput, Write, payload};
 
 /// Creates the program that runs the configuration's pipeline.
 pub(super) fn build_program(input: TurnInput, effects: EffectContext, config: Arc<Config>) -> Program {
@@ -50,7 +48,7 @@ fn success_outcome(session: Session) -> Outcome {
 fn cancel_outcome(cx: StepContext<'_>, reason: CancelReason) -> Outcome {
     cx.audit(
         Stage::TurnCancelled,
-        |_| json!({"reason": reason.name(), "step": cx.effects.step(), "openEffects": cx.effects.open_effect_count()}),
+        |_| payload!({"reason": reason.name(), "step": cx.effects.step(), "openEffects": cx.effects.open_effect_count()}),
     );
     let fault = Fault::from_cancellation(reason, cx.effects.has_written());
     failure_outcome(cx, &fault)
@@ -64,7 +62,7 @@ fn failure_outcome(mut cx: StepContext<'_>, fault: &Fault) -> Outcome {
     }
     cx.audit(
         Stage::EngineKnownFailure,
-        |_| json!({"errorCode": fault.code.name(), "message": fault.message, "recoverable": fault.recoverable}),
+        |_| payload!({"errorCode": fault.code.name(), "message": fault.message, "recoverable": fault.recoverable}),
     );
     Outcome {
         conversation_id: cx.session.conversation_id.clone(),

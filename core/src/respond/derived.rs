@@ -10,7 +10,7 @@ use crate::json::into_members;
 use crate::llm;
 use crate::step_context::StepContext;
 use crate::text::template::Template;
-use crate::turn::{LlmMode, Map};
+use crate::turn::{LlmMode, Map, payload};
 use crate::verbose::{Progress, publish, publish_and_audit};
 
 /// The parts of a model call that writes an answer.
@@ -58,7 +58,7 @@ pub async fn derive_answer(cx: &mut StepContext<'_>, response: &Response, hint: 
 /// # Errors
 /// The model call failed.
 pub async fn answer_collision(cx: &mut StepContext<'_>) -> Result<(), Fault> {
-    cx.audit(Stage::IntentCollisionDetected, |session| json!({"intent": session.intent, "state": session.state}));
+    cx.audit(Stage::IntentCollisionDetected, |session| payload!({"intent": session.intent, "state": session.state}));
     let config = cx.config;
     let prompts = &config.intent_resolver.collision_prompts;
     let order = AnswerRequest {
@@ -72,7 +72,7 @@ pub async fn answer_collision(cx: &mut StepContext<'_>) -> Result<(), Fault> {
     };
     let text = ask_model(cx, &order, None).await?;
     cx.audit(Stage::IntentCollisionResolved, |session| {
-        json!({
+        payload!({
             "output": text, "intent": session.intent, "state": session.state, "context": session.context,
             "schemaJson": session.schema_json(),
         })

@@ -11,7 +11,7 @@ use crate::config::{OutputFormat, Response, ResponseSource, is_same_code};
 use crate::session::UNCONFIRMED;
 use crate::step_context::StepContext;
 use crate::text::template::Template;
-use crate::turn::{Map, Payload, PayloadKind};
+use crate::turn::{Map, Payload, PayloadKind, payload};
 
 /// Maximum length of a template preview in an audit row, in characters.
 const MAX_PREVIEW_CHARS: usize = 500;
@@ -30,7 +30,7 @@ pub fn render_exact(cx: &mut StepContext<'_>, response: &Response, template: &Te
     if let Some(reason) = reason.filter(|_| !blank || !text.trim().is_empty()) {
         cx.audit(Stage::ExactResponseRendering, |_| fallback_payload(template, &reason));
     }
-    cx.audit(Stage::ResponseExact, |_| json!({"text": text}));
+    cx.audit(Stage::ResponseExact, |_| payload!({"text": text}));
     set_answer(cx, response.format, "RESPONSE_EXACT", text.clone());
     text
 }

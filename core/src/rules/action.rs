@@ -6,9 +6,10 @@ use crate::audit::Stage;
 use crate::config::{Rule, RuleAction, SetDialogueAct};
 use crate::extension;
 use crate::json::path::JsonPath;
+use crate::session::Facts;
 use crate::step_context::StepContext;
 use crate::text::task::TaskName;
-use crate::turn::TaskUse;
+use crate::turn::{TaskUse, payload};
 
 /// Runs the action of a rule.
 pub(super) async fn run_action(cx: &mut StepContext<'_>, rule: &Rule) {
@@ -32,7 +33,7 @@ fn set_intent(cx: &mut StepContext<'_>, rule_id: i64, intent: &str) {
     cx.session.set_intent(intent);
     cx.audit(
         Stage::SetIntent,
-        |session| json!({"ruleId": rule_id, "fromIntent": from, "toIntent": intent, "state": session.state, "context": session.context}),
+        |session| payload!({"ruleId": rule_id, "fromIntent": from, "toIntent": intent, "state": session.state, "context": session.context}),
     );
 }
 
@@ -40,7 +41,7 @@ fn set_state(cx: &mut StepContext<'_>, rule_id: i64, state: &str) {
     let from = std::mem::replace(&mut cx.session.state, state.to_owned());
     cx.audit(
         Stage::SetState,
-        |session| json!({"ruleId": rule_id, "fromState": from, "toState": state, "intent": session.intent, "context": session.context}),
+        |session| payload!({"ruleId": rule_id, "fromState": from, "toState": state, "intent": session.intent, "context": session.context}),
     );
 }
 
@@ -76,7 +77,7 @@ fn set_dialogue_act(cx: &mut StepContext<'_>, rule_id: i64, value: &SetDialogueA
         cx.session.set_standalone_query(query.clone());
     }
     cx.audit(Stage::SetDialogueAct, |session| {
-        json!({
+        payload!({
             "ruleId": rule_id,
             "dialogueAct": value.act.name(),
             "dialogueActConfidence": value.confidence,
@@ -92,7 +93,7 @@ fn set_input_param(cx: &mut StepContext<'_>, rule_id: i64, values: &[(String, Va
     }
     cx.audit(Stage::SetInputParam, |session| {
         let applied: crate::turn::Map = values.iter().cloned().collect();
-        json!({
+        payload!({
             "ruleId": rule_id,
             "intent": session.intent,
             "state": session.state,
@@ -103,10 +104,10 @@ fn set_input_param(cx: &mut StepContext<'_>, rule_id: i64, values: &[(String, Va
 }
 
 fn set_json(cx: &mut StepContext<'_>, rule_id: i64, key: &str, source: &str, path: &JsonPath) {
-    let Some(value) = path.first(&cx.session.facts()) else { return };
+    let Some(value) = Facts::default().first(&cx.session, path) else { return };
     cx.session.set_param_by_rule(key, value.clone());
     cx.audit(Stage::SetJson, |session| {
-        json!({
+        payload!({
             "ruleId": rule_id,
             "key": key,
             "path": source,

@@ -7,7 +7,7 @@ use crate::audit::Stage;
 use crate::config::{Phase, Rule, RuleCondition};
 use crate::session::{Facts, RuleRun, Session};
 use crate::step_context::StepContext;
-use crate::turn::{Candidate, Explanation, Map, TOO_MANY_STEPS, Verdict};
+use crate::turn::{Candidate, Explanation, Map, TOO_MANY_STEPS, Verdict, payload};
 use crate::verbose::{Progress, publish};
 
 /// Maximum rounds of a pass, even if intent or state still changes.
@@ -98,7 +98,7 @@ async fn evaluate_rule(
     let considered = is_observed.then(|| explain_rule(&cx.session, rule, applies, facts));
     if !applies {
         cx.audit(Stage::RuleNoMatch(pass.source), |session| {
-            json!({
+            payload!({
                 "ruleId": rule.id, "type": rule.rule_type, "ruleStateCode": rule.state_code, "pattern": rule.pattern,
                 "action": rule.action_name, "intent": session.intent, "state": session.state, "evaluatedState": state_of_round,
                 "reason": "TYPE_CONDITION_NOT_MET", "ruleExecutionSource": pass.source, "ruleExecutionOrigin": pass.origin,
@@ -109,7 +109,7 @@ async fn evaluate_rule(
         return considered;
     }
     cx.audit(Stage::RuleMatch(pass.source), |session| {
-        json!({
+        payload!({
             "ruleId": rule.id, "action": rule.action_name, "ruleType": rule.rule_type, "ruleStateCode": rule.state_code,
             "intent": session.intent, "state": session.state, "ruleExecutionSource": pass.source, "ruleExecutionOrigin": pass.origin,
             "rulePhase": pass.phase.name(), "ruleAgentPostIntent": pass.is_phase(Phase::PostAgentIntent),
@@ -123,7 +123,7 @@ async fn evaluate_rule(
     *facts = Facts::default();
     cx.audit(Stage::RuleApplied(pass.source), |session| {
         let parsed = rule.action_value.as_deref().and_then(|it| serde_json::from_str::<Value>(it).ok());
-        json!({
+        payload!({
             "ruleId": rule.id, "intent": session.intent, "type": rule.rule_type, "ruleStateCode": rule.state_code,
             "pattern": rule.pattern, "action": rule.action_name, "ruleExecutionSource": pass.source,
             "ruleExecutionOrigin": pass.origin, "rulePhase": pass.phase.name(),

@@ -22,12 +22,14 @@ impl Default for Facts {
 impl Facts {
     /// Whether a path matches the session.
     pub fn matches(&mut self, session: &Session, path: &JsonPath) -> bool {
-        match path.members() {
-            Some(members) => members.iter().for_each(|it| self.add_fact(session, it)),
-            None if self.is_complete => {}
-            None => *self = Facts { document: session.facts(), is_complete: true },
-        }
+        self.add_facts(session, path.members());
         path.matches(&self.document)
+    }
+
+    /// The first value of the session that a path finds.
+    pub fn first(&mut self, session: &Session, path: &JsonPath) -> Option<Value> {
+        self.add_facts(session, path.members_of_values());
+        path.first(&self.document)
     }
 
     /// Whether a path finds a value in the context.
@@ -40,6 +42,15 @@ impl Facts {
     pub fn read_values(&self, path: &JsonPath, in_context: bool) -> Map {
         let document = if in_context { self.document.get("context").unwrap_or(&Value::Null) } else { &self.document };
         path.read_values(document)
+    }
+
+    /// Adds the facts with these names, or all.
+    fn add_facts(&mut self, session: &Session, names: Option<&[String]>) {
+        match names {
+            Some(names) => names.iter().for_each(|it| self.add_fact(session, it)),
+            None if self.is_complete => {}
+            None => *self = Facts { document: session.facts(), is_complete: true },
+        }
     }
 
     fn add_fact(&mut self, session: &Session, name: &str) {

@@ -7,7 +7,7 @@ use crate::audit::Stage;
 use crate::config::{SqlTemplate, Tool};
 use crate::llm::{self, Prompts};
 use crate::step_context::StepContext;
-use crate::turn::{EffectError, EffectErrorKind, LlmMode, Map, SqlReply, SqlRequest};
+use crate::turn::{EffectError, EffectErrorKind, LlmMode, Map, SqlReply, SqlRequest, payload};
 use crate::verbose::{Failure, Progress, publish_and_audit};
 
 /// The name in progress messages.
@@ -136,7 +136,7 @@ async fn repair_query(cx: &mut StepContext<'_>, sql: &str, params: &Map, error: 
     let repaired = repaired.and_then(|it| it.get("sql")?.as_str().map(|it| it.trim().to_owned())).filter(|it| !it.is_empty());
     cx.audit(
         Stage::McpDbPreflightRepair,
-        |_| json!({"failed_sql": sql, "repaired_sql": repaired, "error": reply.err().map(|it| it.message)}),
+        |_| payload!({"failed_sql": sql, "repaired_sql": repaired, "error": reply.err().map(|it| it.message)}),
     );
     repaired
 }

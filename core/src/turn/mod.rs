@@ -27,6 +27,7 @@ pub use explanation::{Candidate, Explanation, TOO_MANY_STEPS, Verdict};
 pub use input::{LoadedSession, ProgramRef, TurnInput, UserEvent};
 pub use join::{BoxFuture, join};
 pub use journal::{Journal, JournalEntry, JournalHeader, PROTOCOL};
+pub(crate) use notice::payload;
 pub use notice::{AuditPayload, Level, Notice, NoticeBody, VerboseNotice};
 pub use outcome::{FaultReport, Outcome, Payload, PayloadKind, SessionAfter, state_hash};
 pub use request::{

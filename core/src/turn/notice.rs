@@ -50,6 +50,14 @@ pub enum AuditPayload {
     Members(Vec<(&'static str, Value)>),
 }
 
+/// Builds the payload of an audit event as `json!` builds an object of expressions, without its index.
+macro_rules! payload {
+    ({ $($name:literal: $value:expr),* $(,)? }) => {
+        $crate::turn::AuditPayload::Members(vec![$(($name, serde_json::json!($value))),*])
+    };
+}
+pub(crate) use payload;
+
 impl AuditPayload {
     /// Returns the payload as a JSON value.
     pub fn to_value(&self) -> Cow<'_, Value> {

@@ -151,6 +151,19 @@ pub async fn connect(config: &DatabaseConfig, create: bool) -> Result<Connection
     Ok(connection)
 }
 
+/// Connects to write many rows: on SQLite on the calling thread, where a row needs no hand-off.
+///
+/// # Errors
+/// Returns exit code 3 when the database cannot be used.
+pub async fn connect_for_rows(config: &DatabaseConfig) -> Result<Connection, Failure> {
+    let connection = connect(config, false).await?;
+    if config.is_postgres() {
+        return Ok(connection);
+    }
+    let local = local_options(config, "").and_then(|it| LocalSqlite::open(&it));
+    local.map(|it| Connection::LocalSqlite(Box::new(it))).map_err(|it| database_failure(config, &it))
+}
+
 /// Opens a connection.
 ///
 /// # Errors

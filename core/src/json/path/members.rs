@@ -2,11 +2,20 @@
 
 use super::tree::{CompiledPath, PathFilter, PathOperand, PathSegment};
 
+/// The members of a document that a path reads.
+#[derive(Debug, Clone)]
+pub(super) struct ReadMembers {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Whether the path finds the document itself, with all of its members.
+    pub finds_document: bool,
+}
+
 /// Returns the members of the document that decide whether the path matches; `None` when any of them may.
-pub(super) fn collect_members(path: &CompiledPath) -> Option<Vec<String>> {
-    let mut members = Vec::new();
-    visit_path(path, true, &mut members)?;
-    Some(members)
+pub(super) fn collect_members(path: &CompiledPath) -> Option<ReadMembers> {
+    let mut names = Vec::new();
+    let finds_document = visit_path(path, true, &mut names)?;
+    Some(ReadMembers { names, finds_document })
 }
 
 /// Adds the members that a path reads and returns whether it ends at the document itself. `at_document` tells whether `@` is the

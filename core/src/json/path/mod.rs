@@ -23,7 +23,7 @@ pub use tree::CompiledPath;
 #[derive(Debug, Clone)]
 pub struct JsonPath {
     path: CompiledPath,
-    members: Option<Vec<String>>,
+    members: Option<members::ReadMembers>,
 }
 
 impl JsonPath {
@@ -37,7 +37,12 @@ impl JsonPath {
 
     /// Returns the members of the document that decide whether the path matches; `None` when any of them may.
     pub fn members(&self) -> Option<&[String]> {
-        self.members.as_deref()
+        self.members.as_ref().map(|it| it.names.as_slice())
+    }
+
+    /// Returns the members of the document that decide what the path finds; `None` when any of them may.
+    pub fn members_of_values(&self) -> Option<&[String]> {
+        self.members.as_ref().filter(|it| !it.finds_document).map(|it| it.names.as_slice())
     }
 
     /// Returns whether the path matches a document: it finds something other than a single `false`.
@@ -191,6 +196,14 @@ mod tests {
         ] {
             let compiled = JsonPath::compile(path).unwrap_or_else(|error| panic!("{path}: {error}"));
             assert_eq!(compiled.members().map(|it| it.join(" ")).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_finds_the_document_needs_all_of_it() {
+        for (path, expected) in [("$", None), ("$[?(@.a == 1)]", None), ("$.a[?(@.x > $.b)]", Some("a b")), ("$['a','b']", Some("a b"))] {
+            let compiled = JsonPath::compile(path).unwrap();
+            assert_eq!(compiled.members_of_values().map(|it| it.join(" ")).as_deref(), expected, "{path}");
         }
     }
 

@@ -9,7 +9,7 @@ use crate::audit::Stage;
 use crate::config::Container;
 use crate::extension;
 use crate::step_context::StepContext;
-use crate::turn::{ContainerRequest, EffectError, EffectErrorKind, Map};
+use crate::turn::{ContainerRequest, EffectError, EffectErrorKind, Map, payload};
 
 /// The user on whose behalf data is fetched.
 const USER_ID: &str = "convengine";
@@ -20,7 +20,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     if containers.is_empty() || cx.session.is_question_turn {
         let reason =
             if cx.session.is_question_turn { "the turn asks which action is meant" } else { "no container configs for intent/state" };
-        cx.audit(Stage::ContainerDataSkipped, |session| json!({"reason": reason, "intent": session.intent, "state": session.state}));
+        cx.audit(Stage::ContainerDataSkipped, |session| payload!({"reason": reason, "intent": session.intent, "state": session.state}));
         return StepOutcome::Continue;
     }
     let mut collected = Map::new();
@@ -61,7 +61,7 @@ async fn fetch(cx: &mut StepContext<'_>, container: &Container) -> Result<Value,
     let reply = cx.effects.perform(request).await?;
     let data = extension::transform_container_data(cx, reply.data).await?;
     cx.audit(Stage::ContainerDataExecuted, |_| {
-        json!({
+        payload!({
             "containerId": container.container_id, "pageId": container.page_id, "sectionId": container.section_id,
             "inputParam": container.param, "requestInput": input_params, "response": data,
         })

@@ -7,10 +7,10 @@ use super::StepOutcome;
 use crate::audit::Stage;
 use crate::step_context::StepContext;
 use crate::text::date::Date;
-use crate::turn::{ConversationRow, Map};
+use crate::turn::{ConversationRow, Map, payload};
 
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
-    cx.audit(Stage::CacheInspection, |session| json!({"cache_snapshot": snapshot(&session.stored)}));
+    cx.audit(Stage::CacheInspection, |session| payload!({"cache_snapshot": snapshot(&session.stored)}));
     StepOutcome::Continue
 }
 

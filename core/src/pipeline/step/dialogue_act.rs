@@ -12,7 +12,7 @@ use crate::llm;
 use crate::rules;
 use crate::session::Session;
 use crate::step_context::StepContext;
-use crate::turn::{LlmMode, Map};
+use crate::turn::{LlmMode, Map, payload};
 use crate::verbose::{Progress, publish, publish_and_audit};
 
 const STEP: &str = "DialogueActStep";
@@ -97,7 +97,7 @@ async fn ask_model(cx: &mut StepContext<'_>) -> Option<Guess> {
         Ok(reply) => reply.text,
         Err(error) => {
             publish(cx, Progress::survived(STEP, "DIALOGUE_ACT_LLM_ERROR"), || into_members(json!({"error": error.message})));
-            cx.audit(Stage::DialogueActLlmError, |_| json!({"message": error.message, "exception": error.kind}));
+            cx.audit(Stage::DialogueActLlmError, |_| payload!({"message": error.message, "exception": error.kind}));
             return None;
         }
     };

@@ -12,7 +12,7 @@ use crate::llm;
 use crate::pending_action::{self, ActionChoice, ActionRuntime, ActionStatus, choose_option};
 use crate::session::{Clarification, ClarificationOption};
 use crate::step_context::StepContext;
-use crate::turn::{LlmMode, Map};
+use crate::turn::{LlmMode, Map, payload};
 
 /// The clarification reason.
 const REASON: &str = "PENDING_ACTION_DISAMBIGUATION";
@@ -90,7 +90,7 @@ fn execute(cx: &mut StepContext<'_>, option: &ClarificationOption, by: &str) {
     set_decision(cx, InteractionDecision::ExecutePendingAction);
     cx.audit(
         Stage::DisambiguationResolved,
-        |session| json!({"actionKey": option.key, "matchedBy": by, "intent": session.intent, "state": session.state}),
+        |session| payload!({"actionKey": option.key, "matchedBy": by, "intent": session.intent, "state": session.state}),
     );
     if cx.config.settings.action_lifecycle.enabled {
         pending_action::proceed(cx);
@@ -176,7 +176,7 @@ fn publish_question(cx: &mut StepContext<'_>, prompt: ActionQuestion) {
     cx.session.set_param("pending_action_disambiguation_required", true);
     cx.audit(Stage::DisambiguationRequired, |session| {
         let labels: Vec<String> = prompt.options.iter().map(option_label).collect();
-        json!({
+        payload!({
             "reason": "MULTIPLE_PENDING_ACTIONS", "question": prompt.question, "candidateCount": prompt.count, "options": labels,
             "intent": session.intent, "state": session.state, "questionSource": prompt.source,
         })

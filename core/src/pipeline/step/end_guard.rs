@@ -1,12 +1,10 @@
 //! Ends the turn: audits the timings and stores the exchange for later prompts. (docs/spec/pipeline.md#2.27)
 //! Reads: timings, message, answer. Writes: a history row. Waits for: nothing.
 
-use serde_json::json;
-
 use super::StepOutcome;
 use crate::audit::Stage;
 use crate::step_context::StepContext;
-use crate::turn::{HistoryRow, Write};
+use crate::turn::{HistoryRow, Write, payload};
 
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     // The host replaces the total with its own measurement from message to commit.
@@ -17,7 +15,7 @@ pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
         let total: i64 = timings.iter().map(|it| it.1).sum();
         let step = |it: &(&str, i64, bool)| format!("{}={}ms{}", it.0, it.1, if it.2 { "" } else { "(ERR)" });
         let steps: Vec<String> = timings.iter().map(step).collect();
-        json!({"totalMs": total, "steps": steps.join(", ")})
+        payload!({"totalMs": total, "steps": steps.join(", ")})
     });
     let user = cx.session.user_text.clone().filter(|it| !it.trim().is_empty());
     let assistant = cx.session.last_assistant.clone().filter(|it| !it.trim().is_empty());

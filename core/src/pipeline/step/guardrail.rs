@@ -11,6 +11,7 @@ use crate::fault::Fault;
 use crate::pending_action;
 use crate::step_context::StepContext;
 use crate::text::collapse_whitespace;
+use crate::turn::payload;
 
 const REASON: &str = "SENSITIVE_ACTION_APPROVAL_REQUIRED";
 
@@ -41,7 +42,7 @@ pub(super) fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> {
     }
     cx.session.set_param("guardrail_blocked", false);
     cx.audit(Stage::GuardrailAllow, |session| {
-        json!({
+        payload!({
             "result": "ALLOW", "sensitive": approval.sensitive, "approvalRequired": required, "approvalGranted": approval.granted,
             "intent": session.intent, "state": session.state,
         })
@@ -61,7 +62,7 @@ fn deny(cx: &mut StepContext<'_>, text: &str) {
         pending_action::store_pending_approval(&mut cx.session);
     }
     cx.audit(Stage::GuardrailDeny, |session| {
-        json!({
+        payload!({
             "result": "DENY", "reason": REASON, "sensitive": true, "approvalGranted": false, "userText": text,
             "intent": session.intent, "state": session.state,
         })

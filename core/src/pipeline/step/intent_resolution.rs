@@ -14,6 +14,7 @@ use crate::rules;
 use crate::schema::{self, SCHEMA_INCOMPLETE};
 use crate::session::{Session, is_flag_set};
 use crate::step_context::StepContext;
+use crate::turn::payload;
 use crate::verbose::{Progress, publish};
 
 const STEP: &str = "IntentResolutionStep";
@@ -25,7 +26,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
     let previous = cx.session.intent.clone();
     cx.audit(
         Stage::IntentResolveStart,
-        |session| json!({"previousIntent": previous, "intentLocked": session.lock.is_some(), "intentLockReason": session.lock}),
+        |session| payload!({"previousIntent": previous, "intentLocked": session.lock.is_some(), "intentLockReason": session.lock}),
     );
     if !cx.session.is_question_turn && is_locked(cx) && !is_forced(&cx.session) {
         cx.session.lock.get_or_insert_with(|| SCHEMA_INCOMPLETE.to_owned());
@@ -33,7 +34,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
         explain(cx, "classifier", "the intent is held while values are collected or a lock stands: nobody is asked");
         cx.audit(
             Stage::IntentResolveSkippedSchemaCollection,
-            |session| json!({"intent": session.intent, "state": session.state, "intentLocked": true, "intentLockReason": session.lock}),
+            |session| payload!({"intent": session.intent, "state": session.state, "intentLocked": true, "intentLockReason": session.lock}),
         );
         return Ok(StepOutcome::Continue);
     }
@@ -126,6 +127,6 @@ async fn apply_classifier(cx: &mut StepContext<'_>, row: &Classifier, arbitratio
 fn publish_resolved(cx: &StepContext<'_>, source: &str, classifier: Option<&str>, agent: Option<&str>) {
     let stage = if agent.is_some() { Stage::IntentResolvedByAgent } else { Stage::IntentResolvedByClassifier };
     let intent = &cx.session.intent;
-    cx.audit(stage, |_| json!({"resolvedIntent": intent, "source": source, "classifierIntent": classifier, "agentIntent": agent}));
+    cx.audit(stage, |_| payload!({"resolvedIntent": intent, "source": source, "classifierIntent": classifier, "agentIntent": agent}));
     publish(cx, Progress::new(STEP, "INTENT_RESOLVED"), || into_members(json!({"source": source, "resolvedIntent": intent})));
 }

@@ -3,8 +3,6 @@
 //! Reads: `dialogue_act`, `ce_pending_action`, pending action and slot, `guardrail_pending`, `mcp_approval`, settings.
 //! Writes: `policy_decision`, `skip_intent_resolution`, the approved message and call. Waits for: nothing.
 
-use serde_json::json;
-
 use super::StepOutcome;
 use crate::audit::Stage;
 use crate::config::settings::InteractionSettings;
@@ -13,6 +11,7 @@ use crate::json::has_content;
 use crate::pending_action;
 use crate::step_context::StepContext;
 use crate::tool;
+use crate::turn::payload;
 
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     let answers_denial = pending_action::take_answer(cx);
@@ -32,7 +31,7 @@ pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
         cx.session.set_param("skip_schema_extraction", true);
     }
     cx.audit(Stage::InteractionPolicyDecided, |session| {
-        json!({
+        payload!({
             "dialogueAct": act.name(),
             "policyDecision": decision.name(),
             "skipIntentResolution": is_resolved,

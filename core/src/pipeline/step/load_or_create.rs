@@ -1,13 +1,11 @@
 //! Takes the loaded conversation or creates a new one, and audits reserved client parameters that were dropped.
 //! Reads: the turn's input. Writes: the row of a new conversation, `memory_recall`. Waits for: nothing (the host loads before the turn).
 
-use serde_json::json;
-
 use super::StepOutcome;
 use crate::audit::Stage;
 use crate::config::Step;
 use crate::step_context::StepContext;
-use crate::turn::Write;
+use crate::turn::{Write, payload};
 
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     if cx.session.is_new {
@@ -21,7 +19,7 @@ pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
         cx.session.set_param("memory_recall", summary);
     }
     for key in cx.session.ignored_params.clone() {
-        cx.audit(Stage::InputParamIgnored, |_| json!({"key": key, "reason": "reserved for the engine"}));
+        cx.audit(Stage::InputParamIgnored, |_| payload!({"key": key, "reason": "reserved for the engine"}));
     }
     StepOutcome::Continue
 }

@@ -12,7 +12,7 @@ use crate::llm;
 use crate::session::Session;
 use crate::step_context::StepContext;
 use crate::text::collapse_whitespace;
-use crate::turn::{Exchange, LlmMode, Map, MemoryRow, PayloadKind};
+use crate::turn::{Exchange, LlmMode, Map, MemoryRow, PayloadKind, payload};
 use crate::verbose::{Progress, publish_and_audit};
 
 const STEP: &str = "MemoryStep";
@@ -42,7 +42,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     // `recalled` and `stores` refer to application memories, which do not exist: `ce_memory` is internal.
     cx.audit(Stage::MemoryUpdated, |session| {
         let units = summary.encode_utf16().count();
-        json!({"summaryChars": units, "recalled": false, "stores": 0, "intent": session.intent, "state": session.state})
+        payload!({"summaryChars": units, "recalled": false, "stores": 0, "intent": session.intent, "state": session.state})
     });
     StepOutcome::Continue
 }
@@ -105,7 +105,7 @@ async fn summarize_by_model(cx: &mut StepContext<'_>) -> Option<String> {
     let text = match llm::call_model(cx, "memory_summary", LlmMode::Text, prompts, None).await {
         Ok(reply) => reply.text.trim().to_owned(),
         Err(error) => {
-            cx.audit(Stage::MemoryLlmError, |_| json!({"message": error.message, "exception": error.kind}));
+            cx.audit(Stage::MemoryLlmError, |_| payload!({"message": error.message, "exception": error.kind}));
             return None;
         }
     };

@@ -13,6 +13,7 @@ use crate::intent::INTENT_COLLISION;
 use crate::json::into_members;
 use crate::respond;
 use crate::step_context::StepContext;
+use crate::turn::payload;
 use crate::verbose::{Progress, publish};
 
 const STEP: &str = "ResponseResolutionStep";
@@ -30,7 +31,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
     let config = cx.config;
     let Some(response) = config.responses.select(&cx.session.intent, &cx.session.state) else {
         explain(cx, "no row fits, so that the turn fails: add one for this intent and state, or for ANY");
-        cx.audit(Stage::ResponseMappingNotFound, |session| json!({"intent": session.intent, "state": session.state}));
+        cx.audit(Stage::ResponseMappingNotFound, |session| payload!({"intent": session.intent, "state": session.state}));
         let message = format!("No response found for intent={}, state={}", cx.session.intent, cx.session.state);
         return Err(Fault::new(FaultCode::ResponseMappingNotFound, message));
     };
@@ -46,7 +47,7 @@ pub(super) async fn run(cx: &mut StepContext<'_>) -> Result<StepOutcome, Fault> 
     };
     extension::transform_payload(cx).await.map_err(|_| Fault::from_task_failure())?;
     cx.audit(Stage::AssistantOutput, |session| {
-        json!({
+        payload!({
             "output": text,
             "outputFormat": response.format_name,
             "responseType": response.type_name,

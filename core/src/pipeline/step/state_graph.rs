@@ -8,6 +8,7 @@ use super::StepOutcome;
 use crate::audit::Stage;
 use crate::config::is_same_code;
 use crate::step_context::StepContext;
+use crate::turn::payload;
 
 pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     let settings = &cx.config.settings.state_graph;
@@ -31,7 +32,7 @@ pub(super) fn run(cx: &mut StepContext<'_>) -> StepOutcome {
     if allowed {
         cx.audit(
             Stage::StateGraphValid,
-            |session| json!({"fromState": from, "toState": to, "intent": session.intent, "validateOnly": true, "allowed": true}),
+            |session| payload!({"fromState": from, "toState": to, "intent": session.intent, "validateOnly": true, "allowed": true}),
         );
     } else {
         record_violation(cx, &from, &to);
@@ -50,7 +51,7 @@ fn record_violation(cx: &mut StepContext<'_>, from: &str, to: &str) {
         from.clone_into(&mut cx.session.state);
     }
     cx.audit(Stage::StateGraphViolation, |session| {
-        json!({
+        payload!({
             "fromState": from, "toState": to, "intent": session.intent, "validateOnly": !settings.revert, "allowed": false,
             "softBlock": settings.soft_block, "reason": reason,
         })

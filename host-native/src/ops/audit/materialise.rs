@@ -30,7 +30,7 @@ const MAX_TIME: Millis = 253_402_300_799_999;
 pub async fn command(settings: &Settings, from: Option<&str>, to: Option<&str>) -> Result<(), Failure> {
     let (from, to) = (parse_time("--from", from)?.unwrap_or(0), parse_time("--to", to)?.unwrap_or(MAX_TIME));
     let unusable = |it: sqlx::Error| storage::database_failure(&settings.database, &it);
-    let mut connection = storage::connect(&settings.database, false).await?;
+    let mut connection = storage::connect_for_rows(&settings.database).await?;
     let pool = storage::open_reader_pool(&settings.database).await?;
     let (mut stored_rows, mut stored_turns) = (0, 0);
     let (mut after, mut configs, mut refused) = (MIN_TURN_ID.to_owned(), ConfigCache::default(), Vec::new());

@@ -18,7 +18,7 @@ mod server;
 mod turns;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -98,8 +98,12 @@ pub fn run(project: &Project, words: &[&str]) -> Result<()> {
     // Built first, because the current server takes its place.
     let before = options.against.map(|it| against::provide(project, it, &folder)).transpose()?;
     sh::print_progress("building the server and the benchmarks");
-    sh::run(&mut project.cargo(&["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"]))?;
-    let bench = Bench { project, folder };
+    let mut build = project.cargo(&["build", "--release", "--package", "convengine-server", "--package", "convengine-tests"]);
+    if options.only_turns {
+        build.args(["--bin", "convengine", "--bin", "ceiling", "--bin", "load"]);
+    }
+    sh::run(&mut build)?;
+    let bench = Bench { project, folder, programs: project.target.join("release") };
     let mut report = Report::default();
     if !options.only_turns {
         let counts = Counts::measure(&bench)?;
@@ -127,6 +131,13 @@ pub fn run(project: &Project, words: &[&str]) -> Result<()> {
         bail!("{}", exceeded.join("; "));
     }
     Ok(())
+}
+
+/// Plays the conversations of the benchmarks with a server that records what is hot.
+pub fn play_for_profile(project: &Project, recorder: &Path) -> Result<()> {
+    sh::run(&mut project.cargo(&["build", "--package", "convengine-tests", "--bin", "load"]))?;
+    let bench = Bench { project, folder: create_folder(project)?, programs: project.target.join("debug") };
+    turns::play_scenarios(&bench, recorder)
 }
 
 /// Times what is not a turn of the server.
@@ -164,11 +175,13 @@ impl Report {
 struct Bench<'p> {
     project: &'p Project,
     folder: PathBuf,
+    /// The folder of the programs that were built.
+    programs: PathBuf,
 }
 
 impl Bench<'_> {
     fn release_binary(&self, binary: &str) -> PathBuf {
-        self.project.target.join("release").join(binary)
+        self.programs.join(binary)
     }
 }
 

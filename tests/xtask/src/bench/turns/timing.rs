@@ -6,7 +6,6 @@ use super::super::database::{Database, Kind};
 use super::super::server::{Load, Scenario, Server};
 use super::super::{Bench, Extent, Sampled, Target};
 use super::{Engine, NOW, print_progress, scenarios};
-use crate::sh;
 
 /// The numbers of concurrent conversations.
 const CONNECTIONS: [usize; 3] = [1, 8, 64];
@@ -135,10 +134,7 @@ fn measure_scenario(
     scenario: Scenario<'static>,
 ) -> Result<Vec<Row>> {
     let mut contenders = engines.iter().map(|it| Contender::start(bench, kind, it, scenario)).collect::<Result<Vec<_>>>()?;
-    match Contender::start_ceiling(bench, kind, scenario) {
-        Ok(ceiling) => contenders.push(ceiling),
-        Err(error) => sh::print_progress(&format!("no ceiling: {}", error.to_string().lines().take(2).collect::<Vec<_>>().join(" "))),
-    }
+    contenders.push(Contender::start_ceiling(bench, kind, scenario)?);
     for connections in CONNECTIONS {
         contenders.iter_mut().for_each(|it| it.samples.push((connections, Vec::new())));
         for _ in 0..extent.rounds {
