@@ -1,5 +1,7 @@
 //! Writes the rows of a batch of turns, with one statement for each table.
 
+use std::borrow::Cow;
+
 use std::fmt::Write as _;
 
 use super::assistant::{handoff, session};
@@ -204,12 +206,12 @@ fn first_audit_ids(counts: &[u32], next: &mut i64) -> Vec<Option<i64>> {
 }
 
 /// Replaces escaped NUL characters, which PostgreSQL cannot store, with U+FFFD.
-pub fn replace_nul(json: String) -> String {
+pub fn replace_nul(json: &str) -> Cow<'_, str> {
     if !json.contains("\\u0000") {
-        return json;
+        return Cow::Borrowed(json);
     }
     let mut replaced = String::with_capacity(json.len());
-    let mut rest = json.as_str();
+    let mut rest = json;
     while let Some(at) = rest.find('\\') {
         let (before, from) = rest.split_at(at);
         // Skip whole escapes: an escaped backslash does not start another escape.
@@ -220,7 +222,7 @@ pub fn replace_nul(json: String) -> String {
         rest = after;
     }
     replaced.push_str(rest);
-    replaced
+    Cow::Owned(replaced)
 }
 
 #[cfg(test)]
@@ -284,7 +286,7 @@ mod tests {
             (r#"["\\u0000", "\\\u0000", "\n\u0001\u0000"]"#, r#"["\\u0000", "\\\ufffd", "\n\u0001\ufffd"]"#),
             (r#"["plain"]"#, r#"["plain"]"#),
         ] {
-            assert_eq!(replace_nul(json.to_owned()), expected);
+            assert_eq!(replace_nul(json), expected);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The rows of one table that are to be written, as cells in one buffer, and the statements that write them.
 
+use std::borrow::Cow;
+
 use aho_corasick::AhoCorasick;
 use serde::Serialize;
 
@@ -135,10 +137,11 @@ impl Rows {
     }
 
     /// The texts of a column as PostgreSQL accepts them: without NUL, in JSON also where it is escaped.
-    pub(super) fn postgres_texts(&self, column: usize, is_json: bool) -> Vec<Option<String>> {
-        let clean = |text: &str| if is_json { replace_nul(text.to_owned()) } else { text.replace('\0', "\u{fffd}") };
+    pub(super) fn postgres_texts(&self, column: usize, is_json: bool) -> Vec<Option<Cow<'_, str>>> {
         let text = |it| match self.value(it) {
-            SqlValue::Text(text) => Some(clean(text)),
+            SqlValue::Text(text) if is_json => Some(replace_nul(text)),
+            SqlValue::Text(text) if text.contains('\0') => Some(Cow::Owned(text.replace('\0', "\u{fffd}"))),
+            SqlValue::Text(text) => Some(Cow::Borrowed(text)),
             _ => None,
         };
         self.column(column).map(text).collect()
@@ -214,7 +217,7 @@ mod tests {
             assert!(matches!(row[3], SqlValue::Bytes(b"\x00\xff")));
             assert!(matches!(row[4], SqlValue::Text(r#"{"k":"\u0000"}"#)));
         }
-        assert_eq!(rows.postgres_texts(4, true), [Some(r#"{"k":"\ufffd"}"#.to_owned()), Some(r#"{"k":"\ufffd"}"#.to_owned())]);
+        assert_eq!(rows.postgres_texts(4, true), [Some(r#"{"k":"\ufffd"}"#.into()), Some(r#"{"k":"\ufffd"}"#.into())]);
         assert_eq!(rows.postgres_texts(1, false), [None, None]);
     }
 
@@ -224,6 +227,6 @@ mod tests {
         rows.text("id-1 and id-1");
         rows.replace("id-1", "id-2");
         rows.replace("id-2", "longer");
-        assert_eq!(rows.postgres_texts(5, false), [Some("id-2 and id-2".to_owned())]);
+        assert_eq!(rows.postgres_texts(5, false), [Some("id-2 and id-2".into())]);
     }
 }

@@ -1,7 +1,7 @@
 //! Finds or installs the tools that the commands need.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -94,41 +94,6 @@ pub fn ensure_valgrind() -> Result<()> {
         bail!("no valgrind to count instructions; run `sudo apt-get install valgrind`");
     }
     Ok(())
-}
-
-/// Returns the tool that merges profiles, of the compiler's version of LLVM; installs it if there is none.
-pub fn ensure_profile_tool(project: &Project) -> Result<PathBuf> {
-    let sysroot = sh::output(project.command("rustc").args(["--print", "sysroot"])).context("cannot run rustc")?;
-    let component = Path::new(&sysroot).join("lib/rustlib").join(host_target(project)?).join("bin/llvm-profdata");
-    let major = describe_compiler(project, "LLVM version: ")?.split('.').next().unwrap_or_default().to_owned();
-    let (program, package) = (format!("llvm-profdata-{major}"), format!("llvm-{major}"));
-    if !component.is_file() && !sh::is_on_path(&program) && can_install() {
-        warn(apt_install("a tool for profiles", &[&package]));
-    }
-    if !component.is_file() && !sh::is_on_path(&program) && sh::is_on_path("rustup") {
-        sh::print_progress("installing a tool for profiles: rustup component add llvm-tools");
-        let mut rustup = project.command("rustup");
-        warn(sh::run_within(RUSTUP_LIMIT, rustup.args(["component", "add", "llvm-tools"])));
-    }
-    if component.is_file() {
-        return Ok(component);
-    }
-    if !sh::is_on_path(&program) {
-        bail!("no tool for profiles; run `rustup component add llvm-tools` or, on Debian, `sudo apt-get install {package}`");
-    }
-    Ok(PathBuf::from(program))
-}
-
-/// Returns the target that the compiler runs on, such as `x86_64-unknown-linux-gnu`.
-pub fn host_target(project: &Project) -> Result<String> {
-    describe_compiler(project, "host: ")
-}
-
-/// Returns what the compiler says of itself after `label`.
-fn describe_compiler(project: &Project, label: &str) -> Result<String> {
-    let about = sh::output(project.command("rustc").arg("-vV")).context("cannot run rustc")?;
-    let line = about.lines().find_map(|it| it.strip_prefix(label));
-    line.map(str::to_owned).with_context(|| format!("rustc does not say its '{label}'"))
 }
 
 /// Returns the programs of PostgreSQL; installs it if there is none.

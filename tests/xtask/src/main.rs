@@ -10,7 +10,6 @@ mod page;
 mod postgres;
 mod project;
 mod python;
-mod release;
 mod run;
 mod sh;
 mod size;
@@ -36,8 +35,6 @@ usage: cargo xtask COMMAND
   wasm              builds the browser engine
   python            builds the Python interpreter of script nodes
   page              builds the browser engine, the Python interpreter and the page
-  release           builds the page and the server as it is released, into target/optimised: compiled twice, the second time with
-                    a profile of the turns of the benchmarks
   npm               builds the browser engine as an npm package, into target/npm
   extension         builds the example extension
   deny              checks licences, sources and known vulnerabilities of the dependencies
@@ -66,7 +63,6 @@ fn main() -> ExitCode {
         ["ready"] => |project, _| test::run_ready(project),
         ["postgres", "--", _, ..] => |project, words| test::run_with_postgres(project, words.get(2..).unwrap_or(&[])),
         ["wasm"] => |project, _| wasm::build(project),
-        ["release"] => |project, _| release::build(project),
         ["python"] => |project, _| python::build(project),
         ["page"] => |project, _| page::build(project),
         ["npm"] => |project, _| npm::build(project),

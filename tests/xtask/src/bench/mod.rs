@@ -18,7 +18,7 @@ mod server;
 mod turns;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -103,7 +103,7 @@ pub fn run(project: &Project, words: &[&str]) -> Result<()> {
         build.args(["--bin", "convengine", "--bin", "ceiling", "--bin", "load"]);
     }
     sh::run(&mut build)?;
-    let bench = Bench { project, folder, programs: project.target.join("release") };
+    let bench = Bench { project, folder };
     let mut report = Report::default();
     if !options.only_turns {
         let counts = Counts::measure(&bench)?;
@@ -131,13 +131,6 @@ pub fn run(project: &Project, words: &[&str]) -> Result<()> {
         bail!("{}", exceeded.join("; "));
     }
     Ok(())
-}
-
-/// Plays the conversations of the benchmarks with a server that records what is hot.
-pub fn play_for_profile(project: &Project, recorder: &Path) -> Result<()> {
-    sh::run(&mut project.cargo(&["build", "--package", "convengine-tests", "--bin", "load"]))?;
-    let bench = Bench { project, folder: create_folder(project)?, programs: project.target.join("debug") };
-    turns::play_scenarios(&bench, recorder)
 }
 
 /// Times what is not a turn of the server.
@@ -175,13 +168,11 @@ impl Report {
 struct Bench<'p> {
     project: &'p Project,
     folder: PathBuf,
-    /// The folder of the programs that were built.
-    programs: PathBuf,
 }
 
 impl Bench<'_> {
     fn release_binary(&self, binary: &str) -> PathBuf {
-        self.programs.join(binary)
+        self.project.target.join("release").join(binary)
     }
 }
 

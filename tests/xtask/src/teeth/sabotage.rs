@@ -119,8 +119,8 @@ pub const SABOTAGES: [Sabotage; 44] = [
     Sabotage {
         name: "per_turn_key_kept",
         file: "core/src/session/params.rs",
-        find: "if matches_any(&key, &PER_TURN_KEYS) && !persists {",
-        replace: "if false && matches_any(&key, &PER_TURN_KEYS) && !persists {",
+        find: "if matches_any(key, &PER_TURN_KEYS) && !persists {",
+        replace: "if false && matches_any(key, &PER_TURN_KEYS) && !persists {",
         noticed_by: Proof::Pack("packs/pipeline/params_persist_and_per_turn_keys_drop.json"),
     },
     Sabotage {

@@ -17,8 +17,8 @@ use self::memory::Memory;
 use self::round_trips::RoundTrips;
 use self::rows::Rows;
 use self::timing::Timing;
-use super::database::{Database, Kind};
-use super::server::{Load, Scenario, Server};
+use super::database::Kind;
+use super::server::Scenario;
 use super::{Bench, Extent, FLOW_PACK, PACK, Target};
 use crate::postgres::{Durability, Postgres};
 use crate::sh;
@@ -106,24 +106,6 @@ impl WholeTurns {
         let parts = [self.timing.targets(), self.round_trips.targets(), self.length.targets(), self.rows.targets(), self.memory.targets()];
         parts.into_iter().flatten().collect()
     }
-}
-
-/// Plays the conversations of all scenarios on both databases, one after the other and at once.
-pub fn play_scenarios(bench: &Bench<'_>, program: &Path) -> Result<()> {
-    let cluster = Postgres::start(Durability::Relaxed)?;
-    for kind in [Kind::Sqlite, Kind::Postgres(&cluster)] {
-        for scenario in scenarios() {
-            print_progress("playing", kind, scenario);
-            let database = Database::create(bench, kind, "played", program, scenario.pack)?;
-            let server = Server::start_engine(bench, program, scenario, &database)?;
-            for (connections, amount) in [(1, "conversations:40"), (16, "conversations:300")] {
-                Load::connect(bench, &server, scenario.pack, connections)?.play(amount)?;
-            }
-            // A profile is written at the end.
-            server.stop()?;
-        }
-    }
-    Ok(())
 }
 
 /// Returns the statements per turn on SQLite, with all audit rows stored.
