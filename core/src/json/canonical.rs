@@ -100,6 +100,7 @@ impl Hasher {
     }
 
     /// Adds the members of a JSON object without copying them.
+    #[cfg(feature = "speed")]
     pub fn add_members(&mut self, members: &[(&str, Value)]) {
         write_members(members.iter().map(|(name, value)| (*name, value)).collect(), &mut self.buffer);
         self.flush_line();

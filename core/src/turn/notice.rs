@@ -47,13 +47,22 @@ pub enum AuditPayload {
     /// Any JSON value.
     Value(Value),
     /// The members of an object, in order.
+    #[cfg(feature = "speed")]
     Members(Vec<(&'static str, Value)>),
 }
 
 /// Builds the payload of an audit event as `json!` builds an object of expressions, without its index.
+#[cfg(feature = "speed")]
 macro_rules! payload {
     ({ $($name:literal: $value:expr),* $(,)? }) => {
         $crate::turn::AuditPayload::Members(vec![$(($name, serde_json::json!($value))),*])
+    };
+}
+/// Builds the payload of an audit event; an object takes less code.
+#[cfg(not(feature = "speed"))]
+macro_rules! payload {
+    ($object:tt) => {
+        $crate::turn::AuditPayload::Value(serde_json::json!($object))
     };
 }
 pub(crate) use payload;
@@ -63,6 +72,7 @@ impl AuditPayload {
     pub fn to_value(&self) -> Cow<'_, Value> {
         match self {
             AuditPayload::Value(value) => Cow::Borrowed(value),
+            #[cfg(feature = "speed")]
             AuditPayload::Members(members) => {
                 Cow::Owned(Value::Object(members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect::<Map<_, _>>()))
             }
@@ -73,6 +83,7 @@ impl AuditPayload {
     pub fn get(&self, name: &str) -> Option<&Value> {
         match self {
             AuditPayload::Value(value) => value.get(name),
+            #[cfg(feature = "speed")]
             AuditPayload::Members(members) => members.iter().find(|it| it.0 == name).map(|it| &it.1),
         }
     }
@@ -94,6 +105,7 @@ impl Serialize for AuditPayload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             AuditPayload::Value(value) => value.serialize(serializer),
+            #[cfg(feature = "speed")]
             AuditPayload::Members(members) => serializer.collect_map(members.iter().map(|(name, value)| (name, value))),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -66,11 +67,14 @@ impl Family {
         }
     }
 
-    /// Returns the optimiser's passes on the optimised module: those that make the compressed form of this one smallest.
-    fn last_passes(self) -> &'static [&'static str] {
+    /// Returns the optimiser's further runs on the optimised module: those that make the compressed form of this one smallest.
+    fn last_passes(self) -> [&'static [&'static str]; 2] {
         match self {
-            Family::Tables => &["--simplify-locals-notee", "--vacuum"],
-            Family::Flow => &["--remove-unused-names", "--simplify-locals-notee", "--vacuum"],
+            Family::Tables => [&["--simplify-locals-notee", "--vacuum"], &["--remove-unused-names", "--merge-blocks", "--code-pushing"]],
+            Family::Flow => [
+                &["--remove-unused-names", "--simplify-locals-notee", "--vacuum"],
+                &["--remove-unused-brs", "--remove-unused-names", "--merge-blocks", "--code-pushing"],
+            ],
         }
     }
 
@@ -103,7 +107,7 @@ fn build_engine(project: &Project, compiler: &WasmCompiler, family: Family) -> R
     }
     bind(&compiled, &family.folder(project))?;
     sh::print_progress("optimising it");
-    for passes in [&PASSES[..], family.last_passes()] {
+    for passes in iter::once(&PASSES[..]).chain(family.last_passes()) {
         sh::run(&mut optimise_command(project, family, passes))?;
     }
     fs::write(&stamp, fingerprint(project, &compiled, family)?)?;
@@ -206,6 +210,6 @@ fn fingerprint(project: &Project, compiled: &Path, family: Family) -> Result<Str
     for file in files {
         hasher.write(&fs::read(&file).with_context(|| format!("cannot read '{}'", file.display()))?);
     }
-    FEATURES.iter().chain(&PASSES).chain(family.last_passes()).for_each(|it| hasher.write(it.as_bytes()));
+    FEATURES.iter().chain(&PASSES).chain(family.last_passes().into_iter().flatten()).for_each(|it| hasher.write(it.as_bytes()));
     Ok(format!("{:016x}", hasher.finish()))
 }
