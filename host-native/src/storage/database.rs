@@ -59,7 +59,7 @@ pub enum SqlValue<'v> {
     Vector(&'v [f32]),
 }
 
-/// A connection pool.
+/// A connection pool. The futures of `sqlx` are large and have boxes of their own, because callers' futures would contain them.
 #[derive(Debug, Clone)]
 pub enum Pool {
     /// An SQLite file, with the connections for what a turn reads.

@@ -160,6 +160,7 @@ pub async fn connect_for_rows(config: &DatabaseConfig) -> Result<Connection, Fai
     if config.is_postgres() {
         return Ok(connection);
     }
+    connection.close().await.map_err(|it| database_failure(config, &it))?;
     let local = local_options(config, "").and_then(|it| LocalSqlite::open(&it));
     local.map(|it| Connection::LocalSqlite(Box::new(it))).map_err(|it| database_failure(config, &it))
 }

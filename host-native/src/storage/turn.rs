@@ -1,8 +1,7 @@
 //! `ce_turn` and `ce_turn_effect`: reads turns and journals.
 
-use std::sync::Arc;
-
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use convengine_core::turn::{Journal, JournalEntry, Millis, Outcome, SessionAfter};
 use serde::de::DeserializeOwned;

@@ -15,9 +15,8 @@ pub use refusal::Refusal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use convengine_core::turn::{EffectId, Millis, Outcome, Slice, Turn, TurnInput, Write};
+use convengine_core::turn::{EffectId, Millis, Outcome, Slice, Turn, TurnInput};
 use opentelemetry::trace::SpanContext;
-use serde_json::Value;
 use tracing::Instrument;
 use uuid::Uuid;
 
@@ -35,6 +34,7 @@ use crate::runtime::stream::TurnPublisher;
 use crate::runtime::stream::live::Subscriber;
 use crate::runtime::turn_queue::Busy;
 use crate::runtime::writer::CommitError;
+use crate::storage::turn_rows::Table;
 
 /// Submits a message and returns the outcome of its turn. The turn runs to its end even if the caller is dropped.
 ///
@@ -222,6 +222,7 @@ async fn commit(
     let rows = journal
         .render_final_rows(host, &EndedTurn { turn, outcome, status }, &publisher.notices(), total)
         .map_err(|it| Refusal::Internal(it.to_string()))?;
+    let arms_timer = rows.find(Table::Timer).is_some();
     crash::point("before the commit");
     if let Err(error) = host.writer.commit(&turn.journal().input.conversation, rows).await {
         // A failed earlier write, which was not awaited, is the root cause.
@@ -230,7 +231,7 @@ async fn commit(
     }
     crash::point("after the commit");
     if let Some(answer) = &outcome.flow {
-        if outcome.writes.iter().any(has_timers) {
+        if arms_timer {
             host.timer_armed.notify_one();
         }
         // Fails while no client waits.
@@ -238,12 +239,6 @@ async fn commit(
     }
     publisher.mark_stored(total);
     Ok(())
-}
-
-/// Whether a session is written with timers.
-fn has_timers(write: &Write) -> bool {
-    let Write::Session { state } = write else { return false };
-    state.get("timers").and_then(Value::as_array).is_some_and(|it| !it.is_empty())
 }
 
 /// Publishes the end of a turn to its subscribers.
