@@ -58,11 +58,13 @@ struct Ceiling {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (places, set): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|it| !it.contains('=') && it.as_str() != "--set");
-    let set: Vec<String> = set.into_iter().filter(|it| it.as_str() != "--set").cloned().collect();
+    let (mut places, mut set) = (Vec::new(), Vec::new());
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        if argument == "--set" { set.extend(arguments.next()) } else { places.push(argument) }
+    }
     let [database, pack, turns @ ..] = places.as_slice() else { bail!("usage: ceiling DATABASE PACK [TURNS] [--set KEY=VALUE]…") };
-    let settings = Settings::load(&Options { database: Some((*database).clone()), set: set.clone(), ..Options::default() })?;
+    let settings = Settings::load(&Options { database: Some(database.clone()), set: set.clone(), ..Options::default() })?;
     let mut read = pack_file::read(Path::new(pack))?;
     set.iter().filter_map(|it| it.split_once('=')).for_each(|(key, value)| apply_setting(&mut read, key, value));
     let recorder = Recorder { derives_audit: settings.turns.audit == AuditMode::Derived };
