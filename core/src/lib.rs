@@ -70,6 +70,7 @@ mod step_context;
 pub mod text;
 mod tool;
 pub mod turn;
+pub mod value;
 mod verbose;
 
 pub use audit::{Stage, is_recorded, matches_glob};

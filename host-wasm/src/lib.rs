@@ -83,7 +83,8 @@ impl Engine {
         let found = lint::check(&self.pack.tables, self.config.settings.profile, &self.issues);
         #[cfg(not(feature = "tables"))]
         let found: Vec<Issue> = Vec::new();
-        serialize(&self.issues.iter().chain(&found).collect::<Vec<_>>())
+        let of_script = self.pack.script_issues();
+        serialize(&self.issues.iter().chain(&found).chain(&of_script).collect::<Vec<_>>())
     }
 
     /// Returns the configuration's content hash.

@@ -79,8 +79,8 @@ impl Entity {
     ///
     /// # Errors
     /// Returns why a pattern is invalid, on one line.
-    pub fn from_patterns(patterns: &[String], group: Option<&str>) -> Result<Entity, String> {
-        PatternEntity::new(patterns, group).map(Entity::Patterns)
+    pub fn from_patterns(patterns: &[String], group: Option<&str>, ignores_case: bool) -> Result<Entity, String> {
+        PatternEntity::new(patterns, group, ignores_case).map(Entity::Patterns)
     }
 
     /// The kind for messages: a system type such as `@number`, `list` or `regex`.
@@ -178,7 +178,7 @@ mod tests {
     }
 
     fn orders() -> Entity {
-        Entity::from_patterns(&[r"order (\d+)".to_owned()], None).unwrap()
+        Entity::from_patterns(&[r"order (\d+)".to_owned()], None, false).unwrap()
     }
 
     #[test]

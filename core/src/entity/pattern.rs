@@ -16,6 +16,7 @@ const BACKTRACK_LIMIT: usize = 200_000;
 pub struct PatternEntity {
     patterns: Vec<Pattern>,
     group: Option<String>,
+    ignores_case: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -27,9 +28,9 @@ struct Pattern {
 }
 
 impl PatternEntity {
-    pub(super) fn new(patterns: &[String], group: Option<&str>) -> Result<PatternEntity, String> {
-        let patterns = patterns.iter().map(|it| Pattern::new(it, group)).collect::<Result<_, _>>()?;
-        Ok(PatternEntity { patterns, group: group.map(str::to_owned) })
+    pub(super) fn new(patterns: &[String], group: Option<&str>, ignores_case: bool) -> Result<PatternEntity, String> {
+        let patterns = patterns.iter().map(|it| Pattern::new(it, group, ignores_case)).collect::<Result<_, _>>()?;
+        Ok(PatternEntity { patterns, group: group.map(str::to_owned), ignores_case })
     }
 
     /// The first pattern without the configured group.
@@ -62,11 +63,11 @@ impl PatternEntity {
     /// Returns the value of a whole text: matched by a pattern, or by the inside of its value group.
     pub(super) fn find_whole(&self, text: &str) -> Option<String> {
         let found = |pattern: &Pattern| {
-            let whole = compile(&anchor(pattern.regex.as_str())).ok()?;
+            let whole = compile_anchored(pattern.regex.as_str(), self.ignores_case)?;
             captured_value(&whole, text, self.group.as_deref())
         };
         let matches_group = |pattern: &Pattern| {
-            let inner = compile(&anchor(pattern.group_pattern.as_ref()?)).ok()?;
+            let inner = compile_anchored(pattern.group_pattern.as_ref()?, self.ignores_case)?;
             inner.is_match(text).is_ok_and(|it| it).then(|| text.to_owned())
         };
         self.patterns.iter().find_map(found).or_else(|| self.patterns.iter().find_map(matches_group)).filter(|it| !it.is_empty())
@@ -74,10 +75,10 @@ impl PatternEntity {
 }
 
 impl Pattern {
-    fn new(pattern: &str, group: Option<&str>) -> Result<Pattern, String> {
+    fn new(pattern: &str, group: Option<&str>, ignores_case: bool) -> Result<Pattern, String> {
         let describe_error = |reason: String| ["'", pattern, "': ", &collapse_whitespace(&reason)].concat();
         let tree = Parser::new().parse(pattern).map_err(|error| describe_error(error.kind().to_string()))?;
-        let regex = compile(pattern).map_err(|error| describe_error(error.to_string()))?;
+        let regex = compile(pattern, ignores_case).map_err(|error| describe_error(error.to_string()))?;
         let group_tree = find_group(&tree, group.unwrap_or("1"));
         let inner = group_tree.and_then(|it| pattern.get(it.span().start.offset..it.span().end.offset));
         // Leading flags apply to the whole pattern.
@@ -88,12 +89,15 @@ impl Pattern {
     }
 }
 
-fn compile(pattern: &str) -> Result<fancy_regex::Regex, fancy_regex::Error> {
-    RegexBuilder::new(pattern).backtrack_limit(BACKTRACK_LIMIT).build()
+fn compile(pattern: &str, ignores_case: bool) -> Result<fancy_regex::Regex, fancy_regex::Error> {
+    RegexBuilder::new(pattern).case_insensitive(ignores_case).backtrack_limit(BACKTRACK_LIMIT).build()
 }
 
-fn anchor(pattern: &str) -> String {
-    ["^(?:", pattern, ")$"].concat()
+/// Compiles a pattern that must match a whole text.
+fn compile_anchored(pattern: &str, ignores_case: bool) -> Option<fancy_regex::Regex> {
+    // The comment at the end of a pattern with comments would reach over the end of the group.
+    let ends = [")$", "\n)$"];
+    ends.iter().find_map(|end| compile(&["^(?:", pattern, end].concat(), ignores_case).ok())
 }
 
 /// The capture of the configured group, else of the first group, else the whole match.
@@ -137,7 +141,7 @@ mod tests {
     use super::PatternEntity;
 
     fn patterns(patterns: &[&str], group: Option<&str>) -> PatternEntity {
-        PatternEntity::new(&patterns.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>(), group).unwrap()
+        PatternEntity::new(&patterns.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>(), group, false).unwrap()
     }
 
     #[test]
@@ -157,6 +161,13 @@ mod tests {
         assert_eq!(patterns(&[r"(a)(?P<which>b)"], Some("which")).find("a b ab").as_deref(), Some("b"));
         assert_eq!(patterns(&[r"(a)(b)"], Some("2")).find("ab").as_deref(), Some("b"));
         assert_eq!(patterns(&[r"a*"], None).find("b"), None);
+    }
+
+    #[test]
+    fn case_may_be_ignored() {
+        let plates = PatternEntity::new(&["(?x) ([A-Z]+-[0-9]+) # of a car".to_owned()], None, true).unwrap();
+        assert_eq!(plates.find("it is b-77").as_deref(), Some("b-77"));
+        assert_eq!((plates.find_whole("b-77").as_deref(), plates.find_whole("my b-77")), (Some("b-77"), None));
     }
 
     #[test]
@@ -198,7 +209,7 @@ mod tests {
             (r"\p{Nope}", ""),
             (r"(\w{1000}){1000}", ""),
         ] {
-            let error = PatternEntity::new(&[pattern.to_owned()], None).unwrap_err();
+            let error = PatternEntity::new(&[pattern.to_owned()], None, false).unwrap_err();
             assert!(error.contains(reason) && error.contains(pattern) && !error.contains('\n'), "{error}");
         }
     }

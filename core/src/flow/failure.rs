@@ -150,11 +150,11 @@ impl<'c> Walker<'c> {
     /// Moves to the fallback node of the current graph.
     pub(super) fn enter_fallback(&mut self, on: &[FallbackOn]) -> FallbackSearch {
         let Some(graph) = self.graph() else { return FallbackSearch::NotFound };
-        let fits = |it: &&Node| matches!(&it.kind, NodeKind::Fallback(data) if on.contains(&data.on) || data.on == FallbackOn::Any);
+        let enabled = || graph.definition.nodes.iter().filter(|it| !it.disabled);
+        let case = |it: &Node| if let NodeKind::Fallback(data) = &it.kind { Some(data.on) } else { None };
         // A fallback for this case takes precedence over one for all.
-        let exact = |it: &&Node| matches!(&it.kind, NodeKind::Fallback(data) if on.contains(&data.on));
-        let found = graph.definition.nodes.iter().find(exact).or_else(|| graph.definition.nodes.iter().find(fits));
-        let Some(node) = found.filter(|it| !it.disabled) else { return FallbackSearch::NotFound };
+        let exact = enabled().find(|it| case(it).is_some_and(|it| on.contains(&it)));
+        let Some(node) = exact.or_else(|| enabled().find(|it| case(it) == Some(FallbackOn::Any))) else { return FallbackSearch::NotFound };
         let place = format!("{}/{}", graph.definition.id, node.id);
         if self.entered_fallbacks.contains(&place) {
             return FallbackSearch::AlreadyEntered;

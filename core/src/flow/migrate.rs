@@ -59,7 +59,7 @@ pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &V
     if !may || is_pinned {
         return stays(may);
     }
-    declared.rename_stored_ids(from, &mut session);
+    declared.rename_stored_ids(from, to, &mut session);
     let mut passage = MigrationKind::Mapped;
     match gone {
         Some(at) => {
@@ -101,26 +101,29 @@ impl<'v> DeclaredMigration<'v> {
         Some(found.rsplit_once('/').map_or(found, |it| it.1))
     }
 
-    /// Renames counters and agent memories, which are stored by node id.
-    fn rename_stored_ids(&self, from: &Flow, session: &mut SessionState) {
-        let graphs = || from.document.graphs.iter();
-        let nodes = || graphs().flat_map(|graph| graph.nodes.iter().map(|node| (graph.id.as_str(), node.id.as_str())));
-        let moved: Vec<(&str, &str, &str)> = nodes().filter_map(|(graph, id)| Some((graph, id, self.renamed_node(graph, id)?))).collect();
-        for (graph, old, new) in moved {
-            let (old_place, new_place) = (format!("{graph}/{old}"), format!("{graph}/{new}"));
-            let counters = &mut session.counters;
-            for counts in [&mut counters.attempts, &mut counters.visits, &mut counters.sequence] {
-                if let Some(count) = counts.remove(&old_place) {
-                    counts.insert(new_place.clone(), count);
-                }
-            }
-            if let Some(memory) = session.vars.shift_remove(&format!("_agent_memory_{old}")) {
-                session.vars.insert(format!("_agent_memory_{new}"), memory);
-            }
-            let waits = session.stack.last().is_some_and(|it| it.graph == graph && it.node == new);
-            if let Some(awaiting) = session.awaiting.as_mut().filter(|it| waits && it.node == old) {
-                new.clone_into(&mut awaiting.node);
-            }
+    /// Moves counters and agent memories, which are stored by node, to the places of their nodes in the new version, all at once: a
+    /// node may get the id that another one had.
+    fn rename_stored_ids(&self, from: &Flow, to: &Flow, session: &mut SessionState) {
+        let nodes = from.document.graphs.iter().flat_map(|graph| graph.nodes.iter().map(|node| (graph.id.as_str(), node.id.as_str())));
+        let nodes: Vec<_> = nodes.map(|(graph, old)| (graph, old, self.renamed_node(graph, old).unwrap_or(old))).collect();
+        let counters = &mut session.counters;
+        for counts in [&mut counters.attempts, &mut counters.visits, &mut counters.sequence] {
+            let renamed = nodes.iter().filter(|it| it.1 != it.2);
+            let moved: Vec<_> = renamed
+                .filter_map(|(graph, old, new)| Some((format!("{graph}/{new}"), counts.remove(&format!("{graph}/{old}"))?)))
+                .collect();
+            counts.extend(moved);
+        }
+        let variables =
+            nodes.iter().map(|(graph, old, new)| (from.agent_memory_variable(graph, old), to.agent_memory_variable(graph, new)));
+        let moved: Vec<_> =
+            variables.filter(|it| it.0 != it.1).filter_map(|(old, new)| Some((new, session.vars.shift_remove(&old)?))).collect();
+        session.vars.extend(moved);
+        // The frame of what is awaited has been mapped already.
+        if let (Some(awaiting), Some(frame)) = (&mut session.awaiting, session.stack.last())
+            && self.renamed_node(&frame.graph, &awaiting.node) == Some(frame.node.as_str())
+        {
+            frame.node.clone_into(&mut awaiting.node);
         }
     }
 
@@ -243,7 +246,7 @@ mod tests {
         }
         json!({
             "schema_version": "1.0", "session_id": "s", "program": "assistant", "snapshot": snapshot_hash(of), "status": "active", "turn": 2,
-            "seq": 3, "vars": {"name": "Ada", "_agent_memory_slot": {"v": 1}}, "counters": {"attempts": {"g/slot": 1}}, "stack": stack, "awaiting": awaiting,
+            "seq": 3, "vars": {"name": "Ada", "_agent_memory_slot": {"v": 1}}, "counters": {"attempts": {"g/slot": 1, "g/asked": 7}}, "stack": stack, "awaiting": awaiting,
         })
     }
 
@@ -295,8 +298,14 @@ mod tests {
         let vars = json!([{"rename": "name", "to": "guest"}, {"default": "seats", "value": 2}, {"drop": "_slot"}]);
         let moved = to(json!({"nodes": {"slot": "seats"}, "vars": vars}));
         let counted = (&moved.state["counters"]["attempts"], &moved.state["vars"]["_agent_memory_seats"], &moved.state["awaiting"]["node"]);
-        assert_eq!(counted, (&json!({"g/seats": 1}), &json!({"v": 1}), &json!("seats")), "what is stored by node id is renamed");
+        assert_eq!(
+            counted,
+            (&json!({"g/seats": 1, "g/asked": 7}), &json!({"v": 1}), &json!("seats")),
+            "what is stored by node id is renamed"
+        );
         assert_eq!(moved.state["vars"]["_agent_memory_slot"], Value::Null);
+        let chained = to(json!({"nodes": {"slot": "seats", "asked": "slot"}}));
+        assert_eq!(chained.state["counters"]["attempts"], json!({"g/seats": 1, "g/slot": 7}), "a node gets the id that another one had");
         assert_eq!((moved.kind, &moved.state["stack"][1]["node"]), (MigrationKind::Mapped, &json!("seats")));
         assert_eq!((&moved.state["vars"]["guest"], &moved.state["vars"]["seats"]), (&json!("Ada"), &json!(2)));
         let pinned = to(json!({"unmappable": "stay_pinned"}));

@@ -6,6 +6,7 @@ use super::Walker;
 use crate::config::flow::document::EntityData;
 use crate::entity::Entity;
 use crate::turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Write};
+use crate::value::EXPRESSION;
 
 impl Walker<'_> {
     /// Asks a model for a JSON object; `None` when the call fails or the reply is not an object.
@@ -81,7 +82,7 @@ impl Walker<'_> {
 
 /// Formats the members of an object as `name: value` lines, without escaping.
 fn format_members(user: &Value) -> String {
-    let line = |(name, value): (&String, &Value)| format!("{name}: {}", crate::text::plain_text(value));
+    let line = |(name, value): (&String, &Value)| format!("{name}: {}", EXPRESSION.print(value));
     user.as_object().into_iter().flatten().map(line).collect::<Vec<_>>().join("\n")
 }
 

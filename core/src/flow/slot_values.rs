@@ -332,7 +332,7 @@ mod tests {
 
     /// The values of each type in a text; a type in brackets has no open slot.
     fn found(names: &[&'static str], text: &str) -> String {
-        let note = || Entity::from_patterns(&["(?s)(.+)".to_owned()], None).unwrap();
+        let note = || Entity::from_patterns(&["(?s)(.+)".to_owned()], None, false).unwrap();
         let kind = |it: &&'static str| {
             let name = it.trim_matches(['(', ')']);
             SlotType { name, entity: Entity::from_system_name(name).unwrap_or_else(note), is_open: name == *it }

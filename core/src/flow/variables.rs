@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::Walker;
 use crate::config::flow::document::ValueType;
-use crate::text::decimal;
 use crate::text::variable_path::{VariablePath, get_at};
 use crate::turn::Map;
+use crate::value::EXPRESSION;
 
 /// Why a variable was not written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,8 +133,8 @@ pub(crate) fn coerce(value: Value, kind: ValueType) -> Result<Value, Value> {
         return Ok(value);
     }
     let coerced = match (kind, &value) {
-        (ValueType::String, Value::Number(_) | Value::Bool(_)) => Some(json!(crate::text::plain_text(&value))),
-        (ValueType::Number, Value::String(text)) => decimal::parse_number(text).map(Value::Number),
+        (ValueType::String, Value::Number(_) | Value::Bool(_)) => Some(json!(EXPRESSION.print(&value))),
+        (ValueType::Number, Value::String(_)) => EXPRESSION.number_of(&value).map(Value::Number),
         (ValueType::Boolean, Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
             "true" => Some(json!(true)),
             "false" => Some(json!(false)),

@@ -2,11 +2,13 @@
 
 use super::reply::ResolverReply;
 use crate::config::IntentResolverConfig;
+use crate::value::round_to_digits;
 
 /// Whether the two best scores are too close to choose.
 pub(super) fn has_collision(agent: &IntentResolverConfig, reply: &ResolverReply) -> bool {
     let [first, second, ..] = reply.scores.as_slice() else { return false };
-    first.confidence - second.confidence <= agent.collision_gap
+    // 0.8 - 0.7 is 0.1 for the people who set the gap.
+    round_to_digits(first.confidence - second.confidence).is_some_and(|it| it <= agent.collision_gap)
 }
 
 /// A question that names the two best intents.
@@ -23,4 +25,24 @@ pub(super) fn code_to_words(code: &str) -> String {
         first + &characters.as_str().to_lowercase()
     };
     code.split(['_', '-', ' ']).filter(|it| !it.is_empty()).map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Tables};
+    use serde_json::{Value, json};
+
+    #[test]
+    fn scores_collide_up_to_the_gap_itself() {
+        let tables: Tables = serde_json::from_value(json!({"ce_intent": [{"intent_code": "A"}, {"intent_code": "B"}]})).unwrap();
+        let agent = Config::compile(&tables, &Value::Null).0.intent_resolver;
+        assert_eq!(agent.collision_gap, 0.1);
+        for (first, second, collides) in [(0.8, 0.7, true), (0.9, 0.8, true), (0.3, 0.2, true), (0.8, 0.69, false), (0.8, 0.699_999, false)]
+        {
+            let reply = json!({"intentScores": {"A": first, "B": second}});
+            let reply = ResolverReply::parse(reply.as_object().unwrap(), &agent);
+            assert_eq!(has_collision(&agent, &reply), collides, "{first} and {second}");
+        }
+    }
 }

@@ -84,8 +84,14 @@ fn parse_scores(value: Option<&Value>, agent: &IntentResolverConfig) -> Vec<Inte
         score.confidence = score.confidence.clamp(0.0, 1.0);
     }
     found.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.intent.to_lowercase().cmp(&b.intent.to_lowercase())));
-    found.dedup_by(|a, b| is_same_code(&a.intent, &b.intent));
-    found
+    // Of the scores of one intent, the best counts.
+    let mut best: Vec<IntentScore> = Vec::with_capacity(found.len());
+    for score in found {
+        if !best.iter().any(|it| is_same_code(&it.intent, &score.intent)) {
+            best.push(score);
+        }
+    }
+    best
 }
 
 fn parse_score(item: &Value) -> Option<IntentScore> {
@@ -119,6 +125,8 @@ mod tests {
         assert_eq!(parse_reply(&json!({"intentScores": {"b": 2, "A": "0.5", "C": 1}})).scores, [score("b", 1.0), score("A", 0.5)]);
         let list = json!({"intent_scores": [{"code": "B", "confidence": 0, "score": 0.5}, {"intent": "A", "confidence": 0.5}, {"x": 1}]});
         assert_eq!(parse_reply(&list).scores, [score("A", 0.5), score("B", 0.5)]);
+        let repeated = json!({"intentScores": [{"code": "A", "score": 0.9}, {"code": "B", "score": 0.8}, {"code": "a", "score": 0.7}]});
+        assert_eq!(parse_reply(&repeated).scores, [score("A", 0.9), score("B", 0.8)]);
     }
 
     #[test]

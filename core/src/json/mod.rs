@@ -4,7 +4,6 @@ pub mod canonical;
 pub mod diff;
 pub mod jcs;
 pub mod path;
-pub mod query;
 pub mod schema;
 
 use std::io::{self, Write};

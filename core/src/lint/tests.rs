@@ -280,7 +280,8 @@ fn unknown_variables_of_templates() {
     for (bad, rule, good) in [
         ("{{context.agent.finalAnswer}}", "unknown-context-path", "{{context.mcp.finalAnswer}}"),
         ("{{user_input}}", "unknown-variable", "{{userText}}"),
-        ("{{session.customerId}}", "unknown-variable", "{{session.userText}} {{customerId}}"),
+        ("{{session.customerId}}", "unknown-variable", "{{session.userText}} {{inputParams.customerId}}"),
+        ("{{customer.name}}", "unset-variable", "{{inputParams.customer.name}} {{responseType}}"),
         ("{{conversation_id}}", "unknown-variable", "{{conversationId}}"),
     ] {
         expect(exact_text(bad), &[&format!("{rule} ce_response[1].exact_text")], exact_text(good));
@@ -353,6 +354,15 @@ fn progress_messages_that_are_never_shown() {
     expect(rows(402, "McpToolStep", call), &[&format!("priority-outweighs-specificity {at}")], rows(400, "McpToolStep", call));
     assert_eq!(findings(&with_base(rows(900, "McpToolStep", "MCP_FINAL_ANSWER"))), [""; 0], "another event");
     expect(rows(1, "AgentToolStep", call), &["unknown-step ce_verbose[2].step_value"], rows(1, "McpToolStep", call));
+    for (unknown, known) in [("McpTolStep", "mcptoolstep"), ("Correction", "ANY")] {
+        expect(rows(1, unknown, call), &["unknown-step ce_verbose[2].step_value"], rows(1, known, call));
+    }
+    let pattern = |source: &str| {
+        let mut rows = rows(1, source, call);
+        rows["ce_verbose"][1]["step_match"] = "REGEX".into();
+        rows
+    };
+    expect(pattern("Tool.*Stepp"), &["unknown-step ce_verbose[2].step_value"], pattern("Tool.*Step"));
     let mut same = rows(2, "McpToolStep", call);
     same["ce_verbose"][1]["intent_code"] = "ANY".into();
     assert_eq!(findings(&with_base(same)), [format!("shadowed-row {at}")]);

@@ -33,6 +33,9 @@ const COMMON_NAMES: [&str; 22] = [
     "rule_execution_origin",
 ];
 
+/// Names that exist only in the texts of responses.
+const RESPONSE_NAMES: [&str; 3] = ["outputFormat", "responseType", "exactText"];
+
 /// Names that exist only in prompts, with the equivalent in other texts.
 const PROMPT_NAMES: [(&str, &str); 19] = [
     ("user_input", "userText"),
@@ -73,7 +76,9 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
             for column in columns {
                 let source = row.text(column).unwrap_or_default();
                 let Ok(template) = Template::compile(&source) else { continue };
-                findings.extend(template.names().filter_map(|name| check_variable(row, column, name, &own, is_prompt)));
+                findings.extend(template.names().filter_map(|name| {
+                    check_variable(row, column, name, &own, is_prompt).or_else(|| check_unset(context, row, column, name, &own))
+                }));
             }
         }
     }
@@ -118,6 +123,18 @@ fn check_variable(row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<S
     }
     let similar = find_similar(first, view().chain(COMMON_NAMES)).filter(|_| of_prompts.is_none() && !is_prompt)?;
     warning("unknown-variable", format!("write {similar}"))
+}
+
+/// Reports a name in the text of a response that nothing sets. Tasks and extensions may set any.
+fn check_unset(context: &LintContext<'_>, row: &TableRow<'_>, column: &str, name: &str, own: &BTreeSet<String>) -> Option<Issue> {
+    let first = name.split('.').next()?;
+    let is_open = context.has_tasks || ["ce_pending_action", "cv_extension"].iter().any(|it| !context.rows(it).is_empty());
+    let is_set = own.contains(first) || VIEW_MEMBERS.iter().map(|it| it.0).chain(COMMON_NAMES).chain(RESPONSE_NAMES).any(|it| it == first);
+    (column == "exact_text" && !is_open && !is_set).then(|| {
+        let hint = format!("write inputParams.{name} if clients send it, or correct the name");
+        Issue::warning(row.path(column), format!("nothing sets '{name}', which then renders as empty text"), hint)
+            .with_rule("unset-variable")
+    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::context::{LintContext, scope};
-use crate::config::{ANY, Issue, TableRow, to_upper_code};
+use crate::config::{ANY, Issue, TableRow, is_same_code, to_upper_code};
+use crate::text::regex::Regex;
 
 /// Renamed steps: the old and the new name.
 const RENAMED_STEPS: [(&str, &str); 1] = [("AgentToolStep", "McpToolStep")];
@@ -22,7 +23,7 @@ type Rank = (i64, i64, i64);
 
 pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     let rows = context.rows("ce_verbose");
-    findings.extend(rows.iter().filter_map(check_step_name));
+    findings.extend(rows.iter().filter_map(|it| check_step_name(context, it)));
     let ranked: Vec<(Scope, Rank, &TableRow<'_>)> = rows.iter().map(rank_row).collect();
     let mut best: BTreeMap<ScopeKey<'_>, (Rank, &TableRow<'_>)> = BTreeMap::new();
     for (scope, rank, row) in &ranked {
@@ -44,10 +45,27 @@ pub(super) fn check(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
     }
 }
 
-fn check_step_name(row: &TableRow<'_>) -> Option<Issue> {
+/// Reports a step that publishes nothing: no step of the profile, unless tasks and extensions may publish in the name of others.
+fn check_step_name(context: &LintContext<'_>, row: &TableRow<'_>) -> Option<Issue> {
     let value = row.code("step_value")?;
-    let (old, new) = RENAMED_STEPS.iter().find(|it| value.contains(it.0))?;
-    Some(Issue::warning(row.path("step_value"), format!("unknown step '{old}'"), format!("write {new}")).with_rule("unknown-step"))
+    let unknown = |name: &str, hint: String| {
+        Some(Issue::warning(row.path("step_value"), format!("unknown step '{name}'"), hint).with_rule("unknown-step"))
+    };
+    if let Some((old, new)) = RENAMED_STEPS.iter().find(|it| value.contains(it.0)) {
+        return unknown(old, format!("write {new}"));
+    }
+    let steps = || context.profile.order.iter().map(|it| it.name());
+    let is_known = match row.code_or_any("step_match").as_str() {
+        "JSON_PATH" => true,
+        "REGEX" => Regex::new(&value).is_ok_and(|pattern| steps().any(|it| pattern.is_match(it) == Ok(true))),
+        _ => steps().chain([ANY]).any(|it| is_same_code(it, &value)),
+    };
+    if is_known || context.has_tasks || !context.rows("cv_extension").is_empty() {
+        return None;
+    }
+    let name = value.to_lowercase();
+    let similar = steps().find(|it| it.to_lowercase().contains(name.trim_end_matches("step")) && name.len() > 4);
+    unknown(&value, similar.map_or_else(|| "write the name of a step, or ANY".to_owned(), |it| format!("write {it}")))
 }
 
 fn rank_row<'r, 't>(row: &'r TableRow<'t>) -> (Scope, Rank, &'r TableRow<'t>) {

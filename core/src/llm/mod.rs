@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::audit::Stage;
 use crate::session::Session;
 use crate::step_context::StepContext;
-use crate::text::plain_text;
 use crate::text::template::Template;
 use crate::turn::{EffectError, LlmCallRow, LlmMode, LlmReply, LlmRequest, Map, Write, payload};
+use crate::value::TEMPLATE;
 
 /// A pair of rendered prompts.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +35,7 @@ pub fn render_prompts(cx: &StepContext<'_>, system: &Template, user: &Template, 
 }
 
 fn to_texts(variables: &Map) -> Map {
-    variables.iter().map(|(key, value)| (key.clone(), Value::from(plain_text(value)))).collect()
+    variables.iter().map(|(key, value)| (key.clone(), Value::from(TEMPLATE.print(value)))).collect()
 }
 
 /// Calls a model and logs the call.

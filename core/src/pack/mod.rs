@@ -17,6 +17,7 @@ mod flow_turn;
 mod json_schema;
 #[cfg(feature = "flow")]
 mod knowledge;
+mod lint;
 mod message;
 #[cfg(feature = "flow")]
 mod phrase_vectors;

@@ -43,6 +43,9 @@ pub struct ScriptRule {
     pub error: Option<String>,
     /// The simulated latency, in milliseconds.
     pub delay_ms: u64,
+    /// Members without an effect, for lint.
+    #[serde(flatten)]
+    pub unknown: crate::turn::Map,
 }
 
 /// A scripted model and the fakes of a pack, with the number of uses of each rule.

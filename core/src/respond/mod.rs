@@ -12,6 +12,7 @@ use crate::session::UNCONFIRMED;
 use crate::step_context::StepContext;
 use crate::text::template::Template;
 use crate::turn::{Map, Payload, PayloadKind, payload};
+use crate::value::TEMPLATE;
 
 /// Maximum length of a template preview in an audit row, in characters.
 const MAX_PREVIEW_CHARS: usize = 500;
@@ -19,7 +20,7 @@ const MAX_PREVIEW_CHARS: usize = 500;
 /// Renders the answer from the row's text. (docs/spec/data-and-api.md#5.2)
 pub fn render_exact(cx: &mut StepContext<'_>, response: &Response, template: &Template) -> String {
     let rendered = cx.session.render(template, || response_variables(response, template));
-    let final_answer = cx.session.context.get("mcp").and_then(|it| it.get("finalAnswer")).map(crate::text::plain_text);
+    let final_answer = cx.session.context.get("mcp").and_then(|it| it.get("finalAnswer")).map(|it| TEMPLATE.print(it).into_owned());
     let final_answer = final_answer.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty() && it != "null");
     let blank = rendered.text.trim().is_empty() && template.literal().is_none();
     let reason = rendered.error.or_else(|| blank.then(|| "the text came out blank".to_owned()));

@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 
 use super::facts::is_valid;
 use crate::config::{ValueKind, ValueSchema};
-use crate::text::plain_text;
+use crate::value::TEMPLATE;
 
 /// Multiplier words; a number before one of them is not the value.
 const MULTIPLIERS: [&str; 8] = ["k", "m", "mn", "bn", "hundred", "thousand", "million", "billion"];
@@ -22,7 +22,7 @@ fn match_option(shape: &ValueSchema, text: &str) -> Option<Value> {
     let value = coerce_kind(shape, text);
     let is_same = |it: &&Value| {
         let number = it.as_f64().is_some() && it.as_f64() == value.as_ref().and_then(Value::as_f64);
-        number || plain_text(it).to_lowercase() == text.to_lowercase()
+        number || TEMPLATE.print(it).to_lowercase() == text.to_lowercase()
     };
     shape.options.iter().find(is_same).cloned()
 }

@@ -11,6 +11,7 @@ use crate::config::{OutputSchema, SchemaField, ValueKind, ValueSchema};
 use crate::json::has_content;
 use crate::session::SchemaFacts;
 use crate::turn::Map;
+use crate::value::SCHEMA;
 
 /// Computes which of a schema's values a context has.
 pub fn compute_facts(schema: &OutputSchema, context: &Map) -> SchemaFacts {
@@ -51,7 +52,7 @@ fn is_present(field: &SchemaField, members: &Map) -> bool {
 pub(super) fn is_valid(shape: &ValueSchema, value: &Value) -> bool {
     has_content(value)
         && has_kind(shape, value)
-        && (shape.options.is_empty() || shape.options.iter().any(|it| is_equal(it, value)))
+        && (shape.options.is_empty() || shape.options.iter().any(|it| SCHEMA.are_equal(it, value)))
         && !value.as_object().is_some_and(|it| has_gap(shape, it))
         && value.as_array().is_none_or(|it| it.len() >= shape.min_items)
         && shape.constraints.find_violation(value).is_none()
@@ -77,11 +78,6 @@ fn is_kind(kind: ValueKind, value: &Value) -> bool {
         ValueKind::Boolean => value.is_boolean(),
         ValueKind::Null => value.is_null(),
     }
-}
-
-/// Whether two values are equal; 1 equals 1.0.
-fn is_equal(a: &Value, b: &Value) -> bool {
-    a == b || (a.is_number() && b.is_number() && a.as_f64() == b.as_f64())
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::turn::{
     BreakerPolicy, EffectClass, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Millis, RetryConditions,
     SleepRequest,
 };
+use crate::value::TEMPLATE;
 
 /// Maximum wait between two attempts, in milliseconds; a service that asks for a longer one is not retried.
 const MAX_WAIT_MS: u64 = 10_000;
@@ -129,7 +130,7 @@ fn build_request(
 
 /// Names and texts; nulls are skipped.
 fn text_pairs(values: &Map) -> Vec<(String, String)> {
-    let pair = |(name, value): (&String, &Value)| (name.clone(), crate::text::plain_text(value));
+    let pair = |(name, value): (&String, &Value)| (name.clone(), TEMPLATE.print(value).into_owned());
     values.iter().filter(|(name, value)| !name.trim().is_empty() && !value.is_null()).map(pair).collect()
 }
 

@@ -5,7 +5,6 @@ mod compiled_pattern;
 #[cfg(feature = "flow")]
 pub mod cron;
 pub mod date;
-pub mod decimal;
 pub mod expr;
 pub mod interpolation;
 pub(crate) mod language;
@@ -15,23 +14,12 @@ pub mod personal_data;
 pub mod phrase;
 pub mod regex;
 pub mod required_literals;
-mod scanner;
+pub(crate) mod scanner;
 pub(crate) mod stop_words;
 pub mod task;
 pub mod template;
 pub mod url;
 pub mod variable_path;
-
-use serde_json::Value;
-
-/// Returns the text of a value as templates print it: strings verbatim, an empty text for null, JSON for everything else.
-pub fn plain_text(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
-    }
-}
 
 /// Collapses every run of white space, including line breaks, into one space.
 pub fn collapse_whitespace(text: &str) -> String {

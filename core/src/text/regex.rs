@@ -61,6 +61,15 @@ impl Regex {
         CompiledPattern::new(translate_java_syntax(pattern)).map(Regex).map_err(|error| collapse_whitespace(&error.to_string()))
     }
 
+    /// Compiles a case-sensitive pattern.
+    ///
+    /// # Errors
+    /// The syntax error, in one line.
+    pub fn new_case_sensitive(pattern: &str) -> Result<Regex, String> {
+        let compiled = build(&translate_java_syntax(pattern), false);
+        compiled.map(|it| Regex(it.into())).map_err(|error| collapse_whitespace(&error.to_string()))
+    }
+
     /// Compiles a case-insensitive pattern that must match a whole text.
     ///
     /// # Errors
@@ -68,7 +77,8 @@ impl Regex {
     pub fn new_full_match(pattern: &str) -> Result<Regex, String> {
         // Compiled on its own first, so that the added group cannot close an unbalanced one.
         Regex::new(pattern)?;
-        Regex::new(&format!("^(?:{pattern})$"))
+        // The comment at the end of a pattern with comments would reach over the end of the group.
+        Regex::new(&format!("^(?:{pattern})$")).or_else(|_| Regex::new(&format!("^(?:{pattern}\n)$")))
     }
 
     /// Compiles a case-sensitive pattern that is searched in linear time.
@@ -104,14 +114,15 @@ impl Regex {
     /// [`StepLimit`] when the search exceeds the limit.
     pub fn replace(&self, text: &str, with: &str) -> Result<Option<String>, StepLimit> {
         let mut replaced = String::new();
-        let mut end = 0;
+        let (mut end, mut is_found) = (0, false);
         for found in self.0.get()?.find_iter(text) {
             let found = found.map_err(|_| StepLimit)?;
+            is_found = true;
             replaced.push_str(text.get(end..found.start()).unwrap_or_default());
             replaced.push_str(with);
             end = found.end();
         }
-        if end == 0 {
+        if !is_found {
             return Ok(None);
         }
         replaced.push_str(text.get(end..).unwrap_or_default());
@@ -213,6 +224,7 @@ mod tests {
         assert_eq!(digits.replace("1234, x5678 and 9999é", "*"), Ok(Some("*, x5678 and *é".to_owned())));
         assert_eq!(digits.replace("1234", ""), Ok(Some(String::new())));
         assert_eq!(digits.replace("none", "*"), Ok(None));
+        assert_eq!(Regex::new("^").unwrap().replace("ab", "*"), Ok(Some("*ab".to_owned())));
         assert_eq!(Regex::new(r"(a|b|ab)*(?>c)").unwrap().replace(&"ab".repeat(40), ""), Err(StepLimit));
     }
 
@@ -237,5 +249,7 @@ mod tests {
     fn invalid_patterns_return_a_message() {
         assert!(Regex::new("(unclosed").unwrap_err().len() > 10);
         assert!(Regex::new_full_match("a)|(b").is_err());
+        let commented = Regex::new_full_match("(?x) a b # both").unwrap();
+        assert_eq!((commented.is_match("ab"), commented.is_match("abc")), (Ok(true), Ok(false)));
     }
 }

@@ -6,7 +6,7 @@ use super::variable_path::VariablePath;
 
 /// A source text and the part that is not consumed yet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CharScanner<'s> {
+pub(crate) struct CharScanner<'s> {
     source: &'s str,
     /// The text that is not consumed yet.
     pub rest: &'s str,
@@ -122,16 +122,21 @@ impl<'s> CharScanner<'s> {
         }
     }
 
+    /// Consumes a character.
+    pub fn take_character(&mut self) -> Option<char> {
+        let mut characters = self.rest.chars();
+        let next = characters.next();
+        self.rest = characters.as_str();
+        next
+    }
+
     fn take_quoted(&mut self, quote: char) -> Result<String, String> {
         let start = *self;
         let mut text = String::new();
         self.eat(quote.encode_utf8(&mut [0; 4]));
         loop {
             let here = *self;
-            let mut characters = self.rest.chars();
-            let next = characters.next();
-            self.rest = characters.as_str();
-            match next {
+            match self.take_character() {
                 None => return Err(start.error_at("unterminated string")),
                 Some(c) if c == quote => return Ok(text),
                 Some('\\') => match self.take_escape() {
@@ -144,10 +149,8 @@ impl<'s> CharScanner<'s> {
     }
 
     /// Consumes a JSON escape after its backslash and returns its character; both quotes can be escaped.
-    fn take_escape(&mut self) -> Option<char> {
-        let mut characters = self.rest.chars();
-        let c = characters.next()?;
-        self.rest = characters.as_str();
+    pub fn take_escape(&mut self) -> Option<char> {
+        let c = self.take_character()?;
         Some(match c {
             '"' | '\'' | '\\' | '/' => c,
             'b' => '\u{8}',

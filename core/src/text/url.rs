@@ -16,19 +16,29 @@ pub(crate) fn percent_encode(text: &str) -> String {
     out
 }
 
+/// Percent-encodes a text for a form body, with a plus for a space.
+pub(crate) fn encode_form(text: &str) -> String {
+    percent_encode(text).replace("%20", "+")
+}
+
 /// Whether a segment of a path would name another resource than the one of its place: a blank segment, or one that stands for this or the
 /// upper folder, encoded or not.
 pub(crate) fn is_unsafe_segment(segment: &str) -> bool {
-    let mut decoded = Vec::new();
-    let mut rest = segment.as_bytes();
+    let decoded = percent_decode(segment);
+    ["", ".", ".."].contains(&String::from_utf8_lossy(&decoded).trim())
+}
+
+/// Decodes what is percent-encoded; a percent sign without two digits stands for itself.
+pub(crate) fn percent_decode(text: &str) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
     while let Some((first, more)) = rest.split_first() {
         let digits = more.get(..2).filter(|_| *first == b'%').and_then(|it| std::str::from_utf8(it).ok());
         let byte = digits.and_then(|it| u8::from_str_radix(it, 16).ok());
         decoded.push(byte.unwrap_or(*first));
         rest = if byte.is_some() { more.get(2..).unwrap_or_default() } else { more };
     }
-    let text = String::from_utf8_lossy(&decoded);
-    ["", ".", ".."].contains(&text.trim())
+    decoded
 }
 
 #[cfg(test)]

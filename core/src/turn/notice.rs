@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Millis;
 
@@ -73,9 +73,9 @@ impl AuditPayload {
         match self {
             AuditPayload::Value(value) => Cow::Borrowed(value),
             #[cfg(feature = "speed")]
-            AuditPayload::Members(members) => {
-                Cow::Owned(Value::Object(members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect::<Map<_, _>>()))
-            }
+            AuditPayload::Members(members) => Cow::Owned(Value::Object(
+                members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect::<serde_json::Map<_, _>>(),
+            )),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::json::into_members;
 use crate::step_context::StepContext;
 use crate::text::template::Template;
 use crate::turn::{Level, Map, NoticeBody, VerboseNotice};
+use crate::value::PROGRESS;
 
 /// An event that a row may have a message for.
 #[derive(Debug, Clone, Copy)]
@@ -129,7 +130,7 @@ fn score_row(row: &VerboseRow, progress: Progress<'_>, document: &Value) -> Opti
         StepMatcher::Exact(step) if is_same_code(step, ANY) => 0,
         StepMatcher::Exact(_) => return None,
         StepMatcher::Regex(regex) => (regex.is_match(progress.step) == Ok(true)).then_some(150)?,
-        StepMatcher::JsonPath(path) => is_truthy(path.first(document).as_ref()).then_some(100)?,
+        StepMatcher::JsonPath(path) => PROGRESS.is_true(path.first(document).as_ref()).then_some(100)?,
     };
     if row.rule_id.is_some() && row.rule_id != progress.rule_id {
         return None;
@@ -147,16 +148,6 @@ fn score_row(row: &VerboseRow, progress: Progress<'_>, document: &Value) -> Opti
             + part(row.tool_code.is_some(), 150)
             - row.priority,
     )
-}
-
-/// Whether a path's value counts as true: null, absent, blank, empty and false do not.
-fn is_truthy(value: Option<&Value>) -> bool {
-    match value {
-        None | Some(Value::Null | Value::Bool(false)) => false,
-        Some(Value::String(text)) => !text.trim().is_empty() && !text.trim().eq_ignore_ascii_case("false"),
-        Some(Value::Array(items)) => !items.is_empty(),
-        Some(Value::Bool(true) | Value::Number(_) | Value::Object(_)) => true,
-    }
 }
 
 /// The row's message; `None` when both texts are blank.

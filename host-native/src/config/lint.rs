@@ -68,7 +68,9 @@ pub async fn lint_pack(pack: &Pack, tree: &Value) -> Result<Findings, Failure> {
     let mut merged = convengine_core::config::settings::normalize(&pack.settings);
     merge(&mut merged, tree.clone());
     let documents = documents::check_pack(pack, &merged);
-    Ok(Findings { rows: import::lint_pack(pack, &merged).await?, documents })
+    let mut rows = import::lint_pack(pack, &merged).await?;
+    rows.extend(pack.script_issues());
+    Ok(Findings { rows, documents })
 }
 
 /// Lints the rows and the drafts of a database.

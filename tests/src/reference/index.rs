@@ -9,13 +9,14 @@ use super::markdown::table;
 use crate::root;
 
 /// Summaries of the pages that are written by hand.
-const WRITTEN: [(&str, &str); 7] = [
+const WRITTEN: [(&str, &str); 8] = [
     ("packs.md", "the file format of packs"),
     ("talks.md", "the text form of conversations with expectations"),
     ("templates.md", "templates of rows and of flow documents"),
     ("expressions.md", "conditions and values of flow documents"),
     ("entities.md", "built-in and own kinds of values, and what they accept"),
     ("json-paths.md", "paths into JSON, in rules and in outputs"),
+    ("values.md", "what values mean: truth, equality, order, arithmetic and text"),
     ("matching.md", "how messages are matched"),
 ];
 

@@ -70,6 +70,11 @@ pub struct GraphRef<'f> {
     index: &'f GraphIndex,
 }
 
+/// Returns the variable of an agent's memory, by the place of its node.
+pub fn agent_memory_variable_of(place: &str) -> String {
+    format!("_agent_memory_{place}")
+}
+
 impl Flow {
     /// Compiles a document, alone or with those that it is bound to: `{"root", "bound": [{"version"?, "document"}], "tools"}`. Only issues
     /// that make it unreadable are errors; publishing reports the others.
@@ -142,6 +147,12 @@ impl Flow {
         self.graph(graph)?.node(id)
     }
 
+    /// Returns the variable of an agent's memory: by the node's id where only one graph has it, else also by the graph's.
+    pub fn agent_memory_variable(&self, graph: &str, node: &str) -> String {
+        let is_unique = self.graphs.values().filter(|it| it.nodes.contains_key(node)).count() <= 1;
+        if is_unique { agent_memory_variable_of(node) } else { agent_memory_variable_of(&format!("{graph}/{node}")) }
+    }
+
     /// Returns an intent by id.
     pub fn intent(&self, id: &str) -> Option<&IntentDef> {
         self.document.intents.iter().find(|it| it.id == id)
@@ -208,7 +219,7 @@ fn compile_entity(form: &EntityDef) -> Option<Entity> {
         let entries: Vec<_> = form.entries.iter().map(|it| (it.value.clone(), it.synonyms.clone())).collect();
         return Some(Entity::from_entries(&entries, form.fuzzy.max_edits));
     }
-    Entity::from_patterns(&form.patterns, form.group.as_deref()).ok()
+    Entity::from_patterns(&form.patterns, form.group.as_deref(), form.ignores_case).ok()
 }
 
 /// Rewrites the ports `yes` and `no` of decisions as edges of `out` with the condition and its negation.

@@ -16,7 +16,7 @@ mod structure;
 pub use crate::entity::system_entity_names;
 pub use bound::{BoundFlow, document_kind};
 pub use chain::{Chain, chain_references, is_chain, is_same_name};
-pub use compiled::{Flow, GraphRef, IntentPhrases, UNREADABLE_CODES};
+pub use compiled::{Flow, GraphRef, IntentPhrases, UNREADABLE_CODES, agent_memory_variable_of};
 pub use import::import_canvas;
 pub use issue::{DocumentIssue, DocumentSeverity};
 pub use json_schema::{agent_json_schema, json_schema};

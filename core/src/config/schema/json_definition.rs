@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::{SchemaField, ValueKind, ValueSchema};
 use crate::json::schema::JsonSchema;
-use crate::text::plain_text;
 use crate::turn::Map;
+use crate::value::TEMPLATE;
 
 /// Keywords that [`ValueSchema`] has members for.
 const OWN_KEYWORDS: [&str; 5] = ["type", "enum", "minItems", "properties", "required"];
@@ -116,6 +116,6 @@ fn items(value: Option<&Value>) -> &[Value] {
 
 fn prompt_detail(schema: Option<&Value>) -> Value {
     let of = |key: &str| schema.and_then(|it| it.get(key));
-    let options: Vec<String> = items(of("enum")).iter().map(plain_text).filter(|it| !it.is_empty()).collect();
+    let options: Vec<String> = items(of("enum")).iter().map(|it| TEMPLATE.print(it).into_owned()).filter(|it| !it.is_empty()).collect();
     json!({"description": of("description"), "type": of("type"), "enumOptions": options})
 }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{SchemaField, ValueKind, ValueSchema};
 use crate::json::schema::JsonSchema;
-use crate::text::plain_text;
 use crate::turn::Map;
+use crate::value::TEMPLATE;
 
 /// A tag: its local name and attributes.
 struct Tag<'t> {
@@ -42,7 +42,7 @@ pub(super) fn parse(text: &str, unchecked: &mut Vec<String>) -> Result<(Vec<Sche
         if details.contains_key(element.name) {
             continue;
         }
-        let options: Vec<String> = element.options.iter().map(plain_text).collect();
+        let options: Vec<String> = element.options.iter().map(|it| TEMPLATE.print(it).into_owned()).collect();
         details.insert(element.name.to_owned(), json!({"description": null, "type": element.type_name, "enumOptions": options}));
         let keywords = Value::Object(element.constraints.clone());
         let (constraints, problems) = JsonSchema::compile_constraints(&keywords, &keywords, &[]);

@@ -11,6 +11,7 @@ use crate::config::flow::document::{Ask, EntityData, FlowTemplate, LocalizedText
 use crate::entity::{Entity, Extraction, ExtractionContext};
 use crate::flow::state::{Awaiting, AwaitingKind, FlowEvent};
 use crate::turn::Map;
+use crate::value::EXPRESSION;
 
 /// The result of filling a slot.
 #[derive(Debug)]
@@ -331,11 +332,11 @@ impl<'c> Walker<'c> {
 
 /// Formats a value for the user.
 fn format_value(value: &Value) -> String {
-    let text = |it: &str| value.get(it).map(crate::text::plain_text);
+    let text = |it: &str| value.get(it).map(|it| EXPRESSION.print(it));
     match (value, text("amount").zip(text("currency"))) {
         (Value::Object(_), Some((amount, currency))) => format!("{amount} {currency}"),
         (Value::Array(items), _) => items.iter().map(format_value).collect::<Vec<_>>().join(", "),
-        _ => crate::text::plain_text(value),
+        _ => EXPRESSION.print(value).into_owned(),
     }
 }
 

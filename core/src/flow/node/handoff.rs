@@ -11,6 +11,7 @@ use crate::config::flow::document::{FlowTemplate, HandoffData, HandoffMode, Node
 use crate::flow::state::{AwaitingKind, HistoryEntry, SessionStatus};
 use crate::text::date::Date;
 use crate::turn::{EffectClass, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader};
+use crate::value::EXPRESSION;
 
 /// Timeout of a call of the desk, in milliseconds.
 const TIMEOUT_MS: u32 = 10_000;
@@ -50,7 +51,7 @@ impl<'c> Walker<'c> {
             Ok(answer) => answer,
             Err(failure) => return Transition::Fail(failure),
         };
-        let text = |name: &str| answer.get(name).map(crate::text::plain_text).filter(|it| !it.is_empty());
+        let text = |name: &str| answer.get(name).map(|it| EXPRESSION.print(it).into_owned()).filter(|it| !it.is_empty());
         let handoff = Handoff {
             correlation_id,
             // Without a webhook, the handoff waits in the queue (docs/spec/flow-rulings.md#35).

@@ -7,7 +7,6 @@ use super::super::failure::{EFFECT_LIMIT, Failure};
 use super::super::variables::coerce;
 use super::http_request::{self, CallRequest, ServiceCall};
 use crate::config::flow::document::{OutputMapping, ValueTemplate};
-use crate::json::query::Query;
 use crate::turn::{EffectContext, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody, SleepRequest};
 
 /// Maximum `Retry-After` that is honored, in milliseconds; a longer one ends the retries.
@@ -166,9 +165,11 @@ impl Walker<'_> {
 /// # Errors
 /// Returns `output_missing` or `type_mismatch`.
 pub fn read_output(output: &OutputMapping, body: &Value, render_default: impl FnOnce(&Value) -> Value) -> Result<Option<Value>, Failure> {
-    let path = Query::compile(&output.path)
+    let query = output
+        .query
+        .as_ref()
         .map_err(|reason| Failure::new("output_missing", format!("the path '{}' cannot be read: {reason}", output.path)))?;
-    let value = match (path.value(body), &output.default) {
+    let value = match (query.value(body), &output.default) {
         (Some(value), _) => value,
         (None, Some(default)) => render_default(default),
         (None, None) if output.required => {

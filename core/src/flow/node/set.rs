@@ -6,8 +6,8 @@ use super::super::Walker;
 use super::super::failure::Failure;
 use super::super::walk::Transition;
 use crate::config::flow::document::{AssignOp, Assignment, SetData};
-use crate::text::decimal;
 use crate::turn::Map;
+use crate::value::{Arithmetic, EXPRESSION};
 
 impl<'c> Walker<'c> {
     pub(super) fn run_set(&mut self, data: &'c SetData) -> Transition {
@@ -34,10 +34,8 @@ impl<'c> Walker<'c> {
             AssignOp::Set | AssignOp::Unset => operand.unwrap_or(Value::Null),
             AssignOp::Increment => {
                 let wrong = || mismatch(format!("'{path}' is no number that could grow"));
-                let number = |it: &Value| decimal::to_number(it);
-                let by = operand.map_or_else(|| Some(1.into()), |it| number(&it)).ok_or_else(wrong)?;
-                let from = before.map_or_else(|| Some(0.into()), |it| number(&it)).ok_or_else(wrong)?;
-                add_numbers(&from, &by).map(Value::Number).ok_or_else(wrong)?
+                let (from, by) = (before.unwrap_or_else(|| json!(0)), operand.unwrap_or_else(|| json!(1)));
+                EXPRESSION.calculate(Arithmetic::Add, &from, &by).map(Value::Number).map_err(|_| wrong())?
             }
             AssignOp::Append => {
                 let Value::Array(mut items) = before.unwrap_or_else(|| json!([])) else {
@@ -72,13 +70,4 @@ impl<'c> Walker<'c> {
         }
         Ok(assign.value.as_ref().map(|it| self.render_json(it, Map::new())))
     }
-}
-
-fn add_numbers(from: &serde_json::Number, by: &serde_json::Number) -> Option<serde_json::Number> {
-    if let (Some(from), Some(by)) = (from.as_i64(), by.as_i64())
-        && let Some(sum) = from.checked_add(by)
-    {
-        return Some(sum.into());
-    }
-    decimal::number_from_f64(from.as_f64()? + by.as_f64()?)
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::config::flow::document::Validation;
 use crate::text::date::parse_duration_seconds;
-use crate::text::decimal;
 use crate::text::regex::Regex;
+use crate::value::EXPRESSION;
 
 /// Whether a value violates a rule; the rule's expression is not evaluated.
 pub(super) fn is_violated(rule: &Validation, value: &Value) -> bool {
@@ -27,9 +27,9 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 /// Compares a value with a bound: as amounts, durations or texts.
 fn compare(value: &Value, bound: &Value) -> Option<Ordering> {
-    let amount = |it: &Value| decimal::to_number(it.get("amount").unwrap_or(it)).and_then(|it| it.as_f64());
+    let amount = |it: &Value| EXPRESSION.number_of(it.get("amount").unwrap_or(it)).map(Value::Number);
     if let (Some(value), Some(bound)) = (amount(value), amount(bound)) {
-        return value.partial_cmp(&bound);
+        return EXPRESSION.compare(Some(&value), Some(&bound));
     }
     let (value, bound) = (value.as_str()?, bound.as_str()?);
     match (parse_duration_seconds(value), parse_duration_seconds(bound)) {

@@ -6,6 +6,7 @@ use super::values::{Redactions, collect_scalars};
 use crate::flow::Walker;
 use crate::text::variable_path::VariablePath;
 use crate::turn::Write;
+use crate::value::EXPRESSION;
 
 /// Minimum characters of an input to be redacted in later texts.
 const MIN_REDACTED_CHARS: usize = 4;
@@ -58,7 +59,7 @@ impl Walker<'_> {
         {
             matched.insert("text".to_owned(), json!(name));
         }
-        let value = value.map(crate::text::plain_text);
+        let value = value.map(|it| EXPRESSION.print(it).into_owned());
         let hidden: Vec<String> = [Some(text), value].into_iter().flatten().filter(|it| !it.trim().is_empty()).collect();
         let redact = |text: &str| hidden.iter().fold(text.to_owned(), |text, it| text.replace(it.as_str(), &name));
         for write in &mut self.record.model_call_writes {

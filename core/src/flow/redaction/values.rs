@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::text::plain_text;
 use crate::text::variable_path::VariablePath;
 use crate::turn::{LlmMessage, LlmRole};
+use crate::value::EXPRESSION;
 
 /// Values to redact, each with its variable; the longest first.
 pub struct Redactions {
@@ -20,7 +20,7 @@ pub(super) fn collect_scalars(value: &Value, path: &VariablePath, found: &mut Ve
         match value {
             Value::Array(items) => open.extend(items),
             Value::Object(members) => open.extend(members.values()),
-            Value::String(_) | Value::Number(_) => found.push((plain_text(value).trim().to_owned(), path.to_string())),
+            Value::String(_) | Value::Number(_) => found.push((EXPRESSION.print(value).trim().to_owned(), path.to_string())),
             // Too common to identify a value.
             Value::Null | Value::Bool(_) => {}
         }

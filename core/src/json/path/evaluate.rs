@@ -4,47 +4,59 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::operator::length;
-use super::tree::{CompiledPath, PathFilter, PathOperand, PathSegment};
+use super::operator::PathOperator;
+use super::select::MAX_FOUND;
+use super::standard::compile_pattern;
+use super::tree::{CompiledPath, PathFilter, PathOperand, PathPattern, PathSegment};
+use crate::text::regex::Regex;
+use crate::value::{Dialect, length};
+
+/// What an evaluation reads beside the tested value.
+#[derive(Clone, Copy)]
+pub(super) struct Evaluation<'v, 'd> {
+    pub document: &'v Value,
+    pub dialect: &'d Dialect,
+}
 
 impl CompiledPath {
+    /// Whether the path finds at most one value: it consists of names and single indexes.
+    pub fn is_definite(&self) -> bool {
+        self.segments.iter().all(PathSegment::is_definite)
+    }
+
+    /// Whether the path finds at most one object of several members.
+    pub fn is_object(&self) -> bool {
+        matches!(self.segments.split_last(), Some((PathSegment::Names(_), front)) if front.iter().all(PathSegment::is_definite))
+    }
+
     /// Returns all values that the path finds.
-    pub fn find<'v>(&self, document: &'v Value, current: &'v Value) -> Vec<Cow<'v, Value>> {
-        let root = if self.from_document { document } else { current };
-        let Some((last, front)) = self.segments.split_last() else {
-            return vec![Cow::Borrowed(root)];
-        };
-        let mut nodes = vec![root];
-        for segment in front {
-            nodes = nodes.into_iter().flat_map(|it| segment.select(document, it)).collect();
-        }
-        match last {
-            PathSegment::Names(names) => nodes.into_iter().filter_map(|it| pick_members(it, names)).map(Cow::Owned).collect(),
-            PathSegment::Name(_) | PathSegment::Select(_) | PathSegment::Filter(_) | PathSegment::Length => {
-                nodes.into_iter().flat_map(|it| last.select(document, it)).map(Cow::Borrowed).collect()
+    pub(super) fn find<'v>(&self, cx: Evaluation<'v, '_>, current: &'v Value) -> Vec<&'v Value> {
+        let mut nodes = vec![if self.from_document { cx.document } else { current }];
+        for segment in &self.segments {
+            let mut found = Vec::new();
+            for node in nodes {
+                segment.select(cx, node, &mut found);
             }
+            found.truncate(MAX_FOUND);
+            nodes = found;
         }
+        nodes
     }
 
-    /// Returns the value of a path that selects at most one value, or the list of values of any other path.
-    pub fn value(&self, document: &Value) -> Option<Value> {
-        let found = self.find(document, document).into_iter().map(Cow::into_owned);
-        if self.segments.iter().all(PathSegment::is_definite) { { found }.next() } else { Some(found.collect()) }
+    /// Returns all values that the path finds; several members at its end are one object.
+    pub(super) fn find_values<'v>(&self, cx: Evaluation<'v, '_>, current: &'v Value) -> Vec<Cow<'v, Value>> {
+        let Some((PathSegment::Names(names), front)) = self.segments.split_last() else {
+            return self.find(cx, current).into_iter().map(Cow::Borrowed).collect();
+        };
+        let front = CompiledPath { from_document: self.from_document, segments: front.to_vec() };
+        front.find(cx, current).into_iter().filter_map(|it| pick_members(it, names)).map(Cow::Owned).collect()
     }
 
-    /// Returns the value of the path as an operand of a comparison.
-    pub fn operand_value<'v>(&self, document: &'v Value, current: &'v Value) -> Option<Cow<'v, Value>> {
-        if let Some((PathSegment::Length, front)) = self.segments.split_last() {
-            let front = CompiledPath { from_document: self.from_document, segments: front.to_vec() };
-            return front.operand_value(document, current).and_then(|it| length(&it)).map(|it| Cow::Owned(Value::from(it)));
-        }
-        let mut found = self.find(document, current);
-        if self.segments.iter().all(PathSegment::is_definite) {
-            return found.into_iter().next();
-        }
+    /// Returns the value of a path as an operand of a comparison: the list of what it finds when that is more than one value.
+    fn operand_value<'v>(&self, cx: Evaluation<'v, '_>, current: &'v Value) -> Option<Cow<'v, Value>> {
+        let mut found = self.find_values(cx, current);
         match found.len() {
-            0 => None,
-            1 => found.pop(),
+            0 | 1 => found.pop(),
             _ => Some(Cow::Owned(Value::Array(found.into_iter().map(Cow::into_owned).collect()))),
         }
     }
@@ -53,51 +65,95 @@ impl CompiledPath {
 impl PathSegment {
     fn is_definite(&self) -> bool {
         match self {
-            PathSegment::Name(_) | PathSegment::Names(_) | PathSegment::Length => true,
+            PathSegment::Name(_) => true,
             PathSegment::Select(selection) => selection.is_definite(),
-            PathSegment::Filter(_) => false,
+            PathSegment::Names(_) | PathSegment::Filter(_) => false,
         }
     }
 
-    fn select<'v>(&self, document: &'v Value, node: &'v Value) -> Vec<&'v Value> {
+    fn select<'v>(&self, cx: Evaluation<'v, '_>, node: &'v Value, found: &mut Vec<&'v Value>) {
         match self {
-            PathSegment::Name(name) => node.get(name).into_iter().collect(),
-            PathSegment::Select(selection) => selection.select(node),
+            PathSegment::Name(name) => found.extend(node.get(name)),
+            PathSegment::Names(names) => found.extend(names.iter().filter_map(|it| node.get(it))),
+            PathSegment::Select(selection) => selection.select(cx, node, found),
             PathSegment::Filter(filter) => {
                 let elements = node.as_array().map_or_else(|| std::slice::from_ref(node), Vec::as_slice);
-                elements.iter().filter(|it| filter.matches(document, it)).collect()
+                found.extend(elements.iter().filter(|it| filter.matches(cx, it)));
             }
-            // A length is a new value and several members are a new object: the caller handles both, at the end of a path.
-            PathSegment::Names(_) | PathSegment::Length => Vec::new(),
         }
     }
 }
 
 impl PathFilter {
     /// Returns whether a value passes the filter.
-    pub fn matches(&self, document: &Value, current: &Value) -> bool {
+    pub(super) fn matches<'v>(&self, cx: Evaluation<'v, '_>, current: &'v Value) -> bool {
         match self {
-            PathFilter::Any(filters) => filters.iter().any(|it| it.matches(document, current)),
-            PathFilter::All(filters) => filters.iter().all(|it| it.matches(document, current)),
-            PathFilter::Not(inner) => !inner.matches(document, current),
-            PathFilter::Exists(path) => !path.find(document, current).is_empty(),
-            PathFilter::Compare(a, operator, b) => {
-                let (a, b) = (a.resolve(document, current), b.resolve(document, current));
-                operator.is_satisfied(a.as_deref(), b.as_deref())
+            PathFilter::Any(filters) => filters.iter().any(|it| it.matches(cx, current)),
+            PathFilter::All(filters) => filters.iter().all(|it| it.matches(cx, current)),
+            PathFilter::Not(inner) => !inner.matches(cx, current),
+            PathFilter::Exists(path) => !path.find(cx, current).is_empty(),
+            PathFilter::Compare(left, operator, right) => {
+                let (left, right) = (left.resolve(cx, current), right.resolve(cx, current));
+                operator.is_satisfied(cx.dialect, left.as_deref(), right.as_deref())
             }
-            PathFilter::Matches(operand, regex) => {
-                let value = operand.resolve(document, current);
-                value.as_deref().and_then(Value::as_str).is_some_and(|text| regex.is_match(text) == Ok(true))
+            PathFilter::Matches(operand, pattern) => {
+                let value = operand.resolve(cx, current);
+                value.as_deref().and_then(Value::as_str).is_some_and(|text| pattern.matches(cx, current, text))
+            }
+        }
+    }
+}
+
+impl PathPattern {
+    fn matches<'v>(&self, cx: Evaluation<'v, '_>, current: &'v Value, text: &str) -> bool {
+        let occurs = |pattern: &Regex| pattern.is_match(text) == Ok(true);
+        match self {
+            PathPattern::Literal(pattern) => pattern.as_ref().is_some_and(occurs),
+            PathPattern::Dynamic(operand, is_whole) => {
+                let pattern = operand.resolve(cx, current);
+                pattern.as_deref().and_then(Value::as_str).and_then(|it| compile_pattern(it, *is_whole)).is_some_and(|it| occurs(&it))
             }
         }
     }
 }
 
 impl PathOperand {
-    fn resolve<'v>(&'v self, document: &'v Value, current: &'v Value) -> Option<Cow<'v, Value>> {
+    fn resolve<'v>(&'v self, cx: Evaluation<'v, '_>, current: &'v Value) -> Option<Cow<'v, Value>> {
         match self {
-            PathOperand::Path(path) => path.operand_value(document, current),
+            PathOperand::Path(path) => path.operand_value(cx, current),
             PathOperand::Literal(value) => Some(Cow::Borrowed(value)),
+            PathOperand::Length(of) => of.resolve(cx, current).and_then(|it| length(&it)).map(|it| Cow::Owned(Value::from(it))),
+            PathOperand::Count(path) => Some(Cow::Owned(Value::from(path.find(cx, current).len()))),
+            PathOperand::Only(path) => match path.find(cx, current).as_slice() {
+                [only] => Some(Cow::Borrowed(*only)),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl PathOperator {
+    /// Compares two values; `None` stands for a missing value.
+    pub(super) fn is_satisfied(self, dialect: &Dialect, left: Option<&Value>, right: Option<&Value>) -> bool {
+        let right_or_null = right.unwrap_or(&Value::Null);
+        let list = right_or_null.as_array().map(Vec::as_slice).unwrap_or_default();
+        let within = |value: &Value| list.iter().any(|it| dialect.are_equal(value, it));
+        let elements = left.and_then(Value::as_array);
+        let left_or_null = left.unwrap_or(&Value::Null);
+        match self {
+            PathOperator::Comparison(comparison) => dialect.satisfies(comparison, left, right) == Some(true),
+            PathOperator::In => within(left_or_null),
+            PathOperator::NotIn => !within(left_or_null),
+            PathOperator::SubsetOf => elements.is_some_and(|it| it.iter().all(within)),
+            PathOperator::AnyOf => elements.is_some_and(|it| it.iter().any(within)),
+            PathOperator::NoneOf => elements.is_some_and(|it| !it.iter().any(within)),
+            PathOperator::Size => left.and_then(length).is_some_and(|it| right_or_null.as_u64() == u64::try_from(it).ok()),
+            PathOperator::Empty => left.and_then(length).is_some_and(|it| right_or_null.as_bool() == Some(it == 0)),
+            PathOperator::Contains => match (left_or_null, right_or_null) {
+                (Value::Array(items), _) => items.iter().any(|it| dialect.are_equal(it, right_or_null)),
+                (Value::String(text), Value::String(part)) => text.contains(part.as_str()),
+                (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_), _) => false,
+            },
         }
     }
 }

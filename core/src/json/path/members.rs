@@ -1,6 +1,7 @@
 //! Collects the members of a document that a path reads, so that only these have to be built.
 
-use super::tree::{CompiledPath, PathFilter, PathOperand, PathSegment};
+use super::select::Selector;
+use super::tree::{CompiledPath, PathFilter, PathOperand, PathPattern, PathSegment};
 
 /// The members of a document that a path reads.
 #[derive(Debug, Clone)]
@@ -27,8 +28,15 @@ fn visit_path(path: &CompiledPath, at_document: bool, members: &mut Vec<String>)
             PathSegment::Filter(filter) => visit_filter(filter, at_document, members)?,
             PathSegment::Name(name) if at_document => members.push(name.clone()),
             PathSegment::Names(names) if at_document => members.extend(names.iter().cloned()),
-            PathSegment::Select(_) | PathSegment::Length if at_document => return None,
-            PathSegment::Name(_) | PathSegment::Names(_) | PathSegment::Select(_) | PathSegment::Length => {}
+            PathSegment::Select(_) if at_document => return None,
+            PathSegment::Select(selection) => {
+                for selector in &selection.selectors {
+                    if let Selector::Filter(filter) = selector {
+                        visit_filter(filter, false, members)?;
+                    }
+                }
+            }
+            PathSegment::Name(_) | PathSegment::Names(_) => {}
         }
         at_document &= matches!(segment, PathSegment::Filter(_));
     }
@@ -41,14 +49,23 @@ fn visit_filter(filter: &PathFilter, at_document: bool, members: &mut Vec<String
         PathFilter::Not(inner) => visit_filter(inner, at_document, members),
         PathFilter::Exists(path) => visit_path(path, at_document, members).map(|_| ()),
         PathFilter::Compare(a, _, b) => [a, b].into_iter().try_for_each(|it| visit_operand(it, at_document, members)),
-        PathFilter::Matches(operand, _) => visit_operand(operand, at_document, members),
+        PathFilter::Matches(operand, pattern) => {
+            visit_operand(operand, at_document, members)?;
+            match pattern {
+                PathPattern::Literal(_) => Some(()),
+                PathPattern::Dynamic(pattern, _) => visit_operand(pattern, at_document, members),
+            }
+        }
     }
 }
 
 fn visit_operand(operand: &PathOperand, at_document: bool, members: &mut Vec<String>) -> Option<()> {
     match operand {
         // The document itself is compared.
-        PathOperand::Path(path) => visit_path(path, at_document, members).filter(|ends_at_document| !ends_at_document).map(|_| ()),
+        PathOperand::Path(path) | PathOperand::Count(path) | PathOperand::Only(path) => {
+            visit_path(path, at_document, members).filter(|ends_at_document| !ends_at_document).map(|_| ())
+        }
+        PathOperand::Length(of) => visit_operand(of, at_document, members),
         PathOperand::Literal(_) => Some(()),
     }
 }

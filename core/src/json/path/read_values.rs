@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::tree::{CompiledPath, PathFilter, PathOperand, PathSegment};
+use super::tree::{CompiledPath, PathFilter, PathOperand, PathPattern, PathSegment};
 
 type Map = serde_json::Map<String, Value>;
 
@@ -43,7 +43,7 @@ impl<'v> ReadCollector<'v> {
                     self.visit_filter(filter, &place);
                     return;
                 }
-                PathSegment::Names(_) | PathSegment::Select(_) | PathSegment::Filter(_) | PathSegment::Length => break,
+                PathSegment::Names(_) | PathSegment::Select(_) | PathSegment::Filter(_) => break,
             }
         }
         if !place.name.is_empty() {
@@ -57,13 +57,20 @@ impl<'v> ReadCollector<'v> {
             PathFilter::Not(inner) => self.visit_filter(inner, at),
             PathFilter::Exists(path) => self.visit_path(path, at.clone()),
             PathFilter::Compare(a, _, b) => [a, b].into_iter().for_each(|it| self.visit_operand(it, at)),
-            PathFilter::Matches(operand, _) => self.visit_operand(operand, at),
+            PathFilter::Matches(operand, pattern) => {
+                self.visit_operand(operand, at);
+                if let PathPattern::Dynamic(pattern, _) = pattern {
+                    self.visit_operand(pattern, at);
+                }
+            }
         }
     }
 
     fn visit_operand(&mut self, operand: &PathOperand, at: &PathLocation<'v>) {
-        if let PathOperand::Path(path) = operand {
-            self.visit_path(path, at.clone());
+        match operand {
+            PathOperand::Path(path) | PathOperand::Count(path) | PathOperand::Only(path) => self.visit_path(path, at.clone()),
+            PathOperand::Length(of) => self.visit_operand(of, at),
+            PathOperand::Literal(_) => {}
         }
     }
 }

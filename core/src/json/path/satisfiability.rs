@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::operator::PathOperator;
 use super::tree::{CompiledPath, PathFilter, PathOperand, PathSegment};
+use crate::value::{Comparison, ROW_PATH};
 
 /// What is known about a member of every document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +59,6 @@ impl<K: FnMut(&[&str]) -> KnownType> SatisfiabilityChecker<K> {
         let mut verdict = if place.as_ref().is_some_and(Vec::is_empty) { Satisfiability::Always } else { Satisfiability::Sometimes };
         for segment in &path.segments {
             match segment {
-                PathSegment::Length => return Satisfiability::Never,
                 PathSegment::Filter(filter) => {
                     // A filter tests the elements of a list, but an object itself.
                     let tested = place.take().filter(|it| it.is_empty() || (self.known)(it) == KnownType::Object);
@@ -119,6 +119,7 @@ impl<K: FnMut(&[&str]) -> KnownType> SatisfiabilityChecker<K> {
         let path = match operand {
             PathOperand::Literal(value) => return KnownOperand::Literal(value),
             PathOperand::Path(path) => path,
+            PathOperand::Length(_) | PathOperand::Count(_) | PathOperand::Only(_) => return KnownOperand::Known(KnownType::Any),
         };
         let mut place: MemberPath<'p> = if path.from_document { Some(Vec::new()) } else { current.cloned() };
         for segment in &path.segments {
@@ -143,8 +144,10 @@ fn combine(verdicts: &[Satisfiability], one: Satisfiability, all: Satisfiability
 
 fn check_comparison(a: &KnownOperand<'_>, operator: PathOperator, b: &KnownOperand<'_>) -> Satisfiability {
     match (a, b) {
-        (KnownOperand::Literal(a), KnownOperand::Literal(b)) => always_or_never(operator.is_satisfied(Some(a), Some(b))),
-        (KnownOperand::Known(KnownType::Missing), KnownOperand::Literal(b)) => always_or_never(operator.is_satisfied(None, Some(b))),
+        (KnownOperand::Literal(a), KnownOperand::Literal(b)) => always_or_never(operator.is_satisfied(&ROW_PATH, Some(a), Some(b))),
+        (KnownOperand::Known(KnownType::Missing), KnownOperand::Literal(b)) => {
+            always_or_never(operator.is_satisfied(&ROW_PATH, None, Some(b)))
+        }
         (KnownOperand::Known(a), KnownOperand::Literal(b)) => check_literal(*a, operator, b),
         (KnownOperand::Literal(_) | KnownOperand::Known(_), KnownOperand::Known(_)) => Satisfiability::Sometimes,
     }
@@ -163,10 +166,10 @@ fn check_literal(a: KnownType, operator: PathOperator, b: &Value) -> Satisfiabil
         KnownType::Any | KnownType::Missing => false,
     };
     match operator {
-        PathOperator::Equal if differ => Satisfiability::Never,
-        PathOperator::NotEqual if differ => Satisfiability::Always,
+        PathOperator::Comparison(Comparison::Equal) if differ => Satisfiability::Never,
+        PathOperator::Comparison(Comparison::NotEqual) if differ => Satisfiability::Always,
         // Only numbers have an order.
-        PathOperator::Less | PathOperator::LessOrEqual | PathOperator::Greater | PathOperator::GreaterOrEqual
+        PathOperator::Comparison(Comparison::Less | Comparison::LessOrEqual | Comparison::Greater | Comparison::GreaterOrEqual)
             if a != KnownType::Any || !b.is_number() =>
         {
             Satisfiability::Never
@@ -175,12 +178,7 @@ fn check_literal(a: KnownType, operator: PathOperator, b: &Value) -> Satisfiabil
         PathOperator::NotIn if !b.is_array() => Satisfiability::Always,
         PathOperator::Size if b.as_u64().is_none() => Satisfiability::Never,
         PathOperator::Empty if !b.is_boolean() => Satisfiability::Never,
-        PathOperator::Equal
-        | PathOperator::NotEqual
-        | PathOperator::Less
-        | PathOperator::LessOrEqual
-        | PathOperator::Greater
-        | PathOperator::GreaterOrEqual
+        PathOperator::Comparison(_)
         | PathOperator::In
         | PathOperator::NotIn
         | PathOperator::SubsetOf

@@ -20,14 +20,12 @@ pub struct CompiledPath {
 pub enum PathSegment {
     /// A member of an object.
     Name(String),
-    /// Several members, returned together as one object.
+    /// Several members; at the end of a path of a table row they are returned together, as one object.
     Names(Vec<String>),
-    /// Wildcards, indexes, slices and descendants.
+    /// Wildcards, indexes, slices, descendants and filters of children.
     Select(Selection),
-    /// Tests an object itself, or the elements of an array.
+    /// Tests an object itself, or the elements of a list: the filter of table rows.
     Filter(Box<PathFilter>),
-    /// The length of a string, array or object; only filters may use it.
-    Length,
 }
 
 /// A filter expression.
@@ -43,8 +41,8 @@ pub enum PathFilter {
     Exists(CompiledPath),
     /// A comparison.
     Compare(PathOperand, PathOperator, PathOperand),
-    /// The whole string matches the pattern.
-    Matches(PathOperand, Regex),
+    /// The text matches the pattern.
+    Matches(PathOperand, PathPattern),
 }
 
 /// One side of a comparison.
@@ -54,4 +52,19 @@ pub enum PathOperand {
     Path(CompiledPath),
     /// A literal.
     Literal(Value),
+    /// The length of a text, list or object.
+    Length(Box<PathOperand>),
+    /// The number of values that a path finds.
+    Count(CompiledPath),
+    /// The value of a path that finds exactly one.
+    Only(CompiledPath),
+}
+
+/// A pattern.
+#[derive(Debug, Clone)]
+pub enum PathPattern {
+    /// A literal; `None` when it is not a valid pattern, which matches nothing.
+    Literal(Option<Regex>),
+    /// A pattern from the document, and whether it must match the whole text.
+    Dynamic(PathOperand, bool),
 }

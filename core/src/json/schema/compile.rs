@@ -1,11 +1,14 @@
 //! Compiles schemas into rules.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::{Bound, JsonSchema, JsonType, Measure, Rule, TYPES};
 use crate::text::regex::Regex;
+use crate::text::url::percent_decode;
+use crate::value::decimal::number_from_f64;
 
 /// Annotation keywords, which constrain nothing.
 const ANNOTATIONS: [&str; 13] = [
@@ -57,7 +60,7 @@ const SUPPORTED: [&str; 26] = [
 /// The deepest nesting of schemas.
 const MAX_DEPTH: usize = 32;
 
-/// The most sub-schemas of a schema; a referenced one counts each time.
+/// The most sub-schemas of a schema.
 const MAX_SCHEMAS: usize = 1_000;
 
 /// Compiles a schema.
@@ -65,7 +68,9 @@ const MAX_SCHEMAS: usize = 1_000;
 /// # Errors
 /// The keyword that is not supported or has an invalid value.
 pub(super) fn compile(schema: &Value) -> Result<JsonSchema, String> {
-    Compiler { root: schema, remaining: Cell::new(MAX_SCHEMAS), checks_formats: false }.compile_schema(schema, 0)
+    let compiler = Compiler::new(schema, false);
+    let rules = compiler.compile_schema(schema, 0)?;
+    Ok(compiler.finish(rules))
 }
 
 /// Keywords of JSON Schema that constrain values and are not supported; others that are unknown are for people and models.
@@ -89,10 +94,11 @@ const UNSUPPORTED: [&str; 15] = [
 
 /// Compiles the constraints of a schema within a document.
 pub(super) fn compile_constraints(document: &Value, schema: &Value, skipped: &[&str]) -> (JsonSchema, Vec<String>) {
-    let compiler = Compiler { root: document, remaining: Cell::new(MAX_SCHEMAS), checks_formats: true };
+    let compiler = Compiler::new(document, true);
     let mut problems = Vec::new();
     let Some(members) = schema.as_object() else { return (JsonSchema::default(), problems) };
-    (compiler.compile_members(members, skipped, 0, &mut problems), problems)
+    let rules = compiler.compile_members(members, skipped, 0, &mut problems);
+    (compiler.finish(rules), problems)
 }
 
 /// Whether a keyword constrains nothing: it is for people and models.
@@ -105,17 +111,45 @@ struct Compiler<'s> {
     remaining: Cell<usize>,
     /// Whether `format` is a constraint rather than an annotation.
     checks_formats: bool,
+    /// The referenced schemas with their pointers; one that is being compiled has no rules yet.
+    referenced: RefCell<Vec<(String, Vec<Rule>)>>,
 }
 
-impl Compiler<'_> {
-    fn compile_schema(&self, schema: &Value, depth: usize) -> Result<JsonSchema, String> {
+impl<'s> Compiler<'s> {
+    fn new(root: &'s Value, checks_formats: bool) -> Compiler<'s> {
+        Compiler { root, remaining: Cell::new(MAX_SCHEMAS), checks_formats, referenced: RefCell::default() }
+    }
+
+    fn finish(self, rules: Vec<Rule>) -> JsonSchema {
+        let referenced: Vec<Vec<Rule>> = self.referenced.into_inner().into_iter().map(|it| it.1).collect();
+        JsonSchema { rules, referenced: Arc::from(referenced) }
+    }
+
+    /// Compiles a referenced schema, once; returns its number.
+    fn compile_reference(&self, target: &str, depth: usize) -> Result<usize, String> {
+        let pointer = target.strip_prefix('#').ok_or("leads out of the schema")?;
+        let pointer = String::from_utf8(percent_decode(pointer)).map_err(|_| "is no text")?;
+        if let Some(known) = self.referenced.borrow().iter().position(|it| it.0 == pointer) {
+            return Ok(known);
+        }
+        let schema = self.root.pointer(&pointer).ok_or("leads nowhere")?;
+        let number = self.referenced.borrow().len();
+        self.referenced.borrow_mut().push((pointer, Vec::new()));
+        let rules = self.compile_schema(schema, depth + 1)?;
+        if let Some(entry) = self.referenced.borrow_mut().get_mut(number) {
+            entry.1 = rules;
+        }
+        Ok(number)
+    }
+
+    fn compile_schema(&self, schema: &Value, depth: usize) -> Result<Vec<Rule>, String> {
         if depth > MAX_DEPTH {
             return Err(format!("nests more than {MAX_DEPTH} deep"));
         }
         self.remaining.set(self.remaining.get().checked_sub(1).ok_or_else(|| format!("is made of more than {MAX_SCHEMAS} schemas"))?);
         let members = match schema {
-            Value::Bool(true) => return Ok(JsonSchema::default()),
-            Value::Bool(false) => return Ok(JsonSchema(vec![Rule::Never])),
+            Value::Bool(true) => return Ok(Vec::new()),
+            Value::Bool(false) => return Ok(vec![Rule::Never]),
             Value::Object(members) => members,
             Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => return Err("is no schema: it is no object".to_owned()),
         };
@@ -125,7 +159,7 @@ impl Compiler<'_> {
     }
 
     /// Compiles all keywords but `skipped`. What is wrong with one is added to `problems`.
-    fn compile_members(&self, members: &Map<String, Value>, skipped: &[&str], depth: usize, problems: &mut Vec<String>) -> JsonSchema {
+    fn compile_members(&self, members: &Map<String, Value>, skipped: &[&str], depth: usize, problems: &mut Vec<String>) -> Vec<Rule> {
         let mut rules = Vec::new();
         for (keyword, value) in members.iter().filter(|it| !skipped.contains(&it.0.as_str())) {
             match self.compile_rule(members, keyword, value, depth) {
@@ -135,15 +169,16 @@ impl Compiler<'_> {
                 Err(reason) => problems.push(format!("'{keyword}' {reason}")),
             }
         }
-        JsonSchema(rules)
+        rules
     }
 
     fn compile_rule(&self, members: &Map<String, Value>, keyword: &str, value: &Value, depth: usize) -> Result<Option<Rule>, String> {
         let inner = |it: &Value| self.compile_schema(it, depth + 1);
         let list = |it: &Value| it.as_array().ok_or("is no list".to_owned())?.iter().map(inner).collect::<Result<Vec<_>, _>>();
-        let length =
-            |measure, bound| value.as_u64().map(|it| Rule::Length(measure, bound, it)).ok_or("is no whole number from 0".to_owned());
-        let number = |bound| value.as_number().map(|it| Rule::Number(bound, it.clone())).ok_or("is no number".to_owned());
+        // The specification defines 2.0 as an integer.
+        let whole = value.as_number().and_then(|it| if it.is_f64() { number_from_f64(it.as_f64()?)?.as_u64() } else { it.as_u64() });
+        let length = |measure, bound| whole.map(|it| Rule::Length(measure, bound, it)).ok_or("is no whole number from 0".to_owned());
+        let number = |bound| if value.is_number() { Ok(Rule::Number(bound, value.clone())) } else { Err("is no number".to_owned()) };
         let rule = match keyword {
             "type" => Rule::Types(parse_types(value)?),
             "enum" => Rule::Enum(value.as_array().ok_or("is no list")?.clone()),
@@ -162,10 +197,7 @@ impl Compiler<'_> {
             "items" => Rule::Items(inner(value)?),
             "uniqueItems" if value.as_bool().ok_or("is neither true nor false")? => Rule::UniqueItems,
             "uniqueItems" => return Ok(None),
-            "$ref" => {
-                let pointer = value.as_str().and_then(|it| it.strip_prefix('#')).ok_or("leads out of the schema")?;
-                Rule::AllOf(vec![inner(self.root.pointer(pointer).ok_or("leads nowhere")?)?])
-            }
+            "$ref" => Rule::Reference(self.compile_reference(value.as_str().ok_or("is no text")?, depth)?),
             "minLength" => length(Measure::Characters, Bound::AtLeast)?,
             "maxLength" => length(Measure::Characters, Bound::AtMost)?,
             "minItems" => length(Measure::Items, Bound::AtLeast)?,
@@ -175,13 +207,15 @@ impl Compiler<'_> {
             // Unlike the patterns of rules, those of schemas are case-sensitive.
             "pattern" => {
                 let source = value.as_str().ok_or("is no text")?;
-                Rule::Pattern(source.to_owned(), Regex::new(&format!("(?-i:{source})"))?)
+                Rule::Pattern(source.to_owned(), Regex::new_case_sensitive(source)?)
             }
             "minimum" => number(Bound::AtLeast)?,
             "maximum" => number(Bound::AtMost)?,
             "exclusiveMinimum" => number(Bound::Above)?,
             "exclusiveMaximum" => number(Bound::Below)?,
-            "multipleOf" => Rule::MultipleOf(value.as_f64().filter(|it| *it > 0.0).ok_or("is no number above 0")?),
+            "multipleOf" => {
+                Rule::MultipleOf(value.as_number().filter(|it| it.as_f64() > Some(0.0)).cloned().ok_or("is no number above 0")?)
+            }
             "format" if self.checks_formats => Rule::Format(value.as_str().ok_or("is no text")?.to_owned()),
             "allOf" => Rule::AllOf(list(value)?),
             "anyOf" => Rule::AnyOf(list(value)?),

@@ -5,8 +5,9 @@
 
 mod compile;
 mod format;
+mod validate;
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Number, Value};
 
@@ -14,7 +15,11 @@ use crate::text::regex::Regex;
 
 /// A compiled schema.
 #[derive(Debug, Clone, Default)]
-pub struct JsonSchema(Vec<Rule>);
+pub struct JsonSchema {
+    rules: Vec<Rule>,
+    /// The schemas that [`Rule::Reference`] numbers.
+    referenced: Arc<[Vec<Rule>]>,
+}
 
 #[derive(Debug, Clone)]
 enum Rule {
@@ -22,21 +27,23 @@ enum Rule {
     Never,
     Types(Vec<JsonType>),
     Enum(Vec<Value>),
-    Properties(Vec<(String, JsonSchema)>),
+    Properties(Vec<(String, Vec<Rule>)>),
     Required(Vec<String>),
     /// The names of the declared properties, and the schema of all other members.
-    Additional(Vec<String>, JsonSchema),
-    Items(JsonSchema),
+    Additional(Vec<String>, Vec<Rule>),
+    Items(Vec<Rule>),
     UniqueItems,
     Length(Measure, Bound, u64),
     Pattern(String, Regex),
     Format(String),
-    Number(Bound, Number),
-    MultipleOf(f64),
-    AllOf(Vec<JsonSchema>),
-    AnyOf(Vec<JsonSchema>),
-    ExactlyOne(Vec<JsonSchema>),
-    Not(JsonSchema),
+    Number(Bound, Value),
+    MultipleOf(Number),
+    AllOf(Vec<Vec<Rule>>),
+    AnyOf(Vec<Vec<Rule>>),
+    ExactlyOne(Vec<Vec<Rule>>),
+    Not(Vec<Rule>),
+    /// The rules of a referenced schema.
+    Reference(usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,141 +107,7 @@ impl JsonSchema {
 
     /// Validates a value; returns the first violation, or `None` when the value is valid.
     pub fn find_violation(&self, value: &Value) -> Option<String> {
-        find_violation(self, value, "")
-    }
-}
-
-fn find_violation(schema: &JsonSchema, value: &Value, path: &str) -> Option<String> {
-    schema.0.iter().find_map(|it| it.violation(value, path))
-}
-
-fn is_valid(schema: &JsonSchema, value: &Value) -> bool {
-    find_violation(schema, value, "").is_none()
-}
-
-impl Rule {
-    /// Returns how a value violates the rule.
-    fn violation(&self, value: &Value, path: &str) -> Option<String> {
-        let violation = |text: String| Some(format!("{} {text}", value_name(path)));
-        let require = |is_met: bool, text: &dyn Fn() -> String| if is_met { None } else { violation(text()) };
-        match self {
-            Rule::Never => violation("is not allowed".to_owned()),
-            Rule::Types(types) => require(types.iter().any(|it| it.is_valid(value)), &|| {
-                let names: Vec<&str> = types.iter().filter_map(|kind| TYPES.iter().find(|it| it.1 == *kind)).map(|it| it.0).collect();
-                format!("has to be of the type {}", names.join(" or "))
-            }),
-            Rule::Enum(values) => require(values.iter().any(|it| is_equal(it, value)), &|| {
-                let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-                format!("has to be one of {}", values.join(", "))
-            }),
-            Rule::Properties(named) => {
-                let members = value.as_object()?;
-                named.iter().find_map(|(name, schema)| find_violation(schema, members.get(name)?, &format!("{path}.{name}")))
-            }
-            Rule::Required(names) => {
-                let members = value.as_object()?;
-                names.iter().find(|it| !members.contains_key(*it)).map(|it| format!("{} is missing", value_name(&format!("{path}.{it}"))))
-            }
-            Rule::Additional(named, schema) => {
-                let others = value.as_object()?.iter().filter(|it| !named.contains(it.0));
-                others.map(|(name, value)| find_violation(schema, value, &format!("{path}.{name}"))).find_map(|it| it)
-            }
-            Rule::Items(schema) => {
-                value.as_array()?.iter().enumerate().find_map(|(at, item)| find_violation(schema, item, &format!("{path}[{at}]")))
-            }
-            // Compared by their text: pairwise comparison is too slow for the lists that callers may send.
-            Rule::UniqueItems => {
-                let mut seen = BTreeSet::new();
-                require(value.as_array()?.iter().all(|it| seen.insert(it.to_string())), &|| "has an item more than once".to_owned())
-            }
-            Rule::Length(measure, bound, limit) => {
-                let (length, what) = measure.measure(value)?;
-                require(bound.is_met_by(length.cmp(limit)), &|| format!("has to have {} {limit} {what}", bound.as_words()))
-            }
-            Rule::Pattern(source, regex) => {
-                require(regex.is_match(value.as_str()?).unwrap_or(false), &|| format!("has to match '{source}'"))
-            }
-            Rule::Format(format) => require(format::has_format(format, value.as_str()?), &|| format!("is not of the format '{format}'")),
-            Rule::Number(bound, limit) => {
-                let order = compare_numbers(value.as_number()?, limit)?;
-                require(bound.is_met_by(order), &|| format!("has to be {} {limit}", bound.as_words()))
-            }
-            Rule::MultipleOf(step) => {
-                let times = value.as_f64()? / step;
-                require((times - times.round()).abs() < 1e-9, &|| format!("has to be a multiple of {step}"))
-            }
-            Rule::AllOf(schemas) => schemas.iter().find_map(|it| find_violation(it, value, path)),
-            Rule::AnyOf(schemas) => require(schemas.iter().any(|it| is_valid(it, value)), &|| "fits none of the alternatives".to_owned()),
-            Rule::ExactlyOne(schemas) => require(schemas.iter().filter(|it| is_valid(it, value)).count() == 1, &|| {
-                "has to fit exactly one of the alternatives".to_owned()
-            }),
-            Rule::Not(schema) => require(!is_valid(schema, value), &|| "is what it must not be".to_owned()),
-        }
-    }
-}
-
-fn value_name(path: &str) -> String {
-    if path.is_empty() { "the value".to_owned() } else { format!("'{}'", path.trim_start_matches('.')) }
-}
-
-impl JsonType {
-    fn is_valid(self, value: &Value) -> bool {
-        match self {
-            JsonType::Null => value.is_null(),
-            JsonType::Boolean => value.is_boolean(),
-            // The specification defines 2.0 as an integer.
-            JsonType::Integer => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|it| it.fract() == 0.0),
-            JsonType::Number => value.is_number(),
-            JsonType::String => value.is_string(),
-            JsonType::Array => value.is_array(),
-            JsonType::Object => value.is_object(),
-        }
-    }
-}
-
-impl Measure {
-    /// Returns the length of a value and its unit; `None` when the rule does not apply to values of its type.
-    fn measure(self, value: &Value) -> Option<(u64, &'static str)> {
-        let (count, what) = match self {
-            Measure::Characters => (value.as_str()?.chars().count(), "characters"),
-            Measure::Items => (value.as_array()?.len(), "items"),
-            Measure::Members => (value.as_object()?.len(), "members"),
-        };
-        Some((u64::try_from(count).ok()?, what))
-    }
-}
-
-impl Bound {
-    fn is_met_by(self, order: std::cmp::Ordering) -> bool {
-        match self {
-            Bound::AtLeast => order.is_ge(),
-            Bound::AtMost => order.is_le(),
-            Bound::Above => order.is_gt(),
-            Bound::Below => order.is_lt(),
-        }
-    }
-
-    fn as_words(self) -> &'static str {
-        match self {
-            Bound::AtLeast => "at least",
-            Bound::AtMost => "at most",
-            Bound::Above => "above",
-            Bound::Below => "below",
-        }
-    }
-}
-
-fn is_equal(a: &Value, b: &Value) -> bool {
-    match (a.as_number(), b.as_number()) {
-        (Some(a), Some(b)) => compare_numbers(a, b).is_some_and(std::cmp::Ordering::is_eq),
-        _ => a == b,
-    }
-}
-
-fn compare_numbers(a: &Number, b: &Number) -> Option<std::cmp::Ordering> {
-    match (a.as_i64(), b.as_i64()) {
-        (Some(a), Some(b)) => Some(a.cmp(&b)),
-        _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
+        validate::find_violation(self, value)
     }
 }
 
@@ -291,14 +164,67 @@ mod tests {
     }
 
     #[test]
+    fn numbers_and_lists_are_compared_by_value() {
+        let unique = json!({"uniqueItems": true});
+        for list in [json!([1, 1.0]), json!([{"a": 1, "b": [2]}, {"b": [2.0], "a": 1}])] {
+            assert!(violation(&unique, &list).is_some(), "{list}");
+        }
+        for list in [json!([1, true]), json!([0, false]), json!([9_007_199_254_740_993_i64, 9_007_199_254_740_992_i64])] {
+            assert_eq!(violation(&unique, &list), None, "{list}");
+        }
+        assert_eq!(violation(&json!({"enum": [{"a": [1]}]}), &json!({"a": [1.0]})), None);
+        for (step, value, is_multiple) in [
+            (json!(1), json!(1e-10), false),
+            (json!(0.1), json!(0.3), true),
+            (json!(0.01), json!(19.99), true),
+            (json!(1e-8), json!(12_391_239_123_i64), true),
+            (json!(2), json!(-4), true),
+            (json!(0.123_456_789), json!(1e308), false),
+            (json!(1e300), json!(3e300), true),
+        ] {
+            assert_eq!(violation(&json!({"multipleOf": step}), &value).is_none(), is_multiple, "{value} of {step}");
+        }
+    }
+
+    #[test]
+    fn patterns_stand_for_themselves() {
+        assert!(JsonSchema::compile(&json!({"pattern": "a)|(b"})).is_err());
+        let commented = json!({"pattern": "(?x) ^a  # an a"});
+        assert_eq!((violation(&commented, &json!("ab")), violation(&commented, &json!("ba")).is_some()), (None, true));
+        assert!(violation(&json!({"pattern": "^a$"}), &json!("A")).is_some());
+    }
+
+    #[test]
+    fn references_may_be_recursive() {
+        let tree = json!({
+            "type": "object", "required": ["name"],
+            "properties": {"name": {"$ref": "#/$defs/a~1name%20"}, "children": {"items": {"$ref": "#"}}},
+            "$defs": {"a/name ": {"type": "string"}}
+        });
+        let named = |name: Value| json!({"name": "a", "children": [{"name": "b", "children": [{"name": name}]}]});
+        assert_eq!(violation(&tree, &named(json!("c"))), None);
+        assert_eq!(violation(&tree, &named(json!(1))).as_deref(), Some("'children[0].children[0].name' has to be of the type string"));
+        for endless in [
+            json!({"$ref": "#"}),
+            json!({"not": {"$ref": "#"}}),
+            json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}),
+            json!({"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}),
+        ] {
+            assert_eq!(
+                violation(&endless, &json!(1)).as_deref(),
+                Some("the value cannot be checked: '$ref' nests too deeply"),
+                "{endless}"
+            );
+        }
+    }
+
+    #[test]
     fn unsupported_schemas_are_rejected() {
         for (schema, expected) in [
             (json!([]), "no schema"),
             (json!({"$dynamicRef": "#x"}), "'$dynamicRef' is not checked here"),
             (json!({"$ref": "#/x"}), "'$ref' leads nowhere"),
             (json!({"$ref": "other.json"}), "'$ref' leads out of the schema"),
-            (json!({"items": {"$ref": "#"}}), "nests more than 32 deep"),
-            (json!({"$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}}, "$ref": "#/$defs/a"}), "nests more than"),
             (json!({"allOf": vec![json!({}); 1_000]}), "more than 1000 schemas"),
             (json!({"properties": {"a": {"type": "text"}}}), "the member 'a': the type 'text' is not known"),
             (json!({"required": "a"}), "'required' is no list of texts"),

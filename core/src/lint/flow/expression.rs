@@ -7,9 +7,9 @@ use super::source_text::{ParsedText, SourceText, TextKind};
 use super::variable_writes::variable_of_path;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::ValueType;
-use crate::text::decimal;
 use crate::text::expr::{Expr, is_plain_words};
 use crate::text::variable_path::VariablePath;
+use crate::value::decimal::parse_number;
 
 /// Texts that can be equal to a boolean.
 const BOOLEAN_WORDS: [&str; 4] = ["true", "false", "yes", "no"];
@@ -58,7 +58,7 @@ fn check_comparison(
     let kind = declared.or_else(|| context.writes.value_type(&name))?;
     let is_comparable = match (kind, value) {
         (ValueType::Any, _) | (_, Value::Null) => true,
-        (ValueType::Number, Value::String(text)) => decimal::parse_number(text).is_some(),
+        (ValueType::Number, Value::String(text)) => parse_number(text).is_some(),
         (ValueType::Boolean, Value::String(text)) => BOOLEAN_WORDS.contains(&text.trim().to_ascii_lowercase().as_str()),
         (ValueType::String, it) => it.is_string() || it.is_number() || it.is_boolean(),
         (ValueType::Number, it) => it.is_number(),

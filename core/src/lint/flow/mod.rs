@@ -19,6 +19,7 @@ mod handoff;
 mod intent;
 mod knowledge;
 mod learned;
+mod migration;
 mod path_length;
 mod phrase;
 mod port;
@@ -147,6 +148,7 @@ pub fn check_document(source: &Value, target: &PublishTarget<'_>) -> Vec<Documen
         agent::check,
         handoff::check,
         event::check,
+        migration::check,
     ] {
         check(&context, &mut findings);
     }

@@ -13,6 +13,7 @@ use crate::entity::Entity;
 use crate::text::date::parse_duration_seconds;
 use crate::text::regex::Regex;
 use crate::text::variable_path::VariablePath;
+use crate::value::EXPRESSION;
 
 /// Words in names of variables that must not appear in logs.
 const SENSITIVE_WORDS: [&str; 13] =
@@ -86,7 +87,9 @@ fn check_entity(location: &Location, form: &EntityDef, entity: Option<&Entity>, 
         findings.push(location.join("/entries").error("N003", message).with_fix("keep it for only one of the values"));
     }
     for (at, pattern) in form.patterns.iter().enumerate() {
-        let error = Entity::from_patterns(std::slice::from_ref(pattern), None).err().or_else(|| Regex::new_linear(pattern).err());
+        let error = Entity::from_patterns(std::slice::from_ref(pattern), None, form.ignores_case)
+            .err()
+            .or_else(|| Regex::new_linear(pattern).err());
         if let Some(reason) = error {
             let message = format!("invalid pattern: {reason}");
             findings.push(location.join(&format!("/patterns/{at}")).error("N004", message).with_fix("correct the pattern"));
@@ -159,7 +162,7 @@ fn is_unsatisfiable(rule: &Validation) -> bool {
 
 /// Compares two bounds of the same type.
 fn compare_bounds(min: &Value, max: &Value) -> Option<Ordering> {
-    let number = |it: &Value| crate::text::decimal::to_number(it.get("amount").unwrap_or(it)).and_then(|it| it.as_f64());
+    let number = |it: &Value| EXPRESSION.number_of(it.get("amount").unwrap_or(it)).and_then(|it| it.as_f64());
     if let (Some(min), Some(max)) = (number(min), number(max)) {
         return min.partial_cmp(&max);
     }

@@ -8,7 +8,6 @@ use super::service::check_reserved;
 use super::source_text::TextKind;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::{FlowTool, NodeKind, OutputMapping};
-use crate::json::query::Query;
 use crate::turn::EffectClass;
 
 /// The allowed timeouts of an attempt, in milliseconds.
@@ -105,7 +104,7 @@ pub(super) fn missing_approval(target: &PublishTarget<'_>, tool: &FlowTool, loca
 
 pub(super) fn check_outputs(outputs: &[OutputMapping], location: &Location, findings: &mut Vec<DocumentIssue>) {
     for (number, output) in outputs.iter().enumerate() {
-        if let Err(reason) = Query::compile(&output.path) {
+        if let Err(reason) = &output.query {
             let message = format!("invalid path '{}': {reason}", output.path);
             findings
                 .push(location.join(&format!("/{number}/path")).error("V004", message).with_fix("write a JSONPath, such as '$.balance'"));

@@ -5,14 +5,14 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-use super::compare::{compare_values, expect_text, is_equal, is_truthy, parse_boolean_word, type_name};
+use super::compare::expect_text;
 use super::error::EvalError;
-use super::eval::{Evaluator, Val, eval_error, ok_number, ok_value, to_text};
+use super::eval::{Evaluator, Val, compare_values, eval_error, ok_number, ok_value};
 use super::functions::Function;
 use super::tree::ExprNode;
 use crate::text::date::Date;
-use crate::text::decimal::{Decimal, to_number};
-use crate::text::interpolation::length;
+use crate::value::decimal::Decimal;
+use crate::value::{EXPRESSION, length, type_name};
 
 /// The most digits after the point to which numbers are rounded.
 const MAX_PLACES: u64 = 12;
@@ -51,7 +51,7 @@ impl<'e> Evaluator<'e> {
                 Some(Value::Bool(truth)) => ok_value(Value::from(u8::from(*truth))),
                 value => expect_number(value).map(|it| Some(Cow::Owned(Value::Number(it)))),
             },
-            Function::String => ok_value(Value::String(to_text(first))),
+            Function::String => ok_value(Value::String(first.map(|it| EXPRESSION.print(it).into_owned()).unwrap_or_default())),
             Function::Bool => to_boolean(first).map(|it| Some(Cow::Owned(Value::Bool(it)))),
             Function::Date => {
                 let date = if arguments.is_empty() { Date::from_millis(self.names.now()) } else { expect_date(first)? };
@@ -78,8 +78,10 @@ impl<'e> Evaluator<'e> {
             Function::Any | Function::All | Function::Count => {
                 let items = self.list_items(first)?;
                 let has_item = arguments.len() > 1;
-                let count =
-                    items.iter().filter(|it| if has_item { is_equal(Some(it), second, false) } else { is_truthy(Some(it)) }).count();
+                let count = items
+                    .iter()
+                    .filter(|it| if has_item { EXPRESSION.is_equal(Some(it), second) } else { EXPRESSION.is_true(Some(it)) })
+                    .count();
                 if function == Function::Count {
                     return ok_value(Value::from(count));
                 }
@@ -119,17 +121,17 @@ impl<'e> Evaluator<'e> {
 }
 
 fn expect_number(value: Option<&Value>) -> Result<Number, EvalError> {
-    value.and_then(to_number).ok_or_else(|| EvalError(["a number is needed, not ", type_name(value)].concat()))
+    value.and_then(|it| EXPRESSION.number_of(it)).ok_or_else(|| EvalError(["a number is needed, not ", type_name(value)].concat()))
 }
 
 fn to_boolean(value: Option<&Value>) -> Result<bool, EvalError> {
     let found = match value {
         None | Some(Value::Null) => Some(false),
-        Some(Value::Bool(_) | Value::Number(_)) => Some(is_truthy(value)),
+        Some(Value::Bool(_) | Value::Number(_)) => Some(EXPRESSION.is_true(value)),
         Some(Value::String(text)) => match text.trim() {
             "" | "0" => Some(false),
             "1" => Some(true),
-            _ => parse_boolean_word(text),
+            _ => EXPRESSION.parse_word(text),
         },
         Some(Value::Array(_) | Value::Object(_)) => None,
     };

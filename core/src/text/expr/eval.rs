@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
+use std::cmp::Ordering;
+
 use serde_json::{Number, Value};
 
-use super::compare::{compare_values, contains, expect_text, is_equal, is_truthy, type_name};
+use super::compare::{contains, expect_text};
 use super::error::EvalError;
-use super::tree::{Arithmetic, ExprNode, Relation};
-use crate::text::decimal::{number_from_f64, to_number};
-use crate::text::interpolation::print_value;
+use super::tree::{ExprNode, Relation};
 use crate::text::names::NameResolver;
 use crate::text::regex::Regex;
+use crate::value::{Arithmetic, EXPRESSION, type_name};
 
 /// Steps that one evaluation may take: one per node, and one per element of a list that is searched.
 const MAX_STEPS: usize = 10_000;
@@ -50,7 +51,7 @@ impl<'e> Evaluator<'e> {
 
     /// Evaluates an expression as a condition.
     pub fn is_true(&mut self, node: &'e ExprNode) -> Result<bool, EvalError> {
-        self.evaluate(node).map(|it| is_truthy(it.as_deref()))
+        self.evaluate(node).map(|it| EXPRESSION.is_true(it.as_deref()))
     }
 
     /// Evaluates an expression.
@@ -119,12 +120,7 @@ impl<'e> Evaluator<'e> {
 
     fn compare(&mut self, relation: Relation, left: Option<&Value>, right: Option<&Value>) -> Result<bool, EvalError> {
         Ok(match relation {
-            Relation::Equal => is_equal(left, right, false),
-            Relation::NotEqual => !is_equal(left, right, false),
-            Relation::Less => compare_values(left, right)?.is_lt(),
-            Relation::LessOrEqual => compare_values(left, right)?.is_le(),
-            Relation::Greater => compare_values(left, right)?.is_gt(),
-            Relation::GreaterOrEqual => compare_values(left, right)?.is_ge(),
+            Relation::Comparison(comparison) => EXPRESSION.satisfies(comparison, left, right).ok_or_else(|| no_order_error(left, right))?,
             Relation::Contains => self.contains(left, right)?,
             Relation::StartsWith => expect_text(left)?.zip(expect_text(right)?).is_some_and(|(whole, part)| whole.starts_with(&part)),
             Relation::EndsWith => expect_text(left)?.zip(expect_text(right)?).is_some_and(|(whole, part)| whole.ends_with(&part)),
@@ -165,49 +161,26 @@ fn matches_pattern(pattern: &Regex, value: Option<&Value>) -> Result<bool, EvalE
 /// Applies an operator. Numeric strings count as numbers, except that `+` concatenates two strings, a string and any scalar, and two
 /// lists.
 fn calculate<'e>(operator: Arithmetic, left: &Value, right: &Value) -> Result<Val<'e>, EvalError> {
-    let texts = left.is_string() && right.is_string() && operator == Arithmetic::Add;
-    if let (Some(a), Some(b), false) = (to_number(left), to_number(right), texts) {
-        return apply_arithmetic(operator, &a, &b);
-    }
+    let numbers = EXPRESSION.number_of(left).is_some() && EXPRESSION.number_of(right).is_some();
+    let texts = left.is_string() && right.is_string();
     match (operator, left, right) {
         (Arithmetic::Add, Value::Array(a), Value::Array(b)) if a.len() + b.len() <= MAX_STEPS => {
             ok_value(a.iter().chain(b).cloned().collect())
         }
-        (Arithmetic::Add, Value::String(_), _) | (Arithmetic::Add, _, Value::String(_)) => {
+        (Arithmetic::Add, Value::String(_), _) | (Arithmetic::Add, _, Value::String(_)) if texts || !numbers => {
             let mut joined = expect_text(Some(left))?.unwrap_or_default();
             joined.push_str(&expect_text(Some(right))?.unwrap_or_default());
             if joined.len() > MAX_BYTES { eval_error("the text is longer than 1 MiB") } else { ok_value(Value::String(joined)) }
         }
-        _ => Err(EvalError(["there is no calculating with ", type_name(Some(left)), " and ", type_name(Some(right))].concat())),
+        _ => ok_value(Value::Number(EXPRESSION.calculate(operator, left, right).map_err(EvalError)?)),
     }
 }
 
-/// Calculates with two numbers; integers stay integers where that is exact.
-fn apply_arithmetic<'e>(operator: Arithmetic, a: &Number, b: &Number) -> Result<Val<'e>, EvalError> {
-    if matches!(operator, Arithmetic::Divide | Arithmetic::Remainder) && b.as_f64() == Some(0.0) {
-        return eval_error("a number is divided by zero");
-    }
-    let whole = a.as_i64().zip(b.as_i64()).and_then(|(a, b)| match operator {
-        Arithmetic::Add => a.checked_add(b),
-        Arithmetic::Subtract => a.checked_sub(b),
-        Arithmetic::Multiply => a.checked_mul(b),
-        Arithmetic::Divide if a.checked_rem(b) != Some(0) => None,
-        Arithmetic::Divide => a.checked_div(b),
-        Arithmetic::Remainder => a.checked_rem(b),
-    });
-    ok_number(whole.map(Number::from).or_else(|| {
-        let (a, b) = a.as_f64().zip(b.as_f64())?;
-        number_from_f64(match operator {
-            Arithmetic::Add => a + b,
-            Arithmetic::Subtract => a - b,
-            Arithmetic::Multiply => a * b,
-            Arithmetic::Divide => a / b,
-            Arithmetic::Remainder => a % b,
-        })
-    }))
+/// Orders two values.
+pub(super) fn compare_values(left: Option<&Value>, right: Option<&Value>) -> Result<Ordering, EvalError> {
+    EXPRESSION.compare(left, right).ok_or_else(|| no_order_error(left, right))
 }
 
-/// Returns the text of a value; JSON for lists and objects.
-pub(super) fn to_text(value: Option<&Value>) -> String {
-    value.map(print_value).unwrap_or_default()
+fn no_order_error(left: Option<&Value>, right: Option<&Value>) -> EvalError {
+    EvalError([type_name(left), " cannot be ordered with ", type_name(right)].concat())
 }

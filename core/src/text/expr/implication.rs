@@ -4,17 +4,16 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::compare::{is_equal, parse_boolean_word};
 use super::eval::Evaluator;
 use super::functions::Function;
 use super::tree::{ExprNode, Relation};
-use crate::text::decimal::parse_number;
 use crate::text::names::NameResolver;
 use crate::text::variable_path::VariablePath;
+use crate::value::{Comparison, EXPRESSION};
 
 /// A comparison of a path with a literal.
 #[derive(Clone, Copy)]
-struct Atom<'n>(&'n VariablePath, Relation, &'n Value);
+struct Atom<'n>(&'n VariablePath, Comparison, &'n Value);
 
 /// Returns the paths that are compared with literals, and the literals.
 pub(super) fn comparisons(node: &ExprNode) -> Vec<(VariablePath, Value)> {
@@ -24,14 +23,13 @@ pub(super) fn comparisons(node: &ExprNode) -> Vec<(VariablePath, Value)> {
 }
 
 fn as_atom(node: &ExprNode) -> Option<Atom<'_>> {
-    let ExprNode::Compare(relation, sides) = node else { return None };
+    let ExprNode::Compare(Relation::Comparison(relation), sides) = node else { return None };
     let mirrored = match relation {
-        Relation::Equal | Relation::NotEqual => *relation,
-        Relation::Less => Relation::Greater,
-        Relation::LessOrEqual => Relation::GreaterOrEqual,
-        Relation::Greater => Relation::Less,
-        Relation::GreaterOrEqual => Relation::LessOrEqual,
-        Relation::Contains | Relation::StartsWith | Relation::EndsWith | Relation::Matches => return None,
+        Comparison::Equal | Comparison::NotEqual => *relation,
+        Comparison::Less => Comparison::Greater,
+        Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+        Comparison::Greater => Comparison::Less,
+        Comparison::GreaterOrEqual => Comparison::LessOrEqual,
     };
     match &**sides {
         (ExprNode::Path(path), ExprNode::Literal(value)) => Some(Atom(path, *relation, value)),
@@ -100,12 +98,12 @@ fn atom_implies(one: Atom<'_>, node: &ExprNode) -> bool {
     let Atom(path, relation, value) = one;
     let of_path = |it: &ExprNode| matches!(it, ExprNode::Path(other) if other == path);
     if let ExprNode::IsSet(part) = node {
-        return of_path(part) && relation != Relation::NotEqual && !value.is_null();
+        return of_path(part) && relation != Comparison::NotEqual && !value.is_null();
     }
     if let ExprNode::Compare(Relation::Contains, sides) = node
         && let ExprNode::Literal(Value::Array(items)) = &sides.0
     {
-        return of_path(&sides.1) && items.iter().any(|it| comparison_implies(one, Atom(path, Relation::Equal, it)));
+        return of_path(&sides.1) && items.iter().any(|it| comparison_implies(one, Atom(path, Comparison::Equal, it)));
     }
     as_atom(node).is_some_and(|other| other.0 == path && comparison_implies(one, other))
 }
@@ -122,7 +120,7 @@ fn comparison_implies(Atom(_, first, a): Atom<'_>, Atom(_, second, b): Atom<'_>)
             None => !inner.contains_number(number),
         };
     }
-    first == Relation::Equal && second == Relation::NotEqual && are_never_equal(a, b)
+    first == Comparison::Equal && second == Comparison::NotEqual && are_never_equal(a, b)
 }
 
 /// Returns whether two comparisons are never true together.
@@ -135,17 +133,17 @@ fn are_exclusive(one: Atom<'_>, other: Atom<'_>) -> bool {
         return !one.overlaps(other);
     }
     match (first, second) {
-        (Relation::Equal, Relation::Equal) => are_never_equal(a, b),
-        (Relation::Equal, Relation::NotEqual) | (Relation::NotEqual, Relation::Equal) => a == b,
+        (Comparison::Equal, Comparison::Equal) => are_never_equal(a, b),
+        (Comparison::Equal, Comparison::NotEqual) | (Comparison::NotEqual, Comparison::Equal) => a == b,
         _ => false,
     }
 }
 
 /// Returns whether no value is loosely equal to both.
 fn are_never_equal(a: &Value, b: &Value) -> bool {
-    let word = |it: &Value| it.as_str().is_some_and(|it| parse_boolean_word(it).is_none() && parse_number(it).is_none());
+    let word = |it: &Value| it.as_str().is_some_and(|text| EXPRESSION.parse_word(text).is_none() && EXPRESSION.number_of(it).is_none());
     let number = |it: &Value| exact_number(it).is_some();
-    (word(a) || number(a)) && (word(b) || number(b)) && !is_equal(Some(a), Some(b), false)
+    (word(a) || number(a)) && (word(b) || number(b)) && !EXPRESSION.are_equal(a, b)
 }
 
 /// Returns a number that a double represents exactly.
@@ -165,16 +163,16 @@ struct NumberRange {
     includes_high: bool,
 }
 
-fn number_range(relation: Relation, value: &Value) -> Option<NumberRange> {
+fn number_range(relation: Comparison, value: &Value) -> Option<NumberRange> {
     let number = exact_number(value)?;
     let all = NumberRange { low: f64::NEG_INFINITY, high: f64::INFINITY, includes_low: false, includes_high: false };
     Some(match relation {
-        Relation::Equal => NumberRange { low: number, high: number, includes_low: true, includes_high: true },
-        Relation::Less => NumberRange { high: number, ..all },
-        Relation::LessOrEqual => NumberRange { high: number, includes_high: true, ..all },
-        Relation::Greater => NumberRange { low: number, ..all },
-        Relation::GreaterOrEqual => NumberRange { low: number, includes_low: true, ..all },
-        Relation::NotEqual | Relation::Contains | Relation::StartsWith | Relation::EndsWith | Relation::Matches => return None,
+        Comparison::Equal => NumberRange { low: number, high: number, includes_low: true, includes_high: true },
+        Comparison::Less => NumberRange { high: number, ..all },
+        Comparison::LessOrEqual => NumberRange { high: number, includes_high: true, ..all },
+        Comparison::Greater => NumberRange { low: number, ..all },
+        Comparison::GreaterOrEqual => NumberRange { low: number, includes_low: true, ..all },
+        Comparison::NotEqual => return None,
     })
 }
 

@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::names::NameResolver;
 use super::scanner::{CharScanner, is_name_character};
 use super::variable_path::VariablePath;
+use crate::value::WORDS;
 use eval::Evaluator;
 use tree::ExprNode;
 
@@ -111,7 +112,7 @@ impl Expr {
             ConditionForm::Default => Ok(true),
             ConditionForm::Node(node) => Evaluator::new(names).is_true(node),
             ConditionForm::MessageContains(text) => Ok(names.user_message().to_lowercase().contains(text)),
-            ConditionForm::EqualsWords(path, value) => Ok(compare::is_equal(names.value(path).as_deref(), Some(value), true)),
+            ConditionForm::EqualsWords(path, value) => Ok(WORDS.is_equal(names.value(path).as_deref(), Some(value))),
         }
     }
 

@@ -4,10 +4,12 @@ use serde_json::{Number, Value};
 
 use super::error::ExprError;
 use super::functions::Function;
-use super::tree::{Arithmetic, ExprNode, LiteralPattern, Relation};
+use super::tree::{ExprNode, LiteralPattern, Relation};
 use crate::text::regex::Regex;
 use crate::text::scanner::{CharScanner, is_name_character};
 use crate::text::variable_path::PathPart;
+use crate::value::decimal::number_from_f64;
+use crate::value::{Arithmetic, Comparison};
 
 /// The deepest nesting of parentheses, lists, calls and signs; deeper nesting is an error instead of a stack overflow.
 const MAX_DEPTH: u32 = 64;
@@ -19,13 +21,13 @@ const MAX_BYTES: usize = 32 * 1024;
 pub(super) const OPERATOR_WORDS: [&str; 9] = ["and", "or", "not", "in", "contains", "starts_with", "ends_with", "matches", "is"];
 
 /// The comparison operators; longer signs come before their prefixes.
-const COMPARISON_SIGNS: [(&str, Relation); 6] = [
-    ("==", Relation::Equal),
-    ("!=", Relation::NotEqual),
-    ("<=", Relation::LessOrEqual),
-    (">=", Relation::GreaterOrEqual),
-    ("<", Relation::Less),
-    (">", Relation::Greater),
+const COMPARISON_SIGNS: [(&str, Comparison); 6] = [
+    ("==", Comparison::Equal),
+    ("!=", Comparison::NotEqual),
+    ("<=", Comparison::LessOrEqual),
+    (">=", Comparison::GreaterOrEqual),
+    ("<", Comparison::Less),
+    (">", Comparison::Greater),
 ];
 
 pub(super) fn parse_expression(source: &str) -> Result<ExprNode, ExprError> {
@@ -139,10 +141,10 @@ impl Parser<'_> {
 
     fn parse_comparison(&mut self) -> Result<ExprNode, ExprError> {
         let left = self.parse_sum()?;
-        for (sign, relation) in COMPARISON_SIGNS {
+        for (sign, comparison) in COMPARISON_SIGNS {
             if self.eat(sign) {
                 let right = self.parse_sum()?;
-                return Ok(ExprNode::Compare(relation, Box::new((left, right))));
+                return Ok(ExprNode::Compare(Relation::Comparison(comparison), Box::new((left, right))));
             }
         }
         if self.scan.rest.starts_with('=') {
@@ -324,9 +326,7 @@ fn list_node(parts: Vec<ExprNode>) -> ExprNode {
 /// Converts a whole number that is written with a fraction to an integer.
 fn normalize_number(value: Value) -> Value {
     match &value {
-        Value::Number(number) if number.is_f64() => {
-            number.as_f64().and_then(crate::text::decimal::number_from_f64).map_or(value, |it: Number| Value::Number(it))
-        }
+        Value::Number(number) if number.is_f64() => number.as_f64().and_then(number_from_f64).map_or(value, |it: Number| Value::Number(it)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => value,
     }
 }

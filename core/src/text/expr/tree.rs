@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::functions::Function;
 use crate::text::regex::Regex;
 use crate::text::variable_path::VariablePath;
+use crate::value::{Arithmetic, Comparison};
 
 /// An expression or a part of one. Operands of chained operators are siblings, so the tree is no deeper than the source nests.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,24 +32,10 @@ pub(super) enum ExprNode {
     Call(Function, Vec<ExprNode>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arithmetic {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-}
-
 /// A relation between two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
+    Comparison(Comparison),
     /// Also `in`, with its sides swapped.
     Contains,
     StartsWith,

@@ -2,15 +2,14 @@
 
 use serde_json::Value;
 
-use super::encoding::print_value;
 use super::error::{InterpolationError, syntax_error};
 use super::number_format::NumberFormat;
 use crate::text::date::Date;
-use crate::text::decimal;
 use crate::text::names::NameResolver;
 use crate::text::scanner::CharScanner;
 use crate::text::url::percent_encode;
 use crate::text::variable_path::VariablePath;
+use crate::value::{EXPRESSION, length};
 
 /// The most bytes that a filter produces; longer results are discarded and the value stays unchanged.
 const MAX_BYTES: usize = 1 << 20;
@@ -155,22 +154,22 @@ impl Filter {
                 first.chain(rest).collect()
             }
             Filter::Truncate(most) => truncate(value.as_str()?, *most)?,
-            Filter::Number(pattern) => pattern.format(&decimal::to_number(value)?, names.locale()),
+            Filter::Number(pattern) => pattern.format(&EXPRESSION.number_of(value)?, names.locale()),
             Filter::Date(pattern) => match value {
                 Value::String(text) => Date::parse(text)?.format(pattern),
                 Value::Number(millis) => Date::from_millis(millis.as_i64()?).format(pattern),
                 Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
             },
             Filter::Json => value.to_string(),
-            Filter::UrlEncode => percent_encode(&print_value(value)),
+            Filter::UrlEncode => percent_encode(&EXPRESSION.print(value)),
             Filter::Join(between) => {
                 let items = value.as_array().filter(|it| it.len().saturating_mul(between.len()) <= MAX_BYTES)?;
-                items.iter().map(print_value).collect::<Vec<_>>().join(between)
+                items.iter().map(|it| EXPRESSION.print(it)).collect::<Vec<_>>().join(between)
             }
             Filter::First => return value.as_array().map(|it| it.first().cloned().unwrap_or_default()),
             Filter::Last => return value.as_array().map(|it| it.last().cloned().unwrap_or_default()),
             Filter::Length => return length(value).map(Value::from),
-            Filter::Mask(keep) if !value.is_null() => mask(&print_value(value), *keep),
+            Filter::Mask(keep) if !value.is_null() => mask(&EXPRESSION.print(value), *keep),
             Filter::Replace(old, new) if !old.is_empty() => {
                 let fits = |it: &&str| it.matches(old).count().saturating_mul(new.len()) <= MAX_BYTES;
                 value.as_str().filter(fits)?.replace(old, new)
@@ -210,16 +209,6 @@ fn parse_arguments(scan: &mut CharScanner<'_>) -> Result<Vec<Value>, Interpolati
 
 fn to_whole_number(value: &Value) -> Option<usize> {
     value.as_u64().and_then(|it| usize::try_from(it).ok())
-}
-
-/// Returns the number of characters, elements or members; `None` for other values.
-pub(crate) fn length(value: &Value) -> Option<usize> {
-    match value {
-        Value::String(text) => Some(text.chars().count()),
-        Value::Array(items) => Some(items.len()),
-        Value::Object(members) => Some(members.len()),
-        Value::Null | Value::Bool(_) | Value::Number(_) => None,
-    }
 }
 
 fn truncate(text: &str, most: usize) -> Option<String> {

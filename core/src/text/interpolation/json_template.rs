@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::encoding::{encode_form, print_value};
 use super::error::InterpolationError;
 use super::output::{Interpolated, OutputContext, TextWithSecrets};
 use super::template::Interpolation;
 use crate::text::names::NameResolver;
+use crate::text::url::encode_form;
+use crate::value::EXPRESSION;
 
 /// A JSON value whose texts are templates.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,7 +156,7 @@ impl JsonNode {
             return template.render_with_secrets(names, place);
         }
         let mut undefined = Vec::new();
-        let text = print_value(&self.render(names, &mut undefined));
+        let text = EXPRESSION.print(&self.render(names, &mut undefined)).into_owned();
         let text = if place == OutputContext::Form { encode_form(&text) } else { text };
         Interpolated { output: TextWithSecrets { text, secrets: Vec::new() }, undefined }
     }

@@ -1,6 +1,5 @@
 //! Templates of flow documents: text with `{{ session.var | filter }}` placeholders. (docs/spec/flows.md#2.4)
 
-mod encoding;
 mod error;
 mod filter;
 mod json_template;
@@ -20,6 +19,3 @@ pub use json_template::JsonTemplate;
 pub use output::{Interpolated, OutputContext, TextWithSecrets};
 pub use request_url::RenderedUrl;
 pub use template::Interpolation;
-
-pub(crate) use encoding::print_value;
-pub(crate) use filter::length;

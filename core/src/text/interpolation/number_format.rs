@@ -2,7 +2,7 @@
 
 use serde_json::Number;
 
-use crate::text::decimal::Decimal;
+use crate::value::decimal::Decimal;
 
 /// The most digits after the point.
 const MAX_PLACES: usize = 20;

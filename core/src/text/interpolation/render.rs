@@ -1,10 +1,10 @@
 //! Renders templates.
 
-use super::encoding::{encode_form, print_value};
 use super::output::{Interpolated, OutputContext, TextWithSecrets};
 use super::piece::Piece;
 use crate::text::names::NameResolver;
-use crate::text::url::percent_encode;
+use crate::text::url::{encode_form, percent_encode};
+use crate::value::EXPRESSION;
 
 /// Renders pieces to a text, encoded for its place.
 pub(super) fn render_with_secrets(pieces: &[Piece], names: &dyn NameResolver, place: OutputContext) -> Interpolated<TextWithSecrets> {
@@ -20,7 +20,7 @@ pub(super) fn render_with_secrets(pieces: &[Piece], names: &dyn NameResolver, pl
                 output.text.push_str(&secret_marker(name));
             }
             Piece::Placeholder(hole) => {
-                let text = hole.resolve(names, &mut rendered.undefined).map(|it| print_value(&it)).unwrap_or_default();
+                let text = hole.resolve(names, &mut rendered.undefined).map(|it| EXPRESSION.print(&it).into_owned()).unwrap_or_default();
                 match place {
                     OutputContext::Link if at > 0 && !hole.is_verbatim() => output.text.push_str(&percent_encode(&text)),
                     OutputContext::Url | OutputContext::Query if !hole.is_verbatim() => output.text.push_str(&percent_encode(&text)),

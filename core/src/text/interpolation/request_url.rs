@@ -1,12 +1,12 @@
 //! Renders the URL of a request: no value can change its host, its path beyond a segment, or the structure of its query.
 
-use super::encoding::print_value;
 use super::output::TextWithSecrets;
 use super::piece::{Piece, Placeholder};
 use super::render::secret_marker;
 use super::template::Interpolation;
 use crate::text::names::NameResolver;
 use crate::text::url::{is_unsafe_segment, percent_encode};
+use crate::value::EXPRESSION;
 
 /// A rendered URL, without its fragment.
 #[derive(Debug, Default)]
@@ -110,7 +110,7 @@ impl Writer {
 
     fn push_value(&mut self, placeholder: &Placeholder, is_base: bool, names: &dyn NameResolver) -> Result<(), String> {
         let mut undefined = Vec::new();
-        let value = placeholder.resolve(names, &mut undefined).map(|it| print_value(&it)).unwrap_or_default();
+        let value = placeholder.resolve(names, &mut undefined).map(|it| EXPRESSION.print(&it).into_owned()).unwrap_or_default();
         let list = if self.part == Part::Query { &mut self.rendered.undefined_in_query } else { &mut self.rendered.undefined_in_path };
         list.extend(undefined);
         if !self.rendered.undefined_in_path.is_empty() {

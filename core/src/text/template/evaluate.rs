@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::cmp::Ordering;
 
 use serde_json::Value;
 
 use super::expression::{Chain, PathExpr, PathRoot, PathStep, TemplateExpr};
-use super::operator::{Arithmetic, BinaryOperator};
-use super::value::{NumberMode, Val, calculate, compare, get_item, get_member, is_equal, is_true, null, print, to_boolean, type_name};
+use super::operator::BinaryOperator;
+use super::value::{Val, get_item, get_member, null, to_boolean};
+use crate::value::{Arithmetic, Comparison, Dialect, type_name};
 
 /// The total size of the strings that the expressions of one rendering may create, in bytes.
 const MAX_TEXT_BYTES: usize = 8_000_000;
@@ -24,14 +24,14 @@ pub(super) struct LocalVariable<'s> {
 /// Evaluates the expressions of one rendering.
 pub(super) struct TemplateEvaluator<'e, 'v> {
     pub lookup: &'e dyn Fn(&str) -> Option<&'v Value>,
-    numbers: NumberMode,
+    dialect: &'static Dialect,
     text_bytes: Cell<usize>,
 }
 
 impl<'e, 'v> TemplateEvaluator<'e, 'v> {
     /// Creates an evaluator that reads variables with `lookup`.
-    pub fn new(lookup: &'e dyn Fn(&str) -> Option<&'v Value>, numbers: NumberMode) -> Self {
-        TemplateEvaluator { lookup, numbers, text_bytes: Cell::new(0) }
+    pub fn new(lookup: &'e dyn Fn(&str) -> Option<&'v Value>, dialect: &'static Dialect) -> Self {
+        TemplateEvaluator { lookup, dialect, text_bytes: Cell::new(0) }
     }
 
     /// Evaluates an expression.
@@ -48,9 +48,7 @@ impl<'e, 'v> TemplateEvaluator<'e, 'v> {
             TemplateExpr::Utility(utility, arguments) => self.charge_value(utility.call(self.evaluate_all(arguments, locals)?)?),
             TemplateExpr::Chain(chain) => self.evaluate_chain(chain, locals),
             TemplateExpr::Not(value) => Ok(owned(!to_boolean(&*self.evaluate(value, locals)?)?)),
-            TemplateExpr::Negative(value) => {
-                calculate(Arithmetic::Subtract, self.numbers, &Value::from(0), &*self.evaluate(value, locals)?).map(Cow::Owned)
-            }
+            TemplateExpr::Negative(value) => self.calculate(Arithmetic::Subtract, &Value::from(0), &*self.evaluate(value, locals)?),
             TemplateExpr::Choice(choice) => {
                 let condition = to_boolean(&*self.evaluate(&choice.condition, locals)?)?;
                 self.evaluate(if condition { &choice.yes } else { &choice.no }, locals)
@@ -60,7 +58,7 @@ impl<'e, 'v> TemplateEvaluator<'e, 'v> {
                 let missing = value.is_null() || fallback.replaces_blank && value.as_str() == Some("");
                 if missing { self.evaluate(&fallback.fallback, locals) } else { Ok(value) }
             }
-            TemplateExpr::Truth(value) => Ok(owned(is_true(&*self.evaluate(value, locals)?))),
+            TemplateExpr::Truth(value) => Ok(owned(self.dialect.is_true(Some(&*self.evaluate(value, locals)?)))),
             TemplateExpr::Join(pieces) => self.join(pieces, locals),
         }
     }
@@ -131,14 +129,9 @@ impl<'e, 'v> TemplateEvaluator<'e, 'v> {
             left = match operator {
                 BinaryOperator::Or => owned(to_boolean(&left)? || to_boolean(&*self.evaluate(right, locals)?)?),
                 BinaryOperator::And => owned(to_boolean(&left)? && to_boolean(&*self.evaluate(right, locals)?)?),
-                BinaryOperator::Equal => owned(is_equal(&left, &*self.evaluate(right, locals)?)),
-                BinaryOperator::NotEqual => owned(!is_equal(&left, &*self.evaluate(right, locals)?)),
-                BinaryOperator::Less => owned(compare(&left, &*self.evaluate(right, locals)?)? == Ordering::Less),
-                BinaryOperator::LessOrEqual => owned(compare(&left, &*self.evaluate(right, locals)?)? != Ordering::Greater),
-                BinaryOperator::Greater => owned(compare(&left, &*self.evaluate(right, locals)?)? == Ordering::Greater),
-                BinaryOperator::GreaterOrEqual => owned(compare(&left, &*self.evaluate(right, locals)?)? != Ordering::Less),
+                BinaryOperator::Compare(comparison) => owned(self.compare(*comparison, &left, &*self.evaluate(right, locals)?)?),
                 BinaryOperator::Calculate(Arithmetic::Add) => self.add(left, &*self.evaluate(right, locals)?)?,
-                BinaryOperator::Calculate(other) => Cow::Owned(calculate(*other, self.numbers, &left, &*self.evaluate(right, locals)?)?),
+                BinaryOperator::Calculate(other) => self.calculate(*other, &left, &*self.evaluate(right, locals)?)?,
             };
         }
         Ok(left)
@@ -148,22 +141,40 @@ impl<'e, 'v> TemplateEvaluator<'e, 'v> {
     fn add<'s>(&self, left: Val<'s>, right: &Value) -> Result<Val<'s>, String> {
         if !left.is_string() && !right.is_string() {
             if left.is_number() && right.is_number() {
-                return calculate(Arithmetic::Add, self.numbers, &left, right).map(Cow::Owned);
+                return self.calculate(Arithmetic::Add, &left, right);
             }
-            return Err(format!("{} and {} cannot be added; begin with a text, as in '' + x", type_name(&left), type_name(right)));
+            return Err(format!(
+                "{} and {} cannot be added; begin with a text, as in '' + x",
+                type_name(Some(&*left)),
+                type_name(Some(right))
+            ));
         }
-        let more = text_in_concatenation(right);
+        let more = self.text_in_concatenation(right);
         self.charge(more.len())?;
         let mut text = match left {
             Cow::Owned(Value::String(text)) => text,
             other @ (Cow::Owned(_) | Cow::Borrowed(_)) => {
-                let text = text_in_concatenation(&other);
+                let text = self.text_in_concatenation(&other);
                 self.charge(text.len())?;
                 text.into_owned()
             }
         };
         text.push_str(&more);
         Ok(owned(text))
+    }
+
+    fn calculate<'s>(&self, operator: Arithmetic, left: &Value, right: &Value) -> Result<Val<'s>, String> {
+        self.dialect.calculate(operator, left, right).map(|it| Cow::Owned(Value::Number(it)))
+    }
+
+    fn compare(&self, comparison: Comparison, left: &Value, right: &Value) -> Result<bool, String> {
+        let found = self.dialect.satisfies(comparison, Some(left), Some(right));
+        found.ok_or_else(|| format!("{} cannot be ordered with {}", type_name(Some(left)), type_name(Some(right))))
+    }
+
+    /// Returns the text of a value within a concatenation, where null prints `null`.
+    fn text_in_concatenation<'t>(&self, value: &'t Value) -> Cow<'t, str> {
+        if value.is_null() { Cow::Borrowed("null") } else { self.dialect.print(value) }
     }
 
     fn join<'s>(&self, pieces: &'s [TemplateExpr], locals: Option<&'s LocalVariable<'s>>) -> Result<Val<'s>, String>
@@ -173,7 +184,7 @@ impl<'e, 'v> TemplateEvaluator<'e, 'v> {
         let mut text = String::new();
         for piece in pieces {
             let value = self.evaluate(piece, locals)?;
-            let more = print(&value);
+            let more = self.dialect.print(&value);
             self.charge(more.len())?;
             text.push_str(&more);
         }
@@ -211,9 +222,4 @@ fn context_member<'s>(value: Val<'s>, name: &str, is_context: bool) -> Val<'s> {
 
 fn owned<'s>(value: impl Into<Value>) -> Val<'s> {
     Cow::Owned(value.into())
-}
-
-/// Returns the text of a value within a concatenation, where null prints `null`.
-fn text_in_concatenation(value: &Value) -> Cow<'_, str> {
-    if value.is_null() { Cow::Borrowed("null") } else { print(value) }
 }

@@ -6,7 +6,7 @@ use super::cursor::Cursor;
 use super::evaluate::TemplateEvaluator;
 use super::expression::TemplateExpr;
 use super::parse::{Grammar, parse_expression, unexpected_error};
-use super::value::NumberMode;
+use crate::value::FORMULA;
 
 /// A compiled formula.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Formula {
     /// # Errors
     /// Why there is no value, such as a division by zero.
     pub fn evaluate<'v>(&self, lookup: &dyn Fn(&str) -> Option<&'v Value>) -> Result<Value, String> {
-        TemplateEvaluator::new(lookup, NumberMode::Decimal).evaluate(&self.0, None).map(std::borrow::Cow::into_owned)
+        TemplateEvaluator::new(lookup, &FORMULA).evaluate(&self.0, None).map(std::borrow::Cow::into_owned)
     }
 }
 
@@ -72,7 +72,7 @@ mod tests {
     fn failed_formulas_return_a_message() {
         for (source, expected) in [
             ("principal / 0", "divided by zero"),
-            ("name * 2", "two numbers"),
+            ("name * 2", "no calculating with a text"),
             ("missing + 1", "cannot be added"),
             ("big * big * 1e300 * 1e300", "too large"),
             ("#numbers.round(1, 99)", "from 0 to 12"),

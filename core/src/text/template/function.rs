@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::value::{Val, get_item, is_equal, null, print, to_decimal, type_name};
+use super::value::{Val, get_item, null};
+use crate::value::{TEMPLATE, length, round_to_digits, type_name};
 
 /// A method of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +104,7 @@ impl Method {
             }
             Method::Size | Method::IsEmpty | Method::Length => self.count(&target),
             Method::Contains => self.contains(&target, &first),
-            Method::ContainsKey => target.as_object().map(|it| Value::from(it.contains_key(&*print(&first)))),
+            Method::ContainsKey => target.as_object().map(|it| Value::from(it.contains_key(&*TEMPLATE.print(&first)))),
             Method::ToUpperCase => target.as_str().map(|it| Value::from(it.to_uppercase())),
             Method::ToLowerCase => target.as_str().map(|it| Value::from(it.to_lowercase())),
             Method::Trim => target.as_str().map(|it| Value::from(it.trim_matches(|c| c <= ' '))),
@@ -120,19 +121,15 @@ impl Method {
     }
 
     fn count(self, target: &Value) -> Option<Value> {
-        let length = match (self, target) {
-            (Method::Size | Method::IsEmpty, Value::Array(items)) => items.len(),
-            (Method::Size | Method::IsEmpty, Value::Object(map)) => map.len(),
-            (Method::Length | Method::IsEmpty, Value::String(text)) => text.chars().count(),
-            _ => return None,
-        };
+        let is_other = if target.is_string() { Method::Size } else { Method::Length };
+        let length = length(target).filter(|_| self != is_other)?;
         Some(if self == Method::IsEmpty { Value::from(length == 0) } else { Value::from(length) })
     }
 
     fn contains(self, target: &Value, item: &Value) -> Option<Value> {
         match target {
-            Value::Array(items) => Some(Value::from(items.iter().any(|it| is_equal(it, item)))),
-            Value::String(text) => Some(Value::from(!item.is_null() && text.contains(&*print(item)))),
+            Value::Array(items) => Some(Value::from(items.iter().any(|it| TEMPLATE.are_equal(it, item)))),
+            Value::String(text) => Some(Value::from(!item.is_null() && text.contains(&*TEMPLATE.print(item)))),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
         }
     }
@@ -145,7 +142,7 @@ impl Method {
         if target.is_null() {
             return format!("'{}()' was asked of a value that is missing; ask with ?. before it", self.name());
         }
-        format!("'{}()' does not fit {}", self.name(), type_name(target))
+        format!("'{}()' does not fit {}", self.name(), type_name(Some(target)))
     }
 }
 
@@ -168,13 +165,13 @@ impl Utility {
         let mut arguments = arguments.into_iter();
         let first = arguments.next().unwrap_or_else(null);
         let second = arguments.next();
-        let text = |convert: fn(&str) -> String| if first.is_null() { Value::Null } else { Value::from(convert(&print(&first))) };
+        let text = |convert: fn(&str) -> String| if first.is_null() { Value::Null } else { Value::from(convert(&TEMPLATE.print(&first))) };
         let value = match self {
-            Utility::StringsIsEmpty => Value::from(print(&first).trim().is_empty()),
+            Utility::StringsIsEmpty => Value::from(TEMPLATE.print(&first).trim().is_empty()),
             Utility::StringsToUpperCase => text(str::to_uppercase),
             Utility::StringsToLowerCase => text(str::to_lowercase),
             Utility::StringsDefaultString => {
-                return Ok(if print(&first).trim().is_empty() { second.unwrap_or_else(null) } else { first });
+                return Ok(if TEMPLATE.print(&first).trim().is_empty() { second.unwrap_or_else(null) } else { first });
             }
             Utility::StringsListJoin => join_list(&first, &second.unwrap_or_else(null))?,
             Utility::ListsSize => return Method::Size.call(first, Vec::new()),
@@ -196,11 +193,11 @@ fn argument_count_error(name: &str, expected: usize, arguments: usize) -> String
 }
 
 fn expect_number(value: &Value) -> Result<f64, String> {
-    value.as_f64().ok_or_else(|| format!("a number is needed, not {}", type_name(value)))
+    value.as_f64().ok_or_else(|| format!("a number is needed, not {}", type_name(Some(value))))
 }
 
 fn number_result(number: f64) -> Result<Value, String> {
-    to_decimal(number).map(Value::Number).ok_or_else(|| "the result is too large".to_owned())
+    round_to_digits(number).map(Value::from).ok_or_else(|| "the result is too large".to_owned())
 }
 
 /// Rounds to the given digits after the point; halves round away from zero.
@@ -236,9 +233,11 @@ fn take_substring(text: &str, from: &Value, to: Option<Val<'_>>) -> Result<Value
 fn join_list(list: &Value, between: &Value) -> Result<Value, String> {
     match list {
         Value::Null => Ok(Value::Null),
-        Value::Array(items) => Ok(Value::from(items.iter().map(print).collect::<Vec<_>>().join(&print(between)))),
+        Value::Array(items) => {
+            Ok(Value::from(items.iter().map(|it| TEMPLATE.print(it)).collect::<Vec<_>>().join(&TEMPLATE.print(between))))
+        }
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            Err(format!("'#strings.listJoin' needs a list, not {}", type_name(list)))
+            Err(format!("'#strings.listJoin' needs a list, not {}", type_name(Some(list))))
         }
     }
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::evaluate::{LocalVariable, TemplateEvaluator};
 use super::expression::LocatedExpr;
 use super::node::TemplateNode;
-use super::value::{NumberMode, Val, is_equal, is_true, null, print};
+use super::value::{Val, null};
+use crate::value::TEMPLATE;
 
 /// The most characters that a rendering may print.
 const MAX_CHARACTERS: usize = 1_000_000;
@@ -26,13 +27,8 @@ pub struct RenderedTemplate {
 
 /// Renders the nodes of a template.
 pub(super) fn render<'v>(nodes: &[TemplateNode], lookup: &dyn Fn(&str) -> Option<&'v Value>) -> RenderedTemplate {
-    let mut renderer = Renderer {
-        evaluator: TemplateEvaluator::new(lookup, NumberMode::Native),
-        out: String::new(),
-        characters: 0,
-        items: 0,
-        error: None,
-    };
+    let mut renderer =
+        Renderer { evaluator: TemplateEvaluator::new(lookup, &TEMPLATE), out: String::new(), characters: 0, items: 0, error: None };
     // A rendering that is full has recorded the error; the text printed so far is kept.
     let _ = renderer.render_nodes(nodes, Frame::default());
     RenderedTemplate { text: renderer.out, error: renderer.error }
@@ -72,7 +68,7 @@ impl<'v> Renderer<'_, 'v> {
                 TemplateNode::Output { value, escape } => self.render_output(value, *escape, frame)?,
                 TemplateNode::Each { item, state, list, body } => self.render_each([Some(item), state.as_ref()], list, body, frame)?,
                 TemplateNode::If { condition, expected: wanted, body } => {
-                    if self.evaluate(condition, frame).is_some_and(|it| is_true(&it) == *wanted) {
+                    if self.evaluate(condition, frame).is_some_and(|it| TEMPLATE.is_true(Some(&*it)) == *wanted) {
                         self.render_nodes(body, frame)?;
                     }
                 }
@@ -115,7 +111,7 @@ impl<'v> Renderer<'_, 'v> {
         'v: 's,
     {
         let Some(value) = self.evaluate(value, frame) else { return Ok(()) };
-        let text = print(&value);
+        let text = TEMPLATE.print(&value);
         if escape { self.append(&escape_html(&text)) } else { self.append(&text) }
     }
 
@@ -126,7 +122,7 @@ impl<'v> Renderer<'_, 'v> {
         let Some(switch) = frame.switch.filter(|it| !it.is_taken.get()) else { return false };
         let fits = match value {
             None => true,
-            Some(value) => self.evaluate(value, frame).is_some_and(|it| is_equal(&it, switch.value)),
+            Some(value) => self.evaluate(value, frame).is_some_and(|it| TEMPLATE.are_equal(&it, switch.value)),
         };
         switch.is_taken.set(fits);
         fits

@@ -242,14 +242,14 @@ fn invalid_templates_return_a_message() {
 #[test]
 fn failed_expressions_print_nothing_and_record_the_error() {
     for (source, text, expected) in [
-        ("a {{three + nope}} b\n{{1 / 0}}", "a  b\n", "line 1: a number and a missing value cannot be added"),
+        ("a {{three + nope}} b\n{{1 / 0}}", "a  b\n", "line 1: a number and nothing cannot be added"),
         ("a\n{{1 / 0}}", "a\n", "line 2: a number is divided by zero"),
         ("{{9223372036854775807 + 1}}{{1e308 * 10}}", "", "too large"),
         ("{{1.0 / 0}}", "", "no number"),
         ("{{nope ? 1 : 2}}", "", "a condition has no value"),
         ("{{three ? 1 : 2}}{{!name}}", "", "a condition is a number"),
         ("{{name && yes}}", "", "a condition is a text"),
-        ("{{1 < 'a'}}", "", "a number cannot be compared with a text"),
+        ("{{1 < 'a'}}", "", "a number cannot be ordered with a text"),
         ("{{yes + 1}}", "", "true or false and a number cannot be added"),
         ("{{nope.size()}}", "", "'size()' was asked of a value that is missing"),
         ("{{three.size()}}", "", "'size()' does not fit a number"),

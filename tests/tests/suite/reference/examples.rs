@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use convengine_core::json::path::JsonPath;
-use convengine_core::json::query::Query;
 use convengine_core::pack::{Conversations, Pack};
 use convengine_core::text::expr::{Expr, ExprError};
 use convengine_core::text::interpolation::{Interpolation, JsonTemplate, OutputContext};
@@ -48,7 +47,7 @@ pub fn run(block: &Block, context: &Context, source: &str) -> Option<String> {
         },
         "row-path" => show_found(JsonPath::compile(source).map(|it| it.value(document))),
         "row-condition" => show_found(JsonPath::compile(source).map(|it| Some(json!(it.matches(document))))),
-        "query" => show_found(Query::compile(source).map(|it| it.value(document))),
+        "query" => show_found(JsonPath::compile_query(source).map(|it| it.value(document))),
         "entity" => answer(second, block.word(2), context, &json!({"type": "user.message", "text": source})),
         "entity-value" => {
             let button = json!({"id": "b", "label": "b", "value": serde_json::from_str::<Value>(source).ok()?});

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::text::{FlowTemplate, LocalizedText, ValueTemplate};
-use crate::text::decimal;
 use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
+use crate::value::decimal;
 
 /// A JSON object of a document.
 #[derive(Debug, Clone, Copy)]

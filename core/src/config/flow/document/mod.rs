@@ -203,6 +203,8 @@ pub struct EntityDef {
     pub entries: Vec<ListEntry>,
     /// The patterns of a regex.
     pub patterns: Vec<String>,
+    /// Whether the patterns match in any case.
+    pub ignores_case: bool,
     /// The capture group that holds the value.
     pub group: Option<String>,
     /// Its tolerance for typos.

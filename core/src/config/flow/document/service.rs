@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::fields::Fields;
 use super::text::{FlowTemplate, ValueTemplate};
 use crate::config::join_mcp_code;
+use crate::json::path::JsonPath;
 use crate::text::variable_path::VariablePath;
 use crate::turn::EffectClass;
 
@@ -33,6 +34,8 @@ pub struct HttpRequestDef {
 pub struct OutputMapping {
     /// JSONPath in the response.
     pub path: String,
+    /// The compiled path, or its error.
+    pub query: Result<JsonPath, String>,
     /// The variable.
     pub variable: VariablePath,
     /// The value when nothing is found.
@@ -179,8 +182,10 @@ impl HttpRequestDef {
 
 impl OutputMapping {
     pub(super) fn read(fields: Fields<'_>) -> OutputMapping {
+        let path = fields.string("path");
         OutputMapping {
-            path: fields.string("path"),
+            query: JsonPath::compile_query(&path),
+            path,
             variable: super::fields::parse_path(fields.text("variable").unwrap_or_default()),
             default: fields.0.get("default").cloned(),
             required: fields.flag("required", false),

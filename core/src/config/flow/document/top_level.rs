@@ -131,6 +131,7 @@ impl EntityDef {
             kind: fields.string("kind"),
             entries: fields.list("entries", |it| ListEntry { value: it.string("value"), synonyms: it.strings("synonyms") }),
             patterns: fields.strings("patterns"),
+            ignores_case: fields.flag("ignore_case", false),
             group: fields.optional_string("group"),
             fuzzy: FuzzyMatching { max_edits: u8::try_from(edits).unwrap_or(2) },
             redact: fields.flag("redact", false),

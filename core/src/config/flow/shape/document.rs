@@ -89,7 +89,14 @@ static ENTITY_TYPE: Definition = Definition::item(
                     optional("fuzzy", Object(&[optional("max_edits", Integer(0, 2))])),
                 ],
             ),
-            ("regex", &[required("patterns", Items(&List::non_empty(NON_EMPTY))), optional("group", STRING)]),
+            (
+                "regex",
+                &[
+                    required("patterns", Items(&List::non_empty(NON_EMPTY))),
+                    optional("group", STRING),
+                    optional("ignore_case", Bool).with_default("false"),
+                ],
+            ),
         ],
     }),
 );

@@ -7,6 +7,7 @@ use super::AgentRun;
 use super::tools::{CheckedCall, error_result};
 use crate::config::flow::document::{AgentPolicy, REMEMBER, SEARCH_KNOWLEDGE};
 use crate::turn::{LlmTool, LlmToolCall, Map};
+use crate::value::EXPRESSION;
 
 /// Maximum characters of a value that an agent remembers.
 const MAX_REMEMBERED_CHARS: usize = 2000;
@@ -19,7 +20,7 @@ impl<'c> Walker<'c> {
         let (Some(slot), Some(value)) = (slots.into_iter().find(|it| Some(it.key.as_str()) == key), call.arguments.get("value")) else {
             return error_result("invalid_args", "there is no such key, or no value");
         };
-        if value.is_array() || value.is_object() || crate::text::plain_text(value).chars().count() > MAX_REMEMBERED_CHARS {
+        if value.is_array() || value.is_object() || EXPRESSION.print(value).chars().count() > MAX_REMEMBERED_CHARS {
             return error_result("invalid_args", "the value is no short text, number or boolean");
         }
         match self.write_variable(&slot.variable(), value.clone()) {

@@ -40,11 +40,6 @@ pub(super) struct AgentProgress {
 }
 
 impl Memory {
-    /// The name of the variable of a node.
-    pub fn variable_name(node: &str) -> String {
-        format!("_agent_memory_{node}")
-    }
-
     /// Parses a stored memory; an invalid one is empty.
     pub fn from_stored(stored: Option<&Value>) -> Memory {
         let member = |name: &str| stored.and_then(|it| it.get(name)).cloned().unwrap_or_default();

@@ -26,6 +26,7 @@ use self::memory::Memory;
 use super::super::Walker;
 use super::super::failure::{EFFECT_LIMIT, Failure};
 use super::super::walk::{GraphReturn, Transition};
+use crate::config::flow::agent_memory_variable_of;
 use crate::config::flow::document::{AgentData, AgentPolicy, MemoryReset, Node, Refusal};
 use crate::flow::state::{Awaiting, AwaitingKind, FlowEvent};
 use crate::turn::{EffectError, EffectErrorDetail, EffectErrorKind, LlmDialogue, LlmMessage, LlmMode, LlmReply, LlmRequest, Map};
@@ -48,6 +49,8 @@ pub(super) struct AgentRun<'c> {
     /// What only an AI agent has.
     policy: Option<&'c AgentPolicy>,
     memory: Memory,
+    /// The variable of the memory.
+    variable: String,
     /// Whether the model has sent a text in this turn.
     has_sent_text: bool,
     /// Whether an invalid output has already been rejected once.
@@ -127,9 +130,23 @@ impl<'c> Walker<'c> {
     }
 
     fn load_agent_run(&self, node: &'c Node, data: &'c AgentData) -> AgentRun<'c> {
-        let memory = Memory::from_stored(self.state.vars.get(&Memory::variable_name(&node.id)));
+        let graph = self.frame().map(|it| it.graph.as_str()).unwrap_or_default();
+        let variable = self.flow.agent_memory_variable(graph, &node.id);
+        // Older sessions have it by the node's id alone.
+        let stored = self.state.vars.get(&variable).or_else(|| self.state.vars.get(&agent_memory_variable_of(&node.id)));
+        let memory = Memory::from_stored(stored);
         let policy = self.flow.document.agent.as_deref();
-        AgentRun { node, data, policy, memory, has_sent_text: false, is_output_rejected: false, said: Vec::new(), refusals: Vec::new() }
+        AgentRun {
+            node,
+            data,
+            policy,
+            memory,
+            variable,
+            has_sent_text: false,
+            is_output_rejected: false,
+            said: Vec::new(),
+            refusals: Vec::new(),
+        }
     }
 
     /// The user input that leads to the agent; an answer that a slot has consumed does not count.
@@ -272,7 +289,8 @@ impl<'c> Walker<'c> {
         };
         self.trace("agent.leave", json!({"node": run.node.id, "port": port.as_ref().map_or("error", |it| it)}));
         if run.data.memory.reset == MemoryReset::OnExit {
-            self.state.vars.shift_remove(&Memory::variable_name(&run.node.id));
+            self.state.vars.shift_remove(&run.variable);
+            self.state.vars.shift_remove(&agent_memory_variable_of(&run.node.id));
         } else {
             run.memory.pending_calls.clear();
             self.prune_memory(&mut run);
@@ -298,7 +316,11 @@ impl<'c> Walker<'c> {
     }
 
     fn store_memory(&mut self, run: &AgentRun<'c>) {
-        self.state.vars.insert(Memory::variable_name(&run.node.id), run.memory.to_stored());
+        let older = agent_memory_variable_of(&run.node.id);
+        if older != run.variable {
+            self.state.vars.shift_remove(&older);
+        }
+        self.state.vars.insert(run.variable.clone(), run.memory.to_stored());
     }
 
     fn agent_awaiting(&self, run: &AgentRun<'c>) -> Awaiting {

@@ -11,6 +11,7 @@ use super::built_in::{agent_tools, check_agent_call};
 use crate::config::flow::document::{AgentTool, Approval, FINISH, FlowTool, Node, REQUEST_HUMAN, is_built_in};
 use crate::json::schema::JsonSchema;
 use crate::turn::{EffectClass, EffectErrorDetail, EffectErrorKind, LlmTool, LlmToolCall};
+use crate::value::EXPRESSION;
 
 /// Maximum calls per reply; the rest is ignored.
 const MAX_CALLS: usize = 32;
@@ -205,7 +206,7 @@ pub(super) fn format_result(result: &Value) -> String {
     if text.len() <= MAX_RESULT_BYTES {
         return text;
     }
-    let part = result.get("data").or_else(|| result.get("error")).map(crate::text::plain_text).unwrap_or_default();
+    let part = result.get("data").or_else(|| result.get("error")).map(|it| EXPRESSION.print(it).into_owned()).unwrap_or_default();
     let mut keep = MAX_RESULT_BYTES - 128;
     loop {
         let end = (0..=keep.min(part.len())).rev().find(|it| part.is_char_boundary(*it)).unwrap_or(0);

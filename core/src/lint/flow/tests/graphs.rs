@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::bases::{with_changes, with_condition, with_node};
 use super::{Case, assert_cases};
@@ -57,10 +57,26 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/events/fallback/enabled", json!(false))], "B006", "/events"),
         (vec![("/settings/knowledge_fallback", json!(true))], "B007", "/settings/knowledge_fallback"),
         (vec![("/settings/knowledge_fallback", json!(true))], "K006", "/settings/knowledge_fallback"),
+        (with_migration(json!({"from_hash": "sha256:12"})), "M001", "/meta/migrations/0/from_hash"),
+        (with_migration(json!({"from_hash": HASH, "nodes": {"ask": "nowhere"}})), "M001", "/meta/migrations/0/nodes/ask"),
+        (with_migration(json!({"from_hash": HASH, "nodes": {"help/a": "size"}})), "M001", "/meta/migrations/0/nodes/help~1a"),
+        (with_migration(json!({"from_hash": HASH, "vars": [{"rename": "a"}]})), "M001", "/meta/migrations/0/vars/0"),
+        (with_migration(json!({"from_hash": HASH, "vars": [{"drop": "a", "to": "b"}]})), "M001", "/meta/migrations/0/vars/0"),
+        (with_migration(json!({"from_hash": HASH, "unmappable": "stay"})), "M001", "/meta/migrations/0/unmappable"),
+        (with_migration(json!({"from_hash": HASH, "var": []})), "M001", "/meta/migrations/0/var"),
+        (vec![("/meta", json!({"migrations": {}}))], "M001", "/meta/migrations"),
         (message_chain(50), "G014", "/graphs/3"),
         (message_chain(70), "G015", "/graphs/3"),
         (message_cycle(65), "G015", "/graphs/3"),
     ]
+}
+
+/// The hash of a version.
+const HASH: &str = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+/// The shop with a declared migration.
+fn with_migration(migration: Value) -> Vec<super::Change> {
+    vec![("/meta", json!({"migrations": [migration]}))]
 }
 
 /// The help graph with `count` consecutive messages.
@@ -80,6 +96,14 @@ fn message_chain(count: usize) -> Vec<super::Change> {
 fn message_cycle(count: usize) -> Vec<super::Change> {
     let back = json!({"id": "back", "source": format!("n{}", count - 1), "target": "n0"});
     with_changes(message_chain(count), &[("/graphs/3/edges/-", back)])
+}
+
+#[test]
+fn valid_migrations_have_no_issues() {
+    let vars = json!([{"rename": "a", "to": "b"}, {"default": "c", "value": null}, {"drop": "d"}]);
+    let migration = json!({"from_hash": HASH, "nodes": {"help/a": "help/agent", "b": "size"}, "vars": vars, "unmappable": "to_root"});
+    let document = super::apply_changes(super::shop(), &with_migration(migration));
+    assert_eq!(super::issues_of(&document), []);
 }
 
 #[test]

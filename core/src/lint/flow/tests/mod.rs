@@ -80,7 +80,8 @@ fn assert_cases(cases: Vec<Case>) {
         assert!(found.fix.is_some() && !found.message.ends_with('.'), "{found}");
         let of_graph = path.strip_prefix("/graphs/").map(|it| it.split('/').next().unwrap().parse::<usize>().unwrap());
         assert_eq!(found.graph.is_some(), of_graph.is_some(), "{found}");
-        assert_eq!(found.node.is_some(), path.contains("/nodes/") || path.contains("/edges/") && !path.ends_with("/source"), "{found}");
+        let of_node = path.contains("/nodes/") || path.contains("/edges/") && !path.ends_with("/source");
+        assert_eq!(found.node.is_some(), of_graph.is_some() && of_node, "{found}");
     }
 }
 

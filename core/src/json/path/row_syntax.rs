@@ -1,20 +1,24 @@
-//! Parses paths and filter expressions.
+//! Compiles the paths of table rows that are not in the syntax of RFC 9535: comparisons without brackets, operators that are words,
+//! names without quotes.
 
 use serde_json::Value;
 
 use super::operator::PathOperator;
 use super::select::{Selection, Selector};
-use super::tree::{CompiledPath, PathFilter, PathOperand, PathSegment};
+use super::tree::{CompiledPath, PathFilter, PathOperand, PathPattern, PathSegment};
+use super::unexpected_error;
 use crate::text::regex::Regex;
+use crate::text::scanner::CharScanner;
+use crate::value::Comparison;
 
 /// The operators; longer signs come before their prefixes.
 const OPERATORS: [(&str, PathOperator); 14] = [
-    ("==", PathOperator::Equal),
-    ("!=", PathOperator::NotEqual),
-    ("<=", PathOperator::LessOrEqual),
-    (">=", PathOperator::GreaterOrEqual),
-    ("<", PathOperator::Less),
-    (">", PathOperator::Greater),
+    ("==", PathOperator::Comparison(Comparison::Equal)),
+    ("!=", PathOperator::Comparison(Comparison::NotEqual)),
+    ("<=", PathOperator::Comparison(Comparison::LessOrEqual)),
+    (">=", PathOperator::Comparison(Comparison::GreaterOrEqual)),
+    ("<", PathOperator::Comparison(Comparison::Less)),
+    (">", PathOperator::Comparison(Comparison::Greater)),
     ("in", PathOperator::In),
     ("nin", PathOperator::NotIn),
     ("subsetof", PathOperator::SubsetOf),
@@ -36,21 +40,33 @@ pub fn operator_names() -> Vec<&'static str> {
     OPERATORS.iter().map(|it| it.0).chain(["=~"]).collect()
 }
 
-/// Parses a path, or a bare comparison on the document.
-pub(super) fn parse_path(source: &str) -> Result<CompiledPath, String> {
+/// Compiles a path, or a bare comparison on the document.
+///
+/// # Errors
+/// The unexpected text and its character.
+pub(super) fn compile(source: &str) -> Result<CompiledPath, String> {
     let mut reader = PathParser { source, rest: source.trim(), depth: 0 };
     if reader.rest.is_empty() {
         return Err(reader.unexpected_error());
     }
-    let mut path = reader.parse_path()?;
+    let (mut path, has_length) = reader.parse_path()?;
     if reader.rest.is_empty() {
         path.from_document = true;
+        // Outside of a comparison, a length is nothing.
+        path.segments.extend(has_length.then(|| PathSegment::Filter(Box::new(never()))));
         return Ok(path);
     }
     let mut reader = PathParser { source, rest: source.trim(), depth: 0 };
     let filter = reader.parse_or()?;
     reader.expect_end()?;
     Ok(CompiledPath { from_document: true, segments: vec![PathSegment::Filter(Box::new(filter))] })
+}
+
+/// A segment as rows write it.
+enum RowSegment {
+    Segment(PathSegment),
+    /// `.length()` or `.size()`
+    Length,
 }
 
 struct PathParser<'s> {
@@ -61,10 +77,7 @@ struct PathParser<'s> {
 
 impl<'s> PathParser<'s> {
     fn unexpected_error(&self) -> String {
-        let at = self.source.chars().count() - self.rest.chars().count() + 1;
-        let found: String = self.rest.chars().take(12).collect();
-        let found = if found.is_empty() { "the end".to_owned() } else { format!("'{found}'") };
-        format!("{found} at character {at} was not expected")
+        unexpected_error(self.source, self.rest)
     }
 
     fn skip_space(&mut self) {
@@ -90,7 +103,8 @@ impl<'s> PathParser<'s> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.unexpected_error()) }
     }
 
-    fn parse_path(&mut self) -> Result<CompiledPath, String> {
+    /// Parses a path; returns also whether `.length()` ends it.
+    fn parse_path(&mut self) -> Result<(CompiledPath, bool), String> {
         self.skip_space();
         let from_document = !self.rest.starts_with('@');
         let mut segments = Vec::new();
@@ -99,29 +113,37 @@ impl<'s> PathParser<'s> {
         } else {
             segments.push(PathSegment::Name(self.parse_name()?));
         }
+        let mut has_length = false;
         while let Some(segment) = self.parse_segment()? {
-            segments.push(segment);
+            match segment {
+                RowSegment::Segment(segment) => segments.push(segment),
+                RowSegment::Length => {
+                    has_length = true;
+                    break;
+                }
+            }
         }
-        Ok(CompiledPath { from_document, segments })
+        Ok((CompiledPath { from_document, segments }, has_length))
     }
 
-    fn parse_segment(&mut self) -> Result<Option<PathSegment>, String> {
+    fn parse_segment(&mut self) -> Result<Option<RowSegment>, String> {
         if let Some(rest) = self.rest.strip_prefix("..") {
             self.rest = rest;
             let selectors = self.parse_descendant()?;
-            return Ok(Some(PathSegment::Select(Selection { deep: true, selectors })));
+            return Ok(Some(RowSegment::Segment(PathSegment::Select(Selection { deep: true, selectors }))));
         }
         if let Some(rest) = self.rest.strip_prefix('.') {
             self.rest = rest;
             if self.eat_here("*") {
-                return Ok(Some(PathSegment::Select(Selection { deep: false, selectors: vec![Selector::Wildcard] })));
+                let selectors = vec![Selector::Wildcard];
+                return Ok(Some(RowSegment::Segment(PathSegment::Select(Selection { deep: false, selectors }))));
             }
             let name = self.parse_name()?;
-            return Ok(Some(if self.eat_call(&name)? { PathSegment::Length } else { PathSegment::Name(name) }));
+            return Ok(Some(if self.eat_call(&name)? { RowSegment::Length } else { RowSegment::Segment(PathSegment::Name(name)) }));
         }
         let Some(rest) = self.rest.strip_prefix('[') else { return Ok(None) };
         self.rest = rest;
-        self.parse_bracket().map(Some)
+        self.parse_bracket().map(|it| Some(RowSegment::Segment(it)))
     }
 
     /// Parses what follows `..`: a star, a name, or a bracket without a filter.
@@ -265,13 +287,14 @@ impl<'s> PathParser<'s> {
     fn parse_comparison(&mut self) -> Result<PathFilter, String> {
         let left = self.parse_operand()?;
         if self.eat("=~") {
-            return Ok(PathFilter::Matches(left, self.parse_regex()?));
+            return Ok(PathFilter::Matches(left, PathPattern::Literal(Some(self.parse_regex()?))));
         }
         let operator = self.eat_operator();
         match (operator, left) {
             (Some(operator), left) => Ok(PathFilter::Compare(left, operator, self.parse_operand()?)),
             (None, PathOperand::Path(path)) => Ok(PathFilter::Exists(path)),
-            (None, PathOperand::Literal(_)) => Err(self.unexpected_error()),
+            (None, PathOperand::Length(_)) => Ok(never()),
+            (None, PathOperand::Literal(_) | PathOperand::Count(_) | PathOperand::Only(_)) => Err(self.unexpected_error()),
         }
     }
 
@@ -308,7 +331,9 @@ impl<'s> PathParser<'s> {
                 return Ok(PathOperand::Literal(value));
             }
         }
-        self.with_depth(|it| it.parse_path()).map(PathOperand::Path)
+        let (path, has_length) = self.with_depth(|it| it.parse_path())?;
+        let path = PathOperand::Path(path);
+        Ok(if has_length { PathOperand::Length(Box::new(path)) } else { path })
     }
 
     fn parse_list(&mut self) -> Result<Value, String> {
@@ -319,7 +344,9 @@ impl<'s> PathParser<'s> {
             }
             match self.with_depth(|it| it.parse_operand())? {
                 PathOperand::Literal(value) => items.push(value),
-                PathOperand::Path(_) => return Err(self.unexpected_error()),
+                PathOperand::Path(_) | PathOperand::Length(_) | PathOperand::Count(_) | PathOperand::Only(_) => {
+                    return Err(self.unexpected_error());
+                }
             }
         }
         Ok(Value::Array(items))
@@ -334,22 +361,30 @@ impl<'s> PathParser<'s> {
     }
 
     fn parse_quoted(&mut self) -> Result<String, String> {
+        let mut scan = CharScanner::new(self.rest);
+        let Some(quote) = scan.take_character().filter(|it| matches!(it, '\'' | '"')) else { return Err(self.unexpected_error()) };
         let mut text = String::new();
-        let mut characters = self.rest.char_indices();
-        let Some((_, quote)) = characters.next().filter(|it| matches!(it.1, '\'' | '"')) else { return Err(self.unexpected_error()) };
-        let mut escaped = false;
-        for (at, c) in characters {
-            if escaped || (c != quote && c != '\\') {
-                text.push(c);
-                escaped = false;
-            } else if c == '\\' {
-                escaped = true;
-            } else {
-                self.rest = self.rest.get(at + 1..).unwrap_or_default();
-                return Ok(text);
+        loop {
+            match scan.take_character() {
+                None => return Err(self.unexpected_error()),
+                Some(character) if character == quote => break,
+                Some('\\') => {
+                    let after = scan;
+                    // What is no escape of JSON stands for itself.
+                    text.push(
+                        scan.take_escape()
+                            .or_else(|| {
+                                scan = after;
+                                scan.take_character()
+                            })
+                            .ok_or_else(|| self.unexpected_error())?,
+                    );
+                }
+                Some(character) => text.push(character),
             }
         }
-        Err(self.unexpected_error())
+        self.rest = scan.rest;
+        Ok(text)
     }
 
     /// Parses `/pattern/` or `/pattern/i`; the pattern must match the whole string.
@@ -362,6 +397,11 @@ impl<'s> PathParser<'s> {
         self.rest = rest;
         Ok(regex)
     }
+}
+
+/// A filter that nothing passes.
+fn never() -> PathFilter {
+    PathFilter::Any(Vec::new())
 }
 
 /// Returns the only filter of a list, or else the list.

@@ -1,6 +1,6 @@
-//! Parsing, printing and rounding of numbers in flow documents, based on their shortest decimal text to avoid floating-point noise.
+//! Parsing, printing and rounding of numbers, based on their shortest decimal text to avoid floating-point noise.
 
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 /// Decimal digits that every double represents exactly.
 const EXACT_DIGITS: usize = 15;
@@ -11,7 +11,7 @@ pub fn format_number(number: &Number) -> String {
     if text.ends_with(".0") {
         text.truncate(text.len() - 2);
     }
-    text
+    if text == "-0" { "0".to_owned() } else { text }
 }
 
 /// Parses a text of an optional sign, digits and a fraction as a number. Returns `None` for other texts and for more digits than a
@@ -28,15 +28,6 @@ pub fn parse_number(text: &str) -> Option<Number> {
         Ok(number) => Some(Number::from(number)),
         Err(_) if digits.len() > EXACT_DIGITS + 1 => None,
         Err(_) => text.parse().ok().and_then(number_from_f64),
-    }
-}
-
-/// Returns the number of a value: the number itself, or the one that its text parses to.
-pub fn to_number(value: &Value) -> Option<Number> {
-    match value {
-        Value::Number(number) => Some(number.clone()),
-        Value::String(text) => parse_number(text),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
@@ -126,7 +117,7 @@ impl Decimal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn number(value: Value) -> Number {
         if let Value::Number(it) = value { it } else { unreachable!() }
@@ -134,7 +125,9 @@ mod tests {
 
     #[test]
     fn numbers_are_formatted_and_parsed() {
-        for (value, text) in [(json!(3.0), "3"), (json!(-0.5), "-0.5"), (json!(0.1), "0.1"), (json!(u64::MAX), "18446744073709551615")] {
+        for (value, text) in
+            [(json!(3.0), "3"), (json!(-0.5), "-0.5"), (json!(0.1), "0.1"), (json!(-0.0), "0"), (json!(u64::MAX), "18446744073709551615")]
+        {
             assert_eq!(format_number(&number(value)), text);
         }
         for (text, value) in [
