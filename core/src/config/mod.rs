@@ -80,7 +80,7 @@ pub use script::{MEMBERS as TASK_MEMBERS, Script};
 pub use settings::{DialogueActMode, InteractionDecision, Settings};
 use source::ConfigSource;
 pub use state_graph::StateEdges;
-pub use step::Step;
+pub use step::{PUBLISHERS, Step};
 pub use tables::Tables;
 pub use task::{HookPoint, HookStage, HookTask, HookTasks};
 pub use tool::{

@@ -33,6 +33,18 @@ pub enum Step {
     PipelineEndGuard,
 }
 
+/// What publishes progress messages beside the steps.
+pub const PUBLISHERS: [&str; 8] = [
+    "AgentIntentCollisionResolver",
+    "AgentIntentResolver",
+    "JsonOutputFormatResolver",
+    "McpPlanner",
+    "OutputFormatResolverFactory",
+    "ResponseTypeResolverFactory",
+    "RuleActionResolverFactory",
+    "TextOutputFormatResolver",
+];
+
 impl Step {
     /// The name in audits and in `ce_verbose.step_value`.
     pub fn name(self) -> &'static str {

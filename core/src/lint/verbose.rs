@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::context::{LintContext, scope};
-use crate::config::{ANY, Issue, TableRow, is_same_code, to_upper_code};
+use crate::config::{ANY, Issue, PUBLISHERS, TableRow, is_same_code, to_upper_code};
 use crate::text::regex::Regex;
 
 /// Renamed steps: the old and the new name.
@@ -54,7 +54,7 @@ fn check_step_name(context: &LintContext<'_>, row: &TableRow<'_>) -> Option<Issu
     if let Some((old, new)) = RENAMED_STEPS.iter().find(|it| value.contains(it.0)) {
         return unknown(old, format!("write {new}"));
     }
-    let steps = || context.profile.order.iter().map(|it| it.name());
+    let steps = || context.profile.order.iter().map(|it| it.name()).chain(PUBLISHERS);
     let is_known = match row.code_or_any("step_match").as_str() {
         "JSON_PATH" => true,
         "REGEX" => Regex::new(&value).is_ok_and(|pattern| steps().any(|it| pattern.is_match(it) == Ok(true))),

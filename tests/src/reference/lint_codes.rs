@@ -95,7 +95,10 @@ const NOT_RULES: [&str; 3] = ["api-key", "proxy-authorization", "x-api-key"];
 fn table_rules() -> Result<BTreeSet<String>> {
     let mut rules = BTreeSet::from(["compile".to_owned()]);
     let is_rule = |it: &&str| it.contains('-') && it.bytes().all(|it| it.is_ascii_lowercase() || it == b'-') && !NOT_RULES.contains(it);
-    for file in sources(&["core/src/lint"])?.iter().filter(|it| !it.contains("/flow/")) {
+    for file in sources(&["core/src/lint", "core/src/pack"])?
+        .iter()
+        .filter(|it| it.ends_with("/pack/lint.rs") || it.starts_with("core/src/lint") && !it.contains("/flow/"))
+    {
         let source = read_source(file)?;
         let code = source.split("#[cfg(test)]").next().unwrap_or_default();
         rules.extend(code.split('"').filter(is_rule).map(str::to_owned));

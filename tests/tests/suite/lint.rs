@@ -16,6 +16,7 @@ const EXPECTED: [(&str, &[&str]); 9] = [
             "!derived-without-template ce_response[2].response_type",
             "!derived-without-template ce_response[3].response_type",
             "!schema-without-extractor ce_output_schema[1].intent_code",
+            "unknown-task ce_pending_action[1].bean_name",
         ],
     ),
     (

@@ -31,7 +31,7 @@ impl Walker<'_> {
     /// Redacts a value in the last question, and the input that contained it.
     pub(in crate::flow) fn redact_question(&mut self, variable: &VariablePath, shown: &str) {
         if let Some(question) = self.state.history.iter_mut().rev().find(|it| it.role == "bot") {
-            question.text = question.text.replace(shown, &format!("[{variable}]"));
+            question.text = Redactions::new(vec![(shown.to_owned(), variable.to_string())], 0).redact_text(&question.text);
         }
         self.redact_input(variable);
     }
@@ -60,12 +60,12 @@ impl Walker<'_> {
             matched.insert("text".to_owned(), json!(name));
         }
         let value = value.map(|it| EXPRESSION.print(it).into_owned());
-        let hidden: Vec<String> = [Some(text), value].into_iter().flatten().filter(|it| !it.trim().is_empty()).collect();
-        let redact = |text: &str| hidden.iter().fold(text.to_owned(), |text, it| text.replace(it.as_str(), &name));
+        let hidden = [Some(text), value].into_iter().flatten().filter(|it| !it.trim().is_empty());
+        let hidden = Redactions::new(hidden.map(|it| (it, variable.to_string())).collect(), 0);
         for write in &mut self.record.model_call_writes {
             if let Write::LlmCall(row) = write {
-                row.prompt_text = redact(&row.prompt_text);
-                row.response_text = row.response_text.take().map(|it| redact(&it));
+                row.prompt_text = hidden.redact_text(&row.prompt_text);
+                row.response_text = row.response_text.take().map(|it| hidden.redact_text(&it));
             }
         }
     }

@@ -58,9 +58,10 @@ impl Redactions {
         match value {
             Value::String(text) => Value::String(self.redact_text(&text)),
             Value::Number(number) => {
-                let text = number.to_string();
+                let value = Value::Number(number);
+                let text = EXPRESSION.print(&value);
                 let found = self.values.iter().find(|it| it.0 == text && text.len() >= self.min_number_digits);
-                found.map_or(Value::Number(number), |it| Value::String(format!("[{}]", it.1)))
+                found.map(|it| Value::String(format!("[{}]", it.1))).unwrap_or(value)
             }
             Value::Array(items) => Value::Array(items.into_iter().map(|it| self.redact_value(it)).collect()),
             Value::Object(members) => {
@@ -107,5 +108,14 @@ mod tests {
         assert_eq!(all.redact_text("1234"), "[pin]");
         let value = json!({"ok": true, "n": [1234, 1, "1234!"], "1234": null});
         assert_eq!(all.redact_value(value), json!({"ok": true, "n": ["[pin]", 1, "[pin]!"], "[pin]": null}));
+    }
+
+    #[test]
+    fn a_number_is_redacted_in_the_form_in_which_it_is_printed() {
+        let mut found = Vec::new();
+        collect_scalars(&json!({"limit": 2500.0}), &VariablePath::parse("card").unwrap(), &mut found);
+        let all = Redactions::new(found, 4);
+        assert_eq!(all.redact_text("Your limit is 2500."), "Your limit is [card].");
+        assert_eq!(all.redact_value(json!([2500.0, 2500])), json!(["[card]", "[card]"]));
     }
 }

@@ -10,6 +10,7 @@ mod operator;
 #[cfg(test)]
 mod query_tests;
 mod read_values;
+mod row_literal;
 mod row_syntax;
 mod satisfiability;
 mod select;

@@ -7,8 +7,6 @@ use super::operator::PathOperator;
 use super::select::{Selection, Selector};
 use super::tree::{CompiledPath, PathFilter, PathOperand, PathPattern, PathSegment};
 use super::unexpected_error;
-use crate::text::regex::Regex;
-use crate::text::scanner::CharScanner;
 use crate::value::Comparison;
 
 /// The operators; longer signs come before their prefixes.
@@ -69,14 +67,14 @@ enum RowSegment {
     Length,
 }
 
-struct PathParser<'s> {
+pub(super) struct PathParser<'s> {
     source: &'s str,
-    rest: &'s str,
+    pub rest: &'s str,
     depth: u32,
 }
 
 impl<'s> PathParser<'s> {
-    fn unexpected_error(&self) -> String {
+    pub fn unexpected_error(&self) -> String {
         unexpected_error(self.source, self.rest)
     }
 
@@ -84,7 +82,7 @@ impl<'s> PathParser<'s> {
         self.rest = self.rest.trim_start();
     }
 
-    fn eat(&mut self, token: &str) -> bool {
+    pub fn eat(&mut self, token: &str) -> bool {
         self.skip_space();
         self.eat_here(token)
     }
@@ -94,7 +92,7 @@ impl<'s> PathParser<'s> {
         self.rest.strip_prefix(token).inspect(|rest| self.rest = rest).is_some()
     }
 
-    fn expect(&mut self, token: &str) -> Result<(), String> {
+    pub fn expect(&mut self, token: &str) -> Result<(), String> {
         if self.eat(token) { Ok(()) } else { Err(self.unexpected_error()) }
     }
 
@@ -244,7 +242,7 @@ impl<'s> PathParser<'s> {
         Ok(PathSegment::Select(Selection { deep: false, selectors: self.parse_selectors()? }))
     }
 
-    fn with_depth<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
+    pub fn with_depth<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.unexpected_error());
@@ -313,7 +311,7 @@ impl<'s> PathParser<'s> {
         None
     }
 
-    fn parse_operand(&mut self) -> Result<PathOperand, String> {
+    pub fn parse_operand(&mut self) -> Result<PathOperand, String> {
         self.skip_space();
         if self.rest.starts_with(['\'', '"']) {
             return self.parse_quoted().map(|it| PathOperand::Literal(Value::String(it)));
@@ -335,68 +333,6 @@ impl<'s> PathParser<'s> {
         let path = PathOperand::Path(path);
         Ok(if has_length { PathOperand::Length(Box::new(path)) } else { path })
     }
-
-    fn parse_list(&mut self) -> Result<Value, String> {
-        let mut items = Vec::new();
-        while !self.eat("]") {
-            if !items.is_empty() {
-                self.expect(",")?;
-            }
-            match self.with_depth(|it| it.parse_operand())? {
-                PathOperand::Literal(value) => items.push(value),
-                PathOperand::Path(_) | PathOperand::Length(_) | PathOperand::Count(_) | PathOperand::Only(_) => {
-                    return Err(self.unexpected_error());
-                }
-            }
-        }
-        Ok(Value::Array(items))
-    }
-
-    fn parse_number(&mut self) -> Result<Value, String> {
-        let end = self.rest.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(self.rest.len());
-        let (digits, rest) = self.rest.split_at(end);
-        let number = serde_json::from_str(digits).map_err(|_| self.unexpected_error())?;
-        self.rest = rest;
-        Ok(number)
-    }
-
-    fn parse_quoted(&mut self) -> Result<String, String> {
-        let mut scan = CharScanner::new(self.rest);
-        let Some(quote) = scan.take_character().filter(|it| matches!(it, '\'' | '"')) else { return Err(self.unexpected_error()) };
-        let mut text = String::new();
-        loop {
-            match scan.take_character() {
-                None => return Err(self.unexpected_error()),
-                Some(character) if character == quote => break,
-                Some('\\') => {
-                    let after = scan;
-                    // What is no escape of JSON stands for itself.
-                    text.push(
-                        scan.take_escape()
-                            .or_else(|| {
-                                scan = after;
-                                scan.take_character()
-                            })
-                            .ok_or_else(|| self.unexpected_error())?,
-                    );
-                }
-                Some(character) => text.push(character),
-            }
-        }
-        self.rest = scan.rest;
-        Ok(text)
-    }
-
-    /// Parses `/pattern/` or `/pattern/i`; the pattern must match the whole string.
-    fn parse_regex(&mut self) -> Result<Regex, String> {
-        self.expect("/")?;
-        let Some((pattern, rest)) = split_pattern(self.rest) else { return Err(self.unexpected_error()) };
-        let (flags, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
-        let case = if flags.contains('i') { "" } else { "(?-i)" };
-        let regex = Regex::new_full_match(&format!("{case}{pattern}")).map_err(|error| format!("{error}: {}", self.unexpected_error()))?;
-        self.rest = rest;
-        Ok(regex)
-    }
 }
 
 /// A filter that nothing passes.
@@ -410,22 +346,4 @@ fn single_filter(mut filters: Vec<PathFilter>) -> Result<PathFilter, Vec<PathFil
         return Err(filters);
     }
     filters.pop().ok_or(filters)
-}
-
-/// Splits after the slash that ends a pattern; an escaped slash belongs to the pattern.
-fn split_pattern(text: &str) -> Option<(String, &str)> {
-    let mut pattern = String::new();
-    let mut escaped = false;
-    for (at, c) in text.char_indices() {
-        match c {
-            '/' if !escaped => return Some((pattern, text.get(at + 1..).unwrap_or_default())),
-            '/' => {
-                pattern.pop();
-                pattern.push('/');
-            }
-            _ => pattern.push(c),
-        }
-        escaped = c == '\\' && !escaped;
-    }
-    None
 }
