@@ -62,9 +62,10 @@ const EXPECTED: [(&str, &[&str]); 9] = [
             "same-pass-cascade ce_rule[2].match_pattern",
             "confirm-without-result ce_rule[2].match_pattern",
             "!schema-without-extractor ce_output_schema[1].intent_code",
+            "unknown-task ce_pending_action[1].bean_name",
         ],
     ),
-    ("order_cancellation_unconfirmed", &["unreachable-state ce_response[2].state_code"]),
+    ("order_cancellation_unconfirmed", &["unreachable-state ce_response[2].state_code", "unknown-task ce_pending_action[1].bean_name"]),
     (
         "order_diagnostics",
         &[

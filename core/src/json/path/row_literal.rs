@@ -8,6 +8,7 @@ use crate::text::regex::Regex;
 use crate::text::scanner::CharScanner;
 
 impl PathParser<'_> {
+    /// Parses a list of literals after its opening bracket.
     pub fn parse_list(&mut self) -> Result<Value, String> {
         let mut items = Vec::new();
         while !self.eat("]") {
@@ -24,6 +25,7 @@ impl PathParser<'_> {
         Ok(Value::Array(items))
     }
 
+    /// Parses a number.
     pub fn parse_number(&mut self) -> Result<Value, String> {
         let end = self.rest.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(self.rest.len());
         let (digits, rest) = self.rest.split_at(end);
@@ -32,6 +34,7 @@ impl PathParser<'_> {
         Ok(number)
     }
 
+    /// Parses a text in quotes, with the escapes of JSON; another character after a backslash stands for itself.
     pub fn parse_quoted(&mut self) -> Result<String, String> {
         let mut scan = CharScanner::new(self.rest);
         let Some(quote) = scan.take_character().filter(|it| matches!(it, '\'' | '"')) else { return Err(self.unexpected_error()) };

@@ -74,6 +74,7 @@ pub(super) struct PathParser<'s> {
 }
 
 impl<'s> PathParser<'s> {
+    /// The error for the text at which reading has stopped.
     pub fn unexpected_error(&self) -> String {
         unexpected_error(self.source, self.rest)
     }
@@ -82,6 +83,7 @@ impl<'s> PathParser<'s> {
         self.rest = self.rest.trim_start();
     }
 
+    /// Consumes a token after white space.
     pub fn eat(&mut self, token: &str) -> bool {
         self.skip_space();
         self.eat_here(token)
@@ -92,6 +94,7 @@ impl<'s> PathParser<'s> {
         self.rest.strip_prefix(token).inspect(|rest| self.rest = rest).is_some()
     }
 
+    /// Consumes a token that must come next.
     pub fn expect(&mut self, token: &str) -> Result<(), String> {
         if self.eat(token) { Ok(()) } else { Err(self.unexpected_error()) }
     }
@@ -242,6 +245,7 @@ impl<'s> PathParser<'s> {
         Ok(PathSegment::Select(Selection { deep: false, selectors: self.parse_selectors()? }))
     }
 
+    /// Reads one level deeper.
     pub fn with_depth<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -311,6 +315,7 @@ impl<'s> PathParser<'s> {
         None
     }
 
+    /// Parses one side of a comparison.
     pub fn parse_operand(&mut self) -> Result<PathOperand, String> {
         self.skip_space();
         if self.rest.starts_with(['\'', '"']) {
