@@ -9,6 +9,8 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
+use super::time_zone;
+
 /// How many candidates are tried: a doubled hour may reject one of each second.
 const MAX_CANDIDATES: usize = 10_000;
 
@@ -28,7 +30,7 @@ impl CronSchedule {
         let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
         let cron = parser.parse(expression.trim());
         let cron = cron.map_err(|it| format!("invalid cron expression '{expression}': {}", it.to_string().trim_end_matches('.')))?;
-        let zone = TimeZone::get(timezone.trim()).map_err(|_| format!("unknown time zone '{timezone}'"))?;
+        let zone = time_zone::find(timezone).ok_or_else(|| format!("unknown time zone '{timezone}'"))?;
         Ok(CronSchedule { cron, zone })
     }
 

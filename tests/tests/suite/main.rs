@@ -38,6 +38,7 @@ mod handoff;
 mod harness;
 mod http;
 mod invariants;
+mod json_schema;
 mod knowledge;
 mod knowledge_vectors;
 mod links;

@@ -14,6 +14,7 @@ mod run;
 mod sh;
 mod size;
 mod soak;
+mod suites;
 mod teeth;
 mod test;
 mod texts;

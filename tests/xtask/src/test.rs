@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::postgres::{Durability, Postgres};
 use crate::project::Project;
-use crate::{deny, install, mcp, npm, page, sh, size, wasm};
+use crate::{deny, install, mcp, npm, page, sh, size, suites, wasm};
 
 /// Runs all checks and tests; prints the test runner's counts last.
 pub fn run_all(project: &Project) -> Result<()> {
@@ -26,6 +26,7 @@ pub fn run_all(project: &Project) -> Result<()> {
     wasm::build_extension(project)?;
     build(project)?;
     let clients = mcp::tests(project)?;
+    suites::install(project)?;
     sh::print_progress("testing");
     let parallel = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "chat::"]);
     // These tests depend on timing, so nothing else runs beside them.
@@ -40,6 +41,7 @@ pub fn run_ready(project: &Project) -> Result<()> {
     run_checks(project)?;
     build(project)?;
     mcp::install_node_packages(project)?;
+    suites::install(project)?;
     sh::print_progress("testing without the browser");
     let tests = project.cargo(&["test", "--workspace", "--no-fail-fast", "--", "--skip", "browser"]);
     let mut both = [tests, suite_on_postgres(project)];
