@@ -7,12 +7,10 @@ use super::advance::StepResult;
 use super::state::{RunStatus, StepStatus, Wait, WaitKind};
 use crate::config::flow::document::Retry;
 use crate::config::flow::document::chain::{StepDef, StepKind, StepOnError};
-use crate::flow::{Failure, next_wait_ms};
+use crate::flow::Failure;
+use crate::service::backoff::Backoff;
 use crate::text::date::Date;
 use crate::turn::CancelReason;
-
-/// The longest `Retry-After` that is honored, in milliseconds; a longer one ends the retries.
-const MAX_RETRY_AFTER_MS: u64 = 10_000;
 
 /// Why an attempt failed.
 pub(super) struct StepFailure {
@@ -83,15 +81,14 @@ impl<'c> Runner<'c> {
             (None, StepKind::Outbound(_)) => Retry { max_attempts: 3, initial_ms: 500, ..Retry::default() },
             (None, _) => return None,
         };
-        let is_over = failure.retry_after_ms.is_some_and(|it| it > MAX_RETRY_AFTER_MS);
-        if !failure.is_retryable || is_over || self.state.tries >= policy.max_attempts {
+        if !failure.is_retryable || self.state.tries >= policy.max_attempts {
             return None;
         }
-        let mut wait = policy.initial_ms.min(policy.max_ms);
+        let mut backoff = Backoff::new(policy.initial_ms, policy.multiplier, policy.max_ms);
         for _ in 1..self.state.tries {
-            wait = next_wait_ms(wait, policy.multiplier).min(policy.max_ms);
+            backoff.next_wait(None);
         }
-        Some(wait.max(failure.retry_after_ms.unwrap_or(0)))
+        backoff.next_wait(failure.retry_after_ms)
     }
 
     /// Fails the run at the current step.

@@ -41,7 +41,7 @@ pub(crate) use failure::Failure;
 pub(crate) use messages::with_member;
 pub use migrate::{Migration, MigrationKind, migrate};
 pub use nested::{active_document, active_state};
-pub(crate) use node::{effect_failure_code, is_retryable, next_wait_ms, parse_body, read_output, status_failure_code};
+pub(crate) use node::{effect_failure_code, is_retryable, parse_body, read_output, status_failure_code};
 pub use redaction::redact_session;
 pub(crate) use request_renderer::{IDEMPOTENCY_HEADER, RequestRenderer};
 pub(crate) use state::{FlowUsage, Timer};

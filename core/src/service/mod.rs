@@ -1,22 +1,21 @@
 //! Service calls for tools and tasks: rendering, retries and response mapping. (docs/spec/architecture.md#D7)
 
+pub mod backoff;
 mod fill;
 
 pub use fill::TemplateScope;
 
 use serde_json::{Value, json};
 
+use backoff::{Backoff, MAX_RETRY_AFTER_MS, is_network_failure, wait};
+
 use crate::config::{HttpCall, ResponseMapping, ValueSource};
 use crate::json::path::JsonPath;
 use crate::step_context::StepContext;
 use crate::turn::{
     BreakerPolicy, EffectClass, EffectError, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, Millis, RetryConditions,
-    SleepRequest,
 };
 use crate::value::TEMPLATE;
-
-/// Maximum wait between two attempts, in milliseconds; a service that asks for a longer one is not retried.
-const MAX_WAIT_MS: u64 = 10_000;
 
 /// Characters of an error body that are passed on to the planner.
 const MAX_EXCERPT_CHARS: usize = 300;
@@ -43,7 +42,7 @@ pub async fn call_service(
 ) -> Result<ServiceReply, EffectError> {
     let mut request = build_request(cx, caller, call, values, arguments)?;
     let policy = &call.policy;
-    let mut backoff = u64::from(policy.initial_backoff_ms);
+    let mut backoff = Backoff::new(policy.initial_backoff_ms.into(), policy.backoff_multiplier, policy.max_backoff_ms.into());
     let mut attempt = 1;
     loop {
         let is_last = attempt >= policy.max_attempts;
@@ -60,21 +59,12 @@ pub async fn call_service(
             Ok(reply) => (refusal_error(&reply, attempt), Some(reply.status)),
             Err(error) => (error, None),
         };
-        let wait = failure.retry_after_ms.unwrap_or(0).max(backoff);
-        if is_last || !can_retry(call, status, &failure) || wait > MAX_WAIT_MS {
-            return Err(failure);
-        }
-        // A failed sleep counts as elapsed.
-        let _ = cx.effects.perform(SleepRequest::new(u32::try_from(wait).unwrap_or(u32::MAX))).await;
-        backoff = next_backoff(backoff, policy.backoff_multiplier).min(policy.max_backoff_ms.into());
+        let next = backoff.next_wait(failure.retry_after_ms).filter(|it| *it <= MAX_RETRY_AFTER_MS);
+        let Some(next) = next.filter(|_| !is_last && can_retry(call, status, &failure)) else { return Err(failure) };
+        wait(&cx.effects, next).await;
         request.key.get_or_insert(key);
         attempt += 1;
     }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "milliseconds are small")]
-fn next_backoff(backoff: u64, multiplier: f64) -> u64 {
-    ((backoff as f64 * multiplier).round() as u64).max(1)
 }
 
 fn build_request(
@@ -107,6 +97,7 @@ fn build_request(
         threshold: policy.circuit_failure_threshold,
         open_ms: policy.circuit_open_ms,
         retries,
+        only_outages: false,
     });
     let writes = !["GET", "HEAD"].contains(&call.method.as_str());
     Ok(HttpRequest {
@@ -141,10 +132,7 @@ fn can_retry(call: &HttpCall, status: Option<u16>, failure: &EffectError) -> boo
         // 429 and 503 mean that nothing was executed; after other statuses only an idempotent call is retried.
         Some(status @ (429 | 503)) => policy.retry_status_codes.contains(&status),
         Some(status) => call.idempotent && policy.retry_status_codes.contains(&status),
-        None => {
-            let io = matches!(failure.kind, EffectErrorKind::Timeout | EffectErrorKind::Unavailable | EffectErrorKind::Interrupted);
-            io && call.idempotent && policy.retry_on_io_exception
-        }
+        None => is_network_failure(failure) && call.idempotent && policy.retry_on_io_exception,
     }
 }
 

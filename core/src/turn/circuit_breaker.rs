@@ -36,8 +36,10 @@ impl CircuitBreakers {
     /// # Errors
     /// `CircuitOpen`, with the time until the next probe.
     pub fn acquire(&mut self, request: &HttpRequest, now: Millis) -> Result<CallPermit, EffectError> {
-        let name = breaker_name(&request.caller);
-        let Some(state) = self.0.get_mut(&name).filter(|_| request.breaker.is_some()) else { return Ok(CallPermit { probe: false }) };
+        let name = breaker_name(request);
+        let Some(state) = self.0.get_mut(&breaker_key(request)).filter(|_| request.breaker.is_some()) else {
+            return Ok(CallPermit { probe: false });
+        };
         let Some(until) = state.open_until else { return Ok(CallPermit { probe: false }) };
         if now >= until && !state.probing {
             state.probing = true;
@@ -52,7 +54,7 @@ impl CircuitBreakers {
     /// count either: only the last attempt does.
     pub fn release(&mut self, admission: CallPermit, request: &HttpRequest, answer: Option<&EffectResult>, now: Millis) {
         let Some(breaker) = &request.breaker else { return };
-        let name = breaker_name(&request.caller);
+        let name = breaker_key(request);
         match answer.map_or(CallResult::Unknown, |it| classify_result(breaker, it)) {
             CallResult::Success => drop(self.0.remove(&name)),
             // An open circuit stays open for the next probe.
@@ -73,8 +75,8 @@ impl CircuitBreakers {
 }
 
 /// The breaker's name; a tool and a task of the same name have separate breakers.
-fn breaker_name(caller: &HttpCaller) -> String {
-    let (kind, name) = match caller {
+fn breaker_name(request: &HttpRequest) -> String {
+    let (kind, name) = match &request.caller {
         HttpCaller::Tool(code) => ("tool", code),
         HttpCaller::Task(name) => ("task", name),
         HttpCaller::Extension(name) => ("extension", name),
@@ -84,6 +86,12 @@ fn breaker_name(caller: &HttpCaller) -> String {
         HttpCaller::Notify(channel) => ("notify", channel),
     };
     format!("{kind} {}", name.trim().to_uppercase())
+}
+
+/// The breaker's key: the caller and what it calls, because callers of two documents may have one name.
+fn breaker_key(request: &HttpRequest) -> String {
+    let end = request.url.match_indices('/').nth(2).map_or(request.url.len(), |it| it.0);
+    [&breaker_name(request), " at ", request.url.get(..end).unwrap_or_default()].concat()
 }
 
 enum CallResult {
@@ -96,6 +104,7 @@ fn classify_result(breaker: &BreakerPolicy, answer: &EffectResult) -> CallResult
     let failed = |retried: bool| if retried { CallResult::Unknown } else { CallResult::Failure };
     match answer {
         EffectResult::Ok(Reply::Http(reply)) if (200..300).contains(&reply.status) => CallResult::Success,
+        EffectResult::Ok(Reply::Http(reply)) if breaker.only_outages && reply.status < 500 && reply.status != 429 => CallResult::Success,
         EffectResult::Ok(Reply::Http(reply)) => failed(breaker.retries.statuses.contains(&reply.status)),
         EffectResult::Ok(_) => CallResult::Unknown,
         EffectResult::Error(error) => match error.kind {
@@ -136,7 +145,7 @@ mod tests {
             key: None,
             secrets: Vec::new(),
             sign: None,
-            breaker: Some(BreakerPolicy { threshold, open_ms: 1000, retries }),
+            breaker: Some(BreakerPolicy { threshold, open_ms: 1000, retries, only_outages: false }),
         }
     }
 

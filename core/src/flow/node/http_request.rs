@@ -9,9 +9,19 @@ use super::remote_tool;
 use crate::config::flow::document::{FlowTemplate, FlowTool, HttpRequestDef, Node, Retry, ServiceData};
 use crate::text::interpolation::OutputContext;
 use crate::turn::{
-    EffectClass, EffectContext, EffectError, EffectErrorDetail, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map, SecretHeader,
-    TaskRequest, ToolRequest,
+    BreakerPolicy, EffectClass, EffectContext, EffectError, EffectErrorDetail, EffectErrorKind, HttpCaller, HttpReply, HttpRequest, Map,
+    RetryConditions, SecretHeader, TaskRequest, ToolRequest,
 };
+
+/// The name of a timeout in a retry policy.
+const TIMEOUT: &str = "timeout";
+
+/// The name of a service that is not reached in a retry policy.
+const NETWORK: &str = "network";
+
+/// Outages in a row after which a service is not called for a while, and for how many milliseconds (docs/spec/flows.md#4.6).
+const BREAKER_THRESHOLD: u32 = 5;
+const BREAKER_OPEN_MS: u32 = 30_000;
 
 /// Maximum response bytes of an agent tool.
 const MAX_TOOL_RESPONSE_BYTES: u32 = 262_144;
@@ -46,13 +56,17 @@ pub(super) enum CallRequest {
 }
 
 impl CallRequest {
-    /// Sends it once. `key` is the idempotency key of the first attempt, if this is a later one.
-    pub async fn perform(&self, effects: &EffectContext, key: Option<&String>) -> Result<HttpReply, EffectError> {
+    /// Sends it once. `key` is the idempotency key of the first attempt, if this is a later one; a failure of the last attempt counts for
+    /// the circuit breaker.
+    pub async fn perform(&self, effects: &EffectContext, key: Option<&String>, is_last: bool) -> Result<HttpReply, EffectError> {
         let reply = |body| HttpReply { status: 200, body, retry_after_ms: None, broken_json: false };
         match self.clone() {
             CallRequest::Http(mut request) => {
                 if let Some(key) = key {
                     request.key.get_or_insert_with(|| key.clone());
+                }
+                if let Some(breaker) = request.breaker.as_mut().filter(|_| is_last) {
+                    breaker.retries = RetryConditions::default();
                 }
                 effects.perform(*request).await
             }
@@ -198,8 +212,15 @@ fn prepare_call<'c>(walker: &mut Walker<'c>, plan: HttpCallPlan<'c>) -> Result<S
     if let Some(secret) = tool.and_then(|it| it.signing_secret.clone()) {
         request.sign = Some(SecretHeader::new(SIGNATURE_HEADER, SIGNATURE_PREFIX, secret));
     }
+    let retry = retry.cloned().unwrap_or_default();
+    request.breaker = Some(BreakerPolicy {
+        threshold: BREAKER_THRESHOLD,
+        open_ms: BREAKER_OPEN_MS,
+        retries: retry_conditions(&retry),
+        only_outages: true,
+    });
     let request = CallRequest::Http(Box::new(request));
-    Ok(ServiceCall { request, tool, retry: retry.cloned().unwrap_or_default(), attempts, success: plan.success, extra_roots: extra })
+    Ok(ServiceCall { request, tool, retry, attempts, success: plan.success, extra_roots: extra })
 }
 
 /// Renders the declared idempotency key. A blank key is refused, because all writes would share it.
@@ -214,8 +235,8 @@ pub fn is_retryable(retry: &Retry, outcome: &Result<HttpReply, EffectError>) -> 
     match outcome {
         Ok(reply) => listed(&Value::from(reply.status)),
         Err(error) => match error.kind {
-            EffectErrorKind::Timeout => listed(&Value::from("timeout")),
-            EffectErrorKind::Unavailable | EffectErrorKind::Interrupted => listed(&Value::from("network")),
+            EffectErrorKind::Timeout => listed(&Value::from(TIMEOUT)),
+            EffectErrorKind::Unavailable | EffectErrorKind::Interrupted => listed(&Value::from(NETWORK)),
             EffectErrorKind::Refused
             | EffectErrorKind::Invalid
             | EffectErrorKind::NotFound
@@ -229,10 +250,10 @@ pub fn is_retryable(retry: &Retry, outcome: &Result<HttpReply, EffectError>) -> 
     }
 }
 
-/// The next wait, in milliseconds.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "milliseconds are small")]
-pub fn next_wait_ms(wait: u64, multiplier: f64) -> u64 {
-    ((wait as f64 * multiplier).round() as u64).max(1)
+/// The failures that a retry policy covers.
+fn retry_conditions(retry: &Retry) -> RetryConditions {
+    let statuses = retry.on.iter().filter_map(|it| u16::try_from(it.as_u64()?).ok()).collect();
+    RetryConditions { statuses, io: retry.on.iter().any(|it| it == NETWORK || it == TIMEOUT) }
 }
 
 /// Wraps arguments in the root `args`.

@@ -7,10 +7,8 @@ use super::super::failure::{EFFECT_LIMIT, Failure};
 use super::super::variables::coerce;
 use super::http_request::{self, CallRequest, ServiceCall};
 use crate::config::flow::document::{OutputMapping, ValueTemplate};
-use crate::turn::{EffectContext, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody, SleepRequest};
-
-/// Maximum `Retry-After` that is honored, in milliseconds; a longer one ends the retries.
-const MAX_RETRY_AFTER_MS: u64 = 10_000;
+use crate::service::backoff::{Backoff, wait};
+use crate::turn::{EffectContext, EffectError, EffectErrorKind, HttpReply, Map, NoticeBody};
 
 /// Failure codes that the host reports as error details.
 const HOST_FAILURE_CODES: [&str; 9] =
@@ -55,7 +53,7 @@ impl CallAttempts {
 pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<'_>, place: &Map, most: usize) -> CallAttempts {
     let mut first_key = None;
     let retry = &call.retry;
-    let mut wait = retry.initial_ms.min(retry.max_ms);
+    let mut backoff = Backoff::new(retry.initial_ms, retry.multiplier, retry.max_ms);
     let mut attempts = Vec::new();
     loop {
         if attempts.len() >= most {
@@ -63,7 +61,8 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<
             return CallAttempts { outcome, attempts, is_limited: true };
         }
         let key = effects.next_key();
-        let outcome = call.request.perform(effects, first_key.as_ref()).await;
+        let is_last = attempts.len() + 1 >= usize::try_from(call.attempts).unwrap_or(usize::MAX);
+        let outcome = call.request.perform(effects, first_key.as_ref(), is_last).await;
         let code = match &outcome {
             Ok(reply) if call.is_success(reply.status) => "ok",
             Ok(reply) => status_failure_code(reply.status),
@@ -84,15 +83,11 @@ pub(super) async fn call_with_retry(effects: &EffectContext, call: &ServiceCall<
             Ok(reply) => reply.retry_after_ms,
             Err(error) => error.retry_after_ms,
         };
-        let tries_made = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
-        let may = code != "ok" && tries_made < call.attempts && http_request::is_retryable(retry, &outcome);
-        let pause = retry_after.unwrap_or(0).max(wait);
-        if !may || retry_after.is_some_and(|it| it > MAX_RETRY_AFTER_MS) {
+        let may = code != "ok" && !is_last && http_request::is_retryable(retry, &outcome);
+        let Some(next) = backoff.next_wait(retry_after).filter(|_| may) else {
             return CallAttempts { outcome, attempts, is_limited: false };
-        }
-        // A sleep that fails counts as completed.
-        let _ = effects.perform(SleepRequest::new(u32::try_from(pause).unwrap_or(u32::MAX))).await;
-        wait = http_request::next_wait_ms(wait, retry.multiplier).min(retry.max_ms);
+        };
+        wait(effects, next).await;
         first_key.get_or_insert(key);
     }
 }
@@ -210,11 +205,11 @@ pub fn effect_failure_code(error: &EffectError) -> &'static str {
         EffectErrorKind::NotFound => "secret_missing",
         EffectErrorKind::Cancelled | EffectErrorKind::Interrupted => "cancelled",
         EffectErrorKind::Mismatch => "parse",
+        EffectErrorKind::CircuitOpen => "circuit_open",
         EffectErrorKind::Unavailable
         | EffectErrorKind::Invalid
         | EffectErrorKind::Limited
         | EffectErrorKind::Refused
-        | EffectErrorKind::CircuitOpen
         | EffectErrorKind::Unsupported => "network",
     }
 }

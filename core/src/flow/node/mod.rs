@@ -18,7 +18,7 @@ mod subflow;
 mod tests;
 mod validation;
 
-pub use http_request::{is_retryable, next_wait_ms};
+pub use http_request::is_retryable;
 pub use http_retry::{effect_failure_code, parse_body, read_output, status_failure_code};
 
 use super::Walker;

@@ -113,6 +113,9 @@ pub struct BreakerPolicy {
     pub open_ms: u32,
     /// Which failures of this attempt are retried, and so do not count.
     pub retries: RetryConditions,
+    /// Whether only outages count: no answer, 429 or 5xx. Otherwise every status outside of 2xx does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_outages: bool,
 }
 
 /// Which failures of an attempt are retried.

@@ -11,7 +11,7 @@ use convengine_core::turn::{BreakerPolicy, EffectErrorKind, HttpRequest, RetryCo
 use super::{HttpClient, auth, execute_request, get, http_client, serve, serve_raw};
 
 fn request_with_breaker(port: u16, retries: RetryConditions) -> HttpRequest {
-    let breaker = Some(BreakerPolicy { threshold: 2, open_ms: 60_000, retries });
+    let breaker = Some(BreakerPolicy { threshold: 2, open_ms: 60_000, retries, only_outages: false });
     HttpRequest { breaker, timeout_ms: 5000, ..get(format!("http://127.0.0.1:{port}/")) }
 }
 
