@@ -19,7 +19,7 @@ pub fn find(name: &str) -> Option<TimeZone> {
             return TimeZone::posix(rule).ok();
         }
     }
-    let (_, data) = HISTORIES.iter().find(|it| has(it.0))?;
+    let (_, data) = CHANGES.iter().find(|it| has(it.0))?;
     TimeZone::tzif(name, data).ok()
 }
 

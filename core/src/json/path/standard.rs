@@ -71,7 +71,17 @@ fn message(source: &str, error: JsonPathError) -> String {
             unexpected_error(source, source.get(at..).unwrap_or_default())
         }
         JsonPathError::InvalidJsonPath(reason) => reason,
-        other => other.to_string(),
+        // The texts of the others are about the library's grammar.
+        JsonPathError::InvalidNumber(_)
+        | JsonPathError::MaxNestingDepthExceeded(_)
+        | JsonPathError::UnexpectedRuleLogicError(..)
+        | JsonPathError::UnexpectedNoneLogicError(..)
+        | JsonPathError::UnexpectedPestOutput
+        | JsonPathError::NoRulePath
+        | JsonPathError::NoJsonPathDescent
+        | JsonPathError::NoJsonPathField
+        | JsonPathError::InvalidTopLevelRule(_)
+        | JsonPathError::EmptyInner(_) => "the path cannot be read".to_owned(),
     }
 }
 
