@@ -68,12 +68,14 @@ impl Family {
     }
 
     /// Returns the optimiser's further runs on the optimised module: those that make the compressed form of this one smallest.
-    fn last_passes(self) -> [&'static [&'static str]; 2] {
+    fn last_passes(self) -> &'static [&'static [&'static str]] {
         match self {
-            Family::Tables => [&["--simplify-locals-notee", "--vacuum"], &["--remove-unused-names", "--merge-blocks", "--code-pushing"]],
-            Family::Flow => [
+            Family::Tables => &[&["--simplify-locals-notee", "--vacuum"], &["--remove-unused-names", "--merge-blocks", "--code-pushing"]],
+            Family::Flow => &[
                 &["--remove-unused-names", "--simplify-locals-notee", "--vacuum"],
                 &["--remove-unused-brs", "--remove-unused-names", "--merge-blocks", "--code-pushing"],
+                &["--precompute"],
+                &["--vacuum", "--reorder-locals"],
             ],
         }
     }
@@ -107,7 +109,7 @@ fn build_engine(project: &Project, compiler: &WasmCompiler, family: Family) -> R
     }
     bind(&compiled, &family.folder(project))?;
     sh::print_progress("optimising it");
-    for passes in iter::once(&PASSES[..]).chain(family.last_passes()) {
+    for passes in iter::once(&PASSES[..]).chain(family.last_passes().iter().copied()) {
         sh::run(&mut optimise_command(project, family, passes))?;
     }
     fs::write(&stamp, fingerprint(project, &compiled, family)?)?;
@@ -210,6 +212,6 @@ fn fingerprint(project: &Project, compiled: &Path, family: Family) -> Result<Str
     for file in files {
         hasher.write(&fs::read(&file).with_context(|| format!("cannot read '{}'", file.display()))?);
     }
-    FEATURES.iter().chain(&PASSES).chain(family.last_passes().into_iter().flatten()).for_each(|it| hasher.write(it.as_bytes()));
+    FEATURES.iter().chain(&PASSES).chain(family.last_passes().iter().copied().flatten()).for_each(|it| hasher.write(it.as_bytes()));
     Ok(format!("{:016x}", hasher.finish()))
 }

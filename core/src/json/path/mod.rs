@@ -16,6 +16,8 @@ mod satisfiability;
 mod select;
 mod standard;
 #[cfg(test)]
+mod standard_tests;
+#[cfg(test)]
 mod tests;
 mod tree;
 
