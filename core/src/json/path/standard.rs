@@ -184,7 +184,9 @@ impl Lowering {
             Test::Function(function) => match *function {
                 TestFunction::Match(text, pattern) => self.matches(text, pattern, true),
                 TestFunction::Search(text, pattern) => self.matches(text, pattern, false),
-                other => Err(format!("'{}' is no condition; compare it", name(&other))),
+                other @ (TestFunction::Custom(..) | TestFunction::Length(_) | TestFunction::Value(_) | TestFunction::Count(_)) => {
+                    Err(format!("'{}' is no condition; compare it", name(&other)))
+                }
             },
         }
     }
@@ -192,7 +194,9 @@ impl Lowering {
     fn matches(&self, text: FnArg, pattern: FnArg, is_whole: bool) -> Result<PathFilter, String> {
         let pattern = match self.value_argument(pattern)? {
             PathOperand::Literal(pattern) => PathPattern::Literal(pattern.as_str().and_then(|it| compile_pattern(it, is_whole))),
-            other => PathPattern::Dynamic(other, is_whole),
+            other @ (PathOperand::Path(_) | PathOperand::Length(_) | PathOperand::Count(_) | PathOperand::Only(_)) => {
+                PathPattern::Dynamic(other, is_whole)
+            }
         };
         Ok(PathFilter::Matches(self.value_argument(text)?, pattern))
     }
@@ -203,7 +207,11 @@ impl Lowering {
             TestFunction::Length(of) => Ok(PathOperand::Length(Box::new(self.value_argument(*of)?))),
             TestFunction::Count(FnArg::Test(of)) => self.path(*of).map(PathOperand::Count),
             TestFunction::Value(FnArg::Test(of)) => self.path(*of).map(PathOperand::Only),
-            other => Err(format!("'{}' cannot be used like this", name(&other))),
+            other @ (TestFunction::Custom(..)
+            | TestFunction::Value(_)
+            | TestFunction::Count(_)
+            | TestFunction::Search(..)
+            | TestFunction::Match(..)) => Err(format!("'{}' cannot be used like this", name(&other))),
         }
     }
 
@@ -213,7 +221,7 @@ impl Lowering {
             FnArg::Literal(literal) => Ok(PathOperand::Literal(value(literal))),
             FnArg::Test(test) => match *test {
                 Test::Function(function) => self.value_function(*function),
-                query => {
+                query @ (Test::RelQuery(_) | Test::AbsQuery(_)) => {
                     let path = self.path(query)?;
                     let is_one = path.is_definite();
                     is_one.then_some(PathOperand::Path(path)).ok_or_else(|| "a function needs one value: use value(…)".to_owned())
