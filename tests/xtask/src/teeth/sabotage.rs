@@ -17,7 +17,7 @@ pub struct Sabotage {
 }
 
 /// All of them, from the protocol of turns up to the steps, and then the server.
-pub const SABOTAGES: [Sabotage; 44] = [
+pub const SABOTAGES: [Sabotage; 50] = [
     Sabotage {
         name: "notice_dropped",
         file: "core/src/turn/effect_context.rs",
@@ -84,7 +84,7 @@ pub const SABOTAGES: [Sabotage; 44] = [
     Sabotage {
         name: "replay_takes_any_request",
         file: "core/src/turn/journal.rs",
-        find: "if fingerprint(replayed) == entry.fingerprint {",
+        find: "if fingerprint(replayed) == entry.fingerprint || hash(replayed) == entry.fingerprint {",
         replace: "if index < usize::MAX {",
         noticed_by: Proof::Suite("protocol::a_changed_prompt_is_reported_with_both_texts"),
     },
@@ -325,5 +325,47 @@ pub const SABOTAGES: [Sabotage; 44] = [
         find: "if let Write::LlmCall(call) = it { Some(call) } else { None }",
         replace: "if let Write::LlmCall(call) = it { Some(call).filter(|_| false) } else { None }",
         noticed_by: Proof::Suite("derived_audit::derived_audits_equal_stored_audits"),
+    },
+    Sabotage {
+        name: "a_disabled_fallback_hides_others",
+        file: "core/src/flow/failure.rs",
+        find: "let enabled = || graph.definition.nodes.iter().filter(|it| !it.disabled);",
+        replace: "let enabled = || graph.definition.nodes.iter().filter(|_| true);",
+        noticed_by: Proof::Pack("packs/flow/fallback_disabled.talk"),
+    },
+    Sabotage {
+        name: "agents_of_one_id_share_a_memory",
+        file: "core/src/config/flow/compiled.rs",
+        find: "if is_unique { agent_memory_variable_of(node) }",
+        replace: "if is_unique || true { agent_memory_variable_of(node) }",
+        noticed_by: Proof::Pack("packs/flow/agent_same_id.talk"),
+    },
+    Sabotage {
+        name: "refusals_open_the_circuit",
+        file: "core/src/flow/node/http_request.rs",
+        find: "only_outages: true,",
+        replace: "only_outages: false,",
+        noticed_by: Proof::Pack("packs/flow/circuit_breaker.talk"),
+    },
+    Sabotage {
+        name: "patterns_always_respect_case",
+        file: "core/src/entity/pattern.rs",
+        find: "case_insensitive(ignores_case)",
+        replace: "case_insensitive(ignores_case && false)",
+        noticed_by: Proof::Core("entity::pattern::tests::case_may_be_ignored"),
+    },
+    Sabotage {
+        name: "numbers_are_compared_as_doubles",
+        file: "core/src/value/order.rs",
+        find: "(Some(left), Some(right)) => Some(left.cmp(&right)),",
+        replace: "(Some(left), Some(right)) => (left as f64).partial_cmp(&(right as f64)),",
+        noticed_by: Proof::Core("value::tests::dialects_differ_in_equality_only_where_the_table_says"),
+    },
+    Sabotage {
+        name: "chained_renames_lose_counters",
+        file: "core/src/flow/migrate.rs",
+        find: "counts.extend(moved);",
+        replace: "counts.extend(moved.into_iter().take(1));",
+        noticed_by: Proof::Core("flow::migrate::tests::declared_migrations_take_precedence"),
     },
 ];
