@@ -76,6 +76,7 @@ impl Family {
                 &["--remove-unused-brs", "--remove-unused-names", "--merge-blocks", "--code-pushing"],
                 &["--precompute"],
                 &["--vacuum", "--reorder-locals"],
+                &["--coalesce-locals", "--reorder-locals", "--vacuum"],
             ],
         }
     }
