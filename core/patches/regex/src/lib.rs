@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Debug, Clone)]
 pub struct Regex(fancy_regex::Regex);
 
-/// Why a pattern is not valid.
+/// What is wrong with a pattern.
 #[derive(Debug, Clone)]
 pub struct Error(String);
 
