@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -182,7 +183,7 @@ impl TestEnv {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("convengine listening on http://").map(str::to_owned);
-        let mut server = Server { child, address: String::new(), stderr_path: err, client: client() };
+        let mut server = Server { child: Mutex::new(child), address: String::new(), stderr_path: err, client: client() };
         server.address = address.unwrap_or_else(|| panic!("not started: {line}{}", server.log()));
         server
     }
@@ -225,7 +226,8 @@ pub fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
 
 /// A running server.
 pub struct Server {
-    child: Child,
+    /// Locked, because tests kill the server while other threads wait for its answers.
+    child: Mutex<Child>,
     pub address: String,
     stderr_path: PathBuf,
     client: Client,
@@ -255,7 +257,7 @@ impl Answer {
 
 impl Server {
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.lock().unwrap().id()
     }
 
     pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<reqwest::blocking::Body>) -> Answer {
@@ -305,28 +307,31 @@ impl Server {
         drop(call.body(body.to_owned()).send());
     }
 
-    /// Kills it as `kill -9` does.
+    /// Kills it as `kill -9` does, and waits until it has released its database.
     pub fn kill(&self) {
-        let signalled = Command::new("sh").args(["-c", &format!("kill -KILL {}", self.child.id())]).status().unwrap();
-        assert!(signalled.success());
+        let mut child = self.child.lock().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     /// Sends SIGTERM.
     pub fn terminate(&self) {
-        let signalled = Command::new("sh").args(["-c", &format!("kill -TERM {}", self.child.id())]).status().unwrap();
+        let signalled = Command::new("sh").args(["-c", &format!("kill -TERM {}", self.pid())]).status().unwrap();
         assert!(signalled.success());
     }
 
     /// Waits for the exit; returns the exit code.
     pub fn exit_code(&mut self) -> Option<i32> {
-        wait_for_exit(&mut self.child).code()
+        wait_for_exit(self.child.get_mut().unwrap()).code()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Ok(child) = self.child.get_mut() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

@@ -89,8 +89,10 @@ function message(page, turn) {
   return page.getByRole('article', { name: `Turn ${turn}`, exact: true });
 }
 
-/** The current node, once the drawing has followed the conversation. */
+/** The name of the current node, once the drawing has followed the last turn of the visible branch. */
 async function currentNode(page) {
-  await page.locator('.flow-node.active').waitFor({ timeout: WITHIN_MS });
-  return page.locator('.flow-node.active .flow-name').textContent();
+  const state = (await shown(page)).at(-1).state;
+  const active = page.locator(`.flow-node.active[data-node="${state.slice(state.indexOf('/') + 1)}"]`);
+  await active.waitFor({ timeout: WITHIN_MS });
+  return active.locator('.flow-name').textContent();
 }
