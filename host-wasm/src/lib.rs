@@ -15,6 +15,7 @@ use std::sync::Arc;
 #[cfg(feature = "tables")]
 use convengine_core::config::TextMatcher;
 use convengine_core::config::{Config, Issue};
+use convengine_core::json;
 #[cfg(feature = "tables")]
 use convengine_core::lint;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_id_for_label};
@@ -144,7 +145,7 @@ impl Engine {
     /// `failure`, which is `{"error": …}`.
     pub fn complete_extension(&self, effect: &str, output: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
         let effect: Value = parse("effect", effect)?;
-        let request = effect.get("request").cloned().and_then(|it| serde_json::from_value::<ExtensionRequest>(it).ok());
+        let request = effect.get("request").and_then(|it| json::decode::<ExtensionRequest>(it).ok());
         let outcome = match (request, output) {
             (Some(request), Some(output)) => request.parse_output(&output),
             _ => parse("failure", failure)?,
@@ -196,7 +197,7 @@ impl Engine {
 
     /// Cancels the turn, which then ends as failed; `reason` is `timeout` or `lost`. Returns the last slice.
     pub fn cancel(&mut self, reason: &str, at: f64) -> Result<String, JsValue> {
-        let reason = serde_json::from_value::<CancelReason>(Value::from(reason));
+        let reason = json::decode::<CancelReason>(&Value::from(reason));
         let reason = reason.map_err(|_| js_error("BAD_INPUT", "invalid reason: use timeout or lost"))?;
         let turn = self.turn.as_mut().ok_or_else(no_turn_error)?;
         #[allow(clippy::cast_possible_truncation, reason = "milliseconds of a date fit")]
@@ -355,10 +356,8 @@ fn to_text(value: &Value) -> Result<String, JsValue> {
     serde_json::to_string(value).map_err(|error| js_error("INTERNAL", &error.to_string()))
 }
 
-/// Parses through a JSON value, which makes the module smaller.
-fn parse<T: DeserializeOwned>(name: &str, json: &str) -> Result<T, JsValue> {
-    let parsed = serde_json::from_str::<Value>(json).and_then(serde_json::from_value);
-    parsed.map_err(|error| js_error("BAD_INPUT", &format!("invalid {name}: {error}")))
+fn parse<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, JsValue> {
+    json::decode_text(text).map_err(|error| js_error("BAD_INPUT", &format!("invalid {name}: {error}")))
 }
 
 fn unknown_effect_error() -> JsValue {

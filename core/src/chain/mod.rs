@@ -16,12 +16,12 @@ pub use events::{RunRefusal, check_event};
 pub use outcome::run_view;
 pub use state::{PROGRAM, RunStatus};
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::scope::RunScope;
 use self::state::{RunState, SCHEMA_VERSION};
 use crate::config::flow::Chain;
+use crate::json;
 use crate::text::date::Date;
 use crate::turn::{CancelReason, EffectContext, Map, NoticeBody, Outcome, TurnInput, Write};
 
@@ -63,10 +63,10 @@ impl<'c> Runner<'c> {
     /// Loads the run of a turn, or creates it.
     pub fn open(input: TurnInput, chain: &'c Chain, snapshot: &str, effects: EffectContext) -> Runner<'c> {
         let at = Date::from_millis(input.at).to_rfc3339_millis();
-        let event = input.event.flow.map(|it| crate::json::into_members(*it)).unwrap_or_default();
+        let event = input.event.flow.map(|it| json::into_members(*it)).unwrap_or_default();
         let stored = input.session.flow.as_deref();
         let refusal = check_event(stored, &event).err();
-        let found = stored.and_then(|it| RunState::deserialize(it).ok()).filter(|it| it.schema_version == SCHEMA_VERSION);
+        let found = stored.and_then(|it| json::decode::<RunState>(it).ok()).filter(|it| it.schema_version == SCHEMA_VERSION);
         let is_unreadable = stored.is_some() && found.is_none();
         let mut state = found.unwrap_or_else(|| {
             let trigger = event.get("trigger").and_then(Value::as_object).cloned().unwrap_or_default();

@@ -96,6 +96,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::json;
 use crate::turn::{Map, ProgramRef};
 
 /// An immutable compiled configuration.
@@ -302,7 +303,7 @@ impl Config {
         }
         #[cfg(feature = "tables")]
         {
-            let tables = source.get("tables").cloned().and_then(|it| serde_json::from_value(it).ok()).unwrap_or_default();
+            let tables = source.get("tables").and_then(|it| json::decode(it).ok()).unwrap_or_default();
             Config::compile(&tables, source.get("settings").unwrap_or(&Value::Null))
         }
         #[cfg(not(feature = "tables"))]

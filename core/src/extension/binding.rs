@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::TaskCall;
 use crate::config::{HttpCall, Script, TASK_MEMBERS};
+use crate::json;
 use crate::service::{self, TemplateScope};
 use crate::step_context::StepContext;
 use crate::turn::{EffectError, EffectErrorKind, HttpCaller, Map, TaskReply};
@@ -22,20 +23,20 @@ pub(super) fn run_script(cx: &StepContext<'_>, script: &Script, call: &TaskCall)
     let document = filled.to_document();
     let answer = script.run(&|it| filled.render_text(it), &|it| it.evaluate(&|name| document.get(name)));
     let answer = answer.map_err(|it| EffectError::new(EffectErrorKind::Invalid, it))?;
-    serde_json::from_value(Value::Object(answer)).map_err(|it| invalid_reply(&it))
+    json::decode(&Value::Object(answer)).map_err(|it| invalid_reply(&it))
 }
 
 /// Parses a task's answer: an object with only task members is a reply; anything else is the task's result.
 fn parse_reply(answer: Value) -> Result<TaskReply, EffectError> {
     let is_reply = |it: &Map| !it.is_empty() && it.keys().all(|name| TASK_MEMBERS.contains(&name.as_str()));
     match answer.as_object() {
-        Some(members) if is_reply(members) => serde_json::from_value(answer).map_err(|it| invalid_reply(&it)),
+        Some(members) if is_reply(members) => json::decode(&answer).map_err(|it| invalid_reply(&it)),
         Some(members) if members.is_empty() => Ok(TaskReply::default()),
         Some(_) | None => Ok(TaskReply { result: answer, ..TaskReply::default() }),
     }
 }
 
-fn invalid_reply(error: &serde_json::Error) -> EffectError {
+fn invalid_reply(error: &json::DecodeError) -> EffectError {
     EffectError::new(EffectErrorKind::Invalid, format!("the task's answer cannot be used: {error}"))
 }
 

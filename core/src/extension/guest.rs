@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::message::{CallEnd, ExtensionMessage, GuestRequest, NumberedRequest};
 use super::{TaskCall, publish};
 use crate::config::Extension;
+use crate::json;
 use crate::llm::{self, Prompts};
 use crate::step_context::StepContext;
 use crate::turn::{
@@ -43,7 +44,7 @@ pub(super) async fn call_extension(cx: &mut StepContext<'_>, name: &str, call: &
             timeout_ms: extension.timeout_ms,
         };
         let output = cx.effects.perform(request).await?.message;
-        let output: ExtensionMessage = serde_json::from_value(output).map_err(|it| protocol_error(name, &it.to_string()))?;
+        let output: ExtensionMessage = json::decode(&output).map_err(|it| protocol_error(name, &it.to_string()))?;
         output.notices.iter().for_each(|it| publish::publish_task_progress(cx, it));
         match output.end {
             Some(CallEnd::Patch(changes)) => return Ok(changes.into_reply()),

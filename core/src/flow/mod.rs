@@ -47,13 +47,13 @@ pub(crate) use request_renderer::{IDEMPOTENCY_HEADER, RequestRenderer};
 pub(crate) use state::{FlowUsage, Timer};
 pub(crate) use variables::coerce;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::flow::document::{ProgramKind, ValueType};
 use crate::config::flow::{Flow, GraphRef};
 use crate::flow::state::{Awaiting, Counters, FlowEvent, Frame, FrameKind, SessionState, SessionStatus};
 use crate::flow::turn_record::TurnRecord;
+use crate::json;
 use crate::text::date::Date;
 use crate::text::variable_path::VariablePath;
 use crate::turn::{CancelReason, EffectContext, Map, NoticeBody, Outcome, TurnInput};
@@ -118,7 +118,7 @@ struct IntentTrigger {
 /// # Errors
 /// Returns the parse error as text when it is not.
 pub fn check_event(event: &Value) -> Result<(), String> {
-    FlowEvent::deserialize(event).map(|_| ()).map_err(|it| it.to_string())
+    json::decode::<FlowEvent>(event).map(|_| ()).map_err(|it| it.to_string())
 }
 
 /// Runs the event until the session waits for input or ends.
@@ -141,7 +141,7 @@ impl<'c> Walker<'c> {
         let migrated = envelope.get("migrated").cloned();
         let phrase_vectors = envelope.get("phrase_vectors").and_then(Value::as_str).map(str::to_owned);
         let budget = spend_budget::SpendBudget::from_event(&envelope, &flow.document.settings);
-        let event = FlowEvent::deserialize(&envelope).unwrap_or_else(|_| message_event(input.event.text));
+        let event = json::decode::<FlowEvent>(&envelope).unwrap_or_else(|_| message_event(input.event.text));
         let at = Date::from_millis(input.at).to_rfc3339_millis();
         let session_before = input.session.flow;
         let stored = session_before.as_deref().and_then(parse_session).filter(|it| it.schema_version == SCHEMA_VERSION);
@@ -217,7 +217,7 @@ impl<'c> Walker<'c> {
 
 /// Parses a stored session; `None` when it is invalid.
 fn parse_session(stored: &Value) -> Option<SessionState> {
-    SessionState::deserialize(stored).ok()
+    json::decode::<SessionState>(stored).ok()
 }
 
 /// The node at which a session starts: the trigger of the event, else the entry of the graph.

@@ -5,7 +5,6 @@
 
 use std::mem::{replace, take};
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::failure::Failure;
@@ -16,6 +15,7 @@ use super::{IntentTrigger, Walker, new_session};
 use crate::config::flow::Flow;
 use crate::config::flow::document::{Node, NodeKind, ProgramData, ProgramKind};
 use crate::flow::state::{FlowEvent, FlowUsage, SessionState, SessionStatus};
+use crate::json;
 use crate::text::date::Date;
 use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
@@ -142,7 +142,7 @@ impl<'c> Walker<'c> {
         if matches!(self.event, FlowEvent::Message { .. } | FlowEvent::Button { .. }) {
             self.state.turn += 1;
         }
-        let state = self.child_state(&node.id).and_then(|it| SessionState::deserialize(it).ok());
+        let state = self.child_state(&node.id).and_then(|it| json::decode::<SessionState>(it).ok());
         let next = match self.root_flow.find_bound(data).zip(state) {
             Some((flow, mut state)) => {
                 state.seq += 1;
@@ -277,6 +277,6 @@ impl<'c> Walker<'c> {
     pub(super) fn child_timers(&self) -> Vec<crate::flow::state::Timer> {
         let Some((node, _)) = self.running_program() else { return Vec::new() };
         let timers = self.child_state(&node.id).and_then(|it| it.get("timers")).cloned().unwrap_or_default();
-        serde_json::from_value(timers).unwrap_or_default()
+        json::decode(&timers).unwrap_or_default()
     }
 }

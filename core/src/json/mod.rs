@@ -1,10 +1,13 @@
 //! Owns JSON processing on top of `serde_json`: canonical forms and hashes, differences, paths and schemas.
 
 pub mod canonical;
+mod decode;
 pub mod diff;
 pub mod jcs;
 pub mod path;
 pub mod schema;
+
+pub use decode::{DecodeError, decode, decode_text};
 
 use std::io::{self, Write};
 

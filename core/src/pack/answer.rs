@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::scripted::model_answer;
+use crate::json;
 use crate::turn::{
     ContainerReply, EffectError, EffectErrorKind, EffectResult, HttpCaller, HttpReply, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
@@ -89,7 +90,7 @@ impl PackAnswer {
             }
             (_, Request::Sql(_)) => EffectResult::Ok(Reply::Sql(SqlReply::from_script(self.reply.clone()))),
             (ScriptedCall::Llm(purpose), _) => model_answer(purpose, Some(&self.reply)),
-            (ScriptedCall::Task(_), _) => match serde_json::from_value::<TaskReply>(self.reply.clone()) {
+            (ScriptedCall::Task(_), _) => match json::decode::<TaskReply>(&self.reply) {
                 Ok(reply) => EffectResult::Ok(Reply::Task(Box::new(reply))),
                 Err(error) => EffectResult::Error(EffectError::new(EffectErrorKind::Invalid, error.to_string())),
             },

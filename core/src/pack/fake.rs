@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Pack;
 use super::fake_http::HttpRule;
+use crate::json;
 use crate::turn::{
     ContainerReply, ContainerRequest, EffectError, EffectErrorKind, EffectResult, HttpCaller, HttpReply, HttpRequest, Map, Reply, Request,
     STUB_ADDRESS, SqlReply, SqlRequest, TaskReply, TaskRequest, ToolReply, ToolRequest,
@@ -92,7 +93,7 @@ impl Fakes {
         if let Some(error) = script.get("error") {
             return scripted_failure(error);
         }
-        match serde_json::from_value::<TaskReply>(script.clone()) {
+        match json::decode::<TaskReply>(script) {
             Ok(reply) => EffectResult::Ok(Reply::Task(Box::new(reply))),
             Err(error) => invalid_script("task", &request.task, &error.to_string()),
         }

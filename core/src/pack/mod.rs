@@ -51,11 +51,12 @@ use serde_json::Value;
 #[cfg(feature = "flow")]
 use serde_json::json;
 
-#[cfg(feature = "flow")]
 use crate::config::flow::document::ProgramKind;
 #[cfg(feature = "flow")]
 use crate::config::flow::{document_kind, is_chain};
 use crate::config::{Config, Issue, Tables};
+#[cfg(feature = "flow")]
+use crate::json;
 use crate::turn::{Map, Millis};
 
 /// The time of the first turn of a pack, 2026-01-01T09:00:00Z; each further turn is a minute later.
@@ -178,9 +179,9 @@ impl Pack {
     /// Parses a pack.
     ///
     /// # Errors
-    /// [`PackError`] with line and column if the text is not JSON or does not have the structure of a pack.
+    /// [`PackError`] with line and column if the text is not JSON, or with the path of the member that a pack does not have so.
     pub fn parse(text: &str) -> Result<Pack, PackError> {
-        let mut pack: Pack = serde_json::from_str(text).map_err(PackError::invalid_pack)?;
+        let mut pack: Pack = json::decode_text(text).map_err(PackError::invalid_pack)?;
         pack.modules = extension::extract_modules(&mut pack)?;
         for request in pack.turns.iter_mut().filter_map(|it| it.request.as_mut()) {
             request.body = expand_repeats(&request.body);

@@ -13,6 +13,7 @@ use super::phrase_vectors::PackPhrases;
 use super::script_turn::ScriptTurns;
 use super::{Pack, PackError, PackTurn, ScriptedCall};
 #[cfg(feature = "flow")]
+use crate::json;
 use crate::knowledge::PhraseVectors;
 #[cfg(feature = "flow")]
 use crate::turn::PhraseSearchReply;
@@ -100,7 +101,7 @@ impl Scripted {
     /// # Errors
     /// [`PackError`] if the text is neither.
     pub fn parse(text: &str) -> Result<Scripted, PackError> {
-        match serde_json::from_str::<Value>(text).and_then(serde_json::from_value::<ScriptFile>) {
+        match json::decode_text::<ScriptFile>(text) {
             Ok(ScriptFile::Rules(llm)) => Ok(Scripted::new(llm)),
             Ok(ScriptFile::Pack { llm, turns }) => Ok(Scripted { turns: ScriptTurns::new(&turns), ..Scripted::new(llm) }),
             Err(error) => Err(PackError::invalid_pack(format!("expected a list of rules or a pack with a list 'llm': {error}"))),

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::extension;
+use crate::json;
 use crate::session::Session;
 use crate::step_context::StepContext;
 use crate::turn::{
@@ -76,7 +77,7 @@ impl Outcome {
         match (&self.payload, &self.fault) {
             (Some(payload), _) => Ok(serde_json::from_str(&payload.value).unwrap_or_default()),
             (None, Some(fault)) => {
-                let kind = serde_json::from_value(Value::from(fault.code.clone())).unwrap_or(EffectErrorKind::Invalid);
+                let kind = json::decode(&Value::from(fault.code.clone())).unwrap_or(EffectErrorKind::Invalid);
                 Err(EffectError::new(kind, fault.message.clone()))
             }
             (None, None) => Ok(Value::Null),

@@ -5,6 +5,8 @@ use serde_json::Value;
 
 use super::reader::SettingsReader;
 
+use crate::json;
+
 /// Timeouts, retries and circuit breaker of an HTTP call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -66,7 +68,7 @@ impl HttpPolicy {
         let Value::Object(overrides) = super::normalize(row) else { return Err("is no JSON object".to_owned()) };
         let mut policy = serde_json::to_value(self).unwrap_or_default();
         policy.as_object_mut().into_iter().for_each(|it| it.extend(overrides.clone()));
-        serde_json::from_value::<HttpPolicy>(policy).map(HttpPolicy::clamp).map_err(|it| it.to_string())
+        json::decode::<HttpPolicy>(&policy).map(HttpPolicy::clamp).map_err(|it| it.to_string())
     }
 
     /// Clamps each value to its valid range.

@@ -6,6 +6,7 @@ use super::super::{PackAnswer, PackError, ScriptedCall};
 use super::line::{self, Line};
 use super::time;
 use crate::config::TASK_MEMBERS;
+use crate::json;
 use crate::turn::{EffectError, EffectErrorKind, LLM_PURPOSES, TaskReply};
 
 /// Failures by keyword.
@@ -54,7 +55,7 @@ fn normalize_task_reply(reply: Value, line: &Line<'_>) -> Result<Value, PackErro
         let known = TASK_MEMBERS.join(", ");
         return Err(line.error(format!("unknown member '{name}' of a task reply; use {known}, or write {{\"result\": …}}")));
     }
-    match serde_json::from_value::<TaskReply>(reply.clone()) {
+    match json::decode::<TaskReply>(&reply) {
         Ok(_) => Ok(reply),
         Err(error) => Err(line.error(format!("invalid task reply: {error}"))),
     }

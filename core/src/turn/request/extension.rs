@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
+use crate::json;
 use crate::turn::{EffectClass, EffectError, EffectErrorKind, EffectResult, Operation};
 
 /// All messages sent to the extension in this call: its start, and the answers to its requests.
@@ -28,7 +29,7 @@ impl ExtensionRequest {
     /// Parses a module's output as the answer to this request; shared by all hosts.
     pub fn parse_output(&self, output: &[u8]) -> EffectResult {
         let text = std::str::from_utf8(output).unwrap_or_default();
-        match serde_json::from_str(text) {
+        match json::decode_text(text) {
             Ok(message) => EffectResult::Ok(Reply::Extension(ExtensionReply { message })),
             Err(_) => {
                 let message = format!("the extension '{}' did not answer with JSON: check what it returns", self.extension);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
+use crate::json;
 use crate::turn::{EffectClass, EffectError, EffectErrorKind, EffectResult, Map, Operation};
 
 /// Instructions that a script may execute.
@@ -122,7 +123,7 @@ impl ScriptRequest {
 
     /// Parses the output of the interpreter module as the answer to this request; shared by all hosts.
     pub fn parse_output(output: &str) -> EffectResult {
-        match serde_json::from_str(output) {
+        match json::decode_text(output) {
             Ok(reply) => EffectResult::Ok(Reply::Script(Box::new(reply))),
             Err(_) => EffectResult::Error(EffectError::new(EffectErrorKind::Invalid, "the interpreter did not answer with JSON")),
         }
