@@ -118,11 +118,12 @@ export default defineConfig({
     // The engines are compiled after type checking, so they are imported by names declared in `engine.d.ts`.
     alias: [
       { find: /^convengine-wasm$/, replacement: fileURLToPath(new URL('./src/wasm/convengine_wasm.js', import.meta.url)) },
+      { find: /^convengine-wasm-lint$/, replacement: fileURLToPath(new URL('./src/wasm-lint/convengine_wasm.js', import.meta.url)) },
       { find: /^convengine-wasm-flow$/, replacement: fileURLToPath(new URL('./src/wasm-flow/convengine_wasm.js', import.meta.url)) },
     ],
   },
   // The engines are built after these tests, which use a fake.
-  test: { alias: { 'convengine-wasm-flow': `${NO_ENGINE}?flow`, 'convengine-wasm': NO_ENGINE } },
+  test: { alias: { 'convengine-wasm-flow': `${NO_ENGINE}?flow`, 'convengine-wasm-lint': `${NO_ENGINE}?lint`, 'convengine-wasm': NO_ENGINE } },
   worker: { format: 'es' },
   server: { fs: { allow: ['..'] } },
   build: {

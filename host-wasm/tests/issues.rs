@@ -1,12 +1,18 @@
 //! The issues of a pack are those that `convengine lint` prints, each with its path.
 
-use convengine_wasm::Engine;
+use convengine_wasm::{Engine, lint};
 use serde_json::Value;
 
 fn issues(name: &str) -> Vec<Value> {
     let file = format!("{}/../tests/packs/lint/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    let engine = Engine::new(&std::fs::read_to_string(file).unwrap()).unwrap();
-    serde_json::from_str(&engine.issues().unwrap()).unwrap()
+    let pack = std::fs::read_to_string(file).unwrap();
+    let found: Vec<Value> = serde_json::from_str(&lint(&pack).unwrap()).unwrap();
+    let of_compiling: Vec<Value> = serde_json::from_str(&Engine::new(&pack).unwrap().issues().unwrap()).unwrap();
+    assert!(
+        found.starts_with(&of_compiling) && of_compiling.iter().all(|it| it["rule"] == "compile"),
+        "the engine knows those of compiling"
+    );
+    found
 }
 
 #[test]

@@ -1,6 +1,6 @@
 import type { Decision, Failure, TurnJournal, LoadedPack, PlayedTurn, Progress, Reply, Request, Run } from './protocol';
 import type { ScriptIssue } from './effects/script';
-import type { TurnDetails, TurnRecord } from './types';
+import type { Issue, TurnDetails, TurnRecord } from './types';
 
 /** A failed engine request. */
 export class EngineError extends Error {
@@ -118,6 +118,11 @@ export class EngineClient {
   /** Lists what the interpreter finds in each of several scripts. */
   async checkScripts(codes: string[]): Promise<ScriptIssue[][]> {
     return (await this.request({ type: 'checkScripts', codes }, 'scriptIssues')).issues;
+  }
+
+  /** Lints a pack; returns all its issues. */
+  async lint(pack: string): Promise<Issue[]> {
+    return (await this.request({ type: 'lint', pack }, 'issues')).issues;
   }
 
   /** Matches texts against the pattern of a row; null where matching takes too many steps. */

@@ -1,10 +1,11 @@
-/** Issues that take longer to find than a pack to load: those of scripts, and those of phrases. */
+/** Issues that take longer to find than a pack to load: those of lint, of scripts, and of phrases. */
 import { addScriptIssues } from './flow/script-issues';
 import { locateIssues } from './locate';
 import { PhraseIndex, phraseIssues } from './phrases/places';
 import { Reporter } from './phrases/reporter';
 import { mayHavePhrases, type PhraseReport } from './phrases/report';
 import type { Simulator } from './simulator.svelte';
+import type { LoadedPack } from './protocol';
 import type { Issue } from './types';
 
 /** How long phrases must stay as they are before they are reported on. */
@@ -21,7 +22,7 @@ export class LateIssues {
   private isSameSession: () => boolean;
 
   constructor(
-    private readonly simulator: Pick<Simulator, 'text' | 'issues' | 'sessionCheck'> & { client: Pick<Simulator['client'], 'checkScripts'> },
+    private readonly simulator: Pick<Simulator, 'text' | 'issues' | 'sessionCheck'> & { client: Pick<Simulator['client'], 'checkScripts' | 'lint'> },
     private readonly reporter: Pick<Reporter, 'report'> = new Reporter(),
   ) {
     this.isSameSession = simulator.sessionCheck();
@@ -33,15 +34,18 @@ export class LateIssues {
   }
 
   /** Finds the issues of a text that has been loaded with others. What it finds is dropped if the text is outdated. */
-  async find(text: string, issues: Issue[]): Promise<void> {
+  async find(text: string, { issues: known, linted }: Pick<LoadedPack, 'issues' | 'linted'>): Promise<void> {
     const { simulator } = this;
     const isCurrent = () => text === simulator.text;
+    const issues = linted ? known : await simulator.client.lint(text).catch(() => known);
+    if (!isCurrent()) return;
     let all = issues;
     const show = () => (simulator.issues = locateIssues(text, this.addKnown(text, all)));
     if (!this.isSameSession()) {
       this.isSameSession = simulator.sessionCheck();
       this.reports = undefined;
     }
+    if (!linted) show();
     void addScriptIssues(simulator.client, text, issues).then((it) => it && isCurrent() && ((all = it), show()));
     this.reporting = mayHavePhrases(text);
     if (this.reporting) await new Promise((resolve) => setTimeout(resolve, REPORT_DELAY_MS));

@@ -11,6 +11,7 @@ export type Request =
   | { id: number; type: 'answer'; run: number; effect: number; decision: Decision }
   | { id: number; type: 'stop'; run: number }
   | { id: number; type: 'ping' }
+  | { id: number; type: 'lint'; pack: string }
   | { id: number; type: 'match'; kind: string; pattern: string; texts: string[] }
   | { id: number; type: 'forget'; turns: number[] }
   | { id: number; type: 'replay'; journal: string; pack: string; parent: number | null }
@@ -123,6 +124,7 @@ export type Reply =
   | { id: number; type: 'found'; found: string }
   | { id: number; type: 'scriptIssues'; issues: ScriptIssue[][] }
   | { id: number; type: 'checked'; problem: string }
+  | { id: number; type: 'issues'; issues: Issue[] }
   | { id: number; type: 'matches'; matches: (boolean | null)[] }
   | ({ id: number; type: 'failed' } & Failure);
 
@@ -138,6 +140,8 @@ export interface TurnJournal {
 export interface LoadedPack {
   accepted: boolean;
   issues: Issue[];
+  /** Whether the issues of lint are among them. */
+  linted: boolean;
   hash: string;
   /** The turns that the pack contains. */
   turns: UserInput[];

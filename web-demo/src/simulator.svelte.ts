@@ -375,7 +375,7 @@ export class Simulator {
     this.failure = undefined;
     const { text } = this;
     this.issues = locateIssues(text, this.lateIssues?.addKnown(text, loaded.issues) ?? loaded.issues);
-    void import('./late-issues.svelte').then((it) => (this.lateIssues ??= new it.LateIssues(this)).find(text, loaded.issues)).catch(() => {});
+    void import('./late-issues.svelte').then((it) => (this.lateIssues ??= new it.LateIssues(this)).find(text, loaded)).catch(() => {});
     this.packState = loaded.accepted ? 'applied' : 'refused';
     if (!loaded.accepted) return;
     this.hash = loaded.hash;

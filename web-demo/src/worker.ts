@@ -1,15 +1,16 @@
-import { conversation_id as conversationId, match_pattern, type Engine } from 'convengine-wasm';
+import { conversation_id as conversationId, type Engine } from 'convengine-wasm';
 import { runTurn, type TurnObserver } from './turn-runner';
 import { memberText } from './json-text';
 import { messageText, type Ask, type Decision, type Failure, type PlayedTurn, type Progress, type Reply, type Request, type Run } from './protocol';
 import { createEffectHandler } from './run/effect-handler';
 import { EngineLoader } from './run/engine-loader';
+import { Linter } from './run/linter';
 import { TurnStore } from './run/turn-store';
 import type { UserInput } from './session/turn-data';
 import { parseEvent, eventText } from './flow/event';
 import { conversationLabels } from './pack/conversation-labels';
 import { parseIssue, type EngineIssue } from './config/issue';
-import type { Effect } from './types';
+import type { Effect, Issue } from './types';
 
 const SILENT_OBSERVER: TurnObserver = { notices: () => {}, effect: () => {}, answer: () => {}, restart: () => {} };
 /** Options of a turn that only the pack's script answers. */
@@ -29,8 +30,9 @@ void started.then(() => import('./run/auto-reply')).catch(() => {});
 /** Effects that wait for a person, by request and effect id. */
 const pendingDecisions = new Map<string, (decision: Decision | 'stop') => void>();
 const rejectLive = () => Promise.reject(new Error('live calls are disabled while a pack is played'));
-/** The errors of the running pack. */
-let knownErrors = new Set<string>();
+const linter = new Linter();
+/** The running pack, and its errors once it has been linted. */
+let running: { pack: string; errors: Set<string> | undefined } = { pack: '', errors: new Set() };
 let queue: Promise<void> = Promise.resolve();
 
 /** Requests that need the engine exclusively. */
@@ -67,7 +69,9 @@ function perform(request: Request): Reply | Promise<Reply> {
     case 'ping':
       return { id, type: 'done' };
     case 'match':
-      return { id, type: 'matches', matches: JSON.parse(match_pattern(request.kind, request.pattern, JSON.stringify(request.texts))) as (boolean | null)[] };
+      return linter.match(request.kind, request.pattern, request.texts).then((matches) => ({ id, type: 'matches', matches }));
+    case 'lint':
+      return linter.issues(request.pack).then((issues) => ({ id, type: 'issues', issues }));
     case 'forget':
       turns.deleteTurns(request.turns);
       return { id, type: 'done' };
@@ -97,19 +101,29 @@ function perform(request: Request): Reply | Promise<Reply> {
   }
 }
 
-function loadPack(id: number, pack: string, strict: boolean): Reply {
+/** Compiles a pack. A strict load lints it too, and keeps the running pack if the new one adds errors. */
+async function loadPack(id: number, pack: string, strict: boolean): Promise<Reply> {
+  const issues = strict ? await linter.issues(pack) : undefined;
   const candidate = programs.open(pack);
-  const issues = (JSON.parse(candidate.issues()) as EngineIssue[]).map(parseIssue);
+  const accepted = !issues || (await addsNoErrors(issues));
+  const loaded = { issues: issues ?? (JSON.parse(candidate.issues()) as EngineIssue[]).map(parseIssue), linted: strict };
   const hash = candidate.hash();
   const scripted = scriptedInputs(candidate, pack);
-  const errors = new Set(issues.filter((it) => it.severity === 'error').map((it) => `${it.rule} ${it.path}`));
-  // As on the server, existing errors do not block an edit.
-  const accepted = !strict || [...errors].every((it) => knownErrors.has(it));
   if (accepted) {
     turns.usePack(pack, candidate);
-    knownErrors = errors;
+    running = { pack, errors: issues && errorKeys(issues) };
   } else candidate.free();
-  return { id, type: 'loaded', accepted, issues, hash, turns: scripted, main: conversationId('main') };
+  return { id, type: 'loaded', accepted, ...loaded, hash, turns: scripted, main: conversationId('main') };
+}
+
+/** As on the server, existing errors do not block an edit. */
+async function addsNoErrors(issues: Issue[]): Promise<boolean> {
+  const known = (running.errors ??= errorKeys(await linter.issues(running.pack)));
+  return [...errorKeys(issues)].every((it) => known.has(it));
+}
+
+function errorKeys(issues: Issue[]): Set<string> {
+  return new Set(issues.filter((it) => it.severity === 'error').map((it) => `${it.rule} ${it.path}`));
 }
 
 function createObserver(id: number): TurnObserver {

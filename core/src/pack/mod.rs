@@ -51,11 +51,11 @@ use serde_json::Value;
 #[cfg(feature = "flow")]
 use serde_json::json;
 
+#[cfg(feature = "flow")]
 use crate::config::flow::document::ProgramKind;
 #[cfg(feature = "flow")]
 use crate::config::flow::{document_kind, is_chain};
 use crate::config::{Config, Issue, Tables};
-#[cfg(feature = "flow")]
 use crate::json;
 use crate::turn::{Map, Millis};
 

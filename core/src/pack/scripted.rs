@@ -12,8 +12,8 @@ use super::knowledge::PackKnowledge;
 use super::phrase_vectors::PackPhrases;
 use super::script_turn::ScriptTurns;
 use super::{Pack, PackError, PackTurn, ScriptedCall};
-#[cfg(feature = "flow")]
 use crate::json;
+#[cfg(feature = "flow")]
 use crate::knowledge::PhraseVectors;
 #[cfg(feature = "flow")]
 use crate::turn::PhraseSearchReply;

@@ -92,7 +92,7 @@ fn the_browser_engine_learns_the_same_from_a_thousand_documents() {
     let file = folder.join("packs.jsonl");
     std::fs::write(&file, packs.join("\n")).unwrap();
     let mut command = Command::new("node");
-    let output = command.arg(root().join("tests/nlu/reports.mjs")).arg(root().join("web-demo/src/wasm-flow")).arg(&file).output().unwrap();
+    let output = command.arg(root().join("tests/nlu/reports.mjs")).arg(root().join("web-demo/src/wasm-lint")).arg(&file).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let reports: Vec<&str> = std::str::from_utf8(&output.stdout).unwrap().lines().collect();
     assert_eq!(reports.len(), expected.len());

@@ -70,7 +70,7 @@ fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() {
-                if !["node_modules", "dist", "wasm", "wasm-flow", "target", "convengine"].contains(&name.as_str()) {
+                if !["node_modules", "dist", "wasm", "wasm-flow", "wasm-lint", "target", "convengine"].contains(&name.as_str()) {
                     open.push(path);
                 }
             } else if endings.iter().any(|it| name.ends_with(it)) {

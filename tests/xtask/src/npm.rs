@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::project::Project;
 use crate::sh;
-use crate::wasm::{self, Family};
+use crate::wasm::{self, Module};
 
 /// The files of the package, sorted.
 const FILES: [&str; 8] =
@@ -36,7 +36,7 @@ pub fn assemble(project: &Project) -> Result<()> {
         copy(&source.join(name), &folder.join(name))?;
     }
     copy(&project.root.join("LICENSE"), &folder.join("LICENSE"))?;
-    let module = wasm::module_path(project, Family::Tables);
+    let module = wasm::module_path(project, Module::Tables);
     copy(&module, &folder.join("convengine.wasm"))?;
     for (generated, name) in [("convengine_wasm.js", "convengine.js"), ("convengine_wasm.d.ts", "convengine.d.ts")] {
         fs::write(folder.join(name), rename_files(&read(&module.with_file_name(generated))?))?;

@@ -1,4 +1,4 @@
-//! Builds the browser engines, one for each family of configurations: compiles, binds to JavaScript and optimises them.
+//! Builds the WebAssembly modules of the browser, the engines and lint: compiles, binds to JavaScript and optimises them.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
@@ -46,74 +46,76 @@ pub const PANIC_FLAGS: &str = "-Zunstable-options -Cpanic=immediate-abort -Zloca
 /// Variables of the active toolchain, which would mix it into a build by another one.
 const ACTIVE_ONLY: [&str; 4] = ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "LD_LIBRARY_PATH"];
 
-/// A family of configurations with its own engine; a page loads only the one that it needs.
+/// A module; a page loads only those that it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// Control tables.
+pub enum Module {
+    /// The engine of control tables.
     Tables,
-    /// Flow documents.
+    /// The engine of flow documents.
     Flow,
+    /// Lint, for whoever edits.
+    Lint,
 }
 
-impl Family {
-    /// Both families.
-    pub const ALL: [Family; 2] = [Family::Tables, Family::Flow];
+impl Module {
+    /// All modules.
+    pub const ALL: [Module; 3] = [Module::Tables, Module::Flow, Module::Lint];
 
-    /// Returns the cargo feature of the family.
-    fn feature(self) -> &'static str {
+    /// Returns the cargo features of the module.
+    fn features(self) -> &'static str {
         match self {
-            Family::Tables => "tables",
-            Family::Flow => "flow",
+            Module::Tables => "engine,tables",
+            Module::Flow => "engine,flow",
+            Module::Lint => "lint",
         }
     }
 
     /// Returns the optimiser's further runs on the optimised module: those that make the compressed form of this one smallest.
     fn last_passes(self) -> &'static [&'static [&'static str]] {
         match self {
-            Family::Tables => &[&["--simplify-locals-notee", "--vacuum"], &["--remove-unused-names", "--merge-blocks", "--code-pushing"]],
-            Family::Flow => &[
+            Module::Tables => &[&["--simplify-locals-notee", "--vacuum"], &["--remove-unused-names", "--merge-blocks", "--code-pushing"]],
+            Module::Flow => &[
                 &["--remove-unused-names", "--simplify-locals-notee", "--vacuum"],
                 &["--remove-unused-brs", "--remove-unused-names", "--merge-blocks", "--code-pushing"],
-                &["--precompute"],
-                &["--vacuum", "--reorder-locals"],
-                &["--coalesce-locals", "--reorder-locals", "--vacuum"],
             ],
+            Module::Lint => &[],
         }
     }
 
-    /// Returns the folder of the family's module, below the page's sources.
+    /// Returns the folder of the module, below the page's sources.
     fn folder(self, project: &Project) -> PathBuf {
         let name = match self {
-            Family::Tables => "src/wasm",
-            Family::Flow => "src/wasm-flow",
+            Module::Tables => "src/wasm",
+            Module::Flow => "src/wasm-flow",
+            Module::Lint => "src/wasm-lint",
         };
         project.web_demo().join(name)
     }
 }
 
-/// Builds the browser engines into the page's source folder.
+/// Builds the modules into the page's source folder.
 pub fn build(project: &Project) -> Result<()> {
     install::ensure_node_packages(project)?;
     let compiler = install::ensure_wasm_compiler(project)?;
-    Family::ALL.into_iter().try_for_each(|family| build_engine(project, &compiler, family))
+    Module::ALL.into_iter().try_for_each(|module| build_module(project, &compiler, module))
 }
 
-fn build_engine(project: &Project, compiler: &WasmCompiler, family: Family) -> Result<()> {
-    let feature = family.feature();
-    sh::print_progress(&format!("building the browser engine for {feature}"));
-    let features = ["--no-default-features", "--features", feature];
-    sh::run(&mut compile_command(project, compiler, &[&["--package", "convengine-wasm"], &features[..]].concat(), &[]))?;
+fn build_module(project: &Project, compiler: &WasmCompiler, module: Module) -> Result<()> {
+    let features = module.features();
+    sh::print_progress(&format!("building the WebAssembly module of {features}"));
+    let arguments = ["--package", "convengine-wasm", "--no-default-features", "--features", features];
+    sh::run(&mut compile_command(project, compiler, &arguments, &[]))?;
     let compiled = project.wasm_target().join(WASM_TARGET).join("wasm/convengine_wasm.wasm");
-    let stamp = project.wasm_target().join(format!("engine.{feature}.stamp"));
-    if fs::read_to_string(&stamp).is_ok_and(|stamp| fingerprint(project, &compiled, family).is_ok_and(|now| now == stamp)) {
+    let stamp = project.wasm_target().join(format!("module.{features}.stamp"));
+    if fs::read_to_string(&stamp).is_ok_and(|stamp| fingerprint(project, &compiled, module).is_ok_and(|now| now == stamp)) {
         return Ok(());
     }
-    bind(&compiled, &family.folder(project))?;
+    bind(&compiled, &module.folder(project))?;
     sh::print_progress("optimising it");
-    for passes in iter::once(&PASSES[..]).chain(family.last_passes().iter().copied()) {
-        sh::run(&mut optimise_command(project, family, passes))?;
+    for passes in iter::once(&PASSES[..]).chain(module.last_passes().iter().copied()) {
+        sh::run(&mut optimise_command(project, module, passes))?;
     }
-    fs::write(&stamp, fingerprint(project, &compiled, family)?)?;
+    fs::write(&stamp, fingerprint(project, &compiled, module)?)?;
     Ok(())
 }
 
@@ -124,9 +126,9 @@ pub fn build_extension(project: &Project) -> Result<()> {
     sh::run(&mut compile_command(project, &compiler, &["--package", "fee_check"], &["-C", "strip=symbols"]))
 }
 
-/// Returns the path of a family's built module.
-pub fn module_path(project: &Project, family: Family) -> PathBuf {
-    family.folder(project).join("convengine_wasm_bg.wasm")
+/// Returns the path of a built module.
+pub fn module_path(project: &Project, module: Module) -> PathBuf {
+    module.folder(project).join("convengine_wasm_bg.wasm")
 }
 
 /// Returns a cargo command for the browser target; `last` is passed to the compiler of the package itself.
@@ -192,20 +194,20 @@ fn bind(compiled: &Path, folder: &Path) -> Result<()> {
         .context("cannot write the bindings of the browser engine")
 }
 
-fn optimise_command(project: &Project, family: Family, passes: &[&str]) -> Command {
-    let module = module_path(project, family);
+fn optimise_command(project: &Project, module: Module, passes: &[&str]) -> Command {
+    let module = module_path(project, module);
     let mut command = project.command(project.web_demo().join("node_modules/.bin/wasm-opt"));
     command.args(passes).args(FEATURES).arg(&module).arg("-o").arg(&module);
     command
 }
 
 /// Hashes the inputs and outputs of binding and optimising, so that a file that was changed by hand is regenerated.
-fn fingerprint(project: &Project, compiled: &Path, family: Family) -> Result<String> {
-    let folder = family.folder(project);
+fn fingerprint(project: &Project, compiled: &Path, module: Module) -> Result<String> {
+    let folder = module.folder(project);
     let files = [
         compiled.to_path_buf(),
         project.web_demo().join("node_modules/binaryen/package.json"),
-        module_path(project, family),
+        module_path(project, module),
         folder.join("convengine_wasm.js"),
         folder.join("convengine_wasm.d.ts"),
     ];
@@ -213,6 +215,6 @@ fn fingerprint(project: &Project, compiled: &Path, family: Family) -> Result<Str
     for file in files {
         hasher.write(&fs::read(&file).with_context(|| format!("cannot read '{}'", file.display()))?);
     }
-    FEATURES.iter().chain(&PASSES).chain(family.last_passes().iter().copied().flatten()).for_each(|it| hasher.write(it.as_bytes()));
+    FEATURES.iter().chain(&PASSES).chain(module.last_passes().iter().copied().flatten()).for_each(|it| hasher.write(it.as_bytes()));
     Ok(format!("{:016x}", hasher.finish()))
 }

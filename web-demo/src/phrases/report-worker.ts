@@ -1,5 +1,4 @@
-/** Reports on the classifiers of packs. It has engines of its own, so that a report never delays a turn. */
-import { isFlowPack } from '../flow/flow-pack';
+/** Reports on the classifiers of packs. It has a module of its own, so that a report never delays a turn. */
 
 /** A request: a pack. */
 export interface ReportRequest {
@@ -12,9 +11,9 @@ export type ReportReply = { reports: string } | { problem: string };
 self.onmessage = async ({ data }: MessageEvent<ReportRequest>) => {
   let reply: ReportReply;
   try {
-    const engine = await (isFlowPack(data.pack) ? import('convengine-wasm-flow') : import('convengine-wasm'));
-    await engine.default();
-    reply = { reports: engine.classifier_reports(data.pack) };
+    const lint = await import('convengine-wasm-lint');
+    await lint.default();
+    reply = { reports: lint.classifier_reports(data.pack) };
   } catch (error) {
     reply = { problem: (error as Error).message };
   }

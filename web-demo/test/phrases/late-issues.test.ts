@@ -14,7 +14,7 @@ const error: Issue = { severity: 'error', path: '/root', reason: 'is not a graph
 /** A simulator whose reports are answered by the test. */
 function start(text: string) {
   const answers: ((reports: PhraseReport[]) => void)[] = [];
-  const simulator = { text, issues: [] as LocatedIssue[], session: 1, client: { checkScripts: async () => [] }, sessionCheck: () => () => true };
+  const simulator = { text, issues: [] as LocatedIssue[], session: 1, client: { checkScripts: async () => [], lint: async () => [error] }, sessionCheck: () => () => true };
   simulator.sessionCheck = () => {
     const { session } = simulator;
     return () => simulator.session === session;
@@ -26,7 +26,7 @@ function start(text: string) {
     },
   });
   const find = async (issues: Issue[] = []) => {
-    const found = late.find(simulator.text, issues);
+    const found = late.find(simulator.text, { issues, linted: true });
     const before = answers.length;
     await vi.waitFor(() => expect(answers.length).toBe(before + 1));
     return { answer: answers.at(-1)!, found };
@@ -34,6 +34,24 @@ function start(text: string) {
   const marked = () => simulator.issues.map((it) => simulator.text.slice(it.range?.start, it.range?.end));
   return { simulator, late, find, marked };
 }
+
+describe('issues of lint', () => {
+  it('are found where the load has not linted', async () => {
+    const { simulator, late } = start('{"documents": []}');
+    await late.find(simulator.text, { issues: [], linted: true });
+    expect(simulator.issues).toEqual([]);
+    await late.find(simulator.text, { issues: [], linted: false });
+    expect(simulator.issues.map((it) => it.rule)).toEqual(['G001']);
+  });
+
+  it('of an outdated text are dropped', async () => {
+    const { simulator, late } = start('{"documents": []}');
+    const found = late.find(simulator.text, { issues: [], linted: false });
+    simulator.text = '{}';
+    await found;
+    expect(simulator.issues).toEqual([]);
+  });
+});
 
 describe('issues of phrases', () => {
   it('are added to the others at their phrases', async () => {

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::{Bench, PACK, Target};
-use crate::wasm::{self, Family};
+use crate::wasm::{self, Module};
 use crate::{install, page, sh};
 
 /// The sample that the page opens with.
@@ -19,7 +19,7 @@ impl Page {
         install::ensure_chromium()?;
         page::build(bench.project)?;
         sh::print_progress("timing the page");
-        let (dist, module) = (page::folder(bench.project), wasm::module_path(bench.project, Family::Tables));
+        let (dist, module) = (page::folder(bench.project), wasm::module_path(bench.project, Module::Tables));
         let engine = module.parent().context("the engine has no folder")?;
         let mut node = bench.project.command("node");
         node.arg("web-demo/test/bench.mjs").arg(dist).args([SAMPLE, PACK]).arg(engine).arg(rounds.to_string());

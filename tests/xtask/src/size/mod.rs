@@ -14,7 +14,7 @@ use flate2::write::GzEncoder;
 
 use crate::page;
 use crate::project::Project;
-use crate::wasm::{self, Family};
+use crate::wasm::{self, Module};
 
 const PAGE: &str = "cargo xtask page";
 const SERVER: &str = "cargo build --release --package convengine-server";
@@ -44,7 +44,7 @@ pub fn check_page(project: &Project) -> Result<()> {
 
 /// Returns the compressed size of the engine; `None` if the page is not built with it.
 pub fn engine_brotli(project: &Project) -> Result<Option<u64>> {
-    let Ok(engine) = fs::read(wasm::module_path(project, Family::Tables)) else { return Ok(None) };
+    let Ok(engine) = fs::read(wasm::module_path(project, Module::Tables)) else { return Ok(None) };
     let files = files_below(&page::folder(project)).unwrap_or_default();
     Ok(served_brotli(&engine, &files)?.map(u64::try_from).transpose()?)
 }
@@ -61,8 +61,8 @@ fn figure(key: &'static str, what: &'static str, made_by: &'static str, bytes: O
 }
 
 fn page_figures(project: &Project) -> Result<Vec<Figure>> {
-    let [engine, flow] = Family::ALL.map(|it| fs::read(wasm::module_path(project, it)).ok());
-    let (engine, flow) = (engine.as_deref(), flow.as_deref());
+    let [engine, flow, lint] = Module::ALL.map(|it| fs::read(wasm::module_path(project, it)).ok());
+    let (engine, flow, lint) = (engine.as_deref(), flow.as_deref(), lint.as_deref());
     let files = files_below(&page::folder(project)).unwrap_or_default();
     let page = |ending| total_brotli(&files, ending);
     let served = |engine: Option<&[u8]>| engine.map_or(Ok(None), |it| served_brotli(it, &files));
@@ -71,6 +71,7 @@ fn page_figures(project: &Project) -> Result<Vec<Figure>> {
         figure("engine_gzip_bytes", "engine, gzip", PAGE, engine.map(gzip).transpose()?),
         figure("engine_brotli_bytes", "engine, brotli", PAGE, served(engine)?),
         figure("flow_engine_brotli_bytes", "flow engine, brotli", PAGE, served(flow)?),
+        figure("lint_brotli_bytes", "lint, brotli", PAGE, served(lint)?),
         figure("page_js_brotli_bytes", "page scripts, brotli", PAGE, page("js")?),
         figure("page_css_brotli_bytes", "page styles, brotli", PAGE, page("css")?),
         figure("page_html_brotli_bytes", "page documents, brotli", PAGE, page("html")?),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// Returns the issues of publishing: of an assistant, or of a workflow graph or chain with the documents that it runs. The issues of a
 /// document that cannot be read are included. Secrets are not checked.
-pub fn document_issues(pack: &Pack) -> Value {
+pub fn issues(pack: &Pack) -> Value {
     let programs = BoundPrograms::from_pack(&pack.documents, &pack.workspace_tools);
     let is_program = |it: &Value| document_kind(it).is_some() || is_chain(it);
     let mut documents = pack.documents.iter().enumerate().filter(|it| is_program(it.1)).peekable();

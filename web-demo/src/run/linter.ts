@@ -1,0 +1,26 @@
+import { parseIssue, type EngineIssue } from '../config/issue';
+import type { Issue } from '../types';
+
+/** Lint, whose module is loaded on first use. */
+export class Linter {
+  private loading: Promise<typeof import('convengine-wasm-lint')> | undefined;
+
+  /** Finds all issues of a pack. */
+  async issues(pack: string): Promise<Issue[]> {
+    const { lint } = await this.load();
+    return (JSON.parse(lint(pack)) as EngineIssue[]).map(parseIssue);
+  }
+
+  /** Matches texts against the pattern of a row; null where matching takes too many steps. */
+  async match(kind: string, pattern: string, texts: string[]): Promise<(boolean | null)[]> {
+    const { match_pattern } = await this.load();
+    return JSON.parse(match_pattern(kind, pattern, JSON.stringify(texts))) as (boolean | null)[];
+  }
+
+  private load(): Promise<typeof import('convengine-wasm-lint')> {
+    this.loading ??= import('convengine-wasm-lint').then((it) => it.default().then(() => it));
+    // Allows a retry after a failed download.
+    this.loading.catch(() => (this.loading = undefined));
+    return this.loading;
+  }
+}
