@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::message::{CallEnd, ExtensionMessage, GuestRequest, NumberedRequest};
+use super::message::{CallEnd, ExtensionMessage, GuestHttp, GuestLlm, GuestRequest, GuestSleep, NumberedRequest};
 use super::{TaskCall, publish};
 use crate::config::Extension;
 use crate::json;
@@ -98,7 +98,7 @@ fn check_allowed(extension: &Extension, request: &GuestRequest) -> Result<(), St
     if !extension.requests.iter().any(|it| it == kind) {
         return Err(format!("the extension may not ask for '{kind}': add it to its 'requests'"));
     }
-    let GuestRequest::Http { url, secret, .. } = request else { return Ok(()) };
+    let GuestRequest::Http(GuestHttp { url, secret, .. }) = request else { return Ok(()) };
     let host = parse_host(url).ok_or("the address has no host")?;
     if !extension.can_call(&host) {
         return Err(format!("the extension may not call '{host}': add it to its 'hosts'"));
@@ -123,7 +123,7 @@ fn parse_host(url: &str) -> Option<String> {
 
 async fn perform_request(cx: &mut StepContext<'_>, extension: &Extension, request: GuestRequest) -> Result<Reply, EffectError> {
     match request {
-        GuestRequest::Http { method, url, headers, body, secret } => {
+        GuestRequest::Http(GuestHttp { method, url, headers, body, secret }) => {
             let method = method.to_uppercase();
             let auth = secret.map(SecretHeader::bearer);
             let request = HttpRequest {
@@ -145,11 +145,11 @@ async fn perform_request(cx: &mut StepContext<'_>, extension: &Extension, reques
             };
             cx.effects.perform(request).await.map(Reply::Http)
         }
-        GuestRequest::Llm { system, user, schema } => {
+        GuestRequest::Llm(GuestLlm { system, user, schema }) => {
             let mode = if schema.is_some() { LlmMode::JsonStrict } else { LlmMode::Text };
             llm::call_model(cx, "agent", mode, Prompts { system, user, hint: None }, schema).await.map(Reply::Llm)
         }
-        GuestRequest::Sleep { ms } => cx.effects.perform(SleepRequest::new(ms)).await.map(|()| Reply::Slept),
+        GuestRequest::Sleep(GuestSleep { ms }) => cx.effects.perform(SleepRequest::new(ms)).await.map(|()| Reply::Slept),
     }
 }
 

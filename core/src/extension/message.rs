@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::json::tagged::decode_by_tag;
 use crate::turn::{Map, Patch, Payload, TaskProgress, TaskReply};
 
 /// One message from an extension.
@@ -28,33 +29,51 @@ pub(super) struct NumberedRequest {
 }
 
 /// A request that an extension can make.
-#[derive(Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug)]
 pub(super) enum GuestRequest {
     /// An HTTP call.
-    Http {
-        #[serde(default = "get")]
-        method: String,
-        url: String,
-        #[serde(default)]
-        headers: Vec<(String, String)>,
-        #[serde(default)]
-        body: Option<String>,
-        /// The name of a secret that is sent as bearer token.
-        #[serde(default)]
-        secret: Option<String>,
-    },
+    Http(GuestHttp),
     /// A model call.
-    Llm {
-        #[serde(default)]
-        system: String,
-        user: String,
-        /// JSON Schema of the answer; free text when absent.
-        #[serde(default)]
-        schema: Option<Value>,
-    },
+    Llm(GuestLlm),
     /// A wait.
-    Sleep { ms: u32 },
+    Sleep(GuestSleep),
+}
+
+decode_by_tag!(GuestRequest by "kind" { "http" => Http(only), "llm" => Llm(only), "sleep" => Sleep(only) });
+
+/// An HTTP call.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GuestHttp {
+    #[serde(default = "get")]
+    pub method: String,
+    pub url: String,
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    #[serde(default)]
+    pub body: Option<String>,
+    /// The name of a secret that is sent as bearer token.
+    #[serde(default)]
+    pub secret: Option<String>,
+}
+
+/// A model call.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GuestLlm {
+    #[serde(default)]
+    pub system: String,
+    pub user: String,
+    /// JSON Schema of the answer; free text when absent.
+    #[serde(default)]
+    pub schema: Option<Value>,
+}
+
+/// A wait.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GuestSleep {
+    pub ms: u32,
 }
 
 /// How a call ended.
@@ -91,9 +110,9 @@ impl GuestRequest {
     /// The kind, as spelled in manifests.
     pub fn kind(&self) -> &'static str {
         match self {
-            GuestRequest::Http { .. } => "http",
-            GuestRequest::Llm { .. } => "llm",
-            GuestRequest::Sleep { .. } => "sleep",
+            GuestRequest::Http(_) => "http",
+            GuestRequest::Llm(_) => "llm",
+            GuestRequest::Sleep(_) => "sleep",
         }
     }
 }

@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::flow::handoff::{Handoff, HandoffDisposition, HandoffReport};
+use crate::json::tagged::decode_by_tag;
 use crate::turn::Map;
 
 /// An event of a session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type")]
 pub enum FlowEvent {
     /// The session starts.
     #[serde(rename = "session.start")]
     Start {
         /// Initial variables.
-        #[serde(default)]
         params: Map,
         /// The user's locale; the document's default when absent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         locale: Option<String>,
         /// The channel; `web` when absent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
         /// The user's profile from the host.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         user: Option<Value>,
         /// The trigger of a workflow graph, by the id of its node.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         trigger: Option<String>,
     },
     /// The user sends a message.
@@ -37,10 +37,10 @@ pub enum FlowEvent {
         /// The text.
         text: String,
         /// Attachments.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Value>,
         /// The id that the client gave the event.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         event_id: Option<String>,
     },
     /// The user presses a button.
@@ -49,13 +49,13 @@ pub enum FlowEvent {
         /// The id of the button.
         button_id: String,
         /// Its value.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         value: Option<Value>,
         /// Its label.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
         /// The id that the client gave the event.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         event_id: Option<String>,
     },
     /// A timer has fired.
@@ -72,10 +72,10 @@ pub enum FlowEvent {
         /// Whether the call may be made.
         approved: bool,
         /// Arguments that replace the model's.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         edited_args: Option<Map>,
         /// The reason.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// The desk reports the status of a handoff.
@@ -84,16 +84,16 @@ pub enum FlowEvent {
         /// What happened.
         state: HandoffReport,
         /// How the person has closed the conversation.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         disposition: Option<HandoffDisposition>,
         /// Variables that the person returns.
-        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        #[serde(skip_serializing_if = "Map::is_empty")]
         vars: Map,
         /// A message to the user.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
         /// The person.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         author: Option<String>,
     },
     /// A person at the desk sends a message.
@@ -102,17 +102,28 @@ pub enum FlowEvent {
         /// The text.
         text: String,
         /// The person.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         author: Option<String>,
     },
     /// The host ends the session.
     #[serde(rename = "session.end")]
     End {
         /// The reason.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
 }
+
+decode_by_tag!(FlowEvent by "type" {
+    "session.start" => Start { params: default, locale: default, channel: default, user: default, trigger: default },
+    "user.message" => Message { text: required, attachments: default, event_id: default },
+    "user.button" => Button { button_id: required, value: default, label: default, event_id: default },
+    "timer.fired" => Timer { timer_id: required },
+    "approval.decision" => Approval { call_id: required, approved: required, edited_args: default, reason: default },
+    "handoff.status" => HandoffStatus { state: required, disposition: default, vars: default, message: default, author: default },
+    "handoff.message" => HandoffMessage { text: required, author: default },
+    "session.end" => End { reason: default },
+});
 
 /// The status of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

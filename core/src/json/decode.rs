@@ -36,7 +36,7 @@ pub struct DecodeError {
 impl DecodeError {
     /// Returns the error of a part as that of the member that contains it.
     #[cold]
-    fn in_member(mut self, name: &str) -> DecodeError {
+    pub(super) fn in_member(mut self, name: &str) -> DecodeError {
         let separator = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
         self.path = [name, separator, &self.path].concat();
         self

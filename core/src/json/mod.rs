@@ -6,6 +6,7 @@ pub mod diff;
 pub mod jcs;
 pub mod path;
 pub mod schema;
+pub(crate) mod tagged;
 
 pub use decode::{DecodeError, decode, decode_text};
 

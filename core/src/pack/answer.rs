@@ -1,10 +1,12 @@
 //! Answers of a single turn: the turn must request them, in order.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::scripted::model_answer;
-use crate::json;
+use crate::json::tagged::{default, without};
+use crate::json::{DecodeError, decode};
 use crate::turn::{
     ContainerReply, EffectError, EffectErrorKind, EffectResult, HttpCaller, HttpReply, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
@@ -58,23 +60,35 @@ impl std::fmt::Display for ScriptedCall {
 }
 
 /// One scripted answer of a turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PackAnswer {
     /// What it answers.
     #[serde(flatten)]
     pub call: ScriptedCall,
     /// The reply.
-    #[serde(default)]
     pub reply: Value,
     /// The failure, in place of a reply.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<EffectError>,
     /// The simulated latency, in milliseconds.
-    #[serde(default)]
     pub delay_ms: u64,
     /// The line in the talk; 0 in a pack.
-    #[serde(default)]
     pub line: u32,
+}
+
+impl<'de> Deserialize<'de> for PackAnswer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PackAnswer, D::Error> {
+        fn read(value: &Value) -> Result<PackAnswer, DecodeError> {
+            Ok(PackAnswer {
+                call: decode(&without(value, &["reply", "error", "delay_ms", "line"]))?,
+                reply: default(value, "reply")?,
+                error: default(value, "error")?,
+                delay_ms: default(value, "delay_ms")?,
+                line: default(value, "line")?,
+            })
+        }
+        read(&Value::deserialize(deserializer)?).map_err(Error::custom)
+    }
 }
 
 impl PackAnswer {
@@ -90,7 +104,7 @@ impl PackAnswer {
             }
             (_, Request::Sql(_)) => EffectResult::Ok(Reply::Sql(SqlReply::from_script(self.reply.clone()))),
             (ScriptedCall::Llm(purpose), _) => model_answer(purpose, Some(&self.reply)),
-            (ScriptedCall::Task(_), _) => match json::decode::<TaskReply>(&self.reply) {
+            (ScriptedCall::Task(_), _) => match decode::<TaskReply>(&self.reply) {
                 Ok(reply) => EffectResult::Ok(Reply::Task(Box::new(reply))),
                 Err(error) => EffectResult::Error(EffectError::new(EffectErrorKind::Invalid, error.to_string())),
             },

@@ -1,17 +1,29 @@
 //! The expectations of a talk about a turn.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::json::tagged::{default, without};
+use crate::json::{DecodeError, decode};
+
 /// One expectation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PackCheck {
     /// The line in the talk.
-    #[serde(default)]
     pub line: u32,
     /// The expectation.
     #[serde(flatten)]
     pub check: Check,
+}
+
+impl<'de> Deserialize<'de> for PackCheck {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PackCheck, D::Error> {
+        fn read(value: &Value) -> Result<PackCheck, DecodeError> {
+            Ok(PackCheck { line: default(value, "line")?, check: decode(&without(value, &["line"]))? })
+        }
+        read(&Value::deserialize(deserializer)?).map_err(Error::custom)
+    }
 }
 
 /// A condition that must be true after a turn.

@@ -2,25 +2,37 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::Pack;
+use crate::json::tagged::default;
+use crate::json::{DecodeError, decode};
 use crate::knowledge::{KnowledgeIndex, Source, rank_vector};
 use crate::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
 
 /// A source of a knowledge base.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PackSource {
     /// The id of the document whose knowledge base it belongs to; the first document when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub assistant: Option<String>,
     /// The kind of the document, if it is not an assistant and the pack does not contain it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     /// The source; its locale is that of the document when absent.
     #[serde(flatten)]
     pub source: Source,
+}
+
+impl<'de> Deserialize<'de> for PackSource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PackSource, D::Error> {
+        fn read(value: &Value) -> Result<PackSource, DecodeError> {
+            Ok(PackSource { assistant: default(value, "assistant")?, program: default(value, "program")?, source: decode(value)? })
+        }
+        read(&Value::deserialize(deserializer)?).map_err(Error::custom)
+    }
 }
 
 /// The knowledge bases of a pack by the ids of their documents.

@@ -36,10 +36,12 @@ pub use sql::{SqlReply, SqlRequest};
 pub use task::{Patch, TaskProgress, TaskReply, TaskRequest, TaskUse};
 pub use tool::{MCP_GROUP, ToolReply, ToolRequest};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+
+use crate::json::tagged::decode_by_tag;
 
 /// The payload of an effect. Variants are only ever added.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Request {
     /// A call of a language model.
@@ -71,8 +73,26 @@ pub enum Request {
     PhraseSearch(PhraseSearchRequest),
 }
 
+decode_by_tag!(Request by "kind" {
+    "llm" => Llm(of),
+    "embed" => Embed(of),
+    "task" => Task(of),
+    "tool" => Tool(of),
+    "container" => Container(of),
+    "sleep" => Sleep(of),
+    "http" => Http(of),
+    "sql" => Sql(of),
+    "extension" => Extension(of),
+    #[cfg(feature = "flow")]
+    "knowledge" => Knowledge(of),
+    #[cfg(feature = "flow")]
+    "script" => Script(of),
+    #[cfg(feature = "flow")]
+    "phrase_search" => PhraseSearch(of),
+});
+
 /// The payload of a success. Variants are only ever added.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reply {
     /// The text of a language model.
@@ -103,3 +123,21 @@ pub enum Reply {
     #[cfg(feature = "flow")]
     PhraseSearch(PhraseSearchReply),
 }
+
+decode_by_tag!(Reply by "kind" {
+    "llm" => Llm(of),
+    "embed" => Embed(of),
+    "task" => Task(of),
+    "tool" => Tool(of),
+    "container" => Container(of),
+    "slept" => Slept(),
+    "http" => Http(of),
+    "sql" => Sql(of),
+    "extension" => Extension(of),
+    #[cfg(feature = "flow")]
+    "knowledge" => Knowledge(of),
+    #[cfg(feature = "flow")]
+    "script" => Script(of),
+    #[cfg(feature = "flow")]
+    "phrase_search" => PhraseSearch(of),
+});

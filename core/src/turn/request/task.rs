@@ -1,9 +1,12 @@
 //! The effect that runs a task in the host: `bean:method`, called for a pending action, a rule, a hook, a transformer or a tool.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
+use crate::json::tagged::default;
+use crate::json::{DecodeError, decode};
 use crate::turn::{EffectClass, Map, Operation, Payload};
 
 /// Deadline in milliseconds.
@@ -89,8 +92,7 @@ pub enum TaskProgress {
 }
 
 /// A task's answer.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TaskReply {
     /// The return value.
     pub result: Value,
@@ -100,6 +102,15 @@ pub struct TaskReply {
     /// Messages to publish, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub publish: Vec<TaskProgress>,
+}
+
+impl<'de> Deserialize<'de> for TaskReply {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TaskReply, D::Error> {
+        fn read(value: &Value) -> Result<TaskReply, DecodeError> {
+            Ok(TaskReply { result: default(value, "result")?, patch: decode(value)?, publish: default(value, "publish")? })
+        }
+        read(&Value::deserialize(deserializer)?).map_err(Error::custom)
+    }
 }
 
 impl From<TaskRequest> for Request {
