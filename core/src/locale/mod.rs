@@ -4,6 +4,7 @@
 
 mod de;
 mod en;
+mod engine_text;
 mod es;
 mod fr;
 mod hi;
@@ -13,8 +14,9 @@ mod pt;
 #[cfg(feature = "flow")]
 mod texts;
 
+pub(crate) use self::engine_text::EngineText;
 #[cfg(feature = "flow")]
-pub(crate) use self::texts::{EngineText, EngineTexts, engine_texts, find_engine_texts, insert_values};
+pub(crate) use self::texts::{EngineTexts, engine_texts, find_engine_texts, insert_values};
 
 /// A language.
 pub(crate) struct Language {

@@ -1,6 +1,6 @@
 //! The texts that the engine itself says in flows (docs/reference/engine-texts.md).
 
-use super::{en, find_language};
+use super::{EngineText, en, find_language};
 
 /// The texts of a language. `{name}` stands for what is inserted.
 pub(crate) struct EngineTexts {
@@ -20,35 +20,6 @@ pub(crate) struct EngineTexts {
     pub not_understood: &'static str,
     /// Reports a failure that nothing handles.
     pub error: &'static str,
-}
-
-/// A text that the engine says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EngineText {
-    ConfirmValue,
-    Yes,
-    No,
-    AskForValue,
-    ChooseValue,
-    ChooseIntent,
-    NotUnderstood,
-    Error,
-}
-
-impl EngineText {
-    /// The name under which a document words it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            EngineText::ConfirmValue => "confirm_value",
-            EngineText::Yes => "yes",
-            EngineText::No => "no",
-            EngineText::AskForValue => "ask_for_value",
-            EngineText::ChooseValue => "choose_value",
-            EngineText::ChooseIntent => "choose_intent",
-            EngineText::NotUnderstood => "not_understood",
-            EngineText::Error => "error",
-        }
-    }
 }
 
 impl EngineTexts {
