@@ -55,6 +55,7 @@ pub mod knowledge;
 pub mod lexical;
 pub mod lint;
 mod llm;
+mod locale;
 pub mod pack;
 mod pending_action;
 #[cfg(feature = "tables")]

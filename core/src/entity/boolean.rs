@@ -79,6 +79,7 @@ mod tests {
                 "nee|Nee dank je|liever niet|zeker niet",
                 "weet ik niet|misschien|ja nee|niet juist",
             ),
+            ("hi-IN", "हाँ|जी हां|ठीक है|बिल्कुल|ज़रूर|जरूर|सही|haan|ok|1", "नहीं|जी नहीं|बिल्कुल नहीं|ठीक नहीं|गलत|nahi|0", "पता नहीं|शायद|हाँ नहीं|मेज़"),
             ("sv", "yes|true|1", "no|false|0", "kanske"),
         ] {
             for (list, expected) in [(yes, Some(true)), (no, Some(false)), (neither, None)] {

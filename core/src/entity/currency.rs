@@ -51,9 +51,9 @@ const SYMBOLS: [(&str, &str); 28] = [
 ];
 
 /// Names of currencies, one row each.
-const NAMES: &str = "dollar,dollars,bucks,dolar,dolares,dollari,dollaro|euro,euros|pound,pounds,quid,pfund,libra,libras,livre,livres,\
+const NAMES: &str = "dollar,dollars,bucks,dolar,dolares,dollari,dollaro,डॉलर|euro,euros,यूरो|pound,pounds,quid,pfund,libra,libras,livre,livres,\
                      sterlina,sterline,pond|us dollar,us dollars,american dollar,american dollars|canadian dollar,canadian dollars|\
-                     australian dollar,australian dollars|yen|rupee,rupees,rupie,rupien,rupias|franken,franc,francs,franchi|real,reais";
+                     australian dollar,australian dollars|yen|rupee,rupees,rupie,rupien,rupias,roupie,roupies,रुपये,रुपए,रुपया,रुपयों|franken,franc,francs,franchi|real,reais";
 /// Symbols or codes for the rows of [`NAMES`].
 const NAME_CURRENCIES: [&str; 10] = ["$", "EUR", "GBP", "USD", "CAD", "AUD", "JPY", "INR", "CHF", "BRL"];
 

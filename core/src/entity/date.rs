@@ -115,7 +115,7 @@ impl<'s> DateContext<'s> {
             return Some((index as i64 + 1, end));
         }
         let (word, end) = at.read_word()?;
-        let mut matching = self.words.months.split('|').enumerate().filter(|it| word.len() >= 3 && it.1.starts_with(&word));
+        let mut matching = self.words.months.split('|').enumerate().filter(|it| word.chars().count() >= 3 && it.1.starts_with(&word));
         let month = matching.next()?.0 as i64 + 1;
         matching.next().is_none().then_some((month, end))
     }
@@ -169,7 +169,7 @@ impl<'s> DateContext<'s> {
     /// Reads `3 weeks from now`.
     fn read_from_now<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, i64> {
         let (day, end) = self.read_offset(start)?;
-        Some((day, end.skip_spaces().read_row("from now,from today,hence").filter(|_| language(self.locale) == "en")?.1))
+        Some((day, end.skip_spaces().read_row(self.words.after_offset)?.1))
     }
 
     /// Reads an offset from today in days, weeks, months or years.

@@ -19,7 +19,7 @@ const QUARTERS: &str = "quarter,quart,cuarto,quarto,kwartier,kwart,viertel";
 
 /// Words that may follow an unrelated number and are not units: "5 or 6 days".
 const LINK_WORDS: &str = "for,in,of,or,to,and,at,on,is,with,after,until,plus,fur,oder,bis,und,mit,nach,por,para,en,de,o,y,pour,ou,dans,et,pendant,\
-                     per,da,e,em,voor,tot,met";
+                     per,da,e,em,voor,tot,met,के लिए,में,या,और,से";
 
 /// The count of each unit, as decimal text.
 type Parts = [Option<String>; 7];
@@ -242,6 +242,14 @@ mod tests {
             ("2 semanas", "pt", "P2W"),
             ("een half uur", "nl", "PT0.5H"),
             ("3 weken", "nl", "P3W"),
+            ("zweieinhalb Stunden", "de", ""),
+            ("einundzwanzig Tage", "de", "P21D"),
+            ("treinta y un días", "es", "P31D"),
+            ("une heure", "fr", "PT1H"),
+            ("quatre-vingt-dix minutes", "fr", "PT90M"),
+            ("दो घंटे और 30 मिनट", "hi", "PT2H30M"),
+            ("आधा घंटा", "hi", "PT0.5H"),
+            ("कमरा 5 में 3 दिन", "hi", "P3D"),
             ("P1DT2H", "en", "P1DT2H"),
             ("pt90m", "en", "PT90M"),
             ("P2W", "de", "P2W"),

@@ -5,9 +5,11 @@ mod currency;
 mod date;
 mod duration;
 mod email;
+#[cfg(test)]
+mod language_tests;
 mod list;
-mod locale;
 mod number;
+mod number_words;
 mod pattern;
 mod phone;
 mod scanner;
@@ -17,9 +19,9 @@ mod url;
 
 pub use self::list::ListEntity;
 pub(crate) use self::list::edit_distance;
-pub(crate) use self::locale::{is_determiner, without_article};
 pub use self::pattern::PatternEntity;
 pub use self::system::{SystemEntity, system_entity_names};
+use crate::locale;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -369,7 +371,7 @@ mod tests {
         let (list, orders) = (sizes(), orders());
         for round in 0..400 {
             let text = garbage(&mut state);
-            for locale in ["en-US", "de-DE", "es-MX", "fr-FR", "it", "pt-BR", "nl", "sv-SE", "en-IN", ""] {
+            for locale in ["en-US", "de-DE", "es-MX", "fr-FR", "it", "pt-BR", "nl", "sv-SE", "en-IN", "hi", ""] {
                 let context = ExtractionContext { locale, ..CONTEXT };
                 for name in SYSTEM_NAMES {
                     let entity = system(name);

@@ -1,10 +1,11 @@
-//! `@number`: digits in the format of the locale, percentages, and English number words.
+//! `@number`: digits in the format of the locale, percentages, and number words.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-use super::locale::{language, region};
+use super::locale::{language, region, words_of_locale};
+use super::number_words;
 use super::scanner::{Parsed, SpanScanner, find_each, find_first};
 
 /// Languages with a decimal comma.
@@ -15,11 +16,6 @@ const SPACE_GROUPING_LANGUAGES: &str = "bg cs fi fr hu nb nn no pl ru sk sv uk";
 
 /// Locales with a decimal point although their language has a comma.
 const POINT_LOCALES: &str = "es-MX es-US es-GT es-HN es-NI es-PA es-PE es-PR es-DO es-SV de-CH it-CH de-LI";
-
-const ONES: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen \
-                    eighteen nineteen";
-const TENS: &str = "twenty thirty forty fifty sixty seventy eighty ninety";
-const SCALES: [(&str, u64); 3] = [("hundred", 2), ("thousand", 3), ("million", 6)];
 
 /// The number format of a locale.
 struct NumberSeparators {
@@ -41,7 +37,7 @@ fn number_format(locale: &str) -> NumberSeparators {
         (true, true) => (",", " \u{a0}\u{202f}"),
         (true, false) => (",", "."),
     };
-    NumberSeparators { decimal, group, is_indian: region == "IN" }
+    NumberSeparators { decimal, group, is_indian: region == "IN" || language == "hi" }
 }
 
 /// Whether a locale has a decimal point.
@@ -51,7 +47,8 @@ pub(super) fn has_decimal_point(locale: &str) -> bool {
 
 /// Returns the first number of a text, and whether it is the whole text.
 pub(super) fn find(text: &str, locale: &str) -> Option<(Value, bool)> {
-    let (value, whole) = find_first(text, |start| read_number(start, locale))?;
+    let (value, whole) =
+        find_first(text, |start| read_number(start, locale)).or_else(|| number_words::find_article(text, words_of_locale(locale)))?;
     // A number that cannot be represented is not skipped in favor of another.
     Some((value?, whole))
 }
@@ -65,9 +62,14 @@ pub(super) fn find_all(text: &str, locale: &str) -> Vec<(Value, Range<usize>)> {
 /// Reads a number or a percentage; the value is `None` when it cannot be represented.
 fn read_number<'t>(start: SpanScanner<'t>, locale: &str) -> Parsed<'t, Option<Value>> {
     let (plain, end) = read_signed(start, locale)?;
-    let percent = end.skip_spaces().eat("%").or_else(|| end.skip_spaces().skip_words("percent").filter(|it| it.is_word_end()));
+    let percent = end.skip_spaces().eat("%").or_else(|| read_percent_words(end.skip_spaces(), locale));
     let end = percent.unwrap_or(end);
     (end.is_word_end() && !end.is_number_continued()).then(|| (to_json_number(&plain, percent.is_some()), end))
+}
+
+fn read_percent_words<'t>(at: SpanScanner<'t>, locale: &str) -> Option<SpanScanner<'t>> {
+    let own = words_of_locale(locale).numbers.as_ref().map_or("", |it| it.percent);
+    at.read_row("percent").or_else(|| at.read_row(own)).map(|it| it.1).filter(|it| it.is_word_end())
 }
 
 /// Converts a decimal text to a JSON number, an integer if possible; `None` when digits would be lost.
@@ -91,7 +93,9 @@ pub(super) fn to_exact_number(number: f64) -> Option<Value> {
 
 /// Reads a number with an optional sign, as decimal text.
 pub(super) fn read_signed<'t>(start: SpanScanner<'t>, locale: &str) -> Parsed<'t, String> {
-    if let Some((_, unsigned)) = start.read_row("minus,negative") {
+    let words = words_of_locale(locale);
+    let own = || words.numbers.as_ref().filter(|_| start.preceding().trim().is_empty()).and_then(|it| start.read_row(it.minus));
+    if let Some((_, unsigned)) = start.read_row("minus,negative").or_else(own) {
         return read_unsigned(unsigned.skip_spaces(), locale).map(|it| ("-".to_owned() + &it.0, it.1));
     }
     let unsigned = start.skip_optional("+-−");
@@ -111,7 +115,7 @@ pub(super) fn read_signed<'t>(start: SpanScanner<'t>, locale: &str) -> Parsed<'t
 /// Reads a number without a sign, as decimal text.
 pub(super) fn read_unsigned<'t>(start: SpanScanner<'t>, locale: &str) -> Parsed<'t, String> {
     if start.next_char().is_some_and(char::is_alphabetic) {
-        return read_words(start, locale);
+        return number_words::read(start, words_of_locale(locale));
     }
     if start.is_within_number() {
         return None;
@@ -164,67 +168,10 @@ fn apply_scales<'t>(mut plain: String, mut end: SpanScanner<'t>, locale: &str) -
     (plain, end)
 }
 
-fn read_scale<'t>(end: SpanScanner<'t>, locale: &str) -> Parsed<'t, u64> {
-    if language(locale) != "en" {
-        return None;
-    }
-    let (word, next) = end.skip_spaces().read_word()?;
-    SCALES.iter().find(|it| it.0 == word).map(|it| (it.1, next))
-}
-
-/// Reads English number words.
-fn read_words<'t>(start: SpanScanner<'t>, locale: &str) -> Parsed<'t, String> {
-    if language(locale) != "en" {
-        return None;
-    }
-    let (mut total, mut part, mut room, mut ceiling) = (0_u64, 0_u64, 100_u64, u64::MAX);
-    let (mut at, mut end) = (start, None);
-    // Whether the last word was a scale, after which `and` is allowed.
-    let mut is_scale = false;
-    while let Some((mut word, mut next)) = at.read_word() {
-        if is_scale && word == "and" {
-            let Some(behind) = next.skip_optional("-").skip_spaces().read_word() else { break };
-            (word, next) = behind;
-        }
-        let one = ONES.split(' ').position(|it| it == word).map(|it| it as u64);
-        let ten = TENS.split(' ').position(|it| it == word).map(|it| 20 + 10 * it as u64);
-        let factor = SCALES.iter().find(|it| it.0 == word).map(|it| 10_u64.pow(it.1 as u32));
-        match (one, ten, factor) {
-            (Some(one), _, _) if one < room && (one > 0 || end.is_none()) => {
-                part += one;
-                room = 0;
-            }
-            (_, Some(ten), _) if room == 100 => {
-                part += ten;
-                room = 10;
-            }
-            (_, _, Some(100)) if part < 100 && (part > 0 || end.is_none()) => {
-                part = part.max(1) * 100;
-                room = 100;
-            }
-            (_, _, Some(factor)) if factor > 100 && factor < ceiling && (part > 0 || end.is_none()) => {
-                total += part.max(1) * factor;
-                (part, room, ceiling) = (0, 100, factor);
-            }
-            _ => break,
-        }
-        is_scale = factor.is_some();
-        end = Some(next);
-        at = next.skip_optional("-").skip_spaces();
-    }
-    let mut end = end.filter(|it| it.is_word_end())?;
-    let mut plain = (total + part).to_string();
-    // "five point two"
-    let mut next = end.skip_spaces().skip_words("point");
-    while let Some((word, behind)) = next.and_then(|it| it.skip_spaces().read_word()) {
-        let Some(digit) = ONES.split(' ').take(10).position(|it| it == word) else { break };
-        if !plain.contains('.') {
-            plain.push('.');
-        }
-        plain.push_str(&digit.to_string());
-        (next, end) = (Some(behind), behind);
-    }
-    Some((plain, end))
+fn read_scale<'t>(end: SpanScanner<'t>, locale: &str) -> Parsed<'t, u32> {
+    let numbers = words_of_locale(locale).numbers.as_ref()?;
+    // "50 cents" is money in French.
+    number_words::read_scale(end.skip_spaces(), numbers).filter(|it| it.0 > 2 || language(locale) != "fr")
 }
 
 #[cfg(test)]
@@ -252,6 +199,7 @@ mod tests {
             ("12,345.5", "es-MX", json!(12345.5)),
             ("1’234.5", "de-CH", json!(1234.5)),
             ("1,00,000", "en-IN", json!(100_000)),
+            ("1,00,000", "hi", json!(100_000)),
             ("5.0", "en", json!(5)),
             (".5", "en", json!(0.5)),
             ("007", "en", json!(7)),
@@ -321,7 +269,7 @@ mod tests {
             ("1,234,56", "en"),
             ("3.5", "de"),
             ("five", "de"),
-            ("fünf", "de"),
+            ("cinque", "it"),
             ("oneself", "en"),
             ("1e5", "en"),
             ("-", "en"),

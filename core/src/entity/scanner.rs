@@ -55,9 +55,9 @@ fn is_word_char(character: char) -> bool {
     character.is_alphanumeric() || is_accent(character)
 }
 
-/// Whether a character is a combining accent.
+/// Whether a character is a combining accent, or a sign of Devanagari that no letter is: the nukta and the virama.
 pub(super) fn is_accent(character: char) -> bool {
-    matches!(character, '\u{300}'..='\u{36f}')
+    matches!(character, '\u{300}'..='\u{36f}' | '\u{93c}' | '\u{94d}')
 }
 
 impl<'t> SpanScanner<'t> {
@@ -84,7 +84,7 @@ impl<'t> SpanScanner<'t> {
     /// The previous word, folded.
     pub fn previous_word(self) -> String {
         let past = self.preceding().trim_end().trim_end_matches('-');
-        let start = past.char_indices().rev().take_while(|it| it.1.is_alphabetic()).last();
+        let start = past.char_indices().rev().take_while(|it| it.1.is_alphabetic() || is_accent(it.1)).last();
         fold_text(start.and_then(|it| past.get(it.0..)).unwrap_or_default())
     }
 
@@ -170,10 +170,24 @@ impl<'t> SpanScanner<'t> {
 
     /// Reads a row of a table and returns its index. Rows are separated by `|`, alternatives by `,`.
     pub fn read_row(self, table: &str) -> Parsed<'t, usize> {
-        let (word, _) = self.read_word()?;
-        let begins = |it: &&str| it.strip_prefix(word.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
-        let named = |row: &str| row.split(',').filter(begins).find_map(|it| self.skip_words(it));
-        table.split('|').enumerate().find_map(|(index, row)| named(row).map(|end| (index, end)))
+        self.matching_rows(table).next()
+    }
+
+    /// Reads the row of a table that matches the longest text.
+    pub fn read_longest_row(self, table: &str) -> Parsed<'t, usize> {
+        self.matching_rows(table).max_by_key(|it| it.1.at)
+    }
+
+    /// The rows of a table that match here.
+    fn matching_rows(self, table: &str) -> impl Iterator<Item = (usize, SpanScanner<'t>)> {
+        let word = self.read_word().map(|it| it.0);
+        let begins = move |it: &&str| {
+            word.as_ref().and_then(|word| it.strip_prefix(word.as_str())).is_some_and(|it| it.is_empty() || it.starts_with(' '))
+        };
+        table.split('|').enumerate().filter_map(move |(index, row)| {
+            let end = row.split(',').filter(&begins).find_map(|it| self.skip_words(it))?;
+            Some((index, end))
+        })
     }
 }
 

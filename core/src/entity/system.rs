@@ -1,5 +1,6 @@
 //! The ten built-in entity types.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -74,6 +75,7 @@ impl SystemEntity {
 
     /// Returns the first value of a trimmed text, and whether it is the whole text.
     pub(super) fn find(self, text: &str, context: ExtractionContext<'_>) -> Option<(Value, bool)> {
+        let text = &*self.with_ascii_digits(text);
         let of_text = |found: Option<(String, bool)>| found.map(|it| (Value::String(it.0), it.1));
         match self {
             SystemEntity::String => (!text.is_empty()).then(|| (text.into(), true)),
@@ -91,6 +93,15 @@ impl SystemEntity {
 
     /// Returns the values of a trimmed text with their places; none for types that read a text as a whole.
     pub(super) fn find_all(self, text: &str, context: ExtractionContext<'_>) -> Vec<(Value, Range<usize>)> {
+        let ascii = self.with_ascii_digits(text);
+        let mut found = self.find_all_ascii(&ascii, context);
+        if ascii.len() != text.len() {
+            found.iter_mut().for_each(|it| it.1 = source_position(text, it.1.start)..source_position(text, it.1.end));
+        }
+        found
+    }
+
+    fn find_all_ascii(self, text: &str, context: ExtractionContext<'_>) -> Vec<(Value, Range<usize>)> {
         let of_texts = |found: &mut dyn Iterator<Item = (String, Range<usize>)>| {
             found.take(MAX_VALUES).map(|it| (Value::String(it.0), it.1)).collect::<Vec<_>>()
         };
@@ -104,6 +115,23 @@ impl SystemEntity {
             SystemEntity::Currency => currency::find_all(text, context.locale),
             SystemEntity::Duration => of_texts(&mut duration::find_all(text, context.locale).into_iter()),
         }
+    }
+
+    /// Replaces the digits of Devanagari, for types that read digits.
+    fn with_ascii_digits(self, text: &str) -> Cow<'_, str> {
+        let reads_digits = match self {
+            SystemEntity::Number
+            | SystemEntity::Phone
+            | SystemEntity::Boolean
+            | SystemEntity::Date
+            | SystemEntity::Currency
+            | SystemEntity::Duration => true,
+            SystemEntity::String | SystemEntity::Email | SystemEntity::Url | SystemEntity::List => false,
+        };
+        if !reads_digits || !text.contains(is_devanagari_digit) {
+            return Cow::Borrowed(text);
+        }
+        text.chars().map(|it| if is_devanagari_digit(it) { char::from(b'0' + (u32::from(it) - 0x966) as u8) } else { it }).collect()
     }
 
     /// Normalizes a value that is neither text nor number.
@@ -121,6 +149,22 @@ impl SystemEntity {
             | SystemEntity::Duration => None,
         }
     }
+}
+
+fn is_devanagari_digit(character: char) -> bool {
+    matches!(character, '\u{966}'..='\u{96f}')
+}
+
+/// The position in a text of a position in the same text with ASCII digits.
+fn source_position(text: &str, at: usize) -> usize {
+    let mut ascii = 0;
+    let mut characters = text.char_indices();
+    let found = characters.find(|it| {
+        let is_reached = ascii >= at;
+        ascii += if is_devanagari_digit(it.1) { 1 } else { it.1.len_utf8() };
+        is_reached
+    });
+    found.map_or(text.len(), |it| it.0)
 }
 
 /// Normalizes a number: an integer if possible.

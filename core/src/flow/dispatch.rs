@@ -7,12 +7,10 @@ use super::failure::FallbackSearch;
 use super::matching::{IntentMatch, IntentSearch, ResolvedMessage};
 use crate::config::flow::document::{FallbackOn, NodeKind, ProgramKind};
 use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, Resume, SessionStatus};
+use crate::locale::EngineText;
 
 /// Maximum characters of a message; the rest is cut.
 const MAX_INPUT_CHARS: usize = 8000;
-
-/// Sent when the document has no fallback message.
-const NOT_UNDERSTOOD: &str = "Sorry, I did not understand that.";
 
 impl<'c> Walker<'c> {
     /// Handles the event.
@@ -203,7 +201,8 @@ impl<'c> Walker<'c> {
             self.state.counters.fallbacks = count;
         } else if self.record.messages.len() == before {
             // Every message is answered.
-            self.send_text(NOT_UNDERSTOOD);
+            let text = self.engine_text(EngineText::NotUnderstood, &[]);
+            self.send_text(&text);
         }
     }
 }

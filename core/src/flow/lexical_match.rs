@@ -11,6 +11,7 @@ use crate::flow::button_input::SHOWN_BUTTONS;
 use crate::flow::state::FlowEvent;
 use crate::flow::{effect_failure_code, with_member};
 use crate::lexical::{Acceptance, Decision, LexicalClassifier, NEAREST, RankedClass, Ranking, explain_class, round};
+use crate::locale::EngineText;
 use crate::text::phrase::Phrase;
 use crate::turn::{Candidate, IntentSimilarity, PhraseSearchRequest, Verdict};
 
@@ -141,7 +142,8 @@ impl<'c> Walker<'c> {
         let ids = intents.map(|it| &it.id);
         self.publish_match_record(search, None, "asked", confidence, json!({"asked": ids}));
         self.state.vars.insert(INTENT_QUESTION.to_owned(), json!({"text": self.input_text(), "intents": ids}));
-        let text = format!("Did you mean “{}” or “{}”?", label(intents[0]), label(intents[1]));
+        let [first, second] = intents.map(label);
+        let text = self.engine_text(EngineText::ChooseIntent, &[("first", &first), ("second", &second)]);
         let options = self.send_with_options(&text, &buttons);
         self.state.vars.insert(SHOWN_BUTTONS.to_owned(), Value::Array(options));
     }

@@ -6,6 +6,7 @@ use super::Walker;
 use super::channel::ChannelCapabilities;
 use crate::config::flow::document::{Block, Button, Card, FlowTemplate, LocalizedText, MessageData, Selection};
 use crate::flow::state::HistoryEntry;
+use crate::locale::EngineText;
 use crate::turn::{Map, NoticeBody};
 
 /// Maximum entries of the history.
@@ -19,9 +20,6 @@ const MAX_BLOCKS_BYTES: usize = 32 * 1024;
 
 /// Stop reason: a message exceeds the limit.
 pub(super) const MESSAGE_TOO_LARGE: &str = "message_too_large";
-
-/// Sent when the document has no error message.
-const DEFAULT_ERROR_MESSAGE: &str = "Something went wrong. Please try again.";
 
 impl Walker<'_> {
     /// Sends a localized text, unless it is empty.
@@ -39,14 +37,15 @@ impl Walker<'_> {
         }
     }
 
-    /// Sends the document's error message, or the default one.
+    /// Sends the document's error message, or that of the engine.
     pub(super) fn send_error(&mut self) {
         let before = self.record.messages.len();
         if let Some(text) = self.settings().error_message.as_ref() {
             self.send_localized(text, "settings");
         }
         if self.record.messages.len() == before {
-            self.send_text(DEFAULT_ERROR_MESSAGE);
+            let text = self.engine_text(EngineText::Error, &[]);
+            self.send_text(&text);
         }
     }
 

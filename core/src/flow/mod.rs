@@ -6,6 +6,7 @@ mod button_input;
 mod channel;
 mod child_session;
 mod dispatch;
+mod engine_text;
 mod failure;
 mod frames;
 mod handoff;

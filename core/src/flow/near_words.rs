@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::entity::{is_determiner, without_article};
+use crate::locale::{is_determiner, without_article};
 use crate::text::marked_phrase::MarkNeighbors;
 use crate::text::phrase::{Phrase, PlacedPhrase};
 

@@ -8,7 +8,7 @@ use super::markdown::{anchor, code, codes, fence, table, value, wrap};
 use super::{Meanings, Page, prose};
 
 /// A definition of the schema with its heading.
-const PARTS: [(&str, &str); 15] = [
+const PARTS: [(&str, &str); 16] = [
     ("Graph", "Graph"),
     ("Edge", "Edge"),
     ("Param", "Parameter of a graph"),
@@ -22,6 +22,7 @@ const PARTS: [(&str, &str); 15] = [
     ("SmallTalk", "Small talk"),
     ("Events", "Events"),
     ("Settings", "Settings"),
+    ("EngineTexts", "Engine texts"),
     ("Validation", "Validation"),
     ("Button", "Button"),
 ];
@@ -147,7 +148,7 @@ impl Writer<'_> {
                 (_, Some((_, heading))) => format!("[{}](#{})", heading.to_lowercase(), anchor(heading)),
                 ("Node", _) => "[node](#nodes)".to_owned(),
                 ("Block", _) => "[block](#block)".to_owned(),
-                ("LocalizedText", _) => "[text](#texts)".to_owned(),
+                ("LocalizedText" | "EngineText", _) => "[text](#texts)".to_owned(),
                 _ => "[template](templates.md)".to_owned(),
             };
         }

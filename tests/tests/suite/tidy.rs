@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use convengine_tests::root;
 
 /// The modules of the core; each may use modules with a smaller number only.
-const LAYERS: [(&str, u32); 29] = [
+const LAYERS: [(&str, u32); 30] = [
     ("value", 0),
     ("text", 1),
     ("json", 2),
     ("knowledge", 2),
+    ("locale", 2),
     ("lexical", 3),
     ("turn", 3),
     ("entity", 3),

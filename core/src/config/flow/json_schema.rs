@@ -70,6 +70,11 @@ fn shape_schema(shape: &Shape, definitions: &mut Map<String, Value>) -> Value {
             "type": "object", "description": "texts by locale, 'channel:NAME' or 'default'",
             "required": ["default"], "additionalProperties": shape_schema(text, definitions)
         }),
+        Shape::PartialTexts(text) => json!({
+            "type": "object", "description": "texts by locale, 'channel:NAME' or 'default'",
+            "additionalProperties": shape_schema(text, definitions)
+        }),
+        Shape::ClosedObject(fields) => with_keyword(object_schema(None, fields, definitions), "additionalProperties", json!(false)),
         Shape::Object(fields) => object_schema(None, fields, definitions),
         Shape::Union(tagged) => union_schema(tagged, definitions),
         Shape::AnyOf(shapes) => json!({"anyOf": shapes.iter().map(|it| shape_schema(it, definitions)).collect::<Vec<_>>()}),
@@ -142,6 +147,8 @@ mod tests {
                 "SmallTalk",
                 "Events",
                 "Settings",
+                "EngineTexts",
+                "EngineText",
                 "VarDecl",
                 "Graph",
                 "Param",

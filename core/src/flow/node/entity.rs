@@ -10,6 +10,7 @@ use super::validation::is_violated;
 use crate::config::flow::document::{Ask, EntityData, FlowTemplate, LocalizedText, Node, ValueTemplate};
 use crate::entity::{Entity, Extraction, ExtractionContext};
 use crate::flow::state::{Awaiting, AwaitingKind, FlowEvent};
+use crate::locale::EngineText;
 use crate::turn::Map;
 use crate::value::EXPRESSION;
 
@@ -110,10 +111,16 @@ impl<'c> Walker<'c> {
         let mut options = self.send_question(&data.prompt, &data.buttons, &place);
         if self.record.messages.len() == before {
             let name = data.variable.to_string().replace(['.', '_'], " ");
-            options = self.send_question(&literal_text(format!("{name}?")), &data.buttons, &place);
+            options = self.ask_for_value(&name, data, &place);
         }
         self.trace("entity.prompt", json!({"node": id, "variable": data.variable.to_string()}));
         self.slot_awaiting(node, data, options)
+    }
+
+    /// Asks for a value whose prompt is empty.
+    fn ask_for_value(&mut self, name: &str, data: &EntityData, place: &str) -> Vec<Value> {
+        let text = self.engine_text(EngineText::AskForValue, &[("name", name)]);
+        self.send_question(&literal_text(text), &data.buttons, place)
     }
 
     fn slot_awaiting(&self, node: &Node, data: &EntityData, options: Vec<Value>) -> Awaiting {
@@ -145,7 +152,8 @@ impl<'c> Walker<'c> {
             Ok(Some(value)) => self.validate_candidate(node, id, data, value),
             Err(values) => {
                 self.trace("entity.ambiguous", json!({"node": id, "values": values}));
-                self.reject_answer(node, id, data, Some(&literal_text(format!("{}?", values.join(" / ")))))
+                let text = self.engine_text(EngineText::ChooseValue, &[("values", &values.join(" / "))]);
+                self.reject_answer(node, id, data, Some(&literal_text(text)))
             }
             Ok(None) => self.handle_missing_value(node, id, data, awaiting, &entity).await,
         }
@@ -216,8 +224,10 @@ impl<'c> Walker<'c> {
     fn ask_for_confirmation(&mut self, node: &'c Node, data: &EntityData, candidate: Value) -> SlotResult {
         let shown = format_value(&candidate);
         self.state.vars.insert(CANDIDATE_VARIABLE.to_owned(), json!({"variable": data.variable.to_string(), "candidate": candidate}));
-        let yes_no = [("yes", "Yes"), ("no", "No")].map(|(id, label)| json!({"id": id, "label": label, "value": id == "yes"}));
-        let options = self.send_with_options(&format!("Is that {shown}?"), &yes_no);
+        let yes_no = [("yes", EngineText::Yes), ("no", EngineText::No)]
+            .map(|(id, label)| json!({"id": id, "label": self.engine_text(label, &[]), "value": id == "yes"}));
+        let text = self.engine_text(EngineText::ConfirmValue, &[("value", &shown)]);
+        let options = self.send_with_options(&text, &yes_no);
         if self.is_slot_redacted(data) {
             self.redact_question(&data.variable, &shown);
         }
@@ -267,7 +277,7 @@ impl<'c> Walker<'c> {
         let before = self.record.messages.len();
         let mut options = self.send_question(again, &data.buttons, &place);
         if self.record.messages.len() == before {
-            options = self.send_question(&literal_text(format!("{}?", data.variable)), &data.buttons, &place);
+            options = self.ask_for_value(&data.variable.to_string(), data, &place);
         }
         SlotResult::Prompted(self.slot_awaiting(node, data, options))
     }

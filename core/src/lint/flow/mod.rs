@@ -19,6 +19,7 @@ mod handoff;
 mod intent;
 mod knowledge;
 mod learned;
+mod locale;
 mod migration;
 mod path_length;
 mod phrase;
@@ -148,6 +149,7 @@ pub fn check_document(source: &Value, target: &PublishTarget<'_>) -> Vec<Documen
         agent::check,
         handoff::check,
         event::check,
+        locale::check,
         migration::check,
     ] {
         check(&context, &mut findings);

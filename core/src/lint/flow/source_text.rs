@@ -207,6 +207,9 @@ pub(super) fn document_texts(document: &Value) -> Vec<SourceText<'_>> {
         collector.collect_localized(settings, "/settings", "error_message");
         collector.collect_text(settings, "/settings", "handoff_webhook_url", TextKind::Text);
     }
+    if let Some((texts, members)) = document.get("engine_texts").and_then(|it| Some((it, it.as_object()?))) {
+        members.keys().for_each(|name| collector.collect_localized(texts, "/engine_texts", name));
+    }
     collector.texts
 }
 

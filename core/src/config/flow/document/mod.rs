@@ -73,6 +73,8 @@ pub struct Document {
     pub variables: Vec<Variable>,
     /// Its string table: by locale and key, or by key alone.
     pub strings: crate::turn::Map,
+    /// Its wording of what the engine says, by name.
+    pub engine_texts: Vec<(String, LocalizedText)>,
     /// What only an AI agent has.
     pub agent: Option<Box<AgentPolicy>>,
 }

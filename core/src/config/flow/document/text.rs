@@ -56,6 +56,11 @@ impl LocalizedText {
             .unwrap_or_default()
     }
 
+    /// Returns the variants of the first match: the channel, the locale, its language, `default`.
+    pub fn variants_of_locale(&self, channel: &str, locale: &str) -> &[FlowTemplate] {
+        self.variants(channel, locale, "default")
+    }
+
     /// Iterates over all its templates.
     pub fn templates(&self) -> impl Iterator<Item = &FlowTemplate> {
         self.variants_by_key.iter().flat_map(|it| &it.1)

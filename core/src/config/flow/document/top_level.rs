@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::locale::EngineText;
 use crate::text::variable_path::VariablePath;
 
 use super::fields::{self, Fields};
@@ -35,8 +36,14 @@ impl Document {
             settings: FlowSettings::read(fields.object_or_empty("settings")),
             variables: fields.list("variables", Variable::read),
             strings: fields.map("strings"),
+            engine_texts: fields.members("engine_texts").map(|(name, text)| (name.clone(), LocalizedText::from(text))).collect(),
             agent: None,
         }
+    }
+
+    /// Returns its wording of a text of the engine.
+    pub(crate) fn engine_text(&self, text: EngineText) -> Option<&LocalizedText> {
+        self.engine_texts.iter().find(|it| it.0 == text.name()).map(|it| &it.1)
     }
 
     /// Looks up a string: by locale, its language, the default locale, its language, `default`, then without a locale.

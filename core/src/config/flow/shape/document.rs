@@ -1,11 +1,16 @@
 //! The shape of the document, its lists and its settings. (docs/spec/flows.md#3)
 
-use super::Shape::{Any, AnyObject, Bool, Bounded, Const, Enum, Integer, List as Items, Map, Number, Object, PatternText, Ref, Union};
+use super::Shape::{
+    Any, AnyObject, Bool, Bounded, ClosedObject, Const, Enum, Integer, List as Items, Map, Number, Object, PatternText, Ref, Union,
+};
 use super::node::{EDGE, NODE};
-use super::parts::{EFFECT_CLASS, HTTP_REQUEST, ID, LOCALIZED, NON_EMPTY, OUTPUTS, PARAMS, PATH, RETRY, STRING, TEMPLATE, TYPE};
+use super::parts::{
+    EFFECT_CLASS, ENGINE_TEXT, HTTP_REQUEST, ID, LOCALIZED, NON_EMPTY, OUTPUTS, PARAMS, PATH, RETRY, STRING, TEMPLATE, TYPE,
+};
 use super::{
     BoundedShape as Codes, Definition, List, MemberShape, NO_MAX, NO_MIN, Pattern, Role, TaggedUnion as Kinds, UniqueBy, optional, required,
 };
+use crate::locale::EngineText;
 
 /// A flow document. Issues are reported in this order, so graphs come last.
 pub(in crate::config::flow) static DOCUMENT: Definition = Definition::part(
@@ -24,6 +29,7 @@ pub(in crate::config::flow) static DOCUMENT: Definition = Definition::part(
         optional("small_talk", Items(&List::unique_by_id(Ref(&SMALL_TALK)))),
         optional("events", Ref(&EVENTS)),
         optional("settings", Ref(&SETTINGS)),
+        optional("engine_texts", Ref(&ENGINE_TEXTS)),
         optional("variables", Items(&List::new(Ref(&VARIABLE)))),
         optional("inputs", Items(&List::new(PATH))),
         optional("meta", AnyObject),
@@ -186,6 +192,20 @@ static SETTINGS: Definition = Definition::part(
         optional("max_call_depth", Integer(1, 32)).with_default("16"),
         optional("version_policy", Enum(&["pin", "migrate_at_root", "migrate_eager"])).with_default(r#""pin""#),
         optional("models", Map(&NON_EMPTY)),
+    ]),
+);
+
+static ENGINE_TEXTS: Definition = Definition::part(
+    "EngineTexts",
+    ClosedObject(&[
+        optional(EngineText::ConfirmValue.name(), ENGINE_TEXT),
+        optional(EngineText::Yes.name(), ENGINE_TEXT),
+        optional(EngineText::No.name(), ENGINE_TEXT),
+        optional(EngineText::AskForValue.name(), ENGINE_TEXT),
+        optional(EngineText::ChooseValue.name(), ENGINE_TEXT),
+        optional(EngineText::ChooseIntent.name(), ENGINE_TEXT),
+        optional(EngineText::NotUnderstood.name(), ENGINE_TEXT),
+        optional(EngineText::Error.name(), ENGINE_TEXT),
     ]),
 );
 

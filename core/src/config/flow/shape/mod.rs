@@ -38,7 +38,11 @@ pub(super) enum Shape {
     Map(&'static Shape),
     /// Texts by locale, channel and `default`, which is required.
     LocalizedTexts(&'static Shape),
+    /// Texts by locale, channel and `default`; those that are missing are the engine's own.
+    PartialTexts(&'static Shape),
     Object(&'static [MemberShape]),
+    /// An object in which an unknown member is an error.
+    ClosedObject(&'static [MemberShape]),
     Union(&'static TaggedUnion),
     /// One of several shapes with different JSON types.
     AnyOf(&'static [Shape]),

@@ -20,6 +20,9 @@ static TEMPLATE_LENGTH: Codes = Codes { shape: Text(0, 32768), below: "D001", ab
 pub(super) const LOCALIZED: Shape = Ref(&LOCALIZED_TEXT);
 static LOCALIZED_TEXT: Definition =
     Definition::part("LocalizedText", AnyOf(&[TEMPLATE, VARIANTS, Shape::LocalizedTexts(&AnyOf(&[TEMPLATE, VARIANTS]))]));
+/// A text of the engine in the words of the document.
+pub(super) const ENGINE_TEXT: Shape =
+    Ref(&Definition::part("EngineText", AnyOf(&[TEMPLATE, VARIANTS, Shape::PartialTexts(&AnyOf(&[TEMPLATE, VARIANTS]))])));
 const VARIANTS: Shape = Shape::List(&List::non_empty(TEMPLATE));
 
 pub(super) const BUTTONS: Shape = Shape::List(&List::new(BUTTON));

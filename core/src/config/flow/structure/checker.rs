@@ -100,20 +100,24 @@ impl<'v> Checker<'v> {
                     self.check_items(list, items, place);
                 }
             },
-            Shape::Map(of) | Shape::LocalizedTexts(of) => match value.as_object() {
+            Shape::Map(of) | Shape::LocalizedTexts(of) | Shape::PartialTexts(of) => match value.as_object() {
                 None => self.report_mismatch("D001", shape, value, place),
                 Some(members) => {
                     for (key, member) in members {
                         self.check(of, member, &place.member(key));
                     }
-                    if matches!(shape, Shape::LocalizedTexts(_)) {
-                        self.check_texts(members, place);
+                    if !matches!(shape, Shape::Map(_)) {
+                        self.check_texts(members, place, matches!(shape, Shape::PartialTexts(_)));
                     }
                 }
             },
             Shape::Object(fields) => match value.as_object() {
                 None => self.report_mismatch("D001", shape, value, place),
                 Some(members) => self.check_object(None, &[fields], members, place),
+            },
+            Shape::ClosedObject(fields) => match value.as_object() {
+                None => self.report_mismatch("D001", shape, value, place),
+                Some(members) => self.check_closed_object(fields, members, place),
             },
             Shape::Union(tagged) => match value.as_object() {
                 None => self.report_mismatch("D001", shape, value, place),
@@ -189,9 +193,9 @@ impl<'v> Checker<'v> {
         }
     }
 
-    /// Checks the keys of a localized text, and that it covers the locales of the document.
-    fn check_texts(&mut self, texts: &Map<String, Value>, place: &FormLocation<'_>) {
-        if !texts.contains_key("default") {
+    /// Checks the keys of a localized text, and that it covers the locales of the document unless it is partial.
+    fn check_texts(&mut self, texts: &Map<String, Value>, place: &FormLocation<'_>, is_partial: bool) {
+        if !is_partial && !texts.contains_key("default") {
             self.report_missing("default", place);
         }
         for key in texts.keys() {
@@ -206,7 +210,7 @@ impl<'v> Checker<'v> {
                 });
             }
         }
-        if self.warnings >= MAX_ISSUES {
+        if is_partial || self.warnings >= MAX_ISSUES {
             return;
         }
         let has = |locale: &&str| texts.contains_key(*locale) || locale.split('-').next().is_some_and(|it| texts.contains_key(it));
@@ -256,6 +260,20 @@ impl<'v> Checker<'v> {
         self.check_fields(lists, members, place);
     }
 
+    fn check_closed_object(&mut self, fields: &[MemberShape], members: &Map<String, Value>, place: &FormLocation<'_>) {
+        let names = || fields.iter().map(|it| it.name);
+        for key in members.keys().filter(|key| names().all(|it| it != *key)) {
+            self.report_error(|| {
+                let fix = match nearest(key, names().filter(|it| !members.contains_key(*it))) {
+                    Some(near) => format!("rename it to '{near}'; the members are {}", join_quoted(names())),
+                    None => format!("use {}", one_of(names())),
+                };
+                place.member(key).error("D002", format!("{} has no member {}", place.title(), quote(key))).with_fix(fix)
+            });
+        }
+        self.check_fields(&[fields], members, place);
+    }
+
     fn check_fields(&mut self, lists: &[&[MemberShape]], members: &Map<String, Value>, place: &FormLocation<'_>) {
         for field in lists.iter().flat_map(|it| it.iter()) {
             match members.get(field.name) {
@@ -289,7 +307,8 @@ fn has_json_type(shape: &Shape, value: &Value) -> bool {
         Shape::Text(..) | Shape::PatternText(_) | Shape::Const(..) | Shape::Enum(_) => value.is_string(),
         Shape::Integer(..) | Shape::Number(..) => value.is_number(),
         Shape::List(_) => value.is_array(),
-        Shape::AnyObject | Shape::Map(_) | Shape::LocalizedTexts(_) | Shape::Object(_) | Shape::Union(_) => value.is_object(),
+        Shape::AnyObject | Shape::Map(_) | Shape::LocalizedTexts(_) | Shape::PartialTexts(_) => value.is_object(),
+        Shape::Object(_) | Shape::ClosedObject(_) | Shape::Union(_) => value.is_object(),
         Shape::AnyOf(shapes) => shapes.iter().any(|it| has_json_type(it, value)),
         Shape::Bounded(coded) => has_json_type(&coded.shape, value),
         Shape::Ref(definition) => has_json_type(&definition.shape, value),

@@ -12,8 +12,8 @@ const MAX_QUOTED_CHARS: usize = 40;
 pub(super) fn describe_shape(shape: &Shape) -> String {
     match shape {
         Shape::Any => "a value".to_owned(),
-        Shape::AnyObject | Shape::Map(_) | Shape::Object(_) | Shape::Union(_) => "an object".to_owned(),
-        Shape::LocalizedTexts(_) => "an object of texts by locale".to_owned(),
+        Shape::AnyObject | Shape::Map(_) | Shape::Object(_) | Shape::ClosedObject(_) | Shape::Union(_) => "an object".to_owned(),
+        Shape::LocalizedTexts(_) | Shape::PartialTexts(_) => "an object of texts by locale".to_owned(),
         Shape::Bool => "true or false".to_owned(),
         Shape::Text(0, NO_MAX_LENGTH) => "a string".to_owned(),
         Shape::Text(0, max) => format!("a string of at most {max} characters"),

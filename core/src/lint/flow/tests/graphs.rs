@@ -56,6 +56,8 @@ pub(super) fn cases() -> Vec<Case> {
         (vec![("/settings/monthly_llm_spend_cap_cents", json!(0))], "B004", "/settings/monthly_llm_spend_cap_cents"),
         (vec![("/events/fallback/enabled", json!(false))], "B006", "/events"),
         (vec![("/settings/knowledge_fallback", json!(true))], "B007", "/settings/knowledge_fallback"),
+        (vec![("/default_locale", json!("pt-BR"))], "B008", "/default_locale"),
+        (vec![("/locales", json!(["de", "sv"]))], "B008", "/locales/1"),
         (vec![("/settings/knowledge_fallback", json!(true))], "K006", "/settings/knowledge_fallback"),
         (with_migration(json!({"from_hash": "sha256:12"})), "M001", "/meta/migrations/0/from_hash"),
         (with_migration(json!({"from_hash": HASH, "nodes": {"ask": "nowhere"}})), "M001", "/meta/migrations/0/nodes/ask"),
