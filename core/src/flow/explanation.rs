@@ -113,6 +113,22 @@ impl<'c> Walker<'c> {
         explanation.with_subject(about).with_candidates(rows).record(&self.effects, verdict);
     }
 
+    /// Explains which button of a message is chosen, as its id and the port that the node is left by.
+    pub(super) fn explain_button(&self, node: &Node, options: &[Value], chosen: Option<(&str, &str)>) {
+        let Some(explanation) = self.effects.begin_explanation("route").filter(|_| !options.is_empty()) else { return };
+        let candidate = |option: &Value| {
+            let text = |name: &str| option.get(name).and_then(Value::as_str).unwrap_or_default();
+            let is_chosen = chosen.is_some_and(|it| it.0 == text("id"));
+            let mut candidate = Candidate::for_choice("", text("id"), if is_chosen { Verdict::Won } else { Verdict::NotMatched });
+            candidate.facts.insert("label".to_owned(), json!(text("label")));
+            candidate
+        };
+        let rows = options.iter().map(candidate).collect();
+        let about = json!({"node": self.node_key(node), "port": chosen.map(|it| it.1)});
+        let verdict = if chosen.is_some() { "the answer chooses a button" } else { "the answer chooses none of the buttons" };
+        explanation.with_subject(about).with_candidates(rows).record(&self.effects, verdict);
+    }
+
     /// Adds to a candidate whether its condition is true, and the values that it reads.
     fn with_condition(&self, mut candidate: Candidate, condition: &FlowCondition) -> Candidate {
         let scope = self.scope();
@@ -231,7 +247,7 @@ impl<'c> Walker<'c> {
     /// Begins the explanation of a slot or an agent step.
     pub(super) fn open_explanation(&mut self, topic: &'static str, about: impl FnOnce(&Self) -> Value) {
         let explanation = self.effects.begin_explanation(topic);
-        self.open_explanation = explanation.map(|it| it.with_subject(about(self)));
+        self.open_explanation = explanation.map(|it| Box::new(it.with_subject(about(self))));
     }
 
     /// Records the explanation of a slot or an agent step with its verdict, unless that is decided already.

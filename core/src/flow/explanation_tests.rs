@@ -197,6 +197,17 @@ fn the_dispatch_says_who_takes_the_event() {
 }
 
 #[test]
+fn a_message_says_which_of_its_buttons_is_chosen() {
+    let turns = play(flow_file!("buttons_awaited.talk"), flow_file!("messages.json"));
+    let buttons: Vec<&Value> = turns.iter().flatten().filter(|it| it["rows"][0]["facts"]["label"].is_string()).collect();
+    let [chosen, none] = ["the answer chooses a button", "the answer chooses none of the buttons"]
+        .map(|verdict| *buttons.iter().find(|it| it["verdict"] == verdict).unwrap_or_else(|| panic!("no '{verdict}' in {buttons:#?}")));
+    assert_eq!(candidates(chosen).iter().filter(|it| it.1 == "won").count(), 1);
+    assert!(chosen["about"]["port"].is_string() && none["about"]["port"].is_null());
+    assert!(candidates(none).iter().all(|it| it.1 == "not_matched"), "{none}");
+}
+
+#[test]
 fn a_slot_says_which_rules_a_value_breaks() {
     let turns = converse("slots", SLOTS, &["take a note", "ab", "milk", "check the bounds", "say 6", "be 5"]);
     let short = find(&turns[2], "slot", &[]);

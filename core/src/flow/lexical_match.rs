@@ -71,8 +71,8 @@ impl<'c> Walker<'c> {
         self.record_lexical_match(&ranking, &intents, threshold, &result);
         if search.explanation.is_some() {
             self.explain_lexical_match(classifier, &text, &ranking, &intents, threshold, &result);
-            search.note_fact("threshold", json!(round(threshold)));
-            search.note_fact("margin", json!(settings.ask_below_margin));
+            search.note_fact("threshold", || json!(round(threshold)));
+            search.note_fact("margin", || json!(settings.ask_below_margin));
             for ranked in ranking.classes.iter().take(NEAREST) {
                 let Some(intent) = intents.get(ranked.class) else { continue };
                 let (verdict, reason) = result.verdict_on(&intent.id, ranked.confidence, threshold);

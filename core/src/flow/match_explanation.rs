@@ -24,9 +24,9 @@ impl IntentSearch<'_> {
     }
 
     /// Notes a fact about the search.
-    pub(super) fn note_fact(&mut self, name: &str, value: Value) {
+    pub(super) fn note_fact(&mut self, name: &str, value: impl FnOnce() -> Value) {
         if let Some(explanation) = &mut self.explanation {
-            explanation.about.insert(name.to_owned(), value);
+            explanation.about.insert(name.to_owned(), value());
         }
     }
 }
@@ -43,7 +43,7 @@ impl<'c> Walker<'c> {
         if search.explanation.is_none() {
             return;
         }
-        search.note_fact("text", json!(input.tokens().join(" ")));
+        search.note_fact("text", || json!(input.tokens().join(" ")));
         let flow = self.flow;
         for (intent, phrases) in flow.document.intents.iter().zip(&flow.phrases).filter(|it| !it.0.is_fallback) {
             let best = self.best_phrase(intent, phrases, input);

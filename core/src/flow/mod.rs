@@ -105,7 +105,7 @@ pub struct Walker<'c> {
     /// The stored session before the turn.
     session_before: Option<Box<Value>>,
     /// The explanation of the slot or agent step that runs, if the turn is observed.
-    open_explanation: Option<Explanation>,
+    open_explanation: Option<Box<Explanation>>,
 }
 
 /// The message that triggered an intent.

@@ -101,13 +101,13 @@ impl<'c> Walker<'c> {
         let user = json!({"message": self.input_text(), "intents": shown});
         let reply = self.ask_for_schema("intent_match", system, &user, schema).await;
         let reply = reply?;
-        search.note_fact("model", reply.get("intent_id").cloned().unwrap_or_default());
+        search.note_fact("model", || reply.get("intent_id").cloned().unwrap_or_default());
         let id = reply.get("intent_id")?.as_str()?;
         let intent = candidates.into_iter().find(|it| it.id == id)?;
         let confidence = read_confidence(&reply);
         let least = if search.rejected.contains(&id) { MIN_CONFIDENCE_AFTER_REJECTION } else { 0.0 };
         let least = self.settings().intent_min_confidence.max(least);
-        search.note_fact("minConfidence", json!(least));
+        search.note_fact("minConfidence", || json!(least));
         if confidence < least {
             search.note(id, Verdict::NotMatched, json!(confidence), "the confidence of the model is below the least that is accepted");
             self.trace("intent.unsure", json!({"intent": id, "confidence": confidence}));

@@ -242,6 +242,7 @@ impl<'c> Walker<'c> {
                 Interrupt::NotInterrupted => self.state.awaiting = None,
             }
         }
+        self.note_verdict(|_| "the answer is neither yes nor no: the user is asked again".to_owned());
         self.ask_for_confirmation(node, data, candidate)
     }
 
