@@ -233,19 +233,32 @@ fn compare_audit(expected: &Value, played: &PlayedTurn, found: &mut Vec<Differen
     let ours: Vec<&(String, Value)> = played.audit.iter().filter(listed).collect();
     let left: Vec<String> = rows.iter().map(|it| row_key(it["stage"].as_str().unwrap_or_default(), &it["payload"])).collect();
     let right: Vec<String> = ours.iter().map(|it| row_key(&it.0, &it.1)).collect();
+    let recorded_stages: Vec<&str> = rows.iter().map(|it| it["stage"].as_str().unwrap_or_default()).collect();
+    let our_stages: Vec<&str> = ours.iter().map(|it| it.0.as_str()).collect();
     for pair in align(&left, &right) {
         match pair {
-            (Some(i), Some(j)) => compare_audit_row(i, &rows[i], ours[j], found),
-            (Some(i), None) => found.push(Difference { field: format!("audit[{i}]"), left: Some(rows[i].clone()), right: None }),
+            (Some(i), Some(j)) => compare_audit_row(&audit_field(i, &recorded_stages), &rows[i], ours[j], found),
+            (Some(i), None) => {
+                found.push(Difference { field: audit_field(i, &recorded_stages), left: Some(rows[i].clone()), right: None });
+            }
             (None, Some(j)) => {
                 let mut payload = strip_volatile(&ours[j].1);
                 payload.as_object_mut().into_iter().for_each(|it| it.retain(|name, _| !is_unrecorded(&ours[j].0, name)));
                 let payload = if is_unrecorded(&ours[j].0, "*") { Value::Null } else { payload };
                 let row = json!({"stage": ours[j].0, "payload": payload});
-                found.push(Difference { field: format!("audit[ours {j}]"), left: None, right: Some(row) });
+                found.push(Difference { field: audit_field(j, &our_stages), left: None, right: Some(row) });
             }
             (None, None) => {}
         }
+    }
+}
+
+/// Names an audit row by its stage, and by its number if it is not the first of the stage: `audit.STAGE`, `audit.STAGE#2`.
+fn audit_field(index: usize, stages: &[&str]) -> String {
+    let stage = stages[index];
+    match stages[..index].iter().filter(|it| **it == stage).count() {
+        0 => format!("audit.{stage}"),
+        before => format!("audit.{stage}#{}", before + 1),
     }
 }
 
@@ -263,8 +276,7 @@ fn strip_volatile(payload: &Value) -> Value {
     payload
 }
 
-fn compare_audit_row(index: usize, expected: &Value, ours: &(String, Value), found: &mut Vec<Difference>) {
-    let field = format!("audit[{index}].{}", ours.0);
+fn compare_audit_row(field: &str, expected: &Value, ours: &(String, Value), found: &mut Vec<Difference>) {
     if let Some(step) = expected.get("step") {
         compare_leaves(&format!("{field}.step"), Some(step), ours.1.get("step"), found);
     }
@@ -273,7 +285,7 @@ fn compare_audit_row(index: usize, expected: &Value, ours: &(String, Value), fou
     if let (Some(members), Some(recorded)) = (right.as_object_mut(), payload.as_object()) {
         members.retain(|name, _| recorded.contains_key(name) || !is_unrecorded(&ours.0, name));
     }
-    compare_leaves(&field, Some(payload), Some(&right), found);
+    compare_leaves(field, Some(payload), Some(&right), found);
 }
 
 /// Aligns two lists by their longest common subsequence.
@@ -334,8 +346,8 @@ mod tests {
         let row = |stage: &str| json!({"stage": stage, "payload": {"a": 1, "step": "S"}});
         let expect =
             json!({"audit": [row("USER_INPUT"), row("GONE"), row("RULE_MATCH (RulesStep)"), {"stage": "ENGINE_RETURN"}], "steps": ["S"]});
-        assert_eq!(fields(expect), ["audit[1]"]);
-        assert_eq!(fields(json!({"audit": [row("USER_INPUT")]})), ["audit[ours 1]", "audit[ours 2]"]);
+        assert_eq!(fields(expect), ["audit.GONE"]);
+        assert_eq!(fields(json!({"audit": [row("USER_INPUT")]})), ["audit.RULE_MATCH (RulesStep)", "audit.ENGINE_RETURN"]);
     }
 
     #[test]

@@ -93,6 +93,7 @@ impl<'c> Walker<'c> {
             summary: None,
             nested_exit: None,
             session_before: None,
+            open_explanation: None,
         }
     }
 
@@ -108,6 +109,7 @@ impl<'c> Walker<'c> {
     }
 
     fn into_child_turn(mut self, before: FlowUsage) -> ChildTurn {
+        self.redact_explanations();
         self.set_timers();
         let mut usage = FlowUsage::default();
         usage.add_difference(before, self.state.usage);

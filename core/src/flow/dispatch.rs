@@ -15,16 +15,20 @@ const MAX_INPUT_CHARS: usize = 8000;
 impl<'c> Walker<'c> {
     /// Handles the event.
     pub(super) async fn dispatch_event(&mut self) {
+        self.enter_phase("dispatch");
         self.trace("event", json!({"event": event_name(&self.event)}));
         if let Some((node, data)) = self.running_program().filter(|_| !self.is_own_event()) {
+            self.explain_dispatch("program");
             self.continue_program(node, data).await;
             return;
         }
         if self.state.status == SessionStatus::HandedOff {
+            self.explain_dispatch("person");
             self.dispatch_to_desk().await;
             return;
         }
         if self.state.status != SessionStatus::Active {
+            self.explain_dispatch("closed");
             self.trace("session.closed", json!({"status": self.state.status}));
             return;
         }
@@ -56,11 +60,18 @@ impl<'c> Walker<'c> {
                 if self.state.awaiting.as_ref().is_some_and(|it| it.kind == AwaitingKind::Approval) {
                     self.on_input().await;
                 } else {
+                    self.explain_dispatch("late");
                     self.warn("approval.late", json!({"call_id": call_id}));
                 }
             }
-            FlowEvent::HandoffStatus { .. } | FlowEvent::HandoffMessage { .. } => self.reject_late_handoff(),
-            FlowEvent::End { .. } => self.complete_session(),
+            FlowEvent::HandoffStatus { .. } | FlowEvent::HandoffMessage { .. } => {
+                self.explain_dispatch("late");
+                self.reject_late_handoff();
+            }
+            FlowEvent::End { .. } => {
+                self.explain_dispatch("end");
+                self.complete_session();
+            }
         }
     }
 
@@ -78,9 +89,11 @@ impl<'c> Walker<'c> {
     /// Starts a session: the welcome event, then the root graph.
     async fn start_session(&mut self) {
         if self.state.seq > 1 {
+            self.explain_dispatch("late");
             self.trace("session.begun", json!({}));
             return;
         }
+        self.explain_dispatch("start");
         match self.flow.kind {
             ProgramKind::Assistant => {}
             ProgramKind::Workflow if self.speaks_first() => return self.run_nodes().await,
@@ -123,14 +136,14 @@ impl<'c> Walker<'c> {
     /// Handles a message, a button or an approval decision.
     async fn on_input(&mut self) {
         if self.state.awaiting.is_some() {
+            self.explain_dispatch("waiting_node");
             let Some(node) = self.current_node() else {
                 self.abort_turn("no_node");
                 return;
             };
-            let place = self.current_node_key();
-            self.record_view(&place, "before");
+            let key = self.begin_node();
             let next = self.deliver_event(node).await;
-            self.record_view(&place, "after");
+            self.end_node(key);
             if self.apply_transition(node, next).await {
                 self.run_nodes().await;
             }
@@ -138,13 +151,16 @@ impl<'c> Walker<'c> {
         }
         // A migrated session restarts at the node where the migration left it.
         if self.state.stack.last_mut().and_then(|it| it.resume.take_if(|it| *it == Resume::After)).is_some() {
+            self.explain_dispatch("migrated_node");
             self.run_nodes().await;
             return;
         }
         if self.flow.kind != ProgramKind::Assistant {
+            self.explain_dispatch("nodes");
             self.run_nodes().await;
             return;
         }
+        self.explain_dispatch("intents");
         match self.resolve_intent().await {
             ResolvedMessage::Intent(hit) => {
                 if self.begin_intent(&hit) {
@@ -172,6 +188,7 @@ impl<'c> Walker<'c> {
             && let Some(graph) = &settings.fallback_limit_graph
             && self.push_graph(graph, FrameKind::Event)
         {
+            self.explain_fallback("limit_graph");
             self.run_nodes().await;
             return;
         }
@@ -183,16 +200,25 @@ impl<'c> Walker<'c> {
         }
         let intent = self.flow.document.intents.iter().find(|it| it.is_fallback && it.enabled);
         let is_entered = match (&event.graph, intent) {
-            (Some(graph), _) if event.enabled => self.push_graph(graph, FrameKind::Event),
-            (_, Some(intent)) => self.enter_intent(&IntentMatch {
-                intent,
-                source: "fallback",
-                confidence: 0.0,
-                phrase: None,
-                slots: Value::Null,
-                message: None,
-            }),
-            (_, None) => self.enter_fallback(&[FallbackOn::NoIntent]) == FallbackSearch::Entered,
+            (Some(graph), _) if event.enabled => {
+                self.explain_fallback("event_graph");
+                self.push_graph(graph, FrameKind::Event)
+            }
+            (_, Some(intent)) => {
+                self.explain_fallback("intent");
+                self.enter_intent(&IntentMatch {
+                    intent,
+                    source: "fallback",
+                    confidence: 0.0,
+                    phrase: None,
+                    slots: Value::Null,
+                    message: None,
+                })
+            }
+            (_, None) => {
+                self.explain_fallback("node");
+                self.enter_fallback(&[FallbackOn::NoIntent]) == FallbackSearch::Entered
+            }
         };
         if is_entered {
             let count = self.state.counters.fallbacks;
@@ -207,7 +233,8 @@ impl<'c> Walker<'c> {
     }
 }
 
-fn event_name(event: &FlowEvent) -> &'static str {
+/// The name of an event.
+pub(super) fn event_name(event: &FlowEvent) -> &'static str {
     match event {
         FlowEvent::Start { .. } => "session.start",
         FlowEvent::Message { .. } => "user.message",

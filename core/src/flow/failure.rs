@@ -154,9 +154,14 @@ impl<'c> Walker<'c> {
         let case = |it: &Node| if let NodeKind::Fallback(data) = &it.kind { Some(data.on) } else { None };
         // A fallback for this case takes precedence over one for all.
         let exact = enabled().find(|it| case(it).is_some_and(|it| on.contains(&it)));
-        let Some(node) = exact.or_else(|| enabled().find(|it| case(it) == Some(FallbackOn::Any))) else { return FallbackSearch::NotFound };
+        let Some(node) = exact.or_else(|| enabled().find(|it| case(it) == Some(FallbackOn::Any))) else {
+            self.explain_fallback_node(on, None, false);
+            return FallbackSearch::NotFound;
+        };
         let place = format!("{}/{}", graph.definition.id, node.id);
-        if self.entered_fallbacks.contains(&place) {
+        let is_entered = self.entered_fallbacks.contains(&place);
+        self.explain_fallback_node(on, Some(node), is_entered);
+        if is_entered {
             return FallbackSearch::AlreadyEntered;
         }
         self.entered_fallbacks.push(place);

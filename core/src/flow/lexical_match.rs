@@ -31,8 +31,8 @@ pub(super) enum LexicalResult<'c> {
 }
 
 impl<'c> Walker<'c> {
-    /// Matches the message by its words and its embedding; `rejected` are the ids of intents that a model has rejected.
-    pub(super) async fn match_lexically(&mut self, input: &Phrase, rejected: &[&str]) -> LexicalResult<'c> {
+    /// Matches the message by its words and its embedding; intents that a model has rejected do not count.
+    pub(super) async fn match_lexically(&mut self, input: &Phrase, search: &mut IntentSearch<'c>) -> LexicalResult<'c> {
         let flow = self.flow;
         let settings = self.settings().lexical_match;
         let Some(classifier) = flow.classifier().filter(|_| !input.tokens().is_empty()) else { return LexicalResult::Nothing };
@@ -40,7 +40,7 @@ impl<'c> Walker<'c> {
         let intents: Vec<&IntentDef> = flow.matchable_intents().collect();
         let phrases: Vec<&IntentPhrases> = flow.matchable_phrases().collect();
         let is_candidate = |class: usize| {
-            let is_rejected = intents.get(class).is_none_or(|it| rejected.contains(&it.id.as_str()));
+            let is_rejected = intents.get(class).is_none_or(|it| search.rejected.contains(&it.id.as_str()));
             !is_rejected && !phrases.get(class).is_some_and(|it| is_ruled_out(it, input))
         };
         let ranking = classifier.rank_among(&text, is_candidate);
@@ -70,7 +70,16 @@ impl<'c> Walker<'c> {
         };
         let result = result.unwrap_or(LexicalResult::Nothing);
         self.record_lexical_match(&ranking, &intents, threshold, &result);
-        self.explain_lexical_match(classifier, &text, &ranking, &intents, threshold, &result);
+        if search.explanation.is_some() {
+            self.explain_lexical_match(classifier, &text, &ranking, &intents, threshold, &result);
+            search.note_fact("threshold", || json!(round(threshold)));
+            search.note_fact("margin", || json!(settings.ask_below_margin));
+            for ranked in ranking.classes.iter().take(NEAREST) {
+                let Some(intent) = intents.get(ranked.class) else { continue };
+                let (verdict, reason) = result.verdict_on(&intent.id, ranked.confidence, threshold);
+                search.note(&intent.id, verdict, json!(round(ranked.confidence)), format!("by its words, {reason}"));
+            }
+        }
         result
     }
 

@@ -5,10 +5,12 @@ use serde_json::{Value, json};
 use super::Walker;
 use super::frames::into_members;
 use super::lexical_match::LexicalResult;
+use super::match_explanation::NOT_INTERRUPTED;
 use crate::config::flow::IntentPhrases;
 use crate::config::flow::document::{Continuation, IntentDef};
+use crate::text::marked_phrase::MarkedPhrase;
 use crate::text::phrase::Phrase;
-use crate::turn::Millis;
+use crate::turn::{Explanation, Millis, Verdict};
 
 /// A matched intent.
 #[derive(Debug, Clone)]
@@ -27,7 +29,17 @@ pub(super) struct IntentSearch<'c> {
     /// When it started.
     started_at: Millis,
     /// Intents that a model has rejected.
-    rejected: Vec<&'c str>,
+    pub rejected: Vec<&'c str>,
+    /// Its explanation, if the turn is observed.
+    pub explanation: Option<Box<Explanation>>,
+}
+
+impl<'c> IntentSearch<'c> {
+    /// Adds an intent that a model has rejected.
+    fn reject(&mut self, intent: &'c str) {
+        self.rejected.push(intent);
+        self.note(intent, Verdict::Lost, Value::Null, "a model has rejected it");
+    }
 }
 
 /// What interrupted a question instead of answering it.
@@ -58,6 +70,7 @@ pub(super) enum ResolvedMessage<'c> {
 impl<'c> Walker<'c> {
     /// Resolves the message when nothing is awaited.
     pub(super) async fn resolve_intent(&mut self) -> ResolvedMessage<'c> {
+        self.enter_phase("match");
         let mut search = self.start_search();
         let was_asked = match self.take_intent_answer() {
             Ok(hit) => return self.accept_match(hit, &search),
@@ -67,29 +80,31 @@ impl<'c> Walker<'c> {
         if self.answer_small_talk(&input, &search) {
             return ResolvedMessage::SmallTalk;
         }
-        if let Some(hit) = self.match_phrase(&input) {
+        let hit = self.match_phrase(&input);
+        self.note_phrases(&mut search, &input, hit.as_ref(), |_| true);
+        if let Some(hit) = hit {
             match self.verify_match(hit, &input).await {
                 Ok(hit) => return self.accept_match(hit, &search),
-                Err(intent) => search.rejected.push(intent),
+                Err(intent) => search.reject(intent),
             }
         }
         let mut close = None;
-        match self.match_lexically(&input, &search.rejected).await {
+        match self.match_lexically(&input, &mut search).await {
             LexicalResult::Accepted(hit) if self.settings().lexical_match.accept_above.is_some() => return self.accept_match(hit, &search),
             LexicalResult::Accepted(hit) => match self.verify_match(hit, &input).await {
                 Ok(hit) => return self.accept_match(hit, &search),
-                Err(intent) => search.rejected.push(intent),
+                Err(intent) => search.reject(intent),
             },
             // Below the line a model that fails does not accept.
-            LexicalResult::Unsure(hit) if self.settings().llm_verify => match self.ask_for_verification(&hit).await {
+            LexicalResult::Unsure(hit) if self.settings().llm_verify => match self.ask_for_verification(&hit, false).await {
                 Ok(Some(hit)) => return self.accept_match(hit, &search),
                 Ok(None) => {}
-                Err(intent) => search.rejected.push(intent),
+                Err(intent) => search.reject(intent),
             },
             LexicalResult::Unsure(_) | LexicalResult::Nothing => {}
             LexicalResult::Close(intents, confidence) => close = Some((intents, confidence)),
         }
-        if let Some(hit) = self.match_by_model(&input, &search.rejected).await {
+        if let Some(hit) = self.match_by_model(&input, &mut search).await {
             return self.accept_match(hit, &search);
         }
         match close.filter(|_| !was_asked) {
@@ -103,7 +118,7 @@ impl<'c> Walker<'c> {
 
     /// Lets small talk or an interrupting intent interrupt a question.
     pub(super) async fn try_interrupt(&mut self) -> Interrupt {
-        let search = self.start_search();
+        let mut search = self.start_search();
         let input = self.input_phrase();
         if self.answer_small_talk(&input, &search) {
             return if self.state.status == crate::flow::state::SessionStatus::Completed {
@@ -114,16 +129,29 @@ impl<'c> Walker<'c> {
         }
         let active = self.state.vars.get("_active_intent_id").and_then(Value::as_str).unwrap_or_default().to_owned();
         // A phrase of the active intent is an answer, not an interrupt.
-        let hit = self.match_phrase(&input).filter(|it| it.intent.interrupts && it.intent.id != active);
-        let Some(hit) = hit else { return Interrupt::NotInterrupted };
-        let Ok(hit) = self.verify_match(hit, &input).await else { return Interrupt::NotInterrupted };
+        let is_eligible = |it: &IntentDef| it.interrupts && it.id != active;
+        let hit = self.match_phrase(&input).filter(|it| is_eligible(it.intent));
+        self.note_phrases(&mut search, &input, hit.as_ref(), is_eligible);
+        let verified = match hit {
+            Some(hit) => self.verify_match(hit, &input).await.map_err(|it| search.reject(it)).ok(),
+            None => None,
+        };
+        let Some(hit) = verified else {
+            self.explain_match(&search, None, NOT_INTERRUPTED, 0.0, &Value::Null);
+            return Interrupt::NotInterrupted;
+        };
         self.publish_match(&hit, &search);
-        if self.begin_intent(&hit) { Interrupt::IntentPushed } else { Interrupt::NotInterrupted }
+        // What the intent does with its slots is not about the slot that was asked for.
+        let slot = self.open_explanation.take();
+        let is_begun = self.begin_intent(&hit);
+        self.open_explanation = slot;
+        if is_begun { Interrupt::IntentPushed } else { Interrupt::NotInterrupted }
     }
 
     /// Starts a search.
     pub(super) fn start_search(&self) -> IntentSearch<'c> {
-        IntentSearch { started_at: self.effects.now(), rejected: Vec::new() }
+        let explanation = self.effects.begin_explanation("intent_match").map(Box::new);
+        IntentSearch { started_at: self.effects.now(), rejected: Vec::new(), explanation }
     }
 
     fn input_phrase(&self) -> Phrase {
@@ -157,6 +185,18 @@ impl<'c> Walker<'c> {
             self.complete_session();
         }
         true
+    }
+
+    /// The best phrase of an intent in the message, with its score.
+    pub(super) fn best_phrase(&self, intent: &'c IntentDef, phrases: &'c IntentPhrases, input: &Phrase) -> Option<(f64, &'c str)> {
+        let message = self.input_text();
+        let score = |phrase: &Phrase, marked: &Option<MarkedPhrase>| match marked {
+            Some(marked) => self.match_marks(intent, marked, &message).map(|it| it.score),
+            None => input.match_phrase(phrase).map(|it| it.1),
+        };
+        let all = intent.phrases.iter().zip(&phrases.positive).zip(&phrases.marked);
+        let found = all.filter_map(|((text, phrase), marked)| Some((phrase.tokens().len(), score(phrase, marked)?, text.as_str())));
+        found.max_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).unwrap_or(std::cmp::Ordering::Equal)).map(|it| (it.1, it.2))
     }
 
     /// The intent with the best phrase in the message: the longest, then the highest score and priority.
@@ -214,6 +254,7 @@ impl<'c> Walker<'c> {
         let matched = json!({"intent_id": intent, "source": source, "confidence": confidence});
         let mut record = into_members(matched.clone());
         record.extend(into_members(json!({"rejected": search.rejected, "slots": {}, "ms": self.effects.now() - search.started_at})));
+        self.explain_match(search, intent, source, confidence, &more);
         record.extend(into_members(more));
         self.trace("intent.match", Value::Object(record));
         // The welcome does not answer a message.

@@ -32,7 +32,8 @@ pub struct Migration {
     pub is_lost: bool,
     /// Its state in the new version; unchanged when it stays.
     pub state: Value,
-    /// The audit payload: `{from, to, mapped, dropped}`, frames as `graph/node`.
+    /// The audit payload: `{from, to, mapped, dropped, moved, reset}`; frames as `graph/node`, `moved` has those with another id by the one
+    /// before, and `reset` is what the session was reset for: a `node` that is gone or another `entity`.
     pub report: Value,
 }
 
@@ -61,14 +62,21 @@ pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &V
         return stays(may);
     }
     declared.rename_stored_ids(from, to, &mut session);
-    let mut passage = MigrationKind::Mapped;
+    let moved: Members<String, Value> = before
+        .iter()
+        .zip(&session.stack)
+        .take(gone.unwrap_or(before.len()))
+        .filter(|it| *it.0 != frame_key(it.1))
+        .map(|it| (it.0.clone(), json!(frame_key(it.1))))
+        .collect();
+    let (mut passage, mut reset) = (MigrationKind::Mapped, None);
     match gone {
         Some(at) => {
-            passage = MigrationKind::Reasked;
+            (passage, reset) = (MigrationKind::Reasked, Some("node"));
             reset_unmappable(&mut session, to, at, declared.unmappable);
         }
         None if has_other_entity(from, to, &before, &session) => {
-            passage = MigrationKind::Reasked;
+            (passage, reset) = (MigrationKind::Reasked, Some("entity"));
             reask_slot(&mut session);
         }
         None => {}
@@ -76,7 +84,7 @@ pub fn migrate(from: &Flow, to: &Flow, source: &Value, snapshot: &str, state: &V
     declared.vars.iter().for_each(|it| apply_variable_change(&mut session, it));
     let mapped: Vec<&String> = before.iter().take(gone.unwrap_or(before.len())).collect();
     let dropped: Vec<&String> = before.iter().skip(gone.unwrap_or(before.len())).collect();
-    let report = json!({"from": session.snapshot, "to": snapshot, "mapped": mapped, "dropped": dropped});
+    let report = json!({"from": session.snapshot, "to": snapshot, "mapped": mapped, "dropped": dropped, "moved": moved, "reset": reset});
     snapshot.clone_into(&mut session.snapshot);
     let active = session.stack.iter().rev().find_map(|it| it.intent_id.clone());
     session.vars.insert("_active_intent_id".to_owned(), json!(active));

@@ -7,11 +7,15 @@ mod channel;
 mod child_session;
 mod dispatch;
 mod engine_text;
+mod explanation;
+#[cfg(test)]
+mod explanation_tests;
 mod failure;
 mod frames;
 mod handoff;
 mod lexical_match;
 mod limit;
+mod match_explanation;
 mod matching;
 mod messages;
 mod migrate;
@@ -24,6 +28,7 @@ mod outcome;
 mod redaction;
 mod request_renderer;
 mod scope;
+mod slot_explanation;
 mod slot_hints;
 mod slot_values;
 mod spend_budget;
@@ -57,7 +62,7 @@ use crate::flow::turn_record::TurnRecord;
 use crate::json;
 use crate::text::date::Date;
 use crate::text::variable_path::VariablePath;
-use crate::turn::{CancelReason, EffectContext, Map, NoticeBody, Outcome, TurnInput};
+use crate::turn::{CancelReason, EffectContext, Explanation, Map, NoticeBody, Outcome, TurnInput};
 
 /// Version of the stored session format; sessions of any other version are rejected.
 const SCHEMA_VERSION: &str = "1.0";
@@ -100,6 +105,8 @@ pub struct Walker<'c> {
     summary: Option<String>,
     /// The stored session before the turn.
     session_before: Option<Box<Value>>,
+    /// The explanation of the slot or agent step that runs, if the turn is observed.
+    open_explanation: Option<Box<Explanation>>,
 }
 
 /// The message that triggered an intent.
@@ -156,10 +163,10 @@ impl<'c> Walker<'c> {
         state.seq += 1;
         state.last_event_at = at;
         let event_number = state.seq;
-        if let Some(report) = migrated {
-            effects.publish(NoticeBody::Audit { stage: "session.migrated".into(), payload: report.into() });
+        if let Some(report) = &migrated {
+            effects.publish(NoticeBody::Audit { stage: "session.migrated".into(), payload: report.clone().into() });
         }
-        Walker {
+        let walker = Walker {
             flow,
             root_flow: flow,
             outer: Vec::new(),
@@ -178,7 +185,11 @@ impl<'c> Walker<'c> {
             is_late: false,
             summary: None,
             session_before,
-        }
+            open_explanation: None,
+        };
+        walker.enter_phase("dispatch");
+        migrated.iter().for_each(|it| walker.explain_migration(it));
+        walker
     }
 
     fn frame(&self) -> Option<&Frame> {

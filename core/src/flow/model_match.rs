@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::Walker;
-use super::matching::IntentMatch;
+use super::matching::{IntentMatch, IntentSearch};
 use crate::config::flow::document::IntentDef;
 use crate::json::schema::JsonSchema;
 use crate::text::phrase::Phrase;
+use crate::turn::Verdict;
 
 /// Minimum confidence for an intent that verification has rejected (docs/spec/flow-rulings.md#12).
 const MIN_CONFIDENCE_AFTER_REJECTION: f64 = 0.8;
@@ -21,14 +22,23 @@ impl<'c> Walker<'c> {
     /// Lets a model verify a match. The error is the id of a rejected intent; a model that fails accepts.
     pub(super) async fn verify_match(&mut self, hit: IntentMatch<'c>, input: &Phrase) -> Result<IntentMatch<'c>, &'c str> {
         let exact = hit.phrase.is_some_and(|it| Phrase::new(it, &self.flow.document.default_locale).tokens() == input.tokens());
-        if !self.settings().llm_verify || exact {
+        if !self.settings().llm_verify {
             return Ok(hit);
         }
-        Ok(self.ask_for_verification(&hit).await?.unwrap_or(hit))
+        if exact {
+            self.explain_exact_match(&hit);
+            return Ok(hit);
+        }
+        Ok(self.ask_for_verification(&hit, true).await?.unwrap_or(hit))
     }
 
-    /// Asks a model whether a match is right: `None` when it fails. The error is the id of a rejected intent.
-    pub(super) async fn ask_for_verification(&mut self, hit: &IntentMatch<'c>) -> Result<Option<IntentMatch<'c>>, &'c str> {
+    /// Asks a model whether a match is right: `None` when it fails, which `fails_open` says the meaning of. The error is the id of a
+    /// rejected intent.
+    pub(super) async fn ask_for_verification(
+        &mut self,
+        hit: &IntentMatch<'c>,
+        fails_open: bool,
+    ) -> Result<Option<IntentMatch<'c>>, &'c str> {
         let phrases: Vec<&String> = hit.intent.phrases.iter().take(MAX_PHRASES).collect();
         let system = "A keyword search has matched a user's message with an intent of an assistant. Decide whether the message \
                       really asks for that intent. Answer with JSON: {\"match\": true or false, \"confidence\": 0 to 1}.";
@@ -39,7 +49,9 @@ impl<'c> Walker<'c> {
             "type": "object", "required": ["match", "confidence"],
             "properties": {"match": {"type": "boolean"}, "confidence": {"type": "number", "minimum": 0, "maximum": 1}},
         });
-        let Some(reply) = self.ask_for_schema("intent_verify", system, &user, schema).await else { return Ok(None) };
+        let reply = self.ask_for_schema("intent_verify", system, &user, schema).await;
+        self.explain_verification(hit, reply.as_ref(), fails_open);
+        let Some(reply) = reply else { return Ok(None) };
         if reply.get("match") == Some(&Value::Bool(false)) {
             self.trace("intent.rejected", json!({"intent": hit.intent.id}));
             return Err(&hit.intent.id);
@@ -60,7 +72,7 @@ impl<'c> Walker<'c> {
     }
 
     /// Lets a model choose an intent.
-    pub(super) async fn match_by_model(&mut self, input: &Phrase, doubted: &[&str]) -> Option<IntentMatch<'c>> {
+    pub(super) async fn match_by_model(&mut self, input: &Phrase, search: &mut IntentSearch<'c>) -> Option<IntentMatch<'c>> {
         if !self.settings().llm_match || input.tokens().is_empty() {
             return None;
         }
@@ -87,15 +99,21 @@ impl<'c> Walker<'c> {
             },
         });
         let user = json!({"message": self.input_text(), "intents": shown});
-        let reply = self.ask_for_schema("intent_match", system, &user, schema).await?;
+        let reply = self.ask_for_schema("intent_match", system, &user, schema).await;
+        let reply = reply?;
+        search.note_fact("model", || reply.get("intent_id").cloned().unwrap_or_default());
         let id = reply.get("intent_id")?.as_str()?;
         let intent = candidates.into_iter().find(|it| it.id == id)?;
         let confidence = read_confidence(&reply);
-        let least = if doubted.contains(&id) { MIN_CONFIDENCE_AFTER_REJECTION } else { 0.0 };
-        if confidence < self.settings().intent_min_confidence.max(least) {
+        let least = if search.rejected.contains(&id) { MIN_CONFIDENCE_AFTER_REJECTION } else { 0.0 };
+        let least = self.settings().intent_min_confidence.max(least);
+        search.note_fact("minConfidence", || json!(least));
+        if confidence < least {
+            search.note(id, Verdict::NotMatched, json!(confidence), "the confidence of the model is below the least that is accepted");
             self.trace("intent.unsure", json!({"intent": id, "confidence": confidence}));
             return None;
         }
+        search.note(id, Verdict::Matched, json!(confidence), "the model has chosen it");
         let slots = reply.get("slots").cloned().unwrap_or_default();
         Some(IntentMatch { intent, source: "llm", confidence, phrase: None, slots, message: None })
     }

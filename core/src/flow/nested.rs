@@ -190,6 +190,8 @@ impl<'c> Walker<'c> {
 
     /// Returns to the program that was put aside. It takes over what the nested one waits for, or what it returns.
     pub(super) fn leave_program(&mut self) -> Transition {
+        // Its document knows which of its values are private.
+        self.redact_explanations();
         self.set_timers();
         let Some(outer) = self.outer.pop() else { return Transition::EndTurn };
         let child = replace(&mut self.state, outer.state);

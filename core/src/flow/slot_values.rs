@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Walker;
 use super::matching::IntentMatch;
@@ -18,6 +18,7 @@ use crate::entity::{Entity, EntityMatch, Extraction};
 use crate::text::marked_phrase::{MarkFit, MarkedMatch, MarkedPhrase, trim_punctuation};
 use crate::text::phrase::PlacedPhrase;
 use crate::text::variable_path::VariablePath;
+use crate::turn::{Candidate, Verdict};
 
 /// Entities that accept every message: only a mark of a phrase says what belongs to them.
 const CATCH_ALL_ENTITIES: [&str; 2] = ["@string", "@list"];
@@ -39,6 +40,8 @@ struct SlotValue {
     entity: String,
     /// The value that belongs to it and to no other; null when several values of a list match equally well.
     own: Option<Value>,
+    /// How that was found: `mark` or `near_words`.
+    source: &'static str,
 }
 
 /// The values of a type, from left to right.
@@ -55,6 +58,22 @@ struct TypeValues {
 pub(super) struct TriggerValue {
     pub value: Value,
     range: Option<Range<usize>>,
+    /// How it was found: `mark`, `near_words`, or `entity` for the first free value of its type.
+    source: &'static str,
+}
+
+impl TriggerValue {
+    /// The value as a candidate of an explanation, without the value itself.
+    pub(super) fn to_candidate(&self, entity: &str) -> Candidate {
+        let mut candidate = Candidate::for_choice("", self.source, Verdict::Won);
+        candidate.reason = match self.source {
+            "mark" => "the mark of a phrase takes it".to_owned(),
+            "near_words" => "the words beside it stand for the slot".to_owned(),
+            _ => format!("it is the first value of '{entity}' that no other slot takes"),
+        };
+        candidate.facts.extend(self.range.as_ref().map(|it| ("span".to_owned(), json!([it.start, it.end]))));
+        candidate
+    }
 }
 
 /// A value in the part of a message that a mark takes.
@@ -83,7 +102,7 @@ impl<'c> Walker<'c> {
         }
         for slot in &slots {
             if values.slot(slot.variable, slot.entity).is_none() {
-                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.entity.to_owned(), own: None });
+                values.slots.push(SlotValue { variable: slot.variable.clone(), entity: slot.entity.to_owned(), own: None, source: "" });
             }
         }
         let types = self.slot_types(&slots);
@@ -143,6 +162,7 @@ impl<'c> Walker<'c> {
                 let kind = types.iter().find(|it| it.name == slot.entity);
                 let Some(part) = kind.and_then(|it| self.read_part(it, text.get(range.clone())?)) else { continue };
                 slot.own = Some(part.value);
+                slot.source = "mark";
                 values.taken.push(range.start + part.place.start..range.start + part.place.end);
             }
         }
@@ -209,6 +229,7 @@ impl<'c> Walker<'c> {
                 let slot = open.get(slot).and_then(|it| values.slots.get_mut(*it));
                 if let Some((slot, found)) = slot.zip(found.get(number)) {
                     slot.own = Some(found.value.clone().unwrap_or_default());
+                    slot.source = "near_words";
                     values.taken.push(found.range.clone());
                 }
             }
@@ -225,8 +246,8 @@ impl<'c> Walker<'c> {
         let trigger = self.trigger.as_ref()?;
         let values = &trigger.values;
         let slot = values.slot(&data.variable, &data.entity);
-        if let Some(own) = slot.and_then(|it| it.own.clone()) {
-            return Some(TriggerValue { value: own, range: None }).filter(|it| !it.value.is_null());
+        if let Some((own, source)) = slot.and_then(|it| Some((it.own.clone()?, it.source))) {
+            return Some(TriggerValue { value: own, range: None, source }).filter(|it| !it.value.is_null());
         }
         if CATCH_ALL_ENTITIES.contains(&data.entity.as_str()) {
             return None;
@@ -238,10 +259,10 @@ impl<'c> Walker<'c> {
             let Extraction::Value(value) = entity.extract(&trigger.text, self.extraction_context()) else { return None };
             let same = values.types.iter().filter(|it| it.entity == data.entity).flat_map(|it| &it.found);
             let range = same.into_iter().find(|it| it.value.as_ref() == Some(&value)).map(|it| it.range.clone());
-            return Some(TriggerValue { value, range });
+            return Some(TriggerValue { value, range, source: "entity" });
         };
         let first = kind.found.iter().find(|it| !values.is_taken(&it.range))?;
-        Some(TriggerValue { value: first.value.clone()?, range: Some(first.range.clone()) })
+        Some(TriggerValue { value: first.value.clone()?, range: Some(first.range.clone()), source: "entity" })
     }
 
     /// Keeps other slots from taking a value.

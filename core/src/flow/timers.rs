@@ -77,10 +77,12 @@ impl<'c> Walker<'c> {
     /// Handles a timer event.
     pub(super) async fn on_timer(&mut self, id: &str) {
         if !self.state.timers.iter().any(|it| it.id == id) {
+            self.explain_dispatch("late");
             self.trace("timer.late", json!({"timer": id}));
             self.is_late = true;
             return;
         }
+        self.explain_dispatch("timer");
         match id {
             SESSION_TIMER => {
                 self.trace("session.abandoned", json!({}));

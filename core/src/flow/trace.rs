@@ -1,5 +1,7 @@
 //! Traces a turn for observers, and records effects, warnings and ports.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::Walker;
@@ -22,8 +24,22 @@ impl Walker<'_> {
         self.effects.publish(NoticeBody::Audit { stage: kind.to_owned().into(), payload: data.into() });
     }
 
-    /// Records the session before or after a node for observers.
-    pub(super) fn record_view(&self, place: &str, edge: &str) {
+    /// Makes the current node the step, and records the session before it for observers. Returns its key, if anything is recorded.
+    pub(super) fn begin_node(&self) -> Option<String> {
+        let mut key = None;
+        self.effects.enter_node(|| Cow::Owned(key.insert(self.current_node_key()).clone()));
+        key.iter().for_each(|it| self.record_view(it, "before"));
+        key
+    }
+
+    /// Records the session after a node for observers. The node is the step again, because a program that it ran had steps of its own.
+    pub(super) fn end_node(&self, key: Option<String>) {
+        let Some(key) = key else { return };
+        self.record_view(&key, "after");
+        self.effects.enter_node(|| Cow::Owned(key));
+    }
+
+    fn record_view(&self, place: &str, edge: &str) {
         self.effects.record_view(place, edge, || crate::json::into_members(serde_json::to_value(&self.state).unwrap_or_default()));
     }
 
@@ -51,6 +67,7 @@ impl Walker<'_> {
     pub(super) fn record_port(&mut self, node: &str, port: &str) {
         let now = self.effects.now();
         let Some(graph) = self.state.stack.last().map(|it| it.graph.as_str()) else { return };
+        self.effects.record_port(|| format!("{graph}/{node}:{port}"));
         // No step when the node was entered in an earlier turn.
         let step = self.record.steps.iter_mut().rev().find(|it| it.id == node && it.graph == graph);
         if let Some(step) = step.filter(|it| it.port.is_none()) {

@@ -60,10 +60,9 @@ impl<'c> Walker<'c> {
             if !self.record_node_entry(node) {
                 return;
             }
-            let place = self.current_node_key();
-            self.record_view(&place, "before");
+            let key = self.begin_node();
             let next = if node.disabled { Transition::Port(node.default_port().to_owned()) } else { self.run_node(node).await };
-            self.record_view(&place, "after");
+            self.end_node(key);
             if !self.apply_transition(node, next).await {
                 return;
             }
@@ -149,6 +148,7 @@ impl<'c> Walker<'c> {
         for edge in edges {
             let is_true = edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.is_condition_true(&it.expr, Map::new()));
             if is_true {
+                self.explain_route(node, &[port, "else"], port, Some(edge));
                 self.record_port(&node.id, port);
                 let label = edge.condition.as_ref().map(|it| it.expr.source.as_str());
                 self.trace(
@@ -159,20 +159,26 @@ impl<'c> Walker<'c> {
             }
         }
         if matches!(node.kind, NodeKind::Python(_)) {
+            self.explain_route(node, &[port], port, None);
             self.record_port(&node.id, port);
             return EdgeTarget::None;
         }
+        let chosen = self.graph().and_then(|it| it.edges(&node.id, "else").next());
+        self.explain_route(node, &[port, "else"], "else", chosen);
         self.record_port(&node.id, "else");
-        self.find_edge(node, "else")
+        chosen.map_or(EdgeTarget::None, |it| EdgeTarget::To(&it.target))
     }
 
     /// Chooses the first edge of a port of a workflow whose condition is true; for a node that branches, else the port `else`.
     fn choose_workflow_edge(&mut self, node: &'c Node, port: &str) -> EdgeTarget<'c> {
         let is_branching = node.traits().branching == Branching::Out;
-        for port in [port, "else"].into_iter().take(if is_branching { 2 } else { 1 }) {
+        let ports = [port, "else"];
+        let ports = ports.get(..if is_branching { 2 } else { 1 }).unwrap_or_default();
+        for port in ports {
             let edges: Vec<&'c EdgeDef> = self.graph().into_iter().flat_map(|it| it.edges(&node.id, port)).collect();
             for edge in edges {
                 if edge.is_default() || edge.condition.as_ref().is_some_and(|it| self.is_condition_true(&it.expr, Map::new())) {
+                    self.explain_route(node, ports, port, Some(edge));
                     self.record_port(&node.id, port);
                     let members = [("node", &node.id), ("edge", &edge.id), ("target", &edge.target)];
                     self.trace("node.route", object(members.map(|(name, it)| (name, it.as_str().into()))));
@@ -180,7 +186,9 @@ impl<'c> Walker<'c> {
                 }
             }
         }
-        self.record_port(&node.id, if is_branching { "else" } else { port });
+        let port = if is_branching { "else" } else { port };
+        self.explain_route(node, ports, port, None);
+        self.record_port(&node.id, port);
         EdgeTarget::None
     }
 

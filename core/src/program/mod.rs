@@ -26,7 +26,7 @@ impl Turn {
     /// # Errors
     /// [`TurnError::Program`] when the configuration runs another program; [`TurnError::Stalled`] is a bug in the core.
     pub fn start(input: TurnInput, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
-        start(input, config, LaunchMode { defer_end: false, observation: Observation::Nothing })
+        start(input, config, LaunchMode { defer_end: false, is_replay: false, observation: Observation::Nothing })
     }
 
     /// Starts a turn that records session views and explanations for observers; see [`Turn::views`] and [`Turn::whys`].
@@ -34,7 +34,7 @@ impl Turn {
     /// # Errors
     /// Same as [`Turn::start`].
     pub fn start_observed(input: TurnInput, config: Arc<Config>) -> Result<(Turn, Slice), TurnError> {
-        start(input, config, LaunchMode { defer_end: false, observation: Observation::Steps })
+        start(input, config, LaunchMode { defer_end: false, is_replay: false, observation: Observation::Steps })
     }
 
     /// Replays a recorded turn to the end of its journal; a canceled turn is canceled again. A slice without an end requests effects
@@ -86,7 +86,7 @@ fn reject_divergence(rescued: RescuedTurn) -> Result<(Turn, Slice), TurnError> {
 fn replay(journal: &Journal, config: Arc<Config>, watch: Observation) -> Result<RescuedTurn, TurnError> {
     journal.check_protocol()?;
     let defer_end = !journal.entries.is_empty() || journal.canceled.is_some();
-    let (mut turn, mut slice) = start(journal.input.clone(), config, LaunchMode { defer_end, observation: watch })?;
+    let (mut turn, mut slice) = start(journal.input.clone(), config, LaunchMode { defer_end, is_replay: true, observation: watch })?;
     let diverged = turn.replay_journal(journal, &mut slice)?;
     Ok(RescuedTurn { turn, slice, divergence: diverged })
 }

@@ -31,7 +31,7 @@ impl Turn {
             session: LoadedSession::default(),
         };
         let (name, arguments) = (request.task.clone(), request.input.clone());
-        let mode = LaunchMode { defer_end: false, observation: Observation::Nothing };
+        let mode = LaunchMode { defer_end: false, is_replay: false, observation: Observation::Nothing };
         Turn::launch(input, config.hash_source().to_owned(), mode, |input, effects| build_program(input, effects, config, name, arguments))
     }
 }

@@ -1,5 +1,6 @@
 //! The effect context: the only access of core code to the outside.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -15,7 +16,7 @@ use super::explanation::Explanation;
 use super::notice::{Notice, NoticeBody};
 use super::request::Reply;
 use super::rng::Rng;
-use super::{Map, Millis, Observation};
+use super::{LaunchMode, Map, Millis, Observation};
 
 /// The session at the edge of a step, for observers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +39,8 @@ pub struct EffectContext {
     inner: Arc<Mutex<Inner>>,
     /// Outside the mutex, so that a turn without observers does not lock it.
     pub(super) observation: Observation,
+    /// Whether the nodes and ports of a flow are recorded: for observers, and for the report of a divergence.
+    records_path: bool,
 }
 
 #[derive(Debug)]
@@ -45,7 +48,8 @@ struct Inner {
     turn: String,
     now: Millis,
     rng: Rng,
-    step: &'static str,
+    step: Cow<'static, str>,
+    ports: Vec<String>,
     next_seq: u32,
     next_effect: u32,
     open: BTreeMap<EffectId, Option<Result<Reply, EffectError>>>,
@@ -61,12 +65,13 @@ struct Inner {
 }
 
 impl EffectContext {
-    pub(super) fn new(turn: String, now: Millis, seed: u64, observation: Observation) -> Self {
+    pub(super) fn new(turn: String, now: Millis, seed: u64, mode: LaunchMode) -> Self {
         let inner = Inner {
             turn,
             now,
             rng: Rng::new(seed),
-            step: "",
+            step: Cow::Borrowed(""),
+            ports: Vec::new(),
             next_seq: 0,
             next_effect: 0,
             open: BTreeMap::new(),
@@ -79,7 +84,8 @@ impl EffectContext {
             end_deferred: false,
             canceled: None,
         };
-        EffectContext { inner: Arc::new(Mutex::new(inner)), observation }
+        let LaunchMode { observation, is_replay, .. } = mode;
+        EffectContext { inner: Arc::new(Mutex::new(inner)), observation, records_path: is_replay || observation == Observation::Steps }
     }
 
     /// The host's time of the latest completion; it never decreases.
@@ -102,12 +108,31 @@ impl EffectContext {
 
     /// Sets the current step, for reports of a divergence.
     pub fn enter_step(&self, step: &'static str) {
-        self.lock().step = step;
+        self.lock().step = Cow::Borrowed(step);
+    }
+
+    /// Sets the current step of a flow, `graph/node` or a fixed word; the closure runs only when the path is recorded.
+    pub fn enter_node(&self, key: impl FnOnce() -> Cow<'static, str>) {
+        if self.records_path {
+            self.lock().step = key();
+        }
+    }
+
+    /// Records the port by which a node is left, as `graph/node:port`; the closure runs only when the path is recorded.
+    pub fn record_port(&self, port: impl FnOnce() -> String) {
+        if self.records_path {
+            self.lock().ports.push(port());
+        }
+    }
+
+    /// The ports taken so far, each as `graph/node:port`; empty unless the path is recorded.
+    pub(super) fn ports(&self) -> Vec<String> {
+        self.lock().ports.clone()
     }
 
     /// The current step, or the last one.
-    pub fn step(&self) -> &'static str {
-        self.lock().step
+    pub fn step(&self) -> Cow<'static, str> {
+        self.lock().step.clone()
     }
 
     /// The number of effects without an answer.
@@ -264,10 +289,17 @@ impl EffectContext {
         self.lock().explanations.push(explanation);
     }
 
+    /// Changes the explanations so far, to redact them; the closure runs only for an observed turn.
+    pub fn edit_explanations(&self, edit: impl FnOnce(&mut [Explanation])) {
+        if self.observation == Observation::Steps {
+            edit(&mut self.lock().explanations);
+        }
+    }
+
     /// The number of the next notice, and the current step.
-    pub(super) fn position(&self) -> (u32, &'static str) {
+    pub(super) fn position(&self) -> (u32, Cow<'static, str>) {
         let inner = self.lock();
-        (inner.next_seq, inner.step)
+        (inner.next_seq, inner.step.clone())
     }
 
     pub(super) fn audit_metadata(&self) -> BTreeMap<u32, Map> {
@@ -299,7 +331,7 @@ mod tests {
     use super::*;
 
     fn effect_context() -> EffectContext {
-        EffectContext::new("t".to_owned(), 10, 1, Observation::Nothing)
+        EffectContext::new("t".to_owned(), 10, 1, LaunchMode { defer_end: false, is_replay: false, observation: Observation::Nothing })
     }
 
     fn poll<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Poll<T> {

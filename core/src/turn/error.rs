@@ -141,7 +141,7 @@ pub enum TurnError {
 
 /// The first point at which a replay differs from its journal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("replay diverged at effect {} (journal entry {index}) in step {step}: {difference}", effect.0)]
+#[error("replay diverged at effect {} (journal entry {index}) in step {step}{}: {difference}", effect.0, last_port(ports))]
 pub struct Divergence {
     /// Position in the journal, from 0.
     pub index: usize,
@@ -149,6 +149,13 @@ pub struct Divergence {
     pub effect: EffectId,
     /// The replay's current step.
     pub step: String,
+    /// The ports that the replay has taken in a flow, each as `graph/node:port`.
+    pub ports: Vec<String>,
     /// The fields that differ, one per line.
     pub difference: String,
+}
+
+/// Names the port that was taken last, if any.
+fn last_port(ports: &[String]) -> String {
+    ports.last().map(|it| format!(", after the port {it}")).unwrap_or_default()
 }

@@ -2,6 +2,8 @@
 //!
 //! The deciding code records them as it decides; nothing is inferred afterwards. A turn without observers has none.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,8 +21,8 @@ pub const TOO_MANY_STEPS: &str = "the pattern takes too many steps on this messa
 pub struct Explanation {
     /// The number of the next notice at the time.
     pub seq: u32,
-    /// The step that decided.
-    pub step: &'static str,
+    /// The step that decided; of a flow, `graph/node`, or `dispatch` or `match` before the first node.
+    pub step: Cow<'static, str>,
     /// The kind of decision.
     pub topic: &'static str,
     /// The facts that it was about.

@@ -129,10 +129,10 @@ fn hash(request: &Value) -> String {
     hash.finish().chars().take(16).collect()
 }
 
-/// Compares a replayed request with the recorded one.
-pub(super) fn check_request(index: usize, entry: &JournalEntry, replayed: Option<&Value>, step: &str) -> Result<(), TurnError> {
+/// Compares a replayed request with the recorded one. A divergence has no position yet.
+pub(super) fn check_request(index: usize, entry: &JournalEntry, replayed: Option<&Value>) -> Result<(), Box<Divergence>> {
     let diverged =
-        |difference: String| TurnError::Diverged(Box::new(Divergence { index, effect: entry.effect, step: step.to_owned(), difference }));
+        |difference: String| Box::new(Divergence { index, effect: entry.effect, step: String::new(), ports: Vec::new(), difference });
     let Some(replayed) = replayed else {
         return Err(diverged("requested by the recorded turn, but not by the replay".to_owned()));
     };
@@ -164,7 +164,7 @@ mod tests {
             request: None,
             outcome: EffectResult::Error(crate::turn::EffectError::new(crate::turn::EffectErrorKind::Timeout, "")),
         };
-        let is_same = |recorded: String, replayed: &Value| check_request(0, &entry(recorded), Some(replayed), "").is_ok();
+        let is_same = |recorded: String, replayed: &Value| check_request(0, &entry(recorded), Some(replayed)).is_ok();
         assert!(is_same(fingerprint(&request), &guarded) && is_same(fingerprint(&guarded), &request));
         assert!(is_same(hash(&guarded), &guarded), "of an older journal");
         assert!(!is_same(fingerprint(&request), &json!({"kind": "http", "url": "http://b/"})));

@@ -87,6 +87,8 @@ pub type Program = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 pub(crate) struct LaunchMode {
     /// For a replay: defers the end of the turn until its journal ends.
     pub defer_end: bool,
+    /// Whether it is a replay, which records the nodes and ports of a flow.
+    pub is_replay: bool,
     /// What is recorded of the session.
     pub observation: Observation,
 }
@@ -136,7 +138,7 @@ impl Turn {
         mode: LaunchMode,
         program: impl FnOnce(TurnInput, EffectContext) -> Program,
     ) -> Result<(Turn, Slice), TurnError> {
-        let effects = EffectContext::new(input.turn.clone(), input.at, input.seed, mode.observation);
+        let effects = EffectContext::new(input.turn.clone(), input.at, input.seed, mode);
         effects.set_end_deferred(mode.defer_end);
         let journal = Journal::new(config, input.clone());
         let program = program(input, effects.clone());
@@ -204,6 +206,11 @@ impl Turn {
         self.effects.explanations()
     }
 
+    /// The ports by which nodes of a flow were left so far, each as `graph/node:port`; empty unless the turn is observed or a replay.
+    pub fn ports(&self) -> Vec<String> {
+        self.effects.ports()
+    }
+
     /// The session at each audit so far, by notice number; empty unless audits are recorded.
     pub fn audit_metadata(&self) -> BTreeMap<u32, Map> {
         self.effects.audit_metadata()
@@ -233,13 +240,20 @@ impl Turn {
     fn replay_entries(&mut self, recorded: &Journal, slice: &mut Slice) -> Result<(), TurnError> {
         for (index, entry) in recorded.entries.iter().enumerate() {
             let replayed = self.journal.requests.get(&entry.effect);
-            journal::check_request(index, entry, replayed, self.effects.step())?;
+            journal::check_request(index, entry, replayed).map_err(|it| self.locate_divergence(it))?;
             // The recorded turn continued for as long as there are answers, and until it was canceled.
             self.effects.set_end_deferred(index + 1 < recorded.entries.len() || recorded.canceled.is_some());
             slice.effects.retain(|it| it.id != entry.effect);
             slice.append(self.complete(entry.to_completion())?);
         }
         Ok(())
+    }
+
+    /// Adds the position of the replay to a divergence.
+    fn locate_divergence(&self, mut divergence: Box<Divergence>) -> TurnError {
+        divergence.step = self.effects.step().into_owned();
+        divergence.ports = self.effects.ports();
+        TurnError::Diverged(divergence)
     }
 
     fn complete(&mut self, completion: Completion) -> Result<Slice, TurnError> {
@@ -287,8 +301,13 @@ mod tests {
     #[test]
     fn waiting_for_anything_but_an_effect_stalls() {
         let program = |_, _| -> Program { Box::pin(std::future::pending()) };
-        let error =
-            Turn::launch(input(), String::new(), LaunchMode { defer_end: false, observation: Observation::Nothing }, program).unwrap_err();
+        let error = Turn::launch(
+            input(),
+            String::new(),
+            LaunchMode { defer_end: false, is_replay: false, observation: Observation::Nothing },
+            program,
+        )
+        .unwrap_err();
         assert_eq!(error, TurnError::Stalled);
     }
 }

@@ -1,8 +1,6 @@
 import { usedRows } from '../config/row-usage';
-import { stageTone } from '../stage-tone';
 import { formatStepName } from '../timeline/step-name';
-import { describeNotice, isInStory } from '../timeline/notices';
-import { findStepAt, findStep } from './find-step';
+import { findStep } from './find-step';
 import type { AuditNotice, Candidate, Json, JsonObject, Notice, StepInfo, Explanation } from '../types';
 
 /** The decisions of one step. */
@@ -40,7 +38,6 @@ export interface TermWeight {
 /** The part of a turn that explanations are read from. */
 export interface ExplainableTurn {
   steps: StepInfo[];
-  notices: Notice[];
   explanations: Explanation[];
 }
 
@@ -71,6 +68,13 @@ const TOPIC_TITLES: Record<string, string> = {
   planner: 'Planner',
   tool: 'Tool',
   state_graph: 'State graph',
+  intent_match: 'Intent',
+  verification: 'Verification',
+  route: 'Route',
+  slot: 'Slot',
+  fallback: 'Fallback',
+  agent_step: 'Agent step',
+  migration: 'Migration',
 };
 
 /** Formats the verdict on a candidate. */
@@ -80,12 +84,13 @@ export function verdictText({ verdict }: Candidate, gates: boolean): string {
   return VERDICT_TEXTS[verdict];
 }
 
-/** Explains a step or a whole turn; without explanations of the engine, its audit notices are used. */
+/** Explains a step or a whole turn. */
 export function explain(turn: ExplainableTurn, step: number | undefined): StepExplanation[] {
   const out = new Map<number, StepExplanation>();
-  const entries = turn.explanations.length > 0 ? turn.explanations.map((it) => [findStep(turn.steps, it), toEntry(it)] as const) : explainFromNotices(turn);
-  for (const [index, entry] of entries) {
+  for (const explanation of turn.explanations) {
+    const index = findStep(turn.steps, explanation);
     if (step !== undefined && index !== step) continue;
+    const entry = toEntry(explanation);
     const name = formatStepName(turn.steps[index]?.step ?? '') || 'Outside any step';
     if (entry.topic === name && entry.verdict !== '') entry.topic = '';
     const known = out.get(index);
@@ -140,28 +145,6 @@ const ROW_STAGES: [stage: RegExp, table: string, id: string, verdict: Candidate[
   [/^POLICY_BLOCK/, 'ce_policy', 'policyId', 'matched'],
   [/^SCHEMA_EXTRACTION_START/, 'ce_output_schema', 'schemaId', 'won'],
 ];
-/** Payload members that explain nothing. */
-const OMITTED_MEMBERS = /^(ruleId|responseId|policyId|templateId|context|contextJson|session.*|inputParams|ruleExecution.*|rule(Agent|Tool).*|userText|text|output|json|rendered_template|promptVars|.*prompt.*|reason)$/i;
-
-function explainFromNotices({ steps, notices }: ExplainableTurn): [number, DecisionEntry][] {
-  const out: [number, DecisionEntry][] = [];
-  for (const notice of notices) {
-    if (notice.kind !== 'audit' || !isReason(notice)) continue;
-    const payload = asObject(notice.payload);
-    const { name, detail } = describeNotice(notice);
-    const row = parseRow(notice, payload);
-    const about = toFactPairs(payload).filter(([key, value]) => !OMITTED_MEMBERS.test(key) && value !== 'null' && value !== '' && value.length <= 80);
-    const entry: DecisionEntry = { topic: name, verdict: detail, gates: false, about: row ? [] : about, winners: [], nearMisses: [], skipped: [], isLexical: false };
-    if (row) (row.verdict === 'not_matched' ? entry.nearMisses : entry.winners).push({ ...row, facts: Object.fromEntries(about) });
-    out.push([findStepAt(steps, notice.seq), entry]);
-  }
-  return out;
-}
-
-function isReason(notice: AuditNotice): boolean {
-  if (/_LLM_INPUT|_LLM_OUTPUT|PROMPT_RENDERING|^STEP_|^ASSISTANT_OUTPUT|^MEMORY/.test(notice.stage)) return false;
-  return isInStory(notice) || stageTone(notice.stage) === 'idle' || /DECIDED|RESOLVED|SELECTED|STATUS|ALLOW/.test(notice.stage);
-}
 
 /** Finds the configuration row that a notice names, with its verdict. */
 export function findNoticeRow(notice: Notice): Pick<Candidate, 'table' | 'id' | 'verdict'> | undefined {

@@ -10,7 +10,7 @@ const ids = (rows: Candidate[]) => rows.map((it) => it.id);
 describe('explanations', () => {
   it('belong to the step that published them, even at its very end', () => {
     const explanations = [explanation(3, 'DialogueActStep'), explanation(10, 'DialogueActStep'), explanation(15, 'RulesStep'), explanation(20, 'RulesStep')];
-    const summary = (step?: number) => explain({ steps, notices: [], explanations }, step).map((it) => [it.key, it.step, it.entries.length]);
+    const summary = (step?: number) => explain({ steps, explanations }, step).map((it) => [it.key, it.step, it.entries.length]);
     expect(summary()).toEqual([
       ['0', 'Dialogue act', 2],
       ['1', 'Rules', 1],
@@ -21,22 +21,25 @@ describe('explanations', () => {
 
   it('list winners first, then near misses, and separate what was out of scope', () => {
     const rows = [row(1, 'out_of_scope'), row(2, 'lost', 3), row(3, 'matched'), row(4, 'lost', 9), row(5, 'won'), row(6, 'not_reached'), row(7, 'failed')];
-    const [entry] = explain({ steps, notices: [], explanations: [explanation(12, 'RulesStep', rows)] }, 1)[0]!.entries;
+    const [entry] = explain({ steps, explanations: [explanation(12, 'RulesStep', rows)] }, 1)[0]!.entries;
     // The topic equals the step name.
     expect([entry?.topic, entry?.verdict]).toEqual(['', 'Rule 1 won.']);
     expect([ids(entry!.winners), ids(entry!.nearMisses), ids(entry!.skipped)]).toEqual([[5, 3], [4, 2, 7], [1, 6]]);
   });
 
-  it('are derived from notices if the engine gives none', () => {
-    const audit = (seq: number, stage: string, payload: Record<string, string | number>): Notice => ({ seq, at: 0, kind: 'audit', stage, payload });
-    const notices = [
-      audit(1, 'DIALOGUE_ACT_LLM_INPUT', { system_prompt: 'x' }),
-      audit(2, 'DIALOGUE_ACT_CLASSIFIED', { userText: 'yes', dialogueAct: 'AFFIRM', dialogueActSource: 'REGEX', dialogueActConfidence: 0.9 }),
-      audit(12, 'RULE_NO_MATCH (RulesStep)', { ruleId: 7, reason: 'the pattern is not there', pattern: '$.x' }),
-    ];
-    const [act, rules] = explain({ steps, notices, explanations: [] }, undefined);
-    expect(act?.entries.map((it) => it.verdict)).toEqual(['AFFIRM, by regex 0.9']);
-    expect(rules?.entries[0]?.nearMisses).toEqual([{ table: 'ce_rule', id: 7, verdict: 'not_matched', reason: 'the pattern is not there', facts: { pattern: '$.x' } }]);
+  it('of a flow belong to their node, and those before the first node to no step', () => {
+    const nodes = ['g/ask', 'g/branch'].map((step, index) => ({ step, seq: 2 + index * 3, finished: true, changed: false }));
+    const flow = (seq: number, step: string, topic: string): Explanation => ({ seq, step, topic, verdict: 'decided', rows: [] });
+    const explanations = [flow(1, 'dispatch', 'route'), flow(2, 'match', 'intent_match'), flow(2, 'g/ask', 'slot'), flow(6, 'g/ask', 'slot'), flow(6, 'g/branch', 'route')];
+    expect(explain({ steps: nodes, explanations }, undefined).map((it) => [it.step, it.entries.map((entry) => entry.topic)])).toEqual([
+      ['Outside any step', ['Route', 'Intent']],
+      ['g/ask', ['Slot', 'Slot']],
+      ['g/branch', ['Route']],
+    ]);
+  });
+
+  it('are not made up from notices', () => {
+    expect(explain({ steps, explanations: [] }, undefined)).toEqual([]);
   });
 
   it('describe gates as passed or blocked', () => {
@@ -68,7 +71,7 @@ describe('explanations', () => {
     expect(others).toEqual({ score: 1.2, margin: 0.4 });
     const candidate: Candidate = { table: '', id: null, name: 'balance', verdict: 'won', score: 0.87, facts };
     const why: Explanation = { seq: 12, step: 'RulesStep', topic: 'lexical', about: { threshold: 0.61293, known: 1 }, verdict: 'the words are alike', rows: [candidate] };
-    const [entry] = explain({ steps, notices: [], explanations: [why] }, 1)[0]!.entries;
+    const [entry] = explain({ steps, explanations: [why] }, 1)[0]!.entries;
     expect([entry?.topic, entry?.isLexical, entry?.about]).toEqual(['Words of the message', true, [['threshold', '0.613'], ['known', '1']]]);
   });
 });

@@ -6,17 +6,17 @@ use super::super::Walker;
 use super::super::failure::Failure;
 use super::super::matching::Interrupt;
 use super::super::walk::Transition;
-use super::validation::is_violated;
+use super::validation::violated_bound;
 use crate::config::flow::document::{Ask, EntityData, FlowTemplate, LocalizedText, Node, ValueTemplate};
 use crate::entity::{Entity, Extraction, ExtractionContext};
 use crate::flow::state::{Awaiting, AwaitingKind, FlowEvent};
 use crate::locale::EngineText;
-use crate::turn::Map;
+use crate::turn::{Candidate, Map, Verdict};
 use crate::value::EXPRESSION;
 
 /// The result of filling a slot.
 #[derive(Debug)]
-pub(super) enum SlotResult {
+pub(in crate::flow) enum SlotResult {
     /// The slot has a value.
     Filled,
     /// The user has been prompted.
@@ -72,6 +72,13 @@ impl<'c> Walker<'c> {
 
     /// Fills a slot from its valid value or from the message that triggered the intent.
     fn try_fill(&mut self, id: &str, data: &EntityData) -> Option<SlotResult> {
+        self.begin_slot(id, data);
+        let filled = self.try_fill_unasked(id, data);
+        self.end_unasked_slot(filled.as_ref());
+        filled
+    }
+
+    fn try_fill_unasked(&mut self, id: &str, data: &EntityData) -> Option<SlotResult> {
         let Some(entity) = self.flow.compile_entity(&data.entity) else {
             return Some(SlotResult::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity))));
         };
@@ -81,6 +88,7 @@ impl<'c> Walker<'c> {
             && let Some(value) = entity.accept(&value, self.extraction_context())
             && self.find_violation(data, &value).is_none()
         {
+            self.note_slot_value(data, &value, "its variable has a valid value already: nothing is asked");
             self.trace("entity.skipped", json!({"node": id, "variable": data.variable.to_string()}));
             return Some(SlotResult::Filled);
         }
@@ -88,6 +96,7 @@ impl<'c> Walker<'c> {
             return None;
         }
         if !self.is_prefilled(data) {
+            self.note_verdict(|_| "the message that triggered the intent may not fill it: the user is asked".to_owned());
             // The value is not taken, but the message holds what is not to be stored.
             if self.is_slot_redacted(data) {
                 self.redact_trigger_values(data, &entity);
@@ -95,9 +104,11 @@ impl<'c> Walker<'c> {
             return None;
         }
         let found = self.trigger_value(data, &entity)?;
+        self.note(|| found.to_candidate(&data.entity));
         if self.find_violation(data, &found.value).is_some() {
             return None;
         }
+        self.note_slot_value(data, &found.value, "the value is taken from the message that triggered the intent");
         self.claim_trigger_value(&found);
         self.trace("entity.prefilled", json!({"node": id, "variable": data.variable.to_string()}));
         Some(self.write_slot(id, data, found.value))
@@ -130,6 +141,13 @@ impl<'c> Walker<'c> {
 
     /// Handles the answer to a prompt.
     pub(super) async fn on_slot_answer(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting) -> SlotResult {
+        self.begin_slot(id, data);
+        let filled = self.read_slot_answer(node, id, data, awaiting).await;
+        self.end_slot(&filled);
+        filled
+    }
+
+    async fn read_slot_answer(&mut self, node: &'c Node, id: &str, data: &EntityData, awaiting: Awaiting) -> SlotResult {
         let Some(entity) = self.flow.compile_entity(&data.entity) else {
             return SlotResult::Failed(Failure::new("entity_unknown", format!("there is no entity '{}'", data.entity)));
         };
@@ -140,7 +158,13 @@ impl<'c> Walker<'c> {
             Some(option) => {
                 self.set_button_event(&option);
                 let value = option.get("value").or_else(|| option.get("label")).cloned().unwrap_or_default();
-                Ok(entity.accept(&value, self.extraction_context()))
+                let value = entity.accept(&value, self.extraction_context());
+                let (verdict, reason) = match &value {
+                    Some(_) => (Verdict::Won, ""),
+                    None => (Verdict::NotMatched, "its value is none of the entity"),
+                };
+                self.note(|| Candidate::for_choice("", "button", verdict).with_reason(reason));
+                Ok(value)
             }
             None => match entity.extract(&self.input_text(), self.extraction_context()) {
                 Extraction::Value(value) => Ok(Some(value)),
@@ -148,6 +172,7 @@ impl<'c> Walker<'c> {
                 Extraction::Ambiguous(values) => Err(values),
             },
         };
+        self.note_extraction(data, &entity, &found);
         match found {
             Ok(Some(value)) => self.validate_candidate(node, id, data, value),
             Err(values) => {
@@ -168,10 +193,12 @@ impl<'c> Walker<'c> {
         awaiting: Awaiting,
         entity: &Entity,
     ) -> SlotResult {
-        if data.llm_extract
-            && let Some(value) = self.extract_by_model(data, entity).await
-        {
-            return self.validate_candidate(node, id, data, value);
+        if data.llm_extract {
+            let value = self.extract_by_model(data, entity).await;
+            self.note(|| Candidate::for_choice("", "model", if value.is_some() { Verdict::Won } else { Verdict::NotMatched }));
+            if let Some(value) = value {
+                return self.validate_candidate(node, id, data, value);
+            }
         }
         if data.interruptible {
             self.state.awaiting = Some(awaiting);
@@ -193,6 +220,8 @@ impl<'c> Walker<'c> {
         if let Some(message) = self.find_violation(data, &value) {
             return self.reject_answer(node, id, data, message.as_ref());
         }
+        let verdict = if data.confirm { "the value is valid: the user is asked whether it is right" } else { "the value is accepted" };
+        self.note_slot_value(data, &value, verdict);
         if !data.confirm {
             return self.write_slot(id, data, value);
         }
@@ -205,7 +234,10 @@ impl<'c> Walker<'c> {
         let extract_yes_no = || Entity::from_system_name("@boolean").map(|it| it.extract(&self.input_text(), self.extraction_context()));
         let answer = pressed.or_else(|| extract_yes_no().and_then(|it| if let Extraction::Value(value) = it { Some(value) } else { None }));
         match answer.as_ref().and_then(Value::as_bool) {
-            Some(true) => return self.write_slot(id, data, candidate),
+            Some(true) => {
+                self.note_slot_value(data, &candidate, "the user has confirmed the value");
+                return self.write_slot(id, data, candidate);
+            }
             Some(false) => return self.reject_answer(node, id, data, None),
             None => {}
         }
@@ -218,6 +250,7 @@ impl<'c> Walker<'c> {
                 Interrupt::NotInterrupted => self.state.awaiting = None,
             }
         }
+        self.note_verdict(|_| "the answer is neither yes nor no: the user is asked again".to_owned());
         self.ask_for_confirmation(node, data, candidate)
     }
 
@@ -237,6 +270,7 @@ impl<'c> Walker<'c> {
     /// Writes the value of a slot.
     fn write_slot(&mut self, id: &str, data: &EntityData, value: Value) -> SlotResult {
         if let Err(reason) = self.write_variable(&data.variable, value) {
+            self.note_verdict(|_| String::new());
             return SlotResult::Failed(Failure::new("type_mismatch", reason.0));
         }
         let place = self.slot_key(id);
@@ -255,6 +289,7 @@ impl<'c> Walker<'c> {
         let attempts = self.state.counters.attempts.entry(place.clone()).or_default();
         *attempts += 1;
         let attempts = *attempts;
+        self.note_attempt(data, attempts);
         self.trace("entity.invalid", json!({"node": id, "variable": data.variable.to_string(), "attempt": attempts}));
         if self.is_slot_redacted(data) {
             self.redact_input(&data.variable);
@@ -286,7 +321,9 @@ impl<'c> Walker<'c> {
     pub(in crate::flow) fn find_violation(&mut self, data: &EntityData, value: &Value) -> Option<Option<LocalizedText>> {
         for rule in &data.validation {
             let extra = Map::from_iter([("value".to_owned(), value.clone())]);
-            let is_violated = is_violated(rule, value) || rule.expr.as_ref().is_some_and(|it| !self.is_condition_true(it, extra));
+            let bound = violated_bound(rule, value);
+            let is_violated = bound.is_some() || rule.expr.as_ref().is_some_and(|it| !self.is_condition_true(it, extra));
+            self.note(|| rule.to_candidate(is_violated, bound));
             if is_violated {
                 return Some(rule.message.clone());
             }
@@ -300,7 +337,7 @@ impl<'c> Walker<'c> {
         data.prefill != Some(false) && data.interruptible && !self.is_slot_redacted(data)
     }
 
-    fn is_slot_redacted(&self, data: &EntityData) -> bool {
+    pub(in crate::flow) fn is_slot_redacted(&self, data: &EntityData) -> bool {
         data.redact || self.is_value_redacted(&data.variable, &data.entity)
     }
 
@@ -308,7 +345,7 @@ impl<'c> Walker<'c> {
         ExtractionContext { locale: &self.state.locale, now: self.effects.now() }
     }
 
-    fn slot_key(&self, id: &str) -> String {
+    pub(in crate::flow) fn slot_key(&self, id: &str) -> String {
         format!("{}/{id}", self.frame().map_or("", |it| &it.graph))
     }
 

@@ -61,8 +61,11 @@ impl<'c> Walker<'c> {
             self.trace("button", json!({"node": node.id, "button": id}));
             self.set_button_event(&option);
             let wired = self.graph().is_some_and(|it| it.is_wired(&node.id, &port));
-            return Transition::Port(if wired { port } else { "out".to_owned() });
+            let port = if wired { port } else { "out".to_owned() };
+            self.explain_button(node, &awaiting.options, Some((id, &port)));
+            return Transition::Port(port);
         }
+        self.explain_button(node, &awaiting.options, None);
         if awaiting.kind == AwaitingKind::Any {
             return Transition::Port("out".to_owned());
         }

@@ -18,6 +18,7 @@ mod subflow;
 mod tests;
 mod validation;
 
+pub(in crate::flow) use entity::SlotResult;
 pub use http_request::is_retryable;
 pub use http_retry::{effect_failure_code, parse_body, read_output, status_failure_code};
 

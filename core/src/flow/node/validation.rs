@@ -7,17 +7,51 @@ use serde_json::Value;
 use crate::config::flow::document::Validation;
 use crate::text::date::parse_duration_seconds;
 use crate::text::regex::Regex;
+use crate::turn::{Candidate, Verdict};
 use crate::value::EXPRESSION;
 
-/// Whether a value violates a rule; the rule's expression is not evaluated.
-pub(super) fn is_violated(rule: &Validation, value: &Value) -> bool {
+/// Returns the first bound of a rule that a value violates; the rule's expression is not evaluated.
+pub(super) fn violated_bound(rule: &Validation, value: &Value) -> Option<&'static str> {
     let beyond = |bound: &Option<Value>, wrong: Ordering| bound.as_ref().and_then(|it| compare(value, it)).is_some_and(|it| it == wrong);
     let length = value.as_str().map(|it| it.chars().count());
-    beyond(&rule.min, Ordering::Less)
-        || beyond(&rule.max, Ordering::Greater)
-        || rule.min_length.zip(length).is_some_and(|(least, length)| length < least)
-        || rule.max_length.zip(length).is_some_and(|(most, length)| length > most)
-        || rule.pattern.as_ref().zip(value.as_str()).is_some_and(|(pattern, text)| !matches(pattern, text))
+    if beyond(&rule.min, Ordering::Less) {
+        Some("min")
+    } else if beyond(&rule.max, Ordering::Greater) {
+        Some("max")
+    } else if rule.min_length.zip(length).is_some_and(|(least, length)| length < least) {
+        Some("min_length")
+    } else if rule.max_length.zip(length).is_some_and(|(most, length)| length > most) {
+        Some("max_length")
+    } else {
+        rule.pattern.as_ref().zip(value.as_str()).filter(|(pattern, text)| !matches(pattern, text)).map(|_| "pattern")
+    }
+}
+
+impl Validation {
+    /// The rule as a candidate of an explanation; `bound` is the one that is violated, if it is not the expression.
+    pub(super) fn to_candidate(&self, is_violated: bool, bound: Option<&str>) -> Candidate {
+        let bounds = [
+            ("min", self.min.clone()),
+            ("max", self.max.clone()),
+            ("min_length", self.min_length.map(Value::from)),
+            ("max_length", self.max_length.map(Value::from)),
+            ("pattern", self.pattern.clone().map(Value::String)),
+            ("expr", self.expr.as_ref().map(|it| Value::String(it.source.clone()))),
+        ];
+        let set = bounds.iter().filter_map(|(name, value)| Some(format!("{name} {}", EXPRESSION.print(value.as_ref()?))));
+        let name = set.collect::<Vec<_>>().join(", ");
+        let reason = match bound {
+            _ if !is_violated => "passed",
+            Some("min") => "the value is below the minimum",
+            Some("max") => "the value is above the maximum",
+            Some("min_length") => "the text is too short",
+            Some("max_length") => "the text is too long",
+            Some(_) => "the text does not match the pattern",
+            None => "the condition is false",
+        };
+        let verdict = if is_violated { Verdict::NotMatched } else { Verdict::Matched };
+        Candidate::for_choice("", &name, verdict).with_reason(reason)
+    }
 }
 
 /// Matches a pattern; a pattern that does not compile matches nothing, and lint reports it.
@@ -45,7 +79,7 @@ mod tests {
     use serde_json::json;
 
     fn violates(rule: Value, value: Value) -> bool {
-        is_violated(&Validation::from_value(&rule), &value)
+        violated_bound(&Validation::from_value(&rule), &value).is_some()
     }
 
     #[test]

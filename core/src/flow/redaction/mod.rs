@@ -9,3 +9,4 @@ mod values;
 
 pub use mask::redact_session;
 pub(in crate::flow) use personal::mask_trace;
+pub(in crate::flow) use values::Redactions;

@@ -17,7 +17,7 @@ pub struct Sabotage {
 }
 
 /// All of them, from the protocol of turns up to the steps, and then the server.
-pub const SABOTAGES: [Sabotage; 50] = [
+pub const SABOTAGES: [Sabotage; 51] = [
     Sabotage {
         name: "notice_dropped",
         file: "core/src/turn/effect_context.rs",
@@ -325,6 +325,13 @@ pub const SABOTAGES: [Sabotage; 50] = [
         find: "if let Write::LlmCall(call) = it { Some(call) } else { None }",
         replace: "if let Write::LlmCall(call) = it { Some(call).filter(|_| false) } else { None }",
         noticed_by: Proof::Suite("derived_audit::derived_audits_equal_stored_audits"),
+    },
+    Sabotage {
+        name: "explanations_not_redacted",
+        file: "core/src/flow/outcome.rs",
+        find: "    walker.redact_explanations();\n",
+        replace: "",
+        noticed_by: Proof::Core("flow::explanation_tests::a_redacted_value_is_in_no_explanation"),
     },
     Sabotage {
         name: "a_disabled_fallback_hides_others",

@@ -16,12 +16,18 @@ impl<'c> Walker<'c> {
             self.warn("approval.unknown_call", json!({"call_id": call_id}));
             return Transition::Wait(awaiting);
         };
+        self.begin_agent_step(&run, None);
+        self.note_verdict(|about| {
+            about.insert("approved".to_owned(), json!(approved));
+            String::new()
+        });
         let edited = edited_args.filter(|_| approved).map(Value::Object);
         let state = if approved { "approved" } else { "rejected" };
         let payload = json!({"node": run.node.id, "call_id": call.id, "tool": call.name, "state": state, "edited": edited.is_some()});
         let result = match (approved, self.check_call(&run, &call)) {
             (true, CheckedCall::Tool(tool, _)) => {
                 if let Some(reason) = edited.as_ref().and_then(|it| args_violation(tool, it)) {
+                    self.close_explanation(|| format!("the edited arguments are not valid, and the call still waits: {reason}"));
                     self.warn("approval.invalid_args", json!({"call_id": call_id, "reason": reason}));
                     return Transition::Wait(awaiting);
                 }
@@ -44,7 +50,9 @@ impl<'c> Walker<'c> {
     }
 
     async fn continue_run(&mut self, mut run: AgentRun<'c>) -> Transition {
-        match self.run_tool_calls(&mut run).await {
+        let then = self.run_tool_calls(&mut run).await;
+        self.end_agent_step(&run, &then);
+        match then {
             AgentTransition::Continue => self.run_steps(run).await,
             then
             @ (AgentTransition::AwaitInput | AgentTransition::AwaitApproval | AgentTransition::Leave(_) | AgentTransition::Fail(_)) => {

@@ -14,6 +14,7 @@ mod injected_passages;
 #[cfg(test)]
 mod injections;
 mod memory;
+mod step_explanation;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -170,6 +171,10 @@ impl<'c> Walker<'c> {
     async fn on_agent_message(&mut self, mut run: AgentRun<'c>, text: &str) -> Transition {
         // A message above the limit does not reach the model (docs/spec/flow-rulings.md#32).
         if run.memory.turns >= run.data.max_turns {
+            self.begin_agent_step(&run, None);
+            self.close_explanation(|| {
+                format!("the limit of {} turns is reached: the message does not reach the model", run.data.max_turns)
+            });
             return self.close_agent(run, AgentTransition::Leave("max_turns"));
         }
         run.memory.turns += 1;
@@ -181,16 +186,21 @@ impl<'c> Walker<'c> {
     /// Runs steps until the agent waits, leaves or fails.
     async fn run_steps(&mut self, mut run: AgentRun<'c>) -> Transition {
         for step in 1..=run.data.max_steps.min(MAX_STEPS) {
+            self.begin_agent_step(&run, Some(step));
             if self.effects_left() == 0 {
+                self.close_explanation(|| "the turn has used up its effects: it ends before the step".to_owned());
                 self.warn("guard.effect_limit", json!({"effects": self.record.debug.effects.len()}));
                 self.record.stop_reason = EFFECT_LIMIT;
                 return self.end_turn_at_limit(run);
             }
             if let Some(reason) = self.refuse_step(&mut run) {
+                self.close_explanation(|| format!("a limit of the agent is reached ({reason}): the turn ends before the step"));
                 self.record.stop_reason = reason;
                 return self.end_turn_at_limit(run);
             }
-            match self.run_step(&mut run, step).await {
+            let then = self.run_step(&mut run, step).await;
+            self.end_agent_step(&run, &then);
+            match then {
                 AgentTransition::Continue => {}
                 then @ (AgentTransition::AwaitInput
                 | AgentTransition::AwaitApproval
@@ -198,6 +208,8 @@ impl<'c> Walker<'c> {
                 | AgentTransition::Fail(_)) => return self.close_agent(run, then),
             }
         }
+        self.begin_agent_step(&run, None);
+        self.close_explanation(|| "the agent has taken all its steps of this turn: the turn ends".to_owned());
         self.warn("agent.max_steps", json!({"node": run.node.id}));
         self.record.stop_reason = "max_steps";
         self.end_turn_at_limit(run)
@@ -242,7 +254,9 @@ impl<'c> Walker<'c> {
 
     /// Whether the exit condition of the agent is true.
     fn is_exit_condition_true(&mut self, run: &AgentRun<'c>) -> bool {
-        let is_reached = run.data.exit_when.as_ref().is_some_and(|it| self.is_condition_true(it, Map::new()));
+        let Some(condition) = run.data.exit_when.as_ref() else { return false };
+        let is_reached = self.is_condition_true(condition, Map::new());
+        self.note_exit_condition(condition, is_reached);
         if is_reached {
             self.trace("agent.finish", json!({"node": run.node.id, "by": "exit_when"}));
         }
@@ -277,6 +291,10 @@ impl<'c> Walker<'c> {
     /// Ends the turn of an agent, or leaves its node.
     fn close_agent(&mut self, mut run: AgentRun<'c>, step: AgentTransition) -> Transition {
         let is_escalated = matches!(step, AgentTransition::AwaitInput) && self.escalates(&run);
+        if is_escalated {
+            self.begin_agent_step(&run, None);
+            self.close_explanation(|| "a guardrail hands the conversation over to a person".to_owned());
+        }
         let step = if is_escalated { AgentTransition::Leave("handoff") } else { step };
         let port = match step {
             AgentTransition::Continue | AgentTransition::AwaitInput | AgentTransition::AwaitApproval => {

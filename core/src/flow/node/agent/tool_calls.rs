@@ -10,7 +10,7 @@ use super::tools::{CheckedCall, ReadyCall, error_result, format_result};
 use super::{AgentRun, AgentTransition};
 use crate::config::flow::document::{AgentData, AgentOutput, FINISH, FlowTool, REQUEST_HUMAN, SEARCH_KNOWLEDGE, is_built_in};
 use crate::json::schema::JsonSchema;
-use crate::turn::{BoxFuture, EffectClass, LlmMessage, LlmToolCall, join};
+use crate::turn::{BoxFuture, Candidate, EffectClass, LlmMessage, LlmToolCall, Verdict, join};
 
 impl<'c> Walker<'c> {
     /// Makes the open calls, up to the first one that needs approval.
@@ -45,6 +45,9 @@ impl<'c> Walker<'c> {
                         self.answer_call(run, &call, result);
                         continue;
                     }
+                    self.note(|| {
+                        Candidate::for_choice("", &tool.id, Verdict::Matched).with_reason("it waits for the approval of a person")
+                    });
                     self.trace("agent.approval", json!({"node": run.node.id, "call_id": call.id, "tool": tool.id, "state": "asked"}));
                     return AgentTransition::AwaitApproval;
                 }
@@ -144,6 +147,7 @@ impl<'c> Walker<'c> {
 
     /// Appends a redacted result to the dialogue.
     fn append_result(&mut self, run: &mut AgentRun<'c>, call: &LlmToolCall, result: &Value) {
+        self.note_call(call, result);
         let code = result.pointer("/error/code").cloned();
         let redactions = self.redactions();
         let args = redactions.redact_value(call.arguments.clone());
