@@ -26,13 +26,15 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-/// The locale and time used to interpret a text.
+/// The locale, time and time zone used to interpret a text.
 #[derive(Debug, Clone, Copy)]
 pub struct ExtractionContext<'s> {
     /// The session's locale, as `en-US`.
     pub locale: &'s str,
     /// The turn's clock, in milliseconds since 1970.
     pub now: i64,
+    /// The session's time zone, as `Europe/Berlin`.
+    pub time_zone: &'s str,
 }
 
 /// A type of value that can be extracted from text.

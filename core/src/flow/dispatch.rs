@@ -7,6 +7,7 @@ use super::failure::FallbackSearch;
 use super::matching::{IntentMatch, IntentSearch, ResolvedMessage};
 use crate::config::flow::document::{FallbackOn, NodeKind, ProgramKind};
 use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, Resume, SessionStatus};
+use crate::text::time_zone;
 
 /// Maximum characters of a message; the rest is cut.
 const MAX_INPUT_CHARS: usize = 8000;
@@ -82,6 +83,12 @@ impl<'c> Walker<'c> {
         if self.state.seq > 1 {
             self.trace("session.begun", json!({}));
             return;
+        }
+        if let FlowEvent::Start { time_zone: Some(name), .. } = &self.event
+            && time_zone::canonical_name(name).is_none()
+        {
+            let data = json!({"time_zone": name, "used": self.state.time_zone});
+            self.warn("time_zone.unknown", data);
         }
         match self.flow.kind {
             ProgramKind::Assistant => {}

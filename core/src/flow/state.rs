@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::flow::handoff::{Handoff, HandoffDisposition, HandoffReport};
+use crate::text::time_zone::UTC;
 use crate::turn::Map;
 
 /// An event of a session.
@@ -21,6 +22,9 @@ pub enum FlowEvent {
         /// The user's locale; the document's default when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         locale: Option<String>,
+        /// The user's time zone, by its IANA name; that of the channel, else the document's default, when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time_zone: Option<String>,
         /// The channel; `web` when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
@@ -151,6 +155,9 @@ pub struct SessionState {
     /// The user's locale.
     #[serde(default)]
     pub locale: String,
+    /// The user's time zone, by its IANA name; absent in stored states for UTC.
+    #[serde(default = "utc", skip_serializing_if = "is_utc")]
+    pub time_zone: String,
     /// The user's profile from the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<Value>,
@@ -191,6 +198,14 @@ pub struct SessionState {
     /// When the last event happened, in ISO 8601.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_event_at: String,
+}
+
+fn utc() -> String {
+    UTC.to_owned()
+}
+
+fn is_utc(zone: &str) -> bool {
+    zone == UTC
 }
 
 /// The kind of a frame.

@@ -20,6 +20,7 @@ struct DateContext<'s> {
     /// Days since 1970.
     today: i64,
     locale: &'s str,
+    time_zone: &'s str,
     words: &'static LocaleWords,
 }
 
@@ -37,7 +38,9 @@ pub(super) fn find_all(text: &str, context: ExtractionContext<'_>) -> Vec<(Strin
 
 impl<'s> DateContext<'s> {
     fn new(context: ExtractionContext<'s>) -> DateContext<'s> {
-        DateContext { today: context.now.div_euclid(DAY_MS), locale: context.locale, words: words_of_locale(context.locale) }
+        let today = Date::in_zone(context.now, context.time_zone).days_since_epoch();
+        let ExtractionContext { locale, time_zone, .. } = context;
+        DateContext { today, locale, time_zone, words: words_of_locale(locale) }
     }
 
     /// Reads a day in ISO 8601.
@@ -66,7 +69,23 @@ impl<'s> DateContext<'s> {
         if start.read_digits().is_none() {
             return self.read_month_and_day(start);
         }
-        read_iso(start).or_else(|| self.read_numeric(start)).or_else(|| self.read_day_and_month(start))
+        self.read_iso(start).or_else(|| self.read_numeric(start)).or_else(|| self.read_day_and_month(start))
+    }
+
+    /// Reads `2026-03-05`, with or without a time. A time in UTC is on the day that it has in the time zone.
+    fn read_iso<'t>(&self, start: SpanScanner<'t>) -> Parsed<'t, i64> {
+        let (year, digits, next) = read_year(start)?;
+        let sign = ["-", "/", "."].into_iter().find(|it| digits == 4 && next.eat(it).is_some())?;
+        let (month, next) = next.eat(sign)?.read_number(2)?;
+        let (day, end) = next.eat(sign)?.read_number(2)?;
+        let is_whole = !end.is_number_continued();
+        let time = end.eat("T").filter(|it| it.read_digits().is_some());
+        let time = time.map(|it| it.skip(it.rest().bytes().take_while(|it| it.is_ascii_digit() || b":.,Z+-".contains(it)).count()));
+        let end = time.unwrap_or(end);
+        let text = start.rest().get(..start.rest().len() - end.rest().len())?;
+        let in_zone = Date::parse_in_zone(text, self.time_zone).filter(|_| text.ends_with('Z'));
+        let day = in_zone.map_or_else(|| days_since_epoch(year, month, day), |it| Some(it.days_since_epoch()))?;
+        is_whole.then_some((day, end))
     }
 
     /// Reads `3/4`, `3.4.2026` or `3-4-26`.
@@ -198,18 +217,6 @@ impl<'s> DateContext<'s> {
         let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
         (28..=today.day).rev().chain([today.day]).find_map(|day| days_since_epoch(year, month, day))
     }
-}
-
-/// Reads `2026-03-05`, with or without a time.
-fn read_iso(start: SpanScanner<'_>) -> Parsed<'_, i64> {
-    let (year, digits, next) = read_year(start)?;
-    let sign = ["-", "/", "."].into_iter().find(|it| digits == 4 && next.eat(it).is_some())?;
-    let (month, next) = next.eat(sign)?.read_number(2)?;
-    let (day, end) = next.eat(sign)?.read_number(2)?;
-    let is_whole = !end.is_number_continued();
-    let time = end.eat("T").filter(|it| it.read_digits().is_some());
-    let time = time.map(|it| it.skip(it.rest().bytes().take_while(|it| it.is_ascii_digit() || b":.,Z+-".contains(it)).count()));
-    is_whole.then_some((days_since_epoch(year, month, day)?, time.unwrap_or(end)))
 }
 
 /// Reads a year. Returns it, the number of its digits, and the position after it.

@@ -4,7 +4,7 @@ use super::*;
 const NOW: i64 = 1_769_601_600_000;
 
 fn find_day(text: &str, locale: &str) -> String {
-    find(text, ExtractionContext { locale, now: NOW }).map(|it| it.0).unwrap_or_default()
+    find(text, ExtractionContext { locale, now: NOW, time_zone: "UTC" }).map(|it| it.0).unwrap_or_default()
 }
 
 #[test]
@@ -88,6 +88,32 @@ fn days_are_found() {
 }
 
 #[test]
+fn days_are_those_of_the_time_zone() {
+    for (text, now, time_zone, expected) in [
+        // 2026-01-28 at noon; midnight is near on both sides of the date line.
+        ("today", NOW, "Pacific/Auckland", "2026-01-29"),
+        ("tomorrow", NOW, "Pacific/Auckland", "2026-01-30"),
+        ("today", NOW, "Pacific/Pago_Pago", "2026-01-28"),
+        ("today", NOW - 7_200_000, "Pacific/Pago_Pago", "2026-01-27"),
+        // 2026-03-28 at 23:30: Sunday has begun in Berlin, and it has 23 hours.
+        ("tomorrow", 1_774_740_600_000, "UTC", "2026-03-29"),
+        ("tomorrow", 1_774_740_600_000, "Europe/Berlin", "2026-03-30"),
+        ("Sunday", 1_774_740_600_000, "Europe/Berlin", "2026-04-05"),
+        ("in a week", 1_774_740_600_000, "Europe/Berlin", "2026-04-05"),
+        ("28/3", 1_774_740_600_000, "Europe/Berlin", "2027-03-28"),
+        // 2026-10-25 at 22:30 and 23:00: the day had 25 hours.
+        ("today", 1_792_967_400_000, "Europe/Berlin", "2026-10-25"),
+        ("today", 1_792_969_200_000, "Europe/Berlin", "2026-10-26"),
+        ("today", 1_774_740_600_000, "Mars/Base", "2026-03-28"),
+        ("2026-03-28T23:30:00Z", NOW, "Europe/Berlin", "2026-03-29"),
+        ("2026-03-28T23:30:00+01:00", NOW, "Asia/Kolkata", "2026-03-28"),
+    ] {
+        let found = find(text, ExtractionContext { locale: "en-GB", now, time_zone }).map(|it| it.0);
+        assert_eq!(found.as_deref(), Some(expected), "{text} {now} {time_zone}");
+    }
+}
+
+#[test]
 fn other_texts_are_not_days() {
     for (text, locale) in [
         ("", "en"),
@@ -134,8 +160,10 @@ fn days_survive_a_round_trip() {
         assert_eq!(days_since_epoch(date.year, date.month, date.day), Some(day));
     }
     for now in [i64::MIN, i64::MAX, -62_200_000_000_000] {
-        let _ = find("today", ExtractionContext { locale: "en", now });
-        let _ = find("in 2 months", ExtractionContext { locale: "en", now });
-        let _ = find("5 May", ExtractionContext { locale: "en", now });
+        for time_zone in ["UTC", "Europe/Berlin"] {
+            for text in ["today", "in 2 months", "5 May"] {
+                let _ = find(text, ExtractionContext { locale: "en", now, time_zone });
+            }
+        }
     }
 }
