@@ -15,12 +15,14 @@ include!(concat!(env!("OUT_DIR"), "/time_zones.rs"));
 /// Returns the time zone of a name, in any case.
 #[cfg(feature = "flow")]
 pub fn find(name: &str) -> Option<TimeZone> {
-    lookup(name, |_, rule| TimeZone::posix(rule).ok(), |name, data| TimeZone::tzif(name, data).ok()).flatten()
+    let (name, rule, changes) = lookup(name)?;
+    let zone = if rule.is_empty() { TimeZone::tzif(name, changes) } else { TimeZone::posix(rule) };
+    zone.ok()
 }
 
 /// Returns the name of a time zone as the database writes it, from a name in any case.
 pub fn canonical_name(name: &str) -> Option<&'static str> {
-    lookup(name, |name, _| name, |name, _| name)
+    lookup(name).map(|it| it.0)
 }
 
 /// Returns how far the local time of a zone is ahead of UTC at an instant, in milliseconds; 0 for an unknown zone.
@@ -39,17 +41,15 @@ fn offset_seconds(_: &str, _: i64) -> Option<i32> {
     None
 }
 
-/// Converts the canonical name of a time zone with its data: a rule in the form of POSIX, or changes in that of RFC 9636.
-fn lookup<T>(
-    name: &str,
-    of_rule: impl Fn(&'static str, &'static str) -> T,
-    of_changes: impl Fn(&'static str, &'static [u8]) -> T,
-) -> Option<T> {
+/// Returns the canonical name of a time zone with its rule in the form of POSIX, or without one its changes in that of RFC 9636.
+fn lookup(name: &str) -> Option<(&'static str, &'static str, &'static [u8])> {
     let name = name.trim();
-    let find = |names: &'static str| names.split(' ').find(|it| it.eq_ignore_ascii_case(name) && !name.is_empty());
-    let mut rules = RULES.lines().filter_map(|it| it.split_once(' '));
-    let rule = rules.find_map(|(rule, names)| Some(of_rule(find(names)?, rule)));
-    rule.or_else(|| CHANGES.iter().find_map(|(names, data)| Some(of_changes(find(names)?, data))))
+    let of_rules = RULES.lines().filter_map(|it| it.split_once(' ')).map(|(rule, names)| (names, rule, [].as_slice()));
+    let of_changes = CHANGES.iter().map(|(names, changes)| (*names, "", *changes));
+    of_rules.chain(of_changes).find_map(|(names, rule, changes)| {
+        let name = names.split(' ').find(|it| it.eq_ignore_ascii_case(name))?;
+        Some((name, rule, changes))
+    })
 }
 
 #[cfg(test)]
