@@ -116,7 +116,7 @@ impl<'c> Runner<'c> {
 
     /// The names that templates and expressions can read.
     fn scope<'r>(&'r self, text: &'r str) -> RunScope<'r> {
-        RunScope { state: &self.state, now: self.effects.now(), text }
+        RunScope { state: &self.state, time_zone: self.chain.document.time_zone(), now: self.effects.now(), text }
     }
 
     /// Publishes a trace event.

@@ -13,6 +13,8 @@ use crate::turn::Millis;
 /// The names of a run.
 pub(super) struct RunScope<'r> {
     pub state: &'r RunState,
+    /// The time zone of the run.
+    pub time_zone: &'r str,
     pub now: Millis,
     /// The text that conditions search.
     pub text: &'r str,
@@ -25,6 +27,7 @@ impl RunScope<'_> {
             "chain" => json!(self.state.chain),
             "attempt" => json!(self.state.attempt),
             "now" => json!(Date::from_millis(self.now).to_rfc3339_millis()),
+            "time_zone" => json!(self.time_zone),
             _ => return None,
         })
     }
@@ -77,6 +80,10 @@ impl NameResolver for RunScope<'_> {
 
     fn locale(&self) -> &str {
         "en"
+    }
+
+    fn time_zone(&self) -> &str {
+        self.time_zone
     }
 }
 

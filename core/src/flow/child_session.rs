@@ -46,9 +46,17 @@ impl ChildTurn {
     }
 }
 
-/// Starts a session, and gives it a text unless it is blank. The messages are the replies to the text, if there is one.
-pub async fn start_child_session(flow: &Flow, snapshot: &str, session: &str, text: &str, effects: &EffectContext) -> ChildTurn {
-    let start = FlowEvent::Start { params: Map::new(), locale: None, channel: None, user: None, trigger: None };
+/// Starts a session, and gives it a text unless it is blank. The messages are the replies to the text, if there is one. Without a time
+/// zone, the session has that of its document.
+pub async fn start_child_session(
+    flow: &Flow,
+    snapshot: &str,
+    session: &str,
+    time_zone: Option<String>,
+    text: &str,
+    effects: &EffectContext,
+) -> ChildTurn {
+    let start = FlowEvent::Start { params: Map::new(), locale: None, time_zone, channel: None, user: None, trigger: None };
     let at = Date::from_millis(effects.now()).to_rfc3339_millis();
     let state = new_session(flow, snapshot, session, &start, &at);
     let mut walker = Walker::for_child(flow, state, start, effects);

@@ -8,6 +8,7 @@ use super::matching::{IntentMatch, IntentSearch, ResolvedMessage};
 use crate::config::flow::document::{FallbackOn, NodeKind, ProgramKind};
 use crate::flow::state::{AwaitingKind, FlowEvent, FrameKind, Resume, SessionStatus};
 use crate::locale::EngineText;
+use crate::text::time_zone;
 
 /// Maximum characters of a message; the rest is cut.
 const MAX_INPUT_CHARS: usize = 8000;
@@ -94,6 +95,12 @@ impl<'c> Walker<'c> {
             return;
         }
         self.explain_dispatch("start");
+        if let FlowEvent::Start { time_zone: Some(name), .. } = &self.event
+            && time_zone::canonical_name(name).is_none()
+        {
+            let data = json!({"time_zone": name, "used": self.state.time_zone});
+            self.warn("time_zone.unknown", data);
+        }
         match self.flow.kind {
             ProgramKind::Assistant => {}
             ProgramKind::Workflow if self.speaks_first() => return self.run_nodes().await,

@@ -241,15 +241,17 @@ fn entry_of(graph: GraphRef<'_>, event: &FlowEvent) -> String {
 
 /// Creates a session with the document's defaults and the parameters of the event.
 fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at: &str) -> SessionState {
-    let (params, locale, channel, user) = match event {
-        FlowEvent::Start { params, locale, channel, user, .. } => (params.clone(), locale.clone(), channel.clone(), user.clone()),
+    let (params, locale, time_zone, channel, user) = match event {
+        FlowEvent::Start { params, locale, time_zone, channel, user, .. } => {
+            (params.clone(), locale.clone(), time_zone.as_deref(), channel.clone(), user.clone())
+        }
         FlowEvent::Message { .. }
         | FlowEvent::Button { .. }
         | FlowEvent::Timer { .. }
         | FlowEvent::Approval { .. }
         | FlowEvent::HandoffStatus { .. }
         | FlowEvent::HandoffMessage { .. }
-        | FlowEvent::End { .. } => (Map::new(), None, None, None),
+        | FlowEvent::End { .. } => (Map::new(), None, None, None, None),
     };
     let mut vars = Map::new();
     for variable in &flow.document.variables {
@@ -275,13 +277,15 @@ fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at
         return_to: None,
         resume: None,
     });
+    let channel = channel.unwrap_or_else(|| "web".to_owned());
     SessionState {
         schema_version: SCHEMA_VERSION.to_owned(),
         session_id: session.to_owned(),
         workspace_id: String::new(),
         program: flow.kind.name().to_owned(),
         snapshot: format!("sha256:{snapshot}"),
-        channel: channel.unwrap_or_else(|| "web".to_owned()),
+        time_zone: flow.document.time_zone_for(time_zone, &channel).to_owned(),
+        channel,
         locale: locale.unwrap_or_else(|| flow.document.default_locale.clone()),
         user,
         status: SessionStatus::Active,

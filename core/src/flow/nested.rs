@@ -79,8 +79,14 @@ impl<'c> Walker<'c> {
             ProgramKind::Assistant | ProgramKind::Agent => self.trace("agent.hop", json!({"node": node.id, "agent": data.id})),
         }
         let params = data.inputs.as_ref().map(|it| into_members(self.render_json(it, Map::new()))).unwrap_or_default();
-        let (locale, channel) = (Some(self.state.locale.clone()), Some(self.state.channel.clone()));
-        let start = FlowEvent::Start { params, locale, channel, user: self.state.user.clone(), trigger: None };
+        let start = FlowEvent::Start {
+            params,
+            locale: Some(self.state.locale.clone()),
+            time_zone: Some(self.state.time_zone.clone()),
+            channel: Some(self.state.channel.clone()),
+            user: self.state.user.clone(),
+            trigger: None,
+        };
         // Each visit has keys of its own.
         let visit = self.state.counters.visits.get(&self.node_key(node)).copied().unwrap_or_default();
         let session = format!("{}/{}.{visit}", self.state.session_id, node.id);

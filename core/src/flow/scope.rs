@@ -59,6 +59,7 @@ impl<'c> Walker<'c> {
         Some(match name {
             "now" => json!(Date::from_millis(self.effects.now()).to_rfc3339_millis()),
             "locale" => json!(self.state.locale),
+            "time_zone" => json!(self.state.time_zone),
             "channel" => json!(self.state.channel),
             "session_id" => json!(self.state.session_id),
             "turn" => json!(self.state.turn),
@@ -113,6 +114,10 @@ impl NameResolver for Scope<'_, '_> {
 
     fn locale(&self) -> &str {
         &self.walker.state.locale
+    }
+
+    fn time_zone(&self) -> &str {
+        &self.walker.state.time_zone
     }
 }
 

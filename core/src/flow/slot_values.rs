@@ -349,7 +349,7 @@ mod tests {
     use crate::entity::ExtractionContext;
 
     /// Wednesday, 2026-01-28, at noon.
-    const CONTEXT: ExtractionContext<'_> = ExtractionContext { locale: "en-US", now: 1_769_601_600_000 };
+    const CONTEXT: ExtractionContext<'_> = ExtractionContext { locale: "en-US", now: 1_769_601_600_000, time_zone: "UTC" };
 
     /// The values of each type in a text; a type in brackets has no open slot.
     fn found(names: &[&'static str], text: &str) -> String {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::flow::handoff::{Handoff, HandoffDisposition, HandoffReport};
 use crate::json::tagged::decode_by_tag;
+use crate::text::time_zone::UTC;
 use crate::turn::Map;
 
 /// An event of a session.
@@ -21,6 +22,9 @@ pub enum FlowEvent {
         /// The user's locale; the document's default when absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         locale: Option<String>,
+        /// The user's time zone, by its IANA name; that of the channel, else the document's default, when absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        time_zone: Option<String>,
         /// The channel; `web` when absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
@@ -115,7 +119,7 @@ pub enum FlowEvent {
 }
 
 decode_by_tag!(FlowEvent by "type" {
-    "session.start" => Start { params: default, locale: default, channel: default, user: default, trigger: default },
+    "session.start" => Start { params: default, locale: default, time_zone: default, channel: default, user: default, trigger: default },
     "user.message" => Message { text: required, attachments: default, event_id: default },
     "user.button" => Button { button_id: required, value: default, label: default, event_id: default },
     "timer.fired" => Timer { timer_id: required },
@@ -162,6 +166,9 @@ pub struct SessionState {
     /// The user's locale.
     #[serde(default)]
     pub locale: String,
+    /// The user's time zone, by its IANA name; absent in stored states for UTC.
+    #[serde(default = "utc", skip_serializing_if = "is_utc")]
+    pub time_zone: String,
     /// The user's profile from the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<Value>,
@@ -202,6 +209,14 @@ pub struct SessionState {
     /// When the last event happened, in ISO 8601.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_event_at: String,
+}
+
+fn utc() -> String {
+    UTC.to_owned()
+}
+
+fn is_utc(zone: &str) -> bool {
+    zone == UTC
 }
 
 /// The kind of a frame.

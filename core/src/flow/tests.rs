@@ -10,6 +10,7 @@ use crate::turn::{
 };
 
 const SERVICES: &str = include_str!("../../../tests/packs/flow/services.json");
+const TIME_ZONES: &str = include_str!("../../../tests/packs/flow/time_zones.json");
 const MESSAGES: &str = include_str!("../../../tests/packs/flow/messages.json");
 
 /// Noon of 2026-01-01.
@@ -49,6 +50,35 @@ fn session(config: &Arc<Config>, messages: &[&str]) -> Value {
     let begin = json!({"type": "session.start"});
     let events = [begin].into_iter().chain(messages.iter().map(|it| text(it)));
     events.fold(None, |session, event| stored(&start(config, session, event).1.end.unwrap())).unwrap()
+}
+
+#[test]
+fn an_unknown_time_zone_is_a_warning_and_the_next_default_counts() {
+    let config = config(TIME_ZONES);
+    for (event, zone, warnings) in [
+        (json!({"time_zone": "Mars/Base"}), "Europe/Berlin", 1),
+        (json!({"time_zone": "", "channel": "kiosk"}), "Asia/Kolkata", 1),
+        (json!({"time_zone": "asia/kolkata", "channel": "sms"}), "Asia/Kolkata", 0),
+        (json!({}), "Europe/Berlin", 0),
+    ] {
+        let mut event = event;
+        event["type"] = json!("session.start");
+        let outcome = start(&config, None, event.clone()).1.end.unwrap();
+        let found = answer(&outcome)["debug"]["warnings"].clone();
+        assert_eq!((&stored(&outcome).unwrap()["time_zone"], found.as_array().map(Vec::len)), (&json!(zone), Some(warnings)), "{event}");
+        assert!(warnings == 0 || found.to_string().contains("time_zone.unknown"), "{found}");
+    }
+}
+
+#[test]
+fn a_stored_session_without_a_time_zone_has_utc() {
+    let config = config(TIME_ZONES);
+    let ask =
+        |session: Value| answer(&start(&config, Some(session), text("what time is it")).1.end.unwrap())["messages"][0]["text"].clone();
+    let mut before = session(&config, &[]);
+    assert_eq!(ask(before.clone()), "Europe/Berlin: 2026-01-01 13:00, 2026-01-01, days to April: 90, at 2026-01-01T12:00:00.000Z.");
+    before.as_object_mut().unwrap().remove("time_zone");
+    assert_eq!(ask(before), "UTC: 2026-01-01 12:00, 2026-01-01, days to April: 90, at 2026-01-01T12:00:00.000Z.");
 }
 
 #[test]

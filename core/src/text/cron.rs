@@ -84,10 +84,15 @@ impl CronSchedule {
 
 /// Parses an instant in RFC 3339, or a date, which is midnight in UTC.
 pub fn parse_instant(text: &str) -> Option<i64> {
+    parse_instant_in_zone(text, time_zone::UTC)
+}
+
+/// Parses an instant in RFC 3339, or a date, which is midnight in a time zone: the end of the gap where clocks skip it.
+pub fn parse_instant_in_zone(text: &str, timezone: &str) -> Option<i64> {
     let text = text.trim();
-    let instant = text.parse::<Timestamp>().ok().map(Timestamp::as_millisecond);
-    let midnight = || Some(text.parse::<jiff::civil::Date>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond());
-    instant.or_else(midnight)
+    let instant = text.parse::<Timestamp>().ok();
+    let midnight = || Some(text.parse::<jiff::civil::Date>().ok()?.to_zoned(time_zone::find(timezone)?).ok()?.timestamp());
+    instant.or_else(midnight).map(Timestamp::as_millisecond)
 }
 
 #[cfg(test)]
@@ -140,6 +145,22 @@ mod tests {
         assert_eq!(doubled.last_until(0, second_pass), Some(first));
         let each_second = CronSchedule::parse("* * * * * *", "UTC").unwrap();
         assert_eq!((each_second.next_after(until), each_second.last_until(0, until)), (Some(until + 1000), Some(until)));
+    }
+
+    #[test]
+    fn dates_begin_at_midnight_in_the_zone() {
+        for (text, zone, expected) in [
+            ("2026-03-29", "UTC", "2026-03-29T00:00:00Z"),
+            ("2026-03-29", "Europe/Berlin", "2026-03-28T23:00:00Z"),
+            ("2026-03-30", "Europe/Berlin", "2026-03-29T22:00:00Z"),
+            ("2026-03-30", "Asia/Kolkata", "2026-03-29T18:30:00Z"),
+            // Clocks go from midnight to one.
+            ("2026-04-24", "Africa/Cairo", "2026-04-23T22:00:00Z"),
+            ("2026-03-29T09:00:00+02:00", "Asia/Kolkata", "2026-03-29T07:00:00Z"),
+        ] {
+            assert_eq!(parse_instant_in_zone(text, zone), parse_instant(expected), "{text} {zone}");
+        }
+        assert_eq!(parse_instant_in_zone("2026-03-29", "Mars/Base"), None);
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! Calendar dates and times in UTC, without a time-zone database.
+//! Calendar dates and times: in UTC, or in the local time of a zone.
+
+use super::time_zone;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// A point in time as a UTC calendar date with the time of day.
+/// A calendar date with the time of day, of UTC unless a zone is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Date {
     /// The year.
@@ -32,6 +34,19 @@ impl Date {
         let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
         let year = year_of_era + era * 400 + i64::from(month <= 2);
         Date { year, month, day, second, millisecond }
+    }
+
+    /// Converts milliseconds since 1970-01-01T00:00:00Z to the local time of a zone.
+    pub fn in_zone(millis: i64, zone: &str) -> Date {
+        Date::from_millis(millis.saturating_add(time_zone::offset_millis(zone, millis)))
+    }
+
+    /// Parses a date as [`Date::parse`] does; a time in UTC, which ends with `Z`, is converted to the local time of a zone.
+    pub fn parse_in_zone(text: &str, zone: &str) -> Option<Date> {
+        let date = Date::parse(text)?;
+        let is_utc = text.trim().ends_with(['Z', 'z']);
+        let millis = date.days_since_epoch() * DAY_MS + date.second * 1000 + date.millisecond;
+        Some(if is_utc { Date::in_zone(millis, zone) } else { date })
     }
 
     /// Parses a date such as `2026-01-31`, with an optional RFC 3339 time. The offset is checked but ignored: date and time are
@@ -170,6 +185,24 @@ mod tests {
         }
         assert_eq!(Date::from_millis(1_767_258_000_000).year, 2026);
         assert_eq!(Date::from_millis(-1).to_rfc3339_millis(), "1969-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn times_in_utc_are_converted_to_a_zone() {
+        let local = |text: &str, zone: &str| Date::parse_in_zone(text, zone).unwrap().format("YYYY-MM-DD HH:mm:ss");
+        for (text, zone, expected) in [
+            ("2026-03-28T23:30:00Z", "UTC", "2026-03-28 23:30:00"),
+            ("2026-03-28T23:30:00Z", "Europe/Berlin", "2026-03-29 00:30:00"),
+            ("2026-03-29T01:00:00.000z ", "Europe/Berlin", "2026-03-29 03:00:00"),
+            ("2026-01-01T00:00:00Z", "America/New_York", "2025-12-31 19:00:00"),
+            ("2026-03-28T23:30:00+05:30", "Europe/Berlin", "2026-03-28 23:30:00"),
+            ("2026-03-28 23:30", "Europe/Berlin", "2026-03-28 23:30:00"),
+            ("2026-03-28", "Asia/Kolkata", "2026-03-28 00:00:00"),
+        ] {
+            assert_eq!(local(text, zone), expected, "{text} {zone}");
+        }
+        assert_eq!(Date::parse_in_zone("tomorrow", "Asia/Kolkata"), None);
+        assert_eq!(Date::in_zone(1_767_225_599_999, "Asia/Kolkata").to_rfc3339_millis(), "2026-01-01T05:29:59.999Z");
     }
 
     #[test]

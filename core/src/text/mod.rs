@@ -18,7 +18,6 @@ pub(crate) mod scanner;
 pub(crate) mod stop_words;
 pub mod task;
 pub mod template;
-#[cfg(feature = "flow")]
 pub mod time_zone;
 pub mod url;
 pub mod variable_path;

@@ -16,6 +16,8 @@ pub trait NameResolver {
     fn now(&self) -> i64;
     /// The session's locale, such as `en-US`.
     fn locale(&self) -> &str;
+    /// The session's time zone, such as `Europe/Berlin`.
+    fn time_zone(&self) -> &str;
 }
 
 /// Resolves names in a fixed document, for tests. Its members `session`, `event`, `system`, `strings` and `item` are roots.
@@ -25,13 +27,14 @@ pub(crate) struct FixedNames {
     pub document: serde_json::Map<String, Value>,
     pub user_message: &'static str,
     pub locale: &'static str,
+    pub time_zone: &'static str,
 }
 
 #[cfg(test)]
 impl FixedNames {
     pub fn new(document: Value) -> FixedNames {
         let Value::Object(document) = document else { panic!("the document must be an object") };
-        FixedNames { document, user_message: "I want my REFUND now", locale: "en-US" }
+        FixedNames { document, user_message: "I want my REFUND now", locale: "en-US", time_zone: "UTC" }
     }
 }
 
@@ -53,6 +56,10 @@ impl NameResolver for FixedNames {
 
     fn locale(&self) -> &str {
         self.locale
+    }
+
+    fn time_zone(&self) -> &str {
+        self.time_zone
     }
 }
 

@@ -2,32 +2,60 @@
 //!
 //! Both hosts have the same ones, whatever is installed on them. Earlier dates are converted by the rule of today.
 
+#[cfg(feature = "flow")]
+use jiff::Timestamp;
+#[cfg(feature = "flow")]
 use jiff::tz::TimeZone;
+
+/// The zone where none is named.
+pub const UTC: &str = "UTC";
 
 include!(concat!(env!("OUT_DIR"), "/time_zones.rs"));
 
 /// Returns the time zone of a name, in any case.
+#[cfg(feature = "flow")]
 pub fn find(name: &str) -> Option<TimeZone> {
+    let (name, rule, changes) = lookup(name)?;
+    let zone = if rule.is_empty() { TimeZone::tzif(name, changes) } else { TimeZone::posix(rule) };
+    zone.ok()
+}
+
+/// Returns the name of a time zone as the database writes it, from a name in any case.
+pub fn canonical_name(name: &str) -> Option<&'static str> {
+    lookup(name).map(|it| it.0)
+}
+
+/// Returns how far the local time of a zone is ahead of UTC at an instant, in milliseconds; 0 for an unknown zone.
+pub fn offset_millis(zone: &str, at: i64) -> i64 {
+    if zone == UTC { 0 } else { i64::from(offset_seconds(zone, at).unwrap_or(0)) * 1000 }
+}
+
+#[cfg(feature = "flow")]
+fn offset_seconds(zone: &str, at: i64) -> Option<i32> {
+    Some(find(zone)?.to_offset(Timestamp::from_millisecond(at).ok()?).seconds())
+}
+
+/// Only flow documents have time zones.
+#[cfg(not(feature = "flow"))]
+fn offset_seconds(_: &str, _: i64) -> Option<i32> {
+    None
+}
+
+/// Returns the canonical name of a time zone with its rule in the form of POSIX, or without one its changes in that of RFC 9636.
+fn lookup(name: &str) -> Option<(&'static str, &'static str, &'static [u8])> {
     let name = name.trim();
-    let has = |names: &str| names.split(' ').any(|it| it.eq_ignore_ascii_case(name));
-    if name.is_empty() {
-        return None;
-    }
-    for line in RULES.lines() {
-        let (rule, names) = line.split_once(' ')?;
-        if has(names) {
-            return TimeZone::posix(rule).ok();
-        }
-    }
-    let (_, data) = CHANGES.iter().find(|it| has(it.0))?;
-    TimeZone::tzif(name, data).ok()
+    let of_rules = RULES.lines().filter_map(|it| it.split_once(' ')).map(|(rule, names)| (names, rule, [].as_slice()));
+    let of_changes = CHANGES.iter().map(|(names, changes)| (*names, "", *changes));
+    of_rules.chain(of_changes).find_map(|(names, rule, changes)| {
+        let name = names.split(' ').find(|it| it.eq_ignore_ascii_case(name))?;
+        Some((name, rule, changes))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::text::cron::parse_instant;
-    use jiff::Timestamp;
 
     #[test]
     fn zones_have_the_times_of_a_complete_database() {
@@ -51,5 +79,30 @@ mod tests {
     fn names_are_read_in_any_case_and_others_are_unknown() {
         assert!(find("europe/berlin").is_some() && find(" UTC ").is_some() && find("Africa/Casablanca").is_some());
         assert!(find("Europe/Nowhere").is_none() && find("").is_none() && find("CET-1CEST").is_none());
+        assert_eq!((canonical_name("europe/BERLIN "), canonical_name("utc")), (Some("Europe/Berlin"), Some(UTC)));
+        assert_eq!((canonical_name("africa/casablanca"), canonical_name("Mars/Base")), (Some("Africa/Casablanca"), None));
+    }
+
+    #[test]
+    fn offsets_follow_daylight_saving() {
+        for (zone, at, minutes) in [
+            ("UTC", "2026-07-01T00:00:00Z", 0),
+            ("Europe/Berlin", "2026-03-29T00:59:59Z", 60),
+            ("Europe/Berlin", "2026-03-29T01:00:00Z", 120),
+            ("Europe/Berlin", "2026-10-25T01:00:00Z", 60),
+            ("America/New_York", "2026-03-08T06:59:59Z", -300),
+            ("America/New_York", "2026-03-08T07:00:00Z", -240),
+            ("Asia/Kolkata", "2026-07-01T00:00:00Z", 330),
+            ("Pacific/Auckland", "2026-04-04T13:59:59Z", 780),
+            ("Pacific/Auckland", "2026-04-04T14:00:00Z", 720),
+            // Irish standard time is that of the summer; the winter has the exception.
+            ("Europe/Dublin", "2026-03-29T00:59:59Z", 0),
+            ("Europe/Dublin", "2026-03-29T01:00:00Z", 60),
+            ("Europe/Dublin", "2026-10-25T01:00:00Z", 0),
+            ("Mars/Base", "2026-07-01T00:00:00Z", 0),
+        ] {
+            assert_eq!(offset_millis(zone, parse_instant(at).unwrap()), minutes * 60_000, "{zone} {at}");
+        }
+        assert_eq!((offset_millis("Europe/Berlin", i64::MIN), offset_millis("Europe/Berlin", i64::MAX)), (0, 0));
     }
 }

@@ -185,6 +185,7 @@ impl Writer<'_> {
             ("id", "/properties/id"),
             ("name", "/properties/name"),
             ("language tag", "/properties/default_locale"),
+            ("time zone", "/properties/default_time_zone"),
             ("variable path", "/$defs/VarDecl/properties/name"),
             ("JSONPath", "/$defs/OutputMap/properties/path"),
             ("secret name", "/$defs/Tool/properties/signing_secret"),

@@ -302,7 +302,9 @@ fn an_assistant_without_a_version_cannot_be_started() {
     save_draft(&server, &with_changes(desk("Shop"), &[("/id", json!("shop"))]));
     assert_refused(&send(&server, "POST", "/v1/agents/shop/deployments", &json!({"name": "x", "origins": []})), 409, "not_published");
     let bearer = format!("Bearer {token}");
-    for body in [json!({"params": 5}), json!({"locale": 5}), json!({"user": "u"}), json!({"channel": ""})] {
+    for body in
+        [json!({"params": 5}), json!({"locale": 5}), json!({"time_zone": "Mars/Base"}), json!({"user": "u"}), json!({"channel": ""})]
+    {
         assert_refused(&post(&server, DEPLOYED, &[("Authorization", &bearer), ORIGIN], &body), 422, "invalid_session");
     }
 }

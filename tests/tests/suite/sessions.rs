@@ -80,6 +80,8 @@ fn invalid_sessions_and_events_are_rejected() {
     for body in [
         json!({"params": 5}),
         json!({"locale": 5}),
+        json!({"time_zone": 5}),
+        json!({"time_zone": "Mars/Base"}),
         json!({"channel": ["web"]}),
         json!({"channel": ""}),
         json!({"user": "u1"}),

@@ -7,7 +7,7 @@ use super::super::advance::StepResult;
 use super::super::failure::StepFailure;
 use super::super::state::{Wait, WaitKind};
 use crate::config::flow::document::chain::{SleepStep, StepDef};
-use crate::text::cron::{CronSchedule, parse_instant};
+use crate::text::cron::{CronSchedule, parse_instant_in_zone};
 use crate::text::date::Date;
 use crate::turn::Millis;
 
@@ -30,14 +30,16 @@ impl<'c> Runner<'c> {
         if let Some(after) = data.after_ms {
             return Ok(now.saturating_add(i64::try_from(after).unwrap_or(i64::MAX)));
         }
+        let zone = data.schedule.time_zone(&self.chain.document);
         if let Some(template) = &data.at {
             let text = self.render_text(template, &self.previous_text());
-            return parse_instant(&text).ok_or_else(|| StepFailure::new("invalid_time", "'at' is not an instant in RFC 3339"));
+            return parse_instant_in_zone(&text, zone)
+                .ok_or_else(|| StepFailure::new("invalid_time", "'at' is not an instant in RFC 3339"));
         }
         let Some(cron) = &data.schedule.cron else {
             return Err(StepFailure::new("invalid_time", "the step has neither 'after_ms' nor 'at' nor 'cron'"));
         };
-        let schedule = CronSchedule::parse(cron, &data.schedule.timezone).map_err(|it| StepFailure::new("invalid_time", it))?;
+        let schedule = CronSchedule::parse(cron, zone).map_err(|it| StepFailure::new("invalid_time", it))?;
         schedule.next_after(now).ok_or_else(|| StepFailure::new("invalid_time", "the schedule has no further time"))
     }
 

@@ -6,7 +6,7 @@ use super::shape::{AI_AGENT, DOCUMENT, Definition, MAX_SAFE_INTEGER, MemberShape
 use crate::json::into_members;
 
 /// Returns the JSON Schema (2020-12) of flow documents. It accepts what the structure check accepts, except for what a schema cannot
-/// express: unique ids, locale keys of texts, and the size of the document.
+/// express: unique ids, locale keys of texts, which time zones exist, and the size of the document.
 ///
 /// Unknown members are allowed, because readers keep them.
 pub fn json_schema() -> Value {

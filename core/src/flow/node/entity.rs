@@ -342,7 +342,7 @@ impl<'c> Walker<'c> {
     }
 
     pub(in crate::flow) fn extraction_context(&self) -> ExtractionContext<'_> {
-        ExtractionContext { locale: &self.state.locale, now: self.effects.now() }
+        ExtractionContext { locale: &self.state.locale, now: self.effects.now(), time_zone: &self.state.time_zone }
     }
 
     pub(in crate::flow) fn slot_key(&self, id: &str) -> String {

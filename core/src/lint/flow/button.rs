@@ -6,12 +6,13 @@ use super::context::FlowContext;
 use crate::config::flow::DocumentIssue;
 use crate::config::flow::document::NodeKind;
 use crate::entity::ExtractionContext;
+use crate::text::time_zone::UTC;
 
 /// A fixed time, 2026-01-01: whether a value is a date must not depend on the current day.
 const FIXED_NOW: i64 = 1_767_225_600_000;
 
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
-    let input = ExtractionContext { locale: &context.flow.document.default_locale, now: FIXED_NOW };
+    let input = ExtractionContext { locale: &context.flow.document.default_locale, now: FIXED_NOW, time_zone: UTC };
     for (graph_cx, at, node) in context.nodes() {
         let NodeKind::Entity(data) = &node.kind else { continue };
         let Some(entity) = context.flow.compile_entity(&data.entity) else { continue };

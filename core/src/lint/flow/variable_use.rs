@@ -15,7 +15,7 @@ use crate::text::variable_path::VariablePath;
 const LOCAL_ROOTS: [&str; 6] = ["args", "item", "index", "value", "trigger", "steps"];
 
 /// The members of `system`.
-const SYSTEM_MEMBERS: [&str; 7] = ["now", "locale", "channel", "session_id", "turn", "assistant", "version"];
+const SYSTEM_MEMBERS: [&str; 8] = ["now", "locale", "time_zone", "channel", "session_id", "turn", "assistant", "version"];
 
 pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>) {
     if !context.writes.has_undeclared {

@@ -54,11 +54,12 @@ impl<'e> Evaluator<'e> {
             Function::String => ok_value(Value::String(first.map(|it| EXPRESSION.print(it).into_owned()).unwrap_or_default())),
             Function::Bool => to_boolean(first).map(|it| Some(Cow::Owned(Value::Bool(it)))),
             Function::Date => {
-                let date = if arguments.is_empty() { Date::from_millis(self.names.now()) } else { expect_date(first)? };
+                let date =
+                    if arguments.is_empty() { Date::in_zone(self.names.now(), self.names.time_zone()) } else { self.expect_date(first)? };
                 ok_value(Value::String(date.to_day_string()))
             }
             Function::DaysBetween => {
-                ok_value(Value::from(expect_date(second)?.days_since_epoch() - expect_date(first)?.days_since_epoch()))
+                ok_value(Value::from(self.expect_date(second)?.days_since_epoch() - self.expect_date(first)?.days_since_epoch()))
             }
             Function::Has => self.contains(first, second).and_then(|it| ok_value(Value::Bool(it))),
             Function::Min => self.find_extreme(&arguments, Ordering::Less),
@@ -89,6 +90,17 @@ impl<'e> Evaluator<'e> {
             }
             Function::Coalesce => Ok(None),
         }
+    }
+
+    /// Returns a date in the session's time zone.
+    fn expect_date(&self, value: Option<&Value>) -> Result<Date, EvalError> {
+        let zone = self.names.time_zone();
+        let found = match value {
+            Some(Value::String(text)) => Date::parse_in_zone(text, zone),
+            Some(Value::Number(millis)) => millis.as_i64().map(|it| Date::in_zone(it, zone)),
+            None | Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
+        };
+        found.ok_or_else(|| EvalError(["a date is needed as '2026-01-31', not ", type_name(value)].concat()))
     }
 
     /// Returns the elements of a list; an empty list for null.
@@ -136,13 +148,4 @@ fn to_boolean(value: Option<&Value>) -> Result<bool, EvalError> {
         Some(Value::Array(_) | Value::Object(_)) => None,
     };
     found.ok_or_else(|| EvalError([type_name(value), " is neither true nor false"].concat()))
-}
-
-fn expect_date(value: Option<&Value>) -> Result<Date, EvalError> {
-    let found = match value {
-        Some(Value::String(text)) => Date::parse(text),
-        Some(Value::Number(millis)) => millis.as_i64().map(Date::from_millis),
-        None | Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
-    };
-    found.ok_or_else(|| EvalError(["a date is needed as '2026-01-31', not ", type_name(value)].concat()))
 }

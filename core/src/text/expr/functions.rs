@@ -14,7 +14,8 @@ pub(super) enum Function {
     String,
     /// Converts `true`, `yes` and `1` or `false`, `no` and `0` to a boolean; null and the empty string are false.
     Bool,
-    /// The day of a date, a date with a time or milliseconds since 1970, such as `2026-01-31`; today without an argument.
+    /// The day of a date, a date with a time or milliseconds since 1970, such as `2026-01-31`; today without an argument. Instants in
+    /// UTC and milliseconds have the day of the session's time zone.
     Date,
     /// The whole days from the first date to the second.
     DaysBetween,

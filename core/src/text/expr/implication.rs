@@ -214,6 +214,10 @@ impl NameResolver for NoNames {
     fn locale(&self) -> &str {
         ""
     }
+
+    fn time_zone(&self) -> &str {
+        crate::text::time_zone::UTC
+    }
 }
 
 #[cfg(test)]

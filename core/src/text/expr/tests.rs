@@ -391,3 +391,10 @@ fn garbage_never_breaks_the_engine() {
     });
     assert!(parsed > 1_000, "{parsed}");
 }
+
+#[test]
+fn days_are_those_of_the_time_zone() {
+    let names = FixedNames { time_zone: "Pacific/Pago_Pago", ..names() };
+    let days = Expr::parse_value("[date(), date(millis), date(when), date('2026-03-28T10:00:00Z')]").unwrap();
+    assert_eq!(days.evaluate(&names).unwrap(), Some(json!(["2025-12-31", "2025-12-31", "2026-01-31", "2026-03-27"])));
+}

@@ -113,6 +113,28 @@ fn filters_change_values() {
 }
 
 #[test]
+fn times_are_those_of_the_time_zone() {
+    let document = json!({"session": {
+        "utc": "2026-03-29T01:00:00.000Z", "before": "2026-03-29T00:59:59Z", "millis": 1_774_746_000_000_i64,
+        "day": "2026-03-29", "local": "2026-03-29T01:00:00", "offset": "2026-03-29T01:00:00+09:00",
+    }});
+    for (name, time_zone, expected) in [
+        ("utc", "UTC", "29 01:00:00"),
+        ("utc", "Europe/Berlin", "29 03:00:00"),
+        ("before", "Europe/Berlin", "29 01:59:59"),
+        ("millis", "America/New_York", "28 21:00:00"),
+        ("utc", "Asia/Kolkata", "29 06:30:00"),
+        ("day", "Asia/Kolkata", "29 00:00:00"),
+        ("local", "Asia/Kolkata", "29 01:00:00"),
+        ("offset", "Asia/Kolkata", "29 01:00:00"),
+    ] {
+        let names = FixedNames { time_zone, ..FixedNames::new(document.clone()) };
+        let template = Interpolation::parse(&format!("{{{{ {name} | date('DD HH:mm:ss') }}}}")).unwrap();
+        assert_eq!(template.render_text(&names).output, expected, "{name} {time_zone}");
+    }
+}
+
+#[test]
 fn undefined_paths_are_reported() {
     let template =
         Interpolation::parse("{{ a.b }}{{ name }}{{ c[0] | upper }}{{ a.b }}{{ d | default('') }}{{ nothing }}{{ secret.X }}").unwrap();

@@ -181,6 +181,7 @@ fn new_session() -> Value {
         "type": "object",
         "properties": {
             "locale": nullable_text("The locale of the user; default is that of the document"),
+            "time_zone": nullable_text("The IANA name of the time zone of the user; default is that of the channel, else that of the document"),
             "channel": {"type": ["string", "null"], "minLength": 1, "description": "The kind of channel"},
             "user": {"type": ["object", "null"], "description": "Attributes of the user"},
             "params": {"type": ["object", "null"], "description": "Initial variables of the session"},

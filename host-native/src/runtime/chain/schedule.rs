@@ -92,7 +92,7 @@ async fn start_scheduled(host: &Arc<Host>, due: &ChainStatus) -> Result<(), Trig
 fn read_schedule(document: &ChainDocument) -> Option<CronSchedule> {
     let times = &document.trigger.schedule;
     let cron = times.cron.as_deref().filter(|_| document.trigger.kind == TriggerKind::Schedule)?;
-    CronSchedule::parse(cron, &times.timezone).ok()
+    CronSchedule::parse(cron, times.time_zone(document)).ok()
 }
 
 /// Stores the status of a chain that was published: live, unless its document says that it is paused. Its schedule begins now.

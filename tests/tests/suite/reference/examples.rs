@@ -133,6 +133,10 @@ impl NameResolver for DocumentNames<'_> {
     fn locale(&self) -> &str {
         self.0["system"]["locale"].as_str().unwrap_or("en-US")
     }
+
+    fn time_zone(&self) -> &str {
+        self.0["system"]["time_zone"].as_str().unwrap_or("UTC")
+    }
 }
 
 /// Plays an entity node that receives an answer: a message, or a button with a value.

@@ -145,6 +145,7 @@ impl Document {
         let id = fields.string("id");
         let base = json!({
             "id": id, "name": fields.string("name"), "root": id, "graphs": [agent_graph(source)], "tools": fields.value("tools"),
+            "default_time_zone": fields.value("default_time_zone"),
         });
         let mut document = Document::read(&base);
         document.settings.daily_spend_cap_cents = fields.count("daily_spend_cap_cents");

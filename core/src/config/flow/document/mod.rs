@@ -38,6 +38,8 @@ pub use slot::{Ask, EntityData, Validation};
 pub use text::{FlowCondition, FlowFormula, FlowTemplate, LocalizedText, ValueTemplate};
 pub use workflow::DRAFT_TYPES;
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::text::variable_path::VariablePath;
@@ -51,6 +53,10 @@ pub struct Document {
     pub name: String,
     /// The locale of texts without one.
     pub default_locale: String,
+    /// The time zone of sessions without one, by its IANA name.
+    pub default_time_zone: Option<String>,
+    /// The time zones of channels, which come before it.
+    pub time_zones: BTreeMap<String, String>,
     /// The declared locales.
     pub locales: Vec<String>,
     /// The id of the graph in which sessions start.
@@ -333,7 +339,7 @@ pub struct FlowSettings {
     /// The version that running sessions use.
     pub version_policy: VersionPolicy,
     /// Models by alias.
-    pub models: std::collections::BTreeMap<String, String>,
+    pub models: BTreeMap<String, String>,
 }
 
 /// How messages are matched with intents without a model. (docs/spec/flows.md#5.3)

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::locale::EngineText;
+use crate::text::time_zone;
 use crate::text::variable_path::VariablePath;
 
 use super::fields::{self, Fields};
@@ -21,6 +22,8 @@ impl Document {
             id: fields.string("id"),
             name: fields.string("name"),
             default_locale: fields.string_or("default_locale", "en"),
+            default_time_zone: fields.optional_string("default_time_zone"),
+            time_zones: fields.members("time_zones").filter_map(|(channel, it)| Some((channel.clone(), it.as_str()?.to_owned()))).collect(),
             locales: fields.strings("locales"),
             root: fields.string("root"),
             graphs: fields.list("graphs", GraphDef::read),
@@ -44,6 +47,12 @@ impl Document {
     /// Returns its wording of a text of the engine.
     pub(crate) fn engine_text(&self, text: EngineText) -> Option<&LocalizedText> {
         self.engine_texts.iter().find(|it| it.0 == text.name()).map(|it| &it.1)
+    }
+
+    /// Returns the time zone of a session: the first of its own, that of its channel and that of the document which is known, else UTC.
+    pub fn time_zone_for(&self, own: Option<&str>, channel: &str) -> &'static str {
+        let names = [own, self.time_zones.get(channel).map(String::as_str), self.default_time_zone.as_deref()];
+        names.into_iter().flatten().find_map(time_zone::canonical_name).unwrap_or(time_zone::UTC)
     }
 
     /// Looks up a string: by locale, its language, the default locale, its language, `default`, then without a locale.

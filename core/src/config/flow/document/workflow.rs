@@ -37,6 +37,7 @@ impl Document {
         });
         let base = json!({
             "id": id, "name": fields.string("name"), "root": id, "settings": members, "variables": fields.value("shared_state"),
+            "default_time_zone": fields.value("default_time_zone"),
         });
         let graph = GraphDef { id, kind: GraphKind::Root, entry, nodes, edges, params: Vec::new(), returns: Vec::new(), exits: Vec::new() };
         let tools = tools.iter().map(|it| FlowTool::read(Fields(it))).collect();

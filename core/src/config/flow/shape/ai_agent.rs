@@ -1,7 +1,7 @@
 //! The shape of AI agents. (docs/spec/flows.md#10.6)
 
 use super::Shape::{AnyObject, Bool, Const, Enum, Integer, List as Items, Number, Object, PatternText, Ref, Union};
-use super::document::TOOL;
+use super::document::{DEFAULT_TIME_ZONE, TOOL};
 use super::parts::{EXPRESSION, ID, NON_EMPTY, PATH, STRING, TEMPLATE};
 use super::{Definition, List, MemberShape, NO_MAX, Pattern, Shape, TaggedUnion as Kinds, optional, required};
 
@@ -13,6 +13,7 @@ pub(in crate::config::flow) static AI_AGENT: Definition = Definition::part(
         required("doc", Const("ai_agent", "D001")),
         required("id", ID),
         required("name", PatternText(Pattern::Name)),
+        DEFAULT_TIME_ZONE,
         required("mission", TEMPLATE),
         optional(
             "persona",

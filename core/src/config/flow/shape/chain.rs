@@ -1,6 +1,7 @@
 //! The shape of chains. (docs/spec/chains.md#1)
 
 use super::Shape::{Any, AnyObject, Bool, Bounded, Const, Enum, Integer, List as Items, Map, Object, PatternText, Ref, Union};
+use super::document::DEFAULT_TIME_ZONE;
 use super::parts::{EXPRESSION, ID, NON_EMPTY, OUTPUTS, PARAMS, PATH, RETRY, STRING, TEMPLATE};
 use super::{
     BoundedShape as Codes, Definition, List, MemberShape, NO_MAX, Pattern, Role, TaggedUnion as Kinds, UniqueBy, optional, required,
@@ -14,6 +15,7 @@ pub(in crate::config::flow) static CHAIN: Definition = Definition::part(
         required("doc", Const("workflow_chain", "D001")),
         required("slug", PatternText(Pattern::Slug)),
         required("name", PatternText(Pattern::Name)),
+        DEFAULT_TIME_ZONE,
         optional("status", Enum(&["draft", "live", "paused"])).with_default(r#""draft""#),
         optional("summary", STRING),
         required("trigger", Ref(&TRIGGER)),
@@ -38,7 +40,7 @@ static TRIGGER: Definition = Definition::part(
         optional("label", STRING),
         optional("secret", SECRET),
         optional("cron", STRING),
-        optional("timezone", STRING).with_default(r#""UTC""#),
+        optional("timezone", STRING),
         MISFIRE,
         optional("overlap", Enum(&["skip", "queue", "allow"])).with_default(r#""skip""#),
     ]),
@@ -83,7 +85,7 @@ static STEP: Definition = Definition {
                         optional("after_ms", POSITIVE),
                         optional("at", TEMPLATE),
                         optional("cron", STRING),
-                        optional("timezone", STRING).with_default(r#""UTC""#),
+                        optional("timezone", STRING),
                         MISFIRE,
                     ]),
                 )],

@@ -21,6 +21,8 @@ pub(in crate::config::flow) static DOCUMENT: Definition = Definition::part(
         required("id", ID),
         required("name", PatternText(Pattern::Name)),
         optional("default_locale", PatternText(Pattern::Locale)),
+        DEFAULT_TIME_ZONE,
+        optional("time_zones", Map(&TIME_ZONE)),
         optional("locales", Items(&List::new(PatternText(Pattern::Locale)))),
         required("root", ID),
         optional("intents", Items(&List::unique_by_id(Ref(&INTENT)))),
@@ -36,6 +38,9 @@ pub(in crate::config::flow) static DOCUMENT: Definition = Definition::part(
         required("graphs", Bounded(&Codes { shape: Items(&GRAPHS), below: "D001", above: "D005" })),
     ]),
 );
+
+const TIME_ZONE: super::Shape = PatternText(Pattern::TimeZone);
+pub(super) const DEFAULT_TIME_ZONE: MemberShape = optional("default_time_zone", TIME_ZONE);
 
 static GRAPH: Definition = Definition {
     name: "Graph",

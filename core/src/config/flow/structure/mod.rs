@@ -1,4 +1,4 @@
-//! The structural check of flow documents: issues D001 to D010 and codes of single bounds. (docs/spec/flows.md#11)
+//! The structural check of flow documents: issues D001 to D011 and codes of single bounds. (docs/spec/flows.md#11)
 
 mod checker;
 mod descriptions;

@@ -66,6 +66,8 @@ fn every_constraint_is_in_the_check_and_in_the_schema() {
         ("/name".to_owned(), json!(null), "D001"),
         ("/default_locale".to_owned(), json!("en_US"), "D007"),
         ("/default_locale".to_owned(), json!("english"), "D007"),
+        ("/default_time_zone".to_owned(), json!("Mars Base"), "D011"),
+        ("/time_zones".to_owned(), json!({"web": "+02:00"}), "D011"),
         ("/locales".to_owned(), json!("en"), "D001"),
         ("/root".to_owned(), json!("a b"), "D001"),
         ("/graphs".to_owned(), json!([]), "D001"),
@@ -263,6 +265,17 @@ fn ids_are_unique() {
     let issue = only_issue(&document);
     assert_eq!((issue.code, issue.severity, issue.path.as_str()), ("D010", DocumentSeverity::Warning, "/graphs/0/nodes/1/name"));
     assert_eq!((issue.graph.as_deref(), issue.node.as_deref()), (Some("root"), Some("r_wait")));
+}
+
+#[test]
+fn a_time_zone_has_to_exist() {
+    let mut document = bank_with("/default_time_zone", &json!("europe/berlin"));
+    document["time_zones"] = json!({"web": "Asia/Kolkata", "sms": "Europe/Nowhere"});
+    assert_eq!(
+        only_issue(&document).to_string(),
+        "error D011 /time_zones/sms: 'sms' must be the IANA name of a time zone such as 'Europe/Berlin', but is 'Europe/Nowhere'; \
+         write the IANA name of a time zone such as 'Europe/Berlin'"
+    );
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(super) fn check(context: &ChainContext<'_>, findings: &mut Vec<DocumentIssue
 
 /// Reports a cron expression or a time zone that is invalid, and an expression that has no time.
 fn check_times(times: &ScheduleTimes, location: &Location) -> Option<DocumentIssue> {
-    if let Err(reason) = CronSchedule::parse(ANY_CRON, &times.timezone) {
+    if let Some(Err(reason)) = times.timezone.as_ref().map(|it| CronSchedule::parse(ANY_CRON, it)) {
         return Some(location.join("/timezone").error("X009", reason).with_fix("use an IANA name, such as Europe/Berlin"));
     }
     let cron = times.cron.as_deref()?;

@@ -12,7 +12,7 @@ use crate::config::flow::document::chain::StepKind;
 use crate::text::variable_path::VariablePath;
 
 /// The members of `system`.
-const SYSTEM_MEMBERS: [&str; 4] = ["run_id", "chain", "attempt", "now"];
+const SYSTEM_MEMBERS: [&str; 5] = ["run_id", "chain", "attempt", "now", "time_zone"];
 
 /// Roots whose members are not known before a run.
 const OPEN_ROOTS: [&str; 3] = ["trigger", "event", "secret"];

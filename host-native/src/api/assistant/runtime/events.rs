@@ -2,6 +2,7 @@
 
 use axum::http::{StatusCode, Uri};
 use convengine_core::flow;
+use convengine_core::text::time_zone;
 use convengine_core::turn::Map;
 use serde_json::{Value, json};
 
@@ -50,7 +51,7 @@ pub fn read_start(uri: &Uri, members: &Map, channel: Option<&str>) -> Result<Map
     let mut event = Map::from_iter([("type".to_owned(), json!("session.start"))]);
     check_event_id(members).map_err(refuse)?;
     check_start(members).map_err(refuse)?;
-    for key in ["locale", "channel", "user", "params", "event_id"] {
+    for key in ["locale", "time_zone", "channel", "user", "params", "event_id"] {
         event.extend(members.get(key).filter(|it| !it.is_null()).map(|it| (key.to_owned(), it.clone())));
     }
     if let Some(channel) = channel {
@@ -60,7 +61,7 @@ pub fn read_start(uri: &Uri, members: &Map, channel: Option<&str>) -> Result<Map
     Ok(event)
 }
 
-/// Checks that user, channel and locale fit `SessionState`.
+/// Checks that user, channel, locale and time zone fit `SessionState`.
 fn check_start(members: &Map) -> Result<(), String> {
     let member = |key: &str| members.get(key).filter(|it| !it.is_null());
     if member("user").is_some_and(|it| !it.is_object()) {
@@ -71,6 +72,9 @@ fn check_start(members: &Map) -> Result<(), String> {
     }
     if member("locale").is_some_and(|it| !it.is_string()) {
         return Err("locale is not a string; send one such as en-US or omit it".to_owned());
+    }
+    if member("time_zone").is_some_and(|it| it.as_str().is_none_or(|it| time_zone::canonical_name(it).is_none())) {
+        return Err("time_zone is unknown; send an IANA name such as Europe/Berlin or omit it".to_owned());
     }
     Ok(())
 }
@@ -108,8 +112,8 @@ mod tests {
     fn start_members_must_fit_the_session_state() {
         let uri = Uri::from_static("/v1/public/runtime/sessions");
         for (given, fine) in [
-            (json!({"user": {"id": "u"}, "channel": "web", "locale": "de-DE", "params": {}}), true),
-            (json!({"user": null, "channel": null, "locale": null, "params": null, "event_id": null}), true),
+            (json!({"user": {"id": "u"}, "channel": "web", "locale": "de-DE", "time_zone": "Europe/Berlin", "params": {}}), true),
+            (json!({"user": null, "channel": null, "locale": null, "time_zone": null, "params": null, "event_id": null}), true),
             (json!({"user": "u"}), false),
             (json!({"user": ["u"]}), false),
             (json!({"user": false}), false),
@@ -117,6 +121,9 @@ mod tests {
             (json!({"channel": 5}), false),
             (json!({"locale": 5}), false),
             (json!({"locale": {}}), false),
+            (json!({"time_zone": "Mars/Base"}), false),
+            (json!({"time_zone": ""}), false),
+            (json!({"time_zone": 2}), false),
             (json!({"params": []}), false),
         ] {
             let read = read_start(&uri, given.as_object().unwrap_or(&Map::new()), Some("web"));

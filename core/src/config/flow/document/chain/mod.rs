@@ -10,6 +10,7 @@ pub use step::{
 };
 
 use super::fields::Fields;
+use crate::text::time_zone;
 
 /// The default duration of a run, in milliseconds: 30 days.
 const MAX_RUN_MS: u64 = 30 * 24 * 60 * 60 * 1000;
@@ -23,6 +24,8 @@ pub struct ChainDocument {
     pub name: String,
     /// Whether it is paused once it is published.
     pub is_paused: bool,
+    /// The time zone of its runs, by its IANA name; UTC without one.
+    pub default_time_zone: Option<&'static str>,
     /// What starts its runs.
     pub trigger: TriggerDef,
     /// Its primary steps.
@@ -77,8 +80,8 @@ pub enum Overlap {
 pub struct ScheduleTimes {
     /// The cron expression.
     pub cron: Option<String>,
-    /// The time zone, by its IANA name.
-    pub timezone: String,
+    /// The time zone, by its IANA name; that of the chain without one.
+    pub timezone: Option<String>,
     /// Whether a missed time is skipped rather than caught up once.
     pub skips_missed: bool,
 }
@@ -104,12 +107,18 @@ impl ChainDocument {
             slug: fields.string("slug"),
             name: fields.string("name"),
             is_paused: fields.text("status") == Some("paused"),
+            default_time_zone: fields.text("default_time_zone").and_then(time_zone::canonical_name),
             trigger: TriggerDef::read(fields.object_or_empty("trigger")),
             steps: fields.list("steps", StepDef::read).into_iter().flatten().collect(),
             branches: fields.list("branches", BranchDef::read),
             max_run_ms: fields.count("max_run_ms").unwrap_or(MAX_RUN_MS),
             concurrency: fields.count_u32("concurrency"),
         }
+    }
+
+    /// The time zone of runs: that of the chain, else UTC.
+    pub fn time_zone(&self) -> &str {
+        self.default_time_zone.unwrap_or(time_zone::UTC)
     }
 
     /// Returns a branch by id.
@@ -155,10 +164,15 @@ impl TriggerDef {
 }
 
 impl ScheduleTimes {
+    /// The time zone: its own, else that of the chain.
+    pub fn time_zone<'s>(&'s self, chain: &'s ChainDocument) -> &'s str {
+        self.timezone.as_deref().unwrap_or_else(|| chain.time_zone())
+    }
+
     fn read(fields: Fields<'_>) -> ScheduleTimes {
         ScheduleTimes {
             cron: fields.optional_string("cron"),
-            timezone: fields.string_or("timezone", "UTC"),
+            timezone: fields.optional_string("timezone"),
             skips_missed: fields.text("misfire") == Some("skip"),
         }
     }
