@@ -41,6 +41,8 @@ fn an_assistant_is_asked_and_continued() {
     let explained = call(&server, &read, "explain_turn", json!({"conversation_id": session, "turn": 2}));
     assert!(explained["events"].as_array().is_some_and(|it| !it.is_empty()), "{explained}");
     assert_eq!(explained["input"]["text"], "more please");
+    let topics: Vec<&Value> = explained["explanations"].as_array().unwrap().iter().map(|it| &it["topic"]).collect();
+    assert!(topics.contains(&&json!("route")) && topics.contains(&&json!("intent_match")), "{explained}");
     let replayed = call(&server, &read, "replay", json!({"session_id": session}));
     assert_eq!((&replayed["equal"], replayed["turns"].as_array().map(Vec::len)), (&json!(true), Some(5)), "{replayed}");
 }

@@ -351,6 +351,8 @@ fn replay_check() -> Value {
             "stored": text("The recorded value"),
             "replayed": nullable_text("The replayed value; null if the replay does not complete"),
             "reason": text("A description of the difference"),
+            "node": nullable_text("The node at which the replay requests something else, as `graph/node`; null if it completes"),
+            "port": nullable_text("The last port that the replay has taken, as `graph/node:port`"),
         },
     });
     object(json!({"equal": {"type": "boolean"}, "turns": {"type": "integer"}, "divergence": divergence}))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use convengine_core::config::Config;
-use convengine_core::turn::{LlmCallRow, Millis, NoticeBody, RescuedTurn, Slice, Turn, Write, state_hash};
+use convengine_core::turn::{LlmCallRow, Millis, NoticeBody, RescuedTurn, Slice, Turn, TurnError, Write, state_hash};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::storage::turn::{StoredTurn, decompress};
@@ -76,6 +76,10 @@ pub struct ReplayMismatch {
     pub reason: String,
     /// The state hash of the replay; absent when it has no outcome.
     pub hash: Option<String>,
+    /// Of a flow, the node at which the replay diverges, as `graph/node`; absent when it ends.
+    pub node: Option<String>,
+    /// Of a flow, the last port that the replay has taken, as `graph/node:port`.
+    pub port: Option<String>,
 }
 
 /// Like [`again`], but returns the replay's state hash with the error.
@@ -83,22 +87,23 @@ pub struct ReplayMismatch {
 /// # Errors
 /// Returns [`Unequal`] when the replay differs from the recorded turn.
 pub fn replay_and_compare(stored: &StoredTurn, config: Option<&Arc<Config>>) -> Result<Slice, ReplayMismatch> {
-    let without_end = |reason: String| ReplayMismatch { reason, hash: None };
+    let without_end = |reason: String| ReplayMismatch { reason, hash: None, node: None, port: None };
     let journal = decompress(&stored.journal).map_err(|it| without_end(format!("the journal cannot be read: {it}")))?;
     let config = config.ok_or_else(|| without_end(format!("its configuration {} is not in the database", stored.config_hash)))?;
     // A lost turn diverges from its journal; its notices up to that point were published.
-    let RescuedTurn { slice, divergence: diverged, .. } =
+    let RescuedTurn { turn, slice, divergence: diverged } =
         Turn::rescue(&journal, Arc::clone(config)).map_err(|it| without_end(it.to_string()))?;
     let hash = slice.end.as_ref().map(|it| state_hash(it, &slice.notices));
     if hash.as_deref() == Some(stored.state_hash.as_str()) {
         return Ok(slice);
     }
+    let node = if let Some(TurnError::Diverged(it)) = &diverged { config.flow().map(|_| it.step.clone()) } else { None };
     let reason = match (diverged, &hash) {
         (Some(diverged), _) => diverged.to_string(),
         (None, Some(hash)) => format!("it runs differently now: sha256 {hash}, stored {}", stored.state_hash),
         (None, None) => "it asks for more than was recorded".to_owned(),
     };
-    Err(ReplayMismatch { reason, hash })
+    Err(ReplayMismatch { reason, hash, node, port: turn.ports().pop() })
 }
 
 /// Cache of the compiled configurations of recorded turns.

@@ -26,6 +26,18 @@ pub(super) fn first_difference(stored: &[AuditRow], derived: &[(&str, &AuditPayl
     derived.get(stored.len()).map(|(stage, _)| format!("the audit row {stage} is missing")).into_iter().collect()
 }
 
+/// Returns a line about the first node of a flow that is left by another port, or that another node takes the place of. Ports are given as
+/// `graph/node:port`; one list may end earlier.
+pub(super) fn differing_port(recorded: &[String], replayed: &[String]) -> Option<String> {
+    let (recorded, replayed) = recorded.iter().zip(replayed).find(|it| it.0 != it.1)?;
+    let (node, port) = recorded.split_once(':')?;
+    let (other_node, other_port) = replayed.split_once(':')?;
+    Some(match node == other_node {
+        true => format!("the node {node} is left by the port '{other_port}' instead of '{port}'"),
+        false => format!("the node {other_node} is left by the port '{other_port}' where the node {node} was left by '{port}'"),
+    })
+}
+
 /// Normalizes a value as a `jsonb` column does: without NUL, and with integral floats as integers.
 fn normalize_jsonb(value: Value) -> Value {
     match value {
@@ -63,5 +75,16 @@ mod tests {
         let read = json!({"b": null, "a\u{fffd}": [10_000_000_000_000_000_i64, 2.0, 0.5, 0.0, 1e300, "x\u{fffd}"]});
         assert_eq!(normalize_jsonb(written), normalize_jsonb(read));
         assert_ne!(normalize_jsonb(json!([2])), normalize_jsonb(json!([2.5])));
+    }
+
+    #[test]
+    fn the_first_other_port_is_named_with_its_node() {
+        let ports = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<String>>();
+        let recorded = ports(&["g/in:out", "g/branch:out", "g/say:btn:yes"]);
+        let found = |replayed: &[&str]| differing_port(&recorded, &ports(replayed));
+        assert_eq!(found(&["g/in:out", "g/branch:else"]).as_deref(), Some("the node g/branch is left by the port 'else' instead of 'out'"));
+        let other = "the node g/ask is left by the port 'out' where the node g/say was left by 'btn:yes'";
+        assert_eq!(found(&["g/in:out", "g/branch:out", "g/ask:out"]).as_deref(), Some(other));
+        assert_eq!((found(&["g/in:out"]), found(&[])), (None, None));
     }
 }

@@ -13,7 +13,7 @@ use convengine_core::turn::{AuditPayload, Journal, Notice, NoticeBody, Outcome, 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde_json::{Value, json};
 
-use self::difference::{differing_leaves, first_difference};
+use self::difference::{differing_leaves, differing_port, first_difference};
 use crate::clock;
 use crate::config::import;
 use crate::config::settings::Settings;
@@ -234,11 +234,13 @@ struct ReplayedTurn {
     state_hash: String,
     /// The replayed journal, with the requests that a journal in DERIVED mode omits.
     journal: Journal,
+    /// The ports that a flow has taken.
+    ports: Vec<String>,
 }
 
 impl ReplayedTurn {
     fn new(turn: &Turn, outcome: Outcome, notices: Vec<Notice>) -> ReplayedTurn {
-        ReplayedTurn { state_hash: state_hash(&outcome, &notices), outcome, notices, journal: turn.journal().clone() }
+        ReplayedTurn { state_hash: state_hash(&outcome, &notices), outcome, notices, journal: turn.journal().clone(), ports: turn.ports() }
     }
 }
 
@@ -325,7 +327,11 @@ fn compare_configs(number: u32, journal: &Journal, recorded: &Arc<Config>, other
     // Replay the regenerated journal, which has all requests.
     let mut journal = before.journal.clone();
     journal.input.program = other.program();
-    let after = replay_turn(&journal, other).map_err(|it| check_failed(format!("turn {number}: {it}")))?;
+    let after = replay_turn(&journal, other).map_err(|it| {
+        let port = if let TurnError::Diverged(it) = &it { differing_port(&before.ports, &it.ports) } else { None };
+        Failure::check_failed(std::iter::once(format!("turn {number}: {it}")).chain(port).collect())
+    })?;
+    let port = || differing_port(&before.ports, &after.ports);
     let count = before.notices.len().max(after.notices.len());
     for index in 0..count {
         let side = |notices: &[Notice]| notices.get(index).map_or(Value::Null, |it| json!(it));
@@ -333,14 +339,22 @@ fn compare_configs(number: u32, journal: &Journal, recorded: &Arc<Config>, other
         let found = differing_leaves(&left, &right);
         if !found.is_empty() {
             let stage = before.notices.get(index).or(after.notices.get(index)).map(notice_stage).unwrap_or_default();
-            return Err(Failure::check_failed(std::iter::once(format!("turn {number} notice {index} {stage}")).chain(found).collect()));
+            let node = before.notices.get(index).or(after.notices.get(index)).and_then(notice_node);
+            let title = format!("turn {number} notice {index} {stage}{}", node.unwrap_or_default());
+            return Err(Failure::check_failed(std::iter::once(title).chain(port()).chain(found).collect()));
         }
     }
     let found = differing_leaves(&before.outcome.to_response(), &after.outcome.to_response());
     if found.is_empty() {
         return Ok(());
     }
-    Err(Failure::check_failed(std::iter::once(format!("turn {number} answer")).chain(found).collect()))
+    Err(Failure::check_failed(std::iter::once(format!("turn {number} answer")).chain(port()).chain(found).collect()))
+}
+
+/// Names the node of a flow that a notice is of.
+fn notice_node(notice: &Notice) -> Option<String> {
+    let (_, payload) = as_audit(notice)?;
+    Some(format!(" at {}/{}", payload.get("graph")?.as_str()?, payload.get("node")?.as_str()?))
 }
 
 fn notice_stage(notice: &Notice) -> &str {

@@ -123,6 +123,16 @@ pub async fn render_trace(host: &Host, uri: &Uri, running: &RunningSession) -> R
     Ok(json!({"turns": events.map_err(|it| ApiError::from_database(&it, uri))?}))
 }
 
+/// Explains the decisions of a turn of a session, which has this number among all its turns.
+///
+/// # Errors
+/// 503 if the database is unavailable.
+pub async fn explain_turn(host: &Host, uri: &Uri, running: &RunningSession, number: u32) -> Result<Vec<Value>, ApiError> {
+    let turns = load_turns(host, uri, running).await?;
+    let explain = move || turns.iter().find(|it| it.0.number == number).map(trace_events::explain_turn).unwrap_or_default();
+    run_blocking(explain).await.map_err(|it| ApiError::from_database(&it, uri))
+}
+
 /// Replays the turns of a session and compares the results.
 ///
 /// # Errors
@@ -173,5 +183,6 @@ fn find_divergence((turn, config): &TurnWithConfig, number: u64) -> Option<Value
     let found = replay_and_compare(turn, config.as_ref()).err()?;
     Some(json!({
         "turn": number, "number": turn.number, "path": "/state_hash", "stored": turn.state_hash, "replayed": found.hash, "reason": found.reason,
+        "node": found.node, "port": found.port,
     }))
 }

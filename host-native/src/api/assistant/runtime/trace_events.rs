@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use convengine_core::config::Config;
-use convengine_core::turn::{Journal, Map, Notice, NoticeBody, Slice, Write};
+use convengine_core::turn::{Journal, Map, Notice, NoticeBody, Slice, Turn, Write};
 use serde_json::{Value, json};
 
 use super::inspect::TurnWithConfig;
@@ -35,7 +36,8 @@ pub fn render_turn((turn, config): &TurnWithConfig, number: u64) -> Value {
     let event = decompress(&turn.journal).ok().as_ref().map(input_event).unwrap_or_default();
     match replay_turn(turn, config.as_ref()) {
         Ok(slice) => {
-            let (event, data) = mask_private(config.as_deref(), event, &slice);
+            let data = audits(&slice).map(|it| it.2).collect();
+            let (event, data) = mask_private(config.as_deref(), event, data, &slice);
             let kind = ProgramKey::from_event(&event).map_or(DocumentKind::Assistant, |it| it.kind());
             let events = TraceRenderer { turn, number, program: kind.name(), warnings: warning_codes(&slice), entered: BTreeMap::new() };
             json!({"turn": number, "number": turn.number, "event": event, "events": events.render(&slice, data)})
@@ -52,14 +54,23 @@ fn input_event(journal: &Journal) -> Value {
     event
 }
 
-/// Masks private values of the session in the input event and in the data of all trace events.
-fn mask_private(config: Option<&Config>, event: Value, slice: &Slice) -> (Value, Vec<Value>) {
+/// Explains the decisions of a turn, with private values masked as in its trace; nothing for a turn that cannot be replayed.
+pub fn explain_turn((turn, config): &TurnWithConfig) -> Vec<Value> {
+    let journal = decompress(&turn.journal).ok();
+    let Some((journal, config)) = journal.zip(config.as_ref()) else { return Vec::new() };
+    let event = input_event(&journal);
+    let Ok((replayed, slice)) = Turn::restore_observed(journal, Arc::clone(config)) else { return Vec::new() };
+    let explanations = replayed.explanations().iter().map(|it| Cow::Owned(json!(it))).collect();
+    mask_private(Some(config), event, explanations, &slice).1
+}
+
+/// Masks private values of the session in the input event and in data of the turn.
+fn mask_private(config: Option<&Config>, event: Value, data: Vec<Cow<'_, Value>>, slice: &Slice) -> (Value, Vec<Value>) {
     let writes = slice.end.as_ref().map(|it| it.writes.as_slice()).unwrap_or_default();
     let state = writes.iter().find_map(|it| if let Write::Session { state } = it { Some(state.as_ref()) } else { None });
     let of_state = |key: &str| state.and_then(|it| it.get(key)).cloned().unwrap_or_default();
     let mut frames = of_state("stack").as_array().cloned().unwrap_or_default();
     frames.push(json!({"locals": event.get("params")}));
-    let data: Vec<Cow<'_, Value>> = audits(slice).map(|it| it.2).collect();
     let mut whole = json!({"vars": of_state("vars"), "stack": frames, "event": mask_remembered(event, state), "data": data});
     if let Some(flow) = config.and_then(|it| it.flow()) {
         convengine_core::flow::redact_session(flow, &mut whole);

@@ -31,7 +31,7 @@ pub fn describe() -> Description {
         json!({
             "turn": {"type": "integer"},
             "input": {"description": "What was sent"},
-            "explanations": {"type": "array", "items": {"type": "object"}, "description": "Decisions of the tables, with all rows that were considered and the reason of each"},
+            "explanations": {"type": "array", "items": {"type": "object"}, "description": "Decisions of the tables or the flow, with all candidates that were considered and the reason of each"},
             "events": {"type": "array", "items": {"type": "object"}, "description": "The audit of the turn, or the trace of a session's turn"},
             "next_cursor": {"type": "string"},
         }),
@@ -69,7 +69,7 @@ struct ExplainedTurn {
     events: Vec<Value>,
 }
 
-/// Renders the trace of a session's turn, in which private values are masked.
+/// Renders the explanations and the trace of a session's turn, in which private values are masked.
 async fn explain_session(host: &Host, id: &str, number: u32) -> Result<ExplainedTurn, String> {
     let (_, running) = load_session(host, &uri(), id).await.map_err(|it| refusal_text(&it))?;
     let mut trace = inspect::render_trace(host, &uri(), &running).await.map_err(|it| refusal_text(&it))?;
@@ -79,7 +79,8 @@ async fn explain_session(host: &Host, id: &str, number: u32) -> Result<Explained
         return Err(format!("turn {number} cannot be replayed: {reason}"));
     }
     let events = if let Value::Array(events) = found["events"].take() { events } else { Vec::new() };
-    Ok(ExplainedTurn { input: found["event"].take(), explanations: Vec::new(), events })
+    let explanations = inspect::explain_turn(host, &uri(), &running, number).await.map_err(|it| refusal_text(&it))?;
+    Ok(ExplainedTurn { input: found["event"].take(), explanations, events })
 }
 
 async fn explain_conversation(host: &Host, id: &str, number: u32) -> Result<ExplainedTurn, String> {
