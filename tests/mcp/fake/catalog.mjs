@@ -57,7 +57,7 @@ export function listedTools(server) {
       status.inputSchema = ['orderId'];
       break;
     case 'huge_schema':
-      status.inputSchema.properties.orderId = { ...ORDER_ID, description: 'long '.repeat(1_048_576) };
+      status.inputSchema.properties.orderId = { ...orderId(), description: 'long '.repeat(1_048_576) };
       break;
     case 'many_tools':
       for (let index = listed.length; index < 20_000; index++) {

@@ -1,14 +1,14 @@
 //! Mutation test of the corpus: changes every leaf of every expectation, one at a time, and requires the comparison to fail.
 //!
 //! A leaf that can be changed without a failure is a check that cannot fail; each is printed, and the exit code is 1. The checks and
-//! answers of talks are changed as well.
+//! answers of talks are changed as well, those of flows included.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use convengine_core::pack::{Check, PackAnswer, PackTurn};
 use convengine_player::{CorePlayer, KnownDifferences, PlayedTurn, Suspend, differences, failed_checks, without_volatile};
-use convengine_tests::{corpus, known_differences};
+use convengine_tests::{corpus, flows, known_differences};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
@@ -44,12 +44,12 @@ impl Mutations {
 fn run() -> Result<Mutations> {
     let mut explained = known_differences()?;
     let mut mutations = Mutations::default();
-    for case in corpus()? {
+    for case in corpus()?.into_iter().chain(flows()?) {
         let mut player = CorePlayer::new(&case.pack, Suspend::Never);
         for (turn, expected) in case.pack.turns.iter().enumerate() {
             let played = player.play(turn)?.played;
             let name = format!("{} turn {turn}", case.pack.name);
-            for (changed, what) in mutate_turn(expected) {
+            for (changed, what) in mutate_turn(expected, &played) {
                 mutations.record(!failed_checks(&changed, &played).is_empty(), format!("{name} {what}"));
             }
             for (altered, text) in with_forbidden_messages(expected, &played) {
@@ -75,10 +75,10 @@ fn is_detected(pack: &str, turn: usize, expect: &Value, played: &PlayedTurn, exp
 }
 
 /// Returns a talk's turn with one check changed, with an answer duplicated, and with two answers swapped.
-fn mutate_turn(turn: &PackTurn) -> Vec<(PackTurn, String)> {
+fn mutate_turn(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PackTurn, String)> {
     let mut changed = Vec::new();
     for (index, it) in turn.checks.iter().enumerate() {
-        for check in mutate_check(&it.check) {
+        for check in mutate_check(&it.check, played) {
             let mut turn = turn.clone();
             turn.checks[index].check = check;
             changed.push((turn, format!("line {} {:?}", it.line, it.check)));
@@ -108,16 +108,15 @@ fn with_forbidden_messages(turn: &PackTurn, played: &PlayedTurn) -> Vec<(PlayedT
     forbidden.map(with).collect()
 }
 
-/// Returns variants of a check that fail on every turn on which the check passes.
-fn mutate_check(check: &Check) -> Vec<Check> {
+/// Returns variants of a check that fail on a turn on which the check passes.
+fn mutate_check(check: &Check, played: &PlayedTurn) -> Vec<Check> {
     let text = |it: &String| format!("{it} changed");
     match check {
         Check::Reply(it) => vec![Check::Reply(text(it))],
         Check::ReplyContains(it) => vec![Check::ReplyContains(text(it))],
         Check::Fails(it) => vec![Check::Fails(text(it))],
         Check::Verbose(it) => vec![Check::Verbose(text(it))],
-        // Every turn has this stage.
-        Check::NoStage(_) => vec![Check::NoStage("USER_INPUT".to_owned())],
+        Check::NoStage(_) => played.audit.first().map(|it| Check::NoStage(it.0.clone())).into_iter().collect(),
         // Covered by `with_forbidden_messages`, which adds the forbidden message to the turn.
         Check::NoVerbose(_) => Vec::new(),
         Check::Contains { path, text: it } => vec![Check::Contains { path: path.clone(), text: text(it) }],
