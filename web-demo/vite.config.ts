@@ -111,6 +111,12 @@ const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 const NO_ENGINE = path('./test/no-engine.ts');
 
+/** Names the WebAssembly modules by what they are: `tables`, `flow` or `lint`. */
+function assetFileNames({ originalFileNames: [file = ''] }: { originalFileNames: string[] }): string {
+  const module = /wasm(?:-(\w+))?\/convengine_wasm_bg\.wasm$/.exec(file);
+  return `assets/${module ? (module[1] ?? 'tables') : '[name]'}-[hash][extname]`;
+}
+
 export default defineConfig({
   base: './',
   plugins: [svelte({ configFile: false }), contentPolicy(), offline(), compressedAhead()],
@@ -124,12 +130,12 @@ export default defineConfig({
   },
   // The engines are built after these tests, which use a fake.
   test: { alias: { 'convengine-wasm-flow': `${NO_ENGINE}?flow`, 'convengine-wasm-lint': `${NO_ENGINE}?lint`, 'convengine-wasm': NO_ENGINE } },
-  worker: { format: 'es' },
+  worker: { format: 'es', rolldownOptions: { output: { assetFileNames } } },
   server: { fs: { allow: ['..'] } },
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: { input: [path('./index.html'), path('./desk.html')], output: { chunkFileNames: 'assets/[name]-[hash].js' } },
+    rolldownOptions: { input: [path('./index.html'), path('./desk.html')], output: { chunkFileNames: 'assets/[name]-[hash].js', assetFileNames } },
   },
 });

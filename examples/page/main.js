@@ -1,8 +1,6 @@
-import init, { Engine } from 'convengine';
-import { runTurn } from 'convengine/turn-runner';
+import { createEngine, runTurn } from 'convengine';
 
-await init();
-const engine = new Engine(await (await fetch('./pack.json')).text());
+const engine = await createEngine(await (await fetch('./pack.json')).text());
 const form = document.querySelector('form');
 let conversation;
 

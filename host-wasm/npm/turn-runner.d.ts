@@ -1,11 +1,19 @@
-import type { Engine } from 'convengine';
+import type { Engine } from './flow.js';
 
 /** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 
-/** A message to the conversation. */
-export interface Message {
-  message: string;
+/** A message to the conversation, or another event of the session of a flow document. */
+export type Message = MessageOptions & ({ message: string; flow?: undefined } | { flow: FlowEvent; message?: undefined });
+
+/** An event of a session, such as `{ type: 'session.start', locale: 'de' }` or `{ type: 'user.button', button_id: 'yes' }`. */
+export interface FlowEvent {
+  type: string;
+  [member: string]: Json;
+}
+
+/** What is optional of a message. */
+export interface MessageOptions {
   /** The conversation; a new one if absent. */
   conversation_id?: string;
   input_params?: { [name: string]: Json };
@@ -58,6 +66,8 @@ export interface Outcome {
   fault: { code: string; message: string; recoverable: boolean } | null;
   /** The rows that a server would store. */
   writes: Json[];
+  /** The answer of a flow document: messages, what is awaited, status; absent for tables. */
+  flow?: { [member: string]: Json };
 }
 
 /** The result of a turn. */

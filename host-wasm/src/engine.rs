@@ -72,11 +72,13 @@ impl Engine {
     }
 
     /// Returns the number of turns of the pack.
+    #[wasm_bindgen(js_name = scriptedTurns)]
     pub fn scripted_turns(&self) -> usize {
         self.pack.turns.len()
     }
 
     /// Returns a turn of the pack as a message for `start`, with its conversation id.
+    #[wasm_bindgen(js_name = scriptedTurn)]
     pub fn scripted_turn(&self, index: usize) -> Result<String, JsValue> {
         let message = self.pack.message(index);
         let mut message = message.ok_or_else(|| js_error("NOT_A_MESSAGE", &format!("turn {index} of the pack is not a message")))?;
@@ -94,6 +96,7 @@ impl Engine {
     }
 
     /// Returns whether the pack's script has an answer to an effect of the turn, by the effect's id.
+    #[wasm_bindgen(js_name = hasScript)]
     pub fn has_script(&self, effect: u32) -> Result<bool, JsValue> {
         let effect = self.effects.get(&EffectId(effect)).ok_or_else(unknown_effect_error)?;
         Ok(self.scripted.has_answer(&effect.request))
@@ -121,6 +124,7 @@ impl Engine {
 
     /// Returns the completion of an extension call that JavaScript has run, in the format of `answer`: from the module's output, or from
     /// `failure`, which is `{"error": …}`.
+    #[wasm_bindgen(js_name = completeExtension)]
     pub fn complete_extension(&self, effect: &str, output: Option<Vec<u8>>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
         let effect: Value = parse("effect", effect)?;
         let request = effect.get("request").and_then(|it| json::decode::<ExtensionRequest>(it).ok());
@@ -135,6 +139,7 @@ impl Engine {
     /// Returns the completion of a script that JavaScript has run, in the format of `answer`: from the interpreter's output, or from
     /// `failure`, which is `{"ok": …}` or `{"error": …}`.
     #[cfg(feature = "flow")]
+    #[wasm_bindgen(js_name = completeScript)]
     pub fn complete_script(&self, effect: &str, output: Option<String>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
         let effect: Value = parse("effect", effect)?;
         let outcome = match output {
@@ -147,6 +152,7 @@ impl Engine {
 
     /// Returns the input of the interpreter for an open script effect.
     #[cfg(feature = "flow")]
+    #[wasm_bindgen(js_name = scriptInput)]
     pub fn script_input(&self, effect: u32) -> Result<String, JsValue> {
         match self.effects.get(&EffectId(effect)).map(|it| &it.request) {
             Some(Request::Script(request)) => Ok(request.to_module_input()),
@@ -156,6 +162,7 @@ impl Engine {
 
     /// Searches a knowledge base of the pack outside of a turn; returns `{"reply", "fused"}`.
     #[cfg(feature = "flow")]
+    #[wasm_bindgen(js_name = searchKnowledge)]
     pub fn search_knowledge(&self, request: &str) -> Result<String, JsValue> {
         let request: KnowledgeRequest = parse("search", request)?;
         let weight = request.vector_weight;
@@ -213,6 +220,7 @@ impl Engine {
 
     /// Replaces a conversation by a stored one, from `conversation` or from the session of a journal's input; without one the
     /// conversation is reset to a new one.
+    #[wasm_bindgen(js_name = setConversation)]
     pub fn set_conversation(&mut self, id: &str, stored: Option<String>) -> Result<(), JsValue> {
         let loaded: LoadedSession = stored.map_or_else(|| Ok(LoadedSession::default()), |it| parse("conversation", &it))?;
         self.conversations.insert(id, loaded);
@@ -242,11 +250,13 @@ impl Engine {
     }
 
     /// Returns the SHA-256 of the slices and the outcome of the finished turn; empty before its end.
+    #[wasm_bindgen(js_name = turnHash)]
     pub fn turn_hash(&self) -> String {
         self.finished_hash.clone()
     }
 
     /// Returns the state hash of a finished, observed turn, which a replay must reproduce; otherwise an empty text.
+    #[wasm_bindgen(js_name = stateHash)]
     pub fn state_hash(&self) -> String {
         self.end.as_ref().zip(self.notices.as_ref()).map(|(end, notices)| state_hash(end, notices)).unwrap_or_default()
     }
@@ -293,7 +303,7 @@ impl Engine {
 }
 
 /// Returns the conversation id for a talk's label.
-#[wasm_bindgen]
+#[wasm_bindgen(js_name = conversationId)]
 pub fn conversation_id(label: &str) -> String {
     conversation_id_for_label(label)
 }

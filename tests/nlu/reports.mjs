@@ -6,4 +6,4 @@ import { pathToFileURL } from 'node:url';
 const [folder, packs] = process.argv.slice(2).map((it) => resolve(it));
 const lint = await import(pathToFileURL(join(folder, 'convengine_wasm.js')).href);
 lint.initSync({ module: readFileSync(join(folder, 'convengine_wasm_bg.wasm')) });
-for (const pack of readFileSync(packs, 'utf8').split('\n')) console.log(lint.classifier_reports(pack));
+for (const pack of readFileSync(packs, 'utf8').split('\n')) console.log(lint.classifierReports(pack));

@@ -1,4 +1,4 @@
-import { conversation_id as conversationId, type Engine } from 'convengine-wasm';
+import { conversationId, type Engine } from 'convengine-wasm';
 import { runTurn, type TurnObserver } from './turn-runner';
 import { memberText } from './json-text';
 import { messageText, type Ask, type Decision, type Failure, type PlayedTurn, type Progress, type Reply, type Request, type Run } from './protocol';
@@ -158,7 +158,7 @@ async function playPack(id: number, pack: string): Promise<Reply> {
     const handleEffect = createEffectHandler({ ...SCRIPT_ONLY, input }, options);
     const { outcome } = await runTurn(engine, messageText(input), SILENT_OBSERVER, handleEffect);
     const { payload, intent, state } = outcome;
-    played.push({ index, hash: engine.turn_hash(), payload, intent, state });
+    played.push({ index, hash: engine.turnHash(), payload, intent, state });
   }
   engine.free();
   return { id, type: 'played', turns: played };
@@ -178,8 +178,8 @@ async function callExtensions(id: number, pack: string, effects: string[]): Prom
 /** Returns the inputs of a pack's turns. */
 function scriptedInputs(engine: Engine, pack: string): UserInput[] {
   const labels = conversationLabels(pack);
-  return Array.from({ length: engine.scripted_turns() }, (_, index) => {
-    const text = engine.scripted_turn(index);
+  return Array.from({ length: engine.scriptedTurns() }, (_, index) => {
+    const text = engine.scriptedTurn(index);
     const it = JSON.parse(text) as { conversation_id: string; message: string | null; reset: boolean; at: number; seed: number };
     const params = memberText(text, 'input_params') ?? '{}';
     const event = memberText(text, 'flow');

@@ -139,14 +139,14 @@ async function meanOf(play) {
 
 function played(Engine, text) {
   const engine = new Engine(text);
-  const count = engine.scripted_turns();
+  const count = engine.scriptedTurns();
   for (let turn = 0; turn < count; turn += 1) {
-    let slice = JSON.parse(engine.start(engine.scripted_turn(turn)));
+    let slice = JSON.parse(engine.start(engine.scriptedTurn(turn)));
     while (!slice.end) {
       const answered = slice.effects.map((it) => JSON.parse(engine.answer(it.id)).completion);
       slice = JSON.parse(engine.resume(JSON.stringify(answered)));
     }
-    engine.turn_hash();
+    engine.turnHash();
   }
   engine.free();
   return count;

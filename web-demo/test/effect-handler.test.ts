@@ -37,15 +37,15 @@ const NO_RUNNER: ScriptRunner = { run: () => Promise.reject(new Error('not built
 function createHandler(run: Run, scripted: boolean, decision: Decision | 'stop' = 'stop', live?: Pick<LiveEffects, 'answer'>, runner: ScriptRunner = NO_RUNNER) {
   const asks: Ask[] = [];
   const engine = {
-    has_script: () => scripted,
+    hasScript: () => scripted,
     answer: (id: number) => {
       const outcome = scripted ? SCRIPTED : '{"error":{"kind":"unavailable","message":"no scripted rule answers"}}';
       return `{"completion":{"id":${id},"at":10,"outcome":${outcome}},"delay_ms":20}`;
     },
     module: () => undefined,
-    complete_extension: () => '',
-    script_input: () => '{"code":""}',
-    complete_script: (text: string, output: string | undefined, failure: string) => `{"completion":{"id":${(JSON.parse(text) as Effect).id},"at":10,"outcome":${output ?? failure}},"delay_ms":0}`,
+    completeExtension: () => '',
+    scriptInput: () => '{"code":""}',
+    completeScript: (text: string, output: string | undefined, failure: string) => `{"completion":{"id":${(JSON.parse(text) as Effect).id},"at":10,"outcome":${output ?? failure}},"delay_ms":0}`,
     now: () => 10,
   };
   const extensions = { answer: () => undefined } as unknown as ExtensionRunner;

@@ -1,7 +1,7 @@
 /**
- * Tests the npm package: in the page of `examples/page` in a real Chromium, in Node.js, and by its types.
+ * Tests the npm package: in the page of `examples/page` and in a worker in a real Chromium, in Node.js, and by its types.
  *
- *   node test/embed.mjs EXAMPLE PACKAGE
+ *   node test/embed.mjs EXAMPLE PACKAGE FLOW_PACK
  *
  * Prints one JSON line per finding, such as `{"page"}`: an answer of the page.
  */
@@ -15,19 +15,25 @@ import { serveFolder } from './folder.mjs';
 
 const WITHIN_MS = 20_000;
 const TYPED = `
-  import init, { Engine } from 'convengine';
-  import { runTurn, type EffectHandler } from 'convengine/turn-runner';
+  import { createEngine, lint, runTurn, type EffectHandler } from 'convengine';
+  import { connect } from 'convengine/worker-client';
   const handleEffect: EffectHandler = async ({ request }, text) => (request.kind === 'task' ? text : { error: { kind: 'unavailable', message: '' } });
   export async function reply(pack: string): Promise<string> {
-    await init();
-    const { outcome } = await runTurn(new Engine(pack), { message: 'hello' }, handleEffect);
-    return outcome.payload?.value ?? '';
+    const engine = await createEngine(pack);
+    const { outcome } = await runTurn(engine, { message: 'hello' }, handleEffect);
+    await runTurn(engine, { flow: { type: 'session.start', locale: 'de' } });
+    return (outcome.payload?.value ?? '') + engine.turnHash() + (await lint(pack)).map((it) => it.rule).join();
   }
-  // @ts-expect-error a message needs a text
-  void runTurn(new Engine(''), {});
+  export async function journal(worker: Worker, pack: string): Promise<string> {
+    const engine = await connect(worker).createEngine(pack);
+    await engine.run({ message: 'hello' }, handleEffect);
+    return engine.call('journal');
+  }
+  // @ts-expect-error a message needs a text or an event
+  void createEngine('').then((it) => runTurn(it, {}));
 `;
 
-const [example, packed] = process.argv.slice(2);
+const [example, packed, flowPack] = process.argv.slice(2);
 const folder = await mkdtemp(join(tmpdir(), 'convengine-embed-'));
 try {
   await page();
@@ -56,11 +62,38 @@ async function page() {
       await page.waitForFunction((text) => document.querySelector('[role=status]').textContent !== text, before, { timeout: WITHIN_MS });
       print({ page: await status.innerText() });
     }
+    print({ worker: await page.evaluate(playInWorker, await readFile(flowPack, 'utf8')) });
     print({ complaints });
   } finally {
     await browser.close();
     await server.close();
   }
+}
+
+/** Plays the example and a flow in a worker of the page, by the package's own client. */
+async function playInWorker(flowPack) {
+  const { connect } = await import('./convengine/worker-client.js');
+  const worker = new Worker(new URL('./convengine/worker.js', location.href), { type: 'module' });
+  const { createEngine, lint } = connect(worker);
+  const bakery = await createEngine(await (await fetch('./pack.json')).text());
+  const asked = [];
+  const count = async ({ request }) => {
+    asked.push(request.task);
+    return '{"ok":{"kind":"task","set_params":{"loaves":2,"price":1.0}}}';
+  };
+  const { outcome } = await bakery.run({ message: 'Is there bread left?', at: 1_767_258_000_000, seed: 1 }, count);
+  const failure = await bakery.run({ message: 'Is there bread left?' }, () => Promise.reject(new Error('no shelf'))).catch((it) => it.message);
+  const desk = await createEngine(flowPack);
+  const start = await desk.run(await desk.call('scriptedTurn', 0));
+  const next = await desk.run(await desk.call('scriptedTurn', 1));
+  const found = await lint('{"name": "a", "tables": {"ce_rule": [{"rule_id": 1, "rule_type": "REGEX", "match_pattern": "(", "action": "SET_STATE"}]}}');
+  const refused = await createEngine('[').catch((it) => it.code);
+  await bakery.free();
+  const freed = await bakery.call('hash').catch((it) => it.message);
+  return {
+    reply: outcome.payload.value, asked, failure, flow: [start, next].map((it) => it.outcome.flow.messages.map((it) => it.text).join()),
+    issues: found.filter((it) => it.severity === 'error').map((it) => it.path), refused, freed,
+  };
 }
 
 /** Installs the package like npm and uses it in Node.js. */
@@ -69,11 +102,10 @@ async function program() {
   await mkdir(installed, { recursive: true });
   await cp(packed, installed, { recursive: true });
   const script = join(folder, 'program.mjs');
-  await writeFile(script, `export * from 'convengine'; export { default } from 'convengine'; export * from 'convengine/turn-runner';
-    export const wasm = import.meta.resolve('convengine/convengine.wasm');`);
-  const { default: init, Engine, runTurn, wasm } = await import(pathToFileURL(script).href);
-  await init({ module_or_path: await readFile(new URL(wasm)) });
-  const engine = new Engine(await readFile(join(example, 'pack.json'), 'utf8'));
+  await writeFile(script, `export * from 'convengine'; export { runTurn as same } from 'convengine/turn-runner';`);
+  const { createEngine, lint, runTurn } = await import(pathToFileURL(script).href);
+  const pack = await readFile(join(example, 'pack.json'), 'utf8');
+  const engine = await createEngine(pack);
   const input = { message: 'Is there bread left?', at: 1_767_258_000_000, seed: 1 };
   const asked = [];
   const own = await runTurn(engine, input, async (effect, text) => {
@@ -84,6 +116,13 @@ async function program() {
   print({ script: (await runTurn(engine, input)).outcome.payload.value });
   const failed = await runTurn(engine, { ...input, seed: 2 }, () => ({ error: { kind: 'unavailable', message: 'no shelf' } }));
   print({ failed: failed.outcome.payload?.value ?? failed.outcome.fault.code });
+  const desk = await createEngine(await readFile(flowPack, 'utf8'));
+  const played = [];
+  for (let turn = 0; turn < desk.scriptedTurns(); turn++) {
+    const { outcome } = await runTurn(desk, desk.scriptedTurn(turn));
+    played.push([outcome.state, desk.turnHash()]);
+  }
+  print({ flow: played.map((it) => it[0]), hash: played.at(-1)[1], issues: (await lint(pack)).length });
   await writeFile(join(folder, 'typed.ts'), TYPED);
   const compiler = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url));
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom,esnext.disposable'];

@@ -34,12 +34,12 @@ class FakeEngine implements TurnEngine, EffectEngine {
   journal = () => '';
   restore = () => '';
   module = () => undefined;
-  complete_extension = () => '';
-  script_input = () => '';
-  complete_script = () => '';
+  completeExtension = () => '';
+  scriptInput = () => '';
+  completeScript = () => '';
   now = () => 77;
   /** Like the engine: an unsupported effect is not scripted. */
-  has_script = () => !this.outcome.includes('unsupported') || String(this.request['url']).startsWith('${STUB}');
+  hasScript = () => !this.outcome.includes('unsupported') || String(this.request['url']).startsWith('${STUB}');
 
   start(): string {
     const effect = { id: 4, key: 't/4', class: 'read', deadline_ms: 5000, stream: true, request: this.request };

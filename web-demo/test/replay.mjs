@@ -37,7 +37,7 @@ async function replayed([pack, milliseconds]) {
   const journals = [];
   const took = [];
   const play = (turn) => {
-    const message = engine.scripted_turn(turn);
+    const message = engine.scriptedTurn(turn);
     const begin = performance.now();
     let slice = JSON.parse(engine.start(message));
     while (!slice.end) {
@@ -50,7 +50,7 @@ async function replayed([pack, milliseconds]) {
   while (performance.now() < until) {
     engine.free();
     engine = new globalThis.convengine.Engine(pack);
-    for (let turn = 0; turn < engine.scripted_turns(); turn += 1) {
+    for (let turn = 0; turn < engine.scriptedTurns(); turn += 1) {
       play(turn);
       if (journals.length <= turn) journals.push(engine.journal());
     }
@@ -58,14 +58,14 @@ async function replayed([pack, milliseconds]) {
   // A replay returns the slices of a turn as one, so that its hash is that of another replay.
   const hashes = journals.map((journal) => {
     engine.restore(journal);
-    return engine.turn_hash();
+    return engine.turnHash();
   });
   const begin = performance.now();
   let turns = 0;
   let spent = 0;
   while (spent < milliseconds) {
     engine.restore(journals[turns % journals.length]);
-    if (engine.turn_hash() !== hashes[turns % journals.length]) throw new Error('a turn was replayed to another end');
+    if (engine.turnHash() !== hashes[turns % journals.length]) throw new Error('a turn was replayed to another end');
     turns += 1;
     spent = performance.now() - begin;
   }

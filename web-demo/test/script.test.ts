@@ -4,8 +4,8 @@ import type { Effect } from '../src/types';
 
 /** An engine that shows what it was given. */
 const engine: ScriptEngine = {
-  script_input: (id) => `input of ${id}`,
-  complete_script: (_, output, failure) => output ?? failure,
+  scriptInput: (id) => `input of ${id}`,
+  completeScript: (_, output, failure) => output ?? failure,
 };
 
 function effect(more: Record<string, number> = {}): Effect {

@@ -24,14 +24,14 @@ pub fn lint(pack: &str) -> Result<String, JsValue> {
 
 /// Reports on the classifiers of a pack: how well the phrases of each flow document, and the example rows, tell their intents apart. JSON:
 /// a list of reports by name.
-#[wasm_bindgen]
+#[wasm_bindgen(js_name = classifierReports)]
 pub fn classifier_reports(pack: &str) -> Result<String, JsValue> {
     serialize(&parse_pack(pack)?.classifier_reports())
 }
 
 /// Matches a row's pattern against a JSON list of texts; returns a JSON list of booleans, with `null` where matching exceeds its step
 /// limit. `rule_type` is `REGEX`, `EXACT`, `CONTAINS` or `STARTS_WITH`.
-#[wasm_bindgen]
+#[wasm_bindgen(js_name = matchPattern)]
 pub fn match_pattern(rule_type: &str, pattern: &str, texts: &str) -> Result<String, JsValue> {
     let texts: Vec<String> = parse("list of texts", texts)?;
     let compiled = TextMatcher::compile(rule_type, pattern).unwrap_or_else(|| Err(format!("unknown rule type '{rule_type}'")));

@@ -2,15 +2,18 @@
 
 use std::process::Command;
 
-use convengine_tests::{root, server_binary};
+use convengine_tests::{flow, root, server_binary};
 use serde_json::{Value, json};
 
+use crate::simulator::hashes;
+
 #[test]
-fn the_package_runs_in_a_browser_without_a_bundler_and_in_node() {
+fn the_package_plays_tables_and_flows_in_a_page_a_worker_and_node() {
     let package = server_binary().unwrap().ancestors().nth(2).unwrap().join("npm/convengine");
     assert!(package.is_dir(), "the package is not built; run `cargo xtask npm` first");
     let mut command = Command::new("node");
-    command.arg(root().join("web-demo/test/embed.mjs")).arg(root().join("examples/page")).arg(package);
+    let flow_pack = root().join("tests/packs/flow/bank_desk.json");
+    command.arg(root().join("web-demo/test/embed.mjs")).arg(root().join("examples/page")).arg(package).arg(&flow_pack);
     let output = command.output().expect("cannot start node");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
@@ -19,11 +22,20 @@ fn the_package_runs_in_a_browser_without_a_bundler_and_in_node() {
         json!({"page": "We are open from 6 to 14, and closed on Mondays."}),
         json!({"page": "There are 12 loaves left, at 4.0 each."}),
         json!({"page": "Ask me when we are open, or what is left."}),
+        json!({"worker": {
+            "reply": "There are 2 loaves left, at 1.0 each.", "asked": ["shelf:count"], "failure": "no shelf",
+            "flow": ["Welcome to the bank. Ask me for your balance.", "Your 4-digit PIN?"],
+            "issues": ["ce_rule[1].match_pattern"], "refused": "NOT_A_PACK", "freed": "the engine was freed; create another one",
+        }}),
         json!({"complaints": []}),
         // A pack given as text is used as written.
         json!({"own": "There are 1 loaves left, at 1.0 each.", "asked": ["shelf:count", true], "notices": true}),
         json!({"script": "There are 3 loaves left, at 4.0 each."}),
         json!({"failed": "There are  loaves left, at  each."}),
+        json!({
+            "flow": ["root/r_wait", "g_auth/a_pin", "g_balance/b_kind", "root/r_wait", "g_offers/o_show"],
+            "hash": hashes(&flow("bank_desk.json").unwrap().pack, 5).last(), "issues": 1,
+        }),
         json!({"types": ""}),
     ];
     assert_eq!(lines, expected);

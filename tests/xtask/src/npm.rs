@@ -10,20 +10,30 @@ use crate::project::Project;
 use crate::sh;
 use crate::wasm::{self, Module};
 
-/// The files of the package, sorted.
-const FILES: [&str; 8] =
-    ["LICENSE", "README.md", "convengine.d.ts", "convengine.js", "convengine.wasm", "package.json", "turn-runner.d.ts", "turn-runner.js"];
+/// The files that are not generated, besides the manifest and the license.
+const STATIC_FILES: [&str; 10] = [
+    "README.md",
+    "convengine.d.ts",
+    "convengine.js",
+    "modules.js",
+    "node.js",
+    "turn-runner.d.ts",
+    "turn-runner.js",
+    "worker-client.d.ts",
+    "worker-client.js",
+    "worker.js",
+];
 
-/// The files that are not generated.
-const STATIC_FILES: [&str; 3] = ["README.md", "turn-runner.d.ts", "turn-runner.js"];
+/// The WebAssembly modules, by their names in the package.
+const MODULES: [(&str, Module); 3] = [("tables", Module::Tables), ("flow", Module::Flow), ("lint", Module::Lint)];
 
-/// Builds the browser engine and the package, and prints the package's size.
+/// Builds the modules and the package, and prints the package's size.
 pub fn build(project: &Project) -> Result<()> {
     wasm::build(project)?;
     assemble(project)
 }
 
-/// Builds the package from the last build of the browser engine.
+/// Builds the package from the last build of the modules.
 pub fn assemble(project: &Project) -> Result<()> {
     sh::print_progress("building the npm package");
     let folder = folder(project);
@@ -36,10 +46,13 @@ pub fn assemble(project: &Project) -> Result<()> {
         copy(&source.join(name), &folder.join(name))?;
     }
     copy(&project.root.join("LICENSE"), &folder.join("LICENSE"))?;
-    let module = wasm::module_path(project, Module::Tables);
-    copy(&module, &folder.join("convengine.wasm"))?;
-    for (generated, name) in [("convengine_wasm.js", "convengine.js"), ("convengine_wasm.d.ts", "convengine.d.ts")] {
-        fs::write(folder.join(name), rename_files(&read(&module.with_file_name(generated))?))?;
+    for (name, module) in MODULES {
+        let module = wasm::module_path(project, module);
+        copy(&module, &folder.join(name).with_extension("wasm"))?;
+        for (generated, extension) in [("convengine_wasm.js", "js"), ("convengine_wasm.d.ts", "d.ts")] {
+            let text = read(&module.with_file_name(generated))?;
+            fs::write(folder.join(format!("{name}.{extension}")), rename_files(&text, name))?;
+        }
     }
     let manifest: Value = serde_json::from_str(&read(&source.join("package.json"))?)?;
     fs::write(folder.join("package.json"), serde_json::to_string_pretty(&with_version(manifest))? + "\n")?;
@@ -55,8 +68,8 @@ pub fn folder(project: &Project) -> PathBuf {
 }
 
 /// Replaces the file names that wasm-bindgen derives from the crate's name.
-fn rename_files(text: &str) -> String {
-    text.replace("convengine_wasm_bg.wasm", "convengine.wasm").replace("convengine_wasm.d.ts", "convengine.d.ts")
+fn rename_files(text: &str, name: &str) -> String {
+    text.replace("convengine_wasm_bg.wasm", &format!("{name}.wasm")).replace("convengine_wasm.d.ts", &format!("{name}.d.ts"))
 }
 
 fn with_version(mut manifest: Value) -> Value {
@@ -80,10 +93,20 @@ fn pack(project: &Project, folder: &Path) -> Result<PackageInfo> {
     let files = package["files"].as_array().context("`npm pack` reported no files")?;
     let mut names: Vec<&str> = files.iter().filter_map(|it| it["path"].as_str()).collect();
     names.sort_unstable();
-    ensure!(names == FILES, "unexpected files in the package: {names:?}, expected {FILES:?}");
+    let expected = package_files();
+    ensure!(names == expected, "unexpected files in the package: {names:?}, expected {expected:?}");
     let number = |key: &str| package[key].as_u64().with_context(|| format!("`npm pack` reported no {key}"));
     let name = package["filename"].as_str().unwrap_or_default().to_owned();
     Ok(PackageInfo { name, bytes: number("size")?, unpacked: number("unpackedSize")? })
+}
+
+/// Returns the files of the package, sorted.
+fn package_files() -> Vec<String> {
+    let generated = MODULES.iter().flat_map(|(name, _)| ["js", "d.ts", "wasm"].map(|it| format!("{name}.{it}")));
+    let mut files: Vec<String> =
+        STATIC_FILES.iter().chain(&["LICENSE", "package.json"]).map(|it| (*it).to_owned()).chain(generated).collect();
+    files.sort_unstable();
+    files
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -6,7 +6,7 @@ import type { GuestReply, GuestRequest } from './guest-worker';
 /** The engine methods that extension calls need. */
 export interface ExtensionEngine {
   module(sha256: string): Uint8Array | undefined;
-  complete_extension(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
+  completeExtension(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
 }
 
 /** An extension request of the core. */
@@ -52,7 +52,7 @@ export class ExtensionRunner {
     const reply = await this.runCall(engine, request, messages);
     const output = reply.type === 'output' ? reply.output : undefined;
     const failure = reply.type === 'failed' ? JSON.stringify({ error: reply.error }) : '';
-    return now ? engine.complete_extension(text, output, failure, now()) : engine.complete_extension(text, output, failure);
+    return now ? engine.completeExtension(text, output, failure, now()) : engine.completeExtension(text, output, failure);
   }
 
   private async runCall(engine: ExtensionEngine, request: ExtensionRequest, messages: string[]): Promise<GuestReply> {

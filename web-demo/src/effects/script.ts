@@ -2,8 +2,8 @@ import type { Effect, JsonObject } from '../types';
 
 /** The engine methods that scripts need. */
 export interface ScriptEngine {
-  script_input(effect: number): string;
-  complete_script(effect: string, output: string | undefined, failure: string, at?: number): string;
+  scriptInput(effect: number): string;
+  completeScript(effect: string, output: string | undefined, failure: string, at?: number): string;
 }
 
 /** Runs the interpreter; a call rejects with a `ScriptTimeout` when its time is over. */
@@ -44,9 +44,9 @@ export class ScriptEffects {
     const limit = Math.min(typeof own === 'number' ? own : DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
     try {
       const runner = await this.runner();
-      return engine.complete_script(text, await runner.run(engine.script_input(effect.id), limit), '');
+      return engine.completeScript(text, await runner.run(engine.scriptInput(effect.id), limit), '');
     } catch (error) {
-      return engine.complete_script(text, undefined, JSON.stringify(toFailure(error as Error, limit)));
+      return engine.completeScript(text, undefined, JSON.stringify(toFailure(error as Error, limit)));
     }
   }
 

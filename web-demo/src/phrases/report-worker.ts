@@ -13,7 +13,7 @@ self.onmessage = async ({ data }: MessageEvent<ReportRequest>) => {
   try {
     const lint = await import('convengine-wasm-lint');
     await lint.default();
-    reply = { reports: lint.classifier_reports(data.pack) };
+    reply = { reports: lint.classifierReports(data.pack) };
   } catch (error) {
     reply = { problem: (error as Error).message };
   }

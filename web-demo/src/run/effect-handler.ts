@@ -14,10 +14,10 @@ import { effectName } from './effect-name';
 
 /** The engine methods that the effect handler needs. */
 export interface EffectEngine extends ScriptEngine {
-  has_script(effect: number): boolean;
+  hasScript(effect: number): boolean;
   answer(effect: number, at?: number): string;
   module(sha256: string): Uint8Array | undefined;
-  complete_extension(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
+  completeExtension(effect: string, output: Uint8Array | undefined, failure: string, at?: number): string;
   now(): number;
 }
 
@@ -84,7 +84,7 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
     if (recorded && recorded.origin !== 'script') return { outcome: recorded.outcome, origin: 'fault', delayMs: recorded.delayMs };
     const own = answerByRunning(effect, text);
     if (own) return fromEngineAnswer(await own, 'fault');
-    if (options.engine.has_script(effect.id)) return fromEngineAnswer(options.engine.answer(effect.id), 'fault');
+    if (options.engine.hasScript(effect.id)) return fromEngineAnswer(options.engine.answer(effect.id), 'fault');
     if (effect.request.kind === 'knowledge') return { outcome: EMPTY_SEARCH, origin: 'fault', delayMs: 0 };
     return { outcome: scriptedReply((await loadAutoModel()).autoReply(effect, options.pack) ?? '{}'), origin: 'fault', delayMs: 0 };
   }
@@ -125,7 +125,7 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
     if (effect.request.kind === 'script') return runScript(effect, text, recorded?.equal ? recorded : undefined);
     const isModel = effect.request.kind === 'llm' || effect.request.kind === 'embed';
     const source = isModel ? run.sources.models : run.sources.others;
-    const scripted = (source === 'script' || (source === 'live' && !isModel)) && engine.has_script(effect.id);
+    const scripted = (source === 'script' || (source === 'live' && !isModel)) && engine.hasScript(effect.id);
     // A script counts its answers and may have been edited, so it answers again itself.
     if (recorded?.equal && !(scripted && recorded.origin === 'script')) return { outcome: recorded.outcome, origin: 'reused', delayMs: recorded.delayMs };
     if (source === 'pack') return fromEngineAnswer(engine.answer(effect.id), 'script');
@@ -184,7 +184,7 @@ export function createEffectHandler(run: Run, options: RunOptions): EffectHandle
     return options.ask({
       effect,
       recorded: recorded ? { request: JSON.parse(recorded.request) as Json, outcome: recorded.outcome } : null,
-      scripted: options.engine.has_script(effect.id),
+      scripted: options.engine.hasScript(effect.id),
       auto: autoReply(effect, options.pack),
       skeleton: skeleton(effect),
       ...(limited ? { limited } : {}),

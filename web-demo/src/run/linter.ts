@@ -13,8 +13,8 @@ export class Linter {
 
   /** Matches texts against the pattern of a row; null where matching takes too many steps. */
   async match(kind: string, pattern: string, texts: string[]): Promise<(boolean | null)[]> {
-    const { match_pattern } = await this.load();
-    return JSON.parse(match_pattern(kind, pattern, JSON.stringify(texts))) as (boolean | null)[];
+    const { matchPattern } = await this.load();
+    return JSON.parse(matchPattern(kind, pattern, JSON.stringify(texts))) as (boolean | null)[];
   }
 
   private load(): Promise<typeof import('convengine-wasm-lint')> {

@@ -59,7 +59,7 @@ export class TurnStore {
     if (!engine) throw new Error('no pack is loaded; choose one');
     const parent = run.parent === null ? undefined : this.getTurn(run.parent);
     const before = run.before === null ? undefined : this.getTurn(run.before);
-    engine.set_conversation(run.input.conversationId, before?.after);
+    engine.setConversation(run.input.conversationId, before?.after);
     engine.rewind(parent?.engine === engine ? parent.mark : undefined);
     const options = { engine, pack, extensions: this.extensions, scripts: this.scripts, live: () => this.getLive(run.liveAccess), observer: observer, salt: randomSalt(), ask };
     const begin = performance.now();
@@ -103,7 +103,7 @@ export class TurnStore {
   journals(turns: number[]): TurnJournal[] {
     return turns.map((it) => {
       const { journal, pack, config } = this.getTurn(it);
-      return { journal, pack, config, stateHash: this.inspectedEngine(it).state_hash() };
+      return { journal, pack, config, stateHash: this.inspectedEngine(it).stateHash() };
     });
   }
 
@@ -111,7 +111,7 @@ export class TurnStore {
   searchKnowledge(search: string): string {
     const engine = this.engines.get(this.pack);
     if (!engine) throw new Error('no pack is loaded; choose one');
-    return engine.search_knowledge(search);
+    return engine.searchKnowledge(search);
   }
 
   /** Caches an engine and frees the oldest idle ones. */
@@ -151,7 +151,7 @@ export class TurnStore {
   private storeTurn(turn: number, engine: Engine, pack: string, input: UserInput, result: TurnResult, durationMs: number): TurnRecord {
     const [journal, config] = [engine.journal(), engine.hash()];
     this.stored.set(turn, { journal, pack, config, after: engine.conversation(result.outcome.conversation_id), engine, mark: engine.mark() });
-    return { turn, input, ...result, journal, hash: engine.turn_hash(), config, durationMs, ...readDetails(engine) };
+    return { turn, input, ...result, journal, hash: engine.turnHash(), config, durationMs, ...readDetails(engine) };
   }
 
   /** Returns the live effects, reused while the settings are unchanged because they learn what models support. */
@@ -165,7 +165,7 @@ export class TurnStore {
 /** Reads the details of a turn; empty if it was not observed. */
 function readDetails(engine: Engine): TurnDetails {
   const steps = (JSON.parse(engine.steps()) as StepInfo[]).map(includeEntry);
-  return { steps, explanations: JSON.parse(engine.explanations()) as Explanation[], stateHash: engine.state_hash() };
+  return { steps, explanations: JSON.parse(engine.explanations()) as Explanation[], stateHash: engine.stateHash() };
 }
 
 /** Lets a step of a flow begin with the notice that its node was entered, as steps of the pipeline do. The engine publishes it first. */

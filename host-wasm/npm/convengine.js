@@ -1,0 +1,4 @@
+import { bindModules } from './modules.js';
+
+export const { createEngine, lint } = bindModules();
+export { runTurn } from './turn-runner.js';
