@@ -1,19 +1,8 @@
-import type { Engine } from './flow.js';
+import type { Candidate, Engine, Explanation, Issue, Json, Step, StepSessions } from './flow.js';
 
-export type { Engine };
-export * from './turn-runner.js';
-
-/** An issue of a pack. */
-export interface Issue {
-  severity: 'error' | 'warning' | 'info';
-  /** The place, such as `ce_rule[3].match_pattern` or `/graphs/0/nodes/2`. */
-  path: string;
-  /** The check, such as `compile` or `G001`. */
-  rule: string;
-  reason: string;
-  /** What to do. */
-  hint: string;
-}
+export type { Candidate, Engine, Explanation, Issue, Json, Step, StepSessions };
+export type { Effect, EffectHandler, EffectOutcome, ErrorKind, FlowEvent, Message, MessageOptions, Outcome, TurnResult } from './turn-runner.js';
+export { runTurn } from './turn-runner.js';
 
 /**
  * Compiles a pack for its turns. The engine that it needs, of tables or of documents, is loaded with the first such pack. Rejects with an

@@ -31,7 +31,7 @@ export function bindModules(read) {
     },
     async lint(pack) {
       const { lint } = await load('lint');
-      return JSON.parse(lint(pack));
+      return lint(pack);
     },
   };
 }

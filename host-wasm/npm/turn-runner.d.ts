@@ -1,7 +1,6 @@
-import type { Engine } from './flow.js';
+import type { Engine, Json } from './flow.js';
 
-/** A JSON value. */
-export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
+export type { Json };
 
 /** A message to the conversation, or another event of the session of a flow document. */
 export type Message = MessageOptions & ({ message: string; flow?: undefined } | { flow: FlowEvent; message?: undefined });

@@ -15,7 +15,7 @@ use convengine_core::turn::{KnowledgeRequest, Reply, Request, ScriptRequest};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::{js_error, parse, serialize, steps, to_text, to_value};
+use crate::{js_error, parse, serialize, steps, to_object, to_text, to_value};
 
 /// A compiled pack with its conversations and the turn in progress.
 #[wasm_bindgen]
@@ -61,9 +61,10 @@ impl Engine {
         })
     }
 
-    /// Returns the issues of compiling, as a JSON list; those of lint are in the module of lint.
-    pub fn issues(&self) -> Result<String, JsValue> {
-        serialize(&self.issues)
+    /// Returns the issues of compiling; those of lint are in the module of lint.
+    #[wasm_bindgen(unchecked_return_type = "Issue[]")]
+    pub fn issues(&self) -> Result<JsValue, JsValue> {
+        to_object(&self.issues)
     }
 
     /// Returns the configuration's content hash.
@@ -227,20 +228,23 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the steps of an observed turn in order, as a JSON list of `{"step", "seq", "finished", "changed"}`.
-    pub fn steps(&self) -> Result<String, JsValue> {
-        to_text(&self.views(steps::list))
+    /// Returns the steps of an observed turn, in order.
+    #[wasm_bindgen(unchecked_return_type = "Step[]")]
+    pub fn steps(&self) -> Result<JsValue, JsValue> {
+        to_object(&self.views(steps::list))
     }
 
     /// Returns the session before and after one of `steps` as `{"before", "after"}`; `after` is null for an unfinished step.
-    pub fn step(&self, index: usize) -> Result<String, JsValue> {
+    #[wasm_bindgen(unchecked_return_type = "StepSessions")]
+    pub fn step(&self, index: usize) -> Result<JsValue, JsValue> {
         let views = self.views(|it| steps::session_around(it, index));
-        to_text(&views.ok_or_else(|| js_error("BAD_INPUT", "the turn has no such step"))?)
+        to_object(&views.ok_or_else(|| js_error("BAD_INPUT", "the turn has no such step"))?)
     }
 
-    /// Returns the explanations of the turn's decisions, as a JSON list.
-    pub fn explanations(&self) -> Result<String, JsValue> {
-        serialize(&self.turn.as_ref().map(Turn::explanations).unwrap_or_default())
+    /// Returns the explanations of the turn's decisions; an unobserved turn has none.
+    #[wasm_bindgen(unchecked_return_type = "Explanation[]")]
+    pub fn explanations(&self) -> Result<JsValue, JsValue> {
+        to_object(&self.turn.as_ref().map(Turn::explanations).unwrap_or_default())
     }
 
     /// Returns a conversation as stored, or `null`.

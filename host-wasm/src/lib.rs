@@ -2,8 +2,8 @@
 //!
 //! The engine is built twice, for control tables and for flow documents, so that a page loads only the engine that it needs.
 //!
-//! JSON crosses the boundary as text. JavaScript objects would lose the difference between `1` and `1.0`, and turns would no longer be
-//! byte-identical to those of the server.
+//! What is hashed or stored crosses the boundary as JSON text: JavaScript objects would lose the difference between `1` and `1.0`, and turns
+//! would no longer be byte-identical to those of the server. What is only looked at crosses as objects.
 
 #[cfg(feature = "engine")]
 mod engine;
@@ -16,12 +16,35 @@ use convengine_core::json;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 #[cfg(feature = "engine")]
 pub use engine::{Engine, conversation_id};
 #[cfg(feature = "lint")]
-pub use lint::{classifier_reports, lint, match_pattern};
+pub use lint::{classifier_reports, find_issues, lint, match_pattern, match_texts};
+
+/// The types of the objects.
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = include_str!("types.d.ts");
+
+/// Converts what is only looked at to a JavaScript object. Integers that JavaScript would not tell apart are rounded, as `JSON.parse` does.
+fn to_object<T: Serialize>(it: &T) -> Result<JsValue, JsValue> {
+    let mut value = to_value(it)?;
+    round_integers(&mut value);
+    value.serialize(&Serializer::json_compatible()).map_err(|error| js_error("INTERNAL", &error.to_string()))
+}
+
+fn round_integers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.as_i64().is_none_or(|it| it.unsigned_abs() >= 1 << 53) => {
+            *value = number.as_f64().map_or(Value::Null, Value::from);
+        }
+        Value::Array(items) => items.iter_mut().for_each(round_integers),
+        Value::Object(members) => members.values_mut().for_each(round_integers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
 
 /// Serializes through a JSON value: one serializer for all types makes the module smaller.
 fn serialize<T: Serialize>(it: &T) -> Result<String, JsValue> {

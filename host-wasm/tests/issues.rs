@@ -1,17 +1,15 @@
 //! The issues of a pack are those that `convengine lint` prints, each with its path.
 
-use convengine_wasm::{Engine, lint};
-use serde_json::Value;
+use convengine_core::pack::Pack;
+use convengine_wasm::find_issues;
+use serde_json::{Value, json};
 
 fn issues(name: &str) -> Vec<Value> {
     let file = format!("{}/../tests/packs/lint/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    let pack = std::fs::read_to_string(file).unwrap();
-    let found: Vec<Value> = serde_json::from_str(&lint(&pack).unwrap()).unwrap();
-    let of_compiling: Vec<Value> = serde_json::from_str(&Engine::new(&pack).unwrap().issues().unwrap()).unwrap();
-    assert!(
-        found.starts_with(&of_compiling) && of_compiling.iter().all(|it| it["rule"] == "compile"),
-        "the engine knows those of compiling"
-    );
+    let pack = Pack::parse(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let found = find_issues(&pack).as_array().cloned().unwrap();
+    let of_compiling = json!(pack.compile().1).as_array().cloned().unwrap();
+    assert!(found.starts_with(&of_compiling) && of_compiling.iter().all(|it| it["rule"] == "compile"), "those of the engine come first");
     found
 }
 

@@ -1,6 +1,6 @@
 import type { Decision, Failure, TurnJournal, LoadedPack, PlayedTurn, Progress, Reply, Request, Run } from './protocol';
 import type { ScriptIssue } from './effects/script';
-import type { Issue, TurnDetails, TurnRecord } from './types';
+import type { Issue, StepSessions, TurnDetails, TurnRecord } from './types';
 
 /** A failed engine request. */
 export class EngineError extends Error {
@@ -80,8 +80,8 @@ export class EngineClient {
     return { steps, explanations, stateHash };
   }
 
-  /** Returns the session before and after a step, as JSON text. */
-  async sessionsAround(turn: number, index: number): Promise<{ before: string; after: string | null }> {
+  /** Returns the session before and after a step. */
+  async sessionsAround(turn: number, index: number): Promise<StepSessions> {
     return this.request({ type: 'step', turn, index }, 'step');
   }
 

@@ -2,7 +2,7 @@ import type { Fault } from './run/fault';
 import type { LiveAccess } from './effects/live';
 import type { ScriptIssue } from './effects/script';
 import type { AnsweredEffect, Origin, UserInput } from './session/turn-data';
-import type { Effect, Issue, Json, Notice, Outcome, TurnDetails, Token, TurnRecord } from './types';
+import type { Effect, Issue, Json, Notice, Outcome, StepSessions, TurnDetails, Token, TurnRecord } from './types';
 
 /** Requests of the page to the worker. */
 export type Request =
@@ -116,7 +116,7 @@ export type Reply =
   | { id: number; type: 'turn'; turn: TurnRecord }
   | { id: number; type: 'done' }
   | ({ id: number; type: 'details' } & TurnDetails)
-  | { id: number; type: 'step'; before: string; after: string | null }
+  | ({ id: number; type: 'step' } & StepSessions)
   | { id: number; type: 'journals'; journals: TurnJournal[] }
   | { id: number; type: 'played'; turns: PlayedTurn[] }
   | { id: number; type: 'conversationIds'; ids: string[] }

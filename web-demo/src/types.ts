@@ -116,6 +116,12 @@ export interface StepInfo {
   changed: boolean;
 }
 
+/** The session around a step; `after` is null while the step is unfinished. */
+export interface StepSessions {
+  before: JsonObject;
+  after: JsonObject | null;
+}
+
 /** The explanation of a decision. */
 export interface Explanation {
   /** Number of the next notice: the position in the turn. */

@@ -9,7 +9,7 @@ import { TurnStore } from './run/turn-store';
 import type { UserInput } from './session/turn-data';
 import { parseEvent, eventText } from './flow/event';
 import { conversationLabels } from './pack/conversation-labels';
-import { parseIssue, type EngineIssue } from './config/issue';
+import { parseIssue } from './config/issue';
 import type { Effect, Issue } from './types';
 
 const SILENT_OBSERVER: TurnObserver = { notices: () => {}, effect: () => {}, answer: () => {}, restart: () => {} };
@@ -106,7 +106,7 @@ async function loadPack(id: number, pack: string, strict: boolean): Promise<Repl
   const issues = strict ? await linter.issues(pack) : undefined;
   const candidate = programs.open(pack);
   const accepted = !issues || (await addsNoErrors(issues));
-  const loaded = { issues: issues ?? (JSON.parse(candidate.issues()) as EngineIssue[]).map(parseIssue), linted: strict };
+  const loaded = { issues: issues ?? candidate.issues().map(parseIssue), linted: strict };
   const hash = candidate.hash();
   const scripted = scriptedInputs(candidate, pack);
   if (accepted) {

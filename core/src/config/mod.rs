@@ -275,7 +275,7 @@ impl Config {
             settings,
             document: None,
             source: ConfigSource::default(),
-            part_cache: PartCache::default(),
+            part_cache: Default::default(),
         };
         let (issues, reuse, part_cache) = parts.finish();
         (Config { source, part_cache, ..config }, issues, reuse)

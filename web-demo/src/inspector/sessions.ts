@@ -1,5 +1,5 @@
 import { redactSession } from '../flow/redaction';
-import type { JsonObject, TurnRecord } from '../types';
+import type { JsonObject, StepSessions, TurnRecord } from '../types';
 import { sessionsAroundTurn } from './flow-session';
 
 /** The session before and after a step; `after` is missing when the step did not finish. */
@@ -8,8 +8,8 @@ export interface SessionPair {
   after: JsonObject | undefined;
 }
 
-/** Requests the session before and after a step from the engine, as JSON texts. */
-export type LoadSessions = (turn: number, index: number) => Promise<{ before: string; after: string | null }>;
+/** Requests the session before and after a step from the engine. */
+export type LoadSessions = (turn: number, index: number) => Promise<StepSessions>;
 
 /** How many steps are cached: enough for the writers of a turn and a watch list. */
 const MAX_CACHED = 80;
@@ -28,7 +28,7 @@ export class SessionCache {
   aroundStep(turn: number, index: number): Promise<SessionPair> {
     const key = `${turn}/${index}`;
     const known = this.cached.get(key);
-    const found = known ?? this.load(turn, index).then(({ before, after }) => this.redact({ before: JSON.parse(before) as JsonObject, after: after === null ? undefined : (JSON.parse(after) as JsonObject) }));
+    const found = known ?? this.load(turn, index).then(({ before, after }) => this.redact({ before, after: after ?? undefined }));
     // Least recently used entries are evicted first.
     this.cached.delete(key);
     this.cached.set(key, found);

@@ -1,4 +1,4 @@
-import { parseIssue, type EngineIssue } from '../config/issue';
+import { parseIssue } from '../config/issue';
 import type { Issue } from '../types';
 
 /** Lint, whose module is loaded on first use. */
@@ -8,13 +8,13 @@ export class Linter {
   /** Finds all issues of a pack. */
   async issues(pack: string): Promise<Issue[]> {
     const { lint } = await this.load();
-    return (JSON.parse(lint(pack)) as EngineIssue[]).map(parseIssue);
+    return lint(pack).map(parseIssue);
   }
 
   /** Matches texts against the pattern of a row; null where matching takes too many steps. */
   async match(kind: string, pattern: string, texts: string[]): Promise<(boolean | null)[]> {
     const { matchPattern } = await this.load();
-    return JSON.parse(matchPattern(kind, pattern, JSON.stringify(texts))) as (boolean | null)[];
+    return matchPattern(kind, pattern, texts);
   }
 
   private load(): Promise<typeof import('convengine-wasm-lint')> {

@@ -7,7 +7,7 @@ import { loadInterpreter } from './load-interpreter';
 import { elementTexts, memberText } from '../json-text';
 import { messageText, type Ask, type Decision, type TurnJournal, type Run } from '../protocol';
 import type { AnsweredEffect, UserInput } from '../session/turn-data';
-import type { Completion, Effect, Notice, TurnDetails, Slice, StepInfo, TurnRecord, Explanation } from '../types';
+import type { Completion, Effect, Notice, TurnDetails, Slice, StepInfo, StepSessions, TurnRecord } from '../types';
 import { parseEvent, eventText } from '../flow/event';
 import { createEffectHandler } from './effect-handler';
 import type { EngineLoader } from './engine-loader';
@@ -93,10 +93,8 @@ export class TurnStore {
   }
 
   /** Returns the session before and after a step. */
-  sessionsAround(turn: number, index: number): { before: string; after: string | null } {
-    const text = this.inspectedEngine(turn).step(index);
-    const after = memberText(text, 'after') ?? 'null';
-    return { before: memberText(text, 'before') ?? '{}', after: after === 'null' ? null : after };
+  sessionsAround(turn: number, index: number): StepSessions {
+    return this.inspectedEngine(turn).step(index);
   }
 
   /** Returns the journals of turns, with their packs. */
@@ -164,8 +162,8 @@ export class TurnStore {
 
 /** Reads the details of a turn; empty if it was not observed. */
 function readDetails(engine: Engine): TurnDetails {
-  const steps = (JSON.parse(engine.steps()) as StepInfo[]).map(includeEntry);
-  return { steps, explanations: JSON.parse(engine.explanations()) as Explanation[], stateHash: engine.stateHash() };
+  const steps = engine.steps().map(includeEntry);
+  return { steps, explanations: engine.explanations(), stateHash: engine.stateHash() };
 }
 
 /** Lets a step of a flow begin with the notice that its node was entered, as steps of the pipeline do. The engine publishes it first. */

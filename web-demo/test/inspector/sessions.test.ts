@@ -12,7 +12,7 @@ function counted(unfinished = false) {
   const sessions = new SessionCache((turn, index) => {
     asked.push(`${turn}/${index}`);
     const session = (steps: number): JsonObject => ({ state: steps > 1 ? 'B' : 'A', context: { steps } });
-    return Promise.resolve({ before: JSON.stringify(session(index)), after: unfinished && index === 2 ? null : JSON.stringify(session(index + 1)) });
+    return Promise.resolve({ before: session(index), after: unfinished && index === 2 ? null : session(index + 1) });
   });
   const script = new Script();
   script
