@@ -57,9 +57,18 @@ pub(crate) fn default<T: DeserializeOwned + Default>(of: &Value, name: &str) -> 
     of.get(name).map_or_else(|| Ok(T::default()), |it| decode(it).map_err(|it: DecodeError| it.in_member(name)))
 }
 
-/// Returns an object without some of its members, which belong to the struct that has the others as a part.
+/// Returns an object without some of its members.
 pub(crate) fn without(value: &Value, names: &[&str]) -> Value {
-    let members = value.as_object().into_iter().flatten().filter(|it| !names.contains(&it.0.as_str()));
+    filter_members(value, |it| !names.contains(&it))
+}
+
+/// Returns the members of an object that name a variant; the others belong to the struct that has the enum as a part, or are ignored.
+pub(crate) fn only(value: &Value, names: &[&str]) -> Value {
+    filter_members(value, |it| names.contains(&it))
+}
+
+fn filter_members(value: &Value, is_kept: impl Fn(&str) -> bool) -> Value {
+    let members = value.as_object().into_iter().flatten().filter(|it| is_kept(it.0));
     Value::Object(members.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>())
 }
 
@@ -108,7 +117,8 @@ mod tests {
     }
 
     #[test]
-    fn the_members_of_a_part_are_those_that_its_struct_does_not_have() {
+    fn the_members_of_a_part_are_told_from_those_of_its_struct() {
         assert_eq!(without(&json!({"a": 1, "b": 2, "c": 3}), &["a", "c"]), json!({"b": 2}));
+        assert_eq!(only(&json!({"a": 1, "b": 2, "c": 3}), &["a", "d"]), json!({"a": 1}));
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::scripted::model_answer;
-use crate::json::tagged::{default, without};
+use crate::json::tagged::{default, only};
 use crate::json::{DecodeError, decode};
 use crate::turn::{
     ContainerReply, EffectError, EffectErrorKind, EffectResult, HttpCaller, HttpReply, Reply, Request, SqlReply, TaskReply, ToolReply,
@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for PackAnswer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PackAnswer, D::Error> {
         fn read(value: &Value) -> Result<PackAnswer, DecodeError> {
             Ok(PackAnswer {
-                call: decode(&without(value, &["reply", "error", "delay_ms", "line"]))?,
+                call: decode(&only(value, &["llm", "task", "tool", "container"]))?,
                 reply: default(value, "reply")?,
                 error: default(value, "error")?,
                 delay_ms: default(value, "delay_ms")?,
