@@ -71,7 +71,11 @@ function perform(request: Request): Reply | Promise<Reply> {
     case 'match':
       return linter.match(request.kind, request.pattern, request.texts).then((matches) => ({ id, type: 'matches', matches }));
     case 'lint':
-      return linter.issues(request.pack).then((issues) => ({ id, type: 'issues', issues }));
+      return linter.issues(request.pack).then((issues) => {
+        // The first edit is compared with these.
+        if (request.pack === running.pack) running.errors = errorKeys(issues);
+        return { id, type: 'issues', issues };
+      });
     case 'forget':
       turns.deleteTurns(request.turns);
       return { id, type: 'done' };

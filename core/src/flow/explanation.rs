@@ -15,7 +15,7 @@ use crate::flow::state::FlowEvent;
 use crate::text::names::NameResolver;
 use crate::turn::{Candidate, Explanation, Map, Verdict};
 
-/// The handlers of an event in the order in which they are tried: name, verdict, and the reason why it is passed over.
+/// The handlers of an event in the order in which they are tried: name, verdict, and the reason for passing it over.
 const HANDLERS: [(&str, &str, &str); 11] = [
     ("program", "another program, which a node runs, takes the event", "no node runs another program"),
     ("person", "a person has the conversation and takes the event", "no person has the conversation"),

@@ -1,4 +1,4 @@
-//! Explanations of slots: how a value was found, which rules it passes, and what becomes of the answer (docs/spec/flows.md#15.7).
+//! Explanations of slots: how a value was found, which rules it passes, and whether the answer is accepted (docs/spec/flows.md#15.7).
 //!
 //! A redacted value is never in them: neither itself nor the text that it was read from.
 

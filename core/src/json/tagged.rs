@@ -44,7 +44,7 @@ pub(crate) fn unknown_variant(name: &str) -> DecodeError {
     DecodeError::custom(format_args!("unknown variant `{name}`"))
 }
 
-/// Reads a member of an object. A missing one is read as null, which an `Option` accepts.
+/// Reads a member that an object must have.
 pub(crate) fn required<T: DeserializeOwned>(of: &Value, name: &str) -> Result<T, DecodeError> {
     match of.get(name) {
         Some(member) => decode(member).map_err(|it: DecodeError| it.in_member(name)),

@@ -43,7 +43,7 @@ pub fn match_pattern(rule_type: &str, pattern: &str, texts: Vec<String>) -> Resu
 /// Matches a row's pattern against texts; `None` where matching exceeds its step limit.
 ///
 /// # Errors
-/// Why the pattern cannot be compiled.
+/// The reason if the pattern cannot be compiled.
 pub fn match_texts(rule_type: &str, pattern: &str, texts: &[String]) -> Result<Vec<Option<bool>>, String> {
     let compiled = TextMatcher::compile(rule_type, pattern).unwrap_or_else(|| Err(format!("unknown rule type '{rule_type}'")));
     let matcher = compiled?;

@@ -53,7 +53,7 @@ pub enum Module {
     Tables,
     /// The engine of flow documents.
     Flow,
-    /// Lint, for whoever edits.
+    /// Lint, for people who edit.
     Lint,
 }
 

@@ -1,4 +1,4 @@
-//! Explanations of the steps of an agent: what it has called, and why it continues or stops (docs/spec/flows.md#15.7).
+//! Explanations of the steps of an agent: what it has called, and its reason to continue or stop (docs/spec/flows.md#15.7).
 
 use serde_json::{Value, json};
 
