@@ -316,6 +316,7 @@ mod tests {
         let chained = to(json!({"nodes": {"slot": "seats", "asked": "slot"}}));
         assert_eq!(chained.state["counters"]["attempts"], json!({"g/seats": 1, "g/slot": 7}), "a node gets the id that another one had");
         assert_eq!((moved.kind, &moved.state["stack"][1]["node"]), (MigrationKind::Mapped, &json!("seats")));
+        assert_eq!((&moved.report["moved"], &moved.report["reset"]), (&json!({"g/slot": "g/seats"}), &Value::Null));
         assert_eq!((&moved.state["vars"]["guest"], &moved.state["vars"]["seats"]), (&json!("Ada"), &json!(2)));
         let pinned = to(json!({"unmappable": "stay_pinned"}));
         assert_eq!((pinned.kind, pinned.is_lost), (MigrationKind::Pinned, true));

@@ -2,6 +2,7 @@
 //! copy them to a form of its own, for which the browser's engine would contain all their code again.
 
 use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::{DecodeError, decode};
@@ -12,13 +13,10 @@ macro_rules! decode_by_tag {
     ($type:ident by $tag:literal { $($(#[$meta:meta])* $name:literal => $variant:ident $data:tt),* $(,)? }) => {
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$type, D::Error> {
-                fn read(value: &serde_json::Value) -> Result<$type, $crate::json::DecodeError> {
-                    match $crate::json::tagged::tag(value, $tag)? {
-                        $($(#[$meta])* $name => $crate::json::tagged::decode_by_tag!(@variant $type $variant $data value $tag),)*
-                        other => Err($crate::json::tagged::unknown_variant(other)),
-                    }
-                }
-                read(&serde_json::Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+                $crate::json::tagged::deserialize(deserializer, |value| match $crate::json::tagged::tag(value, $tag)? {
+                    $($(#[$meta])* $name => $crate::json::tagged::decode_by_tag!(@variant $type $variant $data value $tag),)*
+                    other => Err($crate::json::tagged::unknown_variant(other)),
+                })
             }
         }
     };
@@ -32,6 +30,14 @@ macro_rules! decode_by_tag {
     };
 }
 pub(crate) use decode_by_tag;
+
+/// Deserializes a value by a function that reads it.
+pub(crate) fn deserialize<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    read: impl FnOnce(&Value) -> Result<T, DecodeError>,
+) -> Result<T, D::Error> {
+    read(&Value::deserialize(deserializer)?).map_err(Error::custom)
+}
 
 /// Returns the name of the variant.
 pub(crate) fn tag<'v>(value: &'v Value, name: &str) -> Result<&'v str, DecodeError> {

@@ -1,12 +1,11 @@
 //! Answers of a single turn: the turn must request them, in order.
 
-use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::scripted::model_answer;
-use crate::json::tagged::{default, only};
-use crate::json::{DecodeError, decode};
+use crate::json::decode;
+use crate::json::tagged::{self, default, only};
 use crate::turn::{
     ContainerReply, EffectError, EffectErrorKind, EffectResult, HttpCaller, HttpReply, Reply, Request, SqlReply, TaskReply, ToolReply,
 };
@@ -78,7 +77,7 @@ pub struct PackAnswer {
 
 impl<'de> Deserialize<'de> for PackAnswer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PackAnswer, D::Error> {
-        fn read(value: &Value) -> Result<PackAnswer, DecodeError> {
+        tagged::deserialize(deserializer, |value| {
             Ok(PackAnswer {
                 call: decode(&only(value, &["llm", "task", "tool", "container"]))?,
                 reply: default(value, "reply")?,
@@ -86,8 +85,7 @@ impl<'de> Deserialize<'de> for PackAnswer {
                 delay_ms: default(value, "delay_ms")?,
                 line: default(value, "line")?,
             })
-        }
-        read(&Value::deserialize(deserializer)?).map_err(Error::custom)
+        })
     }
 }
 

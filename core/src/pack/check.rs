@@ -1,11 +1,10 @@
 //! The expectations of a talk about a turn.
 
-use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::json::tagged::{default, without};
-use crate::json::{DecodeError, decode};
+use crate::json::decode;
+use crate::json::tagged::{self, default, without};
 
 /// One expectation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,10 +18,9 @@ pub struct PackCheck {
 
 impl<'de> Deserialize<'de> for PackCheck {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PackCheck, D::Error> {
-        fn read(value: &Value) -> Result<PackCheck, DecodeError> {
+        tagged::deserialize(deserializer, |value| {
             Ok(PackCheck { line: default(value, "line")?, check: decode(&without(value, &["line"]))? })
-        }
-        read(&Value::deserialize(deserializer)?).map_err(Error::custom)
+        })
     }
 }
 

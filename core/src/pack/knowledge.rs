@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::Pack;
-use crate::json::tagged::default;
-use crate::json::{DecodeError, decode};
+use crate::json::decode;
+use crate::json::tagged::{self, default};
 use crate::knowledge::{KnowledgeIndex, Source, rank_vector};
 use crate::turn::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
 
@@ -28,10 +27,9 @@ pub struct PackSource {
 
 impl<'de> Deserialize<'de> for PackSource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PackSource, D::Error> {
-        fn read(value: &Value) -> Result<PackSource, DecodeError> {
+        tagged::deserialize(deserializer, |value| {
             Ok(PackSource { assistant: default(value, "assistant")?, program: default(value, "program")?, source: decode(value)? })
-        }
-        read(&Value::deserialize(deserializer)?).map_err(Error::custom)
+        })
     }
 }
 

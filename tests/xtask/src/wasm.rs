@@ -77,6 +77,7 @@ impl Module {
             Module::Flow => &[
                 &["--remove-unused-names", "--simplify-locals-notee", "--vacuum"],
                 &["--remove-unused-brs", "--remove-unused-names", "--merge-blocks", "--code-pushing"],
+                &["--precompute"],
             ],
             Module::Lint => &[],
         }

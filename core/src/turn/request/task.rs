@@ -1,12 +1,11 @@
 //! The effect that runs a task in the host: `bean:method`, called for a pending action, a rule, a hook, a transformer or a tool.
 
-use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{Reply, Request};
-use crate::json::tagged::default;
-use crate::json::{DecodeError, decode};
+use crate::json::decode;
+use crate::json::tagged::{self, default};
 use crate::turn::{EffectClass, Map, Operation, Payload};
 
 /// Deadline in milliseconds.
@@ -106,10 +105,9 @@ pub struct TaskReply {
 
 impl<'de> Deserialize<'de> for TaskReply {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TaskReply, D::Error> {
-        fn read(value: &Value) -> Result<TaskReply, DecodeError> {
+        tagged::deserialize(deserializer, |value| {
             Ok(TaskReply { result: default(value, "result")?, patch: decode(value)?, publish: default(value, "publish")? })
-        }
-        read(&Value::deserialize(deserializer)?).map_err(Error::custom)
+        })
     }
 }
 
