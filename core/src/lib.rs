@@ -42,6 +42,7 @@
 mod audit;
 #[cfg(feature = "flow")]
 pub mod chain;
+pub mod collections;
 pub mod config;
 mod entity;
 mod extension;

@@ -1,8 +1,8 @@
 //! The engine: one class, whose turns a host page drives.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use convengine_core::collections::SortedMap;
 use convengine_core::config::{Config, Issue};
 use convengine_core::json;
 use convengine_core::pack::{Conversations, Message, Pack, Scripted, SliceHash, conversation_id_for_label};
@@ -33,7 +33,7 @@ pub struct Engine {
     notices: Option<Vec<Notice>>,
     end: Option<Outcome>,
     /// The effects that the turn has requested, by id.
-    effects: BTreeMap<EffectId, Effect>,
+    effects: SortedMap<EffectId, Effect>,
     hash: SliceHash,
     finished_hash: String,
 }
@@ -55,7 +55,7 @@ impl Engine {
             turn: None,
             notices: None,
             end: None,
-            effects: BTreeMap::new(),
+            effects: SortedMap::new(),
             hash: SliceHash::default(),
             finished_hash: String::new(),
         })

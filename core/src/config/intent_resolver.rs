@@ -1,7 +1,5 @@
 //! Configuration of the intent resolver: the intents a model may choose, its prompts and thresholds. (docs/spec/pipeline.md#2.13)
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -9,6 +7,7 @@ use super::built_in::{ComponentConfig, PromptPair};
 use super::code::{UNKNOWN, is_same_code, to_upper_code};
 use super::issue::Issue;
 use super::tables::{ConfigRows, Tables};
+use crate::collections::SortedSet;
 use crate::lexical::Acceptance;
 
 /// An intent that the model may choose.
@@ -32,7 +31,7 @@ pub struct IntentResolverConfig {
     pub intents: Vec<AllowedIntent>,
     /// The same intents as JSON, for prompts.
     pub intents_json: Value,
-    codes: BTreeSet<String>,
+    codes: SortedSet<String>,
     /// The minimum confidence of an accepted intent.
     pub min_confidence: f64,
     /// The largest score difference at which two intents collide.

@@ -5,41 +5,53 @@ use std::collections::BTreeMap;
 
 use super::code::{ANY, mismatch_reason, to_upper_code};
 use super::row::TableRow;
+use crate::collections::SortedMap;
 use crate::turn::{Candidate, Verdict};
 
 /// Rows by intent and state; rows of one scope keep insertion order.
 #[derive(Debug, Clone)]
-pub(super) struct ScopeIndex<T>(BTreeMap<String, BTreeMap<String, Vec<T>>>);
+pub(super) struct ScopeIndex<T> {
+    slots: Slots,
+    /// By slot.
+    rows: Vec<Vec<T>>,
+}
+
+/// The slot of each state, by intent. A tree, as there may be thousands of intents in any order; it does not depend on the type of the rows,
+/// so that it is compiled once.
+#[derive(Debug, Clone, Default)]
+struct Slots(BTreeMap<String, SortedMap<String, usize>>);
 
 impl<T> Default for ScopeIndex<T> {
     fn default() -> Self {
-        ScopeIndex(BTreeMap::new())
+        ScopeIndex { slots: Slots::default(), rows: Vec::new() }
     }
 }
 
 impl<T> ScopeIndex<T> {
     /// Adds a compiled row under its scope; a blank code means any.
     pub fn add(&mut self, row: &TableRow<'_>, compiled: T) {
-        let states = self.0.entry(row.code_or_any("intent_code")).or_default();
-        // Most scopes have one row.
-        states.entry(row.code_or_any("state_code")).or_insert_with(|| Vec::with_capacity(1)).push(compiled);
+        let slot = self.slots.add(row, self.rows.len());
+        match self.rows.get_mut(slot) {
+            Some(rows) => rows.push(compiled),
+            // Most scopes have one row.
+            None => self.rows.push(vec![compiled]),
+        }
     }
 
     /// Whether an intent has rows of its own, in any state.
     pub fn has_intent(&self, intent: &str) -> bool {
-        self.0.contains_key(&*index_key(intent))
+        self.slots.0.contains_key(&*index_key(intent))
     }
 
     /// Returns the rows of exactly this scope.
     pub fn rows_at(&self, intent: &str, state: &str) -> &[T] {
-        rows(self.0.get(&*index_key(intent)), &index_key(state))
+        self.rows_of(self.slots.find(&index_key(intent), &index_key(state)))
     }
 
     /// Iterates over all rows with their intent and state.
     pub fn entries(&self) -> impl Iterator<Item = ((&str, &str), &T)> {
-        self.0.iter().flat_map(|(intent, states)| {
-            states.iter().flat_map(move |(state, rows)| rows.iter().map(move |it| ((intent.as_str(), state.as_str()), it)))
-        })
+        let slots = self.slots.0.iter().flat_map(|(intent, states)| states.iter().map(move |it| ((intent.as_str(), it.0.as_str()), *it.1)));
+        slots.flat_map(|(scope, slot)| self.rows_of(Some(slot)).iter().map(move |it| (scope, it)))
     }
 
     /// Returns the rows that do not apply to an intent and a state, as candidates with the reason.
@@ -51,16 +63,33 @@ impl<T> ScopeIndex<T> {
 
     /// Iterates over the rows that apply to an intent and a state, from the narrowest scope to the widest.
     pub fn applicable(&self, intent: &str, state: &str) -> impl Iterator<Item = &T> + use<'_, T> {
-        let (intent, state) = (index_key(intent), index_key(state));
-        let own = if intent == ANY { None } else { self.0.get(&*intent) };
-        let any = self.0.get(ANY);
-        let of_state = |of_intent| if state == ANY { &[][..] } else { rows(of_intent, &state) };
-        [of_state(own), rows(own, ANY), of_state(any), rows(any, ANY)].into_iter().flatten()
+        self.slots.applicable(&index_key(intent), &index_key(state)).into_iter().flat_map(|it| self.rows_of(it))
+    }
+
+    fn rows_of(&self, slot: Option<usize>) -> &[T] {
+        slot.and_then(|it| self.rows.get(it)).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
-fn rows<'r, T>(of_intent: Option<&'r BTreeMap<String, Vec<T>>>, state: &str) -> &'r [T] {
-    of_intent.and_then(|it| it.get(state)).map(Vec::as_slice).unwrap_or_default()
+impl Slots {
+    /// Returns the slot of a row's scope, which becomes `new` if the scope has none.
+    fn add(&mut self, row: &TableRow<'_>, new: usize) -> usize {
+        let states = self.0.entry(row.code_or_any("intent_code")).or_default();
+        *states.entry(row.code_or_any("state_code")).or_insert(new)
+    }
+
+    fn find(&self, intent: &str, state: &str) -> Option<usize> {
+        self.0.get(intent)?.get(state).copied()
+    }
+
+    /// Returns the slots that apply to an intent and a state, from the narrowest scope to the widest.
+    fn applicable(&self, intent: &str, state: &str) -> [Option<usize>; 4] {
+        let own = if intent == ANY { None } else { self.0.get(intent) };
+        let any = self.0.get(ANY);
+        let of_state = |of_intent: Option<&SortedMap<String, usize>>| if state == ANY { None } else { of_intent?.get(state).copied() };
+        let of_any = |of_intent: Option<&SortedMap<String, usize>>| of_intent?.get(ANY).copied();
+        [of_state(own), of_any(own), of_state(any), of_any(any)]
+    }
 }
 
 /// Normalises a code for the index; most codes of a turn are in upper case already.

@@ -1,12 +1,11 @@
 //! Control tables as stored, and their canonical form for compiling.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::row::TableRow;
 use super::{defaults, recency};
+use crate::collections::SortedMap;
 use crate::turn::Map;
 
 /// The compiled tables with their key columns; other tables are stored untouched.
@@ -41,7 +40,7 @@ const TEMPLATE_TABLE: &str = "ce_prompt_template";
 /// Rows by table name, each a JSON object, in primary key order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Tables(pub BTreeMap<String, Vec<Map>>);
+pub struct Tables(pub SortedMap<String, Vec<Map>>);
 
 /// Enabled rows of `ce_config`: type, key and value.
 pub(super) struct ConfigRows(Vec<(String, String, String)>);
@@ -49,15 +48,15 @@ pub(super) struct ConfigRows(Vec<(String, String, String)>);
 impl Tables {
     /// Returns the compiled tables in canonical form, without time stamps; of those, only the order of prompt templates is kept.
     pub(crate) fn to_normalized(&self) -> Tables {
-        let compiled = COMPILED_TABLES.iter().filter_map(|it| self.0.get_key_value(it.0));
-        Tables(compiled.map(|(table, rows)| (table.clone(), rows.clone())).collect()).into_normalized()
+        let compiled = COMPILED_TABLES.iter().filter_map(|it| Some((it.0.to_owned(), self.0.get(it.0)?.clone())));
+        Tables(compiled.collect()).into_normalized()
     }
 
     /// Converts rows as [`Tables::to_normalized`] does, without a copy.
     pub(crate) fn into_normalized(mut self) -> Tables {
         let mut tables = Tables::default();
         for (table, key) in COMPILED_TABLES {
-            let Some((name, mut rows)) = self.0.remove_entry(table) else { continue };
+            let Some(mut rows) = self.0.remove(table) else { continue };
             let defaults = defaults::column_defaults(table);
             for row in &mut rows {
                 if table != TEMPLATE_TABLE {
@@ -66,7 +65,7 @@ impl Tables {
                 defaults::normalize_columns(&defaults, row);
             }
             sort_by_key_column(&mut rows, key);
-            tables.0.insert(name, rows);
+            tables.0.insert(table.to_owned(), rows);
         }
         if let Some(rows) = tables.0.get_mut(TEMPLATE_TABLE) {
             recency::replace_times_by_rank(rows);

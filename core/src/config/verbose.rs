@@ -1,7 +1,5 @@
 //! `ce_verbose`: progress messages. (docs/spec/data-and-api.md#8.1)
 
-use std::collections::BTreeMap;
-
 use super::code::{ANY, to_upper_code};
 use super::issue::Issue;
 use super::parts::Patterns;
@@ -9,6 +7,7 @@ use super::row::TableRow;
 use super::scope::Scopes;
 use super::scope_index::{ScopeIndex, index_key};
 use super::tables::Tables;
+use crate::collections::SortedMap;
 use crate::json::path::JsonPath;
 use crate::text::regex::Regex;
 use crate::text::template::Template;
@@ -66,12 +65,12 @@ pub struct VerboseEvent<'o> {
 
 /// Progress messages by determinant, by rule or tool, and by scope.
 #[derive(Debug, Clone, Default)]
-pub struct VerboseRows(BTreeMap<String, DeterminantRows>);
+pub struct VerboseRows(SortedMap<String, DeterminantRows>);
 
 #[derive(Debug, Clone, Default)]
 struct DeterminantRows {
-    rows_by_rule: BTreeMap<i64, ScopeIndex<VerboseRow>>,
-    rows_by_tool: BTreeMap<String, ScopeIndex<VerboseRow>>,
+    rows_by_rule: SortedMap<i64, ScopeIndex<VerboseRow>>,
+    rows_by_tool: SortedMap<String, ScopeIndex<VerboseRow>>,
     others: ScopeIndex<VerboseRow>,
 }
 

@@ -1,10 +1,10 @@
 //! Lists of values with synonyms and fuzzy matching.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::scanner::MAX_VALUES;
 use super::{EntityMatch, Extraction};
+use crate::collections::SortedMap;
 use crate::text::phrase::{FoldedText, fold_text, is_one_word};
 
 /// Minimum letters of a word for fuzzy matching.
@@ -52,8 +52,8 @@ impl ListEntity {
 
     /// Spellings that belong to several values, with these values.
     pub(super) fn clashes(&self) -> Vec<(String, Vec<String>)> {
-        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut clashing: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut first: SortedMap<&str, usize> = SortedMap::new();
+        let mut clashing: SortedMap<usize, Vec<usize>> = SortedMap::new();
         for (index, spelling) in self.spellings.iter().enumerate() {
             let first = *first.entry(&spelling.folded).or_insert(index);
             if self.spellings.get(first).is_some_and(|it| it.value != spelling.value) {

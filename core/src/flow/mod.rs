@@ -55,6 +55,7 @@ pub(crate) use variables::coerce;
 
 use serde_json::{Value, json};
 
+use crate::collections::SortedMap;
 use crate::config::flow::document::{ProgramKind, ValueType};
 use crate::config::flow::{Flow, GraphRef};
 use crate::flow::state::{Awaiting, Counters, FlowEvent, Frame, FrameKind, SessionState, SessionStatus};
@@ -273,7 +274,7 @@ fn new_session(flow: &Flow, snapshot: &str, session: &str, event: &FlowEvent, at
         kind: FrameKind::Root,
         intent_id: None,
         locals: None,
-        return_map: std::collections::BTreeMap::new(),
+        return_map: SortedMap::new(),
         return_to: None,
         resume: None,
     });

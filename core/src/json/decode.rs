@@ -313,7 +313,7 @@ impl<'de> VariantAccess<'de> for Decoder<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use crate::collections::SortedMap;
 
     use serde::Deserialize;
     use serde_json::json;
@@ -330,7 +330,7 @@ mod tests {
         #[serde(default)]
         rest: Value,
         #[serde(default)]
-        counts: BTreeMap<u32, f64>,
+        counts: SortedMap<u32, f64>,
     }
 
     #[derive(Debug, PartialEq, Deserialize)]

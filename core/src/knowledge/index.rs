@@ -1,6 +1,7 @@
 //! A knowledge base in memory, for the page, the pack player and tests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use super::analysis::query_terms;
 use super::cut::cut_source;
 use super::score::{CollectionStats, KeywordCandidate, select_candidates};
 use super::source::{Chunk, Source};
+use crate::collections::{SortedMap, SortedSet};
 
 /// What a keyword search found: everything that BM25 needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +26,7 @@ pub struct KeywordSearch {
 /// Sources, their chunks, and where each term occurs.
 #[derive(Debug, Clone, Default)]
 pub struct KnowledgeIndex {
-    sources: BTreeMap<String, IndexedSource>,
+    sources: SortedMap<String, IndexedSource>,
     /// The chunks by slot; a removed chunk leaves its slot empty.
     chunks: Vec<Option<Chunk>>,
     /// The slots and counts of each term.
@@ -96,10 +98,10 @@ impl KnowledgeIndex {
 
     /// Searches the given sources, or all: returns the best `depth` chunks that contain a term of the question.
     pub fn search(&self, query: &str, sources: Option<&[String]>, depth: usize) -> KeywordSearch {
-        let sources: Option<BTreeSet<&str>> = sources.map(|ids| ids.iter().map(String::as_str).collect());
+        let sources: Option<SortedSet<&str>> = sources.map(|ids| ids.iter().map(String::as_str).collect());
         let is_searched = |id: &str| sources.as_ref().is_none_or(|ids| ids.contains(id));
         let searched: Vec<&IndexedSource> = self.sources.iter().filter(|it| is_searched(it.0)).map(|it| it.1).collect();
-        let locales: BTreeSet<&str> = searched.iter().map(|it| it.locale.as_str()).collect();
+        let locales: SortedSet<&str> = searched.iter().map(|it| it.locale.as_str()).collect();
         let terms = query_terms(query, &Vec::from_iter(locales));
         let mut frequencies = vec![0; terms.len()];
         let mut found: BTreeMap<usize, KeywordCandidate> = BTreeMap::new();

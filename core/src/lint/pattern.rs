@@ -1,8 +1,7 @@
 //! Patterns that match other messages than intended.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::context::LintContext;
+use crate::collections::{SortedMap, SortedSet};
 use crate::config::{Issue, TableRow, to_upper_code};
 use crate::text::regex::Regex;
 
@@ -70,7 +69,7 @@ fn check_plain_pattern(row: &TableRow<'_>, column: &str, kind: &str, pattern: &s
 
 /// Reports classifiers and policies that match every message, usually because of an empty alternative.
 fn check_match_all(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
-    let intents: BTreeSet<Option<String>> = context.rows("ce_intent_classifier").iter().map(|it| it.code("intent_code")).collect();
+    let intents: SortedSet<Option<String>> = context.rows("ce_intent_classifier").iter().map(|it| it.code("intent_code")).collect();
     for (table, is_only_intent) in [("ce_policy", false), ("ce_intent_classifier", intents.len() < 2)] {
         for row in context.rows(table).iter().filter(|it| !is_only_intent && matches_everything(it)) {
             let reason = "the pattern matches every message, even an empty one";
@@ -91,7 +90,7 @@ fn matches_everything(row: &TableRow<'_>) -> bool {
 
 /// Reports one pattern of two intents: on a tie, no intent is chosen.
 fn check_overlapping_classifiers(context: &LintContext<'_>, findings: &mut Vec<Issue>) {
-    let mut first: BTreeMap<(String, String), (String, String)> = BTreeMap::new();
+    let mut first: SortedMap<(String, String), (String, String)> = SortedMap::new();
     for row in context.rows("ce_intent_classifier") {
         let (Some(kind), Some(pattern), Some(intent)) = (row.code("rule_type"), row.code("pattern"), row.code("intent_code")) else {
             continue;

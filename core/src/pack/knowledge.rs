@@ -1,11 +1,10 @@
 //! The knowledge bases of a pack: its sources, searched in memory. (docs/spec/flows.md#4.12)
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::Pack;
+use crate::collections::SortedMap;
 use crate::json::decode;
 use crate::json::tagged::{self, default};
 use crate::knowledge::{KnowledgeIndex, Source, rank_vector};
@@ -35,7 +34,7 @@ impl<'de> Deserialize<'de> for PackSource {
 
 /// The knowledge bases of a pack by the ids of their documents.
 #[derive(Debug, Clone, Default)]
-pub(super) struct PackKnowledge(BTreeMap<String, KnowledgeIndex>);
+pub(super) struct PackKnowledge(SortedMap<String, KnowledgeIndex>);
 
 impl Pack {
     /// Returns the sources of a document's knowledge base.
@@ -55,7 +54,7 @@ impl Pack {
 impl PackKnowledge {
     /// Indexes the sources of a pack.
     pub fn from_pack(pack: &Pack) -> PackKnowledge {
-        let mut bases = BTreeMap::new();
+        let mut bases = SortedMap::new();
         if pack.knowledge.is_empty() {
             return PackKnowledge(bases);
         }

@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn the_steps_of_a_database_question_follow_each_other() {
-        let settings = NextToolSettings { enabled: false, fail_closed: true, allowed: std::collections::BTreeMap::new() };
+        let settings = NextToolSettings { enabled: false, fail_closed: true, allowed: Default::default() };
         let blocked = Some("SEMANTIC_PIPELINE_SEQUENCE_GUARD_BLOCKED");
         let refusal = |current: &str, next: &str| refusal_reason(&settings, current, next);
         assert_eq!(

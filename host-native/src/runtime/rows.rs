@@ -1,7 +1,6 @@
 //! Renders the database rows of a turn.
 
-use std::collections::BTreeMap;
-
+use convengine_core::collections::SortedMap;
 use convengine_core::turn::{Map, Millis, Notice, NoticeBody, Outcome, ProgramRef, Turn, Write, state_hash};
 use serde_json::Value;
 
@@ -30,7 +29,7 @@ pub struct RowContext<'a> {
     /// The workspace of the assistants.
     pub workspace: &'a str,
     /// The `_meta` of each notice, if it is stored with audit rows.
-    pub audit_metas: Option<&'a BTreeMap<u32, Map>>,
+    pub audit_metas: Option<&'a SortedMap<u32, Map>>,
 }
 
 impl Default for RowContext<'_> {

@@ -49,7 +49,7 @@ fn browser(env: &TestEnv, arguments: &[&str]) -> Vec<String> {
 }
 
 fn call(id: u32, extension: &str, pack: &Pack, messages: &Value) -> Effect {
-    let rows = &pack.tables.0["cv_extension"];
+    let rows = pack.tables.0.get("cv_extension").expect("rows");
     let row = rows.iter().find(|it| it["name"] == extension).unwrap();
     let request = ExtensionRequest {
         extension: extension.to_owned(),

@@ -1,11 +1,11 @@
 //! Shares parts and patterns with an earlier configuration.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::Part;
+use crate::collections::SortedMap;
 use crate::config::Config;
 use crate::config::issue::Issue;
 use crate::config::scope::Scopes;
@@ -37,20 +37,20 @@ pub struct PartCache {
     settings: String,
     scopes: Scopes,
     /// By the tables of each part.
-    parts: BTreeMap<&'static [&'static str], Arc<PartRecord>>,
+    parts: SortedMap<&'static [&'static str], Arc<PartRecord>>,
 }
 
 /// What compiling a part gave besides the part.
 #[derive(Debug, Clone, Default)]
 struct PartRecord {
     issues: Vec<Issue>,
-    patterns: BTreeMap<String, Regex>,
+    patterns: SortedMap<String, Regex>,
 }
 
 /// Compiles patterns, each once, and none that the earlier part has.
 pub struct Patterns<'c> {
-    earlier: Option<&'c BTreeMap<String, Regex>>,
-    own: BTreeMap<String, Regex>,
+    earlier: Option<&'c SortedMap<String, Regex>>,
+    own: SortedMap<String, Regex>,
     reuse: &'c mut Reuse,
 }
 
@@ -99,7 +99,7 @@ impl<'c> Parts<'c> {
     ) -> Parts<'c> {
         let mut hasher = canonical::Hasher::default();
         hasher.add_json(settings);
-        let cache = PartCache { settings: hasher.finish(), scopes: scopes.clone(), parts: BTreeMap::new() };
+        let cache = PartCache { settings: hasher.finish(), scopes: scopes.clone(), parts: SortedMap::new() };
         let earlier = earlier.filter(|it| it.part_cache.settings == cache.settings);
         let scopes_kept = earlier.is_some_and(|it| it.part_cache.scopes.is_subset(scopes));
         let scopes_equal = earlier.is_some_and(|it| it.part_cache.scopes == *scopes);
@@ -114,7 +114,7 @@ impl<'c> Parts<'c> {
         compile: impl FnOnce(&Tables, &mut Patterns<'_>, &mut Vec<Issue>) -> T,
     ) -> Part<T> {
         let name = names.first().copied().unwrap_or_default();
-        let rows = Tables(names.iter().filter_map(|it| self.tables.0.remove_entry(*it)).collect());
+        let rows = Tables(names.iter().filter_map(|it| Some(((*it).to_owned(), self.tables.0.remove(*it)?))).collect());
         let count = rows.0.get(name).map_or(0, Vec::len);
         let earlier = self.earlier.and_then(|it| Some((it, it.part_cache.parts.get(names)?)));
         let (part, record) = match earlier {
@@ -126,7 +126,7 @@ impl<'c> Parts<'c> {
                 self.reuse.rows_compiled += count;
                 let mut issues = Vec::new();
                 let earlier = earlier.map(|it| &it.1.patterns);
-                let mut patterns = Patterns { earlier, own: BTreeMap::new(), reuse: &mut self.reuse };
+                let mut patterns = Patterns { earlier, own: SortedMap::new(), reuse: &mut self.reuse };
                 let part = Part::new(compile(&rows, &mut patterns, &mut issues));
                 let patterns = patterns.own;
                 (part, Arc::new(PartRecord { issues, patterns }))

@@ -80,7 +80,8 @@ impl<'c> Walker<'c> {
             Interrupt::NotInterrupted => self.state.awaiting = None,
         }
         // The message is repeated once, then the node is left.
-        let shown = self.state.counters.attempts.entry(self.node_key(node)).or_default();
+        let key = self.node_key(node);
+        let shown = self.state.counters.attempts.entry(key).or_default();
         *shown += 1;
         if *shown == 1 {
             return self.repeat_message(node, data);

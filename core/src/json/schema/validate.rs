@@ -1,11 +1,11 @@
 //! Validates values.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
 
 use serde_json::{Number, Value};
 
 use super::{Bound, JsonSchema, JsonType, Measure, Rule, TYPES, format};
+use crate::collections::SortedSet;
 use crate::json::canonical;
 use crate::value::decimal::Decimal;
 use crate::value::{Comparison, SCHEMA};
@@ -87,7 +87,7 @@ impl Rule {
             }
             // Compared by their text: pairwise comparison is too slow for the lists that callers may send.
             Rule::UniqueItems => {
-                let mut seen = BTreeSet::new();
+                let mut seen = SortedSet::new();
                 require(value.as_array()?.iter().all(|it| seen.insert(canonical::to_text(&with_plain_numbers(it)))), &|| {
                     "has an item more than once".to_owned()
                 })

@@ -26,7 +26,7 @@ pub(super) fn check(context: &FlowContext<'_>, findings: &mut Vec<DocumentIssue>
         }
         // Sources of the intent are reported there.
         let is_bound = data.sources.is_some() || context.flow.document.intents.iter().any(|it| it.knowledge_sources.is_some());
-        if !node.disabled && !is_bound && context.target.knowledge.is_some_and(std::collections::BTreeMap::is_empty) {
+        if !node.disabled && !is_bound && context.target.knowledge.is_some_and(|it| it.is_empty()) {
             let message = format!("'{}' has nothing to search: the assistant has no knowledge source", node.name);
             findings.push(location.clone().error("K001", message).with_fix("add a knowledge source to the assistant"));
         }

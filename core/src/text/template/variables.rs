@@ -1,6 +1,6 @@
 //! Collects the variables that a template reads.
 
-use std::collections::BTreeSet;
+use crate::collections::SortedSet;
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub(super) fn is_variable_read(nodes: &[TemplateNode], name: &str) -> bool {
 #[derive(Default)]
 struct VariableCollector<'n> {
     locals: Vec<&'n str>,
-    found: BTreeSet<String>,
+    found: SortedSet<String>,
 }
 
 impl<'n> VariableCollector<'n> {

@@ -6,11 +6,12 @@ pub mod sealing;
 mod unescaped;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use convengine_core::collections::SortedSet;
 use serde_json::Value;
 
 use encoding::encodings;
@@ -166,7 +167,7 @@ impl Secrets {
     }
 
     /// Returns the names of all secrets.
-    pub fn names(&self) -> BTreeSet<String> {
+    pub fn names(&self) -> SortedSet<String> {
         self.configured.keys().chain(self.known_secrets().stored.keys()).cloned().collect()
     }
 

@@ -1,7 +1,6 @@
 //! Validation of documents of all kinds before they are saved and published. (docs/spec/flows.md#2.1, docs/spec/flows.md#11)
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use convengine_core::collections::{SortedMap, SortedSet};
 use convengine_core::config::flow::{DocumentIssue, UNREADABLE_CODES, snapshot_hash as document_hash};
 use convengine_core::lint::flow::{self, ApprovedTool, PublishTarget};
 use convengine_core::turn::MAX_SCRIPT_TIMEOUT_MS;
@@ -75,12 +74,12 @@ pub async fn check_tool(host: &Host, tool: Value) -> sqlx::Result<(Value, Vec<Do
 
 /// What documents of all kinds are checked against.
 struct Environment {
-    secrets: BTreeSet<String>,
-    revoked: BTreeSet<String>,
+    secrets: SortedSet<String>,
+    revoked: SortedSet<String>,
     allowed: Vec<String>,
     script_timeout_ms: u64,
-    mcp_tools: BTreeMap<String, ApprovedTool>,
-    functions: BTreeSet<String>,
+    mcp_tools: SortedMap<String, ApprovedTool>,
+    functions: SortedSet<String>,
 }
 
 impl Environment {
@@ -114,7 +113,7 @@ impl Environment {
 }
 
 /// The sources of the document's knowledge base, each with whether it is ready.
-async fn load_sources(host: &Host, key: &ProgramKey) -> sqlx::Result<BTreeMap<String, bool>> {
+async fn load_sources(host: &Host, key: &ProgramKey) -> sqlx::Result<SortedMap<String, bool>> {
     let sources = source::list(&host.readers, &key.as_str().replace('\0', "")).await?;
     Ok(sources.into_iter().map(|it| (it.source.id, it.is_searchable)).collect())
 }

@@ -1,7 +1,6 @@
 //! Tools of MCP servers in documents: members that an author leaves out are those of the approved definition. (docs/spec/flows.md#4.13)
 
-use std::collections::BTreeMap;
-
+use convengine_core::collections::SortedMap;
 use convengine_core::config::{classify_mcp_tool, join_mcp_code};
 use convengine_core::lint::flow::ApprovedTool;
 use serde_json::{Value, json};
@@ -12,7 +11,7 @@ use crate::effects::mcp::catalog::McpCatalog;
 const MEMBERS: [(&str, &str); 3] = [("description", "description"), ("input_schema", "inputSchema"), ("output_schema", "outputSchema")];
 
 /// Returns what publishing needs to know of the approved tools, by code.
-pub fn approved_tools(catalog: &McpCatalog) -> BTreeMap<String, ApprovedTool> {
+pub fn approved_tools(catalog: &McpCatalog) -> SortedMap<String, ApprovedTool> {
     let facts = |code: &str, definition: &Value| ApprovedTool {
         class: classify_mcp_tool(definition).0,
         needs_approval: catalog.needs_approval(code, definition),
@@ -64,6 +63,6 @@ mod tests {
         assert_eq!(tools[0]["input_schema"], json!({"type": "object"}));
         assert_eq!((&tools[1]["description"], &tools[1]["effect_class"]), (&json!("Own."), &json!("write")));
         assert_eq!(tools[2].get("description"), None);
-        assert!(!approved_tools(&catalog)["mcp.a.get"].needs_approval);
+        assert!(approved_tools(&catalog).get("mcp.a.get").is_some_and(|it| !it.needs_approval));
     }
 }

@@ -38,10 +38,9 @@ pub use slot::{Ask, EntityData, Validation};
 pub use text::{FlowCondition, FlowFormula, FlowTemplate, LocalizedText, ValueTemplate};
 pub use workflow::DRAFT_TYPES;
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
+use crate::collections::SortedMap;
 use crate::text::variable_path::VariablePath;
 
 /// A flow document.
@@ -56,7 +55,7 @@ pub struct Document {
     /// The time zone of sessions without one, by its IANA name.
     pub default_time_zone: Option<String>,
     /// The time zones of channels, which come before it.
-    pub time_zones: BTreeMap<String, String>,
+    pub time_zones: SortedMap<String, String>,
     /// The declared locales.
     pub locales: Vec<String>,
     /// The id of the graph in which sessions start.
@@ -339,7 +338,7 @@ pub struct FlowSettings {
     /// The version that running sessions use.
     pub version_policy: VersionPolicy,
     /// Models by alias.
-    pub models: BTreeMap<String, String>,
+    pub models: SortedMap<String, String>,
 }
 
 /// How messages are matched with intents without a model. (docs/spec/flows.md#5.3)

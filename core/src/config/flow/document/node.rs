@@ -12,6 +12,7 @@ use super::python::PythonData;
 use super::service::ServiceData;
 use super::slot::EntityData;
 use super::text::{FlowCondition, FlowTemplate, LocalizedText, ValueTemplate};
+use crate::collections::SortedMap;
 use crate::text::variable_path::VariablePath;
 use crate::turn::Map;
 
@@ -177,7 +178,7 @@ pub struct SubflowData {
     /// Values of its parameters.
     pub inputs: Option<ValueTemplate>,
     /// Variables that store its return values.
-    pub outputs: std::collections::BTreeMap<String, VariablePath>,
+    pub outputs: SortedMap<String, VariablePath>,
 }
 
 /// How a graph is entered.

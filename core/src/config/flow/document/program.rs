@@ -1,9 +1,8 @@
 //! Nodes of workflow graphs that run another document. (docs/spec/flows.md#9)
 
-use std::collections::BTreeMap;
-
 use super::ValueTemplate;
 use super::fields::{self, Fields};
+use crate::collections::SortedMap;
 use crate::text::variable_path::VariablePath;
 
 /// The kind of a document that runs conversations.
@@ -29,7 +28,7 @@ pub struct ProgramData {
     /// Values of its variables.
     pub inputs: Option<ValueTemplate>,
     /// Its variables that are returned, each with the variable that stores it.
-    pub outputs: BTreeMap<String, VariablePath>,
+    pub outputs: SortedMap<String, VariablePath>,
 }
 
 impl ProgramKind {
