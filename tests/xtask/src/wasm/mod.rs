@@ -1,5 +1,7 @@
 //! Builds the WebAssembly modules of the browser, the engines and lint: compiles, binds to JavaScript and optimises them.
 
+mod order;
+
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::iter;
