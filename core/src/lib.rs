@@ -36,22 +36,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-// A build for one family of configurations omits the other's program, but not the helpers that only the other would call.
-#![cfg_attr(not(all(feature = "tables", feature = "flow")), allow(dead_code, unused_imports))]
-
 mod audit;
-#[cfg(feature = "flow")]
 pub mod chain;
 pub mod collections;
 pub mod config;
 mod entity;
 mod extension;
 mod fault;
-#[cfg(feature = "flow")]
 pub mod flow;
 mod intent;
 pub mod json;
-#[cfg(feature = "flow")]
 pub mod knowledge;
 pub mod lexical;
 pub mod lint;
@@ -59,7 +53,6 @@ mod llm;
 mod locale;
 pub mod pack;
 mod pending_action;
-#[cfg(feature = "tables")]
 mod pipeline;
 mod planner_loop;
 mod program;

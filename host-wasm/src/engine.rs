@@ -10,7 +10,6 @@ use convengine_core::turn::{
     CancelReason, Completion, Effect, EffectId, EffectResult, ExtensionRequest, Journal, LoadedSession, Millis, Notice, Outcome,
     SessionView, Slice, Turn, state_hash,
 };
-#[cfg(feature = "flow")]
 use convengine_core::turn::{KnowledgeRequest, Reply, Request, ScriptRequest};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -139,7 +138,6 @@ impl Engine {
 
     /// Returns the completion of a script that JavaScript has run, in the format of `answer`: from the interpreter's output, or from
     /// `failure`, which is `{"ok": …}` or `{"error": …}`.
-    #[cfg(feature = "flow")]
     #[wasm_bindgen(js_name = completeScript)]
     pub fn complete_script(&self, effect: &str, output: Option<String>, failure: &str, at: Option<f64>) -> Result<String, JsValue> {
         let effect: Value = parse("effect", effect)?;
@@ -152,7 +150,6 @@ impl Engine {
     }
 
     /// Returns the input of the interpreter for an open script effect.
-    #[cfg(feature = "flow")]
     #[wasm_bindgen(js_name = scriptInput)]
     pub fn script_input(&self, effect: u32) -> Result<String, JsValue> {
         match self.effects.get(&EffectId(effect)).map(|it| &it.request) {
@@ -162,7 +159,6 @@ impl Engine {
     }
 
     /// Searches a knowledge base of the pack outside of a turn; returns `{"reply", "fused"}`.
-    #[cfg(feature = "flow")]
     #[wasm_bindgen(js_name = searchKnowledge)]
     pub fn search_knowledge(&self, request: &str) -> Result<String, JsValue> {
         let request: KnowledgeRequest = parse("search", request)?;

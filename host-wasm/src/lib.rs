@@ -1,7 +1,5 @@
 //! The engine in the browser: a WebAssembly class over the core, driven by JavaScript in a Worker; and lint, as a module of its own.
 //!
-//! The engine is built twice, for control tables and for flow documents, so that a page loads only the engine that it needs.
-//!
 //! What is hashed or stored crosses the boundary as JSON text: JavaScript objects would lose the difference between `1` and `1.0`, and turns
 //! would no longer be byte-identical to those of the server. What is only looked at crosses as objects.
 

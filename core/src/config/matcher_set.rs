@@ -101,18 +101,23 @@ struct LiteralIndex {
 impl LiteralIndex {
     /// Builds the automaton; when there are too many literals for it, their patterns are always tried.
     fn new(pieces: Vec<(String, PatternRef)>, always: &mut Vec<usize>) -> LiteralIndex {
-        let mut by_piece: BTreeMap<String, Vec<PatternRef>> = BTreeMap::new();
+        let mut by_piece: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut places = Vec::with_capacity(pieces.len());
         for (piece, place) in pieces {
-            by_piece.entry(piece.chars().take(MAX_LITERAL_CHARS).collect()).or_default().push(place);
+            by_piece.entry(piece.chars().take(MAX_LITERAL_CHARS).collect()).or_default().push(places.len());
+            places.push(place);
         }
         if by_piece.is_empty() {
             return LiteralIndex::default();
         }
         let bytes: Vec<&[u8]> = by_piece.keys().map(String::as_bytes).collect();
         match NFA::new(bytes.as_slice()) {
-            Ok(automaton) => LiteralIndex { automaton: Some(automaton), patterns: by_piece.into_values().collect() },
+            Ok(automaton) => LiteralIndex {
+                automaton: Some(automaton),
+                patterns: by_piece.values().map(|it| it.iter().filter_map(|it| places.get(*it).copied()).collect()).collect(),
+            },
             Err(_) => {
-                always.extend(by_piece.values().flatten().map(|it| it.position));
+                always.extend(places.iter().map(|it| it.position));
                 LiteralIndex::default()
             }
         }

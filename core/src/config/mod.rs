@@ -297,17 +297,11 @@ impl Config {
 
     /// Recompiles a stored snapshot.
     pub fn from_source(source: &Value) -> (Config, Vec<Issue>) {
-        #[cfg(feature = "flow")]
         if let Some(Ok(config)) = source.get("flow").map(Config::from_flow) {
             return (config, Vec::new());
         }
-        #[cfg(feature = "tables")]
-        {
-            let tables = source.get("tables").and_then(|it| json::decode(it).ok()).unwrap_or_default();
-            Config::compile(&tables, source.get("settings").unwrap_or(&Value::Null))
-        }
-        #[cfg(not(feature = "tables"))]
-        (Config::default(), Vec::new())
+        let tables = source.get("tables").and_then(|it| json::decode(it).ok()).unwrap_or_default();
+        Config::compile(&tables, source.get("settings").unwrap_or(&Value::Null))
     }
 
     /// SHA-256 of the canonical source, in hexadecimal.

@@ -1,7 +1,5 @@
 //! Replaces the creation times of competing prompt templates by their order, because time stamps differ between databases.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::code::to_upper_code;
@@ -13,15 +11,15 @@ const SCOPE_COLUMNS: [&str; 4] = ["output_format", "response_type", "intent_code
 /// Replaces each `created_at` by the number of older rows of the same scope; a row without competitors loses the column.
 pub(super) fn replace_times_by_rank(rows: &mut [Map]) {
     let scopes: Vec<Vec<String>> = rows.iter().map(row_scope).collect();
-    let mut times: BTreeMap<&Vec<String>, Vec<Option<i64>>> = BTreeMap::new();
-    for (scope, row) in scopes.iter().zip(rows.iter()) {
-        times.entry(scope).or_default().push(row.get("created_at").and_then(parse_millis));
-    }
+    let mut times: Vec<(&Vec<String>, Option<i64>)> =
+        scopes.iter().zip(rows.iter()).map(|(scope, row)| (scope, row.get("created_at").and_then(parse_millis))).collect();
+    times.sort_unstable();
     for (scope, row) in scopes.iter().zip(rows.iter_mut()) {
         let own = row.shift_remove("created_at").as_ref().and_then(parse_millis);
-        let ages = times.get(scope).map(Vec::as_slice).unwrap_or_default();
-        if ages.len() > 1 && own.is_some() {
-            let older = ages.iter().filter(|it| **it < own).count();
+        let first = times.partition_point(|it| it.0 < scope);
+        let competitors = times.partition_point(|it| it.0 <= scope) - first;
+        if competitors > 1 && own.is_some() {
+            let older = times.partition_point(|it| *it < (scope, own)) - first;
             row.insert("created_at".to_owned(), Value::from(older));
         }
     }

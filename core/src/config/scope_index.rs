@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use super::code::{ANY, mismatch_reason, to_upper_code};
 use super::row::TableRow;
-use crate::collections::SortedMap;
 use crate::turn::{Candidate, Verdict};
 
 /// Rows by intent and state; rows of one scope keep insertion order.
@@ -16,10 +15,14 @@ pub(super) struct ScopeIndex<T> {
     rows: Vec<Vec<T>>,
 }
 
-/// The slot of each state, by intent. A tree, as there may be thousands of intents in any order; it does not depend on the type of the rows,
-/// so that it is compiled once.
+/// The slots of scopes. They do not depend on the type of the rows, so that they are compiled once.
 #[derive(Debug, Clone, Default)]
-struct Slots(BTreeMap<String, SortedMap<String, usize>>);
+struct Slots {
+    /// The slots of an intent, in the order of their states. A tree, as there may be thousands of intents in any order.
+    by_intent: BTreeMap<String, Vec<usize>>,
+    /// By slot.
+    states: Vec<String>,
+}
 
 impl<T> Default for ScopeIndex<T> {
     fn default() -> Self {
@@ -30,7 +33,7 @@ impl<T> Default for ScopeIndex<T> {
 impl<T> ScopeIndex<T> {
     /// Adds a compiled row under its scope; a blank code means any.
     pub fn add(&mut self, row: &TableRow<'_>, compiled: T) {
-        let slot = self.slots.add(row, self.rows.len());
+        let slot = self.slots.add(row);
         match self.rows.get_mut(slot) {
             Some(rows) => rows.push(compiled),
             // Most scopes have one row.
@@ -40,18 +43,21 @@ impl<T> ScopeIndex<T> {
 
     /// Whether an intent has rows of its own, in any state.
     pub fn has_intent(&self, intent: &str) -> bool {
-        self.slots.0.contains_key(&*index_key(intent))
+        self.slots.by_intent.contains_key(&*index_key(intent))
     }
 
     /// Returns the rows of exactly this scope.
     pub fn rows_at(&self, intent: &str, state: &str) -> &[T] {
-        self.rows_of(self.slots.find(&index_key(intent), &index_key(state)))
+        self.rows_of(self.slots.find(self.slots.by_intent.get(&*index_key(intent)), &index_key(state)))
     }
 
     /// Iterates over all rows with their intent and state.
     pub fn entries(&self) -> impl Iterator<Item = ((&str, &str), &T)> {
-        let slots = self.slots.0.iter().flat_map(|(intent, states)| states.iter().map(move |it| ((intent.as_str(), it.0.as_str()), *it.1)));
-        slots.flat_map(|(scope, slot)| self.rows_of(Some(slot)).iter().map(move |it| (scope, it)))
+        let slots = self.slots.by_intent.iter().flat_map(|(intent, slots)| slots.iter().map(move |it| (intent.as_str(), *it)));
+        slots.flat_map(|(intent, slot)| {
+            let state = self.slots.states.get(slot).map(String::as_str).unwrap_or_default();
+            self.rows_of(Some(slot)).iter().map(move |it| ((intent, state), it))
+        })
     }
 
     /// Returns the rows that do not apply to an intent and a state, as candidates with the reason.
@@ -72,24 +78,38 @@ impl<T> ScopeIndex<T> {
 }
 
 impl Slots {
-    /// Returns the slot of a row's scope, which becomes `new` if the scope has none.
-    fn add(&mut self, row: &TableRow<'_>, new: usize) -> usize {
-        let states = self.0.entry(row.code_or_any("intent_code")).or_default();
-        *states.entry(row.code_or_any("state_code")).or_insert(new)
+    /// Returns the slot of a row's scope.
+    fn add(&mut self, row: &TableRow<'_>) -> usize {
+        let of_intent = self.by_intent.entry(row.code_or_any("intent_code")).or_default();
+        let state = row.code_or_any("state_code");
+        match find_state(&self.states, of_intent, &state) {
+            Ok(place) => of_intent.get(place).copied().unwrap_or_default(),
+            Err(place) => {
+                let slot = self.states.len();
+                of_intent.insert(place, slot);
+                self.states.push(state);
+                slot
+            }
+        }
     }
 
-    fn find(&self, intent: &str, state: &str) -> Option<usize> {
-        self.0.get(intent)?.get(state).copied()
+    fn find(&self, of_intent: Option<&Vec<usize>>, state: &str) -> Option<usize> {
+        let of_intent = of_intent?;
+        of_intent.get(find_state(&self.states, of_intent, state).ok()?).copied()
     }
 
     /// Returns the slots that apply to an intent and a state, from the narrowest scope to the widest.
     fn applicable(&self, intent: &str, state: &str) -> [Option<usize>; 4] {
-        let own = if intent == ANY { None } else { self.0.get(intent) };
-        let any = self.0.get(ANY);
-        let of_state = |of_intent: Option<&SortedMap<String, usize>>| if state == ANY { None } else { of_intent?.get(state).copied() };
-        let of_any = |of_intent: Option<&SortedMap<String, usize>>| of_intent?.get(ANY).copied();
-        [of_state(own), of_any(own), of_state(any), of_any(any)]
+        let own = if intent == ANY { None } else { self.by_intent.get(intent) };
+        let any = self.by_intent.get(ANY);
+        let of_state = |of_intent| if state == ANY { None } else { self.find(of_intent, state) };
+        [of_state(own), self.find(own, ANY), of_state(any), self.find(any, ANY)]
     }
+}
+
+/// Finds the place of a state among the slots of an intent, or the place for it.
+fn find_state(states: &[String], of_intent: &[usize], state: &str) -> Result<usize, usize> {
+    of_intent.binary_search_by(|it| states.get(*it).map(String::as_str).cmp(&Some(state)))
 }
 
 /// Normalises a code for the index; most codes of a turn are in upper case already.

@@ -1,9 +1,8 @@
 //! Turns text into terms: normalised, split into words, stemmed. Chunks and questions use the same rules.
 
-use unicode_normalization::UnicodeNormalization;
-
 use crate::collections::SortedMap;
 use crate::text::language::Language;
+use crate::text::normal_form::compose;
 use crate::text::phrase::{Phrase, is_unspaced};
 use crate::text::stop_words::is_stop_word;
 
@@ -70,7 +69,7 @@ fn tokenize(text: &str, locale: &str, grams: Grams) -> Vec<String> {
     let mut run: Vec<char> = Vec::new();
     for token in Phrase::new(text, locale).tokens() {
         // The stemmers expect composed letters, the normaliser decomposes them.
-        let token: String = if token.is_ascii() { token.clone() } else { token.nfc().collect() };
+        let token: String = if token.is_ascii() { token.clone() } else { compose(token).collect() };
         if token.starts_with(is_unspaced) {
             run.extend(token.chars());
             continue;

@@ -29,8 +29,8 @@ pub struct KnowledgeIndex {
     sources: SortedMap<String, IndexedSource>,
     /// The chunks by slot; a removed chunk leaves its slot empty.
     chunks: Vec<Option<Chunk>>,
-    /// The slots and counts of each term.
-    postings: BTreeMap<String, Vec<(usize, u32)>>,
+    /// The slots of the chunks with each term.
+    postings: BTreeMap<String, Vec<usize>>,
 }
 
 #[derive(Debug, Clone)]
@@ -56,8 +56,8 @@ impl KnowledgeIndex {
         let length = chunks.iter().map(|it| u64::from(it.length)).sum();
         for chunk in chunks {
             let slot = self.chunks.len();
-            for (term, count) in &chunk.terms {
-                self.postings.entry(term.clone()).or_default().push((slot, *count));
+            for (term, _) in &chunk.terms {
+                self.postings.entry(term.clone()).or_default().push(slot);
             }
             self.chunks.push(Some(chunk));
         }
@@ -74,7 +74,7 @@ impl KnowledgeIndex {
             let Some(chunk) = self.chunks.get_mut(slot).and_then(Option::take) else { continue };
             for (term, _) in chunk.terms {
                 if let Some(places) = self.postings.get_mut(&term) {
-                    places.retain(|it| it.0 != slot);
+                    places.retain(|it| *it != slot);
                     if places.is_empty() {
                         self.postings.remove(&term);
                     }
@@ -104,20 +104,22 @@ impl KnowledgeIndex {
         let locales: SortedSet<&str> = searched.iter().map(|it| it.locale.as_str()).collect();
         let terms = query_terms(query, &Vec::from_iter(locales));
         let mut frequencies = vec![0; terms.len()];
-        let mut found: BTreeMap<usize, KeywordCandidate> = BTreeMap::new();
+        let mut found: Vec<Option<KeywordCandidate>> = vec![None; self.chunks.len()];
         for (place, (term, frequency)) in terms.iter().zip(&mut frequencies).enumerate() {
-            for (slot, count) in self.postings.get(term).into_iter().flatten() {
+            for slot in self.postings.get(term).into_iter().flatten() {
                 let Some(chunk) = self.chunks.get(*slot).and_then(Option::as_ref).filter(|it| is_searched(&it.source)) else { continue };
                 *frequency += 1;
                 let new = || KeywordCandidate { chunk: chunk.id.clone(), length: chunk.length, counts: vec![0; terms.len()] };
-                if let Some(counted) = found.entry(*slot).or_insert_with(new).counts.get_mut(place) {
+                let counted = found.get_mut(*slot).and_then(|it| it.get_or_insert_with(new).counts.get_mut(place));
+                let count = chunk.terms.binary_search_by(|it| it.0.cmp(term)).ok().and_then(|it| chunk.terms.get(it));
+                if let (Some(counted), Some((_, count))) = (counted, count) {
                     *counted = *count;
                 }
             }
         }
         let chunks = searched.iter().map(|it| it.slots.len() as u64).sum();
         let stats = CollectionStats { chunks, total_length: searched.iter().map(|it| it.length).sum(), frequencies };
-        let candidates = select_candidates(&stats, &Vec::from_iter(found.into_values()), depth);
+        let candidates = select_candidates(&stats, &found.into_iter().flatten().collect::<Vec<_>>(), depth);
         KeywordSearch { terms, stats, candidates }
     }
 }

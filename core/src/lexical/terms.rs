@@ -1,8 +1,7 @@
 //! Turns an utterance into weighted terms: words, pairs of words, and pieces of words.
 
-use unicode_normalization::UnicodeNormalization;
-
 use crate::text::language::Language;
+use crate::text::normal_form::compose;
 use crate::text::phrase::{Phrase, is_unspaced};
 use crate::text::stop_words::is_stop_word;
 
@@ -63,7 +62,7 @@ pub(super) fn terms_of(text: &str, locale: &str) -> Vec<Term> {
         }
         let is_function = is_function(token);
         // The stemmers expect composed letters, the normaliser decomposes them.
-        let word: String = token.nfc().take(MAX_WORD_CHARS).collect();
+        let word: String = compose(token).take(MAX_WORD_CHARS).collect();
         let stemmed = stem(&word);
         terms.push(Term { kind: TermKind::Word, is_function: is_function && before.1, text: format!("{}_{stemmed}", before.0) });
         terms.push(Term { kind: TermKind::Word, is_function, text: stemmed.clone() });

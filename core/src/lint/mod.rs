@@ -6,7 +6,6 @@
 mod binding;
 mod condition;
 mod context;
-#[cfg(feature = "flow")]
 pub mod flow;
 mod known_paths;
 mod pattern;

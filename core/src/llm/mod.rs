@@ -58,7 +58,6 @@ pub async fn call_model(
         schema,
         context: Value::Object(cx.session.context.clone()),
         user_text: cx.session.text().to_owned(),
-        #[cfg(feature = "flow")]
         dialogue: None,
     };
     let mut row = new_log_row(&cx.session, &request);

@@ -1,6 +1,5 @@
 //! German.
 
-#[cfg(feature = "flow")]
 use super::EngineTexts;
 use super::{CompoundWords, Language, LocaleWords, NumberWords};
 
@@ -42,7 +41,6 @@ pub(super) static LANGUAGE: Language = Language {
             ..NumberWords::NONE
         }),
     },
-    #[cfg(feature = "flow")]
     texts: Some(EngineTexts {
         confirm_value: "Ist {value} richtig?",
         yes: "Ja",

@@ -1,6 +1,5 @@
 //! English.
 
-#[cfg(feature = "flow")]
 use super::EngineTexts;
 use super::{Language, LocaleWords, NumberWords};
 
@@ -39,12 +38,10 @@ pub(super) static LANGUAGE: Language = Language {
             ..NumberWords::NONE
         }),
     },
-    #[cfg(feature = "flow")]
     texts: Some(TEXTS),
 };
 
 /// Also what the engine says in a language that it does not speak.
-#[cfg(feature = "flow")]
 pub(super) const TEXTS: EngineTexts = EngineTexts {
     confirm_value: "Is that {value}?",
     yes: "Yes",

@@ -1,6 +1,5 @@
 //! Spanish.
 
-#[cfg(feature = "flow")]
 use super::EngineTexts;
 use super::{Language, LocaleWords, NumberWords};
 
@@ -42,7 +41,6 @@ pub(super) static LANGUAGE: Language = Language {
             ..NumberWords::NONE
         }),
     },
-    #[cfg(feature = "flow")]
     texts: Some(EngineTexts {
         confirm_value: "¿Es correcto {value}?",
         yes: "Sí",

@@ -1,6 +1,5 @@
 //! French.
 
-#[cfg(feature = "flow")]
 use super::EngineTexts;
 use super::{Language, LocaleWords, NumberWords};
 
@@ -40,7 +39,6 @@ pub(super) static LANGUAGE: Language = Language {
             ..NumberWords::NONE
         }),
     },
-    #[cfg(feature = "flow")]
     texts: Some(EngineTexts {
         confirm_value: "Est-ce bien {value}\u{202f}?",
         yes: "Oui",

@@ -1,6 +1,5 @@
 //! Hindi.
 
-#[cfg(feature = "flow")]
 use super::EngineTexts;
 use super::{Language, LocaleWords, NumberWords};
 
@@ -46,7 +45,6 @@ pub(super) static LANGUAGE: Language = Language {
             ..NumberWords::NONE
         }),
     },
-    #[cfg(feature = "flow")]
     texts: Some(EngineTexts {
         confirm_value: "क्या {value} सही है?",
         yes: "हाँ",

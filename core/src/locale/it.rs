@@ -28,6 +28,5 @@ pub(super) static LANGUAGE: Language = Language {
         whole_text_only: ["1,s", "0,n"],
         numbers: None,
     },
-    #[cfg(feature = "flow")]
     texts: None,
 };

@@ -11,11 +11,9 @@ mod hi;
 mod it;
 mod nl;
 mod pt;
-#[cfg(feature = "flow")]
 mod texts;
 
 pub(crate) use self::engine_text::EngineText;
-#[cfg(feature = "flow")]
 pub(crate) use self::texts::{EngineTexts, engine_texts, find_engine_texts, insert_values};
 
 /// A language.
@@ -24,7 +22,6 @@ pub(crate) struct Language {
     code: &'static str,
     words: LocaleWords,
     /// What the engine says; `None` where another language is spoken instead.
-    #[cfg(feature = "flow")]
     texts: Option<EngineTexts>,
 }
 

@@ -26,6 +26,5 @@ pub(super) static LANGUAGE: Language = Language {
         whole_text_only: ["1,j", "0,n"],
         numbers: None,
     },
-    #[cfg(feature = "flow")]
     texts: None,
 };

@@ -36,12 +36,10 @@ impl ScriptedCall {
                 HttpCaller::Tool(code) => Some(ScriptedCall::Tool(code.clone())),
                 HttpCaller::Task(name) => Some(ScriptedCall::Task(name.clone())),
                 HttpCaller::Extension(_) => None,
-                #[cfg(feature = "flow")]
                 HttpCaller::Handoff(_) | HttpCaller::Notify(_) => None,
             },
             Request::Sql(request) => Some(ScriptedCall::Tool(request.tool_code.clone())),
             Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => None,
-            #[cfg(feature = "flow")]
             Request::Knowledge(_) | Request::Script(_) | Request::PhraseSearch(_) => None,
         }
     }

@@ -4,9 +4,7 @@ use serde::Serialize;
 
 use super::Pack;
 use crate::config::Config;
-#[cfg(feature = "flow")]
 use crate::config::flow::document::ProgramKind;
-#[cfg(feature = "flow")]
 use crate::config::flow::{Flow, document_kind};
 use crate::lexical::{Acceptance, TrainingSet, ValidationReport, validate};
 
@@ -35,14 +33,13 @@ impl Pack {
     /// Returns the classifiers of the assistants and of the tables, those without phrases excepted.
     pub fn classifiers(&self) -> Vec<PackClassifier> {
         let mut all = Vec::new();
-        #[cfg(feature = "flow")]
         for document in self.documents.iter().filter(|it| document_kind(it) == Some(ProgramKind::Assistant)) {
             if let Ok(flow) = Flow::compile(document) {
                 let acceptance = flow.document.settings.lexical_match.acceptance();
                 all.push(PackClassifier { name: flow.document.id.clone(), set: flow.training_set(), acceptance });
             }
         }
-        if cfg!(feature = "tables") && !self.tables.0.is_empty() {
+        if !self.tables.0.is_empty() {
             let config = Config::compile(&self.tables, &self.settings).0;
             let acceptance = config.intent_resolver.example_acceptance;
             all.push(PackClassifier { name: "tables".to_owned(), set: config.classifiers.learned.training_set(), acceptance });

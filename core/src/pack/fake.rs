@@ -74,15 +74,12 @@ impl Fakes {
                     HttpCaller::Tool(code) => self.has_script(code),
                     HttpCaller::Task(name) => self.tasks.contains_key(name),
                     HttpCaller::Extension(_) => false,
-                    #[cfg(feature = "flow")]
                     HttpCaller::Handoff(_) => false,
-                    #[cfg(feature = "flow")]
                     HttpCaller::Notify(_) => request.url.starts_with(CHANNEL_PREFIX),
                 };
                 by_caller || request.url.starts_with(STUB_ADDRESS)
             }
             Request::Llm(_) | Request::Embed(_) | Request::Sleep(_) | Request::Extension(_) => false,
-            #[cfg(feature = "flow")]
             Request::Knowledge(_) | Request::Script(_) | Request::PhraseSearch(_) => false,
         }
     }
@@ -133,7 +130,6 @@ impl Fakes {
                 self.tasks.get(name).map(|it| it.get("error").map_or_else(|| Ok(it.to_string()), |it| Err(scripted_error(it))))
             }
             HttpCaller::Extension(_) => None,
-            #[cfg(feature = "flow")]
             HttpCaller::Handoff(_) | HttpCaller::Notify(_) => None,
         };
         let reply = |body| EffectResult::Ok(Reply::Http(HttpReply { status: 200, body, retry_after_ms: None, broken_json: false }));

@@ -7,19 +7,15 @@ mod answer;
 mod check;
 mod classifiers;
 mod conversations;
-#[cfg(feature = "flow")]
 mod eval;
 mod extension;
 mod fake;
 mod fake_http;
-#[cfg(feature = "flow")]
 mod flow_turn;
 mod json_schema;
-#[cfg(feature = "flow")]
 mod knowledge;
 mod lint;
 mod message;
-#[cfg(feature = "flow")]
 mod phrase_vectors;
 mod script_turn;
 mod scripted;
@@ -30,29 +26,23 @@ pub use answer::{PackAnswer, ScriptedCall};
 pub use check::{Check, PackCheck};
 pub use classifiers::{NamedReport, PackClassifier};
 pub use conversations::{Conversations, SliceHash};
-#[cfg(feature = "flow")]
 pub use eval::{AgentEval, agent_evals};
 pub use extension::extension_from_row;
 pub use fake::Fakes;
 pub use fake_http::{HttpAnswer, HttpRule};
 pub use json_schema::json_schema;
-#[cfg(feature = "flow")]
 pub use knowledge::PackSource;
 pub use message::Message;
-#[cfg(feature = "flow")]
 pub use phrase_vectors::SCRIPTED_MODEL;
 pub use scripted::{ScriptRule, Scripted};
 pub use talk::{conversation_id_for_label, talk_words};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-#[cfg(feature = "flow")]
 use serde_json::json;
 
-#[cfg(feature = "flow")]
 use crate::collections::SortedMap;
 use crate::config::flow::document::ProgramKind;
-#[cfg(feature = "flow")]
 use crate::config::flow::{document_kind, is_chain};
 use crate::config::{Config, Issue, Tables};
 use crate::json;
@@ -101,11 +91,9 @@ pub struct Pack {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<Value>,
     /// The tools of the workspace, which workflow graphs call.
-    #[cfg(feature = "flow")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspace_tools: Vec<Value>,
     /// Sources of the knowledge bases of the documents.
-    #[cfg(feature = "flow")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knowledge: Vec<PackSource>,
     /// The conversation.
@@ -191,20 +179,15 @@ impl Pack {
 
     /// Compiles the flow document or the tables that the pack plays.
     pub fn compile(&self) -> (Config, Vec<Issue>) {
-        #[cfg(feature = "flow")]
         if let Some(document) = self.flow_document() {
             let unreadable = |reason| (Config::default(), vec![Issue::error("documents", reason, "correct the document")]);
             return Config::from_flow(&document).map_or_else(unreadable, |config| (config, Vec::new()));
         }
-        #[cfg(feature = "tables")]
-        return Config::compile(&self.tables, &self.settings);
-        #[cfg(not(feature = "tables"))]
-        (Config::default(), vec![Issue::error("documents", "the pack has no flow document", "add one")])
+        Config::compile(&self.tables, &self.settings)
     }
 
     /// Returns the document that the pack plays, the first one, with what it is bound to: the other documents and the tools of the
     /// workspace. `None` if it has tables, which take precedence.
-    #[cfg(feature = "flow")]
     pub fn flow_document(&self) -> Option<Value> {
         let is_program = |it: &Value| document_kind(it).is_some() || is_chain(it);
         let at = self.documents.iter().position(is_program).filter(|_| self.tables.0.is_empty())?;
@@ -212,7 +195,6 @@ impl Pack {
     }
 
     /// Returns a document with what it is bound to: the other documents and the tools of the workspace; an assistant alone.
-    #[cfg(feature = "flow")]
     pub fn bundle(&self, at: usize) -> Option<Value> {
         let root = self.documents.get(at)?;
         // Only workflow graphs and chains run other documents.
@@ -234,9 +216,6 @@ impl Pack {
         if request.path == "/api/v1/conversation/message" {
             return Message::from_body(&request.body, at, seed);
         }
-        #[cfg(not(feature = "flow"))]
-        return None;
-        #[cfg(feature = "flow")]
         flow_turn::parse_message(&request.path, &request.body, turn.conversation.as_deref(), at, seed)
             .map(|it| self.with_phrase_vectors(it))
     }

@@ -58,10 +58,7 @@ impl ScriptTurn {
     fn from_turn(turn: &PackTurn) -> Option<ScriptTurn> {
         let request = turn.request.as_ref()?;
         let body = expand_repeats(&request.body);
-        #[cfg(feature = "flow")]
         let of_flow = super::flow_turn::parse_message(&request.path, &body, turn.conversation.as_deref(), 0, 0);
-        #[cfg(not(feature = "flow"))]
-        let of_flow: Option<super::Message> = None;
         if let Some(message) = of_flow {
             return Some(ScriptTurn {
                 conversation: message.conversation_id,

@@ -6,16 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::fake::Fakes;
-#[cfg(feature = "flow")]
 use super::knowledge::PackKnowledge;
-#[cfg(feature = "flow")]
 use super::phrase_vectors::PackPhrases;
 use super::script_turn::ScriptTurns;
 use super::{Pack, PackError, PackTurn, ScriptedCall};
 use crate::json;
-#[cfg(feature = "flow")]
 use crate::knowledge::PhraseVectors;
-#[cfg(feature = "flow")]
 use crate::turn::PhraseSearchReply;
 use crate::turn::{
     CircuitBreakers, EffectError, EffectErrorKind, EffectResult, EmbedReply, EmbedRequest, HttpRequest, LlmMode, LlmReply, LlmRequest,
@@ -55,9 +51,7 @@ pub struct Scripted {
     rules: Vec<(ScriptRule, usize)>,
     fakes: Fakes,
     /// Shared, because checkpoints copy the script.
-    #[cfg(feature = "flow")]
     knowledge: Arc<PackKnowledge>,
-    #[cfg(feature = "flow")]
     phrases: Arc<PackPhrases>,
     turns: ScriptTurns,
     breakers: CircuitBreakers,
@@ -87,9 +81,7 @@ impl Scripted {
     pub fn from_pack(pack: &Pack) -> Scripted {
         Scripted {
             fakes: Fakes::from_pack(pack),
-            #[cfg(feature = "flow")]
             knowledge: Arc::new(PackKnowledge::from_pack(pack)),
-            #[cfg(feature = "flow")]
             phrases: Arc::new(PackPhrases::from_pack(pack)),
             turns: ScriptTurns::new(&pack.turns),
             ..Scripted::new(pack.llm.clone())
@@ -132,12 +124,9 @@ impl Scripted {
             Request::Llm(request) => of_llm(request),
             Request::Embed(request) => request.texts.iter().all(|it| of_llm(&LlmRequest::for_embedding(it))),
             Request::Sleep(_) => true,
-            #[cfg(feature = "flow")]
             Request::Knowledge(request) => self.knowledge.has_base(&request.assistant),
             Request::Extension(_) => false,
-            #[cfg(feature = "flow")]
             Request::Script(_) => false,
-            #[cfg(feature = "flow")]
             Request::PhraseSearch(request) => {
                 self.phrases.find(&request.classifier).is_some() && of_llm(&LlmRequest::for_embedding(&request.text))
             }
@@ -169,17 +158,13 @@ impl Scripted {
             Request::Http(request) => (self.answer_http(request), 0),
             Request::Sql(request) => (self.fakes.answer_sql(request).unwrap_or_else(|| unsupported("there is no database here")), 0),
             Request::Extension(_) => (unsupported("extensions need a host"), 0),
-            #[cfg(feature = "flow")]
             Request::Knowledge(request) => (self.search_knowledge(request), 0),
-            #[cfg(feature = "flow")]
             Request::Script(_) => (unsupported("scripts need an interpreter"), 0),
-            #[cfg(feature = "flow")]
             Request::PhraseSearch(request) => (self.search_phrases(request), 0),
         }
     }
 
     /// Searches the knowledge base of the pack; by vectors too if rules of the purpose `embed` answer for all texts.
-    #[cfg(feature = "flow")]
     fn search_knowledge(&mut self, request: &crate::turn::KnowledgeRequest) -> EffectResult {
         let knowledge = Arc::clone(&self.knowledge);
         let reply = knowledge.search(request, |texts| {
@@ -192,7 +177,6 @@ impl Scripted {
     }
 
     /// Compares a text with the phrases of the pack.
-    #[cfg(feature = "flow")]
     fn search_phrases(&mut self, request: &crate::turn::PhraseSearchRequest) -> EffectResult {
         let phrases = Arc::clone(&self.phrases);
         let Some((intents, texts)) = phrases.find(&request.classifier) else {
@@ -209,7 +193,6 @@ impl Scripted {
     }
 
     /// Embeds texts in single precision.
-    #[cfg(feature = "flow")]
     fn embed_single(&mut self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EffectError> {
         match self.embed(&EmbedRequest { texts }) {
             EffectResult::Ok(Reply::Embed(reply)) => {
@@ -294,11 +277,9 @@ impl ScriptRule {
 }
 
 /// Converts a scripted reply to the answer of a model call.
-#[cfg_attr(not(feature = "flow"), expect(unused_variables, reason = "only flows have agents"))]
 pub(super) fn model_answer(purpose: &str, scripted: Option<&Value>) -> EffectResult {
     let reply = match scripted {
         None => Some(LlmReply::from_script(String::new())),
-        #[cfg(feature = "flow")]
         Some(reply) if purpose == "agent" => LlmReply::from_agent_script(reply),
         Some(Value::String(text)) => Some(LlmReply::from_script(text.clone())),
         Some(other) => Some(LlmReply::from_script(other.to_string())),
@@ -322,7 +303,6 @@ mod tests {
             schema: None,
             context: json!({}),
             user_text: text.trim().to_owned(),
-            #[cfg(feature = "flow")]
             dialogue: None,
         };
         model.answer_llm(&request).0

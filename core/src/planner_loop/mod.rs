@@ -62,7 +62,6 @@ mod tests {
                 | Request::Http(_)
                 | Request::Sql(_)
                 | Request::Extension(_) => {}
-                #[cfg(feature = "flow")]
                 Request::Knowledge(_) | Request::Script(_) | Request::PhraseSearch(_) => {}
             }
             let (outcome, delay_ms) = scripted.answer(&effect.request);

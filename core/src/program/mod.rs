@@ -1,14 +1,10 @@
 //! Starts and restores turns: selects the program and produces the outcome.
 
-#[cfg(feature = "flow")]
 mod chain;
 #[cfg(test)]
 mod explanation_tests;
-#[cfg(feature = "flow")]
 mod flow;
-#[cfg(feature = "tables")]
 mod tables;
-#[cfg(feature = "tables")]
 mod task;
 
 use std::sync::Arc;
@@ -104,18 +100,12 @@ fn start(input: TurnInput, config: Arc<Config>, mode: LaunchMode) -> Result<(Tur
 type ProgramFactory = fn(TurnInput, EffectContext, Arc<Config>) -> Program;
 
 /// Selects the program for a configuration.
-#[cfg_attr(not(feature = "flow"), allow(unused_variables))]
 fn select_program(config: &Config) -> ProgramFactory {
-    #[cfg(feature = "flow")]
     match config.program() {
-        ProgramRef::Flow => return flow::build_program,
-        ProgramRef::Chain => return chain::build_program,
-        ProgramRef::PipelineV2 | ProgramRef::PipelineV1 => {}
+        ProgramRef::Flow => flow::build_program,
+        ProgramRef::Chain => chain::build_program,
+        ProgramRef::PipelineV2 | ProgramRef::PipelineV1 => tables::build_program,
     }
-    #[cfg(feature = "tables")]
-    return tables::build_program;
-    #[cfg(not(feature = "tables"))]
-    |input, _, _| Box::pin(async move { Outcome::for_lost_turn(&input.conversation) })
 }
 
 impl Outcome {

@@ -2,7 +2,6 @@
 
 #[cfg(feature = "speed")]
 mod compiled_pattern;
-#[cfg(feature = "flow")]
 pub mod cron;
 pub mod date;
 pub mod expr;
@@ -10,6 +9,7 @@ pub mod interpolation;
 pub(crate) mod language;
 pub mod marked_phrase;
 pub mod names;
+pub(crate) mod normal_form;
 pub mod personal_data;
 pub mod phrase;
 pub mod regex;

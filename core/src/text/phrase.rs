@@ -1,11 +1,10 @@
 //! Normalises user messages to tokens and compares them with training phrases and small-talk patterns. (docs/spec/flows.md#5.3)
 
+use std::iter;
 use std::ops::Range;
 
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::canonical_combining_class;
-
 pub use super::marked_phrase::without_marks;
+use super::normal_form::{decompose, is_combining_mark};
 
 /// Languages in which an accented letter is a letter of its own; in all other languages accents are removed.
 const ACCENTED_LANGUAGES: [&str; 25] = [
@@ -52,7 +51,7 @@ impl Phrase {
     }
 
     fn normalize(text: &str, keeps_accents: bool) -> Phrase {
-        Phrase(split_tokens(text.nfkd().map(|it| (0..0, it)), keeps_accents).0)
+        Phrase(split_tokens(decompose(text.chars()).map(|it| (0..0, it)), keeps_accents).0)
     }
 
     /// Returns the tokens.
@@ -86,7 +85,7 @@ impl Phrase {
 impl PlacedPhrase {
     /// Normalises a text for the language of a locale.
     pub fn new(text: &str, locale: &str) -> PlacedPhrase {
-        let placed = text.char_indices().flat_map(|(at, it)| it.nfkd().map(move |part| (at..at + it.len_utf8(), part)));
+        let placed = text.char_indices().flat_map(|(at, it)| decompose(iter::once(it)).map(move |part| (at..at + it.len_utf8(), part)));
         let (tokens, places) = split_tokens(placed, keeps_accents(locale));
         PlacedPhrase { tokens, places }
     }
@@ -114,7 +113,7 @@ impl FoldedText {
     pub fn new(text: &str) -> FoldedText {
         let mut out = FoldedText { folded: String::with_capacity(text.len()), places: Vec::with_capacity(text.len()) };
         for (at, character) in text.char_indices() {
-            for part in character.nfkd() {
+            for part in decompose(iter::once(character)) {
                 push_folded_or_space(part, &mut out.folded);
                 out.places.resize(out.folded.len(), at..at + character.len_utf8());
             }
@@ -155,7 +154,7 @@ fn split_tokens(characters: impl Iterator<Item = (Range<usize>, char)>, keeps_ac
             continue;
         }
         let alone = is_unspaced(character) || is_symbol(character);
-        if is_mark(character) {
+        if is_combining_mark(character) {
             if let Some((token, last)) = tokens.last_mut().zip(places.last_mut()) {
                 token.push(character);
                 last.end = place.end;
@@ -203,7 +202,7 @@ fn longest_common_subsequence(left: &[String], right: &[String]) -> usize {
 /// Folds case, removes accents and collapses white space, for comparing the values of lists.
 pub fn fold_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in text.nfkd() {
+    for character in decompose(text.chars()) {
         push_folded_or_space(character, &mut out);
     }
     out.truncate(out.trim_end().len());
@@ -223,7 +222,7 @@ fn push_folded_or_space(character: char, out: &mut String) {
 /// Returns whether two adjacent characters belong to the same word.
 pub fn is_one_word(left: char, right: char) -> bool {
     let joins = |it: char| it.is_alphanumeric() && !is_unspaced(it);
-    joins(left) && joins(right) || is_mark(right)
+    joins(left) && joins(right) || is_combining_mark(right)
 }
 
 fn push_folded(character: char, out: &mut String) {
@@ -238,10 +237,6 @@ fn push_folded(character: char, out: &mut String) {
 fn is_accent(character: char) -> bool {
     matches!(character, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5bd}' | '\u{64b}'..='\u{652}' | '\u{1ab0}'..='\u{1aff}'
         | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
-}
-
-fn is_mark(character: char) -> bool {
-    canonical_combining_class(character) != 0
 }
 
 /// Emoji, currency and mathematical signs (Unicode category S*) carry meaning, so each counts as a word; punctuation does not.
@@ -301,7 +296,7 @@ mod tests {
         let (symbol, other) = (of(r"\p{S}"), of(r"[\p{L}\p{N}\p{P}\p{Cc}\p{Cf}\p{Z}]"));
         for character in '\0'..=char::MAX {
             let text = character.to_string();
-            if !text.nfkd().eq([character]) || character.is_alphanumeric() {
+            if !decompose(text.chars()).eq([character]) || character.is_alphanumeric() {
                 continue;
             }
             if symbol.is_match(&text).unwrap() {

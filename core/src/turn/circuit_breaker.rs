@@ -80,9 +80,7 @@ fn breaker_name(request: &HttpRequest) -> String {
         HttpCaller::Tool(code) => ("tool", code),
         HttpCaller::Task(name) => ("task", name),
         HttpCaller::Extension(name) => ("extension", name),
-        #[cfg(feature = "flow")]
         HttpCaller::Handoff(call) => ("handoff", call),
-        #[cfg(feature = "flow")]
         HttpCaller::Notify(channel) => ("notify", channel),
     };
     format!("{kind} {}", name.trim().to_uppercase())

@@ -35,7 +35,6 @@ pub use request::{
     HttpRequest, LLM_PURPOSES, LlmMode, LlmReply, LlmRequest, MCP_GROUP, Patch, Reply, Request, RetryConditions, STUB_ADDRESS,
     SecretHeader, SleepRequest, SqlReply, SqlRequest, TaskProgress, TaskReply, TaskRequest, TaskUse, ToolReply, ToolRequest, Usage,
 };
-#[cfg(feature = "flow")]
 pub use request::{
     IntentSimilarity, KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, LlmDialogue, LlmMessage, LlmRole, LlmTool, LlmToolCall,
     MAX_SCRIPT_TIMEOUT_MS, PHRASE_SEARCH_DEPTH, Passage, PhraseSearchReply, PhraseSearchRequest, ScriptFailure, ScriptLimits, ScriptReply,

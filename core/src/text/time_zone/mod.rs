@@ -2,21 +2,21 @@
 //!
 //! Both hosts have the same ones, whatever is installed on them. Earlier dates are converted by the rule of today.
 
-#[cfg(feature = "flow")]
 mod zone;
 
-#[cfg(feature = "flow")]
 pub use zone::TimeZone;
 
 /// The zone where none is named.
 pub const UTC: &str = "UTC";
 
+/// The ends of offsets before a rule applies, in seconds since 1970, with the offsets in seconds.
+type Changes = &'static [(i64, i32)];
+
 // RULES: lines of a rule in the form of POSIX and the names of its zones.
-// CHANGING: rule, names and, before the rule applies, the ends of other offsets with them, in seconds.
+// CHANGING: rules and names of zones with changes.
 include!(concat!(env!("OUT_DIR"), "/time_zones.rs"));
 
 /// Returns the time zone of a name, in any case.
-#[cfg(feature = "flow")]
 pub fn find(name: &str) -> Option<TimeZone> {
     let (_, rule, changes) = lookup(name)?;
     TimeZone::new(rule, changes)
@@ -32,19 +32,12 @@ pub fn offset_millis(zone: &str, at: i64) -> i64 {
     if zone == UTC { 0 } else { i64::from(offset_seconds(zone, at).unwrap_or(0)) * 1000 }
 }
 
-#[cfg(feature = "flow")]
 fn offset_seconds(zone: &str, at: i64) -> Option<i32> {
     Some(find(zone)?.offset(jiff::Timestamp::from_millisecond(at).ok()?).seconds())
 }
 
-/// Only flow documents have time zones.
-#[cfg(not(feature = "flow"))]
-fn offset_seconds(_: &str, _: i64) -> Option<i32> {
-    None
-}
-
 /// Returns the canonical name of a time zone with its rule and the changes before it.
-fn lookup(name: &str) -> Option<(&'static str, &'static str, &'static [(i64, i32)])> {
+fn lookup(name: &str) -> Option<(&'static str, &'static str, Changes)> {
     let name = name.trim();
     let of_rules = RULES.lines().filter_map(|it| it.split_once(' ')).map(|(rule, names)| (rule, names, [].as_slice()));
     of_rules.chain(CHANGING.iter().copied()).find_map(|(rule, names, changes)| {

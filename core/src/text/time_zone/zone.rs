@@ -4,17 +4,18 @@ use jiff::civil::DateTime;
 use jiff::tz::{self, AmbiguousOffset, Offset};
 use jiff::{Timestamp, ToSpan};
 
+use super::Changes;
+
 /// A time zone.
 #[derive(Debug, Clone)]
 pub struct TimeZone {
-    /// The ends of offsets, in seconds since 1970, with the offset that ends.
-    changes: &'static [(i64, i32)],
+    changes: Changes,
     /// What applies after the last change.
     rule: tz::TimeZone,
 }
 
 impl TimeZone {
-    pub(super) fn new(rule: &str, changes: &'static [(i64, i32)]) -> Option<TimeZone> {
+    pub(super) fn new(rule: &str, changes: Changes) -> Option<TimeZone> {
         Some(TimeZone { changes, rule: tz::TimeZone::posix(rule).ok()? })
     }
 

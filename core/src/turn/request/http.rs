@@ -63,10 +63,8 @@ pub enum HttpCaller {
     /// An extension, by its name.
     Extension(String),
     /// A handoff: `request` or `relay`.
-    #[cfg(feature = "flow")]
     Handoff(String),
     /// A notification of a chain, by its channel. The URL of a channel other than `webhook` is `notify:CHANNEL`; the host has its address.
-    #[cfg(feature = "flow")]
     Notify(String),
 }
 
@@ -81,7 +79,6 @@ pub struct SecretHeader {
     /// The name of the secret.
     pub secret: String,
     /// Whether the header is left out when the secret does not exist.
-    #[cfg(feature = "flow")]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
 }
@@ -89,13 +86,7 @@ pub struct SecretHeader {
 impl SecretHeader {
     /// Creates a header whose secret must exist.
     pub fn new(header: impl Into<String>, prefix: impl Into<String>, secret: impl Into<String>) -> SecretHeader {
-        SecretHeader {
-            header: header.into(),
-            prefix: prefix.into(),
-            secret: secret.into(),
-            #[cfg(feature = "flow")]
-            optional: false,
-        }
+        SecretHeader { header: header.into(), prefix: prefix.into(), secret: secret.into(), optional: false }
     }
 
     /// Creates the header `Authorization: Bearer …`.

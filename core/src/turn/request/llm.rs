@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-#[cfg(feature = "flow")]
 use super::{LlmDialogue, LlmToolCall};
 use super::{Reply, Request};
 use crate::turn::{EffectClass, Operation};
@@ -71,7 +70,6 @@ pub struct LlmRequest {
     /// The trimmed user message of this turn; scripted models match on it.
     pub user_text: String,
     /// The chat that replaces the user prompt, if the model may call tools.
-    #[cfg(feature = "flow")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialogue: Option<Box<LlmDialogue>>,
 }
@@ -91,7 +89,6 @@ pub struct LlmReply {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// The tool calls that the model requests.
-    #[cfg(feature = "flow")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<LlmToolCall>,
 }
@@ -115,7 +112,6 @@ impl LlmReply {
     }
 
     /// The answer of a scripted model to an agent: a text or tool calls. `None` when it is neither.
-    #[cfg(feature = "flow")]
     pub(crate) fn from_agent_script(reply: &Value) -> Option<LlmReply> {
         if let Some(text) = reply.as_str() {
             return Some(LlmReply::from_script(text.to_owned()));
@@ -141,7 +137,6 @@ impl LlmRequest {
     pub fn user_prompt(&self) -> String {
         let hint = self.hint.as_ref().map(|it| format!("\n\n{it}")).unwrap_or_default();
         let texts = [self.user.as_str()].into_iter().filter(|it| !it.is_empty());
-        #[cfg(feature = "flow")]
         let texts = texts.chain(self.dialogue.iter().flat_map(|it| &it.messages).map(|it| it.content.as_str()));
         let texts: Vec<&str> = texts.collect();
         format!("{}{hint}", texts.join("\n\n"))
@@ -163,7 +158,6 @@ impl LlmRequest {
             schema: None,
             context: Value::Null,
             user_text: text.trim().to_owned(),
-            #[cfg(feature = "flow")]
             dialogue: None,
         }
     }
@@ -187,7 +181,6 @@ impl Operation for LlmRequest {
     }
 
     fn is_streamed(&self) -> bool {
-        #[cfg(feature = "flow")]
         if self.dialogue.as_ref().is_some_and(|it| it.is_masked) {
             return false;
         }

@@ -1,17 +1,13 @@
 //! The requests of effects: one variant and one file per kind. A host is complete when its `match` compiles.
 
 mod container;
-#[cfg(feature = "flow")]
 mod dialogue;
 mod embed;
 mod extension;
 mod http;
-#[cfg(feature = "flow")]
 mod knowledge;
 mod llm;
-#[cfg(feature = "flow")]
 mod phrase_search;
-#[cfg(feature = "flow")]
 mod script;
 mod sleep;
 mod sql;
@@ -19,17 +15,13 @@ mod task;
 mod tool;
 
 pub use container::{ContainerReply, ContainerRequest};
-#[cfg(feature = "flow")]
 pub use dialogue::{LlmDialogue, LlmMessage, LlmRole, LlmTool, LlmToolCall};
 pub use embed::{EmbedReply, EmbedRequest};
 pub use extension::{ExtensionReply, ExtensionRequest};
 pub use http::{BreakerPolicy, HttpCaller, HttpReply, HttpRequest, RetryConditions, STUB_ADDRESS, SecretHeader};
-#[cfg(feature = "flow")]
 pub use knowledge::{KNOWLEDGE_LIST_DEPTH, KnowledgeReply, KnowledgeRequest, Passage, VectorHit};
 pub use llm::{LLM_PURPOSES, LlmMode, LlmReply, LlmRequest, Usage};
-#[cfg(feature = "flow")]
 pub use phrase_search::{IntentSimilarity, PHRASE_SEARCH_DEPTH, PhraseSearchReply, PhraseSearchRequest};
-#[cfg(feature = "flow")]
 pub use script::{MAX_SCRIPT_TIMEOUT_MS, ScriptFailure, ScriptLimits, ScriptReply, ScriptRequest};
 pub use sleep::SleepRequest;
 pub use sql::{SqlReply, SqlRequest};
@@ -63,13 +55,10 @@ pub enum Request {
     /// A call of an extension.
     Extension(ExtensionRequest),
     /// A search of the knowledge base.
-    #[cfg(feature = "flow")]
     Knowledge(KnowledgeRequest),
     /// A run of a script.
-    #[cfg(feature = "flow")]
     Script(Box<ScriptRequest>),
     /// A comparison of a message with the phrases of intents.
-    #[cfg(feature = "flow")]
     PhraseSearch(PhraseSearchRequest),
 }
 
@@ -83,11 +72,8 @@ decode_by_tag!(Request by "kind" {
     "http" => Http(of),
     "sql" => Sql(of),
     "extension" => Extension(of),
-    #[cfg(feature = "flow")]
     "knowledge" => Knowledge(of),
-    #[cfg(feature = "flow")]
     "script" => Script(of),
-    #[cfg(feature = "flow")]
     "phrase_search" => PhraseSearch(of),
 });
 
@@ -114,13 +100,10 @@ pub enum Reply {
     /// The last message of an extension.
     Extension(ExtensionReply),
     /// Chunks of the knowledge base.
-    #[cfg(feature = "flow")]
     Knowledge(Box<KnowledgeReply>),
     /// What a script did.
-    #[cfg(feature = "flow")]
     Script(Box<ScriptReply>),
     /// Intents with similar phrases.
-    #[cfg(feature = "flow")]
     PhraseSearch(PhraseSearchReply),
 }
 
@@ -134,10 +117,7 @@ decode_by_tag!(Reply by "kind" {
     "http" => Http(of),
     "sql" => Sql(of),
     "extension" => Extension(of),
-    #[cfg(feature = "flow")]
     "knowledge" => Knowledge(of),
-    #[cfg(feature = "flow")]
     "script" => Script(of),
-    #[cfg(feature = "flow")]
     "phrase_search" => PhraseSearch(of),
 });

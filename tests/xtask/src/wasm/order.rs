@@ -56,7 +56,9 @@ impl Reencode for Order {
     }
 
     fn parse_function_section(&mut self, functions: &mut FunctionSection, _: FunctionSectionReader<'_>) -> Result<(), Error<Self::Error>> {
-        self.types.iter().for_each(|it| drop(functions.function(*it)));
+        for of_function in &self.types {
+            functions.function(*of_function);
+        }
         Ok(())
     }
 
